@@ -1,0 +1,191 @@
+//! The cancel plan: what ends, in which order, and what each document then says.
+
+use std::collections::BTreeMap;
+
+use crate::dialect::Dialect;
+use crate::document::{Document, Life};
+use crate::ids::SessionId;
+use crate::links::{self, Documents};
+use crate::message;
+use crate::mode::{Mode, OnCancel};
+use crate::outcome::Ending;
+use crate::refusal::{Code, Refusal};
+use crate::snapshot::Snapshot;
+use crate::time::Timestamp;
+use crate::value::Value;
+
+/// One document to be ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CancelEntry {
+    /// Which mode.
+    pub mode: Mode,
+    /// The phase it was in.
+    pub phase: Option<String>,
+    /// The mode it hung on and was ended with.
+    pub linked_to: Option<Mode>,
+    /// Whether enough was kept to resume it.
+    pub preserved: bool,
+    /// The document as it must be written.
+    pub document: Document,
+}
+
+/// Everything one cancel does in one scope, in the order of the writes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
+pub struct CancelPlan {
+    /// Dependents before what they depend on.
+    pub entries: Vec<CancelEntry>,
+}
+
+/// What is to be cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Target {
+    /// All active modes of the scope.
+    Everything,
+    /// One mode and what is linked to it.
+    Mode(Mode),
+}
+
+/// Plans a cancel of one scope.
+pub fn plan(
+    snapshot: &Snapshot,
+    target: Target,
+    dialect: Dialect,
+    now: Timestamp,
+) -> Result<CancelPlan, Refusal> {
+    let documents = &snapshot.documents;
+    let mut order: Vec<(Mode, Option<Mode>)> = Vec::new();
+    match target {
+        Target::Everything => {
+            for mode in Mode::ALL {
+                gather(documents, mode, None, &mut order);
+            }
+        }
+        Target::Mode(mode) => {
+            let parent = links::parent(documents, mode).filter(|_| snapshot.active(mode).is_some());
+            match (mode, parent) {
+                (Mode::Ultrawork | Mode::Ecomode, Some(Mode::Ralph)) => {
+                    return Err(Refusal::new(
+                        Code::LinkedMode,
+                        message::linked(mode, Mode::Ralph, dialect),
+                    ));
+                }
+                // A linked team and its ralph go together, whichever was named.
+                (Mode::Team, Some(Mode::Ralph)) => gather(documents, Mode::Ralph, None, &mut order),
+                _ => gather(documents, mode, None, &mut order),
+            }
+        }
+    }
+    let mut after = documents.clone();
+    let entries = order
+        .into_iter()
+        .map(|(mode, linked_to)| {
+            let entry = entry(snapshot, &after, mode, linked_to, now);
+            after.insert(mode, entry.document.clone());
+            entry
+        })
+        .collect();
+    Ok(CancelPlan { entries })
+}
+
+/// Puts a mode behind all that depend on it.
+fn gather(
+    documents: &Documents,
+    mode: Mode,
+    linked_to: Option<Mode>,
+    order: &mut Vec<(Mode, Option<Mode>)>,
+) {
+    let is_active = documents.get(&mode).is_some_and(Document::is_active);
+    let is_known = order.iter().any(|(known, _)| *known == mode);
+    if !is_active || is_known {
+        return;
+    }
+    for dependent in links::dependents(documents, mode) {
+        gather(documents, dependent, Some(mode), order);
+    }
+    order.push((mode, linked_to));
+}
+
+fn entry(
+    snapshot: &Snapshot,
+    after: &Documents,
+    mode: Mode,
+    linked_to: Option<Mode>,
+    now: Timestamp,
+) -> CancelEntry {
+    let old = &snapshot.documents[&mode];
+    let mut document = old.clone();
+    let mut ending = Ending::Cancelled;
+    if mode == Mode::Ralph && links::ralph_has_team(after) {
+        let team = &after[&Mode::Team];
+        if let Life::Ended(team_ending) = team.life() {
+            let phase = match team_ending {
+                Ending::Finished => "complete",
+                Ending::Failed => "failed",
+                Ending::Blocked | Ending::Cancelled => "cancelled",
+            };
+            if matches!(team_ending, Ending::Finished | Ending::Failed) {
+                ending = team_ending;
+            }
+            let at = team.text("completed_at").map_or_else(|| now.to_string(), str::to_owned);
+            document.set("linked_team_terminal_phase", Value::string(phase));
+            document.set("linked_team_terminal_at", Value::string(&at));
+        }
+    }
+    document.end(mode, ending, now);
+    let session = snapshot.scope.session().map(SessionId::as_str);
+    document.stamp(mode, session, old.revision() + 1, now);
+    CancelEntry {
+        mode,
+        phase: old.phase().map(str::to_owned),
+        linked_to,
+        preserved: mode.row().on_cancel != OnCancel::Ends,
+        document,
+    }
+}
+
+/// Which scope a cancel without a session id is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// The compatibility scope: no session has an active mode.
+    Compatibility,
+    /// The one session with active modes.
+    Only(SessionId),
+    /// Several: the person must say which.
+    Ambiguous(BTreeMap<SessionId, Vec<Mode>>),
+}
+
+/// Chooses the scope from the active modes of every session. Stale ones count.
+pub fn choose(active: BTreeMap<SessionId, Vec<Mode>>) -> Choice {
+    let mut sessions =
+        active.into_iter().filter(|(_, modes)| !modes.is_empty()).collect::<BTreeMap<_, _>>();
+    match sessions.len() {
+        0 => Choice::Compatibility,
+        1 => match sessions.pop_first() {
+            Some((session, _)) => Choice::Only(session),
+            None => Choice::Compatibility,
+        },
+        _ => Choice::Ambiguous(sessions),
+    }
+}
+
+/// Files under the state root that only force removes, besides the documents.
+pub const LEGACY_FILES: [&str; 15] = [
+    "ralph-plan-state.json",
+    "ralph-verification.json",
+    "swarm.db",
+    "swarm.db-wal",
+    "swarm.db-shm",
+    "swarm-active.marker",
+    "swarm-tasks.db",
+    "ultrapilot-ownership.json",
+    "plan-consensus.json",
+    "boulder.json",
+    "hud-state.json",
+    "subagent-tracking.json",
+    "subagent-tracker.lock",
+    "rate-limit-daemon.pid",
+    "rate-limit-daemon.log",
+];
+
+/// Folders under the state root that only force removes.
+pub const LEGACY_FOLDERS: [&str; 2] = ["checkpoints", "team"];

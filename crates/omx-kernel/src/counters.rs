@@ -1,0 +1,157 @@
+//! Counters that bound a run: who may move them, which way, and what happens
+//! when one runs out. A limit is a limit: only a start sets it higher.
+
+use crate::begin::{DEFAULT_FIX_LOOPS, Limits};
+use crate::document::Document;
+use crate::mode::Mode;
+use crate::refusal::Refusal;
+use crate::request::WriteRequest;
+use crate::review::{SAME_FINDING_LIMIT, Verdict, check_fingerprint};
+use crate::transition::Counts;
+use crate::value::Value;
+
+/// A live run's limits may be lowered by a write, and its counters only grow.
+pub(crate) fn check_limits(
+    base: &Document,
+    request: &WriteRequest,
+    limits: &Limits,
+) -> Result<(), Refusal> {
+    let mode = request.mode;
+    let default = limits.get(&mode).copied().or(mode.row().max_iterations);
+    for (name, default) in [("max_iterations", default), ("max_fix_loops", Some(DEFAULT_FIX_LOOPS))]
+    {
+        let current = base.whole(name).or(default);
+        if let (Some(wanted), Some(current)) = (request.whole(name), current)
+            && wanted > current
+        {
+            return Err(Refusal::input(format!(
+                "{name} of a live run can only be lowered (it is {current}); a start or the person sets it higher"
+            )));
+        }
+    }
+    for name in ["iteration", "review_cycle", "fix_loop_count"] {
+        if let (Some(wanted), Some(current)) = (request.whole(name), base.whole(name))
+            && wanted < current
+        {
+            return Err(Refusal::input(format!(
+                "{name} of a live run only counts up (it is {current}, not {wanted})"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Counts a step. Says why, if that used up a limit: the run then ends.
+pub(crate) fn count(
+    document: &mut Document,
+    base: &Document,
+    request: &WriteRequest,
+    counts: Counts,
+    to: &str,
+) -> Result<Option<String>, Refusal> {
+    match counts {
+        Counts::Nothing => Ok(match (request.mode, to) {
+            (Mode::Ultraqa, "diagnose") => note_failure(document),
+            _ => None,
+        }),
+        Counts::Iteration => {
+            let next = base.whole("iteration").unwrap_or(0) + 1;
+            let given = request.whole("iteration");
+            if given.is_some_and(|given| given < next) {
+                return Err(Refusal::input(format!(
+                    "iteration rises with this step: leave it out or give {next}"
+                )));
+            }
+            Ok(count_to(document, base, "iteration", given.unwrap_or(next), "max_iterations"))
+        }
+        Counts::ReviewCycle => review_cycle(document, base, request),
+        Counts::FixLoop => {
+            let next = exactly_one_more(base, request, "fix_loop_count")?;
+            if document.get("max_fix_loops").is_none() {
+                document.set("max_fix_loops", Value::whole(DEFAULT_FIX_LOOPS));
+            }
+            Ok(count_to(document, base, "fix_loop_count", next, "max_fix_loops"))
+        }
+    }
+}
+
+fn exactly_one_more(base: &Document, request: &WriteRequest, name: &str) -> Result<u64, Refusal> {
+    let next = base.whole(name).unwrap_or(0) + 1;
+    match request.whole(name) {
+        Some(given) if given != next => Err(Refusal::input(format!(
+            "{name} rises by one with this step: leave it out or give {next}"
+        ))),
+        _ => Ok(next),
+    }
+}
+
+/// Sets a counter, or leaves it at its limit and says that it ran out.
+fn count_to(
+    document: &mut Document,
+    base: &Document,
+    name: &str,
+    next: u64,
+    limit_name: &str,
+) -> Option<String> {
+    if document.whole(limit_name).is_some_and(|limit| next > limit) {
+        match base.get(name) {
+            Some(current) => document.set(name, current.clone()),
+            None => document.remove(name),
+        }
+        return Some(format!("{limit_name} reached"));
+    }
+    document.set(name, Value::whole(next));
+    None
+}
+
+/// A review that is not clean: iteration and cycle rise, the verdict is kept
+/// as not clean, and the same findings for the third time end the run.
+fn review_cycle(
+    document: &mut Document,
+    base: &Document,
+    request: &WriteRequest,
+) -> Result<Option<String>, Refusal> {
+    let iteration = exactly_one_more(base, request, "iteration")?;
+    let cycle = exactly_one_more(base, request, "review_cycle")?;
+    let reason = document.text("return_to_ralplan_reason").unwrap_or_default().to_owned();
+    let fingerprint = match Verdict::of(document.get("review_verdict")) {
+        Some(verdict) => verdict.fingerprint(&reason),
+        None => return Ok(None),
+    };
+    let not_clean = [("clean".to_owned(), Value::bool(false))];
+    if let Some(verdict) = document.get("review_verdict").map(|verdict| verdict.merged(&not_clean))
+    {
+        document.set("review_verdict", verdict);
+    }
+    document.set("review_cycle", Value::whole(cycle));
+    if seen_too_often(document, "review_history", &fingerprint) {
+        restore_iteration(document, base);
+        return Ok(Some(format!(
+            "the same review findings came back in {SAME_FINDING_LIMIT} cycles: {reason}"
+        )));
+    }
+    Ok(count_to(document, base, "iteration", iteration, "max_iterations"))
+}
+
+fn restore_iteration(document: &mut Document, base: &Document) {
+    if let Some(iteration) = base.get("iteration") {
+        document.set("iteration", iteration.clone());
+    }
+}
+
+/// The same failed check for the third time ends ultraqa.
+fn note_failure(document: &mut Document) -> Option<String> {
+    let check = document.get("last_check").filter(|check| check.as_object().is_some())?;
+    let command = check.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let fingerprint = check_fingerprint(check)?;
+    seen_too_often(document, "failure_history", &fingerprint)
+        .then(|| format!("the same failure came back {SAME_FINDING_LIMIT} times: {command}"))
+}
+
+fn seen_too_often(document: &mut Document, field: &str, fingerprint: &str) -> bool {
+    let mut history = document.get(field).and_then(Value::as_list).unwrap_or_default().to_vec();
+    history.push(Value::string(fingerprint));
+    let times = history.iter().filter(|seen| seen.as_str() == Some(fingerprint)).count();
+    document.set(field, Value::list(history));
+    times >= SAME_FINDING_LIMIT
+}

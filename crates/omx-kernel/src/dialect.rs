@@ -1,0 +1,57 @@
+//! The two families of names the same engine answers to. This record is the
+//! only place that knows there are two.
+
+/// Names and words that differ between the families.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Dialect {
+    /// The program's name, and the name it is chosen by.
+    pub name: &'static str,
+    /// The name in sentences.
+    pub label: &'static str,
+    /// The folder that holds everything of a project.
+    pub tree: &'static str,
+    /// The project's configuration in JSON.
+    pub project_config: &'static str,
+    /// How environment names begin.
+    pub env_prefix: &'static str,
+    /// How tmux sessions and branches of teams begin.
+    pub team_prefix: &'static str,
+    /// What a person types in the agent to cancel.
+    pub cancel_command: &'static str,
+    /// What a person types in the agent to go on with autopilot.
+    pub autopilot_command: &'static str,
+}
+
+impl Dialect {
+    /// oh-my-codex.
+    pub const OMX: Dialect = Dialect {
+        name: "omx",
+        label: "OMX",
+        tree: ".omx",
+        project_config: ".omx-config.json",
+        env_prefix: "OMX_",
+        team_prefix: "omx-team",
+        cancel_command: "/cancel",
+        autopilot_command: "/autopilot",
+    };
+
+    /// oh-my-claudecode.
+    pub const OMC: Dialect = Dialect {
+        name: "omc",
+        label: "OMC",
+        tree: ".omc",
+        project_config: ".omc-config.json",
+        env_prefix: "OMC_",
+        team_prefix: "omc-team",
+        cancel_command: "/oh-my-claudecode:cancel",
+        autopilot_command: "/oh-my-claudecode:autopilot",
+    };
+
+    /// Both, the default first.
+    pub const ALL: [Dialect; 2] = [Self::OMX, Self::OMC];
+
+    /// The dialect of that name.
+    pub fn named(name: &str) -> Option<Dialect> {
+        Self::ALL.into_iter().find(|dialect| dialect.name == name)
+    }
+}

@@ -1,0 +1,42 @@
+//! The rules of omx: which modes there are, what may follow what, what hangs
+//! together, what cancel does and when a stop is held.
+//!
+//! Everything here is a pure function of documents, events and time. There is
+//! no file, no clock, no environment and no process in this crate, so that
+//! hook, command line, MCP, conductor and views can never disagree.
+
+pub mod activity;
+mod asked;
+mod begin;
+pub mod cancel;
+mod counters;
+pub mod dialect;
+pub mod document;
+pub mod evidence;
+pub mod fields;
+pub mod ids;
+pub mod links;
+pub mod message;
+pub mod mode;
+pub mod outcome;
+pub mod phase;
+pub mod refusal;
+pub mod request;
+pub mod review;
+pub mod snapshot;
+pub mod stop;
+pub mod time;
+pub mod transition;
+pub mod value;
+pub mod write;
+
+pub use begin::Limits;
+pub use dialect::Dialect;
+pub use document::{Document, Life};
+pub use ids::{Scope, SessionId};
+pub use mode::Mode;
+pub use outcome::Ending;
+pub use refusal::{Code, Refusal};
+pub use snapshot::Snapshot;
+pub use time::Timestamp;
+pub use value::Value;

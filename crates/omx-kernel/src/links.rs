@@ -1,0 +1,163 @@
+//! Which modes hang together, and in which direction.
+//!
+//! Two documents of one scope are linked when either names the other. The
+//! *dependent* is always written before what it depends on: a crash in between
+//! then leaves the parent active, and the operation can be repeated.
+
+use std::collections::BTreeMap;
+
+use crate::document::Document;
+use crate::mode::Mode;
+use crate::value::Value;
+
+/// The documents of a scope.
+pub type Documents = BTreeMap<Mode, Document>;
+
+/// One kind of link.
+struct LinkRule {
+    parent: Mode,
+    dependent: Mode,
+    /// How the parent names its dependent, where it does.
+    parent_field: Option<&'static str>,
+    /// How the dependent names its parent.
+    dependent_field: &'static str,
+}
+
+const fn flags(
+    parent: Mode,
+    dependent: Mode,
+    parent_field: &'static str,
+    dependent_field: &'static str,
+) -> LinkRule {
+    LinkRule { parent, dependent, parent_field: Some(parent_field), dependent_field }
+}
+
+const fn started_by_autopilot(dependent: Mode) -> LinkRule {
+    LinkRule {
+        parent: Mode::Autopilot,
+        dependent,
+        parent_field: None,
+        dependent_field: "linked_to",
+    }
+}
+
+/// In the order in which a parent's dependents are ended.
+const RULES: [LinkRule; 9] = [
+    flags(Mode::Ralph, Mode::Team, "linked_team", "linked_ralph"),
+    flags(Mode::Ralph, Mode::Ultrawork, "linked_ultrawork", "linked_to_ralph"),
+    flags(Mode::Ralph, Mode::Ecomode, "linked_ecomode", "linked_to_ralph"),
+    started_by_autopilot(Mode::Ralph),
+    started_by_autopilot(Mode::Ultraqa),
+    started_by_autopilot(Mode::Ultrawork),
+    started_by_autopilot(Mode::Ecomode),
+    started_by_autopilot(Mode::Ralplan),
+    started_by_autopilot(Mode::CodeReview),
+];
+
+impl LinkRule {
+    fn dependent_names_parent(&self, dependent: &Document) -> bool {
+        match self.parent_field {
+            Some(_) => dependent.names(self.dependent_field),
+            None => dependent.text(self.dependent_field) == Some(self.parent.name()),
+        }
+    }
+
+    fn links(&self, documents: &Documents) -> bool {
+        let (Some(parent), Some(dependent)) =
+            (documents.get(&self.parent), documents.get(&self.dependent))
+        else {
+            return false;
+        };
+        self.parent_field.is_some_and(|field| parent.names(field))
+            || self.dependent_names_parent(dependent)
+    }
+}
+
+/// The modes that depend on this one and are active, in the order in which they end.
+pub fn dependents(documents: &Documents, parent: Mode) -> Vec<Mode> {
+    RULES
+        .iter()
+        .filter(|rule| rule.parent == parent && rule.links(documents))
+        .map(|rule| rule.dependent)
+        .filter(|mode| documents[mode].is_active())
+        .collect()
+}
+
+/// The active mode this one depends on.
+pub fn parent(documents: &Documents, dependent: Mode) -> Option<Mode> {
+    RULES
+        .iter()
+        .filter(|rule| rule.dependent == dependent && rule.links(documents))
+        .map(|rule| rule.parent)
+        .find(|mode| documents[mode].is_active())
+}
+
+/// Whether ralph and team of this scope are linked, live or not.
+pub fn ralph_has_team(documents: &Documents) -> bool {
+    RULES[0].links(documents)
+}
+
+/// Whether two active modes hang together, directly or through others.
+pub fn connected(documents: &Documents, one: Mode, other: Mode) -> bool {
+    let mut reached = vec![one];
+    let mut next = 0;
+    while let Some(&mode) = reached.get(next) {
+        next += 1;
+        let neighbours = dependents(documents, mode).into_iter().chain(parent(documents, mode));
+        for neighbour in neighbours {
+            if !reached.contains(&neighbour) {
+                reached.push(neighbour);
+            }
+        }
+    }
+    reached.contains(&other)
+}
+
+/// Makes both sides of a link say the same after a write of `mode`, where
+/// `said` tells whether that write named a field itself. Returns the other
+/// modes whose documents changed.
+pub fn agree(documents: &mut Documents, mode: Mode, said: impl Fn(&str) -> bool) -> Vec<Mode> {
+    let mut changed = Vec::new();
+    for rule in &RULES {
+        let Some(parent_field) = rule.parent_field else { continue };
+        let (own_field, other, other_field) = if rule.parent == mode {
+            (parent_field, rule.dependent, rule.dependent_field)
+        } else if rule.dependent == mode {
+            (rule.dependent_field, rule.parent, parent_field)
+        } else {
+            continue;
+        };
+        let both_live =
+            [mode, other].iter().all(|side| documents.get(side).is_some_and(Document::is_active));
+        if !both_live {
+            continue;
+        }
+        let here = documents[&mode].names(own_field);
+        let there = documents[&other].names(other_field);
+        if here == there {
+            continue;
+        }
+        // Ultrawork and ecomode name ralph with one field; ralph must have meant them.
+        let (side, field, linked) = if said(own_field) || here {
+            (other, other_field, here)
+        } else {
+            (mode, own_field, there)
+        };
+        if let Some(document) = documents.get_mut(&side) {
+            document.set(field, Value::bool(linked));
+            if side != mode && !changed.contains(&side) {
+                changed.push(side);
+            }
+        }
+    }
+    changed
+}
+
+/// Sorts modes so that each stands before what it may depend on.
+pub fn dependents_first(modes: &mut [Mode]) {
+    modes.sort_by_key(|mode| match mode {
+        Mode::Autopilot => 2,
+        Mode::Ralph => 1,
+        _ => 0,
+    });
+}

@@ -1,0 +1,57 @@
+//! The sentences of cancel. One voice, two dialects; every surface prints these.
+
+use crate::cancel::CancelEntry;
+use crate::dialect::Dialect;
+use crate::mode::Mode;
+
+/// Whether the reader sits at a terminal and can type commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reader {
+    /// A person at a terminal.
+    Terminal,
+    /// A program, a pipe or an agent.
+    Program,
+}
+
+/// The lines that tell of one cancelled document.
+pub fn cancelled(entry: &CancelEntry, dialect: Dialect, reader: Reader) -> Vec<String> {
+    if let Some(parent) = entry.linked_to {
+        return vec![format!("Cleaned up: {} (linked to {})", entry.mode.name(), parent.name())];
+    }
+    let line = entry.mode.row().cancelled;
+    if entry.mode != Mode::Autopilot {
+        return vec![line.to_owned()];
+    }
+    let phase = entry.phase.as_deref().unwrap_or("unknown");
+    let mut lines = vec![
+        line.replace("{phase}", phase),
+        format!("Run {} to resume.", dialect.autopilot_command),
+    ];
+    if reader == Reader::Terminal {
+        lines.push(format!("or: {} autopilot --resume", dialect.name));
+    }
+    lines
+}
+
+/// The refusal to cancel a mode that hangs on another.
+pub fn linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
+    format!(
+        "{} is linked to {}. Use {} to cancel both.",
+        mode.title(),
+        parent.title(),
+        dialect.cancel_command
+    )
+}
+
+/// The first line when there is nothing to cancel.
+pub fn nothing_active(dialect: Dialect) -> String {
+    format!("No active {} modes detected.", dialect.label)
+}
+
+/// The last line when there is nothing to cancel.
+pub const USE_FORCE: &str = "Use --force to clear all state files anyway.";
+
+/// The last line of a forced cancel.
+pub fn all_cleared(dialect: Dialect) -> String {
+    format!("All {} modes cleared. You are free to start fresh.", dialect.label)
+}

@@ -1,0 +1,192 @@
+//! Phase words: which a mode has, which older words mean them, which end a run.
+
+use crate::mode::{Mode, quoted};
+use crate::outcome::Ending;
+use crate::refusal::{Code, Refusal};
+
+/// A phase a request asked for, in the mode's own words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum PhaseWord {
+    /// A live phase of the mode.
+    Live(String),
+    /// The run ends with it.
+    End(Ending),
+}
+
+/// A phase word together with the spelling it had, where that was another.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ReadPhase {
+    /// What it means.
+    pub word: PhaseWord,
+    /// The original, if it was normalised.
+    pub normalised_from: Option<String>,
+}
+
+/// Reads a phase word of this mode. `stages` are the pipeline's own, if it has named them.
+pub fn read(mode: Mode, word: &str, stages: &[String]) -> Result<ReadPhase, Refusal> {
+    if is_live(mode, word, stages) {
+        return Ok(ReadPhase { word: PhaseWord::Live(word.to_owned()), normalised_from: None });
+    }
+    let canonical = match word {
+        "complete" | "failed" | "cancelled" => true,
+        "blocked_on_user" | "blocked" => {
+            // Not a phase but an outcome: the phase stays what it was.
+            return Ok(ReadPhase { word: PhaseWord::End(Ending::Blocked), normalised_from: None });
+        }
+        _ => false,
+    };
+    let meant = alias(mode, word)
+        .map(|phase| PhaseWord::Live(phase.to_owned()))
+        .or_else(|| end_of(word).map(PhaseWord::End));
+    match meant {
+        Some(word_meant) => Ok(ReadPhase {
+            word: word_meant,
+            normalised_from: (!canonical).then(|| word.to_owned()),
+        }),
+        None => Err(unknown(mode, word, stages)),
+    }
+}
+
+/// Whether this is a live phase of the mode, in its own words.
+pub fn is_live(mode: Mode, word: &str, stages: &[String]) -> bool {
+    if mode != Mode::Pipeline {
+        return mode.row().phases.contains(&word);
+    }
+    if !stages.is_empty() {
+        return stages.iter().any(|stage| stage == word);
+    }
+    let named = word.strip_prefix("stage:").is_some_and(|name| !name.is_empty());
+    // The preset that is autopilot as a pipeline has autopilot's bare names.
+    named || Mode::Autopilot.row().phases.contains(&word)
+}
+
+/// The ending a stored phase word stands for, in any spelling.
+pub fn end_of(word: &str) -> Option<Ending> {
+    Some(match word {
+        "complete" | "completed" | "done" | "finished" => Ending::Finished,
+        "failed" | "fail" | "error" => Ending::Failed,
+        "cancelled" | "cancel" | "canceled" | "aborted" => Ending::Cancelled,
+        _ => return None,
+    })
+}
+
+/// The phase word that goes with an ending; a blocked run keeps the phase it was in.
+pub const fn of_ending(ending: Ending) -> Option<&'static str> {
+    match ending {
+        Ending::Finished => Some("complete"),
+        Ending::Failed => Some("failed"),
+        Ending::Cancelled => Some("cancelled"),
+        Ending::Blocked => None,
+    }
+}
+
+fn alias(mode: Mode, word: &str) -> Option<&'static str> {
+    let meant = match (mode, word) {
+        (Mode::Autopilot, "planning" | "replan") => "ralplan",
+        (Mode::Autopilot, "review" | "reviewing") => "code-review",
+        (Mode::Ralplan, "planning" | "replan") => "draft",
+        (Mode::Ultraqa, "fix" | "repair") => "fix",
+        (Mode::Team, "plan") => "team-plan",
+        (Mode::Team, "prd") => "team-prd",
+        (Mode::Team, "exec") => "team-exec",
+        (Mode::Team, "verify") => "team-verify",
+        (Mode::Team, "fix") => "team-fix",
+        (_, "start" | "started") => "starting",
+        (_, "execution" | "execute" | "implementing") => "executing",
+        (_, "verify" | "verification") => "verifying",
+        (_, "fix" | "repair") => "fixing",
+        _ => return None,
+    };
+    mode.row().phases.contains(&meant).then_some(meant)
+}
+
+fn unknown(mode: Mode, word: &str, stages: &[String]) -> Refusal {
+    let live: Vec<&str> = match (mode, stages) {
+        (Mode::Pipeline, []) => vec!["stage:<name>"],
+        (Mode::Pipeline, stages) => stages.iter().map(String::as_str).collect(),
+        _ => mode.row().phases.to_vec(),
+    };
+    Refusal::new(
+        Code::InvalidPhase,
+        format!(
+            "{} has no phase {}; its phases are {}, complete, failed, cancelled",
+            mode.name(),
+            quoted(word),
+            live.join(", ")
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live(mode: Mode, word: &str) -> String {
+        match read(mode, word, &[]).unwrap().word {
+            PhaseWord::Live(phase) => phase,
+            PhaseWord::End(ending) => panic!("{word} ends as {ending:?}"),
+        }
+    }
+
+    #[test]
+    fn modes_1_phase_words_are_normalised_and_the_original_kept() {
+        let table = [
+            (Mode::Ralph, "start", "starting"),
+            (Mode::Ralph, "started", "starting"),
+            (Mode::Ralph, "execution", "executing"),
+            (Mode::Ralph, "implementing", "executing"),
+            (Mode::Ralph, "verification", "verifying"),
+            (Mode::Ralph, "fix", "fixing"),
+            (Mode::Ralph, "repair", "fixing"),
+            (Mode::Ultraqa, "repair", "fix"),
+            (Mode::Autopilot, "planning", "ralplan"),
+            (Mode::Autopilot, "replan", "ralplan"),
+            (Mode::Autopilot, "review", "code-review"),
+            (Mode::Autopilot, "reviewing", "code-review"),
+            (Mode::Ralplan, "planning", "draft"),
+            (Mode::Team, "plan", "team-plan"),
+            (Mode::Team, "prd", "team-prd"),
+            (Mode::Team, "exec", "team-exec"),
+            (Mode::Team, "verify", "team-verify"),
+            (Mode::Team, "fix", "team-fix"),
+            (Mode::Ultrawork, "execute", "executing"),
+        ];
+        for (mode, word, meant) in table {
+            assert_eq!(live(mode, word), meant);
+            assert_eq!(read(mode, word, &[]).unwrap().normalised_from.as_deref(), Some(word));
+        }
+        assert_eq!(live(Mode::Ultraqa, "fix"), "fix");
+        assert_eq!(read(Mode::Ultraqa, "fix", &[]).unwrap().normalised_from, None);
+    }
+
+    #[test]
+    fn modes_1_ends_are_normalised_for_every_mode() {
+        for mode in Mode::ALL {
+            for (word, ending) in [
+                ("done", Ending::Finished),
+                ("complete", Ending::Finished),
+                ("error", Ending::Failed),
+                ("aborted", Ending::Cancelled),
+                ("blocked", Ending::Blocked),
+                ("blocked_on_user", Ending::Blocked),
+            ] {
+                assert_eq!(read(mode, word, &[]).unwrap().word, PhaseWord::End(ending));
+            }
+            let refusal = read(mode, "banana", &[]).unwrap_err();
+            assert_eq!(refusal.code, Code::InvalidPhase);
+            for phase in mode.row().phases {
+                assert!(refusal.message.contains(phase));
+            }
+        }
+    }
+
+    #[test]
+    fn modes_1_a_pipeline_has_the_stages_it_named() {
+        let stages = vec!["stage:plan".to_owned(), "stage:build".to_owned()];
+        assert!(read(Mode::Pipeline, "stage:build", &stages).is_ok());
+        assert!(read(Mode::Pipeline, "stage:other", &stages).is_err());
+        assert!(read(Mode::Pipeline, "stage:other", &[]).is_ok());
+        assert!(read(Mode::Pipeline, "stage:", &[]).is_err());
+        assert!(read(Mode::Pipeline, "ralplan", &[]).is_ok());
+    }
+}

@@ -1,0 +1,171 @@
+//! Review verdicts: what is clean, what is open, and when the same thing comes back.
+
+use crate::value::Value;
+
+/// The same finding or failure this often ends a run.
+pub const SAME_FINDING_LIMIT: usize = 3;
+
+/// A verdict as it stands in a document.
+#[derive(Clone, Copy, Debug)]
+pub struct Verdict<'a>(&'a Value);
+
+impl<'a> Verdict<'a> {
+    /// Takes the value of `review_verdict`, if it is an object.
+    pub fn of(value: Option<&'a Value>) -> Option<Self> {
+        value.filter(|value| value.as_object().is_some()).map(Self)
+    }
+
+    fn text(self, name: &str) -> Option<&'a str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// Whether both lanes have spoken, in their own words.
+    pub fn has_both_lanes(self) -> bool {
+        matches!(self.text("recommendation"), Some("APPROVE" | "COMMENT" | "REQUEST CHANGES"))
+            && matches!(self.text("architectural_status"), Some("CLEAR" | "WATCH" | "BLOCK"))
+    }
+
+    /// Findings that nobody has resolved.
+    pub fn open_findings(self) -> usize {
+        let is_resolved = |finding: &Value| {
+            finding.get("resolved").and_then(Value::as_bool) == Some(true)
+                || matches!(
+                    finding.get("status").and_then(Value::as_str),
+                    Some("resolved" | "closed" | "fixed")
+                )
+        };
+        let findings = self.0.get("findings").and_then(Value::as_list).unwrap_or_default();
+        findings.iter().filter(|finding| !is_resolved(finding)).count()
+    }
+
+    /// Clean as a fact, whatever the verdict says of itself.
+    pub fn is_clean(self) -> bool {
+        self.text("recommendation") == Some("APPROVE")
+            && self.text("architectural_status") == Some("CLEAR")
+            && self.open_findings() == 0
+    }
+
+    /// What the verdict says of itself.
+    pub fn says_clean(self) -> Option<bool> {
+        self.0.get("clean").and_then(Value::as_bool)
+    }
+
+    /// Titles and files of the findings, normalised and sorted; without any
+    /// findings, the reason given instead.
+    pub fn fingerprint(self, reason: &str) -> String {
+        let findings = self.0.get("findings").and_then(Value::as_list).unwrap_or_default();
+        let mut parts: Vec<String> = findings
+            .iter()
+            .map(|finding| {
+                let field = |name| finding.get(name).and_then(Value::as_str).unwrap_or_default();
+                let title = finding.as_str().unwrap_or_else(|| field("title"));
+                format!("{}|{}", normalised(title), field("file").trim())
+            })
+            .collect();
+        if parts.is_empty() {
+            parts.push(normalised(reason));
+        }
+        fingerprint(parts)
+    }
+}
+
+/// The fingerprint of a failed check: its command and what failed. A check
+/// that passed or tells no failure has none, so that two different failures
+/// are never taken for one.
+pub fn check_fingerprint(check: &Value) -> Option<String> {
+    if check.get("exit_code").and_then(Value::as_whole) == Some(0) {
+        return None;
+    }
+    let field = |name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default();
+    let mut parts = Vec::new();
+    for name in ["failure", "summary", "output"] {
+        if !field(name).is_empty() {
+            parts.push(normalised(field(name)));
+        }
+    }
+    if let Some(failures) = check.get("failures").and_then(Value::as_list) {
+        parts.extend(failures.iter().filter_map(Value::as_str).map(normalised));
+    }
+    if parts.is_empty() {
+        return None;
+    }
+    parts.push(normalised(field("command")));
+    Some(fingerprint(parts))
+}
+
+fn fingerprint(mut parts: Vec<String>) -> String {
+    parts.sort();
+    parts.dedup();
+    format!("{:016x}", hash(&parts.join("\n")))
+}
+
+/// Lower case, digits as one sign, white space folded: line numbers and
+/// timings must not make a repeated failure look new.
+fn normalised(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        let mut in_number = false;
+        for character in word.chars() {
+            if !character.is_ascii_digit() {
+                out.extend(character.to_lowercase());
+            } else if !in_number {
+                out.push('#');
+            }
+            in_number = character.is_ascii_digit();
+        }
+    }
+    out
+}
+
+/// FNV-1a: short, stable over releases, and no secret is kept by it.
+pub fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(recommendation: &str, status: &str, titles: &[&str]) -> Value {
+        let findings =
+            titles.iter().map(|title| Value::record([("title", Value::string(title))])).collect();
+        Value::record([
+            ("recommendation", Value::string(recommendation)),
+            ("architectural_status", Value::string(status)),
+            ("findings", Value::list(findings)),
+        ])
+    }
+
+    #[test]
+    fn modes_2_5_clean_only_for_approve_with_clear_and_no_open_finding() {
+        for recommendation in ["APPROVE", "COMMENT", "REQUEST CHANGES"] {
+            for status in ["CLEAR", "WATCH", "BLOCK"] {
+                for titles in [&[][..], &["x"]] {
+                    let value = verdict(recommendation, status, titles);
+                    let clean =
+                        recommendation == "APPROVE" && status == "CLEAR" && titles.is_empty();
+                    let verdict = Verdict::of(Some(&value)).unwrap();
+                    assert_eq!(verdict.is_clean(), clean);
+                    assert!(verdict.has_both_lanes());
+                }
+            }
+        }
+        let one_lane = Value::record([("recommendation", Value::string("APPROVE"))]);
+        assert!(!Verdict::of(Some(&one_lane)).unwrap().is_clean());
+    }
+
+    #[test]
+    fn modes_2_2_a_fingerprint_ignores_order_case_and_numbers() {
+        let one = verdict("COMMENT", "CLEAR", &["Leak in line 12", "No test"]);
+        let same = verdict("COMMENT", "WATCH", &["no  test", "leak in LINE 140"]);
+        let other = verdict("COMMENT", "CLEAR", &["No test"]);
+        let print = |value: &Value| Verdict::of(Some(value)).unwrap().fingerprint("r");
+        assert_eq!(print(&one), print(&same));
+        assert_ne!(print(&one), print(&other));
+    }
+}

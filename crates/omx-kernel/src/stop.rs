@@ -1,0 +1,268 @@
+//! The stop decision: may the agent end its turn, or is there work that holds it?
+//!
+//! Every doubt lets the person get away. Holds are counted here and bounded;
+//! running out of them is written as what it is, never as success.
+
+use crate::activity::Activity;
+use crate::dialect::Dialect;
+use crate::document::Document;
+use crate::mode::Mode;
+use crate::outcome::Ending;
+use crate::snapshot::Snapshot;
+use crate::time::Timestamp;
+use crate::transition::may_follow;
+use crate::value::Value;
+
+/// Hosts give up at 8 holds in a row; we say so one earlier.
+pub const HOLDS_WITHOUT_TOOL: u32 = 7;
+
+/// This many holds in a row that look the same mean that nothing moves.
+pub const SAME_PROGRESS_LIMIT: u32 = 5;
+
+/// Why the agent stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// It thinks it is done.
+    TurnEnded,
+    /// The person interrupted.
+    Interrupted,
+    /// The context is full.
+    ContextLimit,
+    /// A rate or usage limit.
+    RateLimit,
+    /// Not logged in, or not paid.
+    Account,
+}
+
+/// Who stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Agent {
+    /// The agent of the session itself.
+    Main,
+    /// One it started.
+    Subagent,
+}
+
+/// A stop about to happen.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StopEvent {
+    /// Why.
+    pub cause: Cause,
+    /// Who.
+    pub agent: Agent,
+    /// Whether this prompt asked for a cancel.
+    pub cancel_requested: bool,
+    /// The modes whose documents a live omx process drives by itself.
+    pub self_driven: Vec<Mode>,
+    /// What the work looks like now; equal values mean that nothing moved.
+    pub progress: Option<u64>,
+}
+
+impl StopEvent {
+    /// A plain end of a turn.
+    pub fn turn_ended() -> Self {
+        Self {
+            cause: Cause::TurnEnded,
+            agent: Agent::Main,
+            cancel_requested: false,
+            self_driven: Vec::new(),
+            progress: None,
+        }
+    }
+}
+
+/// Why a stop is allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Allowed {
+    /// The event has no session.
+    NoSession,
+    /// Nothing is active.
+    NothingActive,
+    /// What is active is stale.
+    Stale,
+    /// A live omx process drives it.
+    SelfDriven,
+    /// The person or the host ended the turn.
+    Interrupted,
+    /// A limit of the model's service.
+    Limit,
+    /// Not logged in, or not paid.
+    Account,
+    /// A cancel was asked for.
+    CancelRequested,
+    /// A subagent never decides.
+    Subagent,
+}
+
+impl Allowed {
+    /// The reason in words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoSession => "no session",
+            Self::NothingActive => "nothing active",
+            Self::Stale => "stale",
+            Self::SelfDriven => "driven by a running process",
+            Self::Interrupted => "interrupted",
+            Self::Limit => "a limit of the model's service",
+            Self::Account => "login or billing",
+            Self::CancelRequested => "cancel requested",
+            Self::Subagent => "a subagent",
+        }
+    }
+}
+
+/// The decision.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum StopDecision {
+    /// The turn may end.
+    Allow(Allowed),
+    /// The agent goes on, told this.
+    Hold(Hold),
+    /// The turn may end, because a bound was reached; the document says so.
+    Exhausted(Exhausted),
+}
+
+/// A hold and what it changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Hold {
+    /// The mode that holds.
+    pub mode: Mode,
+    /// What the agent is told.
+    pub text: String,
+    /// Its document, with this hold counted.
+    pub document: Document,
+    /// The session's record, with this hold counted.
+    pub activity: Activity,
+}
+
+/// The end of a run that used up a bound.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Exhausted {
+    /// The mode that ends.
+    pub mode: Mode,
+    /// Why.
+    pub error: String,
+    /// Its document, ended.
+    pub document: Document,
+    /// The session's record, begun anew.
+    pub activity: Activity,
+}
+
+/// Decides a stop.
+pub fn decide(
+    snapshot: &Snapshot,
+    event: &StopEvent,
+    dialect: Dialect,
+    now: Timestamp,
+) -> StopDecision {
+    use StopDecision::Allow;
+    if snapshot.scope.session().is_none() {
+        return Allow(Allowed::NoSession);
+    }
+    if event.agent == Agent::Subagent {
+        return Allow(Allowed::Subagent);
+    }
+    if event.cancel_requested {
+        return Allow(Allowed::CancelRequested);
+    }
+    match event.cause {
+        Cause::TurnEnded => {}
+        Cause::Interrupted => return Allow(Allowed::Interrupted),
+        Cause::ContextLimit | Cause::RateLimit => return Allow(Allowed::Limit),
+        Cause::Account => return Allow(Allowed::Account),
+    }
+    let mut reason = Allowed::NothingActive;
+    for mode in Mode::STOP_PRIORITY {
+        let Some(document) = snapshot.active(mode) else { continue };
+        if event.self_driven.contains(&mode) {
+            reason = Allowed::SelfDriven;
+        } else if snapshot.is_stale(mode, now) {
+            reason = Allowed::Stale;
+        } else {
+            return hold(snapshot, mode, document, event, dialect, now);
+        }
+    }
+    Allow(reason)
+}
+
+fn hold(
+    snapshot: &Snapshot,
+    mode: Mode,
+    old: &Document,
+    event: &StopEvent,
+    dialect: Dialect,
+    now: Timestamp,
+) -> StopDecision {
+    let mut activity = snapshot.activity.clone();
+    activity.last_seen = Some(now);
+    let moved = event.progress.is_none() || activity.fingerprint != event.progress;
+    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint + 1 };
+    activity.fingerprint = event.progress;
+    let iteration = old.whole("iteration").unwrap_or(0);
+    let limit = old.whole("max_iterations").or(mode.row().max_iterations);
+    let bound = if limit.is_some_and(|limit| iteration >= limit) {
+        Some((Ending::Failed, "max_iterations reached".to_owned()))
+    } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
+        Some((
+            Ending::Blocked,
+            format!("held {HOLDS_WITHOUT_TOOL} times in a row without any tool being used"),
+        ))
+    } else if activity.same_fingerprint >= SAME_PROGRESS_LIMIT {
+        Some((
+            Ending::Blocked,
+            format!(
+                "no progress: {SAME_PROGRESS_LIMIT} stops in a row looked the same in phase {}",
+                old.phase().unwrap_or("unknown")
+            ),
+        ))
+    } else {
+        None
+    };
+    let mut document = old.clone();
+    let session = snapshot.scope.session().map(|id| id.as_str());
+    if let Some((ending, error)) = bound {
+        document.set("error", Value::string(&error));
+        document.end(mode, ending, now);
+        document.stamp(mode, session, old.revision() + 1, now);
+        activity.holds_in_a_row = 0;
+        activity.same_fingerprint = 0;
+        activity.fingerprint = None;
+        return StopDecision::Exhausted(Exhausted { mode, error, document, activity });
+    }
+    activity.holds_in_a_row += 1;
+    document.set("iteration", Value::whole(iteration + 1));
+    document.stamp(mode, session, old.revision() + 1, now);
+    let text = text(mode, &document, dialect);
+    StopDecision::Hold(Hold { mode, text, document, activity })
+}
+
+/// What the agent is told when it is held.
+pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
+    let phase = document.phase().unwrap_or("unknown");
+    let limit = document.whole("max_iterations").or(mode.row().max_iterations);
+    let count = match (document.whole("iteration"), limit) {
+        (Some(iteration), Some(limit)) => format!(", iteration {iteration}/{limit}"),
+        (Some(iteration), None) => format!(", iteration {iteration}"),
+        _ => String::new(),
+    };
+    let next = match (mode, phase) {
+        (Mode::Autopilot, "ralplan") => {
+            "Agree on a plan and a test specification, record their paths under handoff_artifacts.ralplan, then enter ralph.".to_owned()
+        }
+        (Mode::Autopilot, "ralph") => {
+            "Implement and verify the plan, record changed files and evidence under handoff_artifacts.ralph, then enter code-review.".to_owned()
+        }
+        (Mode::Autopilot, "code-review") => {
+            "Review the change in both lanes. Clean: complete with the verdict. Not clean: back to ralplan with the findings.".to_owned()
+        }
+        _ => {
+            let follow = may_follow(mode, Some(phase), &document.stages());
+            format!("It is not complete; next may follow: {}.", follow.join(", "))
+        }
+    };
+    format!(
+        "[{} active: phase {phase}{count}] {next} To end it: {} cancel",
+        mode.title(),
+        dialect.name
+    )
+}
