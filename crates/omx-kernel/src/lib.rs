@@ -39,4 +39,4 @@ pub use outcome::Ending;
 pub use refusal::{Code, Refusal};
 pub use snapshot::Snapshot;
 pub use time::Timestamp;
-pub use value::Value;
+pub use value::{Shape, Value};

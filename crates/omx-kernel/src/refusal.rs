@@ -41,8 +41,6 @@ pub enum Code {
     TooLarge,
     /// The file system said no.
     Io,
-    /// The configuration has an unknown key or a wrong value.
-    InvalidConfig,
 }
 
 impl Code {
@@ -67,7 +65,6 @@ impl Code {
             Self::UnsafePath => "unsafe_path",
             Self::TooLarge => "too_large",
             Self::Io => "io",
-            Self::InvalidConfig => "invalid_config",
         }
     }
 }

@@ -133,12 +133,18 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
         ));
     }
     let Some(kind) = fields::kind_of(mode, name) else { return Ok(()) };
-    let may_be_null = match name {
-        "active" | "current_phase" | "iteration" | "max_iterations" | "handoff_artifacts" => false,
-        "fix_loop_count" | "max_fix_loops" | "review_cycle" => false,
-        _ => true,
-    };
-    if value.is_null() && may_be_null {
+    let is_needed = matches!(
+        name,
+        "active"
+            | "current_phase"
+            | "iteration"
+            | "max_iterations"
+            | "handoff_artifacts"
+            | "fix_loop_count"
+            | "max_fix_loops"
+            | "review_cycle"
+    );
+    if value.is_null() && !is_needed {
         return Ok(());
     }
     fields::check(name, kind, value)

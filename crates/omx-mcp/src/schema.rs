@@ -1,0 +1,107 @@
+//! JSON schemas of the tools' arguments, from the kernel's own tables.
+
+use omx_kernel::fields::{COMMON, Kind};
+use omx_kernel::{Mode, Value};
+
+type Field = (String, Value);
+
+fn field(name: &str, value: Value) -> Field {
+    (name.to_owned(), value)
+}
+
+fn typed(kind: &str, description: &str, more: Vec<Field>) -> Value {
+    let mut fields =
+        vec![field("type", Value::string(kind)), field("description", Value::string(description))];
+    fields.extend(more);
+    Value::object(fields)
+}
+
+/// Whether arguments beyond the listed ones are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    /// Stored as they are.
+    Allowed,
+    /// Refused.
+    Refused,
+}
+
+/// The schema of an object of arguments.
+pub fn object(properties: Vec<Field>, required: &[&str], others: Others) -> Value {
+    Value::object(vec![
+        field("type", Value::string("object")),
+        field("properties", Value::object(properties)),
+        field("required", Value::strings(required)),
+        field("additionalProperties", Value::bool(others == Others::Allowed)),
+    ])
+}
+
+/// `mode`
+pub fn mode() -> Field {
+    let names = Mode::ALL.iter().map(|mode| mode.name()).chain(["plan-consensus"]);
+    field("mode", typed("string", "The mode", vec![field("enum", Value::strings(names))]))
+}
+
+/// `session_id`
+pub fn session_id() -> Field {
+    let pattern = Value::string("^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$");
+    let text = "The agent session; without it, the caller's own";
+    field("session_id", typed("string", text, vec![field("pattern", pattern)]))
+}
+
+/// `workingDirectory`
+pub fn working_directory() -> Field {
+    field(
+        "workingDirectory",
+        typed("string", "The project's root, if not the server's own", vec![]),
+    )
+}
+
+/// A flag.
+pub fn flag(name: &str, description: &str) -> Field {
+    field(name, typed("boolean", description, vec![]))
+}
+
+/// An integer from 0 on.
+pub fn count(name: &str, description: &str) -> Field {
+    field(name, typed("integer", description, vec![field("minimum", Value::whole(0))]))
+}
+
+/// Any object.
+pub fn any_object(name: &str, description: &str) -> Field {
+    field(name, typed("object", description, vec![]))
+}
+
+/// The fields every mode has.
+pub fn common_fields() -> Vec<Field> {
+    COMMON
+        .iter()
+        .map(|(name, kind)| {
+            let minimum = |least| vec![field("minimum", Value::whole(least))];
+            let (json_type, more) = match kind {
+                Kind::Flag => ("boolean", vec![]),
+                Kind::Count => ("integer", minimum(0)),
+                Kind::Limit => ("integer", minimum(1)),
+                Kind::Time => ("string", vec![field("format", Value::string("date-time"))]),
+                Kind::Text => ("string", vec![]),
+                Kind::Object | Kind::Waiting => ("object", vec![]),
+                Kind::List => ("array", vec![]),
+            };
+            field(name, typed(json_type, describe(name), more))
+        })
+        .collect()
+}
+
+fn describe(name: &str) -> &'static str {
+    match name {
+        "active" => "Whether the run is live; the first write of a document must say it",
+        "current_phase" => "The phase to enter; what may follow depends on the mode",
+        "iteration" => "Rounds so far",
+        "max_iterations" => "Most rounds; a live run's can only be lowered",
+        "run_outcome" => "continue, progress, finish, blocked_on_user, failed or cancelled",
+        "lifecycle_outcome" => "finished, blocked, failed or cancelled",
+        "task_description" => "What the run is about, in short",
+        "error" => "Why it failed or is blocked",
+        "waiting" => "What a live run waits for: {kind: rate_limit, network or worker, until?}",
+        _ => "A time (RFC 3339, UTC)",
+    }
+}

@@ -1,0 +1,302 @@
+//! Cancel: ends what is active, for certain, and says so.
+
+use std::path::PathBuf;
+
+use omx_kernel::cancel::{CancelEntry, Choice, Target, choose, plan};
+use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
+use omx_store::{
+    Event, Locked, Quarantined, ScopeRead, StateDir, Store, Unreadable, active_by_session,
+};
+
+use crate::context::Context;
+use crate::force;
+use crate::input::Input;
+use crate::report;
+
+/// What is to be cancelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CancelRequest {
+    /// Active modes of one scope: the named session's, the caller's, or the only one there is.
+    Scope(Target),
+    /// Active modes of every session and of the compatibility scope.
+    EverySession,
+    /// The same, and every file of every mode is cleared away.
+    Force,
+}
+
+impl CancelRequest {
+    /// Understands the arguments of a cancel.
+    pub fn of(input: &Input) -> Result<Self, Refusal> {
+        input.only(&["session_id", "mode", "force", "all", "every_session", "workingDirectory"])?;
+        let mode = input.mode()?;
+        let force = input.flag("force")? | input.flag("all")?;
+        let everywhere = input.flag("every_session")?;
+        let narrowed = mode.is_some() || input.session()?.is_some();
+        match (force, everywhere) {
+            (true, true) => Err(Refusal::input("force and every_session exclude each other")),
+            (true, _) | (_, true) if narrowed => Err(Refusal::input(
+                "force, all and every_session mean every session and mode; name none with them",
+            )),
+            (true, _) => Ok(Self::Force),
+            (_, true) => Ok(Self::EverySession),
+            _ => Ok(Self::Scope(mode.map_or(Target::Everything, Target::Mode))),
+        }
+    }
+}
+
+/// What a cancel did.
+#[derive(Debug, Default)]
+pub struct CancelReport {
+    /// Ended documents, in the order in which they were written.
+    pub cancelled: Vec<(Scope, CancelEntry)>,
+    /// Unreadable documents that were moved aside.
+    pub quarantined: Vec<Quarantined>,
+    /// Things in place of documents that were left alone.
+    pub unreadable: Vec<Unreadable>,
+    /// Files that force removed.
+    pub removed: Vec<PathBuf>,
+    /// Files that force left, because they are not omx's.
+    pub kept: Vec<PathBuf>,
+    /// What a person reads.
+    pub lines: Vec<String>,
+}
+
+impl CancelReport {
+    /// What a program reads.
+    pub fn value(&self) -> Value {
+        let cancelled = self.cancelled.iter().map(|(scope, entry)| {
+            Value::record([
+                ("mode", Value::string(entry.mode.name())),
+                ("session_id", report::scope(scope)),
+                ("phase", Value::string_or_null(entry.phase.as_deref())),
+                ("linked_to", Value::string_or_null(entry.linked_to.map(Mode::name))),
+                ("preserved", Value::bool(entry.preserved)),
+            ])
+        });
+        let paths =
+            |paths: &[PathBuf]| Value::list(paths.iter().map(|p| report::path(p)).collect());
+        report::with_lists(
+            vec![
+                ("cancelled", Value::list(cancelled.collect())),
+                ("teams", Value::list(Vec::new())),
+                ("quarantined", report::quarantined(&self.quarantined)),
+                ("message", Value::string(&self.lines.join("\n"))),
+            ],
+            [
+                ("unreadable", report::unreadable(&self.unreadable)),
+                ("removed", paths(&self.removed)),
+                ("kept", paths(&self.kept)),
+            ],
+        )
+    }
+}
+
+/// Cancels.
+pub fn cancel(context: &Context<'_>, input: &Input) -> Result<CancelReport, Refusal> {
+    let request = CancelRequest::of(input)?;
+    let store = context.store(input)?;
+    let mut report = CancelReport::default();
+    let state = store.read()?;
+    match request {
+        CancelRequest::Force => {
+            if state.is_some() {
+                force::force(context, &store, &mut report)?;
+            }
+            report.lines.push(message::all_cleared(context.dialect));
+        }
+        CancelRequest::EverySession => {
+            let scopes = state.as_ref().map(every_scope).transpose()?.unwrap_or_default();
+            cancel_scopes(context, &store, &scopes, Target::Everything, &mut report)?;
+        }
+        CancelRequest::Scope(target) => {
+            let scope = match (context.scope(input)?, &state) {
+                (Scope::Compatibility, Some(state)) => only_scope(context, state)?,
+                (scope, _) => scope,
+            };
+            let scopes = if state.is_some() { vec![scope.clone()] } else { Vec::new() };
+            cancel_scopes(context, &store, &scopes, target, &mut report)?;
+            if report.cancelled.is_empty() {
+                report.lines.extend(nothing_lines(context, &store, &scope, target));
+            } else if scope != Scope::Compatibility
+                && let Some(state) = &state
+            {
+                report.lines.extend(left_over(context, state));
+            }
+        }
+    }
+    if report.lines.is_empty() {
+        report.lines.push(message::nothing_active(context.dialect));
+    }
+    Ok(report)
+}
+
+/// Ends the active modes of these scopes, each in its own order.
+pub(crate) fn cancel_scopes(
+    context: &Context<'_>,
+    store: &Store,
+    scopes: &[Scope],
+    target: Target,
+    report: &mut CancelReport,
+) -> Result<(), Refusal> {
+    // Nothing to do is found out without a lock: an idle project is not touched.
+    let Some(state) = store.read()? else { return Ok(()) };
+    let mut busy = Vec::new();
+    for scope in scopes {
+        let read = state.scope(scope)?;
+        if read.snapshot.active_modes().next().is_some() || !read.unreadable.is_empty() {
+            busy.push(scope);
+        }
+    }
+    if busy.is_empty() {
+        return Ok(());
+    }
+    let locked = context.lock(store, "cancel")?;
+    for scope in busy {
+        cancel_scope(context, &locked, scope, target, report)?;
+    }
+    Ok(())
+}
+
+/// Ends the active modes of one scope while the lock is held.
+pub(crate) fn cancel_scope(
+    context: &Context<'_>,
+    locked: &Locked,
+    scope: &Scope,
+    target: Target,
+    report: &mut CancelReport,
+) -> Result<(), Refusal> {
+    let now = context.now();
+    let read: ScopeRead = locked.scope(scope)?;
+    let plan = plan(&read.snapshot, target, context.dialect, now)?;
+    let is_meant =
+        |mode: Mode| matches!(target, Target::Everything) || target == Target::Mode(mode);
+    if let Target::Mode(mode) = target
+        && read.unreadable.iter().any(|found| found.mode == mode && is_not_ours(found))
+        && let Some(refusal) = read.refusal(mode)
+    {
+        return Err(refusal);
+    }
+    for entry in plan.entries {
+        locked.write(scope, entry.mode, &entry.document)?;
+        locked.log(&[event(context, scope, &entry)]);
+        report.lines.extend(message::cancelled(&entry, context.dialect, context.reader));
+        report.cancelled.push((scope.clone(), entry));
+    }
+    for found in read.unreadable.into_iter().filter(|found| is_meant(found.mode)) {
+        // A document that cannot even be moved aside must not stop a cancel.
+        match locked.quarantine(&found, now) {
+            Ok(Some(moved)) => {
+                report.lines.push(format!(
+                    "Unreadable {} state moved to {}",
+                    moved.mode.name(),
+                    moved.path.display()
+                ));
+                report.quarantined.push(moved);
+            }
+            Ok(None) | Err(_) => {
+                report.lines.push(format!("Left alone: {}", found.error));
+                report.unreadable.push(found);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_not_ours(found: &Unreadable) -> bool {
+    matches!(found.error, omx_store::StoreError::Unsafe { .. })
+}
+
+/// The scope of a cancel that names no session.
+fn only_scope(context: &Context<'_>, state: &StateDir) -> Result<Scope, Refusal> {
+    let active = active_by_session(&state.all_sessions()?);
+    match choose(active) {
+        Choice::Compatibility => Ok(Scope::Compatibility),
+        Choice::Only(session) => Ok(Scope::Session(session)),
+        Choice::Ambiguous(sessions) => {
+            let list: Vec<String> = sessions
+                .iter()
+                .map(|(session, modes)| {
+                    let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
+                    format!("{session} ({})", modes.join(", "))
+                })
+                .collect();
+            Err(Refusal::new(
+                Code::AmbiguousSession,
+                format!(
+                    "modes are active in several sessions: {}; name one ({} cancel --session-id ID) or cancel all (--every-session)",
+                    list.join("; "),
+                    context.dialect.name
+                ),
+            ))
+        }
+    }
+}
+
+pub(crate) fn every_scope(state: &StateDir) -> Result<Vec<Scope>, Refusal> {
+    let mut scopes: Vec<Scope> = state.sessions()?.into_iter().map(Scope::Session).collect();
+    scopes.push(Scope::Compatibility);
+    Ok(scopes)
+}
+
+fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> Event {
+    Event {
+        time: context.now(),
+        session: scope.session().map(ToString::to_string),
+        actor: context.actor,
+        kind: "cancel",
+        data: Value::record([
+            ("mode", Value::string(entry.mode.name())),
+            ("revision", Value::whole(entry.document.revision())),
+            ("phase", Value::string_or_null(entry.phase.as_deref())),
+            ("linked_to", Value::string_or_null(entry.linked_to.map(Mode::name))),
+        ]),
+    }
+}
+
+/// What is said when there was nothing to cancel, with what was looked at.
+fn nothing_lines(
+    context: &Context<'_>,
+    store: &Store,
+    scope: &Scope,
+    target: Target,
+) -> Vec<String> {
+    let folder = match scope {
+        Scope::Compatibility => store.state_path(),
+        Scope::Session(id) => store.state_path().join("sessions").join(id.as_str()),
+    };
+    let mut lines =
+        vec![message::nothing_active(context.dialect), String::new(), "Checked for:".to_owned()];
+    for mode in Mode::ALL {
+        if matches!(target, Target::Mode(only) if only != mode) {
+            continue;
+        }
+        let path = folder.join(mode.file_name());
+        let shown = path.strip_prefix(store.root()).unwrap_or(&path);
+        lines.push(format!(" - {} ({})", mode.title(), shown.display()));
+    }
+    lines.push(String::new());
+    lines.push(message::USE_FORCE.to_owned());
+    lines
+}
+
+/// A hint that something is active without a session, too.
+fn left_over(context: &Context<'_>, state: &StateDir) -> Option<String> {
+    let read = state.scope(&Scope::Compatibility).ok()?;
+    let modes: Vec<&str> = read.snapshot.active_modes().map(Mode::name).collect();
+    (!modes.is_empty()).then(|| {
+        format!(
+            "Still active outside any session: {}. Run {} cancel again to cancel that too.",
+            modes.join(", "),
+            context.dialect.name
+        )
+    })
+}
+
+/// The sessions among which a person may choose, if a cancel was ambiguous.
+pub fn sessions_with_active_modes(
+    context: &Context<'_>,
+    input: &Input,
+) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {
+    let Some(state) = context.store(input)?.read()? else { return Ok(Vec::new()) };
+    Ok(active_by_session(&state.all_sessions()?).into_iter().collect())
+}

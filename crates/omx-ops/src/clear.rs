@@ -1,0 +1,107 @@
+//! Clearing a mode's document away. What it leaves behind is the memory that
+//! a cancelled run was cancelled.
+
+use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
+use omx_kernel::{Document, Ending, Life, Mode, Refusal, Scope, Timestamp, Value};
+use omx_store::{Event, Locked, Quarantined, StoreError};
+
+use crate::context::Context;
+use crate::input::Input;
+use crate::report;
+
+/// Removes a mode's document in one scope, or in all.
+pub fn state_clear(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
+    input.only(&["mode", "session_id", "all_sessions", "workingDirectory"])?;
+    let mode = input.needed_mode()?;
+    let everywhere = input.flag("all_sessions")?;
+    if everywhere && input.session()?.is_some() {
+        return Err(Refusal::input("session_id and all_sessions exclude each other"));
+    }
+    let scope = if everywhere { Scope::Compatibility } else { context.scope(input)? };
+    let store = context.store(input)?;
+    if store.read()?.is_none() {
+        return Ok(answer(mode, &[], &[]));
+    }
+    let locked = context.lock(&store, "state clear")?;
+    let mut scopes = vec![scope];
+    if everywhere {
+        scopes.extend(locked.state().sessions()?.into_iter().map(Scope::Session));
+    }
+    let now = context.now();
+    let mut removed = Vec::new();
+    let mut moved: Vec<Quarantined> = Vec::new();
+    let mut events = Vec::new();
+    for scope in &scopes {
+        let read = locked.scope(scope)?;
+        if let Some(found) = read.unreadable.iter().find(|found| found.mode == mode) {
+            match (locked.quarantine(found, now)?, read.refusal(mode)) {
+                (Some(quarantined), _) => moved.push(quarantined),
+                (None, Some(refusal)) => return Err(refusal),
+                (None, None) => {}
+            }
+            continue;
+        }
+        let Some(document) = read.snapshot.documents.get(&mode) else { continue };
+        remember(&locked, scope, &[(mode, document)], now)?;
+        if locked.remove(scope, mode)? {
+            removed.push(locked.state().document_path(scope, mode));
+            events.push(event(context, scope, mode, document, now));
+        }
+    }
+    locked.log(&events);
+    Ok(answer(mode, &removed, &moved))
+}
+
+/// Notes what is about to be cleared, before it is: a late write of a
+/// cancelled run must not revive it, and revisions go on.
+pub(crate) fn remember(
+    locked: &Locked,
+    scope: &Scope,
+    documents: &[(Mode, &Document)],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    let mut activity = locked.state().activity(scope);
+    for (mode, document) in documents {
+        let was_cancelled = document.life() == Life::Ended(Ending::Cancelled);
+        let until = Timestamp::from_millis(now.millis() + CANCEL_REMEMBERED_MILLIS);
+        let revision = document.revision().max(activity.last_revision(mode.name()));
+        let cleared = Cleared { revision, cancelled_until: was_cancelled.then_some(until) };
+        activity.cleared.insert(mode.name().to_owned(), cleared);
+    }
+    locked.write_activity(scope, &activity, now)
+}
+
+fn event(
+    context: &Context<'_>,
+    scope: &Scope,
+    mode: Mode,
+    document: &Document,
+    now: Timestamp,
+) -> Event {
+    Event {
+        time: now,
+        session: scope.session().map(ToString::to_string),
+        actor: context.actor,
+        kind: "state_clear",
+        data: Value::record([
+            ("mode", Value::string(mode.name())),
+            ("revision", Value::whole(document.revision())),
+        ]),
+    }
+}
+
+fn answer(mode: Mode, removed: &[std::path::PathBuf], moved: &[Quarantined]) -> Value {
+    let count = u64::try_from(removed.len()).unwrap_or(u64::MAX);
+    report::with_lists(
+        vec![
+            ("cleared", Value::bool(true)),
+            ("mode", Value::string(mode.name())),
+            ("removed", Value::whole(count)),
+            ("paths", Value::list(removed.iter().map(|path| report::path(path)).collect())),
+        ],
+        [("quarantined", report::quarantined(moved))],
+    )
+}

@@ -1,0 +1,258 @@
+//! Every configuration key as one row. Documentation, schema, checks and
+//! `config list` read this table.
+
+use omx_kernel::{Mode, Value};
+
+use super::nearest::nearest;
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Any text that is not empty.
+    Text,
+    /// An integer from 1 on.
+    Count,
+    /// A number from 0 on.
+    Amount,
+    /// A span of time such as `2h` or `30 days`.
+    Span,
+    /// The address of a database, without a password.
+    Store,
+    /// Whatever the notifier takes.
+    Any,
+}
+
+/// One key. A `*` in its name stands for an agent or a mode.
+#[derive(Debug)]
+pub struct KeyRow {
+    /// The dotted name.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// The value without any configuration.
+    pub default: Option<&'static str>,
+    /// What it is for.
+    pub meaning: &'static str,
+}
+
+/// The agents omx can drive.
+pub const AGENTS: &[&str] = &["codex", "claude", "gemini", "rehearsal"];
+
+const fn key(
+    name: &'static str,
+    kind: Kind,
+    default: Option<&'static str>,
+    meaning: &'static str,
+) -> KeyRow {
+    KeyRow { name, kind, default, meaning }
+}
+
+/// All keys.
+pub const KEYS: &[KeyRow] = &[
+    key(
+        "agent",
+        Kind::Choice(AGENTS),
+        None,
+        "agent to drive; unset: the first that is installed and logged in",
+    ),
+    key(
+        "tiers.*.low",
+        Kind::Text,
+        None,
+        "model of the low tier for that agent; unset: the agent's own default",
+    ),
+    key("tiers.*.medium", Kind::Text, None, "model of the medium tier"),
+    key("tiers.*.high", Kind::Text, None, "model of the high tier"),
+    key(
+        "check",
+        Kind::Text,
+        None,
+        "command line that verifies the project, run by a shell; unset: found by itself",
+    ),
+    key(
+        "allow",
+        Kind::Choice(&["edits", "commands", "all"]),
+        Some("commands"),
+        "what agents may do unasked",
+    ),
+    key(
+        "keywords",
+        Kind::Choice(&["explicit", "phrases", "off"]),
+        Some("explicit"),
+        "which prompts start a mode",
+    ),
+    key("budget.tokens", Kind::Count, None, "hard stop of a run after this many tokens"),
+    key("budget.usd", Kind::Amount, None, "hard stop of a run after this much money"),
+    key("budget.time", Kind::Span, None, "hard stop of a run after this long"),
+    key("limits.max_iterations.*", Kind::Count, None, "max_iterations of a start of that mode"),
+    key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept"),
+    key("team.maxAgents", Kind::Count, Some("20"), "most workers of a team"),
+    key("team.defaultAgentType", Kind::Text, Some("executor"), "role of workers in team-exec"),
+    key(
+        "team.monitorIntervalMs",
+        Kind::Count,
+        Some("30000"),
+        "fallback polling of the lead, in ms",
+    ),
+    key("team.shutdownTimeoutMs", Kind::Count, Some("15000"), "graceful pass of cancel, in ms"),
+    key(
+        "team.store",
+        Kind::Store,
+        None,
+        "postgres:// address without a password; unset: SQLite in the project",
+    ),
+    key("notify.*", Kind::Any, None, "notification targets"),
+    key(
+        "hud.preset",
+        Kind::Choice(&["minimal", "focused", "full"]),
+        Some("focused"),
+        "what the status line shows",
+    ),
+];
+
+/// What is wrong with a key or its value, in words.
+pub type Complaint = String;
+
+/// The row of a key, or what was probably meant.
+pub fn row_of(name: &str) -> Result<&'static KeyRow, Complaint> {
+    if let Some(row) = KEYS.iter().find(|row| fits(row.name, name)) {
+        return Ok(row);
+    }
+    let known = KEYS.iter().flat_map(|row| spelled_out(row.name));
+    Err(match nearest(name, known) {
+        Some(near) => format!("unknown key {name:?}; the nearest known key is {near:?}"),
+        None => format!("unknown key {name:?}"),
+    })
+}
+
+/// Whether there is such a key; if not, what was probably meant.
+pub fn known(name: &str) -> Result<(), Complaint> {
+    row_of(name).map(|_| ())
+}
+
+/// Whether a table of that name leads to keys.
+pub fn is_section(name: &str) -> bool {
+    let parts = name.split('.').count();
+    KEYS.iter().any(|row| {
+        let wanted: Vec<&str> = row.name.split('.').collect();
+        wanted.len() > parts && fits(&wanted[..parts].join("."), name)
+    }) || name.starts_with("notify.")
+}
+
+fn fits(pattern: &str, name: &str) -> bool {
+    if pattern == "notify.*" {
+        return name.strip_prefix("notify.").is_some_and(|rest| !rest.is_empty());
+    }
+    let (pattern_parts, parts) = (pattern.split('.'), name.split('.'));
+    pattern_parts.clone().count() == parts.clone().count()
+        && pattern_parts.zip(parts).all(|(wanted, part)| match wanted {
+            "*" if pattern.starts_with("tiers") => AGENTS.contains(&part),
+            "*" => Mode::parse(part).is_ok(),
+            _ => wanted == part,
+        })
+}
+
+fn spelled_out(pattern: &'static str) -> Vec<String> {
+    let words: Vec<&str> = match pattern {
+        _ if !pattern.contains('*') => return vec![pattern.to_owned()],
+        "notify.*" => return Vec::new(),
+        _ if pattern.starts_with("tiers") => AGENTS.to_vec(),
+        _ => Mode::ALL.iter().map(|mode| mode.name()).collect(),
+    };
+    words.into_iter().map(|word| pattern.replace('*', word)).collect()
+}
+
+/// Checks a value against its key.
+pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Complaint> {
+    let wanted = match kind {
+        Kind::Any => return Ok(()),
+        Kind::Choice(words) => {
+            if value.as_str().is_some_and(|text| words.contains(&text)) {
+                return Ok(());
+            }
+            let near = value
+                .as_str()
+                .and_then(|text| nearest(text, words.iter().map(|word| (*word).to_owned())));
+            let hint = near.map(|near| format!("; the nearest is {near:?}")).unwrap_or_default();
+            format!("one of {}{hint}", words.join(", "))
+        }
+        Kind::Text if value.as_str().is_some_and(|text| !text.is_empty()) => return Ok(()),
+        Kind::Text => "a text".to_owned(),
+        Kind::Count if value.as_whole().is_some_and(|count| count >= 1) => return Ok(()),
+        Kind::Count => "an integer from 1 on".to_owned(),
+        Kind::Amount if value.text().parse::<f64>().is_ok_and(|amount| amount >= 0.0) => {
+            return Ok(());
+        }
+        Kind::Amount => "a number from 0 on".to_owned(),
+        Kind::Span if value.as_str().is_some_and(is_span) => return Ok(()),
+        Kind::Span => "a span of time such as \"90m\", \"2h\" or \"30 days\"".to_owned(),
+        Kind::Store => match value.as_str().map(has_password) {
+            Some(Some(false)) => return Ok(()),
+            Some(Some(true)) => {
+                return Err(format!(
+                    "{name} must not contain a password; give it by PGPASSFILE or the environment"
+                ));
+            }
+            _ => "an address that begins with postgres://".to_owned(),
+        },
+    };
+    Err(format!("{name} must be {wanted}"))
+}
+
+fn is_span(text: &str) -> bool {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let units = ["s", "m", "h", "d", "second", "minute", "hour", "day"];
+    let unit = unit.trim();
+    let unit = if unit.len() > 1 { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
+    number.parse::<u32>().is_ok_and(|number| number > 0) && units.contains(&unit)
+}
+
+/// Whether a database address carries a password; `None` if it is none.
+fn has_password(address: &str) -> Option<bool> {
+    let rest =
+        address.strip_prefix("postgres://").or_else(|| address.strip_prefix("postgresql://"))?;
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    let in_query = rest.split(['?', '&']).any(|part| part.starts_with("password="));
+    let in_user = authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'));
+    Some(in_query || in_user)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configuration_2_every_key_is_found_and_near_misses_are_named() {
+        for name in ["agent", "tiers.codex.low", "limits.max_iterations.ralph", "notify.slack.url"]
+        {
+            assert!(row_of(name).is_ok(), "{name}");
+        }
+        for (wrong, near) in [
+            ("agnet", "agent"),
+            ("team.maxagents", "team.maxAgents"),
+            ("limits.max_iterations.ralf", "limits.max_iterations.ralph"),
+            ("tiers.codex.hi", "tiers.codex.high"),
+        ] {
+            let complaint = row_of(wrong).unwrap_err();
+            assert!(complaint.contains(near), "{complaint}");
+        }
+    }
+
+    #[test]
+    fn configuration_2_values_are_checked_by_kind() {
+        let ok = |kind, value: Value| check("k", kind, &value).is_ok();
+        assert!(ok(Kind::Span, Value::string("30 days")));
+        assert!(ok(Kind::Span, Value::string("2h")));
+        assert!(!ok(Kind::Span, Value::string("h")));
+        assert!(!ok(Kind::Span, Value::string("2 parsecs")));
+        assert!(!ok(Kind::Count, Value::whole(0)));
+        assert!(ok(Kind::Store, Value::string("postgres://me@host/db")));
+        assert!(!ok(Kind::Store, Value::string("postgres://me:pw@host/db")));
+        assert!(!ok(Kind::Store, Value::string("postgres://host/db?password=x")));
+        assert!(!ok(Kind::Store, Value::string("mysql://host/db")));
+        assert!(!ok(Kind::Choice(AGENTS), Value::string("codx")));
+    }
+}

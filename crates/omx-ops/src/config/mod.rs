@@ -1,0 +1,13 @@
+//! Configuration: layers, later wins, every value with the place it comes from.
+
+mod edit;
+mod files;
+mod keys;
+mod layers;
+mod nearest;
+mod schema;
+
+pub use edit::{SetTarget, set};
+pub use keys::{KEYS, KeyRow, Kind, known};
+pub use layers::{Config, Origin, PROJECT_TOML, Setting, Sources, limits, load, project_files};
+pub use schema::schema;

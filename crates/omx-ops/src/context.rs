@@ -1,0 +1,101 @@
+//! What every operation is handed by the edge: where, when, for whom, in which words.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use omx_kernel::message::Reader;
+use omx_kernel::{Dialect, Refusal, Scope, SessionId, Timestamp};
+use omx_store::{Locked, Store, Surroundings, find_project};
+
+use crate::clock::Clock;
+use crate::config::Sources;
+use crate::input::Input;
+
+/// Where the program was started, read once at the edge.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    /// The working directory.
+    pub working_directory: PathBuf,
+    /// The person's home.
+    pub home: Option<PathBuf>,
+    /// A root that was named by flag or environment.
+    pub root: Option<PathBuf>,
+    /// A folder for all trees, outside their projects.
+    pub state_dir: Option<PathBuf>,
+}
+
+/// The session the caller lives in, as far as the environment tells.
+#[derive(Clone, Debug, Default)]
+pub enum Ambient {
+    /// None.
+    #[default]
+    None,
+    /// This one.
+    Session(SessionId),
+    /// Something that is no session id; an error only for those who need it.
+    Unusable(Refusal),
+}
+
+/// The circumstances of an operation.
+pub struct Context<'a> {
+    /// Where.
+    pub place: Place,
+    /// When.
+    pub clock: &'a dyn Clock,
+    /// In which words.
+    pub dialect: Dialect,
+    /// The caller's session.
+    pub ambient: Ambient,
+    /// Through which door, for the log.
+    pub actor: &'static str,
+    /// Who reads the answer.
+    pub reader: Reader,
+    /// How long to wait for the project's lock.
+    pub lock_deadline: Duration,
+    /// Where configuration was found.
+    pub config: Sources,
+}
+
+impl Context<'_> {
+    /// The store of the project the input is for.
+    pub fn store(&self, input: &Input) -> Result<Store, Refusal> {
+        let root = match input.text("workingDirectory")? {
+            Some(named) => Some(PathBuf::from(named)),
+            None => self.place.root.clone(),
+        };
+        let project = find_project(Surroundings {
+            working_directory: &self.place.working_directory,
+            home: self.place.home.as_deref(),
+            root: root.as_deref(),
+            state_dir: self.place.state_dir.as_deref(),
+            dialect: self.dialect,
+        })?;
+        Ok(Store::new(project))
+    }
+
+    /// The scope a request is for: the session it names, else the caller's.
+    pub fn scope(&self, input: &Input) -> Result<Scope, Refusal> {
+        match input.session()? {
+            Some(session) => Ok(Scope::Session(session)),
+            None => self.ambient_scope(),
+        }
+    }
+
+    /// The caller's own scope.
+    pub fn ambient_scope(&self) -> Result<Scope, Refusal> {
+        match &self.ambient {
+            Ambient::None => Ok(Scope::Compatibility),
+            Ambient::Session(session) => Ok(Scope::Session(session.clone())),
+            Ambient::Unusable(refusal) => Err(refusal.clone()),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn lock(&self, store: &Store, purpose: &str) -> Result<Locked, Refusal> {
+        let purpose = format!("{} {purpose}", self.dialect.name);
+        Ok(store.lock(self.lock_deadline, &purpose)?)
+    }
+}

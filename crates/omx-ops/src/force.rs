@@ -1,0 +1,44 @@
+//! Force: every session through the same cancel, then everything is cleared away.
+
+use omx_kernel::cancel::Target;
+use omx_kernel::{Document, Mode, Refusal, Value};
+use omx_store::{Event, Store};
+
+use crate::cancel::{CancelReport, cancel_scope, every_scope};
+use crate::clear::remember;
+use crate::context::Context;
+
+/// Cancels and clears everything under one lock.
+pub(crate) fn force(
+    context: &Context<'_>,
+    store: &Store,
+    report: &mut CancelReport,
+) -> Result<(), Refusal> {
+    let locked = context.lock(store, "cancel --force")?;
+    let scopes = every_scope(locked.state())?;
+    for scope in &scopes {
+        cancel_scope(context, &locked, scope, Target::Everything, report)?;
+    }
+    let now = context.now();
+    for scope in &scopes {
+        let read = locked.scope(scope)?;
+        let documents: Vec<(Mode, &Document)> =
+            read.snapshot.documents.iter().map(|(mode, document)| (*mode, document)).collect();
+        remember(&locked, scope, &documents, now)?;
+    }
+    let swept = locked.sweep()?;
+    let count = u64::try_from(swept.removed.len()).unwrap_or(u64::MAX);
+    locked.log(&[Event {
+        time: now,
+        session: None,
+        actor: context.actor,
+        kind: "force",
+        data: Value::record([("removed", Value::whole(count))]),
+    }]);
+    for path in &swept.kept {
+        report.lines.push(format!("Left alone: {} is not a file of ours", path.display()));
+    }
+    report.removed = swept.removed;
+    report.kept = swept.kept;
+    Ok(())
+}

@@ -1,0 +1,112 @@
+//! The JSON object a request consists of, on the command line and over MCP alike.
+
+use omx_kernel::fields::wrong;
+use omx_kernel::{Code, Mode, Refusal, SessionId, Value};
+use omx_store::{MAX_DEPTH, MAX_DOCUMENT_BYTES, json};
+
+/// The fields of a request, each name at most once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    fields: Vec<(String, Value)>,
+}
+
+/// A request wraps the document it writes at most twice (`state`, the request itself).
+const WRAPPING: usize = 2;
+
+/// Reads a request.
+pub fn parse_input(text: &str) -> Result<Input, Refusal> {
+    if text.len() > MAX_DOCUMENT_BYTES {
+        return Err(Refusal::new(
+            Code::TooLarge,
+            format!("the input has {} bytes; {MAX_DOCUMENT_BYTES} are the most", text.len()),
+        ));
+    }
+    let depth = json::depth(text);
+    if depth > MAX_DEPTH + WRAPPING {
+        return Err(Refusal::new(
+            Code::TooLarge,
+            format!("the input is nested {depth} levels deep; {MAX_DEPTH} are the most"),
+        ));
+    }
+    let value = json::parse(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| Refusal::input(format!("the input is not valid JSON: {error}")))?;
+    let fields = value.as_object().map(<[_]>::to_vec);
+    let mut input = Input::default();
+    for (name, value) in fields.ok_or_else(|| wrong("the input", "a JSON object", &value))? {
+        input.set(&name, value)?;
+    }
+    Ok(input)
+}
+
+impl Input {
+    /// Adds a field, from the request or from a flag that says the same.
+    pub fn set(&mut self, name: &str, value: Value) -> Result<(), Refusal> {
+        match self.get(name) {
+            None => self.fields.push((name.to_owned(), value)),
+            Some(other) if *other == value => {}
+            Some(_) => return Err(Refusal::input(format!("{name} is given twice, differently"))),
+        }
+        Ok(())
+    }
+
+    /// The field of that name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.fields.iter().find(|(key, _)| key == name).map(|(_, value)| value)
+    }
+
+    /// All fields.
+    pub fn into_fields(self) -> Vec<(String, Value)> {
+        self.fields
+    }
+
+    /// The string in that field; `null` is as good as none.
+    pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) if value.is_null() => Ok(None),
+            Some(value) => value.as_str().map(Some).ok_or_else(|| wrong(name, "a string", value)),
+        }
+    }
+
+    /// Whether that field is true; absent and `null` are false.
+    pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
+        match self.get(name) {
+            None => Ok(false),
+            Some(value) if value.is_null() => Ok(false),
+            Some(value) => value.as_bool().ok_or_else(|| wrong(name, "true or false", value)),
+        }
+    }
+
+    /// The mode, if one is named.
+    pub fn mode(&self) -> Result<Option<Mode>, Refusal> {
+        self.text("mode")?.map(Mode::parse).transpose()
+    }
+
+    /// The mode, which must be named.
+    pub fn needed_mode(&self) -> Result<Mode, Refusal> {
+        self.mode()?.ok_or_else(|| {
+            let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
+            Refusal::input(format!("mode is missing; it is one of {}", names.join(", ")))
+        })
+    }
+
+    /// The session, if one is named.
+    pub fn session(&self) -> Result<Option<SessionId>, Refusal> {
+        match self.text("session_id") {
+            Ok(text) => text.map(SessionId::new).transpose(),
+            Err(refusal) => Err(Refusal::new(Code::InvalidSessionId, refusal.message)),
+        }
+    }
+
+    /// Refuses fields nobody would look at.
+    pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
+        match self.fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some((name, _)) => Err(Refusal::input(format!(
+                "unknown field {:?}; known are {}",
+                name.chars().take(60).collect::<String>(),
+                known.join(", ")
+            ))),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! One function for each thing omx can do.
+//!
+//! Each is the same walk: take the lock if something may change, read a
+//! snapshot, ask a rule of the kernel, carry out what it says, log it. Command
+//! line, MCP, hooks and views call these and nothing below them.
+
+mod cancel;
+mod clear;
+mod clock;
+pub mod config;
+mod context;
+mod facts;
+mod force;
+mod input;
+mod list;
+mod report;
+mod status;
+mod write;
+
+pub use cancel::{CancelReport, CancelRequest, cancel, sessions_with_active_modes};
+pub use clear::state_clear;
+pub use clock::{Clock, SystemClock};
+pub use context::{Ambient, Context, Place};
+pub use input::{Input, parse_input};
+pub use list::{state_get_status, state_list_active, state_read};
+pub use report::error_object;
+pub use status::{StatusReport, status};
+pub use write::state_write;

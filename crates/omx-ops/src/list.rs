@@ -1,0 +1,137 @@
+//! Looking without touching: read, list-active, get-status. No lock, no change.
+
+use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
+use omx_store::{ScopeRead, StateDir, Unreadable};
+
+use crate::context::Context;
+use crate::input::Input;
+use crate::report;
+
+/// The document of one mode, as it is stored.
+pub fn state_read(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
+    input.only(&["mode", "session_id", "workingDirectory"])?;
+    let mode = input.needed_mode()?;
+    let scope = context.scope(input)?;
+    let state = context.store(input)?.read()?;
+    let document = state.map(|state| state.document(&scope, mode)).transpose()?.flatten();
+    Ok(match document {
+        Some(document) => Value::object(document.fields().to_vec()),
+        None => {
+            Value::record([("exists", Value::bool(false)), ("mode", Value::string(mode.name()))])
+        }
+    })
+}
+
+/// What is active: in one session, or everywhere.
+pub fn state_list_active(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
+    input.only(&["session_id", "workingDirectory"])?;
+    let now = context.now();
+    let state = context.store(input)?.read()?;
+    let reads = read_scopes(state.as_ref(), input)?;
+    let mut entries = Vec::new();
+    let mut modes: Vec<Mode> = Vec::new();
+    for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
+        for mode in read.snapshot.active_modes() {
+            modes.push(mode);
+            entries.push(entry(state, read, mode, now));
+        }
+    }
+    modes.sort();
+    modes.dedup();
+    let names = Value::strings(modes.iter().map(|mode| mode.name()));
+    let unreadable = unreadable(&reads);
+    Ok(report::with_lists(
+        vec![("active_modes", names), ("entries", Value::list(entries))],
+        [("unreadable", report::unreadable(unreadable))],
+    ))
+}
+
+/// Every document with its state: in one session, or everywhere.
+pub fn state_get_status(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
+    input.only(&["mode", "session_id", "workingDirectory"])?;
+    let wanted = input.mode()?;
+    let now = context.now();
+    let state = context.store(input)?.read()?;
+    let reads = read_scopes(state.as_ref(), input)?;
+    let mut statuses = Value::object(Vec::new());
+    let mut sessions = Vec::new();
+    let named = input.session()?;
+    for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
+        let of_scope = scope_statuses(state, read, wanted, now);
+        match read.snapshot.scope.session() {
+            Some(id) if named.is_none() => {
+                if of_scope.as_object().is_some_and(|modes| !modes.is_empty()) {
+                    sessions.push((id.to_string(), of_scope));
+                }
+            }
+            _ => statuses = of_scope,
+        }
+    }
+    let mut fields = vec![("statuses", statuses)];
+    if named.is_none() {
+        fields.push(("sessions", Value::object(sessions)));
+    }
+    let unreadable =
+        unreadable(&reads).into_iter().filter(|found| wanted.is_none_or(|mode| mode == found.mode));
+    Ok(report::with_lists(fields, [("unreadable", report::unreadable(unreadable))]))
+}
+
+/// One session if it is named, else the compatibility scope and every session.
+/// What the environment says does not count here.
+fn read_scopes(state: Option<&StateDir>, input: &Input) -> Result<Vec<ScopeRead>, Refusal> {
+    let session = input.session()?;
+    let Some(state) = state else { return Ok(Vec::new()) };
+    Ok(match session {
+        Some(session) => vec![state.scope(&Scope::Session(session))?],
+        None => {
+            let mut reads = vec![state.scope(&Scope::Compatibility)?];
+            reads.extend(state.all_sessions()?);
+            reads
+        }
+    })
+}
+
+fn unreadable(reads: &[ScopeRead]) -> Vec<&Unreadable> {
+    reads.iter().flat_map(|read| &read.unreadable).collect()
+}
+
+/// One line of what is active.
+pub(crate) fn entry(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timestamp) -> Value {
+    let snapshot = &read.snapshot;
+    let document = &snapshot.documents[&mode];
+    let or_null = |name| document.get(name).cloned().unwrap_or_else(Value::null);
+    Value::record([
+        ("mode", Value::string(mode.name())),
+        ("session_id", report::scope(&snapshot.scope)),
+        ("phase", or_null("current_phase")),
+        ("iteration", or_null("iteration")),
+        ("updated_at", or_null("updated_at")),
+        ("stale", Value::bool(snapshot.is_stale(mode, now))),
+        ("path", report::path(&state.document_path(&snapshot.scope, mode))),
+    ])
+}
+
+fn scope_statuses(
+    state: &StateDir,
+    read: &ScopeRead,
+    wanted: Option<Mode>,
+    now: Timestamp,
+) -> Value {
+    let snapshot = &read.snapshot;
+    let statuses = snapshot
+        .documents
+        .iter()
+        .filter(|(mode, _)| wanted.is_none_or(|wanted| wanted == **mode))
+        .map(|(mode, document)| {
+            let phase = document.get("current_phase").cloned().unwrap_or_else(Value::null);
+            let status = Value::record([
+                ("active", Value::bool(document.is_active())),
+                ("phase", phase),
+                ("path", report::path(&state.document_path(&snapshot.scope, *mode))),
+                ("stale", Value::bool(snapshot.is_stale(*mode, now))),
+                ("data", Value::object(document.fields().to_vec())),
+            ]);
+            (mode.name().to_owned(), status)
+        });
+    Value::object(statuses.collect())
+}

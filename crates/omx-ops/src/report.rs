@@ -1,0 +1,58 @@
+//! Pieces of answers that several operations give.
+
+use omx_kernel::{Mode, Refusal, Scope, SessionId, Value};
+use omx_store::{Quarantined, Unreadable};
+
+/// A scope as it stands in answers: the session id, or `null`.
+pub(crate) fn scope(scope: &Scope) -> Value {
+    Value::string_or_null(scope.session().map(SessionId::as_str))
+}
+
+pub(crate) fn path(path: &std::path::Path) -> Value {
+    Value::string(&path.to_string_lossy())
+}
+
+fn mode(mode: Mode) -> Value {
+    Value::string(mode.name())
+}
+
+pub(crate) fn quarantined(moved: &[Quarantined]) -> Value {
+    let items = moved.iter().map(|item| {
+        Value::record([
+            ("mode", mode(item.mode)),
+            ("session_id", scope(&item.scope)),
+            ("path", path(&item.path)),
+        ])
+    });
+    Value::list(items.collect())
+}
+
+pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a Unreadable>) -> Value {
+    let items = found.into_iter().map(|item| {
+        Value::record([
+            ("mode", mode(item.mode)),
+            ("session_id", scope(&item.scope)),
+            ("path", path(&item.path)),
+            ("reason", Value::string(&item.error.to_string())),
+        ])
+    });
+    Value::list(items.collect())
+}
+
+/// An object whose last fields are left out when they have nothing to say.
+pub(crate) fn with_lists(
+    fields: Vec<(&str, Value)>,
+    lists: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Value {
+    let told = lists.into_iter().filter(|(_, list)| list.as_list().is_some_and(|l| !l.is_empty()));
+    let named = |(name, value): (&str, Value)| (name.to_owned(), value);
+    Value::object(fields.into_iter().map(named).chain(told.map(named)).collect())
+}
+
+/// A refusal as programs see it everywhere.
+pub fn error_object(refusal: &Refusal) -> Value {
+    Value::record([
+        ("error", Value::string(&refusal.message)),
+        ("code", Value::string(refusal.code.as_str())),
+    ])
+}

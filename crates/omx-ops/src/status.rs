@@ -1,0 +1,142 @@
+//! What runs, where, and whether a stop would be held: what cancel would act on.
+
+use omx_kernel::stop::{StopDecision, StopEvent, decide};
+use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
+use omx_store::{ScopeRead, StateDir, Unreadable};
+
+use crate::context::Context;
+use crate::input::Input;
+use crate::list::entry;
+use crate::report;
+
+/// One active mode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActiveMode {
+    /// Which.
+    pub mode: Mode,
+    /// Whose.
+    pub scope: Scope,
+    /// In which phase.
+    pub phase: Option<String>,
+    /// In which iteration, of how many.
+    pub iteration: (Option<u64>, Option<u64>),
+    /// When it last showed a sign of life.
+    pub updated_at: Option<Timestamp>,
+    /// Whether that is too long ago.
+    pub stale: bool,
+    /// What it is about.
+    pub task: Option<String>,
+    json: Value,
+}
+
+/// Whether the agent of a session may end its turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopAnswer {
+    /// Whose turn.
+    pub scope: Scope,
+    /// The mode that would hold it.
+    pub held_by: Option<Mode>,
+    /// Why, or what the agent would be told.
+    pub why: String,
+}
+
+/// The whole picture.
+#[derive(Debug)]
+pub struct StatusReport {
+    /// The project's folder.
+    pub root: std::path::PathBuf,
+    /// The time of the picture.
+    pub now: Timestamp,
+    /// Active modes, compatibility scope first.
+    pub active: Vec<ActiveMode>,
+    /// One answer for each session that has active modes.
+    pub stops: Vec<StopAnswer>,
+    /// Files in place of documents that could not be read.
+    pub unreadable: Vec<Unreadable>,
+}
+
+impl StatusReport {
+    /// What a program reads.
+    pub fn value(&self) -> Value {
+        let stops = self.stops.iter().map(|stop| {
+            Value::record([
+                ("session_id", report::scope(&stop.scope)),
+                ("held", Value::bool(stop.held_by.is_some())),
+                ("mode", Value::string_or_null(stop.held_by.map(Mode::name))),
+                ("why", Value::string(&stop.why)),
+            ])
+        });
+        let mut names: Vec<Mode> = self.active.iter().map(|active| active.mode).collect();
+        names.sort();
+        names.dedup();
+        report::with_lists(
+            vec![
+                ("root", report::path(&self.root)),
+                ("active_modes", Value::strings(names.iter().map(|mode| mode.name()))),
+                ("entries", Value::list(self.active.iter().map(|a| a.json.clone()).collect())),
+                ("stops", Value::list(stops.collect())),
+            ],
+            [("unreadable", report::unreadable(&self.unreadable))],
+        )
+    }
+}
+
+/// Looks at everything of a project; at one session if it is named.
+pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refusal> {
+    input.only(&["session_id", "workingDirectory"])?;
+    let store = context.store(input)?;
+    let now = context.now();
+    let mut report = StatusReport {
+        root: store.root().to_owned(),
+        now,
+        active: Vec::new(),
+        stops: Vec::new(),
+        unreadable: Vec::new(),
+    };
+    let session = input.session()?;
+    let Some(state) = store.read()? else { return Ok(report) };
+    let reads = match session {
+        Some(session) => vec![state.scope(&Scope::Session(session))?],
+        None => {
+            let mut reads = vec![state.scope(&Scope::Compatibility)?];
+            reads.extend(state.all_sessions()?);
+            reads
+        }
+    };
+    for read in reads {
+        let modes: Vec<Mode> = read.snapshot.active_modes().collect();
+        report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));
+        if !modes.is_empty() && read.snapshot.scope.session().is_some() {
+            report.stops.push(stop_answer(context, &read, now));
+        }
+        report.unreadable.extend(read.unreadable);
+    }
+    Ok(report)
+}
+
+fn active(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timestamp) -> ActiveMode {
+    let document = &read.snapshot.documents[&mode];
+    ActiveMode {
+        mode,
+        scope: read.snapshot.scope.clone(),
+        phase: document.phase().map(str::to_owned),
+        iteration: (document.whole("iteration"), document.whole("max_iterations")),
+        updated_at: document
+            .time("updated_at")
+            .or_else(|| read.snapshot.touched.get(&mode).copied())
+            .max(read.snapshot.activity.last_seen),
+        stale: read.snapshot.is_stale(mode, now),
+        task: document.text("task_description").map(str::to_owned),
+        json: entry(state, read, mode, now),
+    }
+}
+
+fn stop_answer(context: &Context<'_>, read: &ScopeRead, now: Timestamp) -> StopAnswer {
+    let decision = decide(&read.snapshot, &StopEvent::turn_ended(), context.dialect, now);
+    let (held_by, why) = match decision {
+        StopDecision::Allow(reason) => (None, reason.as_str().to_owned()),
+        StopDecision::Hold(hold) => (Some(hold.mode), hold.text),
+        StopDecision::Exhausted(exhausted) => (None, exhausted.error),
+    };
+    StopAnswer { scope: read.snapshot.scope.clone(), held_by, why }
+}

@@ -1,0 +1,116 @@
+//! Writing a document: lock, read, decide, write, log, answer.
+
+use omx_kernel::request::WriteRequest;
+use omx_kernel::write::{Circumstances, WritePlan, questions, write};
+use omx_kernel::{Code, Mode, Refusal, Scope, Value};
+use omx_store::{Event, Locked, Quarantined, StoreError};
+
+use crate::config::limits;
+use crate::context::Context;
+use crate::facts;
+use crate::input::Input;
+use crate::report;
+
+/// Merges a request into a document.
+pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal> {
+    let mode = input.needed_mode()?;
+    let scope = context.scope(&input)?;
+    let store = context.store(&input)?;
+    let request = WriteRequest::new(mode, scope.session(), input.into_fields())?;
+    let limits = limits(context, &store)?;
+    let locked = context.lock(&store, "state write")?;
+    let now = context.now();
+    let read = locked.scope(&scope)?;
+    if scope == Scope::Compatibility {
+        no_session_has(&locked, mode)?;
+    }
+    // An unreadable document is moved aside and the write goes on without it;
+    // anything else in its place stops the write.
+    let broken = read.unreadable.iter().find(|found| found.mode == mode);
+    if let Some(found) = broken
+        && !matches!(found.error, StoreError::Corrupt { .. })
+        && let Some(refusal) = read.refusal(mode)
+    {
+        return Err(refusal);
+    }
+    let questions = questions(&read.snapshot, &request);
+    let facts = facts::answer(&questions, &store, &context.place.working_directory);
+    let circumstances =
+        Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
+    let plan = write(&read.snapshot, &request, circumstances)?;
+    for (_, document) in &plan.writes {
+        Locked::check_size(document)?;
+    }
+    let moved = match broken {
+        Some(found) => locked.quarantine(found, now)?.into_iter().collect(),
+        None => Vec::new(),
+    };
+    for (written, document) in &plan.writes {
+        locked.write(&scope, *written, document)?;
+    }
+    locked.log(&events(context, &scope, &plan));
+    Ok(answer(&locked, &scope, mode, &plan, &moved))
+}
+
+/// One run never gets two documents: a mode that is active in a session is
+/// written there.
+fn no_session_has(locked: &Locked, mode: Mode) -> Result<(), Refusal> {
+    let mut sessions = Vec::new();
+    for session in locked.state().sessions()? {
+        let scope = Scope::Session(session.clone());
+        let document = locked.state().document(&scope, mode);
+        if document.ok().flatten().is_some_and(|document| document.is_active()) {
+            sessions.push(session.to_string());
+        }
+    }
+    if sessions.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        Code::SessionRequired,
+        format!(
+            "{} is active in session {}; say which session is meant with session_id",
+            mode.name(),
+            sessions.join(", ")
+        ),
+    ))
+}
+
+fn events(context: &Context<'_>, scope: &Scope, plan: &WritePlan) -> Vec<Event> {
+    let time = context.now();
+    let event = |(mode, document): &(Mode, omx_kernel::Document)| Event {
+        time,
+        session: scope.session().map(ToString::to_string),
+        actor: context.actor,
+        kind: "state_write",
+        data: Value::record([
+            ("mode", Value::string(mode.name())),
+            ("revision", Value::whole(document.revision())),
+            ("active", Value::bool(document.is_active())),
+            ("phase", Value::string_or_null(document.phase())),
+        ]),
+    };
+    plan.writes.iter().map(event).collect()
+}
+
+fn answer(
+    locked: &Locked,
+    scope: &Scope,
+    mode: Mode,
+    plan: &WritePlan,
+    moved: &[Quarantined],
+) -> Value {
+    let revision = plan.document(mode).map_or(0, omx_kernel::Document::revision);
+    let mut fields = vec![
+        ("success", Value::bool(true)),
+        ("mode", Value::string(mode.name())),
+        ("path", report::path(&locked.state().document_path(scope, mode))),
+        ("revision", Value::whole(revision)),
+    ];
+    if let Some(why) = &plan.exhausted {
+        // The request was honoured by ending the run; the caller must not miss it.
+        fields.push(("run_outcome", Value::string("failed")));
+        fields.push(("ended_because", Value::string(why)));
+    }
+    report::with_lists(fields, [("quarantined", report::quarantined(moved))])
+}

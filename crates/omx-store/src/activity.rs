@@ -1,0 +1,76 @@
+//! The session's own record: small, never flushed, and nothing fails for want of it.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use omx_kernel::activity::Activity;
+use omx_kernel::{Scope, Timestamp};
+use rustix::fs::{AtFlags, statat, unlinkat};
+
+use crate::dir::{self, open, open_or_make};
+use crate::error::StoreError;
+use crate::lock::Locked;
+use crate::replace::{Durability, replace};
+use crate::tree::StateDir;
+
+const FOLDER: &str = ".activity";
+const MAX_BYTES: usize = 64 * 1024;
+const KEPT_SECONDS: i64 = 24 * 60 * 60;
+
+/// The record's file; no session id begins with an underscore.
+fn file_name(scope: &Scope) -> String {
+    match scope {
+        Scope::Compatibility => "_compatibility.json".to_owned(),
+        Scope::Session(id) => format!("{id}.json"),
+    }
+}
+
+impl StateDir {
+    /// The record of a scope; an empty one where none can be read.
+    pub fn activity(&self, scope: &Scope) -> Activity {
+        self.read_activity(scope).ok().flatten().unwrap_or_default()
+    }
+
+    fn read_activity(&self, scope: &Scope) -> Result<Option<Activity>, StoreError> {
+        let path = self.path().join(FOLDER);
+        let Some(folder) = open(&self.fd, FOLDER, &path)? else { return Ok(None) };
+        let name = file_name(scope);
+        let file = dir::read(&folder, &name, &path.join(&name), MAX_BYTES)?;
+        Ok(file.and_then(|file| serde_json::from_slice(&file.bytes).ok()))
+    }
+}
+
+impl Locked {
+    /// Replaces the record of a scope. A new record is the occasion to let go
+    /// of those nobody has touched for a day.
+    pub fn write_activity(
+        &self,
+        scope: &Scope,
+        activity: &Activity,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let path = self.state.path().join(FOLDER);
+        let folder = open_or_make(&self.state.fd, FOLDER, &path)?;
+        let name = file_name(scope);
+        let is_new = statat(&folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW).is_err();
+        let text = serde_json::to_vec(activity)
+            .map_err(|error| StoreError::io("write", &path, std::io::Error::other(error)))?;
+        replace(&folder, &name, &path.join(&name), &text, Durability::Relaxed)?;
+        if is_new {
+            prune(&folder, path, now);
+        }
+        Ok(())
+    }
+}
+
+/// Removes records that have not changed for a day. Best effort.
+fn prune(folder: &OwnedFd, path: PathBuf, now: Timestamp) {
+    let oldest = now.millis() / 1_000 - KEPT_SECONDS;
+    for name in dir::names(folder, &path).unwrap_or_default() {
+        let is_old = statat(folder, name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
+            .is_ok_and(|stat| stat.st_mtime < oldest);
+        if is_old {
+            let _ = unlinkat(folder, name.as_str(), AtFlags::empty());
+        }
+    }
+}

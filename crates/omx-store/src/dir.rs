@@ -1,0 +1,135 @@
+//! Opening folders and files one name at a time, never through a link.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use omx_kernel::Timestamp;
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fsync, mkdirat, openat, statat,
+};
+use rustix::io::Errno;
+
+use crate::error::StoreError;
+
+/// Folders are for their owner alone.
+const FOLDER_MODE: Mode = Mode::RWXU;
+/// So are files.
+pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+/// Opens a folder inside an open one; `None` if it is not there.
+pub(crate) fn open(
+    parent: impl AsFd,
+    name: &str,
+    path: &Path,
+) -> Result<Option<OwnedFd>, StoreError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(&parent, name, flags, Mode::empty()) {
+        Ok(fd) => Ok(Some(fd)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(Errno::LOOP | Errno::NOTDIR) => Err(refused(parent, name, path)),
+        Err(error) => Err(StoreError::io("open", path, error)),
+    }
+}
+
+/// Opens a folder inside an open one, making it if it is not there. A new
+/// name is flushed, or the documents in it could be lost with it.
+pub(crate) fn open_or_make(
+    parent: impl AsFd,
+    name: &str,
+    path: &Path,
+) -> Result<OwnedFd, StoreError> {
+    if let Some(fd) = open(&parent, name, path)? {
+        return Ok(fd);
+    }
+    match mkdirat(&parent, name, FOLDER_MODE) {
+        Ok(()) => {
+            fsync(&parent).map_err(|error| StoreError::io("flush the folder of", path, error))?
+        }
+        Err(Errno::EXIST) => {}
+        Err(error) => return Err(StoreError::io("make the folder", path, error)),
+    }
+    open(&parent, name, path)?
+        .ok_or_else(|| StoreError::io("open", path, std::io::ErrorKind::NotFound))
+}
+
+/// A file's content and when it last changed.
+pub(crate) struct FileRead {
+    pub bytes: Vec<u8>,
+    pub modified: Timestamp,
+}
+
+/// Reads a plain file inside an open folder; `None` if it is not there.
+pub(crate) fn read(
+    parent: impl AsFd,
+    name: &str,
+    path: &Path,
+    most: usize,
+) -> Result<Option<FileRead>, StoreError> {
+    // A pipe would block an open without NONBLOCK.
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let fd = match openat(&parent, name, flags, Mode::empty()) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP | Errno::NXIO | Errno::NODEV) => return Err(refused(parent, name, path)),
+        Err(error) => return Err(StoreError::io("open", path, error)),
+    };
+    let stat = fstat(&fd).map_err(|error| StoreError::io("look at", path, error))?;
+    if let Some(what) = not_a_file(&stat) {
+        return Err(StoreError::Unsafe { path: path.to_owned(), what });
+    }
+    let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
+    if size > most {
+        return Err(StoreError::TooLarge { what: format!("{} has {size} bytes", path.display()) });
+    }
+    let mut bytes = Vec::with_capacity(size + 1);
+    File::from(fd)
+        .take(most as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| StoreError::io("read", path, error))?;
+    let modified =
+        stat.st_mtime * 1_000 + i64::try_from(stat.st_mtime_nsec / 1_000_000).unwrap_or(0);
+    Ok(Some(FileRead { bytes, modified: Timestamp::from_millis(modified) }))
+}
+
+/// The names in a folder, without `.` and `..`.
+pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, StoreError> {
+    let fail = |error| StoreError::io("list", path, error);
+    let mut names = Vec::new();
+    for entry in Dir::read_from(folder).map_err(fail)? {
+        let entry = entry.map_err(fail)?;
+        // A name that is not text is none of ours.
+        if let Ok(name) = entry.file_name().to_str()
+            && name != "."
+            && name != ".."
+        {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+/// Why something that is no plain file or folder was refused.
+fn refused(parent: impl AsFd, name: &str, path: &Path) -> StoreError {
+    let what = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok().map_or(
+        "not what it should be",
+        |stat| match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => "a file where a folder belongs",
+            _ => not_a_file(&stat).unwrap_or("not what it should be"),
+        },
+    );
+    StoreError::Unsafe { path: path.to_owned(), what }
+}
+
+fn not_a_file(stat: &Stat) -> Option<&'static str> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => None,
+        FileType::Symlink => Some("a symbolic link"),
+        FileType::Directory => Some("a directory"),
+        FileType::Fifo => Some("a pipe"),
+        FileType::Socket => Some("a socket"),
+        _ => Some("a device"),
+    }
+}

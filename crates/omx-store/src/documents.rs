@@ -1,0 +1,273 @@
+//! Documents: found by scope and mode, read without a lock, written under it.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use omx_kernel::{Code, Document, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, fields};
+use rustix::fs::{AtFlags, fsync, unlinkat};
+use rustix::io::Errno;
+
+use crate::dir::{self, open, open_or_make};
+use crate::error::StoreError;
+use crate::json;
+use crate::lock::Locked;
+use crate::replace::{Durability, is_temporary, replace};
+use crate::tree::{StateDir, session_path};
+
+/// Documents of other hands may be larger than omx would write; up to this
+/// they can still be read and cancelled.
+const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
+
+/// A file where a document belongs that could not be read as one.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// Which mode's.
+    pub mode: Mode,
+    /// Whose.
+    pub scope: Scope,
+    /// Where.
+    pub path: PathBuf,
+    /// Why not.
+    pub error: StoreError,
+}
+
+/// All of one scope: what could be read, and what could not.
+#[derive(Debug)]
+pub struct ScopeRead {
+    /// The readable documents and the session's record.
+    pub snapshot: Snapshot,
+    /// Files that are no documents.
+    pub unreadable: Vec<Unreadable>,
+    /// What killed writers left behind.
+    leftovers: Vec<String>,
+}
+
+impl StateDir {
+    /// Where the documents of a scope are.
+    pub fn scope_path(&self, scope: &Scope) -> PathBuf {
+        match scope {
+            Scope::Compatibility => self.path().to_owned(),
+            Scope::Session(id) => session_path(self.path(), id),
+        }
+    }
+
+    /// Where a document is.
+    pub fn document_path(&self, scope: &Scope, mode: Mode) -> PathBuf {
+        self.scope_path(scope).join(mode.file_name())
+    }
+
+    /// Reads one document; `None` if there is none.
+    pub fn document(&self, scope: &Scope, mode: Mode) -> Result<Option<Document>, StoreError> {
+        let Some(folder) = self.open_scope(scope)? else { return Ok(None) };
+        let path = self.document_path(scope, mode);
+        Ok(read_document(&folder, mode, &path)?.map(|(document, _)| document))
+    }
+
+    /// Reads all documents of a scope, with the session's record.
+    pub fn scope(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
+        let mut read = self.scope_documents(scope)?;
+        read.snapshot.activity = self.activity(scope);
+        Ok(read)
+    }
+
+    /// The ids of all sessions that have a folder, sorted.
+    pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let path = self.path().join("sessions");
+        let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
+        let mut sessions: Vec<SessionId> = dir::names(&folder, &path)?
+            .iter()
+            .filter_map(|name| SessionId::new(name).ok())
+            .collect();
+        sessions.sort();
+        Ok(sessions)
+    }
+
+    /// Reads all documents of all sessions, in the order of their ids. A
+    /// session whose folder cannot be opened does not hide the others.
+    pub fn all_sessions(&self) -> Result<Vec<ScopeRead>, StoreError> {
+        let path = self.path().join("sessions");
+        let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
+        let mut reads = Vec::new();
+        for session in self.sessions()? {
+            let scope_path = path.join(session.as_str());
+            let Ok(Some(scope_folder)) = open(&folder, session.as_str(), &scope_path) else {
+                continue;
+            };
+            let scope = Scope::Session(session);
+            let mut read = read_folder(&scope_folder, &scope, &scope_path)?;
+            if read.snapshot.active_modes().next().is_some() {
+                read.snapshot.activity = self.activity(&scope);
+            }
+            reads.push(read);
+        }
+        Ok(reads)
+    }
+
+    fn scope_documents(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
+        let path = self.scope_path(scope);
+        match self.open_scope(scope)? {
+            Some(folder) => read_folder(&folder, scope, &path),
+            None => Ok(ScopeRead {
+                snapshot: Snapshot::empty(scope.clone()),
+                unreadable: Vec::new(),
+                leftovers: Vec::new(),
+            }),
+        }
+    }
+
+    pub(crate) fn open_scope(&self, scope: &Scope) -> Result<Option<OwnedFd>, StoreError> {
+        match scope {
+            Scope::Compatibility => {
+                let again = rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)
+                    .map_err(|error| StoreError::io("open", self.path(), error))?;
+                Ok(Some(again))
+            }
+            Scope::Session(id) => {
+                let path = self.path().join("sessions");
+                match open(&self.fd, "sessions", &path)? {
+                    Some(sessions) => open(&sessions, id.as_str(), &path.join(id.as_str())),
+                    None => Ok(None),
+                }
+            }
+        }
+    }
+}
+
+impl Locked {
+    /// Reads a scope that is about to be changed, and clears away what killed
+    /// writers left in it.
+    pub fn scope(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
+        let read = self.state.scope(scope)?;
+        if !read.leftovers.is_empty()
+            && let Some(folder) = self.state.open_scope(scope)?
+        {
+            for leftover in &read.leftovers {
+                let _ = unlinkat(&folder, leftover.as_str(), AtFlags::empty());
+            }
+        }
+        Ok(read)
+    }
+
+    /// Replaces a document. `Ok` means that it is on the disk.
+    pub fn write(&self, scope: &Scope, mode: Mode, document: &Document) -> Result<(), StoreError> {
+        let path = self.state.document_path(scope, mode);
+        let text = json::document_text(document.fields());
+        let folder = self.make_scope(scope)?;
+        replace(&folder, &mode.file_name(), &path, text.as_bytes(), Durability::Flushed)
+    }
+
+    /// Refuses a document that is larger or deeper than omx writes.
+    pub fn check_size(document: &Document) -> Result<(), Refusal> {
+        let text = json::document_text(document.fields());
+        let depth = json::depth(&text);
+        let what = if text.len() > crate::MAX_DOCUMENT_BYTES {
+            format!("the document would have {} bytes", text.len())
+        } else if depth > crate::MAX_DEPTH {
+            format!("the document would be nested {depth} levels deep")
+        } else {
+            return Ok(());
+        };
+        Err(StoreError::TooLarge { what }.into())
+    }
+
+    /// Removes a document; says whether it was there.
+    pub fn remove(&self, scope: &Scope, mode: Mode) -> Result<bool, StoreError> {
+        let Some(folder) = self.state.open_scope(scope)? else { return Ok(false) };
+        let path = self.state.document_path(scope, mode);
+        remove_file(&folder, &mode.file_name(), &path)
+    }
+
+    fn make_scope(&self, scope: &Scope) -> Result<OwnedFd, StoreError> {
+        if let Scope::Session(id) = scope
+            && self.state.open_scope(scope)?.is_none()
+        {
+            let path = self.state.path().join("sessions");
+            let sessions = open_or_make(&self.state.fd, "sessions", &path)?;
+            return open_or_make(&sessions, id.as_str(), &path.join(id.as_str()));
+        }
+        self.state.open_scope(scope)?.ok_or_else(|| {
+            StoreError::io("open", &self.state.scope_path(scope), std::io::ErrorKind::NotFound)
+        })
+    }
+}
+
+/// Removes a file and flushes its folder; says whether it was there.
+pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<bool, StoreError> {
+    match unlinkat(&folder, name, AtFlags::empty()) {
+        Ok(()) => {}
+        Err(Errno::NOENT) => return Ok(false),
+        Err(error) => return Err(StoreError::io("remove", path, error)),
+    }
+    fsync(&folder)
+        .map_err(|error| StoreError::Unflushed { path: path.to_owned(), source: error.into() })?;
+    Ok(true)
+}
+
+fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeRead, StoreError> {
+    let mut snapshot = Snapshot::empty(scope.clone());
+    let mut unreadable = Vec::new();
+    let mut leftovers = Vec::new();
+    for name in dir::names(folder, path)? {
+        if is_temporary(&name) {
+            leftovers.push(name);
+            continue;
+        }
+        let Some(mode) = Mode::from_file_name(&name) else { continue };
+        let path = path.join(&name);
+        match read_document(folder, mode, &path) {
+            Ok(Some((document, modified))) => {
+                snapshot.documents.insert(mode, document);
+                snapshot.touched.insert(mode, modified);
+            }
+            // Removed since the folder was listed.
+            Ok(None) => {}
+            Err(error) => unreadable.push(Unreadable { mode, scope: scope.clone(), path, error }),
+        }
+    }
+    unreadable.sort_by_key(|found| found.mode);
+    Ok(ScopeRead { snapshot, unreadable, leftovers })
+}
+
+fn read_document(
+    folder: impl AsFd,
+    mode: Mode,
+    path: &Path,
+) -> Result<Option<(Document, Timestamp)>, StoreError> {
+    let Some(file) = dir::read(folder, &mode.file_name(), path, MAX_READ_BYTES)? else {
+        return Ok(None);
+    };
+    let corrupt = |why: String| StoreError::Corrupt { path: path.to_owned(), why };
+    let text = std::str::from_utf8(&file.bytes).map_err(|_| corrupt("it is not UTF-8".into()))?;
+    if text.trim_matches('\0').trim().is_empty() {
+        return Err(corrupt("it is empty".into()));
+    }
+    let fields = json::object(text, |name| fields::is_read(mode, name)).map_err(corrupt)?;
+    Ok(Some((Document::new(fields), file.modified)))
+}
+
+impl ScopeRead {
+    /// The refusal for a document that cannot be used, if this one cannot.
+    pub fn refusal(&self, mode: Mode) -> Option<Refusal> {
+        let found = self.unreadable.iter().find(|found| found.mode == mode)?;
+        let code = match found.error {
+            StoreError::Unsafe { .. } => Code::UnsafePath,
+            StoreError::TooLarge { .. } => Code::TooLarge,
+            StoreError::Io { .. } => Code::Io,
+            _ => Code::CorruptState,
+        };
+        Some(Refusal::new(code, found.error.to_string()))
+    }
+}
+
+/// The active modes of each scope, for choosing among them.
+pub fn active_by_session(reads: &[ScopeRead]) -> BTreeMap<SessionId, Vec<Mode>> {
+    reads
+        .iter()
+        .filter_map(|read| {
+            let session = read.snapshot.scope.session()?.clone();
+            let modes: Vec<Mode> = read.snapshot.active_modes().collect();
+            (!modes.is_empty()).then_some((session, modes))
+        })
+        .collect()
+}

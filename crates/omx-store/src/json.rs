@@ -1,0 +1,253 @@
+//! JSON text in and out without changing what it says: fields in order, every
+//! value with its own bytes. The syntax is checked by `serde_json`; here is
+//! only what it does not offer.
+
+use std::fmt;
+
+use omx_kernel::value::{Shape, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The fields of an object, in order, as they were written.
+struct RawFields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Vec<(String, &'de RawValue)>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::with_capacity(16);
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(Fields).map(RawFields)
+    }
+}
+
+/// Reads an object. Fields for which `looked_into` says no stay opaque.
+pub fn object(
+    text: &str,
+    looked_into: impl Fn(&str) -> bool,
+) -> Result<Vec<(String, Value)>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let RawFields(fields) = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(fields
+        .into_iter()
+        .map(|(name, raw)| {
+            let value = if looked_into(&name) {
+                value(raw.get())
+            } else {
+                Value::parsed(raw.get(), Shape::Opaque)
+            };
+            (name, value)
+        })
+        .collect())
+}
+
+/// Understands a value of valid JSON. What cannot be held (a lone surrogate)
+/// is opaque and keeps its text.
+pub fn value(text: &str) -> Value {
+    let shape = match text.as_bytes().first() {
+        Some(b'n') => Shape::Null,
+        Some(b't') => Shape::Bool(true),
+        Some(b'f') => Shape::Bool(false),
+        Some(b'"') => serde_json::from_str(text).map_or(Shape::Opaque, Shape::Text),
+        Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text).map_or(Shape::Opaque, |items| {
+            Shape::List(items.into_iter().map(|item| value(item.get())).collect())
+        }),
+        Some(b'{') => object(text, |_| true).map_or(Shape::Opaque, Shape::Object),
+        _ => text.parse().map_or(Shape::Number, Shape::Whole),
+    };
+    Value::parsed(text, shape)
+}
+
+/// Reads any JSON value.
+pub fn parse(text: &str) -> Result<Value, String> {
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    Ok(value(raw.get()))
+}
+
+/// How deeply a text is nested, by its brackets outside strings. Counted
+/// before parsing, so that no parser's own limit is what a caller runs into.
+pub fn depth(text: &str) -> usize {
+    let mut depth = 0_usize;
+    let mut deepest = 0;
+    walk(text, |piece| match piece {
+        Piece::Open => {
+            depth += 1;
+            deepest = deepest.max(depth);
+        }
+        Piece::Close => depth = depth.saturating_sub(1),
+        _ => {}
+    });
+    deepest
+}
+
+/// The same text without white space between its tokens.
+pub fn compact(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    walk(text, |piece| match piece {
+        Piece::Open | Piece::Close | Piece::Comma | Piece::Colon => {}
+        Piece::Raw(raw) => out.push_str(raw),
+    });
+    out
+}
+
+/// The same text with one field or item a line.
+pub fn pretty(text: &str) -> String {
+    let compact = compact(text);
+    let mut out = String::with_capacity(compact.len() * 2);
+    let mut level = 0_usize;
+    let mut rest = Vec::new();
+    walk(&compact, |piece| rest.push(piece));
+    let indent = |out: &mut String, level: usize| {
+        out.push('\n');
+        out.extend(std::iter::repeat_n("  ", level));
+    };
+    let mut previous_opened = false;
+    for piece in rest {
+        let Piece::Raw(raw) = piece else { continue };
+        match raw {
+            "{" | "[" => {
+                if previous_opened {
+                    indent(&mut out, level);
+                }
+                out.push_str(raw);
+                level += 1;
+                previous_opened = true;
+            }
+            "}" | "]" => {
+                level = level.saturating_sub(1);
+                if !previous_opened {
+                    indent(&mut out, level);
+                }
+                out.push_str(raw);
+                previous_opened = false;
+            }
+            "," => {
+                out.push(',');
+                indent(&mut out, level);
+            }
+            ":" => out.push_str(": "),
+            token => {
+                if previous_opened {
+                    indent(&mut out, level);
+                }
+                out.push_str(token);
+                previous_opened = false;
+            }
+        }
+    }
+    out
+}
+
+/// A document as it is stored: one field a line, every value as it came.
+pub fn document_text(fields: &[(String, Value)]) -> String {
+    let mut out = String::from("{");
+    for (index, (name, value)) in fields.iter().enumerate() {
+        out.push_str(if index == 0 { "\n  " } else { ",\n  " });
+        omx_kernel::value::push_quoted(&mut out, name);
+        out.push_str(": ");
+        out.push_str(value.text());
+    }
+    out.push_str(if fields.is_empty() { "}\n" } else { "\n}\n" });
+    out
+}
+
+/// What a walk over JSON text meets: structure, and the raw text of every token.
+enum Piece<'a> {
+    Open,
+    Close,
+    Comma,
+    Colon,
+    Raw(&'a str),
+}
+
+/// Walks over the tokens of a JSON text. Structure is told twice: as what it
+/// is, and as its text. On text that is not JSON it never panics and ends.
+fn walk<'a>(text: &'a str, mut visit: impl FnMut(Piece<'a>)) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let start = at;
+        at += 1;
+        match bytes[start] {
+            b' ' | b'\t' | b'\n' | b'\r' => continue,
+            b'{' | b'[' => visit(Piece::Open),
+            b'}' | b']' => visit(Piece::Close),
+            b',' => visit(Piece::Comma),
+            b':' => visit(Piece::Colon),
+            b'"' => {
+                while at < bytes.len() && bytes[at] != b'"' {
+                    at += if bytes[at] == b'\\' { 2 } else { 1 };
+                }
+                at = (at + 1).min(bytes.len());
+            }
+            _ => {
+                let ends = |byte: u8| b" \t\n\r{}[],:\"".contains(&byte);
+                while at < bytes.len() && !ends(bytes[at]) {
+                    at += 1;
+                }
+            }
+        }
+        visit(Piece::Raw(text.get(start..at).unwrap_or_default()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ODD: &str =
+        r#"{"z":18446744073709551617,"a":1.10,"s":"\ud800","e":1e400,"o":{"b":1,"a":[ 1, 2 ]}}"#;
+
+    #[test]
+    fn state_2_2_values_keep_their_bytes_and_their_order() {
+        let fields = object(ODD, |_| true).unwrap();
+        let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["z", "a", "s", "e", "o"]);
+        let texts: Vec<&str> = fields.iter().map(|(_, value)| value.text()).collect();
+        assert_eq!(
+            texts,
+            ["18446744073709551617", "1.10", r#""\ud800""#, "1e400", r#"{"b":1,"a":[ 1, 2 ]}"#]
+        );
+        assert_eq!(compact(&document_text(&fields)), compact(ODD));
+    }
+
+    #[test]
+    fn depth_counts_brackets_outside_strings_only() {
+        assert_eq!(depth("1"), 0);
+        assert_eq!(depth(r#"{"a":[{"b":"]]][[["}]}"#), 3);
+        assert_eq!(depth(&"[".repeat(100_000)), 100_000);
+        assert_eq!(depth(r#""\"[[[""#), 0);
+    }
+
+    #[test]
+    fn pretty_and_compact_say_the_same() {
+        let text = r#"{"a":{},"b":[],"c":[1,{"d":"x y"}],"e":[[]]}"#;
+        let pretty = pretty(text);
+        assert_eq!(compact(&pretty), text);
+        assert_eq!(
+            pretty,
+            "{\n  \"a\": {},\n  \"b\": [],\n  \"c\": [\n    1,\n    {\n      \"d\": \"x y\"\n    }\n  ],\n  \"e\": [\n    []\n  ]\n}"
+        );
+    }
+
+    #[test]
+    fn walking_over_anything_ends_without_a_panic() {
+        for text in ["\"", "\"\\", "\"é", "{\"a", "}]", "\u{feff}{}", "tru", "é\"é"] {
+            depth(text);
+            compact(text);
+            pretty(text);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Unreadable documents are moved aside, never deleted, so that one broken
+//! file blocks nothing and nothing is lost.
+
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+
+use omx_kernel::{Mode, Scope, SessionId, Timestamp};
+use rustix::fs::{RenameFlags, fsync, renameat, renameat_with};
+use rustix::io::Errno;
+
+use crate::dir::open_or_make;
+use crate::documents::Unreadable;
+use crate::error::StoreError;
+use crate::lock::Locked;
+
+/// A document that was moved aside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quarantined {
+    /// Which mode's it was.
+    pub mode: Mode,
+    /// Whose it was.
+    pub scope: Scope,
+    /// Where it is now.
+    pub path: PathBuf,
+}
+
+impl Locked {
+    /// Moves an unreadable document aside. Only what was *read* and found to be
+    /// no document is moved; links, pipes and folders stay where they are.
+    pub fn quarantine(
+        &self,
+        found: &Unreadable,
+        now: Timestamp,
+    ) -> Result<Option<Quarantined>, StoreError> {
+        if !matches!(found.error, StoreError::Corrupt { .. } | StoreError::TooLarge { .. }) {
+            return Ok(None);
+        }
+        let path = self.state.path().join("quarantine");
+        let folder = open_or_make(&self.state.fd, "quarantine", &path)?;
+        let Some(source) = self.state.open_scope(&found.scope)? else { return Ok(None) };
+        let owner = found.scope.session().map_or("compatibility", SessionId::as_str);
+        let time = now.to_string().replace(':', "");
+        let stem = format!("{time}-{owner}-{}", found.mode.file_name());
+        let name = self.move_aside(found, &source, &folder, &stem)?;
+        for flushed in [&folder, &source] {
+            fsync(flushed).map_err(|error| StoreError::io("flush", &path, error))?;
+        }
+        let path = path.join(name);
+        Ok(Some(Quarantined { mode: found.mode, scope: found.scope.clone(), path }))
+    }
+
+    fn move_aside(
+        &self,
+        found: &Unreadable,
+        source: &OwnedFd,
+        folder: &OwnedFd,
+        stem: &str,
+    ) -> Result<String, StoreError> {
+        let from = found.mode.file_name();
+        for attempt in 0..100 {
+            let name = if attempt == 0 { stem.to_owned() } else { format!("{stem}.{attempt}") };
+            match renameat_with(source, &from, folder, &name, RenameFlags::NOREPLACE) {
+                Ok(()) => return Ok(name),
+                Err(Errno::EXIST) => {}
+                // Not every file system knows the flag.
+                Err(Errno::INVAL | Errno::NOSYS) => {
+                    renameat(source, &from, folder, &name)
+                        .map_err(|error| StoreError::io("quarantine", &found.path, error))?;
+                    return Ok(name);
+                }
+                Err(error) => return Err(StoreError::io("quarantine", &found.path, error)),
+            }
+        }
+        Err(StoreError::io("quarantine", &found.path, std::io::ErrorKind::AlreadyExists))
+    }
+}

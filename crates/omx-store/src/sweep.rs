@@ -1,0 +1,114 @@
+//! What force removes beyond the documents themselves.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use omx_kernel::Mode;
+use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
+use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
+
+use crate::dir::{self, open};
+use crate::documents::remove_file;
+use crate::error::StoreError;
+use crate::lock::Locked;
+use crate::replace::is_temporary;
+
+/// What a sweep removed, and what it left and why.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// Removed files and folders.
+    pub removed: Vec<PathBuf>,
+    /// Things that are no files of omx and were left alone.
+    pub kept: Vec<PathBuf>,
+}
+
+impl Locked {
+    /// Removes the documents of every mode in every scope, empty session
+    /// folders, and the leftovers of older versions. Plans, logs, runs,
+    /// quarantine and the lock stay.
+    pub fn sweep(&self) -> Result<Swept, StoreError> {
+        let mut swept = Swept::default();
+        let state = &self.state.fd;
+        let sessions_path = self.state.path().join("sessions");
+        if let Some(sessions) = open(state, "sessions", &sessions_path)? {
+            for session in self.state.sessions()? {
+                let path = sessions_path.join(session.as_str());
+                let Ok(Some(folder)) = open(&sessions, session.as_str(), &path) else {
+                    swept.kept.push(path);
+                    continue;
+                };
+                remove_documents(&folder, &path, &mut swept)?;
+                // Only an empty folder lets itself be removed.
+                let _ = unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR);
+            }
+        }
+        remove_documents(state, self.state.path(), &mut swept)?;
+        for name in LEGACY_FILES {
+            remove_plain(state, name, self.state.path(), &mut swept)?;
+        }
+        for name in LEGACY_FOLDERS {
+            let path = self.state.path().join(name);
+            match open(state, name, &path) {
+                Ok(Some(folder)) => {
+                    empty(&folder, &path)?;
+                    unlinkat(state, name, AtFlags::REMOVEDIR)
+                        .map_err(|error| StoreError::io("remove", &path, error))?;
+                    swept.removed.push(path);
+                }
+                Ok(None) => {}
+                Err(_) => swept.kept.push(path),
+            }
+        }
+        let _ = unlinkat(state, "sessions", AtFlags::REMOVEDIR);
+        fsync(state).map_err(|error| StoreError::io("flush", self.state.path(), error))?;
+        Ok(swept)
+    }
+}
+
+fn remove_documents(folder: &OwnedFd, path: &Path, swept: &mut Swept) -> Result<(), StoreError> {
+    for name in dir::names(folder, path)? {
+        if Mode::from_file_name(&name).is_some() {
+            remove_plain(folder, &name, path, swept)?;
+        } else if is_temporary(&name) {
+            let _ = unlinkat(folder, name.as_str(), AtFlags::empty());
+        }
+    }
+    Ok(())
+}
+
+/// Removes a plain file; a link, pipe or folder of that name is not ours.
+fn remove_plain(
+    folder: &OwnedFd,
+    name: &str,
+    path: &Path,
+    swept: &mut Swept,
+) -> Result<(), StoreError> {
+    let path = path.join(name);
+    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Err(_) => {}
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_file() => {
+            if remove_file(folder, name, &path)? {
+                swept.removed.push(path);
+            }
+        }
+        Ok(_) => swept.kept.push(path),
+    }
+    Ok(())
+}
+
+/// Empties a folder; links in it are removed, never followed.
+fn empty(folder: impl AsFd, path: &Path) -> Result<(), StoreError> {
+    for name in dir::names(&folder, path)? {
+        let path = path.join(&name);
+        let fail = |error| StoreError::io("remove", &path, error);
+        match open(&folder, &name, &path) {
+            Ok(Some(inner)) => {
+                empty(&inner, &path)?;
+                unlinkat(&folder, name.as_str(), AtFlags::REMOVEDIR).map_err(fail)?;
+            }
+            Ok(None) => {}
+            Err(_) => unlinkat(&folder, name.as_str(), AtFlags::empty()).map_err(fail)?,
+        }
+    }
+    Ok(())
+}

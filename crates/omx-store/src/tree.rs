@@ -1,0 +1,103 @@
+//! The folder that holds what omx knows of a project, and its `state` folder.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::SessionId;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use crate::dir::{open, open_or_make};
+use crate::error::StoreError;
+use crate::project::Project;
+
+/// Access to a project's documents. Nothing is opened or made before it is needed.
+#[derive(Clone, Debug)]
+pub struct Store {
+    project: Project,
+}
+
+/// The open folder of documents.
+#[derive(Debug)]
+pub struct StateDir {
+    pub(crate) fd: OwnedFd,
+    path: PathBuf,
+}
+
+impl StateDir {
+    pub(crate) fn new(fd: OwnedFd, path: PathBuf) -> Self {
+        Self { fd, path }
+    }
+
+    /// Where it is, for messages.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Store {
+    /// The store of a project.
+    pub fn new(project: Project) -> Self {
+        Self { project }
+    }
+
+    /// The project's own folder.
+    pub fn root(&self) -> &Path {
+        &self.project.root
+    }
+
+    /// omx's folder.
+    pub fn tree(&self) -> &Path {
+        &self.project.tree
+    }
+
+    /// The folder of documents, whether it is there or not.
+    pub fn state_path(&self) -> PathBuf {
+        self.project.tree.join("state")
+    }
+
+    /// Opens the folder of documents for reading; `None` if there is none yet.
+    pub fn read(&self) -> Result<Option<StateDir>, StoreError> {
+        let tree = self.tree();
+        let Some((parent, name)) = parent_and_name(tree) else { return Ok(None) };
+        let Some(parent) = open_plain(parent)? else { return Ok(None) };
+        let Some(tree_fd) = open(&parent, name, tree)? else { return Ok(None) };
+        let path = self.state_path();
+        Ok(open(&tree_fd, "state", &path)?.map(|fd| StateDir::new(fd, path)))
+    }
+
+    pub(crate) fn open_or_make_tree(&self) -> Result<OwnedFd, StoreError> {
+        let tree = self.tree();
+        let missing = || StoreError::NoProject { path: tree.to_owned() };
+        let (parent, name) = parent_and_name(tree).ok_or_else(missing)?;
+        let parent = match open_plain(parent)? {
+            Some(fd) => fd,
+            None => {
+                // Only a folder for trees outside the project may be missing.
+                fs::create_dir_all(parent)
+                    .map_err(|error| StoreError::io("make the folder", parent, error))?;
+                open_plain(parent)?.ok_or_else(missing)?
+            }
+        };
+        open_or_make(&parent, name, tree)
+    }
+}
+
+/// Opens a folder of the person's: here links are theirs and are followed.
+fn open_plain(path: &Path) -> Result<Option<OwnedFd>, StoreError> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat(CWD, path, flags, Mode::empty()) {
+        Ok(fd) => Ok(Some(fd)),
+        Err(rustix::io::Errno::NOENT) => Ok(None),
+        Err(error) => Err(StoreError::io("open", path, error)),
+    }
+}
+
+fn parent_and_name(path: &Path) -> Option<(&Path, &str)> {
+    Some((path.parent()?, path.file_name()?.to_str()?))
+}
+
+/// The path of a session's folder, for messages.
+pub(crate) fn session_path(state: &Path, session: &SessionId) -> PathBuf {
+    state.join("sessions").join(session.as_str())
+}

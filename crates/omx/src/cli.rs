@@ -1,0 +1,241 @@
+//! The command line as one table: help, man page and completions come from here.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+
+use crate::exit;
+
+/// Durable workflows, teams and control for the coding agent you already use.
+#[derive(Debug, Parser)]
+#[command(name = "omx", version, max_term_width = 100, after_help = exit::TABLE)]
+#[command(after_long_help = concat!(
+    "Examples:\n",
+    "  omx status                     what runs in this project\n",
+    "  omx cancel                     stop it\n",
+    "  omx state read --mode ralph    one mode's document\n\n",
+    "Exit codes:\n",
+    "  0    done\n",
+    "  1    refused or failed\n",
+    "  2    wrong usage\n",
+    "  3    the person is needed (blocked_on_user)\n",
+    "  4    cancelled\n",
+    "  5    a limit or budget was reached\n",
+    "  130  interrupted",
+))]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// Flags of every command.
+#[derive(Debug, Clone, Default, Args)]
+pub struct Global {
+    /// The project's folder, instead of searching for it
+    #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub root: Option<PathBuf>,
+    /// Names to use: omx or omc
+    #[arg(long, global = true, value_name = "NAME", value_parser = ["omx", "omc"])]
+    pub dialect: Option<String>,
+    /// Set a configuration key for this call
+    #[arg(long = "config", short = 'c', global = true, value_name = "KEY=VALUE")]
+    pub config: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read, write and list the state of modes
+    State(StateArgs),
+    /// Show what is active, and whether a stop would be held
+    Status(StatusArgs),
+    /// Cancel what is active
+    Cancel(CancelArgs),
+    /// Show and change the configuration
+    Config(ConfigArgs),
+    /// Serve the MCP tools over standard input and output
+    Mcp(McpArgs),
+    /// Print the version
+    Version(JsonFlag),
+    /// Print the completion script of a shell
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write all of them into a folder
+    Man(ManArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx state write --input '{\"mode\":\"ralph\",\"active\":true,\"current_phase\":\"executing\"}' --json
+  omx state read --mode ralph --json
+  omx state clear --input '{\"mode\":\"ralph\",\"all_sessions\":true}'
+  omx state list-active")]
+pub struct StateArgs {
+    #[command(subcommand)]
+    pub operation: StateOperation,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StateOperation {
+    /// Print one mode's document
+    Read(StateInput),
+    /// Merge fields into one mode's document
+    Write(StateInput),
+    /// Remove one mode's document
+    Clear(StateInput),
+    /// List the active modes of a session, or of all
+    ListActive(StateInput),
+    /// Print every document with its state
+    GetStatus(StateInput),
+}
+
+/// How a request is given.
+#[derive(Debug, Args)]
+pub struct StateInput {
+    /// The request as a JSON object; `-` reads it from standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "input_file", allow_hyphen_values = true)]
+    pub input: Option<String>,
+    /// The request from a file
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub input_file: Option<PathBuf>,
+    /// The mode
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// The agent session
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Only this agent session
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a session id: the only session in which something is active, or, if
+nothing is active in any session, the modes outside sessions.
+
+Examples:
+  omx cancel                          what runs here
+  omx cancel --mode ralph             one mode and what is linked to it
+  omx cancel --every-session          in all sessions; nothing is deleted
+  omx cancel --force                  everything, and clear all state files")]
+pub struct CancelArgs {
+    /// Only this agent session
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Only this mode and what is linked to it
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Cancel every session and clear all state files
+    #[arg(long, visible_alias = "all")]
+    pub force: bool,
+    /// Cancel in every session; delete nothing
+    #[arg(long)]
+    pub every_session: bool,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Later layers win: defaults, the user's file, the project's files, environment, flags.
+
+Examples:
+  omx config list --show-origin
+  omx config get keywords
+  omx config set agent codex
+  omx config set limits.max_iterations.ralph 20 --project")]
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub operation: ConfigOperation,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigOperation {
+    /// Print every value in force
+    List(ConfigListArgs),
+    /// Print one value
+    Get(ConfigGetArgs),
+    /// Set a key in the user's file, or in the project's
+    Set(ConfigSetArgs),
+    /// Print where configuration is looked for
+    Path(JsonFlag),
+    /// Print the JSON schema of the configuration
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigListArgs {
+    /// Say where each value comes from
+    #[arg(long)]
+    pub show_origin: bool,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigGetArgs {
+    /// The key, for example `team.maxAgents`
+    pub key: String,
+    /// Say where the value comes from
+    #[arg(long)]
+    pub show_origin: bool,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ConfigSetArgs {
+    /// The key, for example `team.maxAgents`
+    pub key: String,
+    /// The value
+    pub value: String,
+    /// In the project's file instead of the user's
+    #[arg(long)]
+    pub project: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Serve only these groups of tools, separated by commas
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', default_value = "state")]
+    pub tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct JsonFlag {
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx completions bash > ~/.local/share/bash-completion/completions/omx
+  omx completions zsh > ~/.zfunc/_omx")]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write one page for each command into this folder
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub dir: Option<PathBuf>,
+}

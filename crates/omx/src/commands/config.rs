@@ -1,0 +1,130 @@
+//! `config`: what is in force, from where, and changing it.
+
+use std::path::PathBuf;
+
+use omx_kernel::{Code, Dialect, Refusal, Value};
+use omx_ops::config::{self, Config, SetTarget, Setting};
+use omx_ops::{Context, Input};
+
+use super::with_context;
+use crate::cli::{ConfigGetArgs, ConfigListArgs, ConfigOperation, ConfigSetArgs, Global};
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Runs a config operation.
+pub fn run(operation: ConfigOperation, global: &Global, by_name: Dialect) -> Exit {
+    let format = match &operation {
+        ConfigOperation::List(args) => Format::from_flag(args.json),
+        ConfigOperation::Get(args) => Format::from_flag(args.json),
+        ConfigOperation::Path(flag) => Format::from_flag(flag.json),
+        ConfigOperation::Set(_) | ConfigOperation::Schema => Format::Text,
+    };
+    with_context(global, by_name, format, |context| match operation {
+        ConfigOperation::List(args) => list(context, &args, format),
+        ConfigOperation::Get(args) => get(context, &args, format),
+        ConfigOperation::Set(args) => set(context, &args),
+        ConfigOperation::Path(_) => path(context, format),
+        ConfigOperation::Schema => Ok(output::value(&config::schema(), Format::Text)),
+    })
+}
+
+fn load(context: &Context<'_>) -> Result<Config, Refusal> {
+    config::load(context, &context.store(&Input::default())?)
+}
+
+/// A value as a person would type it.
+fn plain(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| value.text())
+}
+
+fn with_origin(setting: &Setting) -> Value {
+    Value::record([
+        ("value", setting.value.clone()),
+        ("origin", Value::string(&setting.origin.to_string())),
+    ])
+}
+
+fn list(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<Exit, Refusal> {
+    let config = load(context)?;
+    if format == Format::Json {
+        let settings = config.settings.iter().map(|(key, setting)| {
+            let value = if args.show_origin { with_origin(setting) } else { setting.value.clone() };
+            (key.clone(), value)
+        });
+        return Ok(output::value(&Value::object(settings.collect()), format));
+    }
+    let lines: Vec<String> = config
+        .settings
+        .iter()
+        .map(|(key, setting)| match args.show_origin {
+            true => format!("{key} = {}  ({})", plain(&setting.value), setting.origin),
+            false => format!("{key} = {}", plain(&setting.value)),
+        })
+        .collect();
+    Ok(output::lines(&lines))
+}
+
+fn get(context: &Context<'_>, args: &ConfigGetArgs, format: Format) -> Result<Exit, Refusal> {
+    let config = load(context)?;
+    let Some(setting) = config.get(&args.key) else {
+        let known = config::known(&args.key);
+        let unset = || Refusal::input(format!("{} is not set and has no default", args.key));
+        return Err(known.err().map_or_else(unset, Refusal::input));
+    };
+    Ok(match (format, args.show_origin) {
+        (Format::Json, true) => output::value(&with_origin(setting), format),
+        (Format::Json, false) => output::value(&setting.value, format),
+        (Format::Text, true) => {
+            output::lines(&[format!("{}  ({})", plain(&setting.value), setting.origin)])
+        }
+        (Format::Text, false) => output::lines(&[plain(&setting.value).to_owned()]),
+    })
+}
+
+fn target(context: &Context<'_>, target: SetTarget) -> Result<PathBuf, Refusal> {
+    match target {
+        SetTarget::User => context.config.user_file.clone().ok_or_else(|| {
+            Refusal::new(Code::Io, "there is no home directory to keep a configuration in")
+        }),
+        SetTarget::Project => {
+            Ok(context.store(&Input::default())?.tree().join(config::PROJECT_TOML))
+        }
+    }
+}
+
+fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
+    let chosen = if args.project { SetTarget::Project } else { SetTarget::User };
+    let path = target(context, chosen)?;
+    let value = config::set(&path, &args.key, &args.value)?;
+    let mut lines = vec![format!("{} = {}  ({})", args.key, plain(&value), path.display())];
+    if let Some(winner) = load(context)?.get(&args.key)
+        && winner.value != value
+    {
+        lines.push(format!("Still in force: {}  ({})", plain(&winner.value), winner.origin));
+    }
+    Ok(output::lines(&lines))
+}
+
+fn path(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
+    let store = context.store(&Input::default())?;
+    let project = config::project_files(store.root(), store.tree(), context.dialect);
+    let files: Vec<PathBuf> = context.config.user_file.iter().cloned().chain(project).collect();
+    if format == Format::Json {
+        let files = files.iter().map(|path| {
+            Value::record([
+                ("path", Value::string(&path.to_string_lossy())),
+                ("exists", Value::bool(path.exists())),
+            ])
+        });
+        let value = Value::record([("files", Value::list(files.collect()))]);
+        return Ok(output::value(&value, format));
+    }
+    let lines: Vec<String> = files
+        .iter()
+        .map(|path| {
+            let there = if path.exists() { "" } else { "  (not there)" };
+            format!("{}{there}", path.display())
+        })
+        .collect();
+    Ok(output::lines(&lines))
+}

@@ -1,0 +1,54 @@
+//! One file for each command.
+
+mod cancel;
+mod config;
+mod mcp;
+mod pages;
+mod state;
+mod status;
+
+use omx_kernel::{Dialect, Refusal, Value};
+use omx_ops::{Context, Input};
+
+use crate::cli::{Cli, Command, Global};
+use crate::edge;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Carries out a command line.
+pub fn run(cli: Cli, by_name: Dialect) -> Exit {
+    let global = cli.global;
+    match cli.command {
+        None => status::overview(&global, by_name),
+        Some(Command::State(args)) => state::run(args.operation, &global, by_name),
+        Some(Command::Status(args)) => status::run(&args, &global, by_name),
+        Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
+        Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
+        Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
+        Some(Command::Version(flag)) => pages::version(Format::from_flag(flag.json), by_name),
+        Some(Command::Completions(args)) => pages::completions(args.shell, by_name),
+        Some(Command::Man(args)) => pages::man(args.dir.as_deref()),
+    }
+}
+
+/// Runs an operation in its circumstances and prints a refusal if there is one.
+fn with_context(
+    global: &Global,
+    by_name: Dialect,
+    format: Format,
+    operation: impl FnOnce(&Context<'_>) -> Result<Exit, Refusal>,
+) -> Exit {
+    edge::context(global, by_name, "cli")
+        .and_then(|context| operation(&context))
+        .unwrap_or_else(|refusal| output::refusal(&refusal, format))
+}
+
+/// Puts flags into the request they stand for.
+fn set_flags(input: &mut Input, flags: &[(&str, Option<&String>)]) -> Result<(), Refusal> {
+    for (name, value) in flags {
+        if let Some(value) = value {
+            input.set(name, Value::string(value))?;
+        }
+    }
+    Ok(())
+}

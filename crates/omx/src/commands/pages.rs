@@ -1,0 +1,62 @@
+//! What the program tells of itself: version, completions, manual pages.
+
+use std::path::Path;
+
+use clap::CommandFactory;
+use omx_kernel::{Code, Dialect, Refusal, Value};
+
+use crate::cli::Cli;
+use crate::exit::{self, Exit};
+use crate::output::{self, Format};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Prints the version.
+pub fn version(format: Format, dialect: Dialect) -> Exit {
+    match format {
+        Format::Text => output::lines(&[format!("{} {VERSION}", dialect.name)]),
+        Format::Json => {
+            let value = Value::record([
+                ("name", Value::string(dialect.name)),
+                ("version", Value::string(VERSION)),
+            ]);
+            output::value(&value, format)
+        }
+    }
+}
+
+/// Prints a completion script.
+pub fn completions(shell: clap_complete::Shell, dialect: Dialect) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), dialect.name, &mut script);
+    output::text(&String::from_utf8_lossy(&script))
+}
+
+/// Prints the manual page, or writes the pages of all commands.
+pub fn man(folder: Option<&Path>) -> Exit {
+    let Some(folder) = folder else {
+        return match page(Cli::command()) {
+            Ok(text) => output::text(&text),
+            Err(error) => failed(&format!("cannot make the page: {error}")),
+        };
+    };
+    let written = std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+    match written {
+        Ok(()) => Exit::Done,
+        Err(error) => failed(&format!("cannot write pages to {}: {error}", folder.display())),
+    }
+}
+
+fn page(command: clap::Command) -> std::io::Result<String> {
+    let mut roff = Vec::new();
+    clap_mangen::Man::new(command).render(&mut roff)?;
+    Ok(String::from_utf8_lossy(&roff).into_owned())
+}
+
+fn failed(why: &str) -> Exit {
+    output::refusal(&Refusal::new(Code::Io, why), Format::Text)
+}
+
+// The man page prints the table through the long help.
+const _: &str = exit::TABLE;

@@ -1,0 +1,65 @@
+//! `state`: the request from flags, a file or standard input; the answer as JSON.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use omx_kernel::{Code, Dialect, Refusal};
+use omx_ops::{Input, parse_input};
+use omx_store::MAX_DOCUMENT_BYTES;
+
+use super::{set_flags, with_context};
+use crate::cli::{Global, StateInput, StateOperation};
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Runs a state operation.
+pub fn run(operation: StateOperation, global: &Global, by_name: Dialect) -> Exit {
+    use StateOperation::{Clear, GetStatus, ListActive, Read, Write};
+    let (Read(args) | Write(args) | Clear(args) | ListActive(args) | GetStatus(args)) = &operation;
+    let format = Format::from_flag(args.json);
+    with_context(global, by_name, format, |context| {
+        let input = request(args)?;
+        let value = match operation {
+            Read(_) => omx_ops::state_read(context, &input),
+            Write(_) => omx_ops::state_write(context, input),
+            Clear(_) => omx_ops::state_clear(context, &input),
+            ListActive(_) => omx_ops::state_list_active(context, &input),
+            GetStatus(_) => omx_ops::state_get_status(context, &input),
+        }?;
+        Ok(output::value(&value, format))
+    })
+}
+
+fn request(args: &StateInput) -> Result<Input, Refusal> {
+    let mut input = match (&args.input, &args.input_file) {
+        (Some(text), _) if text == "-" => parse_input(&read_all(io::stdin(), "standard input")?)?,
+        (Some(text), _) => parse_input(text)?,
+        (None, Some(path)) => {
+            let name = path.display().to_string();
+            let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+            parse_input(&read_all(file, &name)?)?
+        }
+        (None, None) => Input::default(),
+    };
+    let flags = [("mode", args.mode.as_ref()), ("session_id", args.session_id.as_ref())];
+    set_flags(&mut input, &flags)?;
+    Ok(input)
+}
+
+/// Reads a request; one byte more than allowed is enough to refuse it.
+fn read_all(source: impl Read, name: &str) -> Result<String, Refusal> {
+    let mut bytes = Vec::new();
+    source
+        .take(MAX_DOCUMENT_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unreadable(name, &error))?;
+    if bytes.len() > MAX_DOCUMENT_BYTES {
+        let why = format!("{name} has more than {MAX_DOCUMENT_BYTES} bytes");
+        return Err(Refusal::new(Code::TooLarge, why));
+    }
+    String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{name} is not UTF-8")))
+}
+
+fn unreadable(name: &str, error: &io::Error) -> Refusal {
+    Refusal::new(Code::Io, format!("cannot read {name}: {error}"))
+}

@@ -1,0 +1,111 @@
+//! `status`: what runs here, in a table a person can read at a glance.
+
+use omx_kernel::{Dialect, Timestamp, Value};
+use omx_ops::{Input, StatusReport, status};
+
+use super::with_context;
+use crate::cli::{Global, StatusArgs};
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Shows what is active.
+pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.json);
+    with_context(global, by_name, format, |context| {
+        let mut input = Input::default();
+        if let Some(session) = &args.session_id {
+            input.set("session_id", Value::string(session))?;
+        }
+        let report = status(context, &input)?;
+        Ok(match format {
+            Format::Json => output::value(&report.value(), format),
+            Format::Text => output::lines(&lines(&report, context.dialect)),
+        })
+    })
+}
+
+/// What a bare call shows: the same, and what can be done.
+pub fn overview(global: &Global, by_name: Dialect) -> Exit {
+    with_context(global, by_name, Format::Text, |context| {
+        let report = status(context, &Input::default())?;
+        let mut lines = lines(&report, context.dialect);
+        lines.push(String::new());
+        lines.push(format!("{} --help shows what can be done.", context.dialect.name));
+        Ok(output::lines(&lines))
+    })
+}
+
+fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
+    let mut lines = Vec::new();
+    if report.active.is_empty() {
+        lines.push(format!("Nothing active in {}.", report.root.display()));
+    } else {
+        lines.push(format!("Active in {}:", report.root.display()));
+        lines.extend(table(report));
+        for stop in &report.stops {
+            let session = stop.scope.session().map_or("-", |id| id.as_str());
+            lines.push(match stop.held_by {
+                Some(mode) => format!("A stop of session {session} is held by {}.", mode.name()),
+                None => format!("A stop of session {session} is allowed: {}.", stop.why),
+            });
+        }
+        lines.push(format!("{} cancel ends what is active.", dialect.name));
+    }
+    for found in &report.unreadable {
+        lines.push(format!("Unreadable: {}", found.error));
+    }
+    lines
+}
+
+fn table(report: &StatusReport) -> Vec<String> {
+    let header = ["MODE", "SESSION", "PHASE", "ITERATION", "LAST SIGN", "TASK"];
+    let mut rows = vec![header.map(str::to_owned)];
+    for active in &report.active {
+        let iteration = match active.iteration {
+            (Some(at), Some(limit)) => format!("{at}/{limit}"),
+            (Some(at), None) => at.to_string(),
+            _ => "-".to_owned(),
+        };
+        let mut sign = active.updated_at.map_or("-".to_owned(), |time| age(time, report.now));
+        if active.stale {
+            sign.push_str(" (stale)");
+        }
+        rows.push([
+            active.mode.name().to_owned(),
+            active.scope.session().map_or("-".to_owned(), ToString::to_string),
+            escaped(active.phase.as_deref().unwrap_or("-"), 24),
+            iteration,
+            sign,
+            escaped(active.task.as_deref().unwrap_or(""), 40),
+        ]);
+    }
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..header.len()).map(width).collect();
+    rows.iter()
+        .map(|row| {
+            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+            format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
+        })
+        .collect()
+}
+
+/// Text of others: without control characters, and not too long.
+fn escaped(text: &str, most: usize) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if clean.chars().count() <= most {
+        clean
+    } else {
+        clean.chars().take(most - 1).chain(['…']).collect()
+    }
+}
+
+fn age(time: Timestamp, now: Timestamp) -> String {
+    let seconds = now.millis_since(time) / 1_000;
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}

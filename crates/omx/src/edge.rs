@@ -1,0 +1,105 @@
+//! The one place that reads environment, arguments, home and working directory.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use omx_kernel::message::Reader;
+use omx_kernel::{Dialect, Refusal, SessionId};
+use omx_ops::config::Sources;
+use omx_ops::{Ambient, Context, Place, SystemClock};
+
+use crate::cli::Global;
+
+/// How long a command waits for the project's lock.
+const LOCK_DEADLINE: Duration = Duration::from_secs(5);
+
+/// The dialect that goes with the name the program was called by.
+pub fn dialect_of_name(name: Option<OsString>) -> Dialect {
+    let name = name.map(PathBuf::from);
+    let stem = name.as_deref().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
+    stem.and_then(Dialect::named).unwrap_or(Dialect::OMX)
+}
+
+/// A variable that is set and not empty.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+fn text(name: &str) -> Option<String> {
+    variable(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// The dialect in force: flag, environment, name of the program.
+fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
+    let asked = global.dialect.clone().or_else(|| {
+        Dialect::ALL.iter().find_map(|dialect| text(&format!("{}DIALECT", dialect.env_prefix)))
+    });
+    match asked {
+        None => Ok(by_name),
+        Some(name) => Dialect::named(&name)
+            .ok_or_else(|| Refusal::input(format!("unknown dialect {name:?}; it is omx or omc"))),
+    }
+}
+
+/// Reads everything an operation needs to know of its surroundings.
+pub fn context(
+    global: &Global,
+    by_name: Dialect,
+    actor: &'static str,
+) -> Result<Context<'static>, Refusal> {
+    let dialect = dialect(global, by_name)?;
+    let named = |name: &str| format!("{}{name}", dialect.env_prefix);
+    let working_directory = std::env::current_dir().map_err(|error| {
+        Refusal::new(omx_kernel::Code::Io, format!("cannot find the working directory: {error}"))
+    })?;
+    let home = variable("HOME").map(PathBuf::from);
+    let store = Dialect::OMX.env_prefix.to_owned() + "STORE";
+    let config_file = Dialect::OMX.env_prefix.to_owned() + "CONFIG";
+    let user_folder = variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let user_file = variable(&config_file)
+        .map(PathBuf::from)
+        .or_else(|| user_folder.map(|folder| folder.join(dialect.name).join("config.toml")));
+    Ok(Context {
+        ambient: ambient(&named("SESSION_ID")),
+        place: Place {
+            working_directory,
+            home,
+            root: global.root.clone().or_else(|| variable(&named("ROOT")).map(PathBuf::from)),
+            state_dir: variable(&named("STATE_DIR")).map(PathBuf::from),
+        },
+        clock: &SystemClock,
+        dialect,
+        actor,
+        reader: if std::io::stdout().is_terminal() { Reader::Terminal } else { Reader::Program },
+        lock_deadline: LOCK_DEADLINE,
+        config: Sources {
+            user_file,
+            environment: text(&store)
+                .map(|value| ("team.store", value, store))
+                .into_iter()
+                .collect(),
+            flags: global.config.clone(),
+        },
+    })
+}
+
+/// The session the caller lives in: our own variable first, then the host's.
+fn ambient(own: &str) -> Ambient {
+    let Some((name, value)) =
+        [own, "CLAUDE_CODE_SESSION_ID"].into_iter().find_map(|name| Some((name, text(name)?)))
+    else {
+        return Ambient::None;
+    };
+    match SessionId::new(&value) {
+        Ok(session) => Ambient::Session(session),
+        Err(refusal) => Ambient::Unusable(Refusal {
+            message: format!("{name}: {}", refusal.message),
+            ..refusal
+        }),
+    }
+}

@@ -1,0 +1,30 @@
+//! The program: arguments, environment, exit codes, wording. Nothing is decided here.
+
+mod cli;
+mod commands;
+mod edge;
+mod exit;
+mod output;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::cli::Cli;
+use crate::exit::Exit;
+
+fn main() -> ! {
+    std::process::exit(run().code())
+}
+
+fn run() -> Exit {
+    let dialect = edge::dialect_of_name(std::env::args_os().next());
+    let command = Cli::command().name(dialect.name).bin_name(dialect.name);
+    let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    match parsed {
+        Ok(cli) => commands::run(cli, dialect),
+        Err(error) => {
+            // Help and version are answers, everything else is wrong usage.
+            let _ = error.print();
+            if error.use_stderr() { Exit::Usage } else { Exit::Done }
+        }
+    }
+}
