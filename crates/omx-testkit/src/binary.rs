@@ -1,0 +1,26 @@
+//! The release binary, built when a test first asks for it, so that it is never stale.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The path of the built release binary.
+pub fn release_binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned();
+        let output = Command::new(env!("CARGO"))
+            .args(["build", "--release", "--quiet", "--package", "omx", "--bin", "omx"])
+            .current_dir(&root)
+            .output()
+            .expect("cargo runs");
+        assert!(
+            output.status.success(),
+            "the release build failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+        root.join(target).join("release/omx")
+    })
+}
