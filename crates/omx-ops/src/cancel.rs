@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use omx_kernel::cancel::{CancelEntry, Choice, Target, choose, plan};
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
-use omx_store::{
-    Event, Locked, Quarantined, ScopeRead, StateDir, Store, Unreadable, active_by_session,
-};
+use omx_store::{Event, Locked, Quarantined, ScopeRead, StateDir, Store, Unreadable};
 
 use crate::context::Context;
 use crate::force;
@@ -208,8 +206,7 @@ fn is_not_ours(found: &Unreadable) -> bool {
 
 /// The scope of a cancel that names no session.
 fn only_scope(context: &Context<'_>, state: &StateDir) -> Result<Scope, Refusal> {
-    let active = active_by_session(&state.all_sessions()?);
-    match choose(active) {
+    match choose(state.active_sessions()?) {
         Choice::Compatibility => Ok(Scope::Compatibility),
         Choice::Only(session) => Ok(Scope::Session(session)),
         Choice::Ambiguous(sessions) => {
@@ -298,5 +295,5 @@ pub fn sessions_with_active_modes(
     input: &Input,
 ) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {
     let Some(state) = context.store(input)?.read()? else { return Ok(Vec::new()) };
-    Ok(active_by_session(&state.all_sessions()?).into_iter().collect())
+    Ok(state.active_sessions()?.into_iter().collect())
 }

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use omx_kernel::Timestamp;
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fsync, mkdirat, openat, statat,
+    AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat, fstat, fsync, mkdirat, openat, seek,
+    statat,
 };
 use rustix::io::Errno;
 
@@ -94,11 +96,15 @@ pub(crate) fn read(
     Ok(Some(FileRead { bytes, modified: Timestamp::from_millis(modified) }))
 }
 
-/// The names in a folder, without `.` and `..`.
+/// The names in a folder, without `.` and `..`. Reads through the open folder
+/// itself: opening it once more would double the cost of listing many.
 pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, StoreError> {
     let fail = |error| StoreError::io("list", path, error);
+    seek(&folder, SeekFrom::Start(0)).map_err(fail)?;
+    let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
+    let mut entries = RawDir::new(folder, &mut buffer);
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder).map_err(fail)? {
+    while let Some(entry) = entries.next() {
         let entry = entry.map_err(fail)?;
         // A name that is not text is none of ours.
         if let Ok(name) = entry.file_name().to_str()

@@ -75,21 +75,16 @@ impl StateDir {
     pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
-        let mut sessions: Vec<SessionId> = dir::names(&folder, &path)?
-            .iter()
-            .filter_map(|name| SessionId::new(name).ok())
-            .collect();
-        sessions.sort();
-        Ok(sessions)
+        sorted_sessions(&folder, &path)
     }
 
-    /// Reads all documents of all sessions, in the order of their ids. A
-    /// session whose folder cannot be opened does not hide the others.
-    pub fn all_sessions(&self) -> Result<Vec<ScopeRead>, StoreError> {
+    /// Reads all documents of every session, in the order of their ids, and
+    /// shows each to `visit`. A session whose folder cannot be opened does not
+    /// hide the others.
+    pub fn each_session(&self, mut visit: impl FnMut(ScopeRead)) -> Result<(), StoreError> {
         let path = self.path().join("sessions");
-        let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
-        let mut reads = Vec::new();
-        for session in self.sessions()? {
+        let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(()) };
+        for session in sorted_sessions(&folder, &path)? {
             let scope_path = path.join(session.as_str());
             let Ok(Some(scope_folder)) = open(&folder, session.as_str(), &scope_path) else {
                 continue;
@@ -99,9 +94,21 @@ impl StateDir {
             if read.snapshot.active_modes().next().is_some() {
                 read.snapshot.activity = self.activity(&scope);
             }
-            reads.push(read);
+            visit(read);
         }
-        Ok(reads)
+        Ok(())
+    }
+
+    /// The sessions that have active modes, with these.
+    pub fn active_sessions(&self) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
+        let mut active = BTreeMap::new();
+        self.each_session(|read| {
+            let modes: Vec<Mode> = read.snapshot.active_modes().collect();
+            if let (Scope::Session(session), false) = (read.snapshot.scope, modes.is_empty()) {
+                active.insert(session, modes);
+            }
+        })?;
+        Ok(active)
     }
 
     fn scope_documents(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
@@ -192,6 +199,14 @@ impl Locked {
     }
 }
 
+fn sorted_sessions(folder: &OwnedFd, path: &Path) -> Result<Vec<SessionId>, StoreError> {
+    let names = dir::names(folder, path)?;
+    let mut sessions: Vec<SessionId> =
+        names.iter().filter_map(|name| SessionId::new(name).ok()).collect();
+    sessions.sort();
+    Ok(sessions)
+}
+
 /// Removes a file and flushes its folder; says whether it was there.
 pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<bool, StoreError> {
     match unlinkat(&folder, name, AtFlags::empty()) {
@@ -247,6 +262,11 @@ fn read_document(
 }
 
 impl ScopeRead {
+    /// Whether there is anything a person should hear of: something active or broken.
+    pub fn has_news(&self) -> bool {
+        self.snapshot.active_modes().next().is_some() || !self.unreadable.is_empty()
+    }
+
     /// The refusal for a document that cannot be used, if this one cannot.
     pub fn refusal(&self, mode: Mode) -> Option<Refusal> {
         let found = self.unreadable.iter().find(|found| found.mode == mode)?;
@@ -258,16 +278,4 @@ impl ScopeRead {
         };
         Some(Refusal::new(code, found.error.to_string()))
     }
-}
-
-/// The active modes of each scope, for choosing among them.
-pub fn active_by_session(reads: &[ScopeRead]) -> BTreeMap<SessionId, Vec<Mode>> {
-    reads
-        .iter()
-        .filter_map(|read| {
-            let session = read.snapshot.scope.session()?.clone();
-            let modes: Vec<Mode> = read.snapshot.active_modes().collect();
-            (!modes.is_empty()).then_some((session, modes))
-        })
-        .collect()
 }

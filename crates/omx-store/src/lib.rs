@@ -17,7 +17,7 @@ mod replace;
 mod sweep;
 mod tree;
 
-pub use documents::{ScopeRead, Unreadable, active_by_session};
+pub use documents::{ScopeRead, Unreadable};
 pub use error::StoreError;
 pub use events::Event;
 pub use lock::Locked;
