@@ -206,7 +206,8 @@ fn is_not_ours(found: &Unreadable) -> bool {
 
 /// The scope of a cancel that names no session.
 fn only_scope(context: &Context<'_>, state: &StateDir) -> Result<Scope, Refusal> {
-    match choose(state.active_sessions()?) {
+    // A folder of sessions that cannot be entered has none to choose from.
+    match choose(state.active_sessions().unwrap_or_default()) {
         Choice::Compatibility => Ok(Scope::Compatibility),
         Choice::Only(session) => Ok(Scope::Session(session)),
         Choice::Ambiguous(sessions) => {

@@ -90,7 +90,7 @@ impl StateDir {
                 continue;
             };
             let scope = Scope::Session(session);
-            let mut read = read_folder(&scope_folder, &scope, &scope_path)?;
+            let Ok(mut read) = read_folder(&scope_folder, &scope, &scope_path) else { continue };
             if read.snapshot.active_modes().next().is_some() {
                 read.snapshot.activity = self.activity(&scope);
             }

@@ -56,6 +56,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
+    /// Show what omx does, in a throw-away folder
+    Demo,
     /// Print the version
     Version(JsonFlag),
     /// Print the completion script of a shell
