@@ -10,7 +10,8 @@ use crate::review::{SAME_FINDING_LIMIT, Verdict, check_fingerprint};
 use crate::transition::Counts;
 use crate::value::Value;
 
-/// A live run's limits may be lowered by a write, and its counters only grow.
+/// A run's limits may be lowered by a write, and its counters only grow. That
+/// holds for an ended one too, or a resume would go on with what was put there.
 pub(crate) fn check_limits(
     base: &Document,
     request: &WriteRequest,
@@ -25,7 +26,7 @@ pub(crate) fn check_limits(
             && wanted > current
         {
             return Err(Refusal::input(format!(
-                "{name} of a live run can only be lowered (it is {current}); a start or the person sets it higher"
+                "{name} of a run can only be lowered (it is {current}); a start or the person sets it higher"
             )));
         }
     }
@@ -34,7 +35,7 @@ pub(crate) fn check_limits(
             && wanted < current
         {
             return Err(Refusal::input(format!(
-                "{name} of a live run only counts up (it is {current}, not {wanted})"
+                "{name} of a run only counts up (it is {current}, not {wanted})"
             )));
         }
     }

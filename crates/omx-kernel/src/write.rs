@@ -102,6 +102,7 @@ pub fn write(
             document
         }
         Beginning::Same(base) if !base.is_active() => {
+            counters::check_limits(&base, request, limits)?;
             let mut document = merged(base.clone(), request);
             keep_ending(&mut document, &base);
             document
