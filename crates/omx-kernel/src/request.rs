@@ -132,6 +132,11 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
             "revision is counted by omx; to guard a write, give expected_revision",
         ));
     }
+    if name == "ended_in_phase" {
+        return Err(Refusal::input(
+            "ended_in_phase is kept by omx; a resume goes on in the phase the run was in",
+        ));
+    }
     let Some(kind) = fields::kind_of(mode, name) else { return Ok(()) };
     let may_be_null = match name {
         "active" | "current_phase" | "iteration" | "max_iterations" | "handoff_artifacts" => false,
