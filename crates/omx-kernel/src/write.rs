@@ -294,13 +294,15 @@ fn together(
         let others: Vec<Mode> = snapshot
             .active_modes()
             .filter(|other| *other != mode && other.is_driver())
-            .filter(|other| !links::connected(&documents, mode, *other))
             .collect();
         for other in others {
             let plan = &documents[&other];
             let hands_over = mode == Mode::Ralph
                 && other == Mode::Ralplan
                 && missing(Needs::Consensus, plan, "", circumstances.facts).is_empty();
+            if !hands_over && links::connected(&documents, mode, other) {
+                continue;
+            }
             if !hands_over {
                 return Err(Refusal::new(
                     Code::ModeConflict,
