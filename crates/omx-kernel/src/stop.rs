@@ -6,11 +6,12 @@
 use crate::activity::Activity;
 use crate::dialect::Dialect;
 use crate::document::Document;
+use crate::evidence::{Facts, Needs, Questions, missing};
 use crate::mode::Mode;
 use crate::outcome::Ending;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
-use crate::transition::may_follow;
+use crate::transition::{may_follow, steps};
 use crate::value::Value;
 
 /// Hosts give up at 8 holds in a row; we say so one earlier.
@@ -257,7 +258,10 @@ pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
         }
         _ => {
             let follow = may_follow(mode, Some(phase), &document.stages());
-            format!("It is not complete; next may follow: {}.", follow.join(", "))
+            let lacks = lacking(mode, phase, document);
+            let missing =
+                if lacks.is_empty() { String::new() } else { format!(": missing {}", lacks.join(", ")) };
+            format!("It is not complete{missing}; next may follow: {}.", follow.join(", "))
         }
     };
     format!(
@@ -265,4 +269,23 @@ pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
         mode.title(),
         dialect.name
     )
+}
+
+/// What `complete` still needs, as far as the document itself tells: files it
+/// names are taken to exist, and an audit in a file to pass.
+fn lacking(mode: Mode, phase: &str, document: &Document) -> Vec<String> {
+    let needs = match mode {
+        Mode::Pipeline => Needs::StageResult,
+        _ => steps(mode)
+            .iter()
+            .find(|step| step.to == "complete")
+            .map_or(Needs::Nothing, |s| s.needs),
+    };
+    let asked = Questions::about(document);
+    let takes_audit = matches!(needs, Needs::CompletionAudit | Needs::CheckOrAudit);
+    if takes_audit && asked.audit_path.is_some() {
+        return Vec::new();
+    }
+    let facts = Facts { existing: asked.paths.into_iter().collect(), audit: None };
+    missing(needs, document, phase, &facts)
 }

@@ -291,10 +291,8 @@ fn together(
     documents.insert(mode, document);
     let mut changed = vec![mode];
     if begins && is_live && mode.is_driver() {
-        let others: Vec<Mode> = snapshot
-            .active_modes()
-            .filter(|other| *other != mode && other.is_driver())
-            .collect();
+        let others: Vec<Mode> =
+            snapshot.active_modes().filter(|other| *other != mode && other.is_driver()).collect();
         for other in others {
             let plan = &documents[&other];
             let hands_over = mode == Mode::Ralph
