@@ -10,6 +10,15 @@ use crate::review::{SAME_FINDING_LIMIT, Verdict, check_fingerprint};
 use crate::transition::Counts;
 use crate::value::Value;
 
+/// The limit of a run whose mode names none. Every hold is an iteration, and
+/// the holds of any run must come to an end.
+const UNNAMED_LIMIT: u64 = 50;
+
+/// The iterations a run has that was started without a limit of its own.
+pub(crate) fn default_limit(mode: Mode) -> u64 {
+    mode.row().max_iterations.unwrap_or(UNNAMED_LIMIT)
+}
+
 /// A run's limits may be lowered by a write, and its counters only grow. That
 /// holds for an ended one too, or a resume would go on with what was put there.
 pub(crate) fn check_limits(
@@ -18,11 +27,10 @@ pub(crate) fn check_limits(
     limits: &Limits,
 ) -> Result<(), Refusal> {
     let mode = request.mode;
-    let default = limits.get(&mode).copied().or(mode.row().max_iterations);
-    for (name, default) in [("max_iterations", default), ("max_fix_loops", Some(DEFAULT_FIX_LOOPS))]
-    {
-        let current = base.whole(name).or(default);
-        if let (Some(wanted), Some(current)) = (request.whole(name), current)
+    let default = limits.get(&mode).copied().unwrap_or_else(|| default_limit(mode));
+    for (name, default) in [("max_iterations", default), ("max_fix_loops", DEFAULT_FIX_LOOPS)] {
+        let current = base.whole(name).unwrap_or(default);
+        if let Some(wanted) = request.whole(name)
             && wanted > current
         {
             return Err(Refusal::input(format!(

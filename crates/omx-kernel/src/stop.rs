@@ -4,6 +4,7 @@
 //! running out of them is written as what it is, never as success.
 
 use crate::activity::Activity;
+use crate::counters::default_limit;
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::evidence::{Facts, Needs, Questions, missing};
@@ -200,8 +201,7 @@ fn hold(
     activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint + 1 };
     activity.fingerprint = event.progress;
     let iteration = old.whole("iteration").unwrap_or(0);
-    let limit = old.whole("max_iterations").or(mode.row().max_iterations);
-    let bound = if limit.is_some_and(|limit| iteration >= limit) {
+    let bound = if iteration >= limit_of(mode, old) {
         Some((Ending::Failed, "max_iterations reached".to_owned()))
     } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
         Some((
@@ -237,14 +237,16 @@ fn hold(
     StopDecision::Hold(Hold { mode, text, document, activity })
 }
 
+fn limit_of(mode: Mode, document: &Document) -> u64 {
+    document.whole("max_iterations").unwrap_or_else(|| default_limit(mode))
+}
+
 /// What the agent is told when it is held.
 pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
     let phase = document.phase().unwrap_or("unknown");
-    let limit = document.whole("max_iterations").or(mode.row().max_iterations);
-    let count = match (document.whole("iteration"), limit) {
-        (Some(iteration), Some(limit)) => format!(", iteration {iteration}/{limit}"),
-        (Some(iteration), None) => format!(", iteration {iteration}"),
-        _ => String::new(),
+    let count = match document.whole("iteration") {
+        Some(iteration) => format!(", iteration {iteration}/{}", limit_of(mode, document)),
+        None => String::new(),
     };
     let next = match (mode, phase) {
         (Mode::Autopilot, "ralplan") => {
