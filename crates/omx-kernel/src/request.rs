@@ -138,11 +138,17 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
         ));
     }
     let Some(kind) = fields::kind_of(mode, name) else { return Ok(()) };
-    let may_be_null = match name {
-        "active" | "current_phase" | "iteration" | "max_iterations" | "handoff_artifacts" => false,
-        "fix_loop_count" | "max_fix_loops" | "review_cycle" => false,
-        _ => true,
-    };
+    let may_be_null = !matches!(
+        name,
+        "active"
+            | "current_phase"
+            | "iteration"
+            | "max_iterations"
+            | "handoff_artifacts"
+            | "fix_loop_count"
+            | "max_fix_loops"
+            | "review_cycle"
+    );
     if value.is_null() && may_be_null {
         return Ok(());
     }
