@@ -14,4 +14,5 @@ mod phases;
 mod pipeline;
 mod stop;
 mod support;
+mod time;
 mod transitions;
