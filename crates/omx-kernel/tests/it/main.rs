@@ -12,6 +12,8 @@ mod links;
 mod outcomes;
 mod phases;
 mod pipeline;
+mod play;
+mod properties;
 mod stop;
 mod support;
 mod time;
