@@ -9,6 +9,7 @@ mod evidence;
 mod fields;
 mod lifecycle;
 mod links;
+mod model;
 mod outcomes;
 mod phases;
 mod pipeline;
