@@ -7,10 +7,16 @@
 
 mod binary;
 mod mcp;
+mod parallel;
 mod project;
+mod random;
 mod run;
+pub mod strace;
+pub mod tree;
 
 pub use binary::release_binary;
 pub use mcp::McpClient;
+pub use parallel::in_parallel;
 pub use project::Project;
+pub use random::Random;
 pub use run::{Outcome, await_condition};

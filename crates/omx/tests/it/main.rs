@@ -2,6 +2,9 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod crash_checks;
+mod crash_points;
+mod crash_scenarios;
 mod state_where;
 
 use omx_testkit::Project;
