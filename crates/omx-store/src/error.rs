@@ -16,6 +16,12 @@ pub enum StoreError {
         /// What is known of the holder.
         holder: String,
     },
+    /// Somebody else is changing the same file of the person's.
+    #[error("{} is being changed by another process", path.display())]
+    InUse {
+        /// Which.
+        path: PathBuf,
+    },
     /// A link, folder, pipe or device where a file or folder of omx belongs.
     #[error("{} is {what}; nothing is read or written through it", path.display())]
     Unsafe {
@@ -77,7 +83,7 @@ impl StoreError {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::Busy { .. } => Code::Busy,
+            StoreError::Busy { .. } | StoreError::InUse { .. } => Code::Busy,
             StoreError::Unsafe { .. } => Code::UnsafePath,
             StoreError::Corrupt { .. } => Code::CorruptState,
             StoreError::TooLarge { .. } => Code::TooLarge,

@@ -12,7 +12,8 @@ pub fn in_parallel<T: Sync>(threads: usize, items: &[T], work: impl Fn(&T) + Syn
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(item)));
+                    let done =
+                        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(item)));
                     if let Err(panic) = done {
                         failure.lock().unwrap().get_or_insert(panic);
                         next.store(items.len(), Ordering::Relaxed);

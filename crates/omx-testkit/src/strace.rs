@@ -86,7 +86,8 @@ impl Call {
         let mut paths: Vec<String> = Vec::new();
         let mut rest = arguments;
         while let Some(at) = rest.find(['<', '"']) {
-            let (end, is_name) = if rest.as_bytes()[at] == b'<' { ('>', false) } else { ('"', true) };
+            let (end, is_name) =
+                if rest.as_bytes()[at] == b'<' { ('>', false) } else { ('"', true) };
             let inner = &rest[at + 1..];
             let Some(length) = inner.find(end) else { break };
             let found = &inner[..length];

@@ -24,7 +24,8 @@ pub fn documents_are_whole(rehearsed: &Rehearsed, project: &Project, at: &str) {
     for path in paths {
         let is_old = now.raw(path) == old.raw(path);
         let is_new = [new, middle].iter().any(|stage| {
-            now.timeless(path) == stage.timeless(path) && (stage.raw(path).is_some() || *stage == new)
+            now.timeless(path) == stage.timeless(path)
+                && (stage.raw(path).is_some() || *stage == new)
         });
         let is_aside = now.raw(path).is_none() && old.raw(path) == Some(CORRUPT);
         assert!(
@@ -56,8 +57,9 @@ fn dependents_end_first(old: &Documents, now: &Documents, at: &str) {
     let was = old.scopes();
     for (folder, documents) in now.scopes() {
         let is_active = |mode: &str| documents.get(mode).is_some_and(|it| it["active"] == true);
-        let was_active =
-            |mode: &str| was.get(&folder).and_then(|d| d.get(mode)).is_some_and(|it| it["active"] == true);
+        let was_active = |mode: &str| {
+            was.get(&folder).and_then(|d| d.get(mode)).is_some_and(|it| it["active"] == true)
+        };
         let names = |mode: &str, field: &str, value: Value| {
             documents.get(mode).is_some_and(|document| document[field] == value)
         };
