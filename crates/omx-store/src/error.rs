@@ -58,9 +58,11 @@ pub enum StoreError {
         /// Why not.
         source: io::Error,
     },
-    /// The document is in place, but whether it survives a power loss is not known.
-    #[error("{}: written, flush failed: {source}", path.display())]
+    /// It is done, but whether it survives a power loss is not known.
+    #[error("{}: {done}, flush failed: {source}", path.display())]
     Unflushed {
+        /// What was done: written or removed.
+        done: &'static str,
         /// Where.
         path: PathBuf,
         /// Why not.

@@ -50,7 +50,8 @@ pub fn change_file<E: From<StoreError>>(
         return changed;
     }
     fsync(&folder).map_err(|error| {
-        StoreError::Unflushed { path: path.to_owned(), source: error.into() }.into()
+        StoreError::Unflushed { done: "written", path: path.to_owned(), source: error.into() }
+            .into()
     })
 }
 
