@@ -138,7 +138,7 @@ fn run(command: &mut Command) -> Outcome {
 
 /// What belongs to oneself is closed by its permissions.
 fn take_state_away(project: &Project) {
-    let _ = fs::set_permissions(project.root().join(".omx"), fs::Permissions::from_mode(0));
+    let _ = fs::set_permissions(project.root().join(".omx"), fs::Permissions::from_mode(0o000));
 }
 
 fn give_back(project: &Project) {
