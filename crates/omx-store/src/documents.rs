@@ -214,8 +214,11 @@ pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<
         Err(Errno::NOENT) => return Ok(false),
         Err(error) => return Err(StoreError::io("remove", path, error)),
     }
-    fsync(&folder)
-        .map_err(|error| StoreError::Unflushed { path: path.to_owned(), source: error.into() })?;
+    fsync(&folder).map_err(|error| StoreError::Unflushed {
+        done: "removed",
+        path: path.to_owned(),
+        source: error.into(),
+    })?;
     Ok(true)
 }
 

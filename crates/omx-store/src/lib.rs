@@ -14,6 +14,7 @@ mod lock;
 mod project;
 mod quarantine;
 mod replace;
+mod settings;
 mod sweep;
 mod tree;
 
@@ -23,6 +24,7 @@ pub use events::Event;
 pub use lock::Locked;
 pub use project::{Project, Surroundings, find_project};
 pub use quarantine::Quarantined;
+pub use settings::change_file;
 pub use sweep::Swept;
 pub use tree::{StateDir, Store};
 

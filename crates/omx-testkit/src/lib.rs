@@ -6,11 +6,19 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "for tests only")]
 
 mod binary;
+mod kill_loop;
 mod mcp;
+mod parallel;
 mod project;
+mod random;
 mod run;
+pub mod strace;
+pub mod tree;
 
 pub use binary::release_binary;
+pub use kill_loop::{Tally, kill_loop};
 pub use mcp::McpClient;
+pub use parallel::in_parallel;
 pub use project::Project;
+pub use random::Random;
 pub use run::{Outcome, await_condition};

@@ -1,10 +1,10 @@
 //! Setting one key in the person's own file, every other byte as it was.
 
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::Duration;
 
-use omx_kernel::{Refusal, Shape, Value};
+use omx_kernel::{Code, Refusal, Shape, Value};
+use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::files;
@@ -20,18 +20,17 @@ pub enum SetTarget {
 }
 
 /// Sets a key in a TOML file. A file that is not right already is not touched.
-pub fn set(path: &Path, key: &str, text: &str) -> Result<Value, Refusal> {
+pub fn set(path: &Path, key: &str, text: &str, deadline: Duration) -> Result<Value, Refusal> {
     let new = checked(key, text).map_err(Refusal::input)?;
     files::read(path)?;
-    let fail = |what: &str, error: &dyn std::fmt::Display| {
-        Refusal::new(omx_kernel::Code::Io, format!("cannot {what} {}: {error}", path.display()))
-    };
-    let old = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(fail("read", &error)),
-    };
-    let mut document: DocumentMut = old.parse().map_err(|error| fail("read", &error))?;
+    change_file(path, deadline, |old| edited(path, old, key, &new))?;
+    Ok(new)
+}
+
+fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refusal> {
+    let mut document: DocumentMut = old.parse().map_err(|error| {
+        Refusal::new(Code::Io, format!("cannot read {}: {error}", path.display()))
+    })?;
     let mut parts: Vec<&str> = key.split('.').collect();
     let last = parts.pop().unwrap_or(key);
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -45,15 +44,14 @@ pub fn set(path: &Path, key: &str, text: &str) -> Result<Value, Refusal> {
             Refusal::input(format!("{part} is a value in {}, not a section", path.display()))
         })?;
     }
-    let mut item = toml_item(&new);
+    let mut item = toml_item(new);
     if let (Some(old), Some(new)) = (table.get(last).and_then(Item::as_value), item.as_value_mut())
     {
         // A comment behind the old value stays behind the new one.
         *new.decor_mut() = old.decor().clone();
     }
     table.insert(last, item);
-    write(path, &document.to_string()).map_err(|error| fail("write", &error))?;
-    Ok(new)
+    Ok(document.to_string())
 }
 
 fn toml_item(new: &Value) -> Item {
@@ -65,27 +63,4 @@ fn toml_item(new: &Value) -> Item {
         Shape::Number => new.text().parse::<f64>().map_or_else(|_| value(new.text()), value),
         _ => value(new.as_str().unwrap_or_default()),
     }
-}
-
-/// Replaces the file whole; a link of the person's stays a link.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if let Some(folder) = real.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut name = real.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary: PathBuf = real.with_file_name(name);
-    let written = fs::File::create(&temporary).and_then(|mut file| {
-        if let Ok(old) = fs::metadata(&real) {
-            file.set_permissions(old.permissions())?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, &real)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

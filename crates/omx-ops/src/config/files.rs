@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast::Value as Jsonc;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use omx_kernel::{Refusal, Value};
+use omx_kernel::{Code, Refusal, Value};
 use toml_edit::{Document, Item, Value as Toml};
 
 use super::keys::{check, is_section, row_of};
@@ -27,7 +27,8 @@ pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(Vec::new()),
         Err(error) => {
-            return Err(Refusal::input(format!("cannot read {}: {error}", path.display())));
+            let why = format!("cannot read {}: {error}", path.display());
+            return Err(Refusal::new(Code::Io, why));
         }
     };
     let file = File { path: path.to_owned(), text: &text };

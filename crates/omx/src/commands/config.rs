@@ -95,7 +95,7 @@ fn target(context: &Context<'_>, target: SetTarget) -> Result<PathBuf, Refusal> 
 fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
     let chosen = if args.project { SetTarget::Project } else { SetTarget::User };
     let path = target(context, chosen)?;
-    let value = config::set(&path, &args.key, &args.value)?;
+    let value = config::set(&path, &args.key, &args.value, context.lock_deadline)?;
     let mut lines = vec![format!("{} = {}  ({})", args.key, plain(&value), path.display())];
     if let Some(winner) = load(context)?.get(&args.key)
         && winner.value != value

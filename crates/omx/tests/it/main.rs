@@ -2,6 +2,14 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod concurrency;
+mod crash_checks;
+mod crash_faults;
+mod crash_order;
+mod crash_places;
+mod crash_points;
+mod crash_scenarios;
+mod kill_loop;
 mod state_where;
 
 use omx_testkit::Project;
