@@ -7,10 +7,12 @@
 
 mod binary;
 mod mcp;
+mod places;
 mod project;
 mod run;
 
 pub use binary::release_binary;
 pub use mcp::McpClient;
+pub use places::promptly;
 pub use project::Project;
 pub use run::{Outcome, await_condition};
