@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{Code, Document, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, fields};
-use rustix::fs::{AtFlags, fsync, unlinkat};
+use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::dir::{self, open, open_or_make};
@@ -71,15 +71,13 @@ impl StateDir {
         Ok(read)
     }
 
-    /// The ids of all sessions that have a folder, sorted.
+    /// The ids of all sessions that have a folder, sorted. Anything else among
+    /// them is no session and must not stand in the way of those that are.
     pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
-        let mut sessions: Vec<SessionId> = dir::names(&folder, &path)?
-            .iter()
-            .filter_map(|name| SessionId::new(name).ok())
-            .collect();
-        sessions.sort();
+        let mut sessions = session_names(&folder, &path)?;
+        sessions.retain(|id| is_folder(&folder, id));
         Ok(sessions)
     }
 
@@ -89,7 +87,7 @@ impl StateDir {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
         let mut reads = Vec::new();
-        for session in self.sessions()? {
+        for session in session_names(&folder, &path)? {
             let scope_path = path.join(session.as_str());
             let Ok(Some(scope_folder)) = open(&folder, session.as_str(), &scope_path) else {
                 continue;
@@ -190,6 +188,20 @@ impl Locked {
             StoreError::io("open", &self.state.scope_path(scope), std::io::ErrorKind::NotFound)
         })
     }
+}
+
+/// The names in the folder of sessions that can be a session's, sorted.
+pub(crate) fn session_names(folder: &OwnedFd, path: &Path) -> Result<Vec<SessionId>, StoreError> {
+    let names = dir::names(folder, path)?;
+    let mut sessions: Vec<SessionId> =
+        names.iter().filter_map(|name| SessionId::new(name).ok()).collect();
+    sessions.sort();
+    Ok(sessions)
+}
+
+fn is_folder(parent: &OwnedFd, session: &SessionId) -> bool {
+    statat(parent, session.as_str(), AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
 }
 
 /// Removes a file and flushes its folder; says whether it was there.
