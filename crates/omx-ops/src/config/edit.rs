@@ -1,4 +1,4 @@
-//! Setting one key in the person's own file, every other byte as it was.
+//! Setting one key in a file of the person's, every other byte as it was.
 
 use std::fs;
 use std::io::Write;
@@ -8,30 +8,37 @@ use omx_kernel::{Refusal, Shape, Value};
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::files;
-use super::layers::checked;
+use super::layers::{PROJECT_TOML, checked};
+use crate::context::Context;
+use crate::input::Input;
 
-/// Which file is changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetTarget {
-    /// The person's own, for all projects.
-    User,
-    /// The project's.
-    Project,
-}
-
-/// Sets a key in a TOML file. A file that is not right already is not touched.
-pub fn set(path: &Path, key: &str, text: &str) -> Result<Value, Refusal> {
+/// Sets a key in the person's own file, for all projects.
+pub fn set_for_user(path: &Path, key: &str, text: &str) -> Result<Value, Refusal> {
     let new = checked(key, text).map_err(Refusal::input)?;
     files::read(path)?;
+    set(path, key, new)
+}
+
+/// Sets a key in the project's file. Its folder is made like any other of
+/// omx's, so that `git status` stays clean.
+pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<Value, Refusal> {
+    let new = checked(key, text).map_err(Refusal::input)?;
+    let store = context.store(&Input::default())?;
+    let path = store.tree().join(PROJECT_TOML);
+    files::read_in_tree(&path)?;
+    let _locked = context.lock(&store, "config set")?;
+    set(&path, key, new)
+}
+
+/// Sets a key in a TOML file that is right already.
+fn set(path: &Path, key: &str, new: Value) -> Result<Value, Refusal> {
     let fail = |what: &str, error: &dyn std::fmt::Display| {
         Refusal::new(omx_kernel::Code::Io, format!("cannot {what} {}: {error}", path.display()))
     };
-    let old = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-        Err(error) => return Err(fail("read", &error)),
-    };
-    let mut document: DocumentMut = old.parse().map_err(|error| fail("read", &error))?;
+    let old = files::text(path)?.unwrap_or_default();
+    // The editor knows neither byte order marks nor two kinds of line ends.
+    let plain = old.trim_start_matches(BOM).replace("\r\n", "\n");
+    let mut document: DocumentMut = plain.parse().map_err(|error| fail("read", &error))?;
     let mut parts: Vec<&str> = key.split('.').collect();
     let last = parts.pop().unwrap_or(key);
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -46,14 +53,60 @@ pub fn set(path: &Path, key: &str, text: &str) -> Result<Value, Refusal> {
         })?;
     }
     let mut item = toml_item(&new);
-    if let (Some(old), Some(new)) = (table.get(last).and_then(Item::as_value), item.as_value_mut())
-    {
-        // A comment behind the old value stays behind the new one.
-        *new.decor_mut() = old.decor().clone();
+    match table.get_mut(last) {
+        Some(there) => {
+            if let (Some(old), Some(new)) = (there.as_value(), item.as_value_mut()) {
+                // A comment behind the old value stays behind the new one.
+                *new.decor_mut() = old.decor().clone();
+            }
+            *there = item;
+        }
+        None => {
+            table.insert(last, item);
+        }
     }
-    table.insert(last, item);
-    write(path, &document.to_string()).map_err(|error| fail("write", &error))?;
+    let mut edited = document.to_string();
+    if !plain.is_empty() && !plain.ends_with('\n') && edited.ends_with('\n') {
+        edited.pop();
+    }
+    let edited = transferred(&old, &plain, &edited);
+    write(path, &edited).map_err(|error| fail("write", &error))?;
     Ok(new)
+}
+
+const BOM: char = '\u{feff}';
+
+/// Makes the one change between `plain` and `edited` in `old`, of which
+/// `plain` is a copy without byte order mark and with plain line ends.
+fn transferred(old: &str, plain: &str, edited: &str) -> String {
+    let same = |(one, other): &(u8, u8)| one == other;
+    let before = plain.bytes().zip(edited.bytes()).take_while(same).count();
+    let room = plain.len().min(edited.len()) - before;
+    let after = plain.bytes().rev().zip(edited.bytes().rev()).take(room).take_while(same).count();
+    let [mut start, mut end] = [before, after];
+    while !plain.is_char_boundary(start) || !edited.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !plain.is_char_boundary(plain.len() - end) || !edited.is_char_boundary(edited.len() - end)
+    {
+        end -= 1;
+    }
+    let middle = &edited[start..edited.len() - end];
+    let middle =
+        if old.contains("\r\n") { middle.replace('\n', "\r\n") } else { middle.to_owned() };
+    let head = place_in(old, start);
+    let tail = place_in(old, plain.len() - end);
+    [&old[..head], &middle, &old[tail..]].concat()
+}
+
+/// Where in `old` the byte is that stands at this place in its plain copy.
+fn place_in(old: &str, plain_place: usize) -> usize {
+    let bytes = old.as_bytes();
+    let mut place = old.len() - old.trim_start_matches(BOM).len();
+    for _ in 0..plain_place {
+        place += if bytes[place..].starts_with(b"\r\n") { 2 } else { 1 };
+    }
+    place
 }
 
 fn toml_item(new: &Value) -> Item {
