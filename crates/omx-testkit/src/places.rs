@@ -1,6 +1,8 @@
 //! Running the program elsewhere than in the project's root, and never longer
 //! than a person would wait.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,6 +26,14 @@ impl Project {
         promptly(self.omx_command(args))
     }
 
+    /// Everything in the project's tree but the lock, in which a holder notes
+    /// its name: equal maps mean that not a byte of what is kept changed.
+    pub fn kept(&self) -> Kept {
+        let mut files = self.bytes(".omx");
+        files.remove(&self.state(".lock"));
+        Kept(files)
+    }
+
     /// The program under another name, as an installation links it.
     pub fn link_binary(&self, name: &str) -> PathBuf {
         let folder = self.folder().join("bin");
@@ -31,6 +41,20 @@ impl Project {
         let link = folder.join(name);
         symlink(self.binary(), &link).unwrap();
         link
+    }
+}
+
+/// The content of a tree; in messages only its text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Kept(BTreeMap<PathBuf, Vec<u8>>);
+
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let texts = self.0.iter().map(|(path, bytes)| {
+            let start = &bytes[..bytes.len().min(400)];
+            (path, String::from_utf8_lossy(start).into_owned())
+        });
+        f.debug_map().entries(texts).finish()
     }
 }
 

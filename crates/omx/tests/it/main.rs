@@ -2,7 +2,11 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod configuration;
+mod configuration_keys;
 mod state_dialect;
+mod state_document;
+mod state_lifecycle;
 mod state_where;
 
 use omx_testkit::Project;
