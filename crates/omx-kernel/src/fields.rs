@@ -114,9 +114,12 @@ pub fn own(mode: Mode) -> &'static [(&'static str, Kind)] {
 const KEPT: &[&str] =
     &["mode", "session_id", "revision", "ended_in_phase", "completion_note", "handoff_artifacts"];
 
+/// Merged key by key in every mode, so it is looked into in every mode.
+pub const MERGED: &str = "handoff_artifacts";
+
 /// Whether rules look into this field of a document. Others are never parsed.
 pub fn is_read(mode: Mode, name: &str) -> bool {
-    kind_of(mode, name).is_some() || KEPT.contains(&name)
+    kind_of(mode, name).is_some() || KEPT.contains(&name) || name == MERGED
 }
 
 /// The kind of a known field.

@@ -12,6 +12,9 @@ use std::fmt::Write as _;
 pub struct Value {
     text: Box<str>,
     shape: Shape,
+    /// The name of the field that holds it as its writer spelled it, quotes
+    /// included, where that is not how omx would (`"a\/b"`, a lone surrogate).
+    spelling: Option<Box<str>>,
 }
 
 /// What a value means to the rules.
@@ -39,7 +42,12 @@ impl Value {
     /// Joins a text with its meaning. The caller vouches that they agree: only
     /// the parser at the edge and the constructors below make values.
     pub fn parsed(text: &str, shape: Shape) -> Self {
-        Self { text: text.into(), shape }
+        Self { text: text.into(), shape, spelling: None }
+    }
+
+    /// The same value in a field whose name was spelled like this.
+    pub fn named(self, spelling: &str) -> Self {
+        Self { spelling: Some(spelling.into()), ..self }
     }
 
     /// `null`
@@ -61,7 +69,7 @@ impl Value {
     pub fn string(value: &str) -> Self {
         let mut text = String::with_capacity(value.len() + 2);
         push_quoted(&mut text, value);
-        Self { text: text.into(), shape: Shape::Text(value.to_owned()) }
+        Self::parsed(&text, Shape::Text(value.to_owned()))
     }
 
     /// A string, or `null` when there is none.
@@ -79,7 +87,7 @@ impl Value {
             text.push_str(&item.text);
         }
         text.push(']');
-        Self { text: text.into(), shape: Shape::List(items) }
+        Self::parsed(&text, Shape::List(items))
     }
 
     /// An array of strings.
@@ -94,12 +102,12 @@ impl Value {
             if index > 0 {
                 text.push(',');
             }
-            push_quoted(&mut text, name);
+            push_name(&mut text, name, value);
             text.push(':');
             text.push_str(&value.text);
         }
         text.push('}');
-        Self { text: text.into(), shape: Shape::Object(fields) }
+        Self::parsed(&text, Shape::Object(fields))
     }
 
     /// An object from names known when the program was written.
@@ -172,7 +180,11 @@ pub(crate) fn last<'a>(fields: &'a [(String, Value)], name: &str) -> Option<&'a 
 pub(crate) fn put(fields: &mut Vec<(String, Value)>, name: &str, value: Value) {
     match fields.iter().rposition(|(key, _)| key == name) {
         Some(place) => {
+            let spelling = fields[place].1.spelling.take();
             fields[place].1 = value;
+            if spelling.is_some() {
+                fields[place].1.spelling = spelling;
+            }
             let mut index = 0;
             fields.retain(|(key, _)| {
                 index += 1;
@@ -180,6 +192,14 @@ pub(crate) fn put(fields: &mut Vec<(String, Value)>, name: &str, value: Value) {
             });
         }
         None => fields.push((name.to_owned(), value)),
+    }
+}
+
+/// Appends the name of the field that holds this value.
+pub fn push_name(out: &mut String, name: &str, value: &Value) {
+    match &value.spelling {
+        Some(spelling) => out.push_str(spelling),
+        None => push_quoted(out, name),
     }
 }
 

@@ -147,7 +147,7 @@ pub fn write(
 fn merged(mut document: Document, request: &WriteRequest) -> Document {
     for (name, value) in &request.fields {
         match (name.as_str(), value.as_object()) {
-            ("handoff_artifacts", Some(over)) => {
+            (fields::MERGED, Some(over)) => {
                 let old = document.get(name).cloned().unwrap_or_else(Value::null);
                 document.set(name, old.merged(over));
             }

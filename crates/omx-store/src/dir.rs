@@ -118,7 +118,7 @@ pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, Store
 }
 
 /// Why something that is no plain file or folder was refused.
-fn refused(parent: impl AsFd, name: &str, path: &Path) -> StoreError {
+pub(crate) fn refused(parent: impl AsFd, name: &str, path: &Path) -> StoreError {
     let what = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok().map_or(
         "not what it should be",
         |stat| match FileType::from_raw_mode(stat.st_mode) {

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{Code, Document, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, fields};
-use rustix::fs::{AtFlags, fsync, unlinkat};
+use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::dir::{self, open, open_or_make};
@@ -71,11 +71,14 @@ impl StateDir {
         Ok(read)
     }
 
-    /// The ids of all sessions that have a folder, sorted.
+    /// The ids of all sessions that have a folder, sorted. Anything else among
+    /// them is no session and must not stand in the way of those that are.
     pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
-        sorted_sessions(&folder, &path)
+        let mut sessions = session_names(&folder, &path)?;
+        sessions.retain(|id| is_folder(&folder, id));
+        Ok(sessions)
     }
 
     /// Reads all documents of every session, in the order of their ids, and
@@ -84,7 +87,7 @@ impl StateDir {
     pub fn each_session(&self, mut visit: impl FnMut(ScopeRead)) -> Result<(), StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(()) };
-        for session in sorted_sessions(&folder, &path)? {
+        for session in session_names(&folder, &path)? {
             let scope_path = path.join(session.as_str());
             let Ok(Some(scope_folder)) = open(&folder, session.as_str(), &scope_path) else {
                 continue;
@@ -199,12 +202,18 @@ impl Locked {
     }
 }
 
-fn sorted_sessions(folder: &OwnedFd, path: &Path) -> Result<Vec<SessionId>, StoreError> {
+/// The names in the folder of sessions that can be a session's, sorted.
+pub(crate) fn session_names(folder: &OwnedFd, path: &Path) -> Result<Vec<SessionId>, StoreError> {
     let names = dir::names(folder, path)?;
     let mut sessions: Vec<SessionId> =
         names.iter().filter_map(|name| SessionId::new(name).ok()).collect();
     sessions.sort();
     Ok(sessions)
+}
+
+fn is_folder(parent: &OwnedFd, session: &SessionId) -> bool {
+    statat(parent, session.as_str(), AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
 }
 
 /// Removes a file and flushes its folder; says whether it was there.

@@ -9,13 +9,13 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 /// The fields of an object, in order, as they were written.
-struct RawFields<'a>(Vec<(String, &'a RawValue)>);
+struct RawFields<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Fields;
         impl<'de> Visitor<'de> for Fields {
-            type Value = Vec<(String, &'de RawValue)>;
+            type Value = Vec<(&'de RawValue, &'de RawValue)>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
@@ -38,33 +38,62 @@ pub fn object(
     text: &str,
     looked_into: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Value)>, String> {
+    fields(text, |name, raw| {
+        if looked_into(name) { value(raw) } else { Value::parsed(raw, Shape::Opaque) }
+    })
+}
+
+fn fields(
+    text: &str,
+    understand: impl Fn(&str, &str) -> Value,
+) -> Result<Vec<(String, Value)>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let RawFields(fields) = serde_json::from_str(text).map_err(|error| error.to_string())?;
     Ok(fields
         .into_iter()
-        .map(|(name, raw)| {
-            let value = if looked_into(&name) {
-                value(raw.get())
-            } else {
-                Value::parsed(raw.get(), Shape::Opaque)
-            };
-            (name, value)
+        .map(|(spelled, raw)| {
+            let name = name(spelled.get());
+            let value = understand(&name, raw.get());
+            // Only escapes can be spelled in more than one way.
+            let is_plain = !spelled.get().contains('\\');
+            (name, if is_plain { value } else { value.named(spelled.get()) })
         })
         .collect())
 }
 
+/// The name a literal stands for; one that cannot be held stands for itself.
+fn name(literal: &str) -> String {
+    let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
+    if inner.contains('\\') {
+        serde_json::from_str(literal).unwrap_or_else(|_| inner.to_owned())
+    } else {
+        inner.to_owned()
+    }
+}
+
+/// Beyond this nobody looks into a value: a request and its `state` wrap the
+/// deepest document there may be.
+const DEEPEST: usize = crate::MAX_DEPTH + 2;
+
 /// Understands a value of valid JSON. What cannot be held (a lone surrogate)
-/// is opaque and keeps its text.
+/// or is nested too deeply is opaque and keeps its text.
 pub fn value(text: &str) -> Value {
+    if text.starts_with(['[', '{']) && depth(text) > DEEPEST {
+        return Value::parsed(text, Shape::Opaque);
+    }
+    understood(text)
+}
+
+fn understood(text: &str) -> Value {
     let shape = match text.as_bytes().first() {
         Some(b'n') => Shape::Null,
         Some(b't') => Shape::Bool(true),
         Some(b'f') => Shape::Bool(false),
         Some(b'"') => serde_json::from_str(text).map_or(Shape::Opaque, Shape::Text),
         Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text).map_or(Shape::Opaque, |items| {
-            Shape::List(items.into_iter().map(|item| value(item.get())).collect())
+            Shape::List(items.into_iter().map(|item| understood(item.get())).collect())
         }),
-        Some(b'{') => object(text, |_| true).map_or(Shape::Opaque, Shape::Object),
+        Some(b'{') => fields(text, |_, raw| understood(raw)).map_or(Shape::Opaque, Shape::Object),
         _ => text.parse().map_or(Shape::Number, Shape::Whole),
     };
     Value::parsed(text, shape)
@@ -155,7 +184,7 @@ pub fn document_text(fields: &[(String, Value)]) -> String {
     let mut out = String::from("{");
     for (index, (name, value)) in fields.iter().enumerate() {
         out.push_str(if index == 0 { "\n  " } else { ",\n  " });
-        omx_kernel::value::push_quoted(&mut out, name);
+        omx_kernel::value::push_name(&mut out, name, value);
         out.push_str(": ");
         out.push_str(value.text());
     }

@@ -12,8 +12,9 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, OFlags, fstat, openat, statat};
+use rustix::io::Errno;
 
-use crate::dir::{FILE_MODE, open_or_make};
+use crate::dir::{FILE_MODE, open_or_make, refused};
 use crate::error::StoreError;
 use crate::replace::{Durability, replace};
 use crate::tree::{StateDir, Store};
@@ -49,14 +50,14 @@ impl Store {
         let flags =
             OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = openat(&state, LOCK_FILE, flags, FILE_MODE).map_err(|error| match error {
-            rustix::io::Errno::LOOP => {
-                StoreError::Unsafe { path: lock_path.clone(), what: "a symbolic link" }
+            Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::NODEV => {
+                refused(&state, LOCK_FILE, &lock_path)
             }
             error => StoreError::io("open the lock", &lock_path, error),
         })?;
         let is_file = fstat(&fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_file());
         if !is_file {
-            return Err(StoreError::Unsafe { path: lock_path, what: "not a file" });
+            return Err(refused(&state, LOCK_FILE, &lock_path));
         }
         let lock = acquire(File::from(fd), deadline, &lock_path)?;
         note_holder(&lock, purpose);

@@ -35,7 +35,7 @@ pub struct Project {
 
 /// Finds the project.
 pub fn find_project(surroundings: Surroundings<'_>) -> Result<Project, StoreError> {
-    let Surroundings { working_directory, root, state_dir, dialect, .. } = surroundings;
+    let Surroundings { working_directory, root, dialect, .. } = surroundings;
     let root = match root {
         Some(named) => {
             let path = working_directory.join(named);
@@ -44,23 +44,27 @@ pub fn find_project(surroundings: Surroundings<'_>) -> Result<Project, StoreErro
         }
         None => search(surroundings),
     };
-    let tree = match state_dir {
-        Some(folder) => {
-            let name = root.file_name().map_or("root".into(), |name| name.to_string_lossy());
-            let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
-            let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-            working_directory.join(folder).join(format!("{name}-{hex}"))
-        }
-        None => root.join(dialect.tree),
-    };
+    let tree = moved_tree(&root, surroundings).unwrap_or_else(|| root.join(dialect.tree));
     Ok(Project { root, tree })
+}
+
+/// Where the tree of this project is, if all trees are kept outside their projects.
+fn moved_tree(root: &Path, surroundings: Surroundings<'_>) -> Option<PathBuf> {
+    let folder = surroundings.working_directory.join(surroundings.state_dir?);
+    let name = root.file_name().map_or("root".into(), |name| name.to_string_lossy());
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    Some(folder.join(format!("{name}-{hex}")))
 }
 
 fn search(surroundings: Surroundings<'_>) -> PathBuf {
     let Surroundings { working_directory, home, dialect, .. } = surroundings;
     let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
     let is_searched = |folder: &Path| home.as_deref().is_none_or(|home| !home.starts_with(folder));
-    let has_tree = |folder: &&Path| folder.join(dialect.tree).is_dir() && !is_open_to_all(folder);
+    let has_tree = |folder: &&Path| {
+        moved_tree(folder, surroundings).is_some_and(|tree| tree.is_dir())
+            || (folder.join(dialect.tree).is_dir() && !is_open_to_all(folder))
+    };
     let ancestors = || working_directory.ancestors().take_while(|folder| is_searched(folder));
     let top = working_directory.ancestors().find(|folder| folder.join(".git").exists());
     match top.filter(|top| is_searched(top)) {

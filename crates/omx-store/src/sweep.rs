@@ -8,7 +8,7 @@ use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
 use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 
 use crate::dir::{self, open};
-use crate::documents::remove_file;
+use crate::documents::{remove_file, session_names};
 use crate::error::StoreError;
 use crate::lock::Locked;
 use crate::replace::is_temporary;
@@ -31,7 +31,7 @@ impl Locked {
         let state = &self.state.fd;
         let sessions_path = self.state.path().join("sessions");
         if let Some(sessions) = open(state, "sessions", &sessions_path)? {
-            for session in self.state.sessions()? {
+            for session in session_names(&sessions, &sessions_path)? {
                 let path = sessions_path.join(session.as_str());
                 let Ok(Some(folder)) = open(&sessions, session.as_str(), &path) else {
                     swept.kept.push(path);

@@ -1,34 +1,46 @@
-//! Setting one key in the person's own file, every other byte as it was.
+//! Setting one key in a file of the person's, every other byte as it was.
 
 use std::path::Path;
-use std::time::Duration;
 
 use omx_kernel::{Code, Refusal, Shape, Value};
 use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::files;
-use super::layers::checked;
+use super::layers::{PROJECT_TOML, checked};
+use crate::context::Context;
+use crate::input::Input;
 
-/// Which file is changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SetTarget {
-    /// The person's own, for all projects.
-    User,
-    /// The project's.
-    Project,
-}
-
-/// Sets a key in a TOML file. A file that is not right already is not touched.
-pub fn set(path: &Path, key: &str, text: &str, deadline: Duration) -> Result<Value, Refusal> {
+/// Sets a key in the person's own file, for all projects.
+pub fn set_for_user(
+    context: &Context<'_>,
+    path: &Path,
+    key: &str,
+    text: &str,
+) -> Result<Value, Refusal> {
     let new = checked(key, text).map_err(Refusal::input)?;
     files::read(path)?;
-    change_file(path, deadline, |old| edited(path, old, key, &new))?;
+    change_file(path, context.lock_deadline, |old| edited(path, old, key, &new))?;
     Ok(new)
 }
 
+/// Sets a key in the project's file. Its folder is made like any other of
+/// omx's, so that `git status` stays clean.
+pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<Value, Refusal> {
+    let new = checked(key, text).map_err(Refusal::input)?;
+    let store = context.store(&Input::default())?;
+    let path = store.tree().join(PROJECT_TOML);
+    files::read_in_tree(&path)?;
+    let _locked = context.lock(&store, "config set")?;
+    change_file(&path, context.lock_deadline, |old| edited(&path, old, key, &new))?;
+    Ok(new)
+}
+
+/// A TOML file that is right already, with one key set.
 fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refusal> {
-    let mut document: DocumentMut = old.parse().map_err(|error| {
+    // The editor knows neither byte order marks nor two kinds of line ends.
+    let plain = old.trim_start_matches(BOM).replace("\r\n", "\n");
+    let mut document: DocumentMut = plain.parse().map_err(|error| {
         Refusal::new(Code::Io, format!("cannot read {}: {error}", path.display()))
     })?;
     let mut parts: Vec<&str> = key.split('.').collect();
@@ -45,13 +57,58 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
         })?;
     }
     let mut item = toml_item(new);
-    if let (Some(old), Some(new)) = (table.get(last).and_then(Item::as_value), item.as_value_mut())
-    {
-        // A comment behind the old value stays behind the new one.
-        *new.decor_mut() = old.decor().clone();
+    match table.get_mut(last) {
+        Some(there) => {
+            if let (Some(old), Some(new)) = (there.as_value(), item.as_value_mut()) {
+                // A comment behind the old value stays behind the new one.
+                *new.decor_mut() = old.decor().clone();
+            }
+            *there = item;
+        }
+        None => {
+            table.insert(last, item);
+        }
     }
-    table.insert(last, item);
-    Ok(document.to_string())
+    let mut edited = document.to_string();
+    if !plain.is_empty() && !plain.ends_with('\n') && edited.ends_with('\n') {
+        edited.pop();
+    }
+    Ok(transferred(old, &plain, &edited))
+}
+
+const BOM: char = '\u{feff}';
+
+/// Makes the one change between `plain` and `edited` in `old`, of which
+/// `plain` is a copy without byte order mark and with plain line ends.
+fn transferred(old: &str, plain: &str, edited: &str) -> String {
+    let same = |(one, other): &(u8, u8)| one == other;
+    let before = plain.bytes().zip(edited.bytes()).take_while(same).count();
+    let room = plain.len().min(edited.len()) - before;
+    let after = plain.bytes().rev().zip(edited.bytes().rev()).take(room).take_while(same).count();
+    let [mut start, mut end] = [before, after];
+    while !plain.is_char_boundary(start) || !edited.is_char_boundary(start) {
+        start -= 1;
+    }
+    while !plain.is_char_boundary(plain.len() - end) || !edited.is_char_boundary(edited.len() - end)
+    {
+        end -= 1;
+    }
+    let middle = &edited[start..edited.len() - end];
+    let middle =
+        if old.contains("\r\n") { middle.replace('\n', "\r\n") } else { middle.to_owned() };
+    let head = place_in(old, start);
+    let tail = place_in(old, plain.len() - end);
+    [&old[..head], &middle, &old[tail..]].concat()
+}
+
+/// Where in `old` the byte is that stands at this place in its plain copy.
+fn place_in(old: &str, plain_place: usize) -> usize {
+    let bytes = old.as_bytes();
+    let mut place = old.len() - old.trim_start_matches(BOM).len();
+    for _ in 0..plain_place {
+        place += if bytes[place..].starts_with(b"\r\n") { 2 } else { 1 };
+    }
+    place
 }
 
 fn toml_item(new: &Value) -> Item {

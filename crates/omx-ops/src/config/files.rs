@@ -1,5 +1,7 @@
 //! Configuration files into flat settings, each with the line it stands on.
 
+use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast::Value as Jsonc;
@@ -22,15 +24,7 @@ pub struct FileSetting {
 
 /// A configuration file's settings; none if there is no such file.
 pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => return Ok(Vec::new()),
-        Err(error) => {
-            let why = format!("cannot read {}: {error}", path.display());
-            return Err(Refusal::new(Code::Io, why));
-        }
-    };
+    let Some(text) = text(path)? else { return Ok(Vec::new()) };
     let file = File { path: path.to_owned(), text: &text };
     let settings = if path.extension().is_some_and(|ending| ending == "json") {
         file.json()?
@@ -43,6 +37,33 @@ pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
             .map_err(|why| file.complain(setting.line, &why))?;
     }
     Ok(settings)
+}
+
+/// The same for a file in omx's own folder, where nothing is read through a link.
+pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
+    if std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
+        let why = format!("{} is a symbolic link; nothing is read through it", path.display());
+        return Err(Refusal::new(Code::UnsafePath, why));
+    }
+    read(path)
+}
+
+/// A file's text; `None` if there is no such file. What is no plain file is
+/// not opened: a pipe would never answer.
+pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
+    let unreadable =
+        |why: &dyn Display| Refusal::input(format!("cannot read {}: {why}", path.display()));
+    let is_file = match std::fs::metadata(path) {
+        Ok(data) => data.is_file(),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(unreadable(&error)),
+    };
+    if !is_file {
+        return Err(unreadable(&"it is not a file"));
+    }
+    std::fs::read_to_string(path).map(Some).map_err(|error| unreadable(&error))
 }
 
 struct File<'a> {

@@ -120,7 +120,12 @@ pub fn row_of(name: &str) -> Result<&'static KeyRow, Complaint> {
     if let Some(row) = KEYS.iter().find(|row| fits(row.name, name)) {
         return Ok(row);
     }
-    let known = KEYS.iter().flat_map(|row| spelled_out(row.name));
+    let mut known = KEYS.iter().flat_map(|row| spelled_out(row.name));
+    if is_section(name) {
+        let inside = format!("{name}.");
+        let one = known.find(|key| key.starts_with(&inside)).unwrap_or_else(|| inside + "…");
+        return Err(format!("{name:?} is a section, not a key; a key in it is {one:?}"));
+    }
     Err(match nearest(name, known) {
         Some(near) => format!("unknown key {name:?}; the nearest known key is {near:?}"),
         None => format!("unknown key {name:?}"),
@@ -182,9 +187,7 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Complaint> {
         Kind::Text => "a text".to_owned(),
         Kind::Count if value.as_whole().is_some_and(|count| count >= 1) => return Ok(()),
         Kind::Count => "an integer from 1 on".to_owned(),
-        Kind::Amount if value.text().parse::<f64>().is_ok_and(|amount| amount >= 0.0) => {
-            return Ok(());
-        }
+        Kind::Amount if value.text().parse::<f64>().is_ok_and(is_amount) => return Ok(()),
         Kind::Amount => "a number from 0 on".to_owned(),
         Kind::Span if value.as_str().is_some_and(is_span) => return Ok(()),
         Kind::Span => "a span of time such as \"90m\", \"2h\" or \"30 days\"".to_owned(),
@@ -199,6 +202,10 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Complaint> {
         },
     };
     Err(format!("{name} must be {wanted}"))
+}
+
+fn is_amount(number: f64) -> bool {
+    number.is_finite() && number >= 0.0
 }
 
 fn is_span(text: &str) -> bool {

@@ -64,13 +64,24 @@ pub struct Config {
 impl Config {
     /// The value of a key.
     pub fn get(&self, key: &str) -> Option<&Setting> {
-        self.settings.get(key)
+        self.settings.get(&canonical(key))
     }
 
     fn put(&mut self, key: &str, value: Value, origin: Origin) {
-        self.settings.insert(key.to_owned(), Setting { value, origin });
+        self.settings.insert(canonical(key), Setting { value, origin });
     }
 }
+
+/// The key with an older name of a mode replaced by the one it has now.
+fn canonical(key: &str) -> String {
+    let renamed = key
+        .strip_prefix(LIMITS)
+        .and_then(|name| Mode::parse(name).ok())
+        .map(|mode| format!("{LIMITS}{}", mode.name()));
+    renamed.unwrap_or_else(|| key.to_owned())
+}
+
+const LIMITS: &str = "limits.max_iterations.";
 
 /// The project's own file inside omx's folder.
 pub const PROJECT_TOML: &str = "config.toml";
@@ -88,9 +99,14 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
             config.put(row.name, typed(row.kind, default), Origin::Default);
         }
     }
-    let project = project_files(store.root(), store.tree(), context.dialect);
-    for path in context.config.user_file.iter().chain(&project) {
-        for setting in files::read(path)? {
+    let [project, in_tree] = project_files(store.root(), store.tree(), context.dialect);
+    let mut files = Vec::new();
+    for path in context.config.user_file.iter().chain([&project]) {
+        files.push((path.clone(), files::read(path)?));
+    }
+    files.push((in_tree.clone(), files::read_in_tree(&in_tree)?));
+    for (path, settings) in files {
+        for setting in settings {
             config.put(&setting.key, setting.value, Origin::File(path.clone(), setting.line));
         }
     }
@@ -128,7 +144,7 @@ fn typed(kind: Kind, text: &str) -> Value {
 pub fn limits(context: &Context<'_>, store: &Store) -> Result<Limits, Refusal> {
     let config = load(context, store)?;
     let limit = |mode: Mode| {
-        let key = format!("limits.max_iterations.{}", mode.name());
+        let key = format!("{LIMITS}{}", mode.name());
         Some((mode, config.get(&key)?.value.as_whole()?))
     };
     Ok(Mode::ALL.into_iter().filter_map(limit).collect())

@@ -7,7 +7,7 @@ mod layers;
 mod nearest;
 mod schema;
 
-pub use edit::{SetTarget, set};
+pub use edit::{set_for_project, set_for_user};
 pub use keys::{KEYS, KeyRow, Kind, known};
 pub use layers::{Config, Origin, PROJECT_TOML, Setting, Sources, limits, load, project_files};
 pub use schema::schema;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use omx_kernel::{Code, Dialect, Refusal, Value};
-use omx_ops::config::{self, Config, SetTarget, Setting};
+use omx_ops::config::{self, Config, Setting};
 use omx_ops::{Context, Input};
 
 use super::with_context;
@@ -81,21 +81,18 @@ fn get(context: &Context<'_>, args: &ConfigGetArgs, format: Format) -> Result<Ex
     })
 }
 
-fn target(context: &Context<'_>, target: SetTarget) -> Result<PathBuf, Refusal> {
-    match target {
-        SetTarget::User => context.config.user_file.clone().ok_or_else(|| {
-            Refusal::new(Code::Io, "there is no home directory to keep a configuration in")
-        }),
-        SetTarget::Project => {
-            Ok(context.store(&Input::default())?.tree().join(config::PROJECT_TOML))
-        }
-    }
-}
-
 fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
-    let chosen = if args.project { SetTarget::Project } else { SetTarget::User };
-    let path = target(context, chosen)?;
-    let value = config::set(&path, &args.key, &args.value, context.lock_deadline)?;
+    let (path, value) = if args.project {
+        let value = config::set_for_project(context, &args.key, &args.value)?;
+        let tree = context.store(&Input::default())?.tree().to_owned();
+        (tree.join(config::PROJECT_TOML), value)
+    } else {
+        let path = context.config.user_file.clone().ok_or_else(|| {
+            Refusal::new(Code::Io, "there is no home directory to keep a configuration in")
+        })?;
+        let value = config::set_for_user(context, &path, &args.key, &args.value)?;
+        (path, value)
+    };
     let mut lines = vec![format!("{} = {}  ({})", args.key, plain(&value), path.display())];
     if let Some(winner) = load(context)?.get(&args.key)
         && winner.value != value

@@ -10,6 +10,11 @@ mod crash_places;
 mod crash_points;
 mod crash_scenarios;
 mod kill_loop;
+mod configuration;
+mod configuration_keys;
+mod state_dialect;
+mod state_document;
+mod state_lifecycle;
 mod state_where;
 
 use omx_testkit::Project;
