@@ -7,10 +7,13 @@
 
 mod binary;
 mod mcp;
+mod npm;
 mod project;
 mod run;
+mod terminal;
 
 pub use binary::release_binary;
 pub use mcp::McpClient;
+pub use npm::npm_tool;
 pub use project::Project;
 pub use run::{Outcome, await_condition};

@@ -2,6 +2,12 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod cancel_force;
+mod cancel_kit;
+mod cancel_messages;
+mod cancel_order;
+mod cancel_postconditions;
+mod cancel_scope;
 mod state_where;
 
 use omx_testkit::Project;
