@@ -9,6 +9,7 @@ mod cancel_messages;
 mod cancel_order;
 mod cancel_postconditions;
 mod cancel_scope;
+mod mcp_protocol;
 mod state_where;
 
 use omx_testkit::Project;
