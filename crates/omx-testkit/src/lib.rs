@@ -8,17 +8,20 @@
 mod binary;
 mod kill_loop;
 mod mcp;
+mod npm;
 mod parallel;
 mod places;
 mod project;
 mod random;
 mod run;
 pub mod strace;
+mod terminal;
 pub mod tree;
 
 pub use binary::release_binary;
 pub use kill_loop::{Tally, kill_loop};
 pub use mcp::McpClient;
+pub use npm::npm_tool;
 pub use parallel::in_parallel;
 pub use places::{Kept, promptly};
 pub use project::Project;

@@ -9,8 +9,17 @@ use serde_json::{Value, json};
 use crate::project;
 
 const MODES: [&str; 11] = [
-    "autopilot", "ralph", "ralplan", "code-review", "ultrawork", "ecomode", "ultraqa", "pipeline",
-    "team", "swarm", "ultrapilot",
+    "autopilot",
+    "ralph",
+    "ralplan",
+    "code-review",
+    "ultrawork",
+    "ecomode",
+    "ultraqa",
+    "pipeline",
+    "team",
+    "swarm",
+    "ultrapilot",
 ];
 
 #[track_caller]
@@ -43,7 +52,9 @@ fn state_2_3_a_live_run_has_a_live_outcome_and_no_end_in_every_mode() {
         let document = project.document(mode);
         assert_eq!(document["active"], true);
         assert_eq!(document["run_outcome"], "continue");
-        assert!(document.get("completed_at").is_none() && document.get("lifecycle_outcome").is_none());
+        assert!(
+            document.get("completed_at").is_none() && document.get("lifecycle_outcome").is_none()
+        );
         project.put(json!({"mode":mode,"run_outcome":"progress"}));
         project.put(json!({"mode":mode,"note":1}));
         assert_eq!(project.document(mode)["run_outcome"], "progress", "accepted and kept");
@@ -72,7 +83,8 @@ fn state_2_3_a_terminal_outcome_or_phase_ends_the_run_in_every_mode() {
             project.put(input);
             let document = project.document(mode);
             assert_ended(&document, outcome, lifecycle);
-            let keeps = *lifecycle == "blocked" || (mode == "autopilot" && *lifecycle == "cancelled");
+            let keeps =
+                *lifecycle == "blocked" || (mode == "autopilot" && *lifecycle == "cancelled");
             let expected = if keeps { phase } else { json!(lifecycle) };
             assert_eq!(document["current_phase"], expected, "{mode} {end}");
         }
@@ -130,12 +142,17 @@ fn state_2_3a_a_write_without_active_leaves_an_ended_document_ended() {
         project.put(json!({"mode":"ralph","note":1,"iteration":2}));
         project.put(json!({"mode":"ralph","run_outcome":end,"active":false}));
         let after = project.document("ralph");
-        for name in ["active", "run_outcome", "lifecycle_outcome", "completed_at", "current_phase"] {
+        for name in ["active", "run_outcome", "lifecycle_outcome", "completed_at", "current_phase"]
+        {
             assert_eq!(before[name], after[name], "{end} {name}");
         }
         assert_eq!(after["note"], 1);
         refused(&project, json!({"mode":"ralph","run_outcome":"continue"}), "contradiction");
-        refused(&project, json!({"mode":"ralph","current_phase":"verifying"}), "illegal_transition");
+        refused(
+            &project,
+            json!({"mode":"ralph","current_phase":"verifying"}),
+            "illegal_transition",
+        );
         let other = if end == "failed" { "cancelled" } else { "failed" };
         refused(&project, json!({"mode":"ralph","run_outcome":other}), "illegal_transition");
     }
@@ -153,8 +170,15 @@ fn state_2_3a_active_on_a_finished_or_failed_one_begins_a_new_run() {
         let answer = project.put(json!({"mode":"ultraqa","active":true}));
         assert_eq!(answer["revision"], 4, "only the revision is carried over");
         let document = project.document("ultraqa");
-        for gone in ["foreign", "error", "completed_at", "lifecycle_outcome", "task_description",
-            "last_check", "ended_in_phase"] {
+        for gone in [
+            "foreign",
+            "error",
+            "completed_at",
+            "lifecycle_outcome",
+            "task_description",
+            "last_check",
+            "ended_in_phase",
+        ] {
             assert!(document.get(gone).is_none(), "{gone} in {document}");
         }
         assert_eq!(document["current_phase"], "qa");
@@ -232,8 +256,15 @@ fn state_2_3b_a_run_that_waits_stays_active() {
         let document = project.document("ralph");
         assert_eq!((&document["waiting"], &document["active"]), (&waiting, &json!(true)));
     }
-    for waiting in [json!({"kind":"coffee"}), json!({}), json!("network"), json!([]), json!(true),
-        json!({"kind":"network","until":"soon"}), json!({"until":until})] {
+    for waiting in [
+        json!({"kind":"coffee"}),
+        json!({}),
+        json!("network"),
+        json!([]),
+        json!(true),
+        json!({"kind":"network","until":"soon"}),
+        json!({"until":until}),
+    ] {
         refused(&project, json!({"mode":"ralph","waiting":waiting}), "invalid_input");
     }
     project.put(json!({"mode":"ralph","waiting":null}));
@@ -264,7 +295,8 @@ fn guarded(session: Option<&str>, clear: &[&str]) {
     let late = request(json!({"mode":"ralph","active":true}));
     refused(&project, late.clone(), "recently_cancelled");
     project.put(request(json!({"mode":"ultrawork","active":true})));
-    let record = project.state(".activity").join(format!("{}.json", session.unwrap_or("_compatibility")));
+    let record =
+        project.state(".activity").join(format!("{}.json", session.unwrap_or("_compatibility")));
     let text = fs::read_to_string(&record).unwrap();
     let activity: Value = serde_json::from_str(&text).unwrap();
     let until = activity["cleared"]["ralph"]["cancelled_until"].as_str().unwrap();
