@@ -133,7 +133,7 @@ fn entry(
     }
     document.end(mode, ending, now);
     let session = snapshot.scope.session().map(SessionId::as_str);
-    document.stamp(mode, session, old.revision() + 1, now);
+    document.stamp(mode, session, old.next_revision(), now);
     CancelEntry {
         mode,
         phase: old.phase().map(str::to_owned),

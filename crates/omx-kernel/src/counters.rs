@@ -55,7 +55,7 @@ pub(crate) fn count(
             _ => None,
         }),
         Counts::Iteration => {
-            let next = base.whole("iteration").unwrap_or(0) + 1;
+            let next = base.whole("iteration").unwrap_or(0).saturating_add(1);
             let given = request.whole("iteration");
             if given.is_some_and(|given| given < next) {
                 return Err(Refusal::input(format!(
@@ -76,7 +76,7 @@ pub(crate) fn count(
 }
 
 fn exactly_one_more(base: &Document, request: &WriteRequest, name: &str) -> Result<u64, Refusal> {
-    let next = base.whole(name).unwrap_or(0) + 1;
+    let next = base.whole(name).unwrap_or(0).saturating_add(1);
     match request.whole(name) {
         Some(given) if given != next => Err(Refusal::input(format!(
             "{name} rises by one with this step: leave it out or give {next}"

@@ -98,6 +98,11 @@ impl Document {
         self.whole("revision").unwrap_or(0)
     }
 
+    /// The revision of the next write. At the end of all numbers it stays there.
+    pub fn next_revision(&self) -> u64 {
+        self.revision().saturating_add(1)
+    }
+
     /// The phase as it stands.
     pub fn phase(&self) -> Option<&str> {
         self.text("current_phase")

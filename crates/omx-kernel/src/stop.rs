@@ -196,7 +196,7 @@ fn hold(
     let mut activity = snapshot.activity.clone();
     activity.last_seen = Some(now);
     let moved = event.progress.is_none() || activity.fingerprint != event.progress;
-    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint + 1 };
+    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint.saturating_add(1) };
     activity.fingerprint = event.progress;
     let iteration = old.whole("iteration").unwrap_or(0);
     let limit = old.whole("max_iterations").or(mode.row().max_iterations);
@@ -223,15 +223,15 @@ fn hold(
     if let Some((ending, error)) = bound {
         document.set("error", Value::string(&error));
         document.end(mode, ending, now);
-        document.stamp(mode, session, old.revision() + 1, now);
+        document.stamp(mode, session, old.next_revision(), now);
         activity.holds_in_a_row = 0;
         activity.same_fingerprint = 0;
         activity.fingerprint = None;
         return StopDecision::Exhausted(Exhausted { mode, error, document, activity });
     }
-    activity.holds_in_a_row += 1;
-    document.set("iteration", Value::whole(iteration + 1));
-    document.stamp(mode, session, old.revision() + 1, now);
+    activity.holds_in_a_row = activity.holds_in_a_row.saturating_add(1);
+    document.set("iteration", Value::whole(iteration.saturating_add(1)));
+    document.stamp(mode, session, old.next_revision(), now);
     let text = text(mode, &document, dialect);
     StopDecision::Hold(Hold { mode, text, document, activity })
 }

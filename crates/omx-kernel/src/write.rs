@@ -132,7 +132,7 @@ pub fn write(
         document.set(&name, Value::string(original));
     }
     check_result(mode, &document)?;
-    let revision = revision.max(snapshot.activity.last_revision(mode.name())) + 1;
+    let revision = revision.max(snapshot.activity.last_revision(mode.name())).saturating_add(1);
     let session = snapshot.scope.session().map(|id| id.as_str());
     document.stamp(mode, session, revision, now);
     if is_new {
@@ -328,7 +328,7 @@ fn together(
     let writes = changed.into_iter().filter_map(|written| {
         let mut document = documents.remove(&written)?;
         if written != mode {
-            let revision = document.revision() + 1;
+            let revision = document.next_revision();
             document.stamp(written, session, revision, now);
         }
         Some((written, document))
