@@ -39,32 +39,43 @@ pub fn object(
     looked_into: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Value)>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let RawFields(fields) = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(fields
-        .into_iter()
-        .map(|(name, raw)| {
-            let value = if looked_into(&name) {
-                value(raw.get())
-            } else {
-                Value::parsed(raw.get(), Shape::Opaque)
-            };
-            (name, value)
-        })
-        .collect())
+    let levels = |name: &str| if looked_into(name) { UNDERSTOOD_LEVELS } else { 0 };
+    understood_fields(text, levels).map_err(|error| error.to_string())
 }
 
-/// Understands a value of valid JSON. What cannot be held (a lone surrogate)
-/// is opaque and keeps its text.
+/// Levels of nesting that are looked into: more than any request or document
+/// of omx has. What lies deeper is opaque, or its depth would be ours on the stack.
+const UNDERSTOOD_LEVELS: usize = crate::MAX_DEPTH + 4;
+
+/// Understands a value of valid JSON. What cannot be held (a lone surrogate, a
+/// nesting without end) is opaque and keeps its text.
 pub fn value(text: &str) -> Value {
+    understood(text, UNDERSTOOD_LEVELS)
+}
+
+fn understood_fields(
+    text: &str,
+    levels: impl Fn(&str) -> usize,
+) -> serde_json::Result<Vec<(String, Value)>> {
+    let RawFields(fields) = serde_json::from_str(text)?;
+    let understand = |(name, raw): (String, &RawValue)| {
+        let value = understood(raw.get(), levels(&name));
+        (name, value)
+    };
+    Ok(fields.into_iter().map(understand).collect())
+}
+
+fn understood(text: &str, levels: usize) -> Value {
+    let Some(inner) = levels.checked_sub(1) else { return Value::parsed(text, Shape::Opaque) };
     let shape = match text.as_bytes().first() {
         Some(b'n') => Shape::Null,
         Some(b't') => Shape::Bool(true),
         Some(b'f') => Shape::Bool(false),
         Some(b'"') => serde_json::from_str(text).map_or(Shape::Opaque, Shape::Text),
         Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text).map_or(Shape::Opaque, |items| {
-            Shape::List(items.into_iter().map(|item| value(item.get())).collect())
+            Shape::List(items.into_iter().map(|item| understood(item.get(), inner)).collect())
         }),
-        Some(b'{') => object(text, |_| true).map_or(Shape::Opaque, Shape::Object),
+        Some(b'{') => understood_fields(text, |_| inner).map_or(Shape::Opaque, Shape::Object),
         _ => text.parse().map_or(Shape::Number, Shape::Whole),
     };
     Value::parsed(text, shape)
@@ -110,8 +121,11 @@ pub fn pretty(text: &str) -> String {
     let mut rest = Vec::new();
     walk(&compact, |piece| rest.push(piece));
     let indent = |out: &mut String, level: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", level));
+        // Deeper than anybody reads, white space would outgrow the text.
+        if level <= UNDERSTOOD_LEVELS {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", level));
+        }
     };
     let mut previous_opened = false;
     for piece in rest {
@@ -229,6 +243,22 @@ mod tests {
         assert_eq!(depth(r#"{"a":[{"b":"]]][[["}]}"#), 3);
         assert_eq!(depth(&"[".repeat(100_000)), 100_000);
         assert_eq!(depth(r#""\"[[[""#), 0);
+    }
+
+    #[test]
+    fn nesting_without_end_is_kept_and_not_followed() {
+        let levels = 1_000_000;
+        let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(value(&deep).text(), deep);
+        assert!(pretty(&deep).len() < 2 * deep.len());
+        let fields = object(&format!("{{\"a\":{deep}}}"), |_| true).unwrap();
+        assert_eq!(fields[0].1.text(), deep);
+        let fits = format!("{}1{}", "[".repeat(crate::MAX_DEPTH), "]".repeat(crate::MAX_DEPTH));
+        let mut inner = &value(&fits);
+        while let Some([item]) = inner.as_list() {
+            inner = item;
+        }
+        assert_eq!(inner.as_whole(), Some(1), "what a document may have is understood");
     }
 
     #[test]

@@ -1,8 +1,16 @@
 //! What fuzzing found (quality.md R16), kept as plain cases.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use crate::project;
+
+/// A value nested so deeply that following it would overflow the stack.
+fn deep() -> String {
+    let levels = 200_000;
+    format!("{}1{}", "[".repeat(levels), "]".repeat(levels))
+}
 
 #[test]
 fn state_2_1_the_largest_revision_does_not_overflow() {
@@ -26,4 +34,38 @@ fn modes_2_1_the_largest_iteration_does_not_overflow() {
     );
     project.put(json!({"mode":"ralph","current_phase":"executing"}));
     assert_eq!(project.document("ralph")["iteration"], u64::MAX);
+}
+
+#[test]
+fn state_4_4_endless_nesting_in_a_document_blocks_nothing() {
+    let project = project();
+    let document = format!(r#"{{"active":true,"completion_audit":{},"x":1}}"#, deep());
+    project.write(".omx/state/ralph-state.json", &document);
+    let start = Instant::now();
+    let read = project.omx(&["state", "read", "--mode", "ralph"]);
+    assert_eq!(read.code, Some(0), "{}", read.stderr);
+    assert!(read.stdout.len() < 4 * document.len(), "{} bytes", read.stdout.len());
+    let cancelled = project.omx(&["cancel", "--json"]).ok();
+    assert_eq!(cancelled["cancelled"][0]["mode"], "ralph");
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+    let stored = project.read(project.state("ralph-state.json"));
+    assert!(stored.contains(r#""active": false"#) && stored.contains(&deep()));
+}
+
+#[test]
+fn quality_r16_endless_nesting_does_not_end_the_mcp_server() {
+    let project = project();
+    let mut client = project.mcp();
+    let deep = deep();
+    client.send_line(&format!(r#"{{"jsonrpc":"2.0","id":{deep},"method":"ping"}}"#));
+    assert!(client.receive_line().contains("-32600"));
+    client.send_line(&format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"x":{deep}}}}}"#
+    ));
+    assert!(client.receive_line().contains("protocolVersion"));
+    client.send_line(&format!(
+        r#"{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{{"name":"state_write","arguments":{{"mode":"ralph","active":true,"x":{deep}}}}}}}"#
+    ));
+    assert!(client.receive_line().contains("too_large"));
+    assert_eq!(client.close(), Some(0));
 }
