@@ -69,3 +69,13 @@ fn quality_r16_endless_nesting_does_not_end_the_mcp_server() {
     assert!(client.receive_line().contains("too_large"));
     assert_eq!(client.close(), Some(0));
 }
+
+#[test]
+fn hosts_mcp_a_wrong_type_is_answered_under_the_id_of_its_request() {
+    let project = project();
+    let mut client = project.mcp();
+    client.send_line(r#"{"jsonrpc":"2.0","id":7,"method":5}"#);
+    assert!(client.receive_line().starts_with(r#"{"jsonrpc":"2.0","id":7,"error""#));
+    client.send_line(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
+    assert!(client.receive_line().contains("-32600"));
+}
