@@ -6,6 +6,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "for tests only")]
 
 mod binary;
+pub mod fuzz;
 mod mcp;
 mod project;
 mod run;
