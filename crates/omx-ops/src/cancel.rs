@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use omx_kernel::cancel::{CancelEntry, Choice, Target, choose, plan};
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
-use omx_store::{Event, Locked, Quarantined, ScopeRead, StateDir, Store, Unreadable};
+use omx_store::{Event, Locked, Quarantined, ScopeRead, StateDir, Store, StoreError, Unreadable};
 
 use crate::context::Context;
 use crate::force;
@@ -103,8 +103,9 @@ pub fn cancel(context: &Context<'_>, input: &Input) -> Result<CancelReport, Refu
             report.lines.push(message::all_cleared(context.dialect));
         }
         CancelRequest::EverySession => {
-            let scopes = state.as_ref().map(every_scope).transpose()?.unwrap_or_default();
+            let (scopes, left) = state.as_ref().map(every_scope).transpose()?.unwrap_or_default();
             cancel_scopes(context, &store, &scopes, Target::Everything, &mut report)?;
+            report.lines.extend(left.iter().map(|error| format!("Left alone: {error}")));
         }
         CancelRequest::Scope(target) => {
             let scope = match (context.scope(input)?, &state) {
@@ -201,7 +202,7 @@ pub(crate) fn cancel_scope(
 }
 
 fn is_not_ours(found: &Unreadable) -> bool {
-    matches!(found.error, omx_store::StoreError::Unsafe { .. })
+    matches!(found.error, StoreError::Unsafe { .. })
 }
 
 /// The scope of a cancel that names no session.
@@ -229,10 +230,19 @@ fn only_scope(context: &Context<'_>, state: &StateDir) -> Result<Scope, Refusal>
     }
 }
 
-pub(crate) fn every_scope(state: &StateDir) -> Result<Vec<Scope>, Refusal> {
-    let mut scopes: Vec<Scope> = state.sessions()?.into_iter().map(Scope::Session).collect();
+/// Every session and the compatibility scope, and why some sessions are not
+/// among them: what is no folder of a session must not stop a cancel of the others.
+pub(crate) fn every_scope(state: &StateDir) -> Result<(Vec<Scope>, Vec<StoreError>), Refusal> {
+    let mut scopes = Vec::new();
+    let mut left = Vec::new();
+    for scope in state.sessions()?.into_iter().map(Scope::Session) {
+        match state.check_scope(&scope) {
+            Ok(()) => scopes.push(scope),
+            Err(error) => left.push(error),
+        }
+    }
     scopes.push(Scope::Compatibility);
-    Ok(scopes)
+    Ok((scopes, left))
 }
 
 fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> Event {

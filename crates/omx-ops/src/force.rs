@@ -15,7 +15,8 @@ pub(crate) fn force(
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     let locked = context.lock(store, "cancel --force")?;
-    let scopes = every_scope(locked.state())?;
+    // What is left out here is named by the sweep.
+    let (scopes, _) = every_scope(locked.state())?;
     for scope in &scopes {
         cancel_scope(context, &locked, scope, Target::Everything, report)?;
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use omx_testkit::Project;
 use serde_json::json;
 
 use crate::project;
@@ -78,4 +79,44 @@ fn hosts_mcp_a_wrong_type_is_answered_under_the_id_of_its_request() {
     assert!(client.receive_line().starts_with(r#"{"jsonrpc":"2.0","id":7,"error""#));
     client.send_line(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#);
     assert!(client.receive_line().contains("-32600"));
+}
+
+/// A project with a run in session s1, and a link where the folder of s2 belongs.
+fn project_with_a_link_for_a_session() -> Project {
+    let project = project();
+    let outside = project.home().join("ralph-state.json");
+    std::fs::write(&outside, r#"{"active":true}"#).unwrap();
+    project.put(json!({"mode":"ralph","active":true,"session_id":"s1"}));
+    std::os::unix::fs::symlink(project.home(), project.state("sessions/s2")).unwrap();
+    project
+}
+
+#[test]
+fn cancel_1_4_a_link_in_place_of_a_session_does_not_stop_the_cancel_of_others() {
+    let project = project_with_a_link_for_a_session();
+    let answer = project.omx(&["cancel", "--every-session", "--json"]).ok();
+    assert_eq!(project.session_document("s1", "ralph")["active"], false);
+    assert!(answer["message"].as_str().unwrap().contains("Left alone"), "{answer}");
+    let project = project_with_a_link_for_a_session();
+    let answer = project.omx(&["cancel", "--force", "--json"]).ok();
+    assert!(!project.session("s1", "ralph-state.json").exists());
+    assert_eq!(answer["kept"].as_array().unwrap().len(), 1, "{answer}");
+    let outside = std::fs::read_to_string(project.home().join("ralph-state.json")).unwrap();
+    assert_eq!(outside, r#"{"active":true}"#);
+}
+
+#[test]
+fn state_4_5_a_refused_clear_of_all_sessions_has_removed_nothing() {
+    let project = project_with_a_link_for_a_session();
+    let before = project.bytes(".omx/state/sessions");
+    let clear = project.state_op("clear", &json!({"mode":"ralph","all_sessions":true}));
+    assert_eq!(clear.refused(), "unsafe_path");
+    std::fs::remove_file(project.state("sessions/s2")).unwrap();
+    std::fs::create_dir_all(project.session("s2", "ralph-state.json")).unwrap();
+    let clear = project.state_op("clear", &json!({"mode":"ralph","all_sessions":true}));
+    assert_eq!(clear.refused(), "unsafe_path");
+    let after = project.bytes(".omx/state/sessions");
+    let s1 = project.session("s1", "ralph-state.json");
+    assert_eq!(before.get(&s1), after.get(&s1));
+    assert!(after.contains_key(&s1));
 }
