@@ -123,6 +123,10 @@ fn check(
     let says = |name: &str| last(&request, name) == Some("true");
     let removes = operation == Operation::Clear
         || (operation == Operation::Cancel && (says("force") || says("all")));
+    if operation == Operation::Cancel && (removes || says("every_session")) {
+        let is_stopped = matches!(answer, Err(refusal) if refusal.code == Code::UnsafePath);
+        assert!(!is_stopped, "a neighbour stops a cancel\n{}", said());
+    }
     for (path, bytes) in &old {
         let was = fields(bytes);
         match (new.get(path), &was) {

@@ -81,7 +81,7 @@ impl Place {
         let planted = match rng.below(40) {
             0 => std::os::unix::fs::symlink(outside.join("canary"), &path),
             1 => fs::create_dir(&path),
-            2 => Ok(mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).unwrap()),
+            2 => mknodat(CWD, &path, FileType::Fifo, Mode::RWXU, 0).map_err(Into::into),
             3 => fs::write(folder.join(".ralph-state.json.tmp"), document(rng)),
             _ => fs::write(&path, document(rng)),
         };

@@ -1,9 +1,11 @@
 //! JSON text, and scopes whose files hold anything.
 
+use std::fmt;
+
 use omx_kernel::{Scope, SessionId};
 use omx_store::{Project, Store, StoreError, json};
 use omx_testkit::fuzz::{Rng, fuzz, json_text};
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::place::{Place, fields};
 
@@ -31,16 +33,68 @@ fn fuzz_json_text() {
         let Ok(value) = serde_json::from_str::<serde_json::Value>(&text) else { return };
         assert_eq!(serde_json::from_str::<serde_json::Value>(&pretty).unwrap(), value);
         assert_eq!(serde_json::from_str::<serde_json::Value>(&compact).unwrap(), value);
-        assert_eq!(depth, depth_of(&value), "{text:?}");
+        let Depth(wanted) = serde_json::from_str(&text).unwrap();
+        assert_eq!(depth, wanted, "{text:?}");
         assert_eq!(object.is_ok(), value.is_object(), "{text:?}");
     });
 }
 
-fn depth_of(value: &serde_json::Value) -> usize {
-    match value {
-        serde_json::Value::Array(items) => 1 + items.iter().map(depth_of).max().unwrap_or(0),
-        serde_json::Value::Object(items) => 1 + items.values().map(depth_of).max().unwrap_or(0),
-        _ => 0,
+/// How deeply a text is nested, as the parser meets it.
+struct Depth(usize);
+
+impl<'de> Deserialize<'de> for Depth {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Levels)
+    }
+}
+
+struct Levels;
+
+impl<'de> Visitor<'de> for Levels {
+    type Value = Depth;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Depth, E> {
+        Ok(Depth(0))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Depth, E> {
+        Ok(Depth(0))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Depth, E> {
+        Ok(Depth(0))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Depth, E> {
+        Ok(Depth(0))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Depth, E> {
+        Ok(Depth(0))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Depth, E> {
+        Ok(Depth(0))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Depth, A::Error> {
+        let mut deepest = 0;
+        while let Some(Depth(item)) = items.next_element()? {
+            deepest = deepest.max(item);
+        }
+        Ok(Depth(deepest + 1))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Depth, A::Error> {
+        let mut deepest = 0;
+        while let Some((_, Depth(value))) = fields.next_entry::<String, Depth>()? {
+            deepest = deepest.max(value);
+        }
+        Ok(Depth(deepest + 1))
     }
 }
 
