@@ -6,12 +6,14 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "for tests only")]
 
 mod binary;
+mod callgrind;
 pub mod fuzz;
 mod mcp;
 mod project;
 mod run;
 
 pub use binary::release_binary;
+pub use callgrind::{CountedProject, Counts, Pins};
 pub use mcp::McpClient;
 pub use project::Project;
 pub use run::{Outcome, await_condition};

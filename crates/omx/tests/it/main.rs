@@ -4,6 +4,7 @@
 
 mod fuzz;
 mod fuzz_found;
+mod instructions;
 mod state_where;
 
 use omx_testkit::Project;
