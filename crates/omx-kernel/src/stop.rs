@@ -198,7 +198,7 @@ fn hold(
     let mut activity = snapshot.activity.clone();
     activity.last_seen = Some(now);
     let moved = event.progress.is_none() || activity.fingerprint != event.progress;
-    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint + 1 };
+    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint.saturating_add(1) };
     activity.fingerprint = event.progress;
     let iteration = old.whole("iteration").unwrap_or(0);
     let bound = if iteration >= limit_of(mode, old) {
@@ -230,7 +230,7 @@ fn hold(
         activity.fingerprint = None;
         return StopDecision::Exhausted(Exhausted { mode, error, document, activity });
     }
-    activity.holds_in_a_row += 1;
+    activity.holds_in_a_row = activity.holds_in_a_row.saturating_add(1);
     document.set("iteration", Value::whole(iteration.saturating_add(1)));
     document.stamp(mode, session, old.next_revision(), now);
     let text = text(mode, &document, dialect);

@@ -32,6 +32,14 @@ pub struct Unreadable {
     pub error: StoreError,
 }
 
+impl Unreadable {
+    /// Whether it was read and found to be no document, and so can be moved
+    /// aside. Links, pipes and folders stay where they are.
+    pub fn can_be_moved(&self) -> bool {
+        matches!(self.error, StoreError::Corrupt { .. } | StoreError::TooLarge { .. })
+    }
+}
+
 /// All of one scope: what could be read, and what could not.
 #[derive(Debug)]
 pub struct ScopeRead {
@@ -79,6 +87,11 @@ impl StateDir {
         let mut sessions = session_names(&folder, &path)?;
         sessions.retain(|id| is_folder(&folder, id));
         Ok(sessions)
+    }
+
+    /// Fails if something else stands where the folder of a scope belongs.
+    pub fn check_scope(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.open_scope(scope).map(drop)
     }
 
     /// Reads all documents of every session, in the order of their ids, and

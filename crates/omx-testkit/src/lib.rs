@@ -6,6 +6,8 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "for tests only")]
 
 mod binary;
+mod callgrind;
+pub mod fuzz;
 mod kill_loop;
 mod mcp;
 mod npm;
@@ -19,6 +21,7 @@ mod terminal;
 pub mod tree;
 
 pub use binary::release_binary;
+pub use callgrind::{CountedProject, Counts, Pins};
 pub use kill_loop::{Tally, kill_loop};
 pub use mcp::McpClient;
 pub use npm::npm_tool;
