@@ -97,7 +97,18 @@ const PROOFS: [&str; 5] = [
     r#""tasks":{"pending":0,"in_progress":0}"#,
 ];
 
-/// Parts that count, bound, link, prove, or belong to nobody.
+/// Parts that belong to nobody.
+const FOREIGN: &[&str] = &[
+    r#""x_big":18446744073709551617"#,
+    r#""x_fraction":1.10"#,
+    r#""x_lone":"\ud800""#,
+    r#""x_deep":{"b":1e400,"a":[ 1 , 2.0 ]}"#,
+    r#""x_big":null"#,
+    r#""x_deep":"plain""#,
+    r#""x_fraction":-0.0"#,
+];
+
+/// Parts that count, bound, link or prove.
 const CONTENT: &[&str] = &[
     r#""iteration":0"#,
     r#""iteration":3"#,
@@ -124,26 +135,21 @@ const CONTENT: &[&str] = &[
     FAILED_CHECK,
     PROOFS[3],
     PROOFS[4],
-    r#""x_big":18446744073709551617"#,
-    r#""x_fraction":1.10"#,
-    r#""x_lone":"\ud800""#,
-    r#""x_deep":{"b":1e400,"a":[ 1 , 2.0 ]}"#,
-    r#""x_big":null"#,
-    r#""x_deep":"plain""#,
 ];
 
 fn write_op() -> impl Strategy<Value = Op> {
     let standing = prop::collection::vec(prop::sample::select(STANDING), 0..2);
     let content = prop::collection::vec(prop::sample::select(CONTENT), 0..4);
+    let foreign = prop::collection::vec(prop::sample::select(FOREIGN), 0..3);
     let phase = prop::option::of(any::<prop::sample::Index>());
-    (prop::sample::select(&MODES[..]), standing, content, phase).prop_map(
-        |(mode, standing, content, phase)| {
+    (prop::sample::select(&MODES[..]), standing, content, foreign, phase).prop_map(
+        |(mode, standing, content, foreign, phase)| {
             let phase = phase.map(|at| {
                 let phases = mode.row().phases;
                 format!(r#""current_phase":"{}""#, phases[at.index(phases.len())])
             });
             let mut parts: Vec<String> =
-                standing.into_iter().chain(content).map(str::to_owned).collect();
+                standing.into_iter().chain(content).chain(foreign).map(str::to_owned).collect();
             parts.extend(phase);
             let name = |part: &String| part.split(':').next().unwrap_or_default().to_owned();
             let mut seen = Vec::new();
