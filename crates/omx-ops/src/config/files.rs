@@ -62,7 +62,8 @@ pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
         Err(error) => return Err(unreadable(&error)),
     };
     if !is_file {
-        return Err(unreadable(&"it is not a file"));
+        let why = format!("cannot read {}: it is not a file", path.display());
+        return Err(Refusal::input(why));
     }
     std::fs::read_to_string(path).map(Some).map_err(|error| unreadable(&error))
 }
