@@ -9,6 +9,7 @@ mod cancel_messages;
 mod cancel_order;
 mod cancel_postconditions;
 mod cancel_scope;
+mod help;
 mod inspector;
 mod mcp_protocol;
 mod state_where;
