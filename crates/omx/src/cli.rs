@@ -40,6 +40,8 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Show and change the configuration
     Config(ConfigArgs),
+    /// List roles and modes, or show one
+    List(ListArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
     /// Show what omx does, in a throw-away folder
@@ -195,6 +197,35 @@ pub struct ConfigSetArgs {
     /// In the project's file instead of the user's
     #[arg(long)]
     pub project: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx list roles
+  omx list show critic > critic.md     begin a role of your own")]
+pub struct ListArgs {
+    #[command(subcommand)]
+    pub what: ListWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ListWhat {
+    /// The roles an agent can take
+    Roles(JsonFlag),
+    /// The modes and their phases
+    Modes(JsonFlag),
+    /// Print one role as it is stored
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// The role's name
+    pub name: String,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

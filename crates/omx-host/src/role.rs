@@ -1,0 +1,187 @@
+//! A role: front matter that omx reads, and a prompt that an agent reads.
+
+use std::path::PathBuf;
+
+/// How capable a model the role wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tier {
+    /// The cheapest.
+    Low,
+    /// The usual one.
+    Medium,
+    /// The best.
+    High,
+}
+
+/// Whether the role may change files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Tools {
+    /// It looks and runs checks.
+    ReadOnly,
+    /// It edits.
+    Write,
+}
+
+/// What the role answers with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// A plan with subtasks.
+    Plan,
+    /// A verdict with findings.
+    Review,
+    /// What was done, with its evidence.
+    Work,
+    /// Whether it holds, with its checks.
+    Verification,
+    /// Free text.
+    Text,
+}
+
+macro_rules! words {
+    ($type:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
+        impl $type {
+            /// The word in the front matter.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $word),+ }
+            }
+
+            fn parse(word: &str) -> Result<Self, String> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(format!("{word:?} is none of {}", [$($word),+].join(", "))),
+                }
+            }
+        }
+    };
+}
+
+words!(Tier { Low = "low", Medium = "medium", High = "high" });
+words!(Tools { ReadOnly = "read-only", Write = "write" });
+words!(Answer {
+    Plan = "plan",
+    Review = "review",
+    Work = "work",
+    Verification = "verification",
+    Text = "text",
+});
+
+/// A role of the catalogue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// When to use it, in one line.
+    pub description: String,
+    /// How capable a model it wants.
+    pub tier: Tier,
+    /// Whether it may change files.
+    pub tools: Tools,
+    /// What it answers with.
+    pub answer: Answer,
+    /// What the agent reads.
+    pub prompt: String,
+    /// The project's own file, where it is not built in.
+    pub file: Option<PathBuf>,
+}
+
+/// What is wrong with a role's file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {why}")]
+pub struct RoleError {
+    /// Which file.
+    pub file: String,
+    /// Which line.
+    pub line: usize,
+    /// What is wrong.
+    pub why: String,
+}
+
+const KEYS: [&str; 5] = ["name", "description", "tier", "tools", "result"];
+
+impl Role {
+    /// Reads a role. `file` is only for messages.
+    pub fn parse(text: &str, file: &str) -> Result<Self, RoleError> {
+        let fail = |line: usize, why: String| RoleError { file: file.to_owned(), line, why };
+        let mut lines = text.lines().enumerate();
+        if lines.next().map(|(_, line)| line.trim_end()) != Some("---") {
+            return Err(fail(1, "a role begins with front matter between --- lines".to_owned()));
+        }
+        let mut found: Vec<(&str, &str, usize)> = Vec::new();
+        let mut end = None;
+        for (index, line) in lines.by_ref() {
+            if line.trim_end() == "---" {
+                end = Some(index);
+                break;
+            }
+            let (key, value) = line
+                .split_once(':')
+                .map(|(key, value)| (key.trim(), value.trim()))
+                .ok_or_else(|| fail(index + 1, "wanted KEY: VALUE".to_owned()))?;
+            if !KEYS.contains(&key) {
+                let why = format!("unknown key {key:?}; known are {}", KEYS.join(", "));
+                return Err(fail(index + 1, why));
+            }
+            if found.iter().any(|(known, ..)| *known == key) {
+                return Err(fail(index + 1, format!("{key} stands there twice")));
+            }
+            found.push((key, value, index + 1));
+        }
+        let end = end.ok_or_else(|| fail(1, "the front matter has no end".to_owned()))?;
+        let get = |key: &str| {
+            let known = found.iter().find(|(known, value, _)| *known == key && !value.is_empty());
+            known.ok_or_else(|| fail(1, format!("{key} is missing")))
+        };
+        let (_, tier, tier_line) = get("tier")?;
+        let (_, tools, tools_line) = get("tools")?;
+        let (_, answer, answer_line) = get("result")?;
+        let prompt = lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
+        if prompt.is_empty() {
+            return Err(fail(end + 1, "the prompt is missing".to_owned()));
+        }
+        Ok(Self {
+            name: get("name")?.1.to_owned(),
+            description: get("description")?.1.to_owned(),
+            tier: Tier::parse(tier).map_err(|why| fail(*tier_line, why))?,
+            tools: Tools::parse(tools).map_err(|why| fail(*tools_line, why))?,
+            answer: Answer::parse(answer).map_err(|why| fail(*answer_line, why))?,
+            prompt,
+            file: None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str =
+        "---\nname: x\ndescription: d: e\ntier: low\ntools: write\nresult: work\n---\n\nDo it.\n";
+
+    #[test]
+    fn a_role_is_read_whole() {
+        let role = Role::parse(GOOD, "x.md").unwrap();
+        assert_eq!((role.name.as_str(), role.description.as_str()), ("x", "d: e"));
+        assert_eq!((role.tier, role.tools, role.answer), (Tier::Low, Tools::Write, Answer::Work));
+        assert_eq!(role.prompt, "Do it.");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (from, to, line, word) in [
+            ("---\nname", "name", 1, "front matter"),
+            ("tier: low", "tier: huge", 4, "huge"),
+            ("tools: write", "tool: write", 5, "tool"),
+            ("tools: write", "tools write", 5, "KEY"),
+            ("tier: low", "name: y", 4, "twice"),
+            ("result: work\n", "", 1, "result"),
+            ("Do it.", "", 7, "prompt"),
+            ("result: work\n---", "result: work", 7, "KEY"),
+        ] {
+            let error = Role::parse(&GOOD.replacen(from, to, 1), "x.md").unwrap_err();
+            assert!(error.why.contains(word), "{error}");
+            if line != 7 {
+                assert_eq!(error.line, line, "{error}");
+            }
+        }
+    }
+}
