@@ -26,11 +26,13 @@ impl Project {
         promptly(self.omx_command(args))
     }
 
-    /// Everything in the project's tree but the lock, in which a holder notes
-    /// its name: equal maps mean that not a byte of what is kept changed.
+    /// Everything in the project's tree but what every writer touches even if
+    /// it is refused: the lock, in which it notes its name, and `.gitignore`.
+    /// Equal maps mean that not a byte of what is kept changed.
     pub fn kept(&self) -> Kept {
         let mut files = self.bytes(".omx");
         files.remove(&self.state(".lock"));
+        files.remove(&self.root().join(".omx/.gitignore"));
         Kept(files)
     }
 

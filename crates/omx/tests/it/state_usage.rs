@@ -1,0 +1,110 @@
+//! state.md 3.2: refusals that help, and command lines that are none.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use serde_json::json;
+
+use crate::project;
+
+#[test]
+fn state_3_2_refusals_say_what_would_be_right() {
+    let project = project();
+    project.put(json!({"mode":"ralph","active":true}));
+    for (input, code, words) in [
+        (json!({"mode":"banana"}), "unknown_mode", &["banana", "autopilot", "ralph", "ralplan", "code-review", "ultrawork", "ecomode", "ultraqa", "pipeline", "team", "swarm", "ultrapilot"][..]),
+        (json!({}), "invalid_input", &["mode is missing", "autopilot", "ultrapilot"]),
+        (
+            json!({"mode":"ralph","current_phase":"qa"}),
+            "invalid_phase",
+            &["starting, executing, verifying, fixing, complete, failed, cancelled"],
+        ),
+        (json!({"mode":"ralph","run_outcome":"won"}), "invalid_outcome", &["won", "continue", "blocked_on_user"]),
+        (
+            json!({"mode":"ralph","current_phase":"verifying"}),
+            "illegal_transition",
+            &["executing", "failed", "cancelled"],
+        ),
+        (
+            json!({"mode":"ralph","current_phase":"complete"}),
+            "illegal_transition",
+            &["executing", "verifying"],
+        ),
+        (json!({"mode":"team","active":true}), "mode_conflict", &["ralph", "omx cancel --mode ralph"]),
+    ] {
+        let outcome = project.state_op("write", &input);
+        assert_eq!(outcome.refused(), code, "{input}");
+        let error = outcome.json()["error"].as_str().unwrap().to_owned();
+        for word in words {
+            assert!(error.contains(word), "{word} in {error}");
+        }
+    }
+    for phase in ["executing", "verifying"] {
+        project.put(json!({"mode":"ralph","current_phase":phase}));
+    }
+    let outcome = project.state_op("write", &json!({"mode":"ralph","current_phase":"complete"}));
+    assert_eq!(outcome.refused(), "illegal_transition");
+    let error = outcome.json()["error"].as_str().unwrap().to_owned();
+    assert!(error.contains("missing") && error.contains("completion_audit"), "{error}");
+}
+
+#[test]
+fn state_3_2_a_malformed_command_line_is_exit_2_with_usage_on_stderr() {
+    let project = project();
+    for args in [
+        &["state"][..],
+        &["state", "frobnicate"],
+        &["state", "read", "--nonsense"],
+        &["state", "read", "--mode"],
+        &["state", "read", "ralph"],
+        &["state", "write", "--input", "{}", "--input-file", "x"],
+        &["state", "read", "--mode", "ralph", "--mode", "team"],
+        &["state", "read", "--dialect", "latin"],
+        &["frobnicate"],
+        &["cancel", "--force=maybe"],
+        &["config", "get"],
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let outcome = project.omx(&[args, json].concat());
+            assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(2), ""), "{args:?}");
+            assert!(outcome.stderr.contains("Usage:") || outcome.stderr.contains("--help"), "{outcome:?}");
+        }
+    }
+    assert_eq!(project.omx(&["state", "write", "--input"]).code, Some(2));
+    let mut command = project.omx_command(&["state", "read", "--mode"]);
+    command.arg(OsStr::from_bytes(b"\xff"));
+    assert_eq!(command.output().unwrap().status.code(), Some(2));
+}
+
+#[test]
+fn state_3_2_fields_nobody_would_look_at_are_refused_where_nothing_is_stored() {
+    let project = project();
+    for (operation, input) in [
+        ("read", json!({"mode":"ralph","sessionid":"x"})),
+        ("clear", json!({"mode":"ralph","all_session":true})),
+        ("list-active", json!({"mode":"ralph"})),
+        ("get-status", json!({"all":true})),
+    ] {
+        let outcome = project.state_op(operation, &input);
+        assert_eq!(outcome.refused(), "invalid_input", "{operation}");
+        assert!(outcome.json()["error"].as_str().unwrap().contains("session_id"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn state_3_2_text_of_others_reaches_no_terminal_unescaped() {
+    let project = project();
+    for args in [
+        &["state", "read", "--mode", "\u{1b}[31mred\r\n"][..],
+        &["state", "read", "--mode", "ralph", "--session-id", "\u{1b}]0;x\u{7}"],
+        &["state", "read", "--input", "{\"mode\":\"ralph\",\"\\u001b[2J\":1}"],
+        &["state", "write", "--mode", "ralph", "--input", "{\"active\":true,\"run_outcome\":\"\\u001b[2J\\r\"}"],
+        &["state", "write", "--mode", "ralph", "--input", "{\"active\":true,\"current_phase\":\"\\u001b[2J\\n\"}"],
+        &["state", "write", "--mode", "ralph", "--input", "{\"active\":\"\\u001b[2J\\n\"}"],
+    ] {
+        let outcome = project.omx(args);
+        assert_eq!(outcome.code, Some(1), "{outcome:?}");
+        let line = outcome.stderr.trim_end_matches('\n');
+        assert!(!line.contains(char::is_control), "{outcome:?}");
+    }
+}
