@@ -38,9 +38,12 @@ pub fn object(
     text: &str,
     looked_into: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Value)>, String> {
-    fields(text, |name, raw| {
-        if looked_into(name) { value(raw) } else { Value::parsed(raw, Shape::Opaque) }
-    })
+    fields(
+        text,
+        |name, raw| {
+            if looked_into(name) { value(raw) } else { Value::parsed(raw, Shape::Opaque) }
+        },
+    )
 }
 
 fn fields(

@@ -13,6 +13,6 @@ mod run;
 
 pub use binary::release_binary;
 pub use mcp::McpClient;
-pub use places::{Kept, promptly};
+pub use places::{Kept, MODES, promptly};
 pub use project::Project;
 pub use run::{Outcome, await_condition};

@@ -11,6 +11,21 @@ use std::time::Duration;
 use crate::project::Project;
 use crate::run::{Outcome, await_condition};
 
+/// Every mode there is, as modes.md 1 lists them.
+pub const MODES: [&str; 11] = [
+    "autopilot",
+    "ralph",
+    "ralplan",
+    "code-review",
+    "ultrawork",
+    "ecomode",
+    "ultraqa",
+    "pipeline",
+    "team",
+    "swarm",
+    "ultrapilot",
+];
+
 /// No answer of one command takes longer, unless it waits for a lock.
 const PROMPT: Duration = Duration::from_secs(4);
 

@@ -189,7 +189,9 @@ fn configuration_1_a_broken_file_stops_a_write_but_never_a_cancel() {
 
 #[test]
 fn configuration_1_a_pipe_a_folder_or_a_link_is_no_configuration() {
-    for (what, code) in [("pipe", "invalid_input"), ("folder", "invalid_input"), ("link", "unsafe_path")] {
+    for (what, code) in
+        [("pipe", "invalid_input"), ("folder", "invalid_input"), ("link", "unsafe_path")]
+    {
         let project = project();
         let secret = project.folder().join("secret");
         fs::write(&secret, "agent = \"codex\"\n").unwrap();
@@ -239,7 +241,10 @@ fn configuration_1_flags_and_keys_on_the_command_line_are_checked_too() {
 #[test]
 fn configuration_1_set_changes_one_value_and_no_other_byte() {
     let cases = [
-        ("\u{feff}# head\r\n\r\nagent   =  'codex'  # c\r\n[team] # t\r\n  maxAgents=3\t# d\r\n# end", "\r\n"),
+        (
+            "\u{feff}# head\r\n\r\nagent   =  'codex'  # c\r\n[team] # t\r\n  maxAgents=3\t# d\r\n# end",
+            "\r\n",
+        ),
         ("# head\n\nagent   =  'codex'  # c\n[team] # t\n  maxAgents=3\t# d\n# end\n", "\n"),
         ("# é\r\n\nagent   =  'codex'  # c\n[team] # t\n  maxAgents=3\t# d", "\r\n"),
     ];
@@ -259,7 +264,9 @@ fn configuration_1_set_changes_one_value_and_no_other_byte() {
     for (text, end) in cases {
         let project = project();
         let path = write_user(&project, text);
-        for (key, value) in [("keywords", "off"), ("team.store", "postgres://h/d"), ("hud.preset", "full")] {
+        for (key, value) in
+            [("keywords", "off"), ("team.store", "postgres://h/d"), ("hud.preset", "full")]
+        {
             let before = fs::read_to_string(&path).unwrap();
             assert_eq!(project.omx(&["config", "set", key, value]).code, Some(0));
             let after = fs::read_to_string(&path).unwrap();
@@ -295,7 +302,10 @@ fn configuration_1_set_tells_when_a_later_layer_still_wins() {
     let project = project();
     project.write(JSON_FILE, "{\"agent\":\"gemini\"}");
     let text = project.omx(&["config", "set", "agent", "codex"]).stdout;
-    assert!(text.contains("Still in force: gemini") && text.contains(".omx-config.json:1"), "{text}");
+    assert!(
+        text.contains("Still in force: gemini") && text.contains(".omx-config.json:1"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -305,14 +315,22 @@ fn configuration_3_the_environment_has_these_names_and_no_others() {
     fs::write(&file, "agent = \"rehearsal\"\n").unwrap();
     write_user(&project, "agent = \"codex\"\n");
     let config = file.to_str().unwrap();
-    let get = |variables: &[(&str, &str)]| project.omx_env(&["config", "get", "agent"], variables).stdout;
+    let get =
+        |variables: &[(&str, &str)]| project.omx_env(&["config", "get", "agent"], variables).stdout;
     assert_eq!(get(&[("OMX_CONFIG", config)]), "rehearsal\n", "instead of the user's file");
     assert_eq!(get(&[("OMX_CONFIG", "")]), "codex\n");
     let plain = list(&project, &[]);
     let others = [
-        ("OMX_AGENT", "gemini"), ("OMX_KEYWORDS", "off"), ("OMX_TEAM_MAXAGENTS", "1"),
-        ("OMX_CHECK", "x"), ("OMX_ALLOW", "all"), ("OMC_STORE", "postgres://h/d"),
-        ("OMC_CONFIG", config), ("OMX_LOG", "trace"), ("OMX_WORKER", "1"), ("OMX_TEAM_TOKEN", "t"),
+        ("OMX_AGENT", "gemini"),
+        ("OMX_KEYWORDS", "off"),
+        ("OMX_TEAM_MAXAGENTS", "1"),
+        ("OMX_CHECK", "x"),
+        ("OMX_ALLOW", "all"),
+        ("OMC_STORE", "postgres://h/d"),
+        ("OMC_CONFIG", config),
+        ("OMX_LOG", "trace"),
+        ("OMX_WORKER", "1"),
+        ("OMX_TEAM_TOKEN", "t"),
     ];
     assert_eq!(project.omx_env(&["config", "list", "--json"], &others).ok(), plain);
 }
@@ -330,7 +348,10 @@ fn configuration_1_both_dialects_have_their_own_files() {
         project.omx_env(&[&["--dialect", "omc"], args].concat(), variables)
     };
     let listed = omc(&["config", "list", "--json"], &[]).ok();
-    assert_eq!([&listed["agent"], &listed["keywords"], &listed["allow"]], ["claude", "off", "edits"]);
+    assert_eq!(
+        [&listed["agent"], &listed["keywords"], &listed["allow"]],
+        ["claude", "off", "edits"]
+    );
     assert_eq!(list(&project, &[])["keywords"], "explicit");
     let store = [("OMX_STORE", "postgres://h/d")];
     let outcome = omc(&["config", "get", "team.store", "--show-origin"], &store);

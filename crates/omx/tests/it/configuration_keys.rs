@@ -1,26 +1,31 @@
 //! configuration.md 2: every key with its default, what it takes and what not,
 //! in files, in the schema and in what it does.
 
-use omx_testkit::Project;
+use omx_testkit::{MODES, Project};
 use serde_json::{Value, json};
 
 use crate::project;
-
-const MODES: [&str; 11] = [
-    "autopilot", "ralph", "ralplan", "code-review", "ultrawork", "ecomode", "ultraqa", "pipeline",
-    "team", "swarm", "ultrapilot",
-];
 
 /// `(key, default, values it takes, values it does not)`
 fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
     let count = || (json!([1, 20, 4_000_000]), json!([0, -1, 1.5, "3", true, [], {}]));
     let text = || (json!(["x", "a b"]), json!(["", 3, true, ["x"]]));
-    let span = || (json!(["90m", "2h", "1 day", "30 days", "45s"]), json!(["", "h", "2", 2, "-1h", "0h", "2 weeks"]));
+    let span = || {
+        (
+            json!(["90m", "2h", "1 day", "30 days", "45s"]),
+            json!(["", "h", "2", 2, "-1h", "0h", "2 weeks"]),
+        )
+    };
     let mut keys = vec![
         ("agent", None, json!(["codex", "claude", "gemini", "rehearsal"]), json!(["", "gpt", 1])),
         ("check", None, text().0, text().1),
         ("allow", Some(json!("commands")), json!(["edits", "commands", "all"]), json!(["none", 1])),
-        ("keywords", Some(json!("explicit")), json!(["explicit", "phrases", "off"]), json!(["on", false])),
+        (
+            "keywords",
+            Some(json!("explicit")),
+            json!(["explicit", "phrases", "off"]),
+            json!(["on", false]),
+        ),
         ("budget.tokens", None, count().0, count().1),
         ("budget.usd", None, json!([0, 0.5, 1.10, 100]), json!([-0.01, "5", true])),
         ("budget.time", None, span().0, span().1),
@@ -35,7 +40,12 @@ fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
             json!(["postgres://h/d", "postgresql://me@h:5432/d", "postgres:///d?host=/run/pg"]),
             json!(["mysql://h/d", "h/d", "", 1]),
         ),
-        ("hud.preset", Some(json!("focused")), json!(["minimal", "focused", "full"]), json!(["big", 2])),
+        (
+            "hud.preset",
+            Some(json!("focused")),
+            json!(["minimal", "focused", "full"]),
+            json!(["big", 2]),
+        ),
     ]
     .into_iter()
     .map(|(key, default, good, bad)| (key.to_owned(), default, good, bad))
@@ -160,7 +170,10 @@ fn configuration_2_notify_takes_any_target() {
 #[test]
 fn configuration_2_limits_are_the_max_iterations_of_a_start() {
     let project = project();
-    project.write(".omx-config.json", r#"{"limits":{"max_iterations":{"ralph":7,"plan-consensus":2}}}"#);
+    project.write(
+        ".omx-config.json",
+        r#"{"limits":{"max_iterations":{"ralph":7,"plan-consensus":2}}}"#,
+    );
     project.put(json!({"mode":"ralph","active":true,"session_id":"a"}));
     assert_eq!(project.session_document("a", "ralph")["max_iterations"], 7);
     project.put(json!({"mode":"ralplan","active":true,"session_id":"b"}));

@@ -4,12 +4,13 @@
 
 mod configuration;
 mod configuration_keys;
+mod state_bad_input;
 mod state_dialect;
 mod state_document;
-mod state_bad_input;
 mod state_lifecycle;
 mod state_limits;
 mod state_operations;
+mod state_stale;
 mod state_unreadable;
 mod state_unsafe_path;
 mod state_usage;

@@ -1,15 +1,10 @@
 //! state.md 3.2 to 3.5: bad input of every kind, as tables. Each is refused
 //! with the right code and a sentence, and not a stored byte changes.
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{MODES, Outcome, Project};
 use serde_json::{Value, json};
 
 use crate::project;
-
-const MODES: [&str; 11] = [
-    "autopilot", "ralph", "ralplan", "code-review", "ultrawork", "ecomode", "ultraqa", "pipeline",
-    "team", "swarm", "ultrapilot",
-];
 
 /// A project with a document of every mode, each in a session of its own.
 fn full() -> Project {
@@ -72,10 +67,18 @@ fn state_3_3_every_common_field_is_checked_in_every_mode() {
     let mut door = Door::new();
     let before = door.project.kept();
     let fields = [
-        ("active", "flag"), ("current_phase", "text"), ("iteration", "whole"),
-        ("max_iterations", "whole"), ("run_outcome", "text"), ("lifecycle_outcome", "text"),
-        ("task_description", "text"), ("started_at", "time"), ("updated_at", "time"),
-        ("completed_at", "time"), ("error", "text"), ("waiting", "waiting"),
+        ("active", "flag"),
+        ("current_phase", "text"),
+        ("iteration", "whole"),
+        ("max_iterations", "whole"),
+        ("run_outcome", "text"),
+        ("lifecycle_outcome", "text"),
+        ("task_description", "text"),
+        ("started_at", "time"),
+        ("updated_at", "time"),
+        ("completed_at", "time"),
+        ("error", "text"),
+        ("waiting", "waiting"),
     ];
     for mode in MODES {
         for (field, kind) in fields {
@@ -85,9 +88,13 @@ fn state_3_3_every_common_field_is_checked_in_every_mode() {
         }
         for counter in ["iteration", "max_iterations"] {
             for text in ["-1", "1.0", "1e3", "18446744073709551616", "1e400", "\"1\"", "null"] {
-                let input = format!(r#"{{"mode":"{mode}","session_id":"{mode}","{counter}":{text}}}"#);
+                let input =
+                    format!(r#"{{"mode":"{mode}","session_id":"{mode}","{counter}":{text}}}"#);
                 let answer = door.server.call_raw("state_write", &input);
-                assert!(answer.contains(r#""code":"invalid_input""#), "{mode} {counter} {text}: {answer}");
+                assert!(
+                    answer.contains(r#""code":"invalid_input""#),
+                    "{mode} {counter} {text}: {answer}"
+                );
             }
         }
         door.refuses(mode, "max_iterations", &json!(0), "invalid_input");
@@ -104,7 +111,9 @@ fn state_3_3_unknown_phases_are_refused_in_every_mode() {
     let mut door = Door::new();
     let before = door.project.kept();
     for mode in MODES {
-        for phase in ["", "banana", "Complete", "executing ", "../x", "team_plan", "stage:", "continue"] {
+        for phase in
+            ["", "banana", "Complete", "executing ", "../x", "team_plan", "stage:", "continue"]
+        {
             let input = json!({"mode":mode,"session_id":mode,"current_phase":phase});
             let (failed, answer) = door.server.call("state_write", &input);
             assert!(failed && answer["code"] == "invalid_phase", "{mode} {phase:?}: {answer}");
@@ -119,16 +128,29 @@ fn state_3_3_times_that_are_none_are_refused() {
     let mut door = Door::new();
     let before = door.project.kept();
     for time in [
-        "", "now", "yesterday", "2026-01-31", "2026-01-31T12:00:00", "2026-02-30T12:00:00Z",
-        "2026-13-01T00:00:00Z", "2026-01-31T24:00:00Z", "2026-01-31T12:60:00Z", "1769860800",
-        "2026-01-31T12:00:00+99:00", "2026-01-31T12:00:00Z ", "20260131T120000Z", "2026-01-31T12:00:00.Z",
+        "",
+        "now",
+        "yesterday",
+        "2026-01-31",
+        "2026-01-31T12:00:00",
+        "2026-02-30T12:00:00Z",
+        "2026-13-01T00:00:00Z",
+        "2026-01-31T24:00:00Z",
+        "2026-01-31T12:60:00Z",
+        "1769860800",
+        "2026-01-31T12:00:00+99:00",
+        "2026-01-31T12:00:00Z ",
+        "20260131T120000Z",
+        "2026-01-31T12:00:00.Z",
     ] {
         for field in ["started_at", "updated_at", "completed_at"] {
             door.refuses("ralph", field, &json!(time), "invalid_input");
         }
     }
     assert_eq!(door.project.kept(), before);
-    for time in ["2026-01-31T12:00:00Z", "2026-01-31t12:00:00.123456789z", "2024-02-29T23:59:60+05:30"] {
+    for time in
+        ["2026-01-31T12:00:00Z", "2026-01-31t12:00:00.123456789z", "2024-02-29T23:59:60+05:30"]
+    {
         door.project.put(json!({"mode":"ralph","session_id":"ralph","started_at":time}));
         assert_eq!(door.project.session_document("ralph", "ralph")["started_at"], time);
     }
@@ -137,23 +159,38 @@ fn state_3_3_times_that_are_none_are_refused() {
 #[test]
 fn state_3_3_every_modes_own_fields_are_checked() {
     let own = [
-        ("autopilot", "phase_cycle", "list"), ("autopilot", "review_cycle", "whole"),
-        ("autopilot", "handoff_artifacts", "object"), ("autopilot", "review_verdict", "object"),
+        ("autopilot", "phase_cycle", "list"),
+        ("autopilot", "review_cycle", "whole"),
+        ("autopilot", "handoff_artifacts", "object"),
+        ("autopilot", "review_verdict", "object"),
         ("autopilot", "return_to_ralplan_reason", "text"),
-        ("ralph", "completion_audit", "object"), ("ralph", "completion_audit_path", "text"),
-        ("ralph", "linked_ultrawork", "flag"), ("ralph", "linked_ecomode", "flag"),
-        ("ralph", "linked_team", "flag"), ("ralph", "team_name", "text"),
-        ("ralph", "linked_team_terminal_phase", "text"), ("ralph", "linked_team_terminal_at", "time"),
-        ("ralplan", "plan_path", "text"), ("ralplan", "test_spec_path", "text"),
-        ("ralplan", "consensus", "object"), ("ralplan", "linked_to", "text"),
+        ("ralph", "completion_audit", "object"),
+        ("ralph", "completion_audit_path", "text"),
+        ("ralph", "linked_ultrawork", "flag"),
+        ("ralph", "linked_ecomode", "flag"),
+        ("ralph", "linked_team", "flag"),
+        ("ralph", "team_name", "text"),
+        ("ralph", "linked_team_terminal_phase", "text"),
+        ("ralph", "linked_team_terminal_at", "time"),
+        ("ralplan", "plan_path", "text"),
+        ("ralplan", "test_spec_path", "text"),
+        ("ralplan", "consensus", "object"),
+        ("ralplan", "linked_to", "text"),
         ("code-review", "review_verdict", "object"),
-        ("ultrawork", "last_check", "object"), ("ultrawork", "linked_to_ralph", "flag"),
-        ("ecomode", "completion_audit", "object"), ("ecomode", "linked_to_ralph", "flag"),
-        ("ultraqa", "last_check", "object"), ("pipeline", "stages", "list"),
-        ("pipeline", "stage_results", "object"), ("team", "fix_loop_count", "whole"),
-        ("team", "max_fix_loops", "whole"), ("team", "linked_ralph", "flag"),
-        ("team", "verification", "object"), ("team", "team_name", "text"),
-        ("swarm", "tasks", "object"), ("ultrapilot", "verification", "object"),
+        ("ultrawork", "last_check", "object"),
+        ("ultrawork", "linked_to_ralph", "flag"),
+        ("ecomode", "completion_audit", "object"),
+        ("ecomode", "linked_to_ralph", "flag"),
+        ("ultraqa", "last_check", "object"),
+        ("pipeline", "stages", "list"),
+        ("pipeline", "stage_results", "object"),
+        ("team", "fix_loop_count", "whole"),
+        ("team", "max_fix_loops", "whole"),
+        ("team", "linked_ralph", "flag"),
+        ("team", "verification", "object"),
+        ("team", "team_name", "text"),
+        ("swarm", "tasks", "object"),
+        ("ultrapilot", "verification", "object"),
     ];
     let mut door = Door::new();
     let before = door.project.kept();
@@ -207,8 +244,11 @@ fn state_3_4_session_ids_that_are_none_are_refused_before_a_path_is_built() {
     ];
     for id in bad {
         for (operation, more) in [
-            ("read", json!({"mode":"ralph"})), ("write", json!({"mode":"ralph","active":true})),
-            ("clear", json!({"mode":"ralph"})), ("list-active", json!({})), ("get-status", json!({})),
+            ("read", json!({"mode":"ralph"})),
+            ("write", json!({"mode":"ralph","active":true})),
+            ("clear", json!({"mode":"ralph"})),
+            ("list-active", json!({})),
+            ("get-status", json!({})),
         ] {
             let mut input = more;
             input["session_id"] = json!(id);
@@ -243,19 +283,44 @@ fn state_3_2_what_is_no_json_object_is_refused() {
     let project = full();
     let before = project.kept();
     for text in [
-        "", " ", "{", "}", "nonsense", "{\"mode\":\"ralph\"", "{\"mode\":\"ralph\"}x", "{'mode':'ralph'}",
-        "{\"mode\":\"ralph\",}", "{mode:\"ralph\"}", "{\"mode\":\"ralph\",\"x\":01}", "{\"x\":NaN}",
-        "{\"x\":\"\\x\"}", "{\"x\":\"\t\"}", "// c\n{}", "[]", "[{\"mode\":\"ralph\"}]", "1", "null",
-        "true", "\"ralph\"", "{\"mode\":\"ralph\"}{\"mode\":\"ralph\"}", "\u{feff}",
+        "",
+        " ",
+        "{",
+        "}",
+        "nonsense",
+        "{\"mode\":\"ralph\"",
+        "{\"mode\":\"ralph\"}x",
+        "{'mode':'ralph'}",
+        "{\"mode\":\"ralph\",}",
+        "{mode:\"ralph\"}",
+        "{\"mode\":\"ralph\",\"x\":01}",
+        "{\"x\":NaN}",
+        "{\"x\":\"\\x\"}",
+        "{\"x\":\"\t\"}",
+        "// c\n{}",
+        "[]",
+        "[{\"mode\":\"ralph\"}]",
+        "1",
+        "null",
+        "true",
+        "\"ralph\"",
+        "{\"mode\":\"ralph\"}{\"mode\":\"ralph\"}",
+        "\u{feff}",
     ] {
         for operation in ["read", "write", "clear", "list-active", "get-status"] {
             let by_argument = project.omx(&["state", operation, "--input", text, "--json"]);
             assert_eq!(by_argument.refused(), "invalid_input", "{operation} {text:?}");
-            let by_pipe = project.omx_stdin(&["state", operation, "--input", "-", "--json"], text.as_bytes());
+            let by_pipe =
+                project.omx_stdin(&["state", operation, "--input", "-", "--json"], text.as_bytes());
             assert_eq!(by_pipe.stdout, by_argument.stdout, "{operation} {text:?}");
         }
     }
-    for bytes in [&b"\xff\xfe{}"[..], b"{\"mode\":\"ralph\",\"x\":\"\xc3\"}", b"\0", b"{\"mode\":\"ralph\"}\0"] {
+    for bytes in [
+        &b"\xff\xfe{}"[..],
+        b"{\"mode\":\"ralph\",\"x\":\"\xc3\"}",
+        b"\0",
+        b"{\"mode\":\"ralph\"}\0",
+    ] {
         let outcome = project.omx_stdin(&["state", "write", "--input", "-", "--json"], bytes);
         assert_eq!(outcome.refused(), "invalid_input", "{bytes:?}");
     }

@@ -118,7 +118,8 @@ fn state_1_5_the_words_are_the_dialects_own() {
         assert!(!said.contains(foreign), "{dialect}: {said}");
         let begun = r#"{"mode":"ralph","active":true,"start":true}"#;
         run(&["state", "write", "--input", begun]);
-        let refused = run(&["state", "write", "--input", r#"{"mode":"team","active":true}"#]).stderr;
+        let refused =
+            run(&["state", "write", "--input", r#"{"mode":"team","active":true}"#]).stderr;
         assert!(refused.contains(&format!("({dialect} cancel --mode ralph)")), "{refused}");
     }
 }

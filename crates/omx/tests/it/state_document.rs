@@ -27,7 +27,11 @@ const FOREIGN: &[&str] = &[
 /// The parts of a stored document, one field each, in order.
 fn fields_of(text: &str) -> Vec<String> {
     let inner = text.strip_prefix("{\n  ").unwrap().strip_suffix("\n}\n").unwrap();
-    inner.split(",\n  \"").enumerate().map(|(i, f)| format!("{}{f}", if i == 0 { "" } else { "\"" })).collect()
+    inner
+        .split(",\n  \"")
+        .enumerate()
+        .map(|(i, f)| format!("{}{f}", if i == 0 { "" } else { "\"" }))
+        .collect()
 }
 
 fn hand_written(project: &Project, text: &str) {
@@ -69,8 +73,17 @@ fn state_2_1_a_start_fills_the_common_fields_in_their_order() {
     assert_eq!(
         names,
         [
-            "mode", "active", "current_phase", "iteration", "max_iterations", "run_outcome",
-            "task_description", "started_at", "updated_at", "session_id", "revision",
+            "mode",
+            "active",
+            "current_phase",
+            "iteration",
+            "max_iterations",
+            "run_outcome",
+            "task_description",
+            "started_at",
+            "updated_at",
+            "session_id",
+            "revision",
         ]
     );
     let document = project.session_document("s", "ralph");
@@ -134,7 +147,8 @@ fn state_2_2_a_hundred_writes_of_other_fields_keep_every_foreign_byte() {
     hand_written(&project, &before);
     let mut server: McpClient = project.mcp();
     for round in 0..100 {
-        let input = json!({"mode":"ralph","iteration":round / 3,"task_description":format!("{round}")});
+        let input =
+            json!({"mode":"ralph","iteration":round / 3,"task_description":format!("{round}")});
         if round % 10 == 0 {
             project.put(input);
         } else {
@@ -143,8 +157,20 @@ fn state_2_2_a_hundred_writes_of_other_fields_keep_every_foreign_byte() {
         }
     }
     let after = stored(&project);
-    same_but_own(&before, &after, &["revision", "active", "current_phase", "mode", "iteration",
-        "task_description", "updated_at", "run_outcome"]);
+    same_but_own(
+        &before,
+        &after,
+        &[
+            "revision",
+            "active",
+            "current_phase",
+            "mode",
+            "iteration",
+            "task_description",
+            "updated_at",
+            "run_outcome",
+        ],
+    );
     assert!(after.contains("\"revision\": 107"));
     for part in FOREIGN {
         assert!(after.contains(part), "{part} in {after}");
@@ -157,8 +183,17 @@ fn state_2_2_cancel_keeps_every_foreign_byte_too() {
     let before = odd_document();
     hand_written(&project, &before);
     project.omx(&["cancel", "--json"]).ok();
-    let own = ["revision", "active", "current_phase", "mode", "updated_at", "run_outcome",
-        "lifecycle_outcome", "completed_at", "ended_in_phase"];
+    let own = [
+        "revision",
+        "active",
+        "current_phase",
+        "mode",
+        "updated_at",
+        "run_outcome",
+        "lifecycle_outcome",
+        "completed_at",
+        "ended_in_phase",
+    ];
     same_but_own(&before, &stored(&project), &own);
 }
 
@@ -209,7 +244,8 @@ fn state_2_2_a_field_set_to_null_goes_and_the_others_stay_in_order() {
 /// Files as people and other programs write them; all say the same.
 fn spellings() -> Vec<(&'static str, String)> {
     let plain = r#"{"owner":"me","active":true,"current_phase":"executing"}"#.to_owned();
-    let pretty = "{\n    \"owner\": \"me\",\n    \"active\": true,\n    \"current_phase\": \"executing\"\n}";
+    let pretty =
+        "{\n    \"owner\": \"me\",\n    \"active\": true,\n    \"current_phase\": \"executing\"\n}";
     vec![
         ("compact", plain.clone()),
         ("pretty", pretty.to_owned()),

@@ -1,17 +1,11 @@
-//! state.md 2.3 to 2.5: when a run is live, how it ends, what brings it back,
-//! and when it counts as forgotten.
+//! state.md 2.3 to 2.4: when a run is live, how it ends, and what brings it back.
 
 use std::fs;
 
-use omx_testkit::Project;
+use omx_testkit::{MODES, Project};
 use serde_json::{Value, json};
 
 use crate::project;
-
-const MODES: [&str; 11] = [
-    "autopilot", "ralph", "ralplan", "code-review", "ultrawork", "ecomode", "ultraqa", "pipeline",
-    "team", "swarm", "ultrapilot",
-];
 
 #[track_caller]
 fn refused(project: &Project, input: Value, code: &str) {
@@ -43,7 +37,9 @@ fn state_2_3_a_live_run_has_a_live_outcome_and_no_end_in_every_mode() {
         let document = project.document(mode);
         assert_eq!(document["active"], true);
         assert_eq!(document["run_outcome"], "continue");
-        assert!(document.get("completed_at").is_none() && document.get("lifecycle_outcome").is_none());
+        assert!(
+            document.get("completed_at").is_none() && document.get("lifecycle_outcome").is_none()
+        );
         project.put(json!({"mode":mode,"run_outcome":"progress"}));
         project.put(json!({"mode":mode,"note":1}));
         assert_eq!(project.document(mode)["run_outcome"], "progress", "accepted and kept");
@@ -72,7 +68,8 @@ fn state_2_3_a_terminal_outcome_or_phase_ends_the_run_in_every_mode() {
             project.put(input);
             let document = project.document(mode);
             assert_ended(&document, outcome, lifecycle);
-            let keeps = *lifecycle == "blocked" || (mode == "autopilot" && *lifecycle == "cancelled");
+            let keeps =
+                *lifecycle == "blocked" || (mode == "autopilot" && *lifecycle == "cancelled");
             let expected = if keeps { phase } else { json!(lifecycle) };
             assert_eq!(document["current_phase"], expected, "{mode} {end}");
         }
@@ -130,12 +127,17 @@ fn state_2_3a_a_write_without_active_leaves_an_ended_document_ended() {
         project.put(json!({"mode":"ralph","note":1,"iteration":2}));
         project.put(json!({"mode":"ralph","run_outcome":end,"active":false}));
         let after = project.document("ralph");
-        for name in ["active", "run_outcome", "lifecycle_outcome", "completed_at", "current_phase"] {
+        for name in ["active", "run_outcome", "lifecycle_outcome", "completed_at", "current_phase"]
+        {
             assert_eq!(before[name], after[name], "{end} {name}");
         }
         assert_eq!(after["note"], 1);
         refused(&project, json!({"mode":"ralph","run_outcome":"continue"}), "contradiction");
-        refused(&project, json!({"mode":"ralph","current_phase":"verifying"}), "illegal_transition");
+        refused(
+            &project,
+            json!({"mode":"ralph","current_phase":"verifying"}),
+            "illegal_transition",
+        );
         let other = if end == "failed" { "cancelled" } else { "failed" };
         refused(&project, json!({"mode":"ralph","run_outcome":other}), "illegal_transition");
     }
@@ -153,8 +155,15 @@ fn state_2_3a_active_on_a_finished_or_failed_one_begins_a_new_run() {
         let answer = project.put(json!({"mode":"ultraqa","active":true}));
         assert_eq!(answer["revision"], 4, "only the revision is carried over");
         let document = project.document("ultraqa");
-        for gone in ["foreign", "error", "completed_at", "lifecycle_outcome", "task_description",
-            "last_check", "ended_in_phase"] {
+        for gone in [
+            "foreign",
+            "error",
+            "completed_at",
+            "lifecycle_outcome",
+            "task_description",
+            "last_check",
+            "ended_in_phase",
+        ] {
             assert!(document.get(gone).is_none(), "{gone} in {document}");
         }
         assert_eq!(document["current_phase"], "qa");
@@ -232,8 +241,15 @@ fn state_2_3b_a_run_that_waits_stays_active() {
         let document = project.document("ralph");
         assert_eq!((&document["waiting"], &document["active"]), (&waiting, &json!(true)));
     }
-    for waiting in [json!({"kind":"coffee"}), json!({}), json!("network"), json!([]), json!(true),
-        json!({"kind":"network","until":"soon"}), json!({"until":until})] {
+    for waiting in [
+        json!({"kind":"coffee"}),
+        json!({}),
+        json!("network"),
+        json!([]),
+        json!(true),
+        json!({"kind":"network","until":"soon"}),
+        json!({"until":until}),
+    ] {
         refused(&project, json!({"mode":"ralph","waiting":waiting}), "invalid_input");
     }
     project.put(json!({"mode":"ralph","waiting":null}));
@@ -264,7 +280,8 @@ fn guarded(session: Option<&str>, clear: &[&str]) {
     let late = request(json!({"mode":"ralph","active":true}));
     refused(&project, late.clone(), "recently_cancelled");
     project.put(request(json!({"mode":"ultrawork","active":true})));
-    let record = project.state(".activity").join(format!("{}.json", session.unwrap_or("_compatibility")));
+    let record =
+        project.state(".activity").join(format!("{}.json", session.unwrap_or("_compatibility")));
     let text = fs::read_to_string(&record).unwrap();
     let activity: Value = serde_json::from_str(&text).unwrap();
     let until = activity["cleared"]["ralph"]["cancelled_until"].as_str().unwrap();
@@ -336,59 +353,5 @@ fn state_2_4_words_in_other_case_or_unknown_are_refused() {
     }
     for word in ["continue", "progress", "askuserquestion", ""] {
         refused(&project, json!({"mode":"ralph","lifecycle_outcome":word}), "invalid_outcome");
-    }
-}
-
-#[test]
-fn state_2_5_an_active_document_is_stale_after_two_hours_without_a_sign_of_life() {
-    let hours = |h: f64| {
-        let ago = jiff::SignedDuration::from_secs_f64(h * 3_600.0);
-        (jiff::Timestamp::now() - ago).to_string()
-    };
-    for (updated, seen, active, stale) in [
-        (1.9, None, true, false),
-        (2.1, None, true, true),
-        (2.1, Some(0.1), true, false),
-        (2.1, Some(3.0), true, true),
-        (0.1, Some(3.0), true, false),
-        (2.1, None, false, false),
-    ] {
-        let project = project();
-        let document = json!({"mode":"ralph","active":active,"updated_at":hours(updated)});
-        project.write(".omx/state/sessions/s/ralph-state.json", document.to_string());
-        if let Some(seen) = seen {
-            let record = json!({"last_seen":hours(seen)}).to_string();
-            project.write(".omx/state/.activity/s.json", record);
-        }
-        let case = format!("{updated} {seen:?} {active}");
-        let status = project.omx(&["state", "get-status", "--json"]).ok();
-        assert_eq!(status["sessions"]["s"]["ralph"]["stale"], stale, "{case}");
-        if active {
-            let listed = project.omx(&["state", "list-active", "--session-id", "s", "--json"]).ok();
-            assert_eq!(listed["entries"][0]["stale"], stale, "{case}");
-            let shown = project.omx(&["status", "--json"]).ok();
-            assert_eq!(shown["stops"][0]["held"], !stale, "a stale one holds no stop: {case}");
-            assert_eq!(project.omx(&["status"]).stdout.contains("stale"), stale, "{case}");
-            let cancelled = project.omx(&["cancel", "--json"]).ok();
-            assert_eq!(cancelled["cancelled"][0]["mode"], "ralph", "{case}");
-        }
-    }
-}
-
-#[test]
-fn state_2_5_a_document_without_a_usable_time_is_as_old_as_its_file() {
-    for updated in [json!(null), json!("yesterday"), json!(7)] {
-        let project = project();
-        let document = json!({"active":true,"updated_at":updated}).to_string();
-        let path = project.write(".omx/state/ralph-state.json", document);
-        let stale = || {
-            let listed = project.omx(&["state", "list-active", "--json"]).ok();
-            listed["entries"][0]["stale"].clone()
-        };
-        assert_eq!(stale(), false);
-        let file = fs::File::options().write(true).open(path).unwrap();
-        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 3_600);
-        file.set_modified(old).unwrap();
-        assert_eq!(stale(), true);
     }
 }

@@ -62,7 +62,9 @@ fn state_3_5_32_levels_are_the_most_whatever_parser_says_so() {
             ("y", format!(r#"{{"mode":"ralph","state":{{"y":{}}}}}"#, nested(open, close, 31))),
         ] {
             write(&project, &request).ok();
-            assert!(project.read(project.state("ralph-state.json")).contains(&format!("\"{name}\": ")));
+            assert!(
+                project.read(project.state("ralph-state.json")).contains(&format!("\"{name}\": "))
+            );
         }
         let before = project.kept();
         for depth in [32, 33, 126, 127, 128, 129, 1_000, 100_000] {
@@ -112,12 +114,19 @@ fn state_3_5_a_deep_document_of_other_hands_is_read_listed_and_cancelled_at_once
             assert_eq!(read.stdout.trim(), document, "{name} {depth}");
             let more = json!({"mode":"autopilot","task_description":"t"});
             if name != "mode" {
-                assert_eq!(project.state_op("write", &more).refused(), "too_large", "{name} {depth}");
+                assert_eq!(
+                    project.state_op("write", &more).refused(),
+                    "too_large",
+                    "{name} {depth}"
+                );
                 assert_eq!(project.kept(), before, "{name} {depth}");
             }
             let cancelled = project.omx_promptly(&["cancel", "--json"]).ok();
             assert_eq!(cancelled["cancelled"][0]["mode"], "autopilot", "{name} {depth}");
-            assert_eq!(project.omx_promptly(&["state", "list-active", "--json"]).ok()["entries"], json!([]));
+            assert_eq!(
+                project.omx_promptly(&["state", "list-active", "--json"]).ok()["entries"],
+                json!([])
+            );
         }
     }
 }
@@ -133,7 +142,9 @@ fn state_3_5_a_large_document_of_other_hands_is_not_written_but_read_and_cancell
     assert_eq!(project.state_op("write", &more).refused(), "too_large");
     assert_eq!(project.kept(), before);
     assert_eq!(project.omx(&["cancel", "--json"]).ok()["cancelled"][0]["mode"], "ralph");
-    assert!(project.document("ralph")["x"] == filler && project.document("ralph")["active"] == false);
+    assert!(
+        project.document("ralph")["x"] == filler && project.document("ralph")["active"] == false
+    );
 }
 
 #[test]

@@ -78,7 +78,8 @@ fn state_4_4_readers_move_nothing_and_say_what_they_could_not_read() {
             let other = session_field(session, json!({"mode":"ultrawork"}));
             assert_eq!(project.state_op("read", &other).ok()["active"], true, "{what}");
             for (operation, input) in [
-                ("list-active", json!({})), ("get-status", json!({})),
+                ("list-active", json!({})),
+                ("get-status", json!({})),
                 ("list-active", session_field(session, json!({}))),
                 ("get-status", session_field(session, json!({}))),
             ] {
@@ -116,8 +117,13 @@ fn state_4_4_a_write_moves_it_aside_and_goes_on() {
             let start = session_field(session, json!({"mode":"ralph","active":true,"note":1}));
             let answer = project.put(start);
             assert_quarantined(&project, &answer, session, bytes);
-            assert_eq!((&answer["success"], &answer["revision"]), (&json!(true), &json!(1)), "{what}");
-            let document: Value = serde_json::from_str(&project.read(ralph(&project, session))).unwrap();
+            assert_eq!(
+                (&answer["success"], &answer["revision"]),
+                (&json!(true), &json!(1)),
+                "{what}"
+            );
+            let document: Value =
+                serde_json::from_str(&project.read(ralph(&project, session))).unwrap();
             assert_eq!(document["note"], 1, "{what}");
         }
     }
@@ -156,7 +162,11 @@ fn state_4_4_a_clear_moves_it_aside() {
             let project = broken(session, bytes);
             let input = session_field(session, json!({"mode":"ralph"}));
             let answer = project.state_op("clear", &input).ok();
-            assert_eq!((&answer["cleared"], &answer["removed"]), (&json!(true), &json!(0)), "{what}");
+            assert_eq!(
+                (&answer["cleared"], &answer["removed"]),
+                (&json!(true), &json!(0)),
+                "{what}"
+            );
             assert_quarantined(&project, &answer, session, bytes);
             assert!(!ralph(&project, session).exists(), "{what}");
         }

@@ -67,7 +67,10 @@ fn operations(project: &Project, session: Option<&str>) -> Vec<(&'static str, Ou
 }
 
 #[track_caller]
-fn assert_untouched(project: &Project, before: (&Kept, &std::collections::BTreeMap<PathBuf, Vec<u8>>)) {
+fn assert_untouched(
+    project: &Project,
+    before: (&Kept, &std::collections::BTreeMap<PathBuf, Vec<u8>>),
+) {
     assert_eq!(&project.kept(), before.0);
     assert_eq!(&bytes_outside(project), before.1);
     assert!(!project.folder().join("made-by-mistake").exists());
@@ -191,7 +194,9 @@ fn state_4_5_in_place_of_the_state_root_or_the_whole_tree() {
             for (operation, outcome) in operations(&project, None) {
                 assert_eq!(outcome.refused(), "unsafe_path", "{operation} {thing} {name}");
             }
-            for args in [&["cancel", "--json"][..], &["cancel", "--force", "--json"], &["status", "--json"]] {
+            for args in
+                [&["cancel", "--json"][..], &["cancel", "--force", "--json"], &["status", "--json"]]
+            {
                 let outcome = project.omx_promptly(args);
                 assert_eq!(outcome.refused(), "unsafe_path", "{args:?} {thing} {name}");
             }
@@ -229,6 +234,8 @@ fn state_4_5_a_link_in_place_of_the_activity_record_is_not_followed() {
     fs::create_dir_all(project.state(".activity")).unwrap();
     symlink(&target, project.state(".activity/s.json")).unwrap();
     project.omx_promptly(&["cancel", "--json"]).ok();
-    project.omx_promptly(&["state", "clear", "--mode", "ralph", "--session-id", "s", "--json"]).ok();
+    project
+        .omx_promptly(&["state", "clear", "--mode", "ralph", "--session-id", "s", "--json"])
+        .ok();
     assert_eq!(fs::read_to_string(&target).unwrap(), "secret");
 }

@@ -183,7 +183,10 @@ fn state_1_2_the_state_dir_holds_the_whole_tree_outside_the_repository() {
     let path = tree.join("state/ralph-state.json");
     assert_eq!(answer["path"], path.to_str().unwrap());
     assert!(path.is_file() && tree.join("log/events.jsonl").is_file());
-    assert_eq!(run(&project.root(), &["state", "read", "--mode", "ralph", "--json"]).ok()["revision"], 1);
+    assert_eq!(
+        run(&project.root(), &["state", "read", "--mode", "ralph", "--json"]).ok()["revision"],
+        1
+    );
     assert_eq!(trees(&project.folder()), [] as [PathBuf; 0]);
     assert_eq!(project.run_git(&["status", "--porcelain"]).stdout, "");
 }
