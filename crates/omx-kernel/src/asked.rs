@@ -148,9 +148,20 @@ fn stages(request: &WriteRequest, old: Option<&Document>) -> Result<Vec<String>,
         Some(value) => stage_phases(value).ok_or_else(|| {
             Refusal::input("stages must be an array of names, or of objects with a name")
         }),
-        None if request.intent == Intent::Start => Ok(Vec::new()),
-        None => Ok(old.map(Document::stages).unwrap_or_default()),
+        None => Ok(old
+            .filter(|document| match request.intent {
+                Intent::Start => false,
+                Intent::Resume => true,
+                // Active again without a resume is a new run, which carries nothing over.
+                Intent::Change => document.is_active() || !wants_active(request),
+            })
+            .map(Document::stages)
+            .unwrap_or_default()),
     }
+}
+
+fn wants_active(request: &WriteRequest) -> bool {
+    request.get("active").and_then(|value| value.as_bool()) == Some(true)
 }
 
 pub(crate) fn contradiction(message: impl Into<String>) -> Refusal {

@@ -50,7 +50,11 @@ impl Beginning {
                 Intent::Change if asked.active.is_none() => Err(Refusal::input(format!(
                     "there is no {name} document yet; its first write must say active"
                 ))),
-                Intent::Change if asked.wants_live && activity.remembers_cancel(name, now) => {
+                // Nor may it come back by way of another end.
+                Intent::Change
+                    if activity.remembers_cancel(name, now)
+                        && asked.ending != Some(Ending::Cancelled) =>
+                {
                     Err(recently_cancelled(mode))
                 }
                 _ => Ok(Self::Fresh),

@@ -133,7 +133,7 @@ fn entry(
     }
     document.end(mode, ending, now);
     let session = snapshot.scope.session().map(SessionId::as_str);
-    document.stamp(mode, session, old.revision() + 1, now);
+    document.stamp(mode, session, old.next_revision(), now);
     CancelEntry {
         mode,
         phase: old.phase().map(str::to_owned),
@@ -169,7 +169,7 @@ pub fn choose(active: BTreeMap<SessionId, Vec<Mode>>) -> Choice {
 }
 
 /// Files under the state root that only force removes, besides the documents.
-pub const LEGACY_FILES: [&str; 15] = [
+pub const LEGACY_FILES: [&str; 16] = [
     "ralph-plan-state.json",
     "ralph-verification.json",
     "swarm.db",
@@ -185,7 +185,8 @@ pub const LEGACY_FILES: [&str; 15] = [
     "subagent-tracker.lock",
     "rate-limit-daemon.pid",
     "rate-limit-daemon.log",
+    "team-mcp-workers.json",
 ];
 
 /// Folders under the state root that only force removes.
-pub const LEGACY_FOLDERS: [&str; 2] = ["checkpoints", "team"];
+pub const LEGACY_FOLDERS: [&str; 3] = ["checkpoints", "team", "team-bridge"];

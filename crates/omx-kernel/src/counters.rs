@@ -10,22 +10,31 @@ use crate::review::{SAME_FINDING_LIMIT, Verdict, check_fingerprint};
 use crate::transition::Counts;
 use crate::value::Value;
 
-/// A live run's limits may be lowered by a write, and its counters only grow.
+/// The limit of a run whose mode names none. Every hold is an iteration, and
+/// the holds of any run must come to an end.
+const UNNAMED_LIMIT: u64 = 50;
+
+/// The iterations a run has that was started without a limit of its own.
+pub(crate) fn default_limit(mode: Mode) -> u64 {
+    mode.row().max_iterations.unwrap_or(UNNAMED_LIMIT)
+}
+
+/// A run's limits may be lowered by a write, and its counters only grow. That
+/// holds for an ended one too, or a resume would go on with what was put there.
 pub(crate) fn check_limits(
     base: &Document,
     request: &WriteRequest,
     limits: &Limits,
 ) -> Result<(), Refusal> {
     let mode = request.mode;
-    let default = limits.get(&mode).copied().or(mode.row().max_iterations);
-    for (name, default) in [("max_iterations", default), ("max_fix_loops", Some(DEFAULT_FIX_LOOPS))]
-    {
-        let current = base.whole(name).or(default);
-        if let (Some(wanted), Some(current)) = (request.whole(name), current)
+    let default = limits.get(&mode).copied().unwrap_or_else(|| default_limit(mode));
+    for (name, default) in [("max_iterations", default), ("max_fix_loops", DEFAULT_FIX_LOOPS)] {
+        let current = base.whole(name).unwrap_or(default);
+        if let Some(wanted) = request.whole(name)
             && wanted > current
         {
             return Err(Refusal::input(format!(
-                "{name} of a live run can only be lowered (it is {current}); a start or the person sets it higher"
+                "{name} of a run can only be lowered (it is {current}); a start or the person sets it higher"
             )));
         }
     }
@@ -34,7 +43,7 @@ pub(crate) fn check_limits(
             && wanted < current
         {
             return Err(Refusal::input(format!(
-                "{name} of a live run only counts up (it is {current}, not {wanted})"
+                "{name} of a run only counts up (it is {current}, not {wanted})"
             )));
         }
     }
@@ -55,7 +64,7 @@ pub(crate) fn count(
             _ => None,
         }),
         Counts::Iteration => {
-            let next = base.whole("iteration").unwrap_or(0) + 1;
+            let next = base.whole("iteration").unwrap_or(0).saturating_add(1);
             let given = request.whole("iteration");
             if given.is_some_and(|given| given < next) {
                 return Err(Refusal::input(format!(
@@ -76,7 +85,7 @@ pub(crate) fn count(
 }
 
 fn exactly_one_more(base: &Document, request: &WriteRequest, name: &str) -> Result<u64, Refusal> {
-    let next = base.whole(name).unwrap_or(0) + 1;
+    let next = base.whole(name).unwrap_or(0).saturating_add(1);
     match request.whole(name) {
         Some(given) if given != next => Err(Refusal::input(format!(
             "{name} rises by one with this step: leave it out or give {next}"

@@ -98,6 +98,12 @@ impl Document {
         self.whole("revision").unwrap_or(0)
     }
 
+    /// The revision of the write that follows. Other hands may have put any
+    /// number there; the last one there is stays the last.
+    pub fn next_revision(&self) -> u64 {
+        self.revision().saturating_add(1)
+    }
+
     /// The phase as it stands.
     pub fn phase(&self) -> Option<&str> {
         self.text("current_phase")

@@ -109,8 +109,10 @@ pub fn own(mode: Mode) -> &'static [(&'static str, Kind)] {
     }
 }
 
-/// Fields omx keeps for itself in a document.
-const KEPT: &[&str] = &["mode", "session_id", "revision", "ended_in_phase", "completion_note"];
+/// Fields omx looks into in the document of every mode: its own, and the
+/// hand-offs, which a write merges by key whatever the mode.
+const KEPT: &[&str] =
+    &["mode", "session_id", "revision", "ended_in_phase", "completion_note", "handoff_artifacts"];
 
 /// Merged key by key in every mode, so it is looked into in every mode.
 pub const MERGED: &str = "handoff_artifacts";

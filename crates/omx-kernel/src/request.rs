@@ -132,8 +132,13 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
             "revision is counted by omx; to guard a write, give expected_revision",
         ));
     }
+    if name == "ended_in_phase" {
+        return Err(Refusal::input(
+            "ended_in_phase is kept by omx; a resume goes on in the phase the run was in",
+        ));
+    }
     let Some(kind) = fields::kind_of(mode, name) else { return Ok(()) };
-    let is_needed = matches!(
+    let may_be_null = !matches!(
         name,
         "active"
             | "current_phase"
@@ -144,7 +149,7 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
             | "max_fix_loops"
             | "review_cycle"
     );
-    if value.is_null() && !is_needed {
+    if value.is_null() && may_be_null {
         return Ok(());
     }
     fields::check(name, kind, value)

@@ -4,13 +4,15 @@
 //! running out of them is written as what it is, never as success.
 
 use crate::activity::Activity;
+use crate::counters::default_limit;
 use crate::dialect::Dialect;
 use crate::document::Document;
+use crate::evidence::{Facts, Needs, Questions, missing};
 use crate::mode::Mode;
 use crate::outcome::Ending;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
-use crate::transition::may_follow;
+use crate::transition::{may_follow, steps};
 use crate::value::Value;
 
 /// Hosts give up at 8 holds in a row; we say so one earlier.
@@ -196,11 +198,10 @@ fn hold(
     let mut activity = snapshot.activity.clone();
     activity.last_seen = Some(now);
     let moved = event.progress.is_none() || activity.fingerprint != event.progress;
-    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint + 1 };
+    activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint.saturating_add(1) };
     activity.fingerprint = event.progress;
     let iteration = old.whole("iteration").unwrap_or(0);
-    let limit = old.whole("max_iterations").or(mode.row().max_iterations);
-    let bound = if limit.is_some_and(|limit| iteration >= limit) {
+    let bound = if iteration >= limit_of(mode, old) {
         Some((Ending::Failed, "max_iterations reached".to_owned()))
     } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
         Some((
@@ -223,27 +224,29 @@ fn hold(
     if let Some((ending, error)) = bound {
         document.set("error", Value::string(&error));
         document.end(mode, ending, now);
-        document.stamp(mode, session, old.revision() + 1, now);
+        document.stamp(mode, session, old.next_revision(), now);
         activity.holds_in_a_row = 0;
         activity.same_fingerprint = 0;
         activity.fingerprint = None;
         return StopDecision::Exhausted(Exhausted { mode, error, document, activity });
     }
-    activity.holds_in_a_row += 1;
-    document.set("iteration", Value::whole(iteration + 1));
-    document.stamp(mode, session, old.revision() + 1, now);
+    activity.holds_in_a_row = activity.holds_in_a_row.saturating_add(1);
+    document.set("iteration", Value::whole(iteration.saturating_add(1)));
+    document.stamp(mode, session, old.next_revision(), now);
     let text = text(mode, &document, dialect);
     StopDecision::Hold(Hold { mode, text, document, activity })
+}
+
+fn limit_of(mode: Mode, document: &Document) -> u64 {
+    document.whole("max_iterations").unwrap_or_else(|| default_limit(mode))
 }
 
 /// What the agent is told when it is held.
 pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
     let phase = document.phase().unwrap_or("unknown");
-    let limit = document.whole("max_iterations").or(mode.row().max_iterations);
-    let count = match (document.whole("iteration"), limit) {
-        (Some(iteration), Some(limit)) => format!(", iteration {iteration}/{limit}"),
-        (Some(iteration), None) => format!(", iteration {iteration}"),
-        _ => String::new(),
+    let count = match document.whole("iteration") {
+        Some(iteration) => format!(", iteration {iteration}/{}", limit_of(mode, document)),
+        None => String::new(),
     };
     let next = match (mode, phase) {
         (Mode::Autopilot, "ralplan") => {
@@ -257,7 +260,10 @@ pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
         }
         _ => {
             let follow = may_follow(mode, Some(phase), &document.stages());
-            format!("It is not complete; next may follow: {}.", follow.join(", "))
+            let lacks = lacking(mode, phase, document);
+            let missing =
+                if lacks.is_empty() { String::new() } else { format!(": missing {}", lacks.join(", ")) };
+            format!("It is not complete{missing}; next may follow: {}.", follow.join(", "))
         }
     };
     format!(
@@ -265,4 +271,23 @@ pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
         mode.title(),
         dialect.name
     )
+}
+
+/// What `complete` still needs, as far as the document itself tells: files it
+/// names are taken to exist, and an audit in a file to pass.
+fn lacking(mode: Mode, phase: &str, document: &Document) -> Vec<String> {
+    let needs = match mode {
+        Mode::Pipeline => Needs::StageResult,
+        _ => steps(mode)
+            .iter()
+            .find(|step| step.to == "complete")
+            .map_or(Needs::Nothing, |s| s.needs),
+    };
+    let asked = Questions::about(document);
+    let takes_audit = matches!(needs, Needs::CompletionAudit | Needs::CheckOrAudit);
+    if takes_audit && asked.audit_path.is_some() {
+        return Vec::new();
+    }
+    let facts = Facts { existing: asked.paths.into_iter().collect(), audit: None };
+    missing(needs, document, phase, &facts)
 }

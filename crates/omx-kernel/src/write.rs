@@ -102,6 +102,7 @@ pub fn write(
             document
         }
         Beginning::Same(base) if !base.is_active() => {
+            counters::check_limits(&base, request, limits)?;
             let mut document = merged(base.clone(), request);
             keep_ending(&mut document, &base);
             document
@@ -132,7 +133,7 @@ pub fn write(
         document.set(&name, Value::string(original));
     }
     check_result(mode, &document)?;
-    let revision = revision.max(snapshot.activity.last_revision(mode.name())) + 1;
+    let revision = revision.max(snapshot.activity.last_revision(mode.name())).saturating_add(1);
     let session = snapshot.scope.session().map(|id| id.as_str());
     document.stamp(mode, session, revision, now);
     if is_new {
@@ -290,16 +291,16 @@ fn together(
     documents.insert(mode, document);
     let mut changed = vec![mode];
     if begins && is_live && mode.is_driver() {
-        let others: Vec<Mode> = snapshot
-            .active_modes()
-            .filter(|other| *other != mode && other.is_driver())
-            .filter(|other| !links::connected(&documents, mode, *other))
-            .collect();
+        let others: Vec<Mode> =
+            snapshot.active_modes().filter(|other| *other != mode && other.is_driver()).collect();
         for other in others {
             let plan = &documents[&other];
             let hands_over = mode == Mode::Ralph
                 && other == Mode::Ralplan
                 && missing(Needs::Consensus, plan, "", circumstances.facts).is_empty();
+            if !hands_over && links::connected(&documents, mode, other) {
+                continue;
+            }
             if !hands_over {
                 return Err(Refusal::new(
                     Code::ModeConflict,
@@ -328,7 +329,7 @@ fn together(
     let writes = changed.into_iter().filter_map(|written| {
         let mut document = documents.remove(&written)?;
         if written != mode {
-            let revision = document.revision() + 1;
+            let revision = document.next_revision();
             document.stamp(written, session, revision, now);
         }
         Some((written, document))

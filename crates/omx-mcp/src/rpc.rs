@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use omx_kernel::Value;
 use omx_store::json;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 /// Error codes of the protocol.
@@ -42,20 +42,27 @@ pub enum Message<'a> {
     Response,
 }
 
+/// Only the outermost object is read here: a field of the wrong type must not
+/// hide the id under which that is said.
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default)]
-    jsonrpc: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
+    method: Option<&'a RawValue>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "present")]
     result: Option<&'a RawValue>,
     #[serde(borrow, default)]
     error: Option<&'a RawValue>,
+}
+
+/// `null` is something: only what is not there is `None`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Reads one line. A fault comes with the id to answer under (`null` if unknown).
@@ -77,7 +84,7 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, (Fault, String, String)> {
         value.as_str().is_some() || id.parse::<i64>().is_ok()
     });
     let answer_id = || usable_id.unwrap_or("null").to_owned();
-    if envelope.jsonrpc.as_deref() != Some("2.0") {
+    if envelope.jsonrpc.map(RawValue::get) != Some("\"2.0\"") {
         let why = "\"jsonrpc\" must be \"2.0\"".to_owned();
         return Err((Fault::InvalidRequest, answer_id(), why));
     }
@@ -88,6 +95,9 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, (Fault, String, String)> {
             Err((Fault::InvalidRequest, answer_id(), "\"method\" is missing".to_owned()))
         };
     };
+    let method: Cow<'_, str> = serde_json::from_str(method.get()).map_err(|_| {
+        (Fault::InvalidRequest, answer_id(), "\"method\" must be a string".to_owned())
+    })?;
     match (id, usable_id) {
         (None, _) => Ok(Message::Notification),
         (_, Some(id)) => {
@@ -129,7 +139,7 @@ mod tests {
 
     #[test]
     fn every_broken_line_has_its_fault_and_keeps_a_usable_id() {
-        let table: [(&[u8], Fault, &str); 9] = [
+        let table: [(&[u8], Fault, &str); 11] = [
             (b"", Fault::Parse, "null"),
             (b"{", Fault::Parse, "null"),
             (b"\xff", Fault::Parse, "null"),
@@ -137,6 +147,8 @@ mod tests {
             (b"[]", Fault::InvalidRequest, "null"),
             (br#"{"id":7,"method":"ping"}"#, Fault::InvalidRequest, "7"),
             (br#"{"jsonrpc":"2.0","id":7}"#, Fault::InvalidRequest, "7"),
+            (br#"{"jsonrpc":"2.0","id":7,"method":7}"#, Fault::InvalidRequest, "7"),
+            (br#"{"jsonrpc":2.0,"id":7,"method":"x"}"#, Fault::InvalidRequest, "7"),
             (br#"{"jsonrpc":"2.0","id":1.5,"method":"x"}"#, Fault::InvalidRequest, "null"),
             (br#"{"jsonrpc":"2.0","id":null,"method":"x"}"#, Fault::InvalidRequest, "null"),
         ];

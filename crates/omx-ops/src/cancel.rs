@@ -1,12 +1,11 @@
 //! Cancel: ends what is active, for certain, and says so.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use omx_kernel::cancel::{CancelEntry, Choice, Target, choose, plan};
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
-use omx_store::{
-    Event, Locked, Quarantined, ScopeRead, StateDir, Store, Unreadable, active_by_session,
-};
+use omx_store::{Event, Locked, Quarantined, ScopeRead, StateDir, Store, StoreError, Unreadable};
 
 use crate::context::Context;
 use crate::force;
@@ -62,6 +61,11 @@ pub struct CancelReport {
 }
 
 impl CancelReport {
+    /// Says what could not be looked into.
+    fn leave(&mut self, closed: &[StoreError]) {
+        self.lines.extend(closed.iter().map(|error| format!("Left alone: {error}")));
+    }
+
     /// What a program reads.
     pub fn value(&self) -> Value {
         let cancelled = self.cancelled.iter().map(|(scope, entry)| {
@@ -105,29 +109,43 @@ pub fn cancel(context: &Context<'_>, input: &Input) -> Result<CancelReport, Refu
             report.lines.push(message::all_cleared(context.dialect));
         }
         CancelRequest::EverySession => {
-            let scopes = state.as_ref().map(every_scope).transpose()?.unwrap_or_default();
+            let (scopes, closed) = state.as_ref().map(every_scope).unwrap_or_default();
+            report.leave(&closed);
             cancel_scopes(context, &store, &scopes, Target::Everything, &mut report)?;
+            if report.cancelled.is_empty() {
+                let checked = Checked::Everywhere;
+                report.lines.extend(nothing_lines(context, &store, checked, Target::Everything));
+            }
         }
         CancelRequest::Scope(target) => {
-            let scope = match (context.scope(input)?, &state) {
-                (Scope::Compatibility, Some(state)) => only_scope(context, state)?,
-                (scope, _) => scope,
+            let (scope, chosen) = match (context.scope(input)?, &state) {
+                (Scope::Compatibility, Some(state)) => {
+                    (only_scope(context, state, &mut report)?, Chosen::ByOmx)
+                }
+                (scope, _) => (scope, Chosen::ByCaller),
             };
             let scopes = if state.is_some() { vec![scope.clone()] } else { Vec::new() };
             cancel_scopes(context, &store, &scopes, target, &mut report)?;
             if report.cancelled.is_empty() {
-                report.lines.extend(nothing_lines(context, &store, &scope, target));
-            } else if scope != Scope::Compatibility
+                report.lines.extend(nothing_lines(context, &store, Checked::Scope(&scope), target));
+            } else if chosen == Chosen::ByOmx
+                && scope != Scope::Compatibility
                 && let Some(state) = &state
             {
                 report.lines.extend(left_over(context, state));
             }
         }
     }
-    if report.lines.is_empty() {
-        report.lines.push(message::nothing_active(context.dialect));
-    }
     Ok(report)
+}
+
+/// Who said which scope a cancel is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chosen {
+    /// The request or its surroundings; no other scope is looked at.
+    ByCaller,
+    /// The only one in which something is active.
+    ByOmx,
 }
 
 /// Ends the active modes of these scopes, each in its own order.
@@ -203,12 +221,20 @@ pub(crate) fn cancel_scope(
 }
 
 fn is_not_ours(found: &Unreadable) -> bool {
-    matches!(found.error, omx_store::StoreError::Unsafe { .. })
+    matches!(found.error, StoreError::Unsafe { .. })
 }
 
 /// The scope of a cancel that names no session.
-fn only_scope(context: &Context<'_>, state: &StateDir) -> Result<Scope, Refusal> {
-    let active = active_by_session(&state.all_sessions()?);
+fn only_scope(
+    context: &Context<'_>,
+    state: &StateDir,
+    report: &mut CancelReport,
+) -> Result<Scope, Refusal> {
+    // A folder of sessions that cannot be entered has none to choose from.
+    let active = state.active_sessions().unwrap_or_else(|error| {
+        report.leave(&[error]);
+        BTreeMap::new()
+    });
     match choose(active) {
         Choice::Compatibility => Ok(Scope::Compatibility),
         Choice::Only(session) => Ok(Scope::Session(session)),
@@ -232,10 +258,24 @@ fn only_scope(context: &Context<'_>, state: &StateDir) -> Result<Scope, Refusal>
     }
 }
 
-pub(crate) fn every_scope(state: &StateDir) -> Result<Vec<Scope>, Refusal> {
-    let mut scopes: Vec<Scope> = state.sessions()?.into_iter().map(Scope::Session).collect();
+/// Every scope that can be opened, and why others cannot: what stands in place
+/// of a session must not stop the cancel of the rest.
+pub(crate) fn every_scope(state: &StateDir) -> (Vec<Scope>, Vec<StoreError>) {
+    let mut scopes = Vec::new();
+    let mut closed = Vec::new();
+    match state.sessions() {
+        Ok(sessions) => {
+            for scope in sessions.into_iter().map(Scope::Session) {
+                match state.scope(&scope) {
+                    Ok(_) => scopes.push(scope),
+                    Err(error) => closed.push(error),
+                }
+            }
+        }
+        Err(error) => closed.push(error),
+    }
     scopes.push(Scope::Compatibility);
-    Ok(scopes)
+    (scopes, closed)
 }
 
 fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> Event {
@@ -253,16 +293,26 @@ fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> Event {
     }
 }
 
+/// Where a cancel looked.
+enum Checked<'a> {
+    /// In one scope.
+    Scope(&'a Scope),
+    /// In every session and outside any.
+    Everywhere,
+}
+
 /// What is said when there was nothing to cancel, with what was looked at.
 fn nothing_lines(
     context: &Context<'_>,
     store: &Store,
-    scope: &Scope,
+    checked: Checked<'_>,
     target: Target,
 ) -> Vec<String> {
-    let folder = match scope {
-        Scope::Compatibility => store.state_path(),
-        Scope::Session(id) => store.state_path().join("sessions").join(id.as_str()),
+    let state = store.state_path();
+    let folders = match checked {
+        Checked::Scope(Scope::Compatibility) => vec![state],
+        Checked::Scope(Scope::Session(id)) => vec![state.join("sessions").join(id.as_str())],
+        Checked::Everywhere => vec![state.join("sessions/*"), state],
     };
     let mut lines =
         vec![message::nothing_active(context.dialect), String::new(), "Checked for:".to_owned()];
@@ -270,9 +320,11 @@ fn nothing_lines(
         if matches!(target, Target::Mode(only) if only != mode) {
             continue;
         }
-        let path = folder.join(mode.file_name());
-        let shown = path.strip_prefix(store.root()).unwrap_or(&path);
-        lines.push(format!(" - {} ({})", mode.title(), shown.display()));
+        let paths = folders.iter().map(|folder| {
+            let path = folder.join(mode.file_name());
+            path.strip_prefix(store.root()).unwrap_or(&path).display().to_string()
+        });
+        lines.push(format!(" - {} ({})", mode.title(), paths.collect::<Vec<_>>().join(", ")));
     }
     lines.push(String::new());
     lines.push(message::USE_FORCE.to_owned());
@@ -298,5 +350,5 @@ pub fn sessions_with_active_modes(
     input: &Input,
 ) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {
     let Some(state) = context.store(input)?.read()? else { return Ok(Vec::new()) };
-    Ok(active_by_session(&state.all_sessions()?).into_iter().collect())
+    Ok(state.active_sessions()?.into_iter().collect())
 }

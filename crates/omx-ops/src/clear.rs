@@ -3,7 +3,7 @@
 
 use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
 use omx_kernel::{Document, Ending, Life, Mode, Refusal, Scope, Timestamp, Value};
-use omx_store::{Event, Locked, Quarantined, StoreError};
+use omx_store::{Event, Locked, Quarantined, StoreError, Unreadable};
 
 use crate::context::Context;
 use crate::input::Input;
@@ -31,14 +31,21 @@ pub fn state_clear(context: &Context<'_>, input: &Input) -> Result<Value, Refusa
     let mut removed = Vec::new();
     let mut moved: Vec<Quarantined> = Vec::new();
     let mut events = Vec::new();
+    // What is refused is refused before anything is removed.
+    let mut reads = Vec::with_capacity(scopes.len());
     for scope in &scopes {
         let read = locked.scope(scope)?;
+        let is_stuck = |found: &Unreadable| found.mode == mode && !found.can_be_moved();
+        if read.unreadable.iter().any(is_stuck)
+            && let Some(refusal) = read.refusal(mode)
+        {
+            return Err(refusal);
+        }
+        reads.push(read);
+    }
+    for (scope, read) in scopes.iter().zip(&reads) {
         if let Some(found) = read.unreadable.iter().find(|found| found.mode == mode) {
-            match (locked.quarantine(found, now)?, read.refusal(mode)) {
-                (Some(quarantined), _) => moved.push(quarantined),
-                (None, Some(refusal)) => return Err(refusal),
-                (None, None) => {}
-            }
+            moved.extend(locked.quarantine(found, now)?);
             continue;
         }
         let Some(document) = read.snapshot.documents.get(&mode) else { continue };

@@ -18,7 +18,7 @@ pub fn parse_input(text: &str) -> Result<Input, Refusal> {
     if text.len() > MAX_DOCUMENT_BYTES {
         return Err(Refusal::new(
             Code::TooLarge,
-            format!("the input has {} bytes; {MAX_DOCUMENT_BYTES} are the most", text.len()),
+            format!("the input has more than {MAX_DOCUMENT_BYTES} bytes"),
         ));
     }
     let depth = json::depth(text);

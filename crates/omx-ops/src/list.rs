@@ -27,7 +27,7 @@ pub fn state_list_active(context: &Context<'_>, input: &Input) -> Result<Value, 
     input.only(&["session_id", "workingDirectory"])?;
     let now = context.now();
     let state = context.store(input)?.read()?;
-    let reads = read_scopes(state.as_ref(), input)?;
+    let reads = read_scopes(state.as_ref(), input, ScopeRead::has_news)?;
     let mut entries = Vec::new();
     let mut modes: Vec<Mode> = Vec::new();
     for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
@@ -52,7 +52,7 @@ pub fn state_get_status(context: &Context<'_>, input: &Input) -> Result<Value, R
     let wanted = input.mode()?;
     let now = context.now();
     let state = context.store(input)?.read()?;
-    let reads = read_scopes(state.as_ref(), input)?;
+    let reads = read_scopes(state.as_ref(), input, |_| true)?;
     let mut statuses = Value::object(Vec::new());
     let mut sessions = Vec::new();
     let named = input.session()?;
@@ -76,19 +76,24 @@ pub fn state_get_status(context: &Context<'_>, input: &Input) -> Result<Value, R
     Ok(report::with_lists(fields, [("unreadable", report::unreadable(unreadable))]))
 }
 
-/// One session if it is named, else the compatibility scope and every session.
-/// What the environment says does not count here.
-fn read_scopes(state: Option<&StateDir>, input: &Input) -> Result<Vec<ScopeRead>, Refusal> {
+/// One session if it is named, else the compatibility scope and every session,
+/// as far as they are `wanted`. What the environment says does not count here.
+pub(crate) fn read_scopes(
+    state: Option<&StateDir>,
+    input: &Input,
+    wanted: fn(&ScopeRead) -> bool,
+) -> Result<Vec<ScopeRead>, Refusal> {
     let session = input.session()?;
     let Some(state) = state else { return Ok(Vec::new()) };
-    Ok(match session {
-        Some(session) => vec![state.scope(&Scope::Session(session))?],
+    let mut reads = Vec::new();
+    match session {
+        Some(session) => reads.push(state.scope(&Scope::Session(session))?),
         None => {
-            let mut reads = vec![state.scope(&Scope::Compatibility)?];
-            reads.extend(state.all_sessions()?);
-            reads
+            reads.push(state.scope(&Scope::Compatibility)?);
+            state.each_session(|read| reads.extend(Some(read).filter(wanted)))?;
         }
-    })
+    }
+    Ok(reads)
 }
 
 fn unreadable(reads: &[ScopeRead]) -> Vec<&Unreadable> {

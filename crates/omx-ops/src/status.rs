@@ -6,7 +6,7 @@ use omx_store::{ScopeRead, StateDir, Unreadable};
 
 use crate::context::Context;
 use crate::input::Input;
-use crate::list::entry;
+use crate::list::{entry, read_scopes};
 use crate::report;
 
 /// One active mode.
@@ -93,16 +93,8 @@ pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refu
         stops: Vec::new(),
         unreadable: Vec::new(),
     };
-    let session = input.session()?;
     let Some(state) = store.read()? else { return Ok(report) };
-    let reads = match session {
-        Some(session) => vec![state.scope(&Scope::Session(session))?],
-        None => {
-            let mut reads = vec![state.scope(&Scope::Compatibility)?];
-            reads.extend(state.all_sessions()?);
-            reads
-        }
-    };
+    let reads = read_scopes(Some(&state), input, ScopeRead::has_news)?;
     for read in reads {
         let modes: Vec<Mode> = read.snapshot.active_modes().collect();
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));

@@ -1,15 +1,19 @@
 //! Opening folders and files one name at a time, never through a link.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::Read;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use omx_kernel::Timestamp;
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, fsync, mkdirat, openat, statat,
+    AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat, fstat, fsync, mkdirat, openat, seek,
+    statat,
 };
 use rustix::io::Errno;
+use rustix::path::Arg;
 
 use crate::error::StoreError;
 
@@ -21,7 +25,7 @@ pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// Opens a folder inside an open one; `None` if it is not there.
 pub(crate) fn open(
     parent: impl AsFd,
-    name: &str,
+    name: impl Arg + Copy,
     path: &Path,
 ) -> Result<Option<OwnedFd>, StoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -94,17 +98,25 @@ pub(crate) fn read(
     Ok(Some(FileRead { bytes, modified: Timestamp::from_millis(modified) }))
 }
 
-/// The names in a folder, without `.` and `..`.
+/// The names in a folder, without `.` and `..`. Reads through the open folder
+/// itself: opening it once more would double the cost of listing many.
 pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, StoreError> {
+    // A name that is not text is none of ours.
+    let names = raw_names(folder, path)?.into_iter();
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
+}
+
+/// The same, with names of any bytes.
+pub(crate) fn raw_names(folder: impl AsFd, path: &Path) -> Result<Vec<CString>, StoreError> {
     let fail = |error| StoreError::io("list", path, error);
+    seek(&folder, SeekFrom::Start(0)).map_err(fail)?;
+    let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
+    let mut entries = RawDir::new(folder, &mut buffer);
     let mut names = Vec::new();
-    for entry in Dir::read_from(folder).map_err(fail)? {
+    while let Some(entry) = entries.next() {
         let entry = entry.map_err(fail)?;
-        // A name that is not text is none of ours.
-        if let Ok(name) = entry.file_name().to_str()
-            && name != "."
-            && name != ".."
-        {
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
             names.push(name.to_owned());
         }
     }
@@ -112,7 +124,7 @@ pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, Store
 }
 
 /// Why something that is no plain file or folder was refused.
-pub(crate) fn refused(parent: impl AsFd, name: &str, path: &Path) -> StoreError {
+pub(crate) fn refused(parent: impl AsFd, name: impl Arg, path: &Path) -> StoreError {
     let what = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok().map_or(
         "not what it should be",
         |stat| match FileType::from_raw_mode(stat.st_mode) {

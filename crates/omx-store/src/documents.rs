@@ -32,6 +32,14 @@ pub struct Unreadable {
     pub error: StoreError,
 }
 
+impl Unreadable {
+    /// Whether it was read and found to be no document, and so can be moved
+    /// aside. Links, pipes and folders stay where they are.
+    pub fn can_be_moved(&self) -> bool {
+        matches!(self.error, StoreError::Corrupt { .. } | StoreError::TooLarge { .. })
+    }
+}
+
 /// All of one scope: what could be read, and what could not.
 #[derive(Debug)]
 pub struct ScopeRead {
@@ -81,25 +89,42 @@ impl StateDir {
         Ok(sessions)
     }
 
-    /// Reads all documents of all sessions, in the order of their ids. A
-    /// session whose folder cannot be opened does not hide the others.
-    pub fn all_sessions(&self) -> Result<Vec<ScopeRead>, StoreError> {
+    /// Fails if something else stands where the folder of a scope belongs.
+    pub fn check_scope(&self, scope: &Scope) -> Result<(), StoreError> {
+        self.open_scope(scope).map(drop)
+    }
+
+    /// Reads all documents of every session, in the order of their ids, and
+    /// shows each to `visit`. A session whose folder cannot be opened does not
+    /// hide the others.
+    pub fn each_session(&self, mut visit: impl FnMut(ScopeRead)) -> Result<(), StoreError> {
         let path = self.path().join("sessions");
-        let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
-        let mut reads = Vec::new();
+        let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(()) };
         for session in session_names(&folder, &path)? {
             let scope_path = path.join(session.as_str());
             let Ok(Some(scope_folder)) = open(&folder, session.as_str(), &scope_path) else {
                 continue;
             };
             let scope = Scope::Session(session);
-            let mut read = read_folder(&scope_folder, &scope, &scope_path)?;
+            let Ok(mut read) = read_folder(&scope_folder, &scope, &scope_path) else { continue };
             if read.snapshot.active_modes().next().is_some() {
                 read.snapshot.activity = self.activity(&scope);
             }
-            reads.push(read);
+            visit(read);
         }
-        Ok(reads)
+        Ok(())
+    }
+
+    /// The sessions that have active modes, with these.
+    pub fn active_sessions(&self) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
+        let mut active = BTreeMap::new();
+        self.each_session(|read| {
+            let modes: Vec<Mode> = read.snapshot.active_modes().collect();
+            if let (Scope::Session(session), false) = (read.snapshot.scope, modes.is_empty()) {
+                active.insert(session, modes);
+            }
+        })?;
+        Ok(active)
     }
 
     fn scope_documents(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
@@ -211,8 +236,11 @@ pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<
         Err(Errno::NOENT) => return Ok(false),
         Err(error) => return Err(StoreError::io("remove", path, error)),
     }
-    fsync(&folder)
-        .map_err(|error| StoreError::Unflushed { path: path.to_owned(), source: error.into() })?;
+    fsync(&folder).map_err(|error| StoreError::Unflushed {
+        done: "removed",
+        path: path.to_owned(),
+        source: error.into(),
+    })?;
     Ok(true)
 }
 
@@ -259,6 +287,11 @@ fn read_document(
 }
 
 impl ScopeRead {
+    /// Whether there is anything a person should hear of: something active or broken.
+    pub fn has_news(&self) -> bool {
+        self.snapshot.active_modes().next().is_some() || !self.unreadable.is_empty()
+    }
+
     /// The refusal for a document that cannot be used, if this one cannot.
     pub fn refusal(&self, mode: Mode) -> Option<Refusal> {
         let found = self.unreadable.iter().find(|found| found.mode == mode)?;
@@ -270,16 +303,4 @@ impl ScopeRead {
         };
         Some(Refusal::new(code, found.error.to_string()))
     }
-}
-
-/// The active modes of each scope, for choosing among them.
-pub fn active_by_session(reads: &[ScopeRead]) -> BTreeMap<SessionId, Vec<Mode>> {
-    reads
-        .iter()
-        .filter_map(|read| {
-            let session = read.snapshot.scope.session()?.clone();
-            let modes: Vec<Mode> = read.snapshot.active_modes().collect();
-            (!modes.is_empty()).then_some((session, modes))
-        })
-        .collect()
 }

@@ -16,6 +16,12 @@ pub enum StoreError {
         /// What is known of the holder.
         holder: String,
     },
+    /// Somebody else is changing the same file of the person's.
+    #[error("{} is being changed by another process", path.display())]
+    InUse {
+        /// Which.
+        path: PathBuf,
+    },
     /// A link, folder, pipe or device where a file or folder of omx belongs.
     #[error("{} is {what}; nothing is read or written through it", path.display())]
     Unsafe {
@@ -52,9 +58,11 @@ pub enum StoreError {
         /// Why not.
         source: io::Error,
     },
-    /// The document is in place, but whether it survives a power loss is not known.
-    #[error("{}: written, flush failed: {source}", path.display())]
+    /// It is done, but whether it survives a power loss is not known.
+    #[error("{}: {done}, flush failed: {source}", path.display())]
     Unflushed {
+        /// What was done: written or removed.
+        done: &'static str,
         /// Where.
         path: PathBuf,
         /// Why not.
@@ -77,7 +85,7 @@ impl StoreError {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::Busy { .. } => Code::Busy,
+            StoreError::Busy { .. } | StoreError::InUse { .. } => Code::Busy,
             StoreError::Unsafe { .. } => Code::UnsafePath,
             StoreError::Corrupt { .. } => Code::CorruptState,
             StoreError::TooLarge { .. } => Code::TooLarge,

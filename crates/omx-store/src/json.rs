@@ -142,8 +142,11 @@ pub fn pretty(text: &str) -> String {
     let mut rest = Vec::new();
     walk(&compact, |piece| rest.push(piece));
     let indent = |out: &mut String, level: usize| {
-        out.push('\n');
-        out.extend(std::iter::repeat_n("  ", level));
+        // Deeper than anybody reads, white space would outgrow the text.
+        if level <= DEEPEST {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", level));
+        }
     };
     let mut previous_opened = false;
     for piece in rest {
@@ -261,6 +264,22 @@ mod tests {
         assert_eq!(depth(r#"{"a":[{"b":"]]][[["}]}"#), 3);
         assert_eq!(depth(&"[".repeat(100_000)), 100_000);
         assert_eq!(depth(r#""\"[[[""#), 0);
+    }
+
+    #[test]
+    fn nesting_without_end_is_kept_and_not_followed() {
+        let levels = 1_000_000;
+        let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
+        assert_eq!(value(&deep).text(), deep);
+        assert!(pretty(&deep).len() < 2 * deep.len());
+        let fields = object(&format!("{{\"a\":{deep}}}"), |_| true).unwrap();
+        assert_eq!(fields[0].1.text(), deep);
+        let fits = format!("{}1{}", "[".repeat(crate::MAX_DEPTH), "]".repeat(crate::MAX_DEPTH));
+        let mut inner = &value(&fits);
+        while let Some([item]) = inner.as_list() {
+            inner = item;
+        }
+        assert_eq!(inner.as_whole(), Some(1), "what a document may have is understood");
     }
 
     #[test]

@@ -14,15 +14,17 @@ mod lock;
 mod project;
 mod quarantine;
 mod replace;
+mod settings;
 mod sweep;
 mod tree;
 
-pub use documents::{ScopeRead, Unreadable, active_by_session};
+pub use documents::{ScopeRead, Unreadable};
 pub use error::StoreError;
 pub use events::Event;
 pub use lock::Locked;
 pub use project::{Project, Surroundings, find_project};
 pub use quarantine::Quarantined;
+pub use settings::change_file;
 pub use sweep::Swept;
 pub use tree::{StateDir, Store};
 

@@ -118,5 +118,11 @@ fn ignore_in_git(tree: &OwnedFd, tree_path: &Path) -> Result<(), StoreError> {
     if statat(tree, NAME, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
         return Ok(());
     }
-    replace(tree, NAME, &tree_path.join(NAME), b"*\n", Durability::Flushed)
+    replace(tree, NAME, &tree_path.join(NAME), b"*\n", Durability::Flushed).map_err(|error| {
+        match error {
+            // "Written" is said of documents, and none was written yet.
+            StoreError::Unflushed { path, source, .. } => StoreError::io("flush", &path, source),
+            error => error,
+        }
+    })
 }

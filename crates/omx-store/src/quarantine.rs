@@ -32,7 +32,7 @@ impl Locked {
         found: &Unreadable,
         now: Timestamp,
     ) -> Result<Option<Quarantined>, StoreError> {
-        if !matches!(found.error, StoreError::Corrupt { .. } | StoreError::TooLarge { .. }) {
+        if !found.can_be_moved() {
             return Ok(None);
         }
         let path = self.state.path().join("quarantine");

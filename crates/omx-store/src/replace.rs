@@ -49,6 +49,7 @@ pub(crate) fn replace(
     }
     if durability == Durability::Flushed {
         fsync(folder).map_err(|error| StoreError::Unflushed {
+            done: "written",
             path: path.to_owned(),
             source: error.into(),
         })?;

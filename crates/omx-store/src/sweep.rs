@@ -1,6 +1,8 @@
 //! What force removes beyond the documents themselves.
 
+use std::ffi::OsStr;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Mode;
@@ -8,7 +10,7 @@ use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
 use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 
 use crate::dir::{self, open};
-use crate::documents::{remove_file, session_names};
+use crate::documents::remove_file;
 use crate::error::StoreError;
 use crate::lock::Locked;
 use crate::replace::is_temporary;
@@ -30,17 +32,10 @@ impl Locked {
         let mut swept = Swept::default();
         let state = &self.state.fd;
         let sessions_path = self.state.path().join("sessions");
-        if let Some(sessions) = open(state, "sessions", &sessions_path)? {
-            for session in session_names(&sessions, &sessions_path)? {
-                let path = sessions_path.join(session.as_str());
-                let Ok(Some(folder)) = open(&sessions, session.as_str(), &path) else {
-                    swept.kept.push(path);
-                    continue;
-                };
-                remove_documents(&folder, &path, &mut swept)?;
-                // Only an empty folder lets itself be removed.
-                let _ = unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR);
-            }
+        match open(state, "sessions", &sessions_path) {
+            Ok(Some(sessions)) => self.sweep_sessions(&sessions, &sessions_path, &mut swept)?,
+            Ok(None) => {}
+            Err(_) => swept.kept.push(sessions_path),
         }
         remove_documents(state, self.state.path(), &mut swept)?;
         for name in LEGACY_FILES {
@@ -62,6 +57,25 @@ impl Locked {
         let _ = unlinkat(state, "sessions", AtFlags::REMOVEDIR);
         fsync(state).map_err(|error| StoreError::io("flush", self.state.path(), error))?;
         Ok(swept)
+    }
+
+    fn sweep_sessions(
+        &self,
+        sessions: &OwnedFd,
+        sessions_path: &Path,
+        swept: &mut Swept,
+    ) -> Result<(), StoreError> {
+        for session in self.state.sessions()? {
+            let path = sessions_path.join(session.as_str());
+            let Ok(Some(folder)) = open(sessions, session.as_str(), &path) else {
+                swept.kept.push(path);
+                continue;
+            };
+            remove_documents(&folder, &path, swept)?;
+            // Only an empty folder lets itself be removed.
+            let _ = unlinkat(sessions, session.as_str(), AtFlags::REMOVEDIR);
+        }
+        Ok(())
     }
 }
 
@@ -98,16 +112,17 @@ fn remove_plain(
 
 /// Empties a folder; links in it are removed, never followed.
 fn empty(folder: impl AsFd, path: &Path) -> Result<(), StoreError> {
-    for name in dir::names(&folder, path)? {
-        let path = path.join(&name);
+    for name in dir::raw_names(&folder, path)? {
+        let name = name.as_c_str();
+        let path = path.join(OsStr::from_bytes(name.to_bytes()));
         let fail = |error| StoreError::io("remove", &path, error);
-        match open(&folder, &name, &path) {
+        match open(&folder, name, &path) {
             Ok(Some(inner)) => {
                 empty(&inner, &path)?;
-                unlinkat(&folder, name.as_str(), AtFlags::REMOVEDIR).map_err(fail)?;
+                unlinkat(&folder, name, AtFlags::REMOVEDIR).map_err(fail)?;
             }
             Ok(None) => {}
-            Err(_) => unlinkat(&folder, name.as_str(), AtFlags::empty()).map_err(fail)?,
+            Err(_) => unlinkat(&folder, name, AtFlags::empty()).map_err(fail)?,
         }
     }
     Ok(())

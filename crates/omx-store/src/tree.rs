@@ -84,7 +84,7 @@ impl Store {
 }
 
 /// Opens a folder of the person's: here links are theirs and are followed.
-fn open_plain(path: &Path) -> Result<Option<OwnedFd>, StoreError> {
+pub(crate) fn open_plain(path: &Path) -> Result<Option<OwnedFd>, StoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat(CWD, path, flags, Mode::empty()) {
         Ok(fd) => Ok(Some(fd)),

@@ -6,13 +6,27 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "for tests only")]
 
 mod binary;
+mod callgrind;
+pub mod fuzz;
+mod kill_loop;
 mod mcp;
+mod npm;
+mod parallel;
 mod places;
 mod project;
+mod random;
 mod run;
+pub mod strace;
+mod terminal;
+pub mod tree;
 
 pub use binary::release_binary;
+pub use callgrind::{CountedProject, Counts, Pins};
+pub use kill_loop::{Tally, kill_loop};
 pub use mcp::McpClient;
+pub use npm::npm_tool;
+pub use parallel::in_parallel;
 pub use places::{Kept, MODES, promptly};
 pub use project::Project;
+pub use random::Random;
 pub use run::{Outcome, await_condition};

@@ -8,21 +8,7 @@ use crate::exit;
 
 /// Durable workflows, teams and control for the coding agent you already use.
 #[derive(Debug, Parser)]
-#[command(name = "omx", version, max_term_width = 100, after_help = exit::TABLE)]
-#[command(after_long_help = concat!(
-    "Examples:\n",
-    "  omx status                     what runs in this project\n",
-    "  omx cancel                     stop it\n",
-    "  omx state read --mode ralph    one mode's document\n\n",
-    "Exit codes:\n",
-    "  0    done\n",
-    "  1    refused or failed\n",
-    "  2    wrong usage\n",
-    "  3    the person is needed (blocked_on_user)\n",
-    "  4    cancelled\n",
-    "  5    a limit or budget was reached\n",
-    "  130  interrupted",
-))]
+#[command(name = "omx", version, max_term_width = 100, after_help = exit::AFTER_HELP)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -56,6 +42,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
+    /// Show what omx does, in a throw-away folder
+    Demo,
     /// Print the version
     Version(JsonFlag),
     /// Print the completion script of a shell
@@ -171,14 +159,14 @@ pub enum ConfigOperation {
     /// Set a key in the user's file, or in the project's
     Set(ConfigSetArgs),
     /// Print where configuration is looked for
-    Path(JsonFlag),
+    Path(ConfigListArgs),
     /// Print the JSON schema of the configuration
     Schema,
 }
 
 #[derive(Debug, Args)]
 pub struct ConfigListArgs {
-    /// Say where each value comes from
+    /// Say where it comes from
     #[arg(long)]
     pub show_origin: bool,
     /// Answer with one compact line

@@ -22,8 +22,13 @@ impl Exit {
     }
 }
 
-/// All codes there are, as the man page and the help tell them.
-pub const TABLE: &str = "\
+/// What help and man page end with: examples, and all codes there are.
+pub const AFTER_HELP: &str = "\
+Examples:
+  omx status                     what runs in this project
+  omx cancel                     stop it
+  omx state read --mode ralph    one mode's document
+
 Exit codes:
   0    done
   1    refused or failed

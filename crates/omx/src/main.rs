@@ -17,14 +17,33 @@ fn main() -> ! {
 
 fn run() -> Exit {
     let dialect = edge::dialect_of_name(std::env::args_os().next());
-    let command = Cli::command().name(dialect.name).bin_name(dialect.name);
-    let parsed = command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let mut command = Cli::command().name(dialect.name).bin_name(dialect.name);
+    let parsed = command
+        .try_get_matches_from_mut(std::env::args_os())
+        .and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => commands::run(cli, dialect),
         Err(error) => {
             // Help and version are answers, everything else is wrong usage.
             let _ = error.print();
-            if error.use_stderr() { Exit::Usage } else { Exit::Done }
+            if !error.use_stderr() {
+                return Exit::Done;
+            }
+            if !error.render().to_string().contains("Usage: ") {
+                output::note(&format!("\n{}", usage(command)));
+            }
+            Exit::Usage
         }
     }
+}
+
+/// The usage of the command that was meant; some errors do not tell it.
+fn usage(mut command: clap::Command) -> String {
+    command.build();
+    for word in std::env::args_os().skip(1) {
+        if let Some(inner) = command.find_subcommand(&word) {
+            command = inner.clone();
+        }
+    }
+    command.render_usage().to_string()
 }

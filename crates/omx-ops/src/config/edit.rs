@@ -1,10 +1,9 @@
 //! Setting one key in a file of the person's, every other byte as it was.
 
-use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use omx_kernel::{Refusal, Shape, Value};
+use omx_kernel::{Code, Refusal, Shape, Value};
+use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::files;
@@ -13,10 +12,16 @@ use crate::context::Context;
 use crate::input::Input;
 
 /// Sets a key in the person's own file, for all projects.
-pub fn set_for_user(path: &Path, key: &str, text: &str) -> Result<Value, Refusal> {
+pub fn set_for_user(
+    context: &Context<'_>,
+    path: &Path,
+    key: &str,
+    text: &str,
+) -> Result<Value, Refusal> {
     let new = checked(key, text).map_err(Refusal::input)?;
     files::read(path)?;
-    set(path, key, new)
+    change_file(path, context.lock_deadline, |old| edited(path, old, key, &new))?;
+    Ok(new)
 }
 
 /// Sets a key in the project's file. Its folder is made like any other of
@@ -27,18 +32,17 @@ pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<V
     let path = store.tree().join(PROJECT_TOML);
     files::read_in_tree(&path)?;
     let _locked = context.lock(&store, "config set")?;
-    set(&path, key, new)
+    change_file(&path, context.lock_deadline, |old| edited(&path, old, key, &new))?;
+    Ok(new)
 }
 
-/// Sets a key in a TOML file that is right already.
-fn set(path: &Path, key: &str, new: Value) -> Result<Value, Refusal> {
-    let fail = |what: &str, error: &dyn std::fmt::Display| {
-        Refusal::new(omx_kernel::Code::Io, format!("cannot {what} {}: {error}", path.display()))
-    };
-    let old = files::text(path)?.unwrap_or_default();
+/// A TOML file that is right already, with one key set.
+fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refusal> {
     // The editor knows neither byte order marks nor two kinds of line ends.
     let plain = old.trim_start_matches(BOM).replace("\r\n", "\n");
-    let mut document: DocumentMut = plain.parse().map_err(|error| fail("read", &error))?;
+    let mut document: DocumentMut = plain.parse().map_err(|error| {
+        Refusal::new(Code::Io, format!("cannot read {}: {error}", path.display()))
+    })?;
     let mut parts: Vec<&str> = key.split('.').collect();
     let last = parts.pop().unwrap_or(key);
     let mut table: &mut dyn toml_edit::TableLike = document.as_table_mut();
@@ -52,7 +56,7 @@ fn set(path: &Path, key: &str, new: Value) -> Result<Value, Refusal> {
             Refusal::input(format!("{part} is a value in {}, not a section", path.display()))
         })?;
     }
-    let mut item = toml_item(&new);
+    let mut item = toml_item(new);
     match table.get_mut(last) {
         Some(there) => {
             if let (Some(old), Some(new)) = (there.as_value(), item.as_value_mut()) {
@@ -69,9 +73,7 @@ fn set(path: &Path, key: &str, new: Value) -> Result<Value, Refusal> {
     if !plain.is_empty() && !plain.ends_with('\n') && edited.ends_with('\n') {
         edited.pop();
     }
-    let edited = transferred(&old, &plain, &edited);
-    write(path, &edited).map_err(|error| fail("write", &error))?;
-    Ok(new)
+    Ok(transferred(old, &plain, &edited))
 }
 
 const BOM: char = '\u{feff}';
@@ -118,27 +120,4 @@ fn toml_item(new: &Value) -> Item {
         Shape::Number => new.text().parse::<f64>().map_or_else(|_| value(new.text()), value),
         _ => value(new.as_str().unwrap_or_default()),
     }
-}
-
-/// Replaces the file whole; a link of the person's stays a link.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if let Some(folder) = real.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    let mut name = real.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary: PathBuf = real.with_file_name(name);
-    let written = fs::File::create(&temporary).and_then(|mut file| {
-        if let Ok(old) = fs::metadata(&real) {
-            file.set_permissions(old.permissions())?;
-        }
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&temporary, &real)
-    });
-    if written.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }

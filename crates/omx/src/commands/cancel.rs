@@ -55,7 +55,8 @@ fn ask(context: &Context<'_>, input: &Input) -> Result<Option<Input>, Refusal> {
         output::note(&format!("  {}) {session} ({})", index + 1, modes.join(", ")));
     }
     let mut err = io::stderr().lock();
-    let _ = write!(err, "Cancel which? [1-{}, a for all, Enter for none] ", sessions.len());
+    let all = if input.get("mode").is_none() { ", a for all" } else { "" };
+    let _ = write!(err, "Cancel which? [1-{}{all}, Enter for none] ", sessions.len());
     let _ = err.flush();
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);

@@ -16,14 +16,14 @@ pub fn run(operation: ConfigOperation, global: &Global, by_name: Dialect) -> Exi
     let format = match &operation {
         ConfigOperation::List(args) => Format::from_flag(args.json),
         ConfigOperation::Get(args) => Format::from_flag(args.json),
-        ConfigOperation::Path(flag) => Format::from_flag(flag.json),
+        ConfigOperation::Path(args) => Format::from_flag(args.json),
         ConfigOperation::Set(_) | ConfigOperation::Schema => Format::Text,
     };
     with_context(global, by_name, format, |context| match operation {
         ConfigOperation::List(args) => list(context, &args, format),
         ConfigOperation::Get(args) => get(context, &args, format),
         ConfigOperation::Set(args) => set(context, &args),
-        ConfigOperation::Path(_) => path(context, format),
+        ConfigOperation::Path(args) => path(context, &args, format),
         ConfigOperation::Schema => Ok(output::value(&config::schema(), Format::Text)),
     })
 }
@@ -90,7 +90,7 @@ fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
         let path = context.config.user_file.clone().ok_or_else(|| {
             Refusal::new(Code::Io, "there is no home directory to keep a configuration in")
         })?;
-        let value = config::set_for_user(&path, &args.key, &args.value)?;
+        let value = config::set_for_user(context, &path, &args.key, &args.value)?;
         (path, value)
     };
     let mut lines = vec![format!("{} = {}  ({})", args.key, plain(&value), path.display())];
@@ -102,14 +102,17 @@ fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
     Ok(output::lines(&lines))
 }
 
-fn path(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
+fn path(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<Exit, Refusal> {
     let store = context.store(&Input::default())?;
     let project = config::project_files(store.root(), store.tree(), context.dialect);
-    let files: Vec<PathBuf> = context.config.user_file.iter().cloned().chain(project).collect();
+    let user = context.config.user_file.iter().cloned().map(|path| (path, "user"));
+    let files: Vec<(PathBuf, &str)> =
+        user.chain(project.into_iter().map(|path| (path, "project"))).collect();
     if format == Format::Json {
-        let files = files.iter().map(|path| {
+        let files = files.iter().map(|(path, layer)| {
             Value::record([
                 ("path", Value::string(&path.to_string_lossy())),
+                ("layer", Value::string(layer)),
                 ("exists", Value::bool(path.exists())),
             ])
         });
@@ -118,9 +121,10 @@ fn path(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     }
     let lines: Vec<String> = files
         .iter()
-        .map(|path| {
+        .map(|(path, layer)| {
+            let layer = if args.show_origin { format!("  ({layer})") } else { String::new() };
             let there = if path.exists() { "" } else { "  (not there)" };
-            format!("{}{there}", path.display())
+            format!("{}{layer}{there}", path.display())
         })
         .collect();
     Ok(output::lines(&lines))

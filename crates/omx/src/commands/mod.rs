@@ -2,6 +2,7 @@
 
 mod cancel;
 mod config;
+mod demo;
 mod mcp;
 mod pages;
 mod state;
@@ -25,6 +26,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
         Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
+        Some(Command::Demo) => demo::run(),
         Some(Command::Version(flag)) => pages::version(Format::from_flag(flag.json), by_name),
         Some(Command::Completions(args)) => pages::completions(args.shell, by_name),
         Some(Command::Man(args)) => pages::man(args.dir.as_deref()),

@@ -6,7 +6,7 @@ use clap::CommandFactory;
 use omx_kernel::{Code, Dialect, Refusal, Value};
 
 use crate::cli::Cli;
-use crate::exit::{self, Exit};
+use crate::exit::Exit;
 use crate::output::{self, Format};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -57,6 +57,3 @@ fn page(command: clap::Command) -> std::io::Result<String> {
 fn failed(why: &str) -> Exit {
     output::refusal(&Refusal::new(Code::Io, why), Format::Text)
 }
-
-// The man page prints the table through the long help.
-const _: &str = exit::TABLE;

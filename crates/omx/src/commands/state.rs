@@ -54,7 +54,7 @@ fn read_all(source: impl Read, name: &str) -> Result<String, Refusal> {
         .read_to_end(&mut bytes)
         .map_err(|error| unreadable(name, &error))?;
     if bytes.len() > MAX_DOCUMENT_BYTES {
-        let why = format!("{name} has more than {MAX_DOCUMENT_BYTES} bytes");
+        let why = format!("the input has more than {MAX_DOCUMENT_BYTES} bytes");
         return Err(Refusal::new(Code::TooLarge, why));
     }
     String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{name} is not UTF-8")))

@@ -2,8 +2,28 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod both_doors;
+mod cancel_force;
+mod cancel_kit;
+mod cancel_messages;
+mod cancel_order;
+mod cancel_postconditions;
+mod cancel_scope;
+mod concurrency;
 mod configuration;
 mod configuration_keys;
+mod crash_checks;
+mod crash_faults;
+mod crash_order;
+mod crash_places;
+mod crash_points;
+mod crash_scenarios;
+mod fuzz;
+mod fuzz_found;
+mod inspector;
+mod instructions;
+mod kill_loop;
+mod mcp_protocol;
 mod state_bad_input;
 mod state_dialect;
 mod state_document;

@@ -1,0 +1,152 @@
+//! P4: the commands people and hooks call most, each as a new process.
+
+use crate::error::{Context, Error, Result};
+use crate::mcp::Client;
+use crate::measure::{Run, Sample, short};
+use crate::report::{Row, Verdict};
+use crate::stats::{Summary, TIMES, figure, median};
+use crate::systems::{PHASE, SESSION, Systems};
+use serde_json::{Value, json};
+use std::path::Path;
+
+const RATIO: f64 = 100.0;
+const MEMORY: f64 = 12.0;
+
+/// A tool of OMC's server and what it is given.
+type Tool = (&'static str, fn() -> Value);
+
+/// One reading command.
+struct Work {
+    name: &'static str,
+    omx: &'static [&'static str],
+    old_omx: &'static [&'static str],
+    /// OMC has no such commands; the tool its server offers instead.
+    old_omc: Option<Tool>,
+    /// What the answer must contain.
+    expected: &'static str,
+    /// Not in every omx: where it has no such command, the row is pending.
+    optional: bool,
+}
+
+const WORKS: &[Work] = &[
+    Work {
+        name: "`state read`",
+        omx: &["state", "read", "--mode", "ralph", "--json"],
+        old_omx: &["state", "read", "--mode", "ralph", "--json"],
+        old_omc: Some(("state_read", || json!({"mode": "ralph", "session_id": SESSION}))),
+        expected: PHASE,
+        optional: false,
+    },
+    Work {
+        name: "`state list-active`",
+        omx: &["state", "list-active", "--json"],
+        old_omx: &["state", "list-active", "--json"],
+        old_omc: Some(("state_list_active", || json!({}))),
+        expected: "ralph",
+        optional: false,
+    },
+    Work {
+        name: "`status`",
+        omx: &["status", "--json"],
+        old_omx: &["status"],
+        old_omc: Some(("state_get_status", || json!({}))),
+        expected: "ralph",
+        optional: false,
+    },
+    Work {
+        name: "`hud`",
+        omx: &["hud", "--json"],
+        old_omx: &["hud", "--json"],
+        old_omc: None,
+        expected: "",
+        optional: true,
+    },
+];
+
+/// Measures all of P4.
+///
+/// # Errors
+/// When the existing systems cannot be run.
+pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+    let (ours, theirs) = (systems.project("reads")?, systems.project("reads-old")?);
+    WORKS.iter().map(|work| row(systems, &ours, &theirs, work, runs)).collect()
+}
+
+fn row(
+    systems: &Systems,
+    project: &Path,
+    old_project: &Path,
+    work: &Work,
+    runs: usize,
+) -> Result<Row> {
+    let ours = systems.omx(project, work.omx);
+    let theirs = systems.old_omx(old_project, work.old_omx);
+    let pending = work.optional && !known(systems, project, work);
+    let mut server = match work.old_omc {
+        Some(_) => Some(Client::start(&systems.old_omc_server(old_project))?.0),
+        None => None,
+    };
+    let (mut old_omx, mut old_omc, mut omx) = (Vec::new(), Vec::new(), Vec::new());
+    let mut trouble = None;
+    for _ in 0..runs {
+        old_omx.push(checked(systems, &theirs, work.expected)?);
+        if let (Some(server), Some((tool, arguments))) = (&mut server, work.old_omc) {
+            let (answer, took) = server.call(tool, &arguments())?;
+            if !answer.to_string().contains(work.expected) {
+                return Err(Error::new(format!("OMC's {tool} answered {answer}")));
+            }
+            old_omc.push(took);
+        }
+        for _ in 0..TIMES {
+            if trouble.is_none() && !pending {
+                match checked(systems, &ours, work.expected) {
+                    Ok(sample) => omx.push(sample),
+                    Err(error) => trouble = Some(error),
+                }
+            }
+        }
+    }
+    let theirs = Summary::of(&old_omx);
+    let (cell, verdict) = match trouble {
+        None if pending => ("–".to_owned(), Verdict::Pending),
+        Some(error) => ("–".to_owned(), Verdict::Missed(error.to_string())),
+        None => judge(&theirs, &Summary::of(&omx)),
+    };
+    Ok(Row {
+        id: "P4",
+        work: work.name.to_owned(),
+        old_omx: theirs.cell(),
+        old_omc: if old_omc.is_empty() {
+            "–".to_owned()
+        } else {
+            format!("no command; MCP call {} ms", figure(median(&old_omc)))
+        },
+        omx: cell,
+        required: format!("≤ 1/{RATIO} of OMX's wall time, ≤ {MEMORY} MiB"),
+        verdict,
+    })
+}
+
+fn judge(theirs: &Summary, ours: &Summary) -> (String, Verdict) {
+    let ratio = theirs.wall / ours.wall;
+    let verdict = Verdict::of(
+        ratio >= RATIO && ours.rss <= MEMORY,
+        format!("1/{ratio:.0}, CPU 1/{:.0}", theirs.cpu / ours.cpu),
+    );
+    (ours.cell(), verdict)
+}
+
+/// Whether omx has the command at all.
+fn known(systems: &Systems, project: &Path, work: &Work) -> bool {
+    let command = work.omx.first().copied().unwrap_or_default();
+    systems.probe.run(&systems.omx(project, &[command, "--help"])).is_ok()
+}
+
+/// One run whose answer contains what it must.
+fn checked(systems: &Systems, run: &Run, expected: &str) -> Result<Sample> {
+    let (sample, answer) = systems.probe.run(run)?;
+    answer
+        .contains(expected)
+        .then_some(sample)
+        .context(|| format!("{} answered {}", run.words(), short(&answer)))
+}

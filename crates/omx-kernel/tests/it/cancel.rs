@@ -1,0 +1,357 @@
+//! cancel.md 1 to 3 and 6: what a cancel ends, in which order, what is left
+//! behind, and the sentences it says.
+
+use std::collections::BTreeMap;
+
+use omx_kernel::cancel::{self, Choice, Target, choose};
+use omx_kernel::message::{self, Reader};
+use omx_kernel::{Code, Dialect, Mode};
+
+use crate::support::{NOW, World, assert_ended, json, session};
+
+const ORDER: [&str; 11] = [
+    "autopilot",
+    "ralph",
+    "ultrawork",
+    "ecomode",
+    "ultraqa",
+    "swarm",
+    "ultrapilot",
+    "pipeline",
+    "team",
+    "ralplan",
+    "code-review",
+];
+
+fn first(mode: Mode) -> &'static str {
+    mode.row().phases.first().copied().unwrap_or("stage:1")
+}
+
+fn everything() -> World {
+    let mut world = World::new();
+    for mode in Mode::ALL {
+        world.run(mode, first(mode), "");
+    }
+    world
+}
+
+fn cancelled(world: &mut World, target: Target) -> Vec<(&'static str, Option<&'static str>)> {
+    let plan = world.cancel(target);
+    plan.entries.iter().map(|entry| (entry.mode.name(), entry.linked_to.map(Mode::name))).collect()
+}
+
+#[test]
+fn cancel_1_2_without_a_session_the_scope_is_chosen_from_what_is_active() {
+    let of = |sessions: &[(&str, &[Mode])]| {
+        choose(sessions.iter().map(|(id, modes)| (session(id), modes.to_vec())).collect())
+    };
+    assert_eq!(of(&[]), Choice::Compatibility);
+    assert_eq!(of(&[("a", &[]), ("b", &[])]), Choice::Compatibility);
+    assert_eq!(of(&[("a", &[]), ("b", &[Mode::Ralph])]), Choice::Only(session("b")));
+    let both: BTreeMap<_, _> =
+        [(session("a"), vec![Mode::Ralph]), (session("b"), vec![Mode::Team])].into();
+    assert_eq!(choose(both.clone()), Choice::Ambiguous(both));
+}
+
+#[test]
+fn cancel_1_4_stale_modes_are_cancelled_like_live_ones() {
+    let mut world = everything();
+    world.later(30 * 24 * 3_600_000);
+    assert!(Mode::ALL.iter().all(|mode| world.snapshot.is_stale(*mode, world.now)));
+    assert_eq!(world.cancel(Target::Everything).entries.len(), 11);
+    assert!(world.active().is_empty());
+}
+
+#[test]
+fn cancel_2_1_one_cancel_ends_all_active_modes_in_this_order() {
+    let names: Vec<&str> =
+        cancelled(&mut everything(), Target::Everything).iter().map(|entry| entry.0).collect();
+    assert_eq!(names, ORDER);
+}
+
+#[test]
+fn cancel_2_1_the_order_holds_for_every_pair_of_modes() {
+    for (index, one) in ORDER.iter().enumerate() {
+        for other in &ORDER[index + 1..] {
+            let mut world = World::new();
+            for name in [other, one] {
+                let mode = Mode::parse(name).unwrap();
+                world.run(mode, first(mode), "");
+            }
+            let names = cancelled(&mut world, Target::Everything);
+            assert_eq!(names, [(*one, None), (*other, None)]);
+        }
+    }
+}
+
+#[test]
+fn cancel_2_2_dependents_are_written_before_their_parents() {
+    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ecomode":true"#);
+    world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
+    world.run(Mode::Ecomode, "executing", "");
+    world.run(Mode::Team, "team-exec", r#","linked_ralph":true"#);
+    world.run(Mode::Ultraqa, "qa", r#","linked_to":"autopilot""#);
+    world.run(Mode::CodeReview, "reviewing", "");
+    assert_eq!(
+        cancelled(&mut world, Target::Everything),
+        [
+            ("team", Some("ralph")),
+            ("ultrawork", Some("ralph")),
+            ("ecomode", Some("ralph")),
+            ("ralph", Some("autopilot")),
+            ("ultraqa", Some("autopilot")),
+            ("autopilot", None),
+            ("code-review", None),
+        ]
+    );
+}
+
+#[test]
+fn cancel_2_2_a_cancel_that_was_cut_off_completes_when_repeated() {
+    let mut start = World::live(Mode::Autopilot, "ralph", "");
+    start.run(Mode::Ralph, "executing", r#","linked_to":"autopilot""#);
+    start.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
+    let plan = start.clone().cancel(Target::Everything);
+    for cut in 0..=plan.entries.len() {
+        let mut world = start.clone();
+        for entry in &plan.entries[..cut] {
+            world.snapshot.documents.insert(entry.mode, entry.document.clone());
+        }
+        assert_eq!(world.cancel(Target::Everything).entries.len(), plan.entries.len() - cut);
+        assert!(world.active().is_empty());
+    }
+}
+
+#[test]
+fn cancel_2_3_an_unlinked_ultrawork_or_ecomode_is_its_own_entry() {
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.run(Mode::Ultrawork, "executing", "");
+    world.run(Mode::Ecomode, "executing", r#","linked_to_ralph":true"#);
+    assert_eq!(
+        cancelled(&mut world, Target::Everything),
+        [("ecomode", Some("ralph")), ("ralph", None), ("ultrawork", None)]
+    );
+}
+
+#[test]
+fn cancel_2_4_one_mode_is_cancelled_with_what_hangs_on_it_and_nothing_else() {
+    for mode in Mode::ALL {
+        let mut world = everything();
+        assert_eq!(cancelled(&mut world, Target::Mode(mode)), [(mode.name(), None)]);
+        assert_eq!(world.active().len(), 10);
+    }
+    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ultrawork":true"#);
+    world.run(Mode::Ultrawork, "executing", "");
+    world.run(Mode::CodeReview, "reviewing", "");
+    let names = cancelled(&mut world, Target::Mode(Mode::Ralph));
+    assert_eq!(names, [("ultrawork", Some("ralph")), ("ralph", None)]);
+    assert_eq!(world.active(), ["autopilot", "code-review"]);
+}
+
+#[test]
+fn cancel_2_4_a_companion_linked_to_an_active_ralph_is_refused() {
+    for (mode, title, field) in [
+        (Mode::Ultrawork, "Ultrawork", "linked_ultrawork"),
+        (Mode::Ecomode, "Ecomode", "linked_ecomode"),
+    ] {
+        let ralph_says = format!(r#","{field}":true"#);
+        for (on_ralph, on_it) in [(ralph_says.as_str(), ""), ("", r#","linked_to_ralph":true"#)] {
+            let mut world = World::live(Mode::Ralph, "executing", on_ralph);
+            world.run(mode, "executing", on_it);
+            let plan =
+                |dialect| cancel::plan(&world.snapshot, Target::Mode(mode), dialect, world.now);
+            let refusal = plan(Dialect::OMX).unwrap_err();
+            assert_eq!(refusal.code, Code::LinkedMode);
+            let sentence = format!("{title} is linked to Ralph. Use /cancel to cancel both.");
+            assert_eq!(refusal.message, sentence);
+            let sentence = sentence.replace("/cancel", "/oh-my-claudecode:cancel");
+            assert_eq!(plan(Dialect::OMC).unwrap_err().message, sentence);
+            world.put(Mode::Ralph, r#"{"active":false,"linked_ultrawork":true}"#);
+            assert_eq!(cancelled(&mut world, Target::Mode(mode)), [(mode.name(), None)]);
+        }
+    }
+}
+
+#[test]
+fn cancel_2_5_a_linked_team_goes_first_whichever_of_the_two_was_named() {
+    for target in [Target::Mode(Mode::Team), Target::Mode(Mode::Ralph), Target::Everything] {
+        for (on_ralph, on_team) in [(r#","linked_team":true"#, ""), ("", r#","linked_ralph":true"#)]
+        {
+            let mut world = World::live(Mode::Ralph, "executing", on_ralph);
+            world.run(Mode::Team, "team-exec", on_team);
+            let names = cancelled(&mut world, target);
+            assert_eq!(names, [("team", Some("ralph")), ("ralph", None)]);
+            let ralph = world.get(Mode::Ralph);
+            assert_eq!(ralph.text("linked_team_terminal_phase"), Some("cancelled"));
+            assert_eq!(ralph.text("linked_team_terminal_at"), Some(NOW));
+            assert_ended(ralph, "cancelled", "cancelled");
+        }
+    }
+}
+
+#[test]
+fn cancel_3_1_every_cancelled_mode_has_its_post_conditions_and_stays_as_a_tombstone() {
+    let mut world = everything();
+    world.later(1_000);
+    world.cancel(Target::Everything);
+    assert_eq!(world.snapshot.documents.len(), 11);
+    for mode in Mode::ALL {
+        let document = world.get(mode);
+        assert_ended(document, "cancelled", "cancelled");
+        assert_eq!(document.text("completed_at"), Some("2026-11-15T12:00:01.000Z"));
+        assert_eq!(document.text("updated_at"), Some("2026-11-15T12:00:01.000Z"));
+        assert_eq!(document.revision(), 2);
+        if mode != Mode::Autopilot {
+            assert_eq!(document.phase(), Some("cancelled"), "{}", mode.name());
+        }
+    }
+}
+
+#[test]
+fn cancel_3_2_autopilot_keeps_phase_hand_offs_verdict_and_counters() {
+    let kept = r#","iteration":3,"review_cycle":2,"handoff_artifacts":{"ralplan":{"plan":"p"}},"review_verdict":{"clean":false},"return_to_ralplan_reason":"r""#;
+    for phase in ["ralplan", "ralph", "code-review"] {
+        let mut world = World::live(Mode::Autopilot, phase, kept);
+        let plan = world.cancel(Target::Everything);
+        assert!(plan.entries[0].preserved);
+        let document = world.get(Mode::Autopilot);
+        assert_ended(document, "cancelled", "cancelled");
+        assert_eq!(document.phase(), Some(phase));
+        assert!(json(document).contains(kept), "{}", json(document));
+        let resumed = world.write(Mode::Autopilot, r#"{"resume":true}"#);
+        assert!(json(&resumed).contains(kept));
+    }
+}
+
+#[test]
+fn cancel_3_2_ralplan_keeps_its_plan_path_and_only_these_two_are_preserved() {
+    let mut world = everything();
+    world.run(Mode::Ralplan, "revise", r#","plan_path":"p.md""#);
+    for entry in world.cancel(Target::Everything).entries {
+        let kept = matches!(entry.mode, Mode::Autopilot | Mode::Ralplan);
+        assert_eq!(entry.preserved, kept, "{}", entry.mode.name());
+    }
+    assert_eq!(world.get(Mode::Ralplan).text("plan_path"), Some("p.md"));
+    assert_eq!(world.write(Mode::Ralplan, r#"{"resume":true}"#).phase(), Some("revise"));
+}
+
+#[test]
+fn cancel_3_3_ralph_takes_the_end_its_linked_team_had() {
+    let table = [
+        ("complete", "finish", "finished", "complete"),
+        ("failed", "failed", "failed", "failed"),
+        ("cancelled", "cancelled", "cancelled", "cancelled"),
+        ("team-exec", "blocked_on_user", "blocked", "cancelled"),
+    ];
+    for (phase, outcome, lifecycle, taken) in table {
+        let mut world = World::live(Mode::Ralph, "executing", r#","linked_team":true"#);
+        world.put(Mode::Team, &format!(r#"{{"active":false,"current_phase":"{phase}","run_outcome":"{outcome}","lifecycle_outcome":"{lifecycle}","completed_at":"2026-11-15T11:30:00.000Z"}}"#));
+        world.cancel(Target::Everything);
+        let ralph = world.get(Mode::Ralph);
+        let took = matches!(outcome, "finish" | "failed");
+        let (outcome, lifecycle) =
+            if took { (outcome, lifecycle) } else { ("cancelled", "cancelled") };
+        assert_ended(ralph, outcome, lifecycle);
+        assert_eq!(ralph.phase(), Some(taken));
+        assert_eq!(ralph.text("linked_team_terminal_phase"), Some(taken));
+        assert_eq!(ralph.text("linked_team_terminal_at"), Some("2026-11-15T11:30:00.000Z"));
+    }
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.put(Mode::Team, r#"{"active":false,"run_outcome":"finish"}"#);
+    world.cancel(Target::Everything);
+    assert_ended(world.get(Mode::Ralph), "cancelled", "cancelled");
+    assert_eq!(world.get(Mode::Ralph).get("linked_team_terminal_phase"), None);
+}
+
+#[test]
+fn cancel_3_4_no_late_write_makes_a_cancelled_run_active_again() {
+    let mut world = everything();
+    world.cancel(Target::Everything);
+    for mode in Mode::ALL {
+        let phase = first(mode);
+        for input in [
+            r#"{"active":true}"#.to_owned(),
+            r#"{"active":true,"run_outcome":"continue"}"#.to_owned(),
+            format!(r#"{{"active":true,"current_phase":"{phase}","iteration":1}}"#),
+        ] {
+            world.refused(mode, Code::RecentlyCancelled, &input);
+        }
+        let _ = world.try_write(mode, r#"{"iteration":1}"#);
+        let _ = world.try_write(mode, &format!(r#"{{"current_phase":"{phase}"}}"#));
+    }
+    assert!(world.active().is_empty());
+}
+
+#[test]
+fn cancel_3_8_cancelling_twice_changes_nothing() {
+    let mut world = everything();
+    world.cancel(Target::Everything);
+    let before = world.snapshot.clone();
+    world.later(1_000);
+    assert!(world.cancel(Target::Everything).entries.is_empty());
+    for mode in Mode::ALL {
+        assert!(world.cancel(Target::Mode(mode)).entries.is_empty());
+    }
+    assert_eq!(world.snapshot, before);
+    assert_eq!(message::nothing_active(Dialect::OMX), "No active OMX modes detected.");
+    assert_eq!(message::nothing_active(Dialect::OMC), "No active OMC modes detected.");
+    assert_eq!(message::USE_FORCE, "Use --force to clear all state files anyway.");
+}
+
+#[test]
+fn cancel_6_every_mode_has_its_line() {
+    let lines = [
+        (
+            "autopilot",
+            "Autopilot cancelled at phase: ralplan. Progress preserved for resume.\nRun /autopilot to resume.",
+        ),
+        ("ralph", "Ralph cancelled. Persistent mode deactivated."),
+        ("ultrawork", "Ultrawork cancelled. Parallel execution mode deactivated."),
+        ("ecomode", "Ecomode cancelled. Token-efficient execution mode deactivated."),
+        ("ultraqa", "UltraQA cancelled. QA cycling workflow stopped."),
+        ("swarm", "Swarm cancelled. Coordinated agents stopped."),
+        ("ultrapilot", "Ultrapilot cancelled. Parallel autopilot workers stopped."),
+        ("pipeline", "Pipeline cancelled. Sequential agent chain stopped."),
+        ("team", "Team cancelled. Teammates shut down and cleaned up."),
+        ("ralplan", "Plan Consensus cancelled. Planning session ended."),
+        ("code-review", "Code review cancelled. No verdict recorded."),
+    ];
+    for entry in everything().cancel(Target::Everything).entries {
+        let (_, line) = lines.iter().find(|line| line.0 == entry.mode.name()).unwrap();
+        let said = message::cancelled(&entry, Dialect::OMX, Reader::Program).join("\n");
+        assert_eq!(said, *line);
+        let at_terminal = message::cancelled(&entry, Dialect::OMX, Reader::Terminal).join("\n");
+        let resumes = entry.mode == Mode::Autopilot;
+        let hint = if resumes { "\nor: omx autopilot --resume" } else { "" };
+        assert_eq!(at_terminal, format!("{line}{hint}"));
+        let omc = message::cancelled(&entry, Dialect::OMC, Reader::Program).join("\n");
+        assert_eq!(omc, line.replace("/autopilot", "/oh-my-claudecode:autopilot"));
+    }
+    assert_eq!(
+        message::all_cleared(Dialect::OMX),
+        "All OMX modes cleared. You are free to start fresh."
+    );
+}
+
+#[test]
+fn cancel_6_a_linked_mode_is_told_before_its_parents_line() {
+    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot""#);
+    world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
+    let plan = world.cancel(Target::Everything);
+    let lines: Vec<String> = plan
+        .entries
+        .iter()
+        .flat_map(|entry| message::cancelled(entry, Dialect::OMX, Reader::Program))
+        .collect();
+    assert_eq!(
+        lines[..3],
+        [
+            "Cleaned up: ultrawork (linked to ralph)",
+            "Cleaned up: ralph (linked to autopilot)",
+            "Autopilot cancelled at phase: ralph. Progress preserved for resume.",
+        ]
+    );
+}

@@ -1,0 +1,207 @@
+//! state.md 2.2, 3 (write), 3.3: foreign values pass through byte for byte,
+//! known ones are checked for every mode, and a write merges.
+
+use omx_kernel::{Code, Mode, Scope};
+
+use crate::support::{World, json};
+
+const FOREIGN: &str = r#","zeta":18446744073709551617,"alpha":1.10,"lone":"\ud800","deep":{"b":1e400,"a":[ 1 , 2.0 ]},"null":"x""#;
+
+#[test]
+fn state_2_2_foreign_fields_survive_a_hundred_writes_byte_for_byte_and_in_place() {
+    let mut world = World::live(Mode::Ralph, "executing", FOREIGN);
+    for count in 1..=50 {
+        let input = format!(r#"{{"iteration":{count},"own":{count}}}"#);
+        world.write(Mode::Ralph, &input);
+        world.write(Mode::Ralph, r#"{"own":null}"#);
+    }
+    assert!(json(world.get(Mode::Ralph)).contains(FOREIGN), "{}", json(world.get(Mode::Ralph)));
+    world.write(Mode::Ralph, r#"{"current_phase":"failed"}"#);
+    world.write(Mode::Ralph, r#"{"resume":true}"#);
+    world.cancel(omx_kernel::cancel::Target::Everything);
+    assert!(json(world.get(Mode::Ralph)).contains(FOREIGN));
+}
+
+#[test]
+fn state_2_2_a_changed_field_keeps_its_place_and_a_removed_one_leaves_the_order() {
+    let mut world = World::with(Mode::Ralph, r#"{"z":1,"active":true,"y":2,"x":3,"w":4}"#);
+    world.write(Mode::Ralph, r#"{"x":30,"z":null}"#);
+    let written = json(world.get(Mode::Ralph));
+    assert!(written.starts_with(r#"{"active":true,"y":2,"x":30,"w":4,"#), "{written}");
+}
+
+#[test]
+fn state_3_write_null_is_stored_for_a_modes_own_fields_and_removes_any_other() {
+    let mut world = World::live(Mode::Ralph, "verifying", r#","x":1,"task_description":"t""#);
+    let input = r#"{"x":null,"task_description":null,"completion_audit":null,"y":null}"#;
+    let document = world.write(Mode::Ralph, input);
+    assert_eq!(document.get("x"), None);
+    assert_eq!(document.get("y"), None);
+    assert_eq!(document.get("task_description"), None);
+    assert_eq!(document.get("completion_audit").unwrap().text(), "null");
+}
+
+#[test]
+fn state_3_write_hand_offs_merge_by_key_and_other_values_whole() {
+    for mode in [Mode::Autopilot, Mode::Pipeline, Mode::Ralph] {
+        let phase = mode.row().phases.first().copied().unwrap_or("stage:1");
+        let mut world = World::live(
+            mode,
+            phase,
+            r#","handoff_artifacts":{"ralplan":{"plan":"p"},"x":1.10},"other":{"a":1}"#,
+        );
+        let document =
+            world.write(mode, r#"{"handoff_artifacts":{"ralph":{},"x":2},"other":{"b":2}}"#);
+        assert_eq!(
+            document.get("handoff_artifacts").unwrap().text(),
+            r#"{"ralplan":{"plan":"p"},"x":2,"ralph":{}}"#
+        );
+        assert_eq!(document.get("other").unwrap().text(), r#"{"b":2}"#);
+        assert!(omx_kernel::fields::is_read(mode, "handoff_artifacts"), "{}", mode.name());
+    }
+}
+
+#[test]
+fn state_3_write_state_is_merged_at_the_top_level() {
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    let document = world.write(Mode::Ralph, r#"{"state":{"iteration":2,"x":{"y":1}},"z":3}"#);
+    assert_eq!(document.whole("iteration"), Some(2));
+    assert_eq!(document.get("x").unwrap().text(), r#"{"y":1}"#);
+    assert_eq!(document.get("state"), None);
+    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"x":1,"state":{"x":2}}"#);
+    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"state":[]}"#);
+    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"state":{"mode":"team"}}"#);
+    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"state":{"session_id":"s2"}}"#);
+    world.write(Mode::Ralph, r#"{"state":{"mode":"ralph","session_id":"s1"}}"#);
+}
+
+#[test]
+fn state_3_write_arguments_that_address_are_never_stored() {
+    let input = r#"{"mode":"ralph","session_id":"s1","workingDirectory":"/x","start":true,"expected_revision":0}"#;
+    let document = World::new().write(Mode::Ralph, input);
+    for name in ["workingDirectory", "start", "resume", "expected_revision", "state"] {
+        assert_eq!(document.get(name), None, "{name}");
+    }
+}
+
+#[test]
+fn state_3_3_every_common_value_is_checked_for_every_mode_and_nothing_is_coerced() {
+    let bad = [
+        ("active", &["1", r#""true""#, "null", "[]"][..]),
+        ("current_phase", &["1", "null", "[]", "true"]),
+        ("iteration", &["-1", "1.0", "1.5", "1e2", r#""1""#, "null", "18446744073709551616"]),
+        ("max_iterations", &["0", "-1", "2.5", r#""9""#, "null", "true"]),
+        ("run_outcome", &["1", "true", "{}"]),
+        ("lifecycle_outcome", &["1", "true", "{}"]),
+        ("task_description", &["1", "[]", r#""\ud800""#]),
+        ("started_at", &["0", r#""yesterday""#, r#""2026-02-30T00:00:00Z""#, r#""2026-11-15""#]),
+        ("updated_at", &["1", r#""""#]),
+        ("completed_at", &["1", r#""now""#]),
+        ("error", &["1", "{}"]),
+        ("expected_revision", &["-1", "1.5", r#""1""#]),
+        ("start", &["1", r#""yes""#]),
+        ("resume", &["1", r#""yes""#]),
+        ("revision", &["1", "null"]),
+    ];
+    for mode in Mode::ALL {
+        for (name, values) in bad {
+            for value in values {
+                let active = if name == "active" { "" } else { r#""active":false,"# };
+                let input = format!(r#"{{{active}"{name}":{value}}}"#);
+                let said = World::new().refused(mode, Code::InvalidInput, &input);
+                assert!(said.contains(name), "{said}");
+            }
+        }
+    }
+}
+
+#[test]
+fn state_3_3_a_modes_own_values_are_checked_too() {
+    let bad = [
+        (Mode::Autopilot, "review_cycle", "-1"),
+        (Mode::Autopilot, "review_cycle", "null"),
+        (Mode::Autopilot, "handoff_artifacts", "[]"),
+        (Mode::Autopilot, "handoff_artifacts", "null"),
+        (Mode::Autopilot, "review_verdict", r#""APPROVE""#),
+        (Mode::Autopilot, "return_to_ralplan_reason", "1"),
+        (Mode::Ralph, "completion_audit", "true"),
+        (Mode::Ralph, "linked_ultrawork", r#""yes""#),
+        (Mode::Ralph, "linked_team_terminal_at", r#""then""#),
+        (Mode::Ralplan, "plan_path", "7"),
+        (Mode::Ralplan, "consensus", "[]"),
+        (Mode::CodeReview, "review_verdict", "[]"),
+        (Mode::Ultraqa, "last_check", "0"),
+        (Mode::Team, "fix_loop_count", "1.5"),
+        (Mode::Team, "max_fix_loops", "0"),
+        (Mode::Swarm, "tasks", "3"),
+        (Mode::Pipeline, "stages", r#""a""#),
+        (Mode::Ultrapilot, "verification", "true"),
+    ];
+    for (mode, name, value) in bad {
+        let input = format!(r#"{{"active":true,"{name}":{value}}}"#);
+        let said = World::new().refused(mode, Code::InvalidInput, &input);
+        assert!(said.contains(name), "{said}");
+    }
+}
+
+#[test]
+fn state_2_1_iteration_is_never_over_max_iterations() {
+    for mode in Mode::ALL {
+        let input = r#"{"active":true,"iteration":4,"max_iterations":3}"#;
+        World::new().refused(mode, Code::InvalidInput, input);
+    }
+    let mut world = World::live(Mode::Ralph, "executing", r#","iteration":3,"max_iterations":5"#);
+    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"iteration":6}"#);
+    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"max_iterations":2}"#);
+    world.write(Mode::Ralph, r#"{"max_iterations":3}"#);
+}
+
+#[test]
+fn state_2_1_a_document_of_no_session_has_no_session_id() {
+    let mut world = World::of(Scope::Compatibility);
+    let document = world.write(Mode::Ralph, r#"{"active":true}"#);
+    assert_eq!(document.get("session_id"), None);
+}
+
+#[test]
+fn state_3_2_every_refusal_has_its_code_in_snake_case() {
+    let codes = [
+        (Code::InvalidInput, "invalid_input"),
+        (Code::UnknownMode, "unknown_mode"),
+        (Code::InvalidSessionId, "invalid_session_id"),
+        (Code::InvalidPhase, "invalid_phase"),
+        (Code::InvalidOutcome, "invalid_outcome"),
+        (Code::IllegalTransition, "illegal_transition"),
+        (Code::Contradiction, "contradiction"),
+        (Code::RevisionConflict, "revision_conflict"),
+        (Code::RecentlyCancelled, "recently_cancelled"),
+        (Code::ModeConflict, "mode_conflict"),
+        (Code::LinkedMode, "linked_mode"),
+        (Code::SessionRequired, "session_required"),
+        (Code::AmbiguousSession, "ambiguous_session"),
+        (Code::Busy, "busy"),
+        (Code::CorruptState, "corrupt_state"),
+        (Code::UnsafePath, "unsafe_path"),
+        (Code::TooLarge, "too_large"),
+        (Code::Io, "io"),
+    ];
+    for (code, word) in codes {
+        assert_eq!(code.as_str(), word);
+    }
+}
+
+/// quality.md R16: counters of other hands may be as large as they like.
+#[test]
+fn state_2_1_counters_at_the_end_of_their_range_do_not_wrap() {
+    let max = u64::MAX;
+    let mut world = World::live(Mode::Ralplan, "critic-review", &format!(r#","iteration":{max}"#));
+    world.put(Mode::Team, &format!(r#"{{"active":true,"current_phase":"team-verify","fix_loop_count":{max},"max_fix_loops":{max},"revision":{max}}}"#));
+    let document = world.write(Mode::Ralplan, r#"{"current_phase":"revise"}"#);
+    assert_eq!(document.whole("iteration"), Some(max));
+    let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
+    assert_eq!(document.revision(), max);
+    world.cancel(omx_kernel::cancel::Target::Everything);
+    let mut world = World::live(Mode::Swarm, "executing", &format!(r#","iteration":{max}"#));
+    world.stop(&omx_kernel::stop::StopEvent::turn_ended());
+    assert!(!world.get(Mode::Swarm).is_active());
+}

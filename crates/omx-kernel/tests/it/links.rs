@@ -1,0 +1,215 @@
+//! modes.md 3: which modes hang together, which exclude each other, and what
+//! one hands over to the next.
+
+use omx_kernel::links::{dependents, parent};
+use omx_kernel::{Code, Mode};
+
+use crate::support::{World, assert_ended, json};
+
+/// parent, dependent, the parent's field, the dependent's field
+const FLAGS: [(Mode, Mode, &str, &str); 3] = [
+    (Mode::Ralph, Mode::Ultrawork, "linked_ultrawork", "linked_to_ralph"),
+    (Mode::Ralph, Mode::Ecomode, "linked_ecomode", "linked_to_ralph"),
+    (Mode::Ralph, Mode::Team, "linked_team", "linked_ralph"),
+];
+
+const DRIVERS: [Mode; 8] = [
+    Mode::Autopilot,
+    Mode::Ralph,
+    Mode::Ralplan,
+    Mode::Ultraqa,
+    Mode::Pipeline,
+    Mode::Team,
+    Mode::Swarm,
+    Mode::Ultrapilot,
+];
+
+fn first(mode: Mode) -> &'static str {
+    mode.row().phases.first().copied().unwrap_or("stage:1")
+}
+
+#[test]
+fn modes_3_1_two_documents_are_linked_when_either_names_the_other() {
+    for (above, below, above_field, below_field) in FLAGS {
+        for (by_above, by_below) in [(true, false), (false, true), (true, true), (false, false)] {
+            let name = |says: bool, field: &str| {
+                if says { format!(r#","{field}":true"#) } else { String::new() }
+            };
+            let mut world = World::live(above, first(above), &name(by_above, above_field));
+            world.run(below, first(below), &name(by_below, below_field));
+            let linked = by_above || by_below;
+            let documents = &world.snapshot.documents;
+            assert_eq!(dependents(documents, above), if linked { vec![below] } else { vec![] });
+            assert_eq!(parent(documents, below), linked.then_some(above));
+        }
+    }
+}
+
+#[test]
+fn modes_3_1_what_autopilot_started_names_it() {
+    for below in [Mode::Ralplan, Mode::Ralph, Mode::CodeReview, Mode::Ultraqa] {
+        let mut world = World::live(Mode::Autopilot, "ralph", "");
+        world.run(below, first(below), r#","linked_to":"autopilot""#);
+        assert_eq!(dependents(&world.snapshot.documents, Mode::Autopilot), [below]);
+        assert_eq!(parent(&world.snapshot.documents, below), Some(Mode::Autopilot));
+        world.run(below, first(below), r#","linked_to":"ralph""#);
+        assert_eq!(dependents(&world.snapshot.documents, Mode::Autopilot), []);
+    }
+}
+
+#[test]
+fn modes_3_1_an_ended_document_has_no_part_in_a_link() {
+    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
+    world.put(Mode::Ultrawork, r#"{"active":false,"linked_to_ralph":true}"#);
+    assert_eq!(dependents(&world.snapshot.documents, Mode::Ralph), []);
+    world.put(Mode::Ralph, r#"{"active":false}"#);
+    world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
+    assert_eq!(parent(&world.snapshot.documents, Mode::Ultrawork), None);
+}
+
+#[test]
+fn modes_3_1_omx_writes_both_sides_whichever_was_named() {
+    for (above, below, above_field, below_field) in FLAGS {
+        for (writer, field) in [(above, above_field), (below, below_field)] {
+            let mut world = World::live(above, first(above), "");
+            world.run(below, first(below), "");
+            let plan = world.try_write(writer, &format!(r#"{{"{field}":true}}"#)).unwrap();
+            assert!(world.get(above).is_true(above_field), "{field}");
+            assert!(world.get(below).is_true(below_field), "{field}");
+            let order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
+            assert_eq!(order, [below, above], "dependents first");
+            assert!(plan.writes.iter().all(|(_, document)| document.revision() == 2));
+        }
+    }
+}
+
+#[test]
+fn modes_3_1_omx_writes_both_sides_at_a_start() {
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.write(Mode::Ultrawork, r#"{"active":true,"linked_to_ralph":true}"#);
+    assert!(world.get(Mode::Ralph).is_true("linked_ultrawork"));
+    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ecomode":true"#);
+    let document = world.write(Mode::Ecomode, r#"{"active":true}"#);
+    assert!(document.is_true("linked_to_ralph"), "ralph had named it before");
+    let mut world = World::live(Mode::Ultrawork, "executing", "");
+    world.write(Mode::Ralph, r#"{"active":true,"linked_ultrawork":true}"#);
+    assert!(world.get(Mode::Ultrawork).is_true("linked_to_ralph"));
+}
+
+#[test]
+fn modes_3_1_a_link_is_taken_back_on_both_sides() {
+    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
+    world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
+    world.write(Mode::Ralph, r#"{"linked_ultrawork":false}"#);
+    assert!(!world.get(Mode::Ultrawork).is_true("linked_to_ralph"));
+    assert_eq!(dependents(&world.snapshot.documents, Mode::Ralph), []);
+}
+
+#[test]
+fn modes_3_1_a_write_that_says_nothing_of_links_changes_no_other_document() {
+    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
+    world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
+    world.run(Mode::Ecomode, "executing", "");
+    let plan = world.try_write(Mode::Ralph, r#"{"iteration":1}"#).unwrap();
+    assert_eq!(plan.writes.len(), 1);
+    assert_eq!(world.get(Mode::Ultrawork).revision(), 1);
+}
+
+#[test]
+fn modes_3_2_drivers_exclude_each_other_in_one_session() {
+    for running in DRIVERS {
+        for starting in DRIVERS.into_iter().filter(|mode| *mode != running) {
+            let mut world = World::live(running, first(running), "");
+            for input in [r#"{"active":true}"#, r#"{"start":true}"#] {
+                let said = world.refused(starting, Code::ModeConflict, input);
+                assert!(said.contains(&format!("{} is running", running.name())), "{said}");
+                let hint = format!("omx cancel --mode {}", running.name());
+                assert!(said.contains(&hint), "{said}");
+            }
+            world.cancel(omx_kernel::cancel::Target::Everything);
+            world.write(starting, r#"{"active":true}"#);
+        }
+    }
+}
+
+#[test]
+fn modes_3_2_a_resume_is_a_start_too() {
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.write(Mode::Ralph, r#"{"run_outcome":"blocked_on_user"}"#);
+    world.run(Mode::Team, "team-exec", "");
+    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"resume":true}"#);
+}
+
+#[test]
+fn modes_3_2_ultrawork_ecomode_and_code_review_stand_beside_any() {
+    for companion in [Mode::Ultrawork, Mode::Ecomode, Mode::CodeReview] {
+        for other in Mode::ALL.into_iter().filter(|mode| *mode != companion) {
+            World::live(other, first(other), "").write(companion, r#"{"active":true}"#);
+            World::live(companion, first(companion), "").write(other, r#"{"active":true}"#);
+        }
+    }
+}
+
+#[test]
+fn modes_3_2_linked_drivers_run_together() {
+    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    world.write(Mode::Ralph, r#"{"active":true,"linked_to":"autopilot"}"#);
+    world.write(Mode::Team, r#"{"active":true,"linked_ralph":true}"#);
+    world.write(Mode::Ultraqa, r#"{"active":true,"linked_to":"autopilot"}"#);
+    assert_eq!(world.active(), ["autopilot", "ralph", "ultraqa", "team"]);
+    world.refused(Mode::Swarm, Code::ModeConflict, r#"{"active":true}"#);
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.refused(Mode::Team, Code::ModeConflict, r#"{"active":true,"linked_ralph":false}"#);
+}
+
+#[test]
+fn modes_3_2_an_ended_or_unnamed_driver_does_not_count_as_linked() {
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.put(Mode::Autopilot, r#"{"active":false,"run_outcome":"failed"}"#);
+    let input = r#"{"active":true,"linked_to":"autopilot"}"#;
+    world.refused(Mode::Ultraqa, Code::ModeConflict, input);
+}
+
+#[test]
+fn modes_3_2_a_write_to_a_running_driver_is_never_a_conflict() {
+    let mut world = World::live(Mode::Ralph, "executing", "");
+    world.run(Mode::Team, "team-exec", "");
+    world.write(Mode::Ralph, r#"{"active":true,"iteration":1}"#);
+}
+
+const AGREED: &str = r#","consensus":{"critic":"APPROVE","architect":"APPROVE"},"plan_path":"p.md","test_spec_path":"t.md""#;
+
+#[test]
+fn modes_3_3_starting_ralph_completes_a_ralplan_that_has_its_evidence() {
+    let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
+    let plan = world.try_write(Mode::Ralph, r#"{"active":true}"#).unwrap();
+    let order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
+    assert_eq!(order, [Mode::Ralplan, Mode::Ralph]);
+    let ralplan = world.get(Mode::Ralplan);
+    assert_ended(ralplan, "finish", "finished");
+    assert_eq!(ralplan.phase(), Some("complete"));
+    assert!(ralplan.text("completion_note").is_some(), "{}", json(ralplan));
+    assert_eq!(ralplan.text("plan_path"), Some("p.md"));
+    assert_eq!(ralplan.revision(), 2);
+    assert_eq!(world.active(), ["ralph"]);
+}
+
+#[test]
+fn modes_3_3_a_hand_over_inside_autopilot_completes_the_ralplan_too() {
+    let linked = format!(r#"{AGREED},"linked_to":"autopilot""#);
+    let mut world = World::live(Mode::Autopilot, "ralph", "").files(&["p.md", "t.md"]);
+    world.run(Mode::Ralplan, "critic-review", &linked);
+    world.write(Mode::Ralph, r#"{"active":true,"linked_to":"autopilot"}"#);
+    assert_ended(world.get(Mode::Ralplan), "finish", "finished");
+    assert_eq!(world.active(), ["autopilot", "ralph"]);
+}
+
+#[test]
+fn modes_3_3_without_its_evidence_a_ralplan_is_not_handed_over() {
+    let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md"]);
+    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"active":true}"#);
+    let mut world = World::live(Mode::Ralplan, "critic-review", "").files(&["p.md", "t.md"]);
+    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"active":true}"#);
+    let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
+    world.refused(Mode::Team, Code::ModeConflict, r#"{"active":true}"#);
+}

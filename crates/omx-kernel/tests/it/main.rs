@@ -1,0 +1,21 @@
+//! The rules of the specification as tests, one for each numbered line, and
+//! the proofs of modes.md 6: random sequences and a model check.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
+
+mod cancel;
+mod counters;
+mod evidence;
+mod fields;
+mod lifecycle;
+mod links;
+mod model;
+mod outcomes;
+mod phases;
+mod pipeline;
+mod play;
+mod properties;
+mod stop;
+mod support;
+mod time;
+mod transitions;

@@ -1,0 +1,203 @@
+//! state.md 2.3 and 2.4: which outcome goes with which life, in every spelling,
+//! and that a write asking for two things at once is refused, never repaired.
+
+use omx_kernel::{Code, Mode};
+
+use crate::support::{NOW, World, assert_ended};
+
+fn ralph() -> World {
+    World::live(Mode::Ralph, "executing", "")
+}
+
+#[test]
+fn state_2_4_spelling_variants_of_run_outcome_are_normalised_on_write() {
+    let table: [(&str, &str, &[&str]); 3] = [
+        ("blocked_on_user", "blocked", &["blocked_on_user", "blocked"]),
+        ("failed", "failed", &["failed", "fail", "error"]),
+        ("cancelled", "cancelled", &["cancelled", "canceled", "cancel", "aborted", "abort"]),
+    ];
+    for (outcome, lifecycle, words) in table {
+        for word in words {
+            let document = ralph().write(Mode::Ralph, &format!(r#"{{"run_outcome":"{word}"}}"#));
+            assert_ended(&document, outcome, lifecycle);
+        }
+    }
+    for word in ["finish", "finished", "complete", "completed", "done"] {
+        let mut world = World::live(Mode::CodeReview, "reviewing", "");
+        let verdict = r#"{"recommendation":"APPROVE","architectural_status":"CLEAR"}"#;
+        let input = format!(r#"{{"run_outcome":"{word}","review_verdict":{verdict}}}"#);
+        assert_ended(&world.write(Mode::CodeReview, &input), "finish", "finished");
+    }
+}
+
+#[test]
+fn state_2_4_the_matching_lifecycle_words_are_normalised_too() {
+    let table = [
+        ("blocked", "blocked_on_user", "blocked"),
+        ("blocked_on_user", "blocked_on_user", "blocked"),
+        ("askuserQuestion", "blocked_on_user", "blocked"),
+        ("failed", "failed", "failed"),
+        ("fail", "failed", "failed"),
+        ("error", "failed", "failed"),
+        ("cancelled", "cancelled", "cancelled"),
+        ("canceled", "cancelled", "cancelled"),
+        ("aborted", "cancelled", "cancelled"),
+        ("abort", "cancelled", "cancelled"),
+        ("userinterlude", "cancelled", "cancelled"),
+    ];
+    for (word, outcome, lifecycle) in table {
+        let input = format!(r#"{{"lifecycle_outcome":"{word}"}}"#);
+        assert_ended(&ralph().write(Mode::Ralph, &input), outcome, lifecycle);
+    }
+    for word in ["finished", "finish", "complete", "completed", "done"] {
+        let mut world = World::live(Mode::Ultraqa, "qa", "");
+        let check = r#""last_check":{"command":"make","exit_code":0}"#;
+        let input = format!(r#"{{"lifecycle_outcome":"{word}",{check}}}"#);
+        assert_ended(&world.write(Mode::Ultraqa, &input), "finish", "finished");
+    }
+}
+
+#[test]
+fn state_2_1_progress_is_accepted_and_kept() {
+    let mut world = ralph();
+    let document = world.write(Mode::Ralph, r#"{"run_outcome":"progress"}"#);
+    assert_eq!(document.text("run_outcome"), Some("progress"));
+    assert!(document.is_active());
+    let document = world.write(Mode::Ralph, r#"{"iteration":1}"#);
+    assert_eq!(document.text("run_outcome"), Some("progress"));
+    let document = world.write(Mode::Ralph, r#"{"run_outcome":"continue"}"#);
+    assert_eq!(document.text("run_outcome"), Some("continue"));
+}
+
+#[test]
+fn state_3_3_an_unknown_outcome_is_invalid_outcome() {
+    for mode in Mode::ALL {
+        for word in ["", "bogus", "Finish", "success"] {
+            let mut world = World::new();
+            for field in ["run_outcome", "lifecycle_outcome"] {
+                let input = format!(r#"{{"active":false,"{field}":"{word}"}}"#);
+                world.refused(mode, Code::InvalidOutcome, &input);
+            }
+        }
+        World::new().refused(
+            mode,
+            Code::InvalidOutcome,
+            r#"{"active":false,"lifecycle_outcome":"continue"}"#,
+        );
+    }
+}
+
+#[test]
+fn state_2_3_a_terminal_outcome_or_phase_ends_the_run() {
+    for input in [
+        r#"{"run_outcome":"failed"}"#,
+        r#"{"lifecycle_outcome":"failed"}"#,
+        r#"{"current_phase":"failed"}"#,
+        r#"{"active":false,"run_outcome":"failed"}"#,
+        r#"{"state":{"current_phase":"failed"}}"#,
+    ] {
+        let document = ralph().write(Mode::Ralph, input);
+        assert_ended(&document, "failed", "failed");
+        assert_eq!(document.phase(), Some("failed"));
+        assert_eq!(document.text("completed_at"), Some(NOW));
+    }
+}
+
+#[test]
+fn state_2_3_active_false_alone_ends_the_run_as_cancelled() {
+    for mode in Mode::ALL {
+        let phase = mode.row().phases.first().copied().unwrap_or("stage:1");
+        let document = World::live(mode, phase, "").write(mode, r#"{"active":false}"#);
+        assert_ended(&document, "cancelled", "cancelled");
+        let first = World::new().write(mode, r#"{"active":false}"#);
+        assert_ended(&first, "cancelled", "cancelled");
+    }
+}
+
+#[test]
+fn state_2_3_a_write_that_asks_for_both_is_a_contradiction_and_never_repaired() {
+    let on_a_live_run = [
+        r#"{"active":true,"run_outcome":"finish"}"#,
+        r#"{"active":true,"run_outcome":"blocked_on_user"}"#,
+        r#"{"active":true,"run_outcome":"failed"}"#,
+        r#"{"active":true,"run_outcome":"cancelled"}"#,
+        r#"{"active":true,"lifecycle_outcome":"finished"}"#,
+        r#"{"active":true,"current_phase":"complete"}"#,
+        r#"{"active":true,"current_phase":"failed"}"#,
+        r#"{"active":true,"current_phase":"blocked"}"#,
+        r#"{"active":true,"completed_at":"2026-11-15T11:00:00Z"}"#,
+        r#"{"active":false,"run_outcome":"continue"}"#,
+        r#"{"active":false,"run_outcome":"progress"}"#,
+        r#"{"active":false,"current_phase":"verifying"}"#,
+        r#"{"active":false,"start":true}"#,
+        r#"{"active":false,"resume":true}"#,
+        r#"{"start":true,"resume":true}"#,
+        r#"{"start":true,"run_outcome":"failed"}"#,
+        r#"{"resume":true,"current_phase":"cancelled"}"#,
+        r#"{"completed_at":"2026-11-15T11:00:00Z"}"#,
+        r#"{"run_outcome":"continue","lifecycle_outcome":"failed"}"#,
+        r#"{"run_outcome":"continue","current_phase":"failed"}"#,
+        r#"{"run_outcome":"failed","lifecycle_outcome":"cancelled"}"#,
+        r#"{"run_outcome":"failed","current_phase":"complete"}"#,
+        r#"{"run_outcome":"finish","current_phase":"fixing"}"#,
+        r#"{"run_outcome":"failed","waiting":{"kind":"network"}}"#,
+        r#"{"active":false,"waiting":{"kind":"network"}}"#,
+        r#"{"state":{"active":true},"run_outcome":"failed"}"#,
+    ];
+    for input in on_a_live_run {
+        let mut world = ralph();
+        world.refused(Mode::Ralph, Code::Contradiction, input);
+        if !input.contains("resume") && !input.starts_with(r#"{"completed_at"#) {
+            // A first write asks for the same; without `active` it is refused as that.
+            let result = World::new().plan(Mode::Ralph, input);
+            let allowed = input == r#"{"active":false,"current_phase":"verifying"}"#;
+            assert_eq!(result.is_ok(), allowed, "{input}: {result:?}");
+        }
+    }
+}
+
+#[test]
+fn state_2_3_completed_at_may_be_given_with_an_end() {
+    let input = r#"{"run_outcome":"failed","completed_at":"2026-11-15T11:00:00Z"}"#;
+    let document = ralph().write(Mode::Ralph, input);
+    assert_eq!(document.text("completed_at"), Some("2026-11-15T11:00:00Z"));
+    World::new().refused(
+        Mode::Ralph,
+        Code::Contradiction,
+        r#"{"active":true,"completed_at":"2026-11-15T11:00:00Z"}"#,
+    );
+}
+
+#[test]
+fn state_2_3_a_live_document_of_other_hands_says_so_after_the_next_write() {
+    let mut world = World::with(
+        Mode::Ralph,
+        r#"{"active":true,"current_phase":"executing","lifecycle_outcome":"failed","completed_at":"2026-11-15T11:00:00Z"}"#,
+    );
+    let document = world.write(Mode::Ralph, r#"{"iteration":1}"#);
+    assert_eq!(document.text("run_outcome"), Some("continue"));
+    assert_eq!(document.get("lifecycle_outcome"), None);
+    assert_eq!(document.get("completed_at"), None);
+}
+
+#[test]
+fn state_2_3b_a_run_that_waits_stays_active_and_carries_waiting() {
+    for kind in ["rate_limit", "network", "worker"] {
+        let mut world = ralph();
+        let input = format!(r#"{{"waiting":{{"kind":"{kind}","until":"2026-11-15T13:00:00Z"}}}}"#);
+        let document = world.write(Mode::Ralph, &input);
+        assert!(document.is_active());
+        assert_eq!(document.get("waiting").unwrap().get("kind").unwrap().as_str(), Some(kind));
+        let document = world.write(Mode::Ralph, r#"{"run_outcome":"failed"}"#);
+        assert_eq!(document.get("waiting"), None, "an ended run waits for nothing");
+    }
+    for bad in [
+        r#"{"kind":"person"}"#,
+        r#"{}"#,
+        r#""rate_limit""#,
+        r#"{"kind":"network","until":"tomorrow"}"#,
+    ] {
+        let input = format!(r#"{{"waiting":{bad}}}"#);
+        ralph().refused(Mode::Ralph, Code::InvalidInput, &input);
+    }
+}

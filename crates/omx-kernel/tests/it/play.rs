@@ -1,0 +1,310 @@
+//! Random sequences of what can happen to a session, for the properties of
+//! modes.md 6.1: sensible and nonsensical writes, cancels, stops, tool use,
+//! clears and waiting.
+
+use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
+use omx_kernel::cancel::Target;
+use omx_kernel::request::{Intent, WriteRequest};
+use omx_kernel::stop::{StopDecision, StopEvent};
+use omx_kernel::transition;
+use omx_kernel::{Document, Ending, Life, Mode, Timestamp, Value};
+use proptest::prelude::*;
+use proptest::test_runner::TestCaseError;
+
+use crate::support::{World, object};
+
+/// The modes that play. Drivers, companions and every kind of link.
+pub const MODES: [Mode; 7] = [
+    Mode::Autopilot,
+    Mode::Ralph,
+    Mode::Ultrawork,
+    Mode::Ralplan,
+    Mode::Ultraqa,
+    Mode::Team,
+    Mode::Swarm,
+];
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub enum Op {
+    Write(Mode, String),
+    /// The next sensible thing: a start, or a step with its evidence.
+    Advance(Mode, usize),
+    Cancel(Option<Mode>),
+    Stop(Option<u64>),
+    Tool,
+    Clear(Mode),
+    Wait(i64),
+}
+
+/// What came of it.
+#[derive(Clone, Debug)]
+pub enum Event {
+    Written { request: WriteRequest, fresh: bool },
+    Refused,
+    Cancelled(Target),
+    Held(Mode),
+    RanOut(Mode),
+    Allowed,
+    Passed,
+}
+
+/// One step of a sequence.
+pub struct Step<'a> {
+    pub before: &'a World,
+    pub after: &'a World,
+    pub event: &'a Event,
+}
+
+/// Parts of requests that say how a run stands.
+const STANDING: &[&str] = &[
+    r#""active":true"#,
+    r#""active":true"#,
+    r#""active":true"#,
+    r#""active":false"#,
+    r#""start":true"#,
+    r#""start":true"#,
+    r#""resume":true"#,
+    r#""resume":true"#,
+    r#""run_outcome":"progress""#,
+    r#""run_outcome":"done""#,
+    r#""run_outcome":"error""#,
+    r#""run_outcome":"blocked""#,
+    r#""run_outcome":null"#,
+    r#""lifecycle_outcome":"canceled""#,
+    r#""lifecycle_outcome":null"#,
+    r#""completed_at":"2026-01-01T00:00:00Z""#,
+    r#""completed_at":null"#,
+    r#""current_phase":"complete""#,
+    r#""current_phase":"failed""#,
+    r#""current_phase":"cancel""#,
+    r#""current_phase":"blocked""#,
+    r#""current_phase":"banana""#,
+    r#""waiting":{"kind":"worker"}"#,
+];
+
+const OPEN_REVIEW: &str = r#""review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR"},"return_to_ralplan_reason":"again","handoff_artifacts":{"code_review":{"n":1}}"#;
+const CLEAN_REVIEW: &str = r#""review_verdict":{"recommendation":"APPROVE","architectural_status":"CLEAR","clean":true},"return_to_ralplan_reason":null"#;
+const HAND_OFFS: &str = r#""handoff_artifacts":{"ralplan":{"plan":"p.md","test_spec":"t.md"},"ralph":{"changed_files":["a"],"evidence":["b"]}}"#;
+const FAILED_CHECK: &str = r#""last_check":{"command":"make","exit_code":1,"failure":"same"}"#;
+
+/// What other modes show before they are complete.
+const PROOFS: [&str; 5] = [
+    r#""completion_audit":{"passed":true,"checklist":["a"],"evidence":[{"path":"p.md"}]}"#,
+    r#""consensus":{"critic":"APPROVE","architect":"APPROVE"},"plan_path":"p.md","test_spec_path":"t.md""#,
+    r#""last_check":{"command":"make","exit_code":0}"#,
+    r#""verification":{"passed":true,"checks":["a"]}"#,
+    r#""tasks":{"pending":0,"in_progress":0}"#,
+];
+
+/// Parts that belong to nobody.
+const FOREIGN: &[&str] = &[
+    r#""x_big":18446744073709551617"#,
+    r#""x_fraction":1.10"#,
+    r#""x_lone":"\ud800""#,
+    r#""x_deep":{"b":1e400,"a":[ 1 , 2.0 ]}"#,
+    r#""x_big":null"#,
+    r#""x_deep":"plain""#,
+    r#""x_fraction":-0.0"#,
+];
+
+/// Parts that count, bound, link or prove.
+const CONTENT: &[&str] = &[
+    r#""iteration":0"#,
+    r#""iteration":3"#,
+    r#""iteration":9"#,
+    r#""iteration":-1"#,
+    r#""max_iterations":2"#,
+    r#""max_iterations":6"#,
+    r#""max_iterations":60"#,
+    r#""max_iterations":18446744073709551615"#,
+    r#""expected_revision":1"#,
+    r#""linked_to":"autopilot""#,
+    r#""linked_to":null"#,
+    r#""linked_ultrawork":true"#,
+    r#""linked_ultrawork":false"#,
+    r#""linked_to_ralph":true"#,
+    r#""linked_team":true"#,
+    r#""linked_ralph":true"#,
+    OPEN_REVIEW,
+    CLEAN_REVIEW,
+    HAND_OFFS,
+    PROOFS[0],
+    PROOFS[1],
+    PROOFS[2],
+    FAILED_CHECK,
+    PROOFS[3],
+    PROOFS[4],
+];
+
+fn write_op() -> impl Strategy<Value = Op> {
+    let standing = prop::collection::vec(prop::sample::select(STANDING), 0..2);
+    let content = prop::collection::vec(prop::sample::select(CONTENT), 0..4);
+    let foreign = prop::collection::vec(prop::sample::select(FOREIGN), 0..3);
+    let phase = prop::option::of(any::<prop::sample::Index>());
+    (prop::sample::select(&MODES[..]), standing, content, foreign, phase).prop_map(
+        |(mode, standing, content, foreign, phase)| {
+            let phase = phase.map(|at| {
+                let phases = mode.row().phases;
+                format!(r#""current_phase":"{}""#, phases[at.index(phases.len())])
+            });
+            let mut parts: Vec<String> =
+                standing.into_iter().chain(content).chain(foreign).map(str::to_owned).collect();
+            parts.extend(phase);
+            let name = |part: &String| part.split(':').next().unwrap_or_default().to_owned();
+            let mut seen = Vec::new();
+            parts.retain(|part| {
+                let is_new = !seen.contains(&name(part));
+                seen.push(name(part));
+                is_new
+            });
+            Op::Write(mode, format!("{{{}}}", parts.join(",")))
+        },
+    )
+}
+
+/// A sequence of up to this many happenings.
+pub fn sequences(length: usize) -> impl Strategy<Value = Vec<Op>> {
+    let mode = prop::sample::select(&MODES[..]);
+    let op = prop_oneof![
+        8 => write_op(),
+        8 => (mode.clone(), 0_usize..6).prop_map(|(mode, pick)| Op::Advance(mode, pick)),
+        1 => prop::option::of(mode.clone()).prop_map(Op::Cancel),
+        4 => prop::option::of(0_u64..3).prop_map(Op::Stop),
+        2 => Just(Op::Tool),
+        1 => mode.prop_map(Op::Clear),
+        1 => prop::sample::select(vec![1_i64, 59_999, 60_000, 7_200_001]).prop_map(Op::Wait),
+    ];
+    prop::collection::vec(op, 1..length)
+}
+
+/// Lets one thing happen.
+pub fn happen(world: &mut World, op: &Op) -> Event {
+    match op {
+        Op::Write(mode, input) => write(world, *mode, input),
+        Op::Advance(mode, pick) => {
+            let input = sensible(world, *mode, *pick);
+            write(world, *mode, &input)
+        }
+        Op::Cancel(mode) => {
+            let target = mode.map_or(Target::Everything, Target::Mode);
+            let dialect = omx_kernel::Dialect::OMX;
+            match omx_kernel::cancel::plan(&world.snapshot, target, dialect, world.now) {
+                Ok(_) => {
+                    world.cancel(target);
+                    Event::Cancelled(target)
+                }
+                Err(_) => Event::Refused,
+            }
+        }
+        Op::Stop(progress) => {
+            match world.stop(&StopEvent { progress: *progress, ..StopEvent::turn_ended() }) {
+                StopDecision::Allow(_) => Event::Allowed,
+                StopDecision::Hold(hold) => Event::Held(hold.mode),
+                StopDecision::Exhausted(end) => Event::RanOut(end.mode),
+            }
+        }
+        Op::Tool => {
+            world.snapshot.activity.tool_used(world.now);
+            Event::Passed
+        }
+        Op::Clear(mode) => clear(world, *mode),
+        Op::Wait(millis) => {
+            world.later(*millis);
+            Event::Passed
+        }
+    }
+}
+
+/// What an agent that knows the rules would write next.
+fn sensible(world: &World, mode: Mode, pick: usize) -> String {
+    let Some(document) = world.snapshot.active(mode) else {
+        let resume = matches!(
+            world.snapshot.documents.get(&mode).map(Document::life),
+            Some(Life::Ended(Ending::Blocked | Ending::Failed))
+        );
+        let link = match mode {
+            Mode::Team => r#","linked_ralph":true"#,
+            Mode::Ultrawork => r#","linked_to_ralph":true"#,
+            Mode::Autopilot | Mode::Swarm => "",
+            _ => r#","linked_to":"autopilot""#,
+        };
+        return match (resume && pick.is_multiple_of(2), pick) {
+            (true, _) => r#"{"resume":true}"#.to_owned(),
+            (false, 0) => r#"{"start":true,"max_iterations":3}"#.to_owned(),
+            (false, 1..=3) => format!(r#"{{"start":true{link}}}"#),
+            _ => r#"{"active":true}"#.to_owned(),
+        };
+    };
+    let next: Vec<&str> = transition::steps(mode)
+        .iter()
+        .filter(|step| Some(step.from) == document.phase())
+        .map(|step| step.to)
+        .collect();
+    let to = next.get(pick % next.len().max(1)).copied().unwrap_or("failed");
+    let evidence = match (mode, to) {
+        (Mode::Autopilot, "ralplan") => OPEN_REVIEW.to_owned(),
+        (Mode::Autopilot, _) => [CLEAN_REVIEW, HAND_OFFS].join(","),
+        (Mode::Ultraqa, "diagnose") => FAILED_CHECK.to_owned(),
+        _ => PROOFS.join(","),
+    };
+    format!(r#"{{"current_phase":"{to}",{evidence}}}"#)
+}
+
+fn write(world: &mut World, mode: Mode, input: &str) -> Event {
+    let session = world.snapshot.scope.session().cloned();
+    let Ok(request) = WriteRequest::new(mode, session.as_ref(), object(input)) else {
+        return Event::Refused;
+    };
+    let before = world.snapshot.documents.get(&mode).map(Document::life);
+    match world.plan_of(&request) {
+        Err(_) => Event::Refused,
+        Ok(plan) => {
+            world.snapshot.documents.extend(plan.writes);
+            // state.md 2.3a: when a write begins a new run.
+            let fresh = match before {
+                None => true,
+                Some(Life::Active) => false,
+                Some(Life::Ended(ending)) => {
+                    request.intent == Intent::Start
+                        || (request.intent == Intent::Change
+                            && matches!(ending, Ending::Finished | Ending::Failed)
+                            && world.get(mode).is_active())
+                }
+            };
+            Event::Written { request, fresh }
+        }
+    }
+}
+
+/// What the edge does when a document is cleared (state.md 2.3c).
+fn clear(world: &mut World, mode: Mode) -> Event {
+    let Some(document) = world.snapshot.documents.remove(&mode) else { return Event::Passed };
+    let until = Timestamp::from_millis(world.now.millis() + CANCEL_REMEMBERED_MILLIS);
+    let was_cancelled = document.life() == Life::Ended(Ending::Cancelled);
+    let cleared =
+        Cleared { revision: document.revision(), cancelled_until: was_cancelled.then_some(until) };
+    world.snapshot.activity.cleared.insert(mode.name().to_owned(), cleared);
+    Event::Passed
+}
+
+/// Plays a sequence from an empty session and looks at every step.
+pub fn play(
+    ops: &[Op],
+    mut look: impl FnMut(&Step<'_>) -> Result<(), TestCaseError>,
+) -> Result<World, TestCaseError> {
+    let mut world = World::new().files(&["p.md", "t.md"]);
+    for op in ops {
+        let before = world.clone();
+        let event = happen(&mut world, op);
+        look(&Step { before: &before, after: &world, event: &event })?;
+    }
+    Ok(world)
+}
+
+/// The fields that belong to nobody, with their text.
+pub fn foreign(document: Option<&Document>) -> Vec<(String, String)> {
+    let fields = document.map(Document::fields).unwrap_or_default();
+    let named = |(name, value): &(String, Value)| (name.clone(), value.text().to_owned());
+    fields.iter().filter(|(name, _)| name.starts_with("x_")).map(named).collect()
+}

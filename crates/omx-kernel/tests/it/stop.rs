@@ -1,0 +1,352 @@
+//! modes.md 4 and state.md 2.5: when a stop is allowed, when it is held, how
+//! often, and what is written when a bound is reached.
+
+use omx_kernel::stop::{
+    Agent, Allowed, Cause, Exhausted, HOLDS_WITHOUT_TOOL, Hold, SAME_PROGRESS_LIMIT, StopDecision,
+    StopEvent,
+};
+use omx_kernel::{Code, Mode, Scope};
+
+use crate::support::{NOW, World, assert_ended, at};
+
+const PRIORITY: [&str; 11] = [
+    "ralph",
+    "autopilot",
+    "ultraqa",
+    "ultrawork",
+    "ecomode",
+    "ralplan",
+    "code-review",
+    "pipeline",
+    "team",
+    "swarm",
+    "ultrapilot",
+];
+
+fn first(mode: Mode) -> &'static str {
+    mode.row().phases.first().copied().unwrap_or("stage:1")
+}
+
+fn ralph(more: &str) -> World {
+    World::live(Mode::Ralph, "executing", more)
+}
+
+fn turn() -> StopEvent {
+    StopEvent::turn_ended()
+}
+
+fn seen(progress: u64) -> StopEvent {
+    StopEvent { progress: Some(progress), ..turn() }
+}
+
+fn held(decision: StopDecision) -> Hold {
+    match decision {
+        StopDecision::Hold(hold) => hold,
+        other => panic!("not held: {other:?}"),
+    }
+}
+
+fn exhausted(decision: StopDecision) -> Exhausted {
+    match decision {
+        StopDecision::Exhausted(end) => end,
+        other => panic!("not at a bound: {other:?}"),
+    }
+}
+
+#[test]
+fn modes_4_1_no_session_id_is_allowed() {
+    let mut world = World::of(Scope::Compatibility);
+    world.run(Mode::Ralph, "executing", "");
+    assert_eq!(world.decide(&turn()), StopDecision::Allow(Allowed::NoSession));
+}
+
+#[test]
+fn modes_4_1_nothing_active_is_allowed() {
+    assert_eq!(World::new().decide(&turn()), StopDecision::Allow(Allowed::NothingActive));
+    for mode in Mode::ALL {
+        let mut world = World::live(mode, first(mode), "");
+        world.write(mode, r#"{"active":false}"#);
+        assert_eq!(world.decide(&turn()), StopDecision::Allow(Allowed::NothingActive));
+    }
+}
+
+#[test]
+fn modes_4_1_a_stale_mode_is_never_enforced() {
+    for mode in Mode::ALL {
+        let mut world = World::live(mode, first(mode), "");
+        world.later(7_200_001);
+        assert_eq!(world.decide(&turn()), StopDecision::Allow(Allowed::Stale));
+    }
+    let mut world = ralph("");
+    world.later(7_200_001);
+    world.put(
+        Mode::Ultrawork,
+        r#"{"active":true,"current_phase":"executing","updated_at":"2026-11-15T14:00:00Z"}"#,
+    );
+    assert_eq!(held(world.decide(&turn())).mode, Mode::Ultrawork, "a live one beside it holds");
+}
+
+#[test]
+fn modes_4_1_a_document_of_a_live_omx_process_is_left_alone() {
+    let mut world = ralph("");
+    let event = StopEvent { self_driven: vec![Mode::Ralph], ..turn() };
+    assert_eq!(world.decide(&event), StopDecision::Allow(Allowed::SelfDriven));
+    world.run(Mode::Ecomode, "executing", "");
+    assert_eq!(held(world.decide(&event)).mode, Mode::Ecomode);
+}
+
+#[test]
+fn modes_4_1_each_cause_that_is_not_the_end_of_a_turn_is_allowed_whatever_is_active() {
+    let table = [
+        (Cause::Interrupted, Allowed::Interrupted),
+        (Cause::ContextLimit, Allowed::Limit),
+        (Cause::RateLimit, Allowed::Limit),
+        (Cause::Account, Allowed::Account),
+    ];
+    let mut world = World::new();
+    for mode in Mode::ALL {
+        world.run(mode, first(mode), "");
+    }
+    for (cause, reason) in table {
+        let event = StopEvent { cause, ..turn() };
+        assert_eq!(world.decide(&event), StopDecision::Allow(reason));
+    }
+    let event = StopEvent { cancel_requested: true, ..turn() };
+    assert_eq!(world.decide(&event), StopDecision::Allow(Allowed::CancelRequested));
+    let event = StopEvent { agent: Agent::Subagent, ..turn() };
+    assert_eq!(world.decide(&event), StopDecision::Allow(Allowed::Subagent));
+}
+
+#[test]
+fn modes_4_2_the_first_active_mode_by_priority_holds() {
+    for (index, name) in PRIORITY.iter().enumerate() {
+        let mut world = World::new();
+        for lower in &PRIORITY[index..] {
+            let mode = Mode::parse(lower).unwrap();
+            world.run(mode, first(mode), "");
+        }
+        assert_eq!(held(world.decide(&turn())).mode.name(), *name);
+    }
+}
+
+#[test]
+fn modes_4_2_the_text_names_mode_phase_iteration_what_is_missing_and_how_to_end_it() {
+    for mode in Mode::ALL {
+        let more = r#","iteration":2,"max_iterations":9"#;
+        for phase in
+            mode.row().phases.iter().chain(mode.row().phases.is_empty().then_some(&"stage:1"))
+        {
+            let text = held(World::live(mode, phase, more).decide(&turn())).text;
+            for part in [mode.title(), phase, "3/9", "omx cancel"] {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+            assert!(!text.contains('\n') && text.len() < 500, "short: {text}");
+        }
+    }
+    let missing = [
+        (Mode::Ralph, "verifying", "completion_audit"),
+        (Mode::Ultraqa, "qa", "last_check"),
+        (Mode::Ralplan, "critic-review", "consensus.critic"),
+        (Mode::CodeReview, "reviewing", "review_verdict"),
+        (Mode::Ultrawork, "verifying", "last_check"),
+        (Mode::Team, "team-verify", "verification.passed"),
+        (Mode::Swarm, "executing", "tasks.pending"),
+        (Mode::Pipeline, "stage:1", "stage_results.1"),
+    ];
+    for (mode, phase, part) in missing {
+        let text = held(World::live(mode, phase, "").decide(&turn())).text;
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn modes_4_2_what_is_there_is_not_called_missing() {
+    let check = r#","last_check":{"command":"make","exit_code":0}"#;
+    let text = held(World::live(Mode::Ultraqa, "qa", check).decide(&turn())).text;
+    assert!(!text.contains("last_check"), "{text}");
+    let plan = r#","plan_path":"p.md","consensus":{"critic":"APPROVE"}"#;
+    let text = held(World::live(Mode::Ralplan, "critic-review", plan).decide(&turn())).text;
+    assert!(!text.contains(" plan_path") && !text.contains("consensus.critic"), "{text}");
+    assert!(text.contains("test_spec_path") && text.contains("consensus.architect"), "{text}");
+}
+
+#[test]
+fn modes_4_2_autopilot_is_told_its_phases_instruction() {
+    for (phase, part) in [
+        ("ralplan", "handoff_artifacts.ralplan"),
+        ("ralph", "handoff_artifacts.ralph"),
+        ("code-review", "both lanes"),
+    ] {
+        let text = held(World::live(Mode::Autopilot, phase, "").decide(&turn())).text;
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn modes_4_3_each_hold_is_one_iteration_and_one_write() {
+    let mut world = ralph(r#","iteration":4,"max_iterations":50,"x":1.10"#);
+    let hold = held(world.stop(&turn()));
+    assert_eq!(hold.document.whole("iteration"), Some(5));
+    assert_eq!(hold.document.revision(), 2);
+    assert_eq!(hold.document.get("x").unwrap().text(), "1.10");
+    assert!(hold.document.is_active());
+    assert_eq!(hold.activity.holds_in_a_row, 1);
+    assert_eq!(hold.activity.last_seen, Some(at(NOW)));
+}
+
+#[test]
+fn modes_4_3_seven_holds_without_a_tool_call_then_blocked_on_user() {
+    assert_eq!(HOLDS_WITHOUT_TOOL, 7);
+    let mut world = ralph("");
+    for progress in 0..7 {
+        held(world.stop(&seen(progress)));
+    }
+    let end = exhausted(world.stop(&seen(7)));
+    assert_ended(&end.document, "blocked_on_user", "blocked");
+    assert_eq!(end.document.phase(), Some("executing"));
+    assert!(end.error.contains('7') && end.document.text("error") == Some(&end.error));
+    assert_eq!(world.stop(&seen(8)), StopDecision::Allow(Allowed::NothingActive));
+}
+
+#[test]
+fn modes_4_3_a_tool_call_begins_the_row_anew() {
+    let mut world = ralph("");
+    for round in 0..49 {
+        if round % 7 == 0 {
+            world.snapshot.activity.tool_used(world.now);
+        }
+        held(world.stop(&seen(round)));
+    }
+}
+
+#[test]
+fn modes_4_3_at_most_max_iterations_then_failed() {
+    let mut world = ralph(r#","iteration":0,"max_iterations":3"#);
+    for _ in 0..3 {
+        held(world.stop(&turn()));
+    }
+    let end = exhausted(world.stop(&turn()));
+    assert_ended(&end.document, "failed", "failed");
+    assert_eq!(end.document.text("error"), Some("max_iterations reached"));
+    assert_eq!(end.document.whole("iteration"), Some(3));
+}
+
+#[test]
+fn modes_4_3_without_a_limit_of_its_own_a_document_has_the_tables() {
+    for (mode, limit) in
+        [(Mode::Ralph, 50), (Mode::Autopilot, 10), (Mode::Ultraqa, 5), (Mode::CodeReview, 1)]
+    {
+        let mut world = World::live(mode, first(mode), &format!(r#","iteration":{limit}"#));
+        assert_eq!(exhausted(world.stop(&turn())).error, "max_iterations reached");
+    }
+}
+
+/// modes.md 6.1: the modes without a limit in the table are bounded as well.
+#[test]
+fn modes_4_3_a_mode_that_names_no_limit_is_held_a_finite_number_of_times() {
+    for mode in [Mode::Pipeline, Mode::Team, Mode::Swarm, Mode::Ultrapilot] {
+        let mut world = World::live(mode, first(mode), "");
+        for progress in 0..50 {
+            world.snapshot.activity.tool_used(world.now);
+            held(world.stop(&seen(progress)));
+        }
+        world.snapshot.activity.tool_used(world.now);
+        assert_ended(&exhausted(world.stop(&seen(50))).document, "failed", "failed");
+        let mut world = World::live(mode, first(mode), "");
+        world.refused(mode, Code::InvalidInput, r#"{"max_iterations":51}"#);
+    }
+}
+
+#[test]
+fn modes_4_3_five_equal_progress_fingerprints_in_a_row_then_blocked_on_user() {
+    assert_eq!(SAME_PROGRESS_LIMIT, 5);
+    let mut world = ralph("");
+    for _ in 0..4 {
+        held(world.stop(&seen(9)));
+        world.snapshot.activity.tool_used(world.now);
+    }
+    let end = exhausted(world.stop(&seen(9)));
+    assert_ended(&end.document, "blocked_on_user", "blocked");
+    assert!(end.error.contains("executing"), "the repeated thing is named: {}", end.error);
+}
+
+#[test]
+fn modes_4_3_another_fingerprint_or_none_breaks_the_row() {
+    let mut world = ralph("");
+    for progress in [Some(9), Some(9), Some(9), Some(9), Some(8), Some(9), Some(9), None, Some(9)] {
+        held(world.stop(&StopEvent { progress, ..turn() }));
+        world.snapshot.activity.tool_used(world.now);
+    }
+    let mut world = ralph("");
+    for _ in 0..40 {
+        held(world.stop(&turn()));
+        world.snapshot.activity.tool_used(world.now);
+    }
+}
+
+#[test]
+fn modes_4_4_a_bound_is_written_as_what_it_is_never_complete() {
+    for mode in Mode::ALL {
+        for limit in 1..9 {
+            for fingerprint in [None, Some(1)] {
+                let more = format!(r#","iteration":0,"max_iterations":{limit}"#);
+                let mut world = World::live(mode, first(mode), &more);
+                let event = StopEvent { progress: fingerprint, ..turn() };
+                let end = loop {
+                    if let StopDecision::Exhausted(end) = world.stop(&event) {
+                        break end;
+                    }
+                };
+                let (outcome, lifecycle) = match end.error.as_str() {
+                    "max_iterations reached" => ("failed", "failed"),
+                    _ => ("blocked_on_user", "blocked"),
+                };
+                assert_ended(&end.document, outcome, lifecycle);
+                assert_ne!(end.document.phase(), Some("complete"));
+            }
+        }
+    }
+}
+
+#[test]
+fn modes_4_5_a_rate_limit_never_counts_as_an_iteration() {
+    let mut world = ralph("");
+    let before = world.snapshot.clone();
+    world.stop(&StopEvent { cause: Cause::RateLimit, ..turn() });
+    assert_eq!(world.snapshot, before);
+}
+
+#[test]
+fn modes_4_6_tool_use_moves_no_document_and_no_revision() {
+    let mut world = ralph("");
+    let documents = world.snapshot.documents.clone();
+    world.snapshot.activity.tool_used(world.now);
+    assert_eq!(world.snapshot.documents, documents);
+    assert_eq!(world.snapshot.activity.last_seen, Some(world.now));
+    world.write(Mode::Ralph, r#"{"expected_revision":1,"iteration":1}"#);
+}
+
+#[test]
+fn state_2_5_stale_is_over_two_hours_without_a_sign_of_life() {
+    for (millis, stale) in [(7_199_999, false), (7_200_000, false), (7_200_001, true)] {
+        let mut world = ralph("");
+        world.later(millis);
+        assert_eq!(world.snapshot.is_stale(Mode::Ralph, world.now), stale, "{millis}");
+    }
+}
+
+#[test]
+fn modes_4_6_staleness_counts_from_the_later_of_updated_at_and_last_seen() {
+    let mut world = ralph("");
+    world.later(7_200_001);
+    world.snapshot.activity.last_seen = Some(at("2026-11-15T12:00:00.001Z"));
+    assert!(!world.snapshot.is_stale(Mode::Ralph, world.now));
+    world.snapshot.activity.last_seen = Some(at("2026-11-15T11:00:00Z"));
+    assert!(world.snapshot.is_stale(Mode::Ralph, world.now));
+    world.put(Mode::Ralph, r#"{"active":true}"#);
+    world.snapshot.activity.last_seen = None;
+    world.snapshot.touched.insert(Mode::Ralph, at(NOW));
+    assert!(world.snapshot.is_stale(Mode::Ralph, world.now), "its file says how old it is");
+    world.put(Mode::Ralph, r#"{"active":false,"updated_at":"2020-01-01T00:00:00Z"}"#);
+    assert!(!world.snapshot.is_stale(Mode::Ralph, world.now), "only a live one is stale");
+}

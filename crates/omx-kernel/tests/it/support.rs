@@ -1,0 +1,241 @@
+//! A session to play with: documents and requests are written as the JSON of
+//! the specification, so that a test reads like the rule it holds.
+
+use std::fmt;
+
+use omx_kernel::cancel::{self, CancelPlan};
+use omx_kernel::evidence::Facts;
+use omx_kernel::request::WriteRequest;
+use omx_kernel::stop::{self, StopDecision, StopEvent};
+use omx_kernel::value::Shape;
+use omx_kernel::write::{self, Circumstances, WritePlan};
+use omx_kernel::{
+    Code, Dialect, Document, Limits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, Value,
+};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The moment at which most tests happen.
+pub const NOW: &str = "2026-11-15T12:00:00.000Z";
+
+/// A time of the specification's form.
+pub fn at(text: &str) -> Timestamp {
+    Timestamp::parse(text).unwrap()
+}
+
+/// The fields of an object with their exact text, in order, doubles included.
+struct Fields(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Walk;
+        impl<'de> Visitor<'de> for Walk {
+            type Value = Fields;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    fields.push(entry);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(Walk)
+    }
+}
+
+/// A value with the text it has here, byte for byte.
+pub fn value(text: &str) -> Value {
+    let raw: Box<RawValue> = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    let text = raw.get();
+    let shape = match text.as_bytes()[0] {
+        b'n' => Shape::Null,
+        b't' => Shape::Bool(true),
+        b'f' => Shape::Bool(false),
+        b'"' => serde_json::from_str(text).map_or(Shape::Opaque, Shape::Text),
+        b'[' => {
+            let items: Vec<Box<RawValue>> = serde_json::from_str(text).unwrap();
+            Shape::List(items.iter().map(|item| value(item.get())).collect())
+        }
+        b'{' => Shape::Object(object(text)),
+        _ => text.parse().map_or(Shape::Number, Shape::Whole),
+    };
+    Value::parsed(text, shape)
+}
+
+/// The fields of an object.
+pub fn object(text: &str) -> Vec<(String, Value)> {
+    let fields: Fields = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    fields.0.into_iter().map(|(name, raw)| (name, value(raw.get()))).collect()
+}
+
+/// A document as it stands in a file.
+pub fn document(text: &str) -> Document {
+    Document::new(object(text))
+}
+
+/// A document's text, as it would stand in a file.
+pub fn json(document: &Document) -> String {
+    Value::object(document.fields().to_vec()).text().to_owned()
+}
+
+/// A session's id.
+pub fn session(id: &str) -> SessionId {
+    SessionId::new(id).unwrap()
+}
+
+/// One scope, the world around it and the time.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub snapshot: Snapshot,
+    pub facts: Facts,
+    pub limits: Limits,
+    pub now: Timestamp,
+}
+
+impl World {
+    /// An empty session at [`NOW`].
+    pub fn new() -> Self {
+        Self::of(Scope::Session(session("s1")))
+    }
+
+    /// An empty scope at [`NOW`].
+    pub fn of(scope: Scope) -> Self {
+        let snapshot = Snapshot::empty(scope);
+        Self { snapshot, facts: Facts::default(), limits: Limits::new(), now: at(NOW) }
+    }
+
+    /// A session with one document in it.
+    pub fn with(mode: Mode, text: &str) -> Self {
+        let mut world = Self::new();
+        world.put(mode, text);
+        world
+    }
+
+    /// A session with a live run in this phase, and further fields.
+    pub fn live(mode: Mode, phase: &str, more: &str) -> Self {
+        let mut world = Self::new();
+        world.run(mode, phase, more);
+        world
+    }
+
+    /// Adds a live run in this phase, with further fields (`,"a":1`).
+    pub fn run(&mut self, mode: Mode, phase: &str, more: &str) {
+        let name = mode.name();
+        let session = match self.snapshot.scope.session() {
+            Some(id) => format!(r#","session_id":"{id}""#),
+            None => String::new(),
+        };
+        let text = format!(
+            r#"{{"mode":"{name}","active":true,"current_phase":"{phase}","run_outcome":"continue","updated_at":"{NOW}"{session},"revision":1{more}}}"#
+        );
+        self.put(mode, &text);
+    }
+
+    /// Puts a document where it is, as another program would.
+    pub fn put(&mut self, mode: Mode, text: &str) {
+        self.snapshot.documents.insert(mode, document(text));
+    }
+
+    /// These paths exist from now on.
+    pub fn files(mut self, paths: &[&str]) -> Self {
+        self.facts.existing.extend(paths.iter().map(|path| (*path).to_owned()));
+        self
+    }
+
+    /// The document of a mode.
+    pub fn get(&self, mode: Mode) -> &Document {
+        &self.snapshot.documents[&mode]
+    }
+
+    /// Lets time pass.
+    pub fn later(&mut self, millis: i64) {
+        self.now = Timestamp::from_millis(self.now.millis() + millis);
+    }
+
+    /// Decides a write without carrying it out.
+    pub fn plan(&self, mode: Mode, input: &str) -> Result<WritePlan, Refusal> {
+        let request = WriteRequest::new(mode, self.snapshot.scope.session(), object(input))?;
+        self.plan_of(&request)
+    }
+
+    /// Decides a checked write without carrying it out.
+    pub fn plan_of(&self, request: &WriteRequest) -> Result<WritePlan, Refusal> {
+        let circumstances = Circumstances {
+            now: self.now,
+            limits: &self.limits,
+            facts: &self.facts,
+            dialect: Dialect::OMX,
+        };
+        write::write(&self.snapshot, request, circumstances)
+    }
+
+    /// Writes, and keeps what was written.
+    pub fn try_write(&mut self, mode: Mode, input: &str) -> Result<WritePlan, Refusal> {
+        let plan = self.plan(mode, input)?;
+        self.snapshot.documents.extend(plan.writes.iter().cloned());
+        Ok(plan)
+    }
+
+    /// Writes what must be allowed; the document after it.
+    pub fn write(&mut self, mode: Mode, input: &str) -> Document {
+        match self.try_write(mode, input) {
+            Ok(_) => self.get(mode).clone(),
+            Err(refusal) => panic!("{} {input}: {refusal}", mode.name()),
+        }
+    }
+
+    /// Writes what must be refused with this code; the sentence.
+    pub fn refused(&mut self, mode: Mode, code: Code, input: &str) -> String {
+        match self.plan(mode, input) {
+            Ok(plan) => panic!("{} {input} was allowed: {plan:?}", mode.name()),
+            Err(refusal) => {
+                assert_eq!(refusal.code, code, "{} {input}: {refusal}", mode.name());
+                refusal.message
+            }
+        }
+    }
+
+    /// Cancels, and keeps what was written.
+    pub fn cancel(&mut self, target: cancel::Target) -> CancelPlan {
+        let plan = cancel::plan(&self.snapshot, target, Dialect::OMX, self.now).unwrap();
+        for entry in &plan.entries {
+            self.snapshot.documents.insert(entry.mode, entry.document.clone());
+        }
+        plan
+    }
+
+    /// Decides a stop without carrying it out.
+    pub fn decide(&self, event: &StopEvent) -> StopDecision {
+        stop::decide(&self.snapshot, event, Dialect::OMX, self.now)
+    }
+
+    /// Stops, and keeps what the decision changes.
+    pub fn stop(&mut self, event: &StopEvent) -> StopDecision {
+        let decision = self.decide(event);
+        let (mode, document, activity) = match &decision {
+            StopDecision::Allow(_) => return decision,
+            StopDecision::Hold(hold) => (hold.mode, &hold.document, &hold.activity),
+            StopDecision::Exhausted(end) => (end.mode, &end.document, &end.activity),
+        };
+        self.snapshot.documents.insert(mode, document.clone());
+        self.snapshot.activity = activity.clone();
+        decision
+    }
+
+    /// The active modes, by name.
+    pub fn active(&self) -> Vec<&'static str> {
+        self.snapshot.active_modes().map(Mode::name).collect()
+    }
+}
+
+/// Whether the document ended so: state.md 2.3 and cancel.md 3.1.
+pub fn assert_ended(document: &Document, outcome: &str, lifecycle: &str) {
+    let seen = json(document);
+    assert!(!document.is_active(), "{seen}");
+    assert_eq!(document.text("run_outcome"), Some(outcome), "{seen}");
+    assert_eq!(document.text("lifecycle_outcome"), Some(lifecycle), "{seen}");
+    assert!(document.time("completed_at").is_some(), "{seen}");
+}

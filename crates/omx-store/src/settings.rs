@@ -1,0 +1,108 @@
+//! Changing a file of the person's, such as their configuration: whole or not
+//! at all, and one change after the other.
+//!
+//! There is no project's lock for it. The temporary file is the lock: whoever
+//! holds it, and still finds it under its name, is alone.
+
+use std::fs::{self, File, Permissions, TryLockError};
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    AtFlags, Mode, OFlags, fdatasync, fstat, fsync, openat, renameat, statat, unlinkat,
+};
+
+use crate::error::StoreError;
+use crate::tree::open_plain;
+
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+
+/// Changes a text file, which may not be there yet; a link of the person's
+/// stays a link. What `change` refuses is not written.
+pub fn change_file<E: From<StoreError>>(
+    path: &Path,
+    deadline: Duration,
+    change: impl FnOnce(&str) -> Result<String, E>,
+) -> Result<(), E> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let fail = |error: std::io::Error| StoreError::io("write", path, error);
+    let (Some(parent), Some(name)) = (real.parent(), real.file_name().and_then(|n| n.to_str()))
+    else {
+        return Err(fail(std::io::ErrorKind::InvalidInput.into()).into());
+    };
+    fs::create_dir_all(parent).map_err(fail)?;
+    let folder = open_plain(parent)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
+    let temporary = format!(".{name}.tmp");
+    let file = own(&folder, &temporary, path, deadline)?;
+    let changed = old_text(&real)
+        .map_err(|error| StoreError::io("read", path, error).into())
+        .and_then(|(old, permissions)| Ok((change(&old)?, permissions)))
+        .and_then(|(text, permissions)| {
+            let written = write(&file, &text, permissions)
+                .and_then(|()| Ok(renameat(&folder, &temporary, &folder, name)?));
+            written.map_err(|error| fail(error).into())
+        });
+    if changed.is_err() {
+        // Best effort: what is left here is overwritten by the next change.
+        let _ = unlinkat(&folder, temporary.as_str(), AtFlags::empty());
+        return changed;
+    }
+    fsync(&folder).map_err(|error| {
+        StoreError::Unflushed { done: "written", path: path.to_owned(), source: error.into() }
+            .into()
+    })
+}
+
+/// Makes the temporary file and locks it.
+fn own(
+    folder: &OwnedFd,
+    temporary: &str,
+    path: &Path,
+    deadline: Duration,
+) -> Result<File, StoreError> {
+    let fail = |error: std::io::Error| StoreError::io("write", path, error);
+    let flags =
+        OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+    let start = Instant::now();
+    loop {
+        let file =
+            File::from(openat(folder, temporary, flags, mode).map_err(|error| fail(error.into()))?);
+        match file.try_lock() {
+            Ok(()) => {
+                let ours = fstat(&file).map_err(|error| fail(error.into()))?;
+                let there = statat(folder, temporary, AtFlags::SYMLINK_NOFOLLOW);
+                if there.is_ok_and(|there| there.st_ino == ours.st_ino) {
+                    return Ok(file);
+                }
+                // It became the file itself, or was given up, while we waited.
+            }
+            Err(TryLockError::WouldBlock) if start.elapsed() < deadline => {
+                std::thread::sleep(BETWEEN_TRIES);
+            }
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::InUse { path: path.to_owned() });
+            }
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+    }
+}
+
+fn old_text(path: &Path) -> std::io::Result<(String, Option<Permissions>)> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok((text, Some(fs::metadata(path)?.permissions()))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((String::new(), None)),
+        Err(error) => Err(error),
+    }
+}
+
+fn write(mut file: &File, text: &str, permissions: Option<Permissions>) -> std::io::Result<()> {
+    file.set_len(0)?;
+    if let Some(permissions) = permissions {
+        file.set_permissions(permissions)?;
+    }
+    file.write_all(text.as_bytes())?;
+    Ok(fdatasync(file)?)
+}

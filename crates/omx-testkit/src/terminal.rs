@@ -1,0 +1,43 @@
+//! The program on a real terminal: `script` gives it one.
+
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
+
+use crate::project::Project;
+use crate::run::Outcome;
+
+impl Project {
+    /// Runs the program on a terminal while a person types. What it prints, on
+    /// either stream, comes back as standard output, with the typed text echoed.
+    pub fn on_terminal(&self, args: &[&str], typed: &str) -> Outcome {
+        let words = [self.binary().to_str().expect("a path that is text")];
+        let line: Vec<String> = words.iter().chain(args).map(|word| quoted(word)).collect();
+        let mut script: Command = self.command("script");
+        let mut child = script
+            .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/sh")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("script runs (apt package bsdutils)");
+        // The pipe stays open until the program has ended: its end would be a Ctrl-D.
+        let mut keyboard = child.stdin.take().expect("a pipe");
+        keyboard.write_all(typed.as_bytes()).expect("script reads");
+        let mut shown = Vec::new();
+        child.stdout.take().expect("a pipe").read_to_end(&mut shown).expect("script writes");
+        let status = child.wait().expect("script ends");
+        drop(keyboard);
+        Outcome {
+            code: status.code(),
+            stdout: String::from_utf8_lossy(&shown).replace("\r\n", "\n"),
+            stderr: String::new(),
+        }
+    }
+}
+
+/// A word as a shell takes it literally.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

@@ -1,0 +1,60 @@
+//! Lines of any content to the MCP server.
+
+use omx_mcp::{Group, Server};
+use omx_testkit::fuzz::{fuzz, rpc_line};
+
+use crate::place::{Place, fields, last};
+
+#[test]
+fn fuzz_mcp_lines() {
+    fuzz("fuzz_mcp_lines", |rng| {
+        let place = Place::new(rng);
+        let outside = place.outside(&place.bytes());
+        let server = Server { context: place.context(), groups: vec![Group::State], version: "0" };
+        for _ in 0..=rng.below(8) {
+            let line = rpc_line(rng);
+            let line = line.trim_ascii();
+            let confined = std::str::from_utf8(line).is_ok_and(|text| place.is_confined(text));
+            if confined || std::str::from_utf8(line).is_err() {
+                check(line, server.answer(line).as_deref());
+            }
+        }
+        assert!(place.outside(&place.bytes()) == outside, "changed outside");
+    });
+}
+
+fn check(line: &[u8], answer: Option<&str>) {
+    let shown = String::from_utf8_lossy(&line[..line.len().min(2_000)]);
+    let said = || format!("{shown}\n{answer:?}");
+    let request = fields(line).filter(|_| line.first() == Some(&b'{'));
+    let Some(answer) = answer else {
+        // Only what wants no answer gets none.
+        let request = request.unwrap_or_default();
+        let has = |name: &str| last(&request, name).is_some_and(|value| value != "null");
+        let is_answer = !has("method") && (has("result") || has("error"));
+        let is_quiet =
+            line.is_empty() || last(&request, "id").is_none_or(|id| id == "null") || is_answer;
+        assert!(is_quiet, "no answer to {}", said());
+        return;
+    };
+    let body = answer.strip_suffix('\n').expect("a line");
+    assert!(!body.contains('\n'), "two lines: {}", said());
+    let answer = fields(body.as_bytes()).expect("one object of valid JSON");
+    assert_eq!(last(&answer, "jsonrpc"), Some("\"2.0\""));
+    assert_eq!(
+        last(&answer, "result").is_some(),
+        last(&answer, "error").is_none(),
+        "one of result and error: {}",
+        said()
+    );
+    let names: Vec<&String> = request.iter().flatten().map(|(name, _)| name).collect();
+    let id = request.as_deref().and_then(|request| last(request, "id"));
+    let is_plain =
+        names.iter().all(|name| names.iter().filter(|other| *other == name).count() == 1);
+    let usable = id.filter(|id| {
+        is_plain && (id.parse::<i64>().is_ok() || serde_json::from_str::<String>(id).is_ok())
+    });
+    let wanted = usable.unwrap_or("null");
+    // A name that stands twice makes the whole request doubtful; then either will do.
+    assert!(!is_plain || last(&answer, "id") == Some(wanted), "another id: {}", said());
+}

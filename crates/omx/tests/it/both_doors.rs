@@ -1,0 +1,232 @@
+//! The command line and the MCP server are two doors to the same operations:
+//! the same answers, byte for byte, the same refusals, the same documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+
+use omx_testkit::{McpClient, Project};
+use serde_json::{Value, json};
+
+use crate::project;
+
+/// A fresh project, then calls one after the other.
+#[derive(Default)]
+struct Case {
+    name: &'static str,
+    files: Vec<(&'static str, String)>,
+    environment: Vec<(&'static str, String)>,
+    /// Operation, arguments, and the code of its refusal, or `ok`.
+    calls: Vec<Call>,
+}
+
+type Call = (&'static str, &'static str, &'static str);
+
+fn cases() -> Vec<Case> {
+    let (_, table) = include_str!("both_doors.txt").split_once("\n# ").unwrap();
+    table.split("\n# ").map(case).collect()
+}
+
+fn case(text: &'static str) -> Case {
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    let mut case = Case { name: lines.next().unwrap(), ..Case::default() };
+    for line in lines {
+        let (word, rest) = line.split_once(' ').unwrap();
+        let pair = || {
+            let (name, value) = rest.split_once(' ').unwrap();
+            (name, serde_json::from_str(value).unwrap())
+        };
+        match word {
+            "file" => case.files.push(pair()),
+            "environment" => case.environment.push(pair()),
+            operation => {
+                let (arguments, wanted) = rest.rsplit_once(" => ").unwrap();
+                case.calls.push((operation, arguments, wanted));
+            }
+        }
+    }
+    case
+}
+
+/// An answer: whether it is a refusal, and its text.
+type Answer = (bool, String);
+
+fn prepared(case: &Case) -> Project {
+    let project = project();
+    for (path, text) in &case.files {
+        project.write(path, text);
+    }
+    project
+}
+
+/// Through the command line.
+fn by_command_line(project: &Project, case: &Case) -> Vec<Answer> {
+    let call = |(operation, arguments, _): &Call| {
+        let mut args: Vec<String> = match *operation {
+            "cancel" => vec!["cancel".into(), "--json".into()],
+            operation => ["state", operation, "--json", "--input", "-"].map(str::to_owned).into(),
+        };
+        if *operation == "cancel" {
+            let given: Value = serde_json::from_str(arguments).unwrap();
+            for (name, value) in given.as_object().unwrap() {
+                args.push(format!("--{}", name.replace('_', "-")));
+                args.extend(value.as_str().map(str::to_owned));
+            }
+        }
+        let args: Vec<&str> = args.iter().map(String::as_str).collect();
+        let mut command = project.omx_command(&args);
+        command.envs(case.environment.iter().cloned());
+        let input = project.folder().join("input");
+        std::fs::write(&input, arguments).unwrap();
+        let output = command.stdin(File::open(input).unwrap()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(output.stderr.is_empty(), "{}: {:?}", case.name, output.stderr);
+        let line = text.strip_suffix('\n').expect("a line").to_owned();
+        assert!(!line.contains('\n'), "{}: one line", case.name);
+        (output.status.code() != Some(0), line)
+    };
+    case.calls.iter().map(call).collect()
+}
+
+/// Through the MCP server, one for all calls.
+fn by_mcp(project: &Project, case: &Case) -> Vec<Answer> {
+    let mut command = project.omx_command(&["mcp"]);
+    command.envs(case.environment.iter().cloned());
+    let mut client = McpClient::start(command);
+    let call = |(operation, arguments, _): &Call| {
+        let tool = match *operation {
+            "cancel" => "cancel".to_owned(),
+            operation => format!("state_{}", operation.replace('-', "_")),
+        };
+        let line = client.call_raw(&tool, arguments);
+        let text_of = |answer: &Value| answer["result"]["content"][0]["text"].clone();
+        // Numbers no type holds would not survive being parsed: look at the text.
+        let answer: Value = serde_json::from_str(&line.replace("1e400", "1e300")).unwrap();
+        let text = text_of(&answer).as_str().expect("text").replace("1e300", "1e400");
+        let structured = format!("\"structuredContent\":{text},\"isError\"");
+        assert!(line.contains(&structured), "{}: text and structure differ: {line}", case.name);
+        (answer["result"]["isError"].as_bool().unwrap(), text)
+    };
+    case.calls.iter().map(call).collect()
+}
+
+/// Text without what must differ: the temporary folder and times.
+fn normal(project: &Project, text: &str) -> String {
+    let text = text.replace(project.folder().to_str().unwrap(), "FOLDER");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("20") {
+        let (before, found) = rest.split_at(at);
+        out.push_str(before);
+        let length = time_length(found);
+        out.push_str(if length == 0 { &found[..2] } else { "TIME" });
+        rest = &found[length.max(2)..];
+    }
+    out + rest
+}
+
+/// The length of the time a text begins with, with or without colons; 0 if it does not.
+fn time_length(text: &str) -> usize {
+    let is_date = |date: &str| {
+        date.char_indices().all(|(at, c)| match at {
+            4 | 7 => c == '-',
+            10 => c == 'T',
+            _ => c.is_ascii_digit(),
+        })
+    };
+    if !text.get(..11).is_some_and(is_date) {
+        return 0;
+    }
+    let clock = text[11..].find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.');
+    clock.filter(|end| text[11 + end..].starts_with('Z')).map_or(0, |end| 11 + end + 1)
+}
+
+/// Everything below the project, without what must differ.
+fn files(project: &Project) -> BTreeMap<String, String> {
+    let mut files = BTreeMap::new();
+    for (path, bytes) in project.bytes(".") {
+        if path.ends_with(".lock") {
+            continue;
+        }
+        let text = normal(project, &String::from_utf8(bytes).unwrap());
+        let text = text.replace(r#""actor":"mcp""#, r#""actor":"cli""#);
+        files.insert(normal(project, path.to_str().unwrap()), text);
+    }
+    files
+}
+
+#[test]
+fn both_doors_give_the_same_answers_and_leave_the_same_documents() {
+    let cases = cases();
+    assert!(cases.len() >= 60, "{} cases", cases.len());
+    for case in &cases {
+        let first = prepared(case);
+        let second = prepared(case);
+        let shell = by_command_line(&first, case);
+        let mcp = by_mcp(&second, case);
+        for (place, (operation, arguments, wanted)) in case.calls.iter().enumerate() {
+            let (refused, text) = &shell[place];
+            let what = format!("{}: {operation} {arguments}: {text}", case.name);
+            let object: Value = serde_json::from_str(&text.replace("1e400", "1")).unwrap();
+            let code = object["code"].as_str().filter(|_| *refused).unwrap_or("ok");
+            assert_eq!(code, *wanted, "{what}");
+            if *refused {
+                assert_eq!(object.as_object().unwrap().len(), 2, "{what}");
+            }
+            assert_eq!(mcp[place].0, *refused, "{what}");
+            assert_eq!(normal(&second, &mcp[place].1), normal(&first, text), "{what}");
+        }
+        assert_eq!(files(&second), files(&first), "{}", case.name);
+    }
+}
+
+#[test]
+fn both_doors_every_code_there_is_can_be_met() {
+    let met: BTreeSet<&str> =
+        cases().iter().flat_map(|case| &case.calls).map(|(_, _, wanted)| *wanted).collect();
+    let codes = "ok invalid_input unknown_mode invalid_session_id invalid_phase invalid_outcome \
+        illegal_transition contradiction revision_conflict recently_cancelled mode_conflict \
+        linked_mode session_required ambiguous_session corrupt_state unsafe_path too_large io";
+    // `busy` takes five seconds and has a test of its own.
+    assert_eq!(met, codes.split_whitespace().collect());
+}
+
+#[test]
+fn both_doors_say_busy_when_the_lock_is_not_had_in_time() {
+    let project = project();
+    project.put(json!({"mode": "ralph", "active": true}));
+    let before = project.bytes(".");
+    let lock = File::options().write(true).open(project.state(".lock")).unwrap();
+    lock.lock().unwrap();
+    let args = ["cancel", "--json"];
+    let child = project.omx_command(&args).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let (refused, object) = project.mcp().call("cancel", &json!({}));
+    let shell: omx_testkit::Outcome = child.wait_with_output().unwrap().into();
+    assert!(refused);
+    assert_eq!((shell.refused().as_str(), &object["code"]), ("busy", &json!("busy")));
+    for error in [&shell.json()["error"], &object["error"]] {
+        assert!(error.as_str().unwrap().contains("state write"), "the holder is named: {error}");
+    }
+    assert_eq!(project.bytes("."), before);
+}
+
+#[test]
+fn both_doors_refuse_too_much_input_alike() {
+    let project = project();
+    let half = |name: &str| {
+        format!(r#"{{"mode":"ralph","active":true,"{name}":"{}"}}"#, "x".repeat(600 * 1024))
+    };
+    let whole = format!(r#"{{"mode":"ralph","active":true,"x":"{}"}}"#, "x".repeat(1024 * 1024));
+    let mut client = project.mcp();
+    let read = |line: String| -> Value { serde_json::from_str(&line).unwrap() };
+    assert_eq!(read(client.call_raw("state_write", &half("a")))["result"]["isError"], false);
+    let before = project.read(project.state("ralph-state.json"));
+    for input in [half("b"), whole] {
+        let mcp = read(client.call_raw("state_write", &input));
+        assert_eq!(mcp["result"]["isError"], true);
+        let args = ["state", "write", "--input", "-", "--json"];
+        let shell = project.omx_stdin(&args, input.as_bytes());
+        assert_eq!(shell.refused(), "too_large");
+        assert_eq!(shell.json(), mcp["result"]["structuredContent"]);
+    }
+    assert_eq!(project.read(project.state("ralph-state.json")), before);
+}

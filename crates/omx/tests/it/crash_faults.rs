@@ -1,0 +1,211 @@
+//! quality.md R1, state.md 4.4a and 4.6: each call that changes a file fails
+//! once with a full disk, a broken one and a read-only one.
+
+use omx_testkit::strace::{Call, Injection, inject};
+use omx_testkit::tree::Documents;
+use omx_testkit::{Outcome, Project, in_parallel};
+
+use crate::crash_checks::{
+    documents_are_whole, lock_is_free, readers_are_right, repeats_to_the_end,
+};
+use crate::crash_scenarios::{CORRUPT, Rehearsed, all};
+
+const THREADS: usize = 3;
+
+/// The errors and their causes in words.
+const ERRORS: [(&str, &str); 3] = [
+    ("ENOSPC", "No space left on device"),
+    ("EIO", "Input/output error"),
+    ("EROFS", "Read-only file system"),
+];
+
+/// What a fault at a call must lead to.
+#[derive(Debug, PartialEq, Eq)]
+enum Expected {
+    /// Nothing: what failed is best effort.
+    Success,
+    /// An error, and the document this call was for is as it was.
+    Untouched(Option<String>),
+    /// An error that says so, and this document is the new one.
+    Unflushed(String),
+    /// Everything was done, but nobody could be told.
+    Unanswered,
+}
+
+#[test]
+fn state_4_6_a_failing_disk_leaves_the_document_untouched_and_names_the_cause() {
+    let rehearsed: Vec<Rehearsed> = all().iter().map(|scenario| scenario.rehearse()).collect();
+    let mut points = Vec::new();
+    for one in &rehearsed {
+        for (index, call) in one.calls.iter().enumerate().filter(|(_, call)| call.is_mutating()) {
+            points.extend(ERRORS.map(|error| (one, index, call, error)));
+        }
+    }
+    assert!(points.len() > 500, "only {} points", points.len());
+    in_parallel(THREADS, &points, |(rehearsed, index, call, error)| {
+        fails_at(rehearsed, *index, call, *error);
+    });
+}
+
+#[track_caller]
+fn fails_at(
+    rehearsed: &Rehearsed,
+    index: usize,
+    call: &Call,
+    (error, words): (&'static str, &str),
+) {
+    let at = format!("{}, {error} at {} {}: {}", rehearsed.name, call.name, call.nth, call.text);
+    let project = rehearsed.project();
+    let outcome = inject(&project, &rehearsed.args(), call, Injection::Error(error));
+    let expected = expected(rehearsed, index);
+    documents_are_whole(rehearsed, &project, &at);
+    let now = Documents::of(&project);
+    match &expected {
+        Expected::Success => {
+            assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
+            let mut left = now.contents();
+            // What could not be moved aside is still where it was.
+            left.retain(|_, text| text != CORRUPT);
+            assert_eq!(left, rehearsed.new.contents(), "{at}");
+        }
+        Expected::Unanswered => {
+            assert_eq!(outcome.code, Some(1), "{at}: {outcome:?}");
+            assert_eq!(now.contents(), rehearsed.new.contents(), "{at}");
+        }
+        Expected::Untouched(document) => {
+            let told = told(rehearsed, &outcome, &at);
+            assert!(told.contains(words), "{at}: {told}");
+            assert!(!told.contains("written, flush failed"), "{at}: {told}");
+            if let Some(path) = document {
+                let is_removal = call.name.starts_with("unlink");
+                let is_second_step = is_removal && rehearsed.middle.raw(path).is_some();
+                let was_moved = rehearsed.calls[..index].iter().any(is_move)
+                    && rehearsed.old.raw(path) == Some(CORRUPT);
+                if was_moved {
+                    // Its bytes are in quarantine, as was checked above.
+                    assert_eq!(now.raw(path), None, "{at}");
+                } else if is_second_step {
+                    assert_eq!(now.timeless(path), rehearsed.middle.timeless(path), "{at}");
+                } else {
+                    assert_eq!(now.raw(path), rehearsed.old.raw(path), "{at}");
+                }
+            }
+            if !rehearsed.calls[..index].iter().any(puts_in_place) {
+                assert_eq!(now, rehearsed.old, "{at}: nothing had been put in place yet");
+            }
+        }
+        Expected::Unflushed(path) => {
+            let told = told(rehearsed, &outcome, &at);
+            let done = if now.raw(path).is_some() { "written" } else { "removed" };
+            assert!(told.contains(&format!("{done}, flush failed: {words}")), "{at}: {told}");
+            let stages = [&rehearsed.new, &rehearsed.middle];
+            let is_new = stages.iter().any(|it| it.timeless(path) == now.timeless(path));
+            assert!(is_new, "{at}: {path} is not the new one");
+        }
+    }
+    lock_is_free(&project, &at);
+    readers_are_right(&project, &at);
+    no_leftovers(&project, call, &at);
+    repeats_to_the_end(rehearsed, &project, &at);
+}
+
+/// A failed write cleans up behind itself.
+#[track_caller]
+fn no_leftovers(project: &Project, call: &Call, at: &str) {
+    // What could not be locked may be somebody else's.
+    let may_stay = call.name.starts_with("unlink") || call.name == "flock";
+    if !may_stay {
+        let left = omx_testkit::tree::leftovers(project);
+        let is_ours = |path: &String| call.text.contains(path.rsplit('/').next().unwrap_or(path));
+        assert!(!left.iter().any(is_ours), "{at}: {left:?}");
+    }
+}
+
+/// The sentence of an `io` error.
+#[track_caller]
+fn told(rehearsed: &Rehearsed, outcome: &Outcome, at: &str) -> String {
+    assert_eq!(outcome.code, Some(1), "{at}: {outcome:?}");
+    if rehearsed.answers_in_json() {
+        assert_eq!(outcome.refused(), "io", "{at}: {outcome:?}");
+        outcome.json()["error"].as_str().expect("a sentence").to_owned()
+    } else {
+        assert!(outcome.stderr.trim_end().ends_with("[io]"), "{at}: {outcome:?}");
+        outcome.stderr.clone()
+    }
+}
+
+/// What must come of a fault at this call: the rules of the page, by path.
+fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
+    let call = &rehearsed.calls[index];
+    let paths = call.paths();
+    let names = |part: &str| paths.iter().any(|path| path.contains(part));
+    if call.is_answer() {
+        return Expected::Unanswered;
+    }
+    let before = rehearsed.calls[..index].iter().rev().find(|earlier| earlier.is_mutating());
+    let makes_log = |call: &Call| call.paths().iter().any(|path| path.ends_with(".omx/log"));
+    let is_log = names("/log/") || makes_log(call);
+    let flushes_log = call.name == "fsync" && before.is_some_and(makes_log);
+    let notes_holder = call.name == "pwrite64" && names("/.lock");
+    let clears_leftover = call.name.starts_with("unlink") && names(".tmp");
+    let removes_empty_folder =
+        call.text.contains("AT_REMOVEDIR") && names("/sessions") && !names("checkpoints");
+    // Cancel goes on whatever happens to a document it can only move aside.
+    let moves_aside = rehearsed.args[0] == "cancel"
+        && (names("/quarantine")
+            || call.name == "fsync" && before.is_some_and(is_for_quarantine)
+            || call.name == "fsync" && is_after_move(rehearsed, index));
+    if is_log
+        || flushes_log
+        || notes_holder
+        || clears_leftover
+        || removes_empty_folder
+        || moves_aside
+    {
+        return Expected::Success;
+    }
+    if call.name == "fsync"
+        && let Some(before) = before
+        && puts_in_place(before)
+        && !is_move(before)
+        && let Some(document) = document_of(before)
+    {
+        return Expected::Unflushed(document);
+    }
+    Expected::Untouched(document_of(call))
+}
+
+/// Whether a call moves an unreadable document aside.
+fn is_move(call: &Call) -> bool {
+    call.name.starts_with("rename") && is_for_quarantine(call)
+}
+
+fn is_for_quarantine(call: &Call) -> bool {
+    call.paths().iter().any(|path| path.contains("/quarantine"))
+}
+
+/// The second of the two folders that are flushed after a move to quarantine.
+fn is_after_move(rehearsed: &Rehearsed, index: usize) -> bool {
+    let mut earlier = rehearsed.calls[..index].iter().rev().filter(|call| call.is_mutating());
+    earlier.next().is_some_and(|call| call.name == "fsync")
+        && earlier.next().is_some_and(is_for_quarantine)
+}
+
+/// Whether a call changes what readers see of a document.
+fn puts_in_place(call: &Call) -> bool {
+    (call.name.starts_with("rename") || call.name.starts_with("unlink"))
+        && document_of(call).is_some()
+        && !(call.name.starts_with("unlink") && call.text.contains(".tmp"))
+}
+
+/// The document a call is for, by its path from the test's folder.
+fn document_of(call: &Call) -> Option<String> {
+    let paths = call.paths();
+    // A move to quarantine is for the document that is moved.
+    let path = if is_move(call) { paths.first() } else { paths.last() }?;
+    let (folder, name) = path.rsplit_once('/')?;
+    let name = name.strip_prefix('.').and_then(|n| n.strip_suffix(".tmp")).unwrap_or(name);
+    let is_document = name.ends_with("-state.json") || name == "config.toml";
+    let from = folder.find("/project/").or_else(|| folder.find("/home/"))? + 1;
+    is_document.then(|| format!("{}/{name}", &folder[from..]))
+}

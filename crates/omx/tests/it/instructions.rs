@@ -1,0 +1,79 @@
+//! quality.md: the hot paths are guarded by their instruction counts, because
+//! these do not depend on the machine's mood. The pins are in
+//! `bench/instructions.json`.
+
+use std::path::Path;
+
+use omx_testkit::{CountedProject, Counts, Pins};
+
+const RALPH: &str = r#"{
+  "mode": "ralph",
+  "active": true,
+  "current_phase": "executing",
+  "iteration": 1,
+  "max_iterations": 50,
+  "run_outcome": "continue",
+  "task_description": "make the tests pass",
+  "started_at": "2026-11-15T10:00:00.000Z",
+  "updated_at": "2026-11-15T10:00:00.000Z",
+  "session_id": "s1",
+  "revision": 11,
+  "linked_ultrawork": true,
+  "notes": {"files": ["a.rs", "b.rs"], "ratio": 1.10}
+}
+"#;
+
+const ULTRAWORK: &str = r#"{
+  "mode": "ultrawork",
+  "active": true,
+  "current_phase": "executing",
+  "iteration": 1,
+  "max_iterations": 50,
+  "run_outcome": "continue",
+  "started_at": "2026-11-15T10:00:00.000Z",
+  "updated_at": "2026-11-15T10:00:00.000Z",
+  "session_id": "s1",
+  "revision": 11,
+  "linked_to_ralph": true
+}
+"#;
+
+const COMMANDS: [(&str, &[&str]); 3] = [
+    ("state read", &["state", "read", "--mode", "ralph", "--session-id", "s1", "--json"]),
+    (
+        "state write",
+        &[
+            "state",
+            "write",
+            "--input",
+            r#"{"mode":"ralph","session_id":"s1","iteration":2,"task_description":"make all tests pass"}"#,
+            "--json",
+        ],
+    ),
+    ("cancel", &["cancel", "--session-id", "s1", "--json"]),
+];
+
+#[test]
+fn quality_1_the_hot_paths_take_no_more_instructions_than_pinned() {
+    let project = CountedProject::new();
+    // Folders, lock and log are there, as in any project that is in use.
+    project.run(&["state", "write", "--mode", "team", "--input", r#"{"active":false}"#]);
+    let mut counts = Counts::new();
+    for (name, args) in COMMANDS {
+        project.write(".omx/state/sessions/s1/ralph-state.json", RALPH);
+        project.write(".omx/state/sessions/s1/ultrawork-state.json", ULTRAWORK);
+        counts.insert(name.to_owned(), project.instructions(args));
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/instructions.json");
+    let pins = Pins::read(&file);
+    if std::env::var_os("PIN_INSTRUCTIONS").is_some() {
+        pins.write(&counts);
+        return;
+    }
+    let complaints = pins.complaints(&counts);
+    assert!(
+        complaints.is_empty(),
+        "{}\nIf that is meant, pin it anew: PIN_INSTRUCTIONS=1 cargo test -p omx --test it instructions",
+        complaints.join("\n")
+    );
+}
