@@ -117,7 +117,11 @@ fn entry(
     let mut ending = Ending::Cancelled;
     if mode == Mode::Ralph && links::ralph_has_team(after) {
         let team = &after[&Mode::Team];
-        if let Life::Ended(team_ending) = team.life() {
+        // A team that ended before this ralph began was another one's.
+        let is_older = team.time("completed_at") < old.time("started_at");
+        if let Life::Ended(team_ending) = team.life()
+            && !is_older
+        {
             let phase = match team_ending {
                 Ending::Finished => "complete",
                 Ending::Failed => "failed",

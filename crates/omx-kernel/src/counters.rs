@@ -47,6 +47,12 @@ pub(crate) fn check_limits(
             )));
         }
     }
+    let stages = request.get("stages").filter(|_| mode == Mode::Pipeline);
+    if let (Some(wanted), Some(current)) = (stages, base.get("stages"))
+        && wanted != current
+    {
+        return Err(Refusal::input("stages of a run stay as it started; a new run names its own"));
+    }
     Ok(())
 }
 

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 
 use crate::document::Document;
 use crate::mode::Mode;
+use crate::outcome::Ending;
+use crate::time::Timestamp;
 use crate::value::Value;
 
 /// The documents of a scope.
@@ -151,6 +153,22 @@ pub fn agree(documents: &mut Documents, mode: Mode, said: impl Fn(&str) -> bool)
         }
     }
     changed
+}
+
+/// Ends what still depends on a run that has just ended: it would hold its
+/// session for a parent that is gone. Returns what was ended, dependents first.
+pub fn end_dependents(documents: &mut Documents, parent: Mode, now: Timestamp) -> Vec<Mode> {
+    let mut ended = Vec::new();
+    for mode in dependents(documents, parent) {
+        ended.extend(end_dependents(documents, mode, now));
+        if let Some(document) = documents.get_mut(&mode).filter(|document| document.is_active()) {
+            document.end(mode, Ending::Cancelled, now);
+            let note = format!("ended with {}", parent.name());
+            document.set("completion_note", Value::string(&note));
+            ended.push(mode);
+        }
+    }
+    ended
 }
 
 /// Sorts modes so that each stands before what it may depend on.

@@ -34,6 +34,9 @@ pub struct WriteRequest {
 const STEERING: &[&str] =
     &["mode", "session_id", "workingDirectory", "expected_revision", "start", "resume", "state"];
 
+/// What omx remembers in a document for its own rules.
+const KEPT_BY_OMX: &[&str] = &["ended_in_phase", "review_history", "failure_history"];
+
 impl WriteRequest {
     /// Checks the fields of a request. Mode and session were read before, to find the document.
     pub fn new(
@@ -132,10 +135,8 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
             "revision is counted by omx; to guard a write, give expected_revision",
         ));
     }
-    if name == "ended_in_phase" {
-        return Err(Refusal::input(
-            "ended_in_phase is kept by omx; a resume goes on in the phase the run was in",
-        ));
+    if KEPT_BY_OMX.contains(&name) {
+        return Err(Refusal::input(format!("{name} is kept by omx; a write cannot set it")));
     }
     let Some(kind) = fields::kind_of(mode, name) else { return Ok(()) };
     let may_be_null = !matches!(

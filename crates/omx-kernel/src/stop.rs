@@ -84,6 +84,8 @@ pub enum Allowed {
     Stale,
     /// A live omx process drives it.
     SelfDriven,
+    /// It waits for something the agent cannot bring about.
+    Waiting,
     /// The person or the host ended the turn.
     Interrupted,
     /// A limit of the model's service.
@@ -104,6 +106,7 @@ impl Allowed {
             Self::NothingActive => "nothing active",
             Self::Stale => "stale",
             Self::SelfDriven => "driven by a running process",
+            Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
             Self::Limit => "a limit of the model's service",
             Self::Account => "login or billing",
@@ -180,11 +183,21 @@ pub fn decide(
             reason = Allowed::SelfDriven;
         } else if snapshot.is_stale(mode, now) {
             reason = Allowed::Stale;
+        } else if waits(document, now) {
+            reason = Allowed::Waiting;
         } else {
             return hold(snapshot, mode, document, event, dialect, now);
         }
     }
     Allow(reason)
+}
+
+/// Whether the run waits for a limit, the network or a worker, and not in vain.
+fn waits(document: &Document, now: Timestamp) -> bool {
+    document.get("waiting").is_some_and(|waiting| {
+        let until = waiting.get("until").and_then(Value::as_str).and_then(Timestamp::parse);
+        waiting.as_object().is_some() && until.is_none_or(|until| now < until)
+    })
 }
 
 fn hold(

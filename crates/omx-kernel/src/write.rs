@@ -129,7 +129,7 @@ pub fn write(
         }
     };
     if let Some(original) = &asked.normalised_from {
-        let name = format!("{}_phase_normalized_from", mode.name().replace('-', "_"));
+        let name = format!("{}_phase_normalized_from", mode.name());
         document.set(&name, Value::string(original));
     }
     check_result(mode, &document)?;
@@ -207,6 +207,11 @@ fn enter(
     let exhausted = counters::count(document, base, request, terms.counts, to)?;
     if exhausted.is_none() {
         document.set("current_phase", Value::string(to));
+        if mode == Mode::Autopilot && to == "code-review" && from != to {
+            // The verdict of an earlier cycle says nothing of this one.
+            let verdict = request.get("review_verdict").cloned().unwrap_or_else(Value::null);
+            document.set("review_verdict", verdict);
+        }
     }
     Ok(exhausted)
 }
@@ -323,6 +328,8 @@ fn together(
     if is_live {
         let linked = links::agree(&mut documents, mode, |name| request.get(name).is_some());
         changed.extend(linked);
+    } else if snapshot.active(mode).is_some() {
+        changed.extend(links::end_dependents(&mut documents, mode, now));
     }
     links::dependents_first(&mut changed);
     let session = snapshot.scope.session().map(|id| id.as_str());

@@ -262,7 +262,7 @@ fn only_scope(
 /// of a session must not stop the cancel of the rest.
 pub(crate) fn every_scope(state: &StateDir) -> (Vec<Scope>, Vec<StoreError>) {
     let mut scopes = Vec::new();
-    let mut closed = Vec::new();
+    let mut closed = state.strays();
     match state.sessions() {
         Ok(sessions) => {
             for scope in sessions.into_iter().map(Scope::Session) {

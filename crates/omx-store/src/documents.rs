@@ -94,6 +94,16 @@ impl StateDir {
         self.open_scope(scope).map(drop)
     }
 
+    /// What stands under a session's name and is no folder: none of ours, never
+    /// entered, but to be told.
+    pub fn strays(&self) -> Vec<StoreError> {
+        let path = self.path().join("sessions");
+        let Ok(Some(folder)) = open(&self.fd, "sessions", &path) else { return Vec::new() };
+        let names = session_names(&folder, &path).unwrap_or_default();
+        let strays = names.iter().filter(|id| !is_folder(&folder, id));
+        strays.map(|id| dir::refused(&folder, id.as_str(), &path.join(id.as_str()))).collect()
+    }
+
     /// Reads all documents of every session, in the order of their ids, and
     /// shows each to `visit`. A session whose folder cannot be opened does not
     /// hide the others.

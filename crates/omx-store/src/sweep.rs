@@ -10,7 +10,7 @@ use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
 use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 
 use crate::dir::{self, open};
-use crate::documents::remove_file;
+use crate::documents::{remove_file, session_names};
 use crate::error::StoreError;
 use crate::lock::Locked;
 use crate::replace::is_temporary;
@@ -33,7 +33,7 @@ impl Locked {
         let state = &self.state.fd;
         let sessions_path = self.state.path().join("sessions");
         match open(state, "sessions", &sessions_path) {
-            Ok(Some(sessions)) => self.sweep_sessions(&sessions, &sessions_path, &mut swept)?,
+            Ok(Some(sessions)) => sweep_sessions(&sessions, &sessions_path, &mut swept)?,
             Ok(None) => {}
             Err(_) => swept.kept.push(sessions_path),
         }
@@ -58,25 +58,24 @@ impl Locked {
         fsync(state).map_err(|error| StoreError::io("flush", self.state.path(), error))?;
         Ok(swept)
     }
+}
 
-    fn sweep_sessions(
-        &self,
-        sessions: &OwnedFd,
-        sessions_path: &Path,
-        swept: &mut Swept,
-    ) -> Result<(), StoreError> {
-        for session in self.state.sessions()? {
-            let path = sessions_path.join(session.as_str());
-            let Ok(Some(folder)) = open(sessions, session.as_str(), &path) else {
-                swept.kept.push(path);
-                continue;
-            };
-            remove_documents(&folder, &path, swept)?;
-            // Only an empty folder lets itself be removed.
-            let _ = unlinkat(sessions, session.as_str(), AtFlags::REMOVEDIR);
-        }
-        Ok(())
+fn sweep_sessions(
+    sessions: &OwnedFd,
+    sessions_path: &Path,
+    swept: &mut Swept,
+) -> Result<(), StoreError> {
+    for session in session_names(sessions, sessions_path)? {
+        let path = sessions_path.join(session.as_str());
+        let Ok(Some(folder)) = open(sessions, session.as_str(), &path) else {
+            swept.kept.push(path);
+            continue;
+        };
+        remove_documents(&folder, &path, swept)?;
+        // Only an empty folder lets itself be removed.
+        let _ = unlinkat(sessions, session.as_str(), AtFlags::REMOVEDIR);
     }
+    Ok(())
 }
 
 fn remove_documents(folder: &OwnedFd, path: &Path, swept: &mut Swept) -> Result<(), StoreError> {

@@ -124,7 +124,8 @@ pub fn trace(project: &Project, args: &[&str]) -> (Outcome, Vec<Call>) {
         }
         let nth = counts.entry(name.to_owned()).and_modify(|count| *count += 1).or_insert(1);
         let call = Call { name: name.to_owned(), nth: *nth, text: text.to_owned() };
-        if text.contains(&folder) || call.is_answer() || name == "exit_group" {
+        let is_ours = call.paths().iter().any(|path| path.starts_with(&folder));
+        if is_ours || call.is_answer() || name == "exit_group" {
             calls.push(call);
         }
     }

@@ -6,6 +6,8 @@ mod edge;
 mod exit;
 mod output;
 
+use std::mem::ManuallyDrop;
+
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::cli::Cli;
@@ -17,7 +19,8 @@ fn main() -> ! {
 
 fn run() -> Exit {
     let dialect = edge::dialect_of_name(std::env::args_os().next());
-    let mut command = Cli::command().name(dialect.name).bin_name(dialect.name);
+    // The program ends before taking the description apart would pay.
+    let mut command = ManuallyDrop::new(Cli::command().name(dialect.name).bin_name(dialect.name));
     let parsed = command
         .try_get_matches_from_mut(std::env::args_os())
         .and_then(|matches| Cli::from_arg_matches(&matches));
@@ -30,7 +33,7 @@ fn run() -> Exit {
                 return Exit::Done;
             }
             if !error.render().to_string().contains("Usage: ") {
-                output::note(&format!("\n{}", usage(command)));
+                output::note(&format!("\n{}", usage(ManuallyDrop::into_inner(command))));
             }
             Exit::Usage
         }

@@ -9,6 +9,7 @@ mod evidence;
 mod fields;
 mod lifecycle;
 mod links;
+mod loopholes;
 mod model;
 mod outcomes;
 mod phases;

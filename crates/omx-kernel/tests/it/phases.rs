@@ -84,7 +84,7 @@ fn modes_1_other_words_for_a_phase_are_normalised_for_the_modes_that_have_it() {
     let words: Vec<&str> = WORDS.iter().chain(every_phase).copied().collect();
     for (name, phases, _) in MODES.into_iter().filter(|row| row.0 != "pipeline") {
         let mode = Mode::parse(name).unwrap();
-        let kept = format!("{}_phase_normalized_from", name.replace('-', "_"));
+        let kept = format!("{name}_phase_normalized_from");
         for word in &words {
             let input = format!(r#"{{"current_phase":"{word}"}}"#);
             match meant(name, word) {
@@ -125,7 +125,7 @@ fn modes_1_other_words_for_an_end_are_normalised_for_every_mode() {
             assert_ended(&document, outcome, outcome);
             let keeps = name == "autopilot" && outcome == "cancelled";
             assert_eq!(document.phase(), Some(if keeps { live } else { phase }));
-            let kept = format!("{}_phase_normalized_from", name.replace('-', "_"));
+            let kept = format!("{name}_phase_normalized_from");
             assert_eq!(document.text(&kept), (word != phase).then_some(word), "{name}");
         }
     }

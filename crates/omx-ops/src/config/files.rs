@@ -51,8 +51,9 @@ pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
 /// A file's text; `None` if there is no such file. What is no plain file is
 /// not opened: a pipe would never answer.
 pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
-    let unreadable =
-        |why: &dyn Display| Refusal::input(format!("cannot read {}: {why}", path.display()));
+    let unreadable = |why: &dyn Display| {
+        Refusal::new(Code::Io, format!("cannot read {}: {why}", path.display()))
+    };
     let is_file = match std::fs::metadata(path) {
         Ok(data) => data.is_file(),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -61,7 +62,8 @@ pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
         Err(error) => return Err(unreadable(&error)),
     };
     if !is_file {
-        return Err(unreadable(&"it is not a file"));
+        let why = format!("cannot read {}: it is not a file", path.display());
+        return Err(Refusal::input(why));
     }
     std::fs::read_to_string(path).map(Some).map_err(|error| unreadable(&error))
 }

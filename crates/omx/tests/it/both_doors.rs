@@ -11,17 +11,17 @@ use crate::project;
 
 /// A fresh project, then calls one after the other.
 #[derive(Default)]
-struct Case {
-    name: &'static str,
+pub struct Case {
+    pub name: &'static str,
     files: Vec<(&'static str, String)>,
     environment: Vec<(&'static str, String)>,
     /// Operation, arguments, and the code of its refusal, or `ok`.
-    calls: Vec<Call>,
+    pub calls: Vec<Call>,
 }
 
-type Call = (&'static str, &'static str, &'static str);
+pub type Call = (&'static str, &'static str, &'static str);
 
-fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<Case> {
     let (_, table) = include_str!("both_doors.txt").split_once("\n# ").unwrap();
     table.split("\n# ").map(case).collect()
 }
@@ -48,9 +48,9 @@ fn case(text: &'static str) -> Case {
 }
 
 /// An answer: whether it is a refusal, and its text.
-type Answer = (bool, String);
+pub type Answer = (bool, String);
 
-fn prepared(case: &Case) -> Project {
+pub fn prepared(case: &Case) -> Project {
     let project = project();
     for (path, text) in &case.files {
         project.write(path, text);
@@ -59,7 +59,7 @@ fn prepared(case: &Case) -> Project {
 }
 
 /// Through the command line.
-fn by_command_line(project: &Project, case: &Case) -> Vec<Answer> {
+pub fn by_command_line(project: &Project, case: &Case) -> Vec<Answer> {
     let call = |(operation, arguments, _): &Call| {
         let mut args: Vec<String> = match *operation {
             "cancel" => vec!["cancel".into(), "--json".into()],
@@ -110,7 +110,7 @@ fn by_mcp(project: &Project, case: &Case) -> Vec<Answer> {
 }
 
 /// Text without what must differ: the temporary folder and times.
-fn normal(project: &Project, text: &str) -> String {
+pub fn normal(project: &Project, text: &str) -> String {
     let text = text.replace(project.folder().to_str().unwrap(), "FOLDER");
     let mut out = String::new();
     let mut rest = text.as_str();

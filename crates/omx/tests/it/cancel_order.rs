@@ -9,6 +9,8 @@ use crate::cancel_kit::{MODES, all_but, cancels, is_active, path, plant, stored}
 use crate::project;
 
 type Entry<'a> = (&'a str, Option<&'a str>);
+/// Documents, and how they end.
+type Row<'a> = (Vec<(&'a str, Value)>, Vec<Entry<'a>>);
 
 /// Plants documents of session `s`: mode and what it says beyond being active.
 fn planted(documents: &[(&str, Value)]) -> Project {
@@ -69,7 +71,7 @@ fn cancel_2_1_the_order_does_not_depend_on_when_a_mode_started() {
 fn cancel_2_1_linked_modes_end_with_and_before_what_they_hang_on() {
     let by_autopilot = || json!({"linked_to": "autopilot"});
     let none = || json!({});
-    let table: Vec<(Vec<(&str, Value)>, Vec<Entry<'_>>)> = vec![
+    let table: Vec<Row<'_>> = vec![
         (
             ["autopilot", "ralph", "ultraqa", "ultrawork", "ecomode", "ralplan", "code-review"]
                 .map(|mode| (mode, if mode == "autopilot" { none() } else { by_autopilot() }))

@@ -49,7 +49,8 @@ fn cancel_1_1_the_compatibility_scope_is_not_read_for_a_named_session() {
 
 #[test]
 fn cancel_1_1_the_session_comes_from_the_flag_then_our_variable_then_the_hosts() {
-    let table: [(&[&str], &[(&str, &str)], &str); 4] = [
+    type Row<'a> = (&'a [&'a str], &'a [(&'a str, &'a str)], &'a str);
+    let table: [Row<'_>; 4] = [
         (&["--session-id", "s1"], &[("OMX_SESSION_ID", "s2")], "s1"),
         (&[], &[("OMX_SESSION_ID", "s2"), ("CLAUDE_CODE_SESSION_ID", "s3")], "s2"),
         (&[], &[("CLAUDE_CODE_SESSION_ID", "s3")], "s3"),

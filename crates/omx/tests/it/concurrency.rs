@@ -118,6 +118,19 @@ fn cancel_1_3_two_sessions_at_the_same_time_never_touch_each_other() {
     });
 }
 
+/// A stopped process would outlive a test that fails before it goes on.
+struct EndsWithTest(u32);
+
+impl Drop for EndsWithTest {
+    fn drop(&mut self) {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.0));
+        for child in children.unwrap_or_default().split_whitespace() {
+            let pid = child.parse().ok().and_then(Pid::from_raw);
+            let _ = pid.map(|pid| kill_process(pid, Signal::KILL));
+        }
+    }
+}
+
 /// What `busy` says, and after how long.
 fn busy(project: &Project, args: &[&str]) -> (String, Duration) {
     let start = Instant::now();
@@ -138,6 +151,7 @@ fn state_4_1_a_stopped_holder_makes_writers_busy_and_readers_not_even_slow() {
     let mut command = injected(&project, &args, &log, Some(rule(&stop, Injection::Stop)));
     command.stdout(Stdio::piped());
     let mut holder = command.spawn().expect("strace runs; apt-get install strace");
+    let _guard = EndsWithTest(holder.id());
     let stopped = || fs::read_to_string(&log).unwrap_or_default().contains("stopped by SIGSTOP");
     await_condition("the stop of the holder", LONG, stopped);
     let trace = fs::read_to_string(&log).expect("a trace");

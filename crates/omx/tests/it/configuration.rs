@@ -96,10 +96,13 @@ fn configuration_1_path_names_every_file_in_its_order() {
     let project = project();
     project.write(TREE_FILE, "");
     let answer = project.omx(&["config", "path", "--json"]).ok();
-    let file = |path: PathBuf, exists: bool| json!({"path":path.to_str().unwrap(),"exists":exists});
+    let file = |path: PathBuf, layer: &str, exists: bool| json!({"path":path.to_str().unwrap(),"layer":layer,"exists":exists});
     let [json_file, tree_file] = [JSON_FILE, TREE_FILE].map(|name| project.root().join(name));
-    let files =
-        [file(user_file(&project), false), file(json_file.clone(), false), file(tree_file, true)];
+    let files = [
+        file(user_file(&project), "user", false),
+        file(json_file.clone(), "project", false),
+        file(tree_file, "project", true),
+    ];
     assert_eq!(answer, json!({ "files": files }));
     let text = project.omx(&["config", "path"]).stdout;
     assert!(text.contains(&format!("{}  (not there)\n", json_file.display())), "{text}");

@@ -20,6 +20,7 @@ mod crash_points;
 mod crash_scenarios;
 mod fuzz;
 mod fuzz_found;
+mod help;
 mod inspector;
 mod instructions;
 mod kill_loop;

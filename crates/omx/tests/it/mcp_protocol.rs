@@ -134,7 +134,7 @@ fn mcp_every_broken_line_has_its_error_and_the_server_goes_on() {
         (br#"{"id":7,"method":"ping"}"#.to_vec(), json!(7), -32600),
         (br#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#.to_vec(), json!(7), -32600),
         (br#"{"jsonrpc":"2.0","id":7}"#.to_vec(), json!(7), -32600),
-        (br#"{"jsonrpc":"2.0","id":7,"method":5}"#.to_vec(), json!(null), -32600),
+        (br#"{"jsonrpc":"2.0","id":7,"method":5}"#.to_vec(), json!(7), -32600),
         (br#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#.to_vec(), json!(null), -32600),
         (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#.to_vec(), json!(null), -32600),
         (br#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#.to_vec(), json!(null), -32600),
