@@ -26,7 +26,7 @@ pub use kill_loop::{Tally, kill_loop};
 pub use mcp::McpClient;
 pub use npm::npm_tool;
 pub use parallel::in_parallel;
-pub use places::{Kept, promptly};
+pub use places::{Kept, MODES, promptly};
 pub use project::Project;
 pub use random::Random;
 pub use run::{Outcome, await_condition};

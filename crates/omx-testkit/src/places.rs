@@ -11,6 +11,21 @@ use std::time::Duration;
 use crate::project::Project;
 use crate::run::{Outcome, await_condition};
 
+/// Every mode there is, as modes.md 1 lists them.
+pub const MODES: [&str; 11] = [
+    "autopilot",
+    "ralph",
+    "ralplan",
+    "code-review",
+    "ultrawork",
+    "ecomode",
+    "ultraqa",
+    "pipeline",
+    "team",
+    "swarm",
+    "ultrapilot",
+];
+
 /// No answer of one command takes longer, unless it waits for a lock.
 const PROMPT: Duration = Duration::from_secs(4);
 
@@ -26,11 +41,13 @@ impl Project {
         promptly(self.omx_command(args))
     }
 
-    /// Everything in the project's tree but the lock, in which a holder notes
-    /// its name: equal maps mean that not a byte of what is kept changed.
+    /// Everything in the project's tree but what every writer touches even if
+    /// it is refused: the lock, in which it notes its name, and `.gitignore`.
+    /// Equal maps mean that not a byte of what is kept changed.
     pub fn kept(&self) -> Kept {
         let mut files = self.bytes(".omx");
         files.remove(&self.state(".lock"));
+        files.remove(&self.root().join(".omx/.gitignore"));
         Kept(files)
     }
 

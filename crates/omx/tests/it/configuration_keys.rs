@@ -1,24 +1,10 @@
 //! configuration.md 2: every key with its default, what it takes and what not,
 //! in files, in the schema and in what it does.
 
-use omx_testkit::Project;
+use omx_testkit::{MODES, Project};
 use serde_json::{Value, json};
 
 use crate::project;
-
-const MODES: [&str; 11] = [
-    "autopilot",
-    "ralph",
-    "ralplan",
-    "code-review",
-    "ultrawork",
-    "ecomode",
-    "ultraqa",
-    "pipeline",
-    "team",
-    "swarm",
-    "ultrapilot",
-];
 
 /// `(key, default, values it takes, values it does not)`
 fn keys() -> Vec<(String, Option<Value>, Value, Value)> {

@@ -25,9 +25,16 @@ mod inspector;
 mod instructions;
 mod kill_loop;
 mod mcp_protocol;
+mod state_bad_input;
 mod state_dialect;
 mod state_document;
 mod state_lifecycle;
+mod state_limits;
+mod state_operations;
+mod state_stale;
+mod state_unreadable;
+mod state_unsafe_path;
+mod state_usage;
 mod state_where;
 
 use omx_testkit::Project;
