@@ -43,7 +43,11 @@ impl Place {
         for path in ["outside", "home", "project/.omx/state/sessions/s1"] {
             fs::create_dir_all(place.folder.path().join(path)).unwrap();
         }
-        fs::write(place.folder.path().join("outside/canary"), r#"{"active":true}"#).unwrap();
+        // Documents, as a link to this folder would offer them.
+        for name in ["canary", "ralph-state.json", "ultrawork-state.json"] {
+            let path = place.folder.path().join("outside").join(name);
+            fs::write(path, r#"{"active":true}"#).unwrap();
+        }
         fs::write(root.join("plan.md"), "plan").unwrap();
         fs::write(root.join("audit.json"), document(rng)).unwrap();
         for _ in 0..rng.below(6) {
@@ -69,7 +73,7 @@ impl Place {
             _ => state.join("sessions").join(rng.pick(SESSIONS)),
         };
         let outside = self.folder.path().join("outside");
-        if !folder.exists() && rng.one_in(6) {
+        if !folder.exists() && rng.one_in(3) {
             std::os::unix::fs::symlink(&outside, &folder).unwrap();
         }
         if folder.is_symlink() {
@@ -203,8 +207,8 @@ pub fn fields(bytes: &[u8]) -> Option<Vec<(String, String)>> {
                     mut map: A,
                 ) -> Result<Fields, A::Error> {
                     let mut fields = Vec::new();
-                    while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
-                        fields.push((name, value.get().to_owned()));
+                    while let Some((name, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+                        fields.push((name_of(name.get()), value.get().to_owned()));
                     }
                     Ok(Fields(fields))
                 }
@@ -214,6 +218,12 @@ pub fn fields(bytes: &[u8]) -> Option<Vec<(String, String)>> {
     }
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     serde_json::from_slice::<Fields>(bytes).ok().map(|fields| fields.0)
+}
+
+/// The name a literal stands for; a lone surrogate stands for itself.
+fn name_of(literal: &str) -> String {
+    let inner = || literal[1..literal.len() - 1].to_owned();
+    serde_json::from_str(literal).unwrap_or_else(|_| inner())
 }
 
 /// The value that counts for a field.
