@@ -12,9 +12,18 @@ impl Project {
     pub fn on_terminal(&self, args: &[&str], typed: &str) -> Outcome {
         let words = [self.binary().to_str().expect("a path that is text")];
         let line: Vec<String> = words.iter().chain(args).map(|word| quoted(word)).collect();
-        let mut script: Command = self.command("script");
+        // A program that waits for more than was typed must not wait for ever.
+        let mut script: Command = self.command("timeout");
         let mut child = script
-            .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
+            .args([
+                "20",
+                "script",
+                "--quiet",
+                "--return",
+                "--command",
+                &line.join(" "),
+                "/dev/null",
+            ])
             .env("TERM", "dumb")
             .env("SHELL", "/bin/sh")
             .stdin(Stdio::piped())
