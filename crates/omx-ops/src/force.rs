@@ -38,7 +38,7 @@ pub(crate) fn force(
         data: Value::record([("removed", Value::whole(count))]),
     }]);
     for path in &swept.kept {
-        report.lines.push(format!("Left alone: {} is not a file of ours", path.display()));
+        report.lines.push(format!("Left alone: {}", path.display()));
     }
     report.removed = swept.removed;
     report.kept = swept.kept;

@@ -2,7 +2,7 @@
 
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{Circumstances, WritePlan, questions, write};
-use omx_kernel::{Code, Mode, Refusal, Scope, Value};
+use omx_kernel::{Code, Mode, Refusal, Scope, Snapshot, Value};
 use omx_store::{Event, Locked, Quarantined, StoreError};
 
 use crate::config::limits;
@@ -18,8 +18,23 @@ pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal
     let store = context.store(&input)?;
     let request = WriteRequest::new(mode, scope.session(), input.into_fields())?;
     let limits = limits(context, &store)?;
-    let locked = context.lock(&store, "state write")?;
     let now = context.now();
+    let decide = |snapshot: &Snapshot| {
+        let questions = questions(snapshot, &request);
+        let facts = facts::answer(&questions, &store, &context.place.working_directory);
+        let circumstances =
+            Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
+        let plan = write(snapshot, &request, circumstances)?;
+        for (_, document) in &plan.writes {
+            Locked::check_size(document)?;
+        }
+        Ok::<WritePlan, Refusal>(plan)
+    };
+    if store.read()?.is_none() {
+        // A first write that is refused leaves no trace in the project.
+        decide(&Snapshot::empty(scope.clone()))?;
+    }
+    let locked = context.lock(&store, "state write")?;
     let read = locked.scope(&scope)?;
     if scope == Scope::Compatibility {
         no_session_has(&locked, mode)?;
@@ -33,14 +48,7 @@ pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal
     {
         return Err(refusal);
     }
-    let questions = questions(&read.snapshot, &request);
-    let facts = facts::answer(&questions, &store, &context.place.working_directory);
-    let circumstances =
-        Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
-    let plan = write(&read.snapshot, &request, circumstances)?;
-    for (_, document) in &plan.writes {
-        Locked::check_size(document)?;
-    }
+    let plan = decide(&read.snapshot)?;
     let moved = match broken {
         Some(found) => locked.quarantine(found, now)?.into_iter().collect(),
         None => Vec::new(),

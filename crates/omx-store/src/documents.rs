@@ -279,7 +279,7 @@ fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeRead
     Ok(ScopeRead { snapshot, unreadable, leftovers })
 }
 
-fn read_document(
+pub(crate) fn read_document(
     folder: impl AsFd,
     mode: Mode,
     path: &Path,

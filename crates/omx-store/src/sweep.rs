@@ -10,7 +10,7 @@ use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
 use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 
 use crate::dir::{self, open};
-use crate::documents::{remove_file, session_names};
+use crate::documents::{read_document, remove_file, session_names};
 use crate::error::StoreError;
 use crate::lock::Locked;
 use crate::replace::is_temporary;
@@ -39,7 +39,7 @@ impl Locked {
         }
         remove_documents(state, self.state.path(), &mut swept)?;
         for name in LEGACY_FILES {
-            remove_plain(state, name, self.state.path(), &mut swept)?;
+            remove_plain(state, name, &self.state.path().join(name), &mut swept)?;
         }
         for name in LEGACY_FOLDERS {
             let path = self.state.path().join(name);
@@ -80,8 +80,14 @@ fn sweep_sessions(
 
 fn remove_documents(folder: &OwnedFd, path: &Path, swept: &mut Swept) -> Result<(), StoreError> {
     for name in dir::names(folder, path)? {
-        if Mode::from_file_name(&name).is_some() {
-            remove_plain(folder, &name, path, swept)?;
+        if let Some(mode) = Mode::from_file_name(&name) {
+            let path = &path.join(&name);
+            if read_document(folder, mode, path).is_ok() {
+                remove_plain(folder, &name, path, swept)?;
+            } else {
+                // What could be moved to quarantine is there by now; the rest stays.
+                swept.kept.push(path.clone());
+            }
         } else if is_temporary(&name) {
             let _ = unlinkat(folder, name.as_str(), AtFlags::empty());
         }
@@ -96,15 +102,14 @@ fn remove_plain(
     path: &Path,
     swept: &mut Swept,
 ) -> Result<(), StoreError> {
-    let path = path.join(name);
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Err(_) => {}
         Ok(stat) if FileType::from_raw_mode(stat.st_mode).is_file() => {
-            if remove_file(folder, name, &path)? {
-                swept.removed.push(path);
+            if remove_file(folder, name, path)? {
+                swept.removed.push(path.to_owned());
             }
         }
-        Ok(_) => swept.kept.push(path),
+        Ok(_) => swept.kept.push(path.to_owned()),
     }
     Ok(())
 }

@@ -32,7 +32,7 @@ fn text(name: &str) -> Option<String> {
 }
 
 /// The dialect in force: flag, environment, name of the program.
-fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
+pub fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
     let asked = global.dialect.clone().or_else(|| {
         Dialect::ALL.iter().find_map(|dialect| text(&format!("{}DIALECT", dialect.env_prefix)))
     });

@@ -29,7 +29,9 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
         Some(Command::Demo) => demo::run(),
-        Some(Command::Version(flag)) => pages::version(Format::from_flag(flag.json), by_name),
+        Some(Command::Version(flag)) => {
+            pages::version(Format::from_flag(flag.json), &global, by_name)
+        }
         Some(Command::Completions(args)) => pages::completions(args.shell, by_name),
         Some(Command::Man(args)) => pages::man(args.dir.as_deref()),
     }

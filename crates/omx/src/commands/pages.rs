@@ -5,14 +5,19 @@ use std::path::Path;
 use clap::CommandFactory;
 use omx_kernel::{Code, Dialect, Refusal, Value};
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Global};
+use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Prints the version.
-pub fn version(format: Format, dialect: Dialect) -> Exit {
+pub fn version(format: Format, global: &Global, by_name: Dialect) -> Exit {
+    let dialect = match edge::dialect(global, by_name) {
+        Ok(dialect) => dialect,
+        Err(refusal) => return output::refusal(&refusal, format),
+    };
     match format {
         Format::Text => output::lines(&[format!("{} {VERSION}", dialect.name)]),
         Format::Json => {

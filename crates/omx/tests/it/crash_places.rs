@@ -109,7 +109,7 @@ fn state_4_6_a_folder_of_somebody_else_is_an_io_error_and_changes_nothing() {
         let project = if has_state { project() } else { Project::new(release_binary()) };
         let binary = open_to_readers(&project);
         let before = project.bytes("");
-        let writes = if has_state { &CHANGES[..] } else { &CHANGES[..2] };
+        let writes = if has_state { &CHANGES[..] } else { &CHANGES[1..2] };
         for change in writes {
             let mut command = if is_root() {
                 let mut command = project.command("setpriv");
