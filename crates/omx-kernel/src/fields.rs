@@ -156,7 +156,7 @@ fn check_waiting(value: &Value) -> Result<(), Refusal> {
     if matches!(kind, Some("rate_limit" | "network" | "worker")) && until_fits {
         Ok(())
     } else {
-        Err(wrong("waiting", wanted, value))
+        Err(Refusal::input(format!("waiting must be {wanted}")))
     }
 }
 

@@ -21,13 +21,23 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`.
+    /// A number below `limit`; 0 if there is none.
     pub fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.number() % limit as u64).unwrap()
+        (self.number() % (limit.max(1) as u64)) as usize
+    }
+
+    /// True once in `times` times.
+    pub fn one_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
     }
 
     /// One of these.
     pub fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
+    }
+
+    /// One of these, where they are references already.
+    pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
+        items[self.below(items.len())]
     }
 }

@@ -1,8 +1,8 @@
 //! Small damage to bytes that were right: what a torn write, a bug or an
 //! attacker makes of them.
 
-use super::rng::Rng;
 use super::texts::json_value;
+use crate::random::Random;
 
 /// Pieces that mean something to a JSON reader.
 #[rustfmt::skip]
@@ -13,7 +13,7 @@ const TOKENS: &[&str] = &[
 ];
 
 /// The bytes with one to four pieces of damage.
-pub fn mutated(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
+pub fn mutated(rng: &mut Random, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..=rng.below(4) {
         damage(rng, &mut bytes);
@@ -21,7 +21,7 @@ pub fn mutated(rng: &mut Rng, bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn damage(rng: &mut Rng, bytes: &mut Vec<u8>) {
+fn damage(rng: &mut Random, bytes: &mut Vec<u8>) {
     let at = rng.below(bytes.len() + 1);
     let length = rng.below(16).min(bytes.len() - at);
     match rng.below(10) {

@@ -2,7 +2,7 @@
 //! the rules behind the parser, and carry what other programs would write.
 
 use super::mutate::mutated;
-use super::rng::Rng;
+use crate::random::Random;
 
 /// The modes that are drawn; each has rules of its own.
 #[rustfmt::skip]
@@ -67,12 +67,12 @@ pub fn quoted(text: &str) -> String {
 }
 
 /// White space, mostly none.
-fn space(rng: &mut Rng) -> &'static str {
+fn space(rng: &mut Random) -> &'static str {
     if rng.one_in(8) { rng.pick(&[" ", "\n", "\t", "\r\n  "]) } else { "" }
 }
 
 /// A JSON value, at most so deep (and once in a while very deep).
-pub fn json_value(rng: &mut Rng, deep: usize) -> String {
+pub fn json_value(rng: &mut Random, deep: usize) -> String {
     match rng.below(if deep == 0 { 8 } else { 13 }) {
         0 => "null".to_owned(),
         1 => "true".to_owned(),
@@ -99,13 +99,13 @@ pub fn json_value(rng: &mut Rng, deep: usize) -> String {
     }
 }
 
-fn field(rng: &mut Rng, name: &str, deep: usize) -> String {
+fn field(rng: &mut Random, name: &str, deep: usize) -> String {
     let value = json_value(rng, deep);
     format!("{}{name}{}:{}{value}", space(rng), space(rng), space(rng))
 }
 
 /// Nesting around the limits of omx and of parsers, and far beyond.
-fn nested(rng: &mut Rng) -> String {
+fn nested(rng: &mut Random) -> String {
     let levels = match rng.below(24) {
         0..12 => 28 + rng.below(8),
         12..20 => 120 + rng.below(16),
@@ -117,7 +117,7 @@ fn nested(rng: &mut Rng) -> String {
 }
 
 /// JSON text, mostly valid.
-pub fn json_text(rng: &mut Rng) -> String {
+pub fn json_text(rng: &mut Random) -> String {
     let text = json_value(rng, 5);
     if rng.one_in(3) {
         String::from_utf8_lossy(&mutated(rng, text.as_bytes())).into_owned()
@@ -128,11 +128,11 @@ pub fn json_text(rng: &mut Rng) -> String {
 
 /// The fields of a document or request: names the rules read with values that
 /// mostly fit, and foreign ones, whose names begin with `x`.
-fn fields(rng: &mut Rng, count: usize) -> Vec<String> {
+fn fields(rng: &mut Random, count: usize) -> Vec<String> {
     (0..count).map(|_| one_field(rng)).collect()
 }
 
-fn one_field(rng: &mut Rng) -> String {
+fn one_field(rng: &mut Random) -> String {
     if rng.one_in(3) {
         let name = rng.pick(&["x", "x1", "x\\u0041", "xé", "x\\n", "x\\\"", "xx", "x."]);
         return field(rng, &format!("\"{name}\""), 4);
@@ -145,7 +145,7 @@ fn one_field(rng: &mut Rng) -> String {
 }
 
 /// A value that field could well have.
-fn fitting(rng: &mut Rng, name: &str) -> String {
+fn fitting(rng: &mut Random, name: &str) -> String {
     let mut word = |words: &[&'static str]| quoted(rng.pick(words));
     match name {
         "active" => rng.pick(&["true", "true", "false"]).to_owned(),
@@ -182,7 +182,7 @@ fn fitting(rng: &mut Rng, name: &str) -> String {
 }
 
 /// What may stand in a document's file: mostly a document.
-pub fn document(rng: &mut Rng) -> Vec<u8> {
+pub fn document(rng: &mut Random) -> Vec<u8> {
     let count = rng.below(9);
     let mut all = fields(rng, count);
     if !rng.one_in(3) {
@@ -201,7 +201,7 @@ pub fn document(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// Bytes that are hardly JSON.
-pub fn odd_bytes(rng: &mut Rng) -> Vec<u8> {
+pub fn odd_bytes(rng: &mut Random) -> Vec<u8> {
     match rng.below(5) {
         0 => Vec::new(),
         1 => vec![0; rng.below(600)],
@@ -211,7 +211,7 @@ pub fn odd_bytes(rng: &mut Rng) -> Vec<u8> {
 }
 
 /// The text of a request for one of the state operations or cancel.
-pub fn request(rng: &mut Rng) -> String {
+pub fn request(rng: &mut Random) -> String {
     let mut all = Vec::new();
     let odd = rng.one_in(10);
     if !rng.one_in(12) {
@@ -263,7 +263,7 @@ pub fn request(rng: &mut Rng) -> String {
 }
 
 /// A line for an MCP server.
-pub fn rpc_line(rng: &mut Rng) -> Vec<u8> {
+pub fn rpc_line(rng: &mut Random) -> Vec<u8> {
     let id = match rng.below(8) {
         0 => String::new(),
         1 => format!("\"id\":{},", json_value(rng, 3)),

@@ -5,7 +5,7 @@ use omx_ops::{
     Context, Input, cancel, parse_input, state_clear, state_get_status, state_list_active,
     state_read, state_write, status,
 };
-use omx_testkit::fuzz::{Rng, fuzz, request};
+use omx_testkit::fuzz::{Random, fuzz, request};
 
 use crate::place::{Bytes, Place, fields, last};
 
@@ -21,7 +21,7 @@ enum Operation {
 }
 
 impl Operation {
-    fn any(rng: &mut Rng) -> Self {
+    fn any(rng: &mut Random) -> Self {
         match rng.below(12) {
             0 => Self::Read,
             1 => Self::Clear,

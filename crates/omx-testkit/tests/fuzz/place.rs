@@ -10,7 +10,7 @@ use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_ops::config::Sources;
 use omx_ops::{Ambient, Clock, Context, Place as Surroundings};
-use omx_testkit::fuzz::{MODES, Rng, SESSIONS, document};
+use omx_testkit::fuzz::{MODES, Random, SESSIONS, document};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::value::RawValue;
 use tempfile::TempDir;
@@ -33,7 +33,7 @@ pub struct Place {
 pub type Bytes = BTreeMap<PathBuf, Vec<u8>>;
 
 impl Place {
-    pub fn new(rng: &mut Rng) -> Self {
+    pub fn new(rng: &mut Random) -> Self {
         // Memory is as good as a disk here, and flushing it costs nothing.
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -65,7 +65,7 @@ impl Place {
         place
     }
 
-    fn plant(&self, rng: &mut Rng) {
+    fn plant(&self, rng: &mut Random) {
         let state = self.root().join(".omx/state");
         let folder = match rng.below(3) {
             0 => state,

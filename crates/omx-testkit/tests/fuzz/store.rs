@@ -4,7 +4,7 @@ use std::fmt;
 
 use omx_kernel::{Scope, SessionId};
 use omx_store::{Project, Store, StoreError, json};
-use omx_testkit::fuzz::{Rng, fuzz, json_text};
+use omx_testkit::fuzz::{Random, fuzz, json_text};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::place::{Place, fields};
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for Levels {
 
 #[test]
 fn fuzz_state_files() {
-    fuzz("fuzz_state_files", |rng: &mut Rng| {
+    fuzz("fuzz_state_files", |rng: &mut Random| {
         let place = Place::new(rng);
         let before = place.bytes();
         let store = Store::new(Project { root: place.root(), tree: place.root().join(".omx") });

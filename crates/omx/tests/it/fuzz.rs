@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use omx_testkit::Project;
-use omx_testkit::fuzz::{Rng, document, fuzz_at_most, odd_bytes, request, rpc_line};
+use omx_testkit::fuzz::{Random, document, fuzz_at_most, odd_bytes, request, rpc_line};
 
 use crate::project;
 
@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const MOST: u64 = 150;
 
 /// A project with a few documents of any content.
-fn planted(rng: &mut Rng) -> Project {
+fn planted(rng: &mut Random) -> Project {
     let project = project();
     for path in ["ralph-state.json", "sessions/s1/autopilot-state.json", "team-state.json"] {
         if !rng.one_in(3) {
