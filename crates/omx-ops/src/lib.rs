@@ -24,5 +24,5 @@ pub use context::{Ambient, Context, Place};
 pub use input::{Input, parse_input};
 pub use list::{state_get_status, state_list_active, state_read};
 pub use report::error_object;
-pub use status::{StatusReport, status};
+pub use status::{ActiveMode, StatusReport, status};
 pub use write::state_write;

@@ -36,6 +36,8 @@ pub enum Command {
     State(StateArgs),
     /// Show what is active, and whether a stop would be held
     Status(StatusArgs),
+    /// Print one line that says what runs, for a prompt or a status bar
+    Hud(HudArgs),
     /// Cancel what is active
     Cancel(CancelArgs),
     /// Show and change the configuration
@@ -106,6 +108,23 @@ pub struct StatusArgs {
     #[arg(long, value_name = "ID", allow_hyphen_values = true)]
     pub session_id: Option<String>,
     /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx hud
+  tmux set -g status-right '#(cd #{pane_current_path} && omx hud --preset minimal)'")]
+pub struct HudArgs {
+    /// How much it says; without it, as configured (hud.preset)
+    #[arg(long, value_name = "PRESET", value_parser = ["minimal", "focused", "full"])]
+    pub preset: Option<String>,
+    /// Only this agent session; without it, the caller's own, or all
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Answer with one compact line of JSON
     #[arg(long)]
     pub json: bool,
 }

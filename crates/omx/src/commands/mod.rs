@@ -3,6 +3,7 @@
 mod cancel;
 mod config;
 mod demo;
+mod hud;
 mod list;
 mod mcp;
 mod pages;
@@ -24,6 +25,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         None => status::overview(&global, by_name),
         Some(Command::State(args)) => state::run(args.operation, &global, by_name),
         Some(Command::Status(args)) => status::run(&args, &global, by_name),
+        Some(Command::Hud(args)) => hud::run(&args, &global, by_name),
         Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
         Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
         Some(Command::List(args)) => list::run(args.what, &global, by_name),

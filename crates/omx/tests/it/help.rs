@@ -67,6 +67,7 @@ fn help_of_every_command() {
         "state list-active",
         "state get-status",
         "status",
+        "hud",
         "cancel",
         "config",
         "config list",

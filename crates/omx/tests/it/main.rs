@@ -22,6 +22,7 @@ mod first_steps;
 mod fuzz;
 mod fuzz_found;
 mod help;
+mod hud;
 mod inspector;
 mod instructions;
 mod kill_loop;

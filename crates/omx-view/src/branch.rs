@@ -1,0 +1,52 @@
+//! The branch a folder is on, from git's own files: a status line that is
+//! drawn at every prompt starts no process for it.
+
+use std::fs;
+use std::path::Path;
+
+/// The branch of the working tree this folder is in; a short commit id where
+/// there is none.
+pub fn branch(folder: &Path) -> Option<String> {
+    let top = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    let git = top.join(".git");
+    // In a linked worktree or a submodule `.git` is a file that names the folder.
+    let git_dir = match fs::read_to_string(&git) {
+        Ok(pointer) => top.join(pointer.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = head.trim();
+    match head.strip_prefix("ref: refs/heads/") {
+        Some(name) => Some(name.to_owned()),
+        None => {
+            head.get(..7).filter(|id| id.bytes().all(|b| b.is_ascii_hexdigit())).map(str::to_owned)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn views_1_the_branch_is_read_from_a_repository_a_worktree_and_a_bare_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        assert_eq!(branch(root), None);
+        fs::create_dir_all(root.join("repo/.git/worktrees/w")).unwrap();
+        fs::create_dir_all(root.join("repo/src")).unwrap();
+        fs::write(root.join("repo/.git/HEAD"), "ref: refs/heads/fix/parser\n").unwrap();
+        assert_eq!(branch(&root.join("repo/src")).as_deref(), Some("fix/parser"));
+        fs::write(root.join("repo/.git/HEAD"), "0123456789abcdef0123456789abcdef01234567\n")
+            .unwrap();
+        assert_eq!(branch(&root.join("repo")).as_deref(), Some("0123456"));
+        fs::create_dir(root.join("w")).unwrap();
+        fs::write(
+            root.join("w/.git"),
+            format!("gitdir: {}\n", root.join("repo/.git/worktrees/w").display()),
+        )
+        .unwrap();
+        fs::write(root.join("repo/.git/worktrees/w/HEAD"), "ref: refs/heads/w\n").unwrap();
+        assert_eq!(branch(&root.join("w")).as_deref(), Some("w"));
+    }
+}

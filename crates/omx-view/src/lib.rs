@@ -1,0 +1,10 @@
+//! Views of what runs. They read one snapshot and change nothing.
+//!
+//! So far there is the status line, for a prompt, tmux or an agent's own
+//! status bar.
+
+mod branch;
+mod line;
+
+pub use branch::branch;
+pub use line::{Preset, StatusLine};

@@ -1,0 +1,107 @@
+//! One line that says what runs.
+
+use omx_kernel::{Mode, SessionId, Value};
+use omx_ops::{ActiveMode, StatusReport};
+
+/// How much the line says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// Modes and phases.
+    Minimal,
+    /// And the branch and the iteration.
+    Focused,
+    /// And the session.
+    Full,
+}
+
+impl Preset {
+    /// The preset of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "minimal" => Some(Self::Minimal),
+            "focused" => Some(Self::Focused),
+            "full" => Some(Self::Full),
+            _ => None,
+        }
+    }
+}
+
+/// What the line is made of.
+#[derive(Debug)]
+pub struct StatusLine<'a> {
+    /// The program's name.
+    pub name: &'a str,
+    /// The branch, where there is one.
+    pub branch: Option<String>,
+    /// What runs.
+    pub report: &'a StatusReport,
+}
+
+impl StatusLine<'_> {
+    /// The line for people.
+    pub fn text(&self, preset: Preset) -> String {
+        let mut parts = vec![self.name.to_owned()];
+        if let Some(branch) = self.branch.as_deref().filter(|_| preset != Preset::Minimal) {
+            parts.push(clean(branch));
+        }
+        parts.extend(self.report.active.iter().map(|active| entry(active, preset)));
+        if self.report.active.is_empty() {
+            parts.push("idle".to_owned());
+        }
+        if !self.report.unreadable.is_empty() {
+            parts.push(format!("{} unreadable", self.report.unreadable.len()));
+        }
+        parts.join(" | ")
+    }
+
+    /// The same for programs.
+    pub fn value(&self) -> Value {
+        let modes = self.report.active.iter().map(|active| {
+            let count = |count: Option<u64>| count.map_or_else(Value::null, Value::whole);
+            Value::record([
+                ("mode", Value::string(active.mode.name())),
+                (
+                    "session_id",
+                    Value::string_or_null(active.scope.session().map(SessionId::as_str)),
+                ),
+                ("phase", Value::string_or_null(active.phase.as_deref())),
+                ("iteration", count(active.iteration.0)),
+                ("max_iterations", count(active.iteration.1)),
+                ("stale", Value::bool(active.stale)),
+            ])
+        });
+        Value::record([
+            ("branch", Value::string_or_null(self.branch.as_deref())),
+            ("modes", Value::list(modes.collect())),
+            ("unreadable", Value::whole(self.report.unreadable.len() as u64)),
+        ])
+    }
+}
+
+fn entry(active: &ActiveMode, preset: Preset) -> String {
+    let mut text = Mode::name(active.mode).to_owned();
+    if let Some(phase) = &active.phase {
+        text.push(' ');
+        text.push_str(&clean(phase));
+    }
+    if preset != Preset::Minimal {
+        match active.iteration {
+            (Some(at), Some(limit)) => text.push_str(&format!(" {at}/{limit}")),
+            (Some(at), None) => text.push_str(&format!(" {at}")),
+            _ => {}
+        }
+    }
+    if let Some(session) = active.scope.session().filter(|_| preset == Preset::Full) {
+        text.push_str(&format!(" ({session})"));
+    }
+    if active.stale {
+        text.push_str(" stale");
+    }
+    text
+}
+
+/// Words of others, without anything a terminal would obey.
+fn clean(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_control() { '?' } else { c });
+    plain.take(40).collect()
+}

@@ -1,0 +1,42 @@
+//! `hud`: one line, drawn often, so it starts nothing and reads little.
+
+use omx_kernel::{Dialect, Refusal, Value};
+use omx_ops::{Ambient, Context, Input, config, status};
+use omx_view::{Preset, StatusLine, branch};
+
+use super::with_context;
+use crate::cli::{Global, HudArgs};
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Prints the line.
+pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.json);
+    with_context(global, by_name, format, |context| {
+        let mut input = Input::default();
+        match (&args.session_id, &context.ambient) {
+            (Some(id), _) => input.set("session_id", Value::string(id))?,
+            (None, Ambient::Session(id)) => input.set("session_id", Value::string(id.as_str()))?,
+            _ => {}
+        }
+        let report = status(context, &input)?;
+        let branch = branch(&context.place.working_directory);
+        let line = StatusLine { name: context.dialect.name, branch, report: &report };
+        Ok(match format {
+            Format::Json => output::value(&line.value(), format),
+            Format::Text => output::lines(&[line.text(preset(context, args)?)]),
+        })
+    })
+}
+
+/// The preset of the flag, else the configured one. A status line is drawn
+/// for a person who did not ask for it: a broken configuration is not told here.
+fn preset(context: &Context<'_>, args: &HudArgs) -> Result<Preset, Refusal> {
+    if let Some(preset) = args.preset.as_deref().and_then(Preset::named) {
+        return Ok(preset);
+    }
+    let store = context.store(&Input::default())?;
+    let configured = config::load(context, &store).ok();
+    let name = configured.as_ref().and_then(|config| config.get("hud.preset")?.value.as_str());
+    Ok(name.and_then(Preset::named).unwrap_or(Preset::Focused))
+}
