@@ -10,6 +10,7 @@ mod callgrind;
 pub mod fuzz;
 mod kill_loop;
 mod mcp;
+pub mod model;
 mod npm;
 mod parallel;
 mod places;

@@ -1,0 +1,7 @@
+//! The scripted model and the real agent programs that run against it.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
+
+mod client;
+mod server;
+mod wire;
