@@ -16,6 +16,7 @@ mod parallel;
 mod places;
 mod project;
 mod random;
+pub mod real_cli;
 mod run;
 pub mod strace;
 mod terminal;

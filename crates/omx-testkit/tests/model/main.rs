@@ -3,5 +3,6 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
 mod client;
+mod real_cli;
 mod server;
 mod wire;
