@@ -4,5 +4,6 @@
 
 mod client;
 mod real_cli;
+mod real_conditions;
 mod server;
 mod wire;
