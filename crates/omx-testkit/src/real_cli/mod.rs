@@ -96,8 +96,9 @@ impl Run {
     pub fn final_text(&self) -> String {
         let text = match self.cli {
             Cli::Codex => {
-                let items = self.of_type("item.completed").into_iter().map(|event| &event["item"]);
-                let said = items.filter(|item| item["type"] == "agent_message").last();
+                let events = self.of_type("item.completed").into_iter().rev();
+                let said =
+                    events.map(|event| &event["item"]).find(|item| item["type"] == "agent_message");
                 said.and_then(|item| item["text"].as_str()).map(str::to_owned)
             }
             Cli::Claude => self.only("result")["result"].as_str().map(str::to_owned),

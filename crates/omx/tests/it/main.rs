@@ -25,6 +25,7 @@ mod inspector;
 mod instructions;
 mod kill_loop;
 mod mcp_protocol;
+mod real_agents;
 mod state_dialect;
 mod state_document;
 mod state_lifecycle;
