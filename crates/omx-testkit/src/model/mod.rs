@@ -26,7 +26,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -42,6 +42,9 @@ use wire::{Reply, Wire};
 const SIDE: &str = r#"{"title":"scripted"}"#;
 /// The summary compactions are answered with.
 const SUMMARY: &str = "<summary>scripted summary</summary>";
+
+/// How long a turn waits for the one it follows.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running server; it ends when it is dropped.
 #[derive(Debug)]
@@ -227,6 +230,12 @@ impl Exchange<'_> {
             let Kind::Stray(why) = &self.request.kind else { return Ok(()) };
             return self.refuse(wire, 400, &Failure::status(400).message(why));
         };
+        if let Some((script, step)) = &turn.follows
+            && !self.followed(script, *step)
+        {
+            let why = format!("turn {step} of script {script} was not played");
+            return self.refuse(wire, 400, &Failure::status(400).message(&why));
+        }
         thread::sleep(turn.delay);
         let mut left = usize::MAX;
         if let Some(failure) = turn.failure.as_ref().filter(|failure| self.fails(failure)) {
@@ -246,6 +255,22 @@ impl Exchange<'_> {
             }
             Err(why) => self.refuse(wire, 400, &Failure::status(400).message(&why)),
         }
+    }
+
+    /// Waits until a turn has been answered; false if that does not happen.
+    fn followed(&self, script: &str, step: usize) -> bool {
+        let turn = Kind::Turn { script: script.to_owned(), step };
+        let answered = |one: &Request| {
+            one.kind == turn && one.progress == Progress::Whole && one.status == Some(200)
+        };
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
+            if held(&self.state.log).iter().any(answered) {
+                return true;
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
+        false
     }
 
     /// Whether this failure's turn has come; counts it.

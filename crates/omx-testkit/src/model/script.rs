@@ -19,6 +19,7 @@ pub struct Turn {
     pub(super) blocks: Vec<Block>,
     pub(super) failure: Option<Failure>,
     pub(super) delay: Duration,
+    pub(super) follows: Option<(String, usize)>,
     pub(super) pace: Duration,
     pub(super) usage: Usage,
 }
@@ -182,6 +183,13 @@ impl Turn {
     /// Time before the first byte.
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;
+        self
+    }
+
+    /// Answers only when this turn of another script has been answered, so that
+    /// agents at work at the same time meet in one order.
+    pub fn following(mut self, script: &str, step: usize) -> Self {
+        self.follows = Some((script.to_owned(), step));
         self
     }
 

@@ -5,7 +5,7 @@
 use std::fs;
 
 use omx_testkit::in_parallel;
-use omx_testkit::model::{ModelServer, Request, Script};
+use omx_testkit::model::{ModelServer, Request, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, Run, offline};
 use serde_json::{Value, json};
 
@@ -167,5 +167,37 @@ fn conversations_go_on_where_they_were() {
         });
         let turns: Vec<String> = server.turns("talk").iter().map(Request::to_string).collect();
         assert_eq!(turns, ["talk/0", "talk/1", "talk/1"]);
+    });
+}
+
+/// A mark in a subagent's prompt gives it a script of its own.
+#[test]
+fn subagents_play_their_own_scripts() {
+    offline(&[Cli::Codex, Cli::Claude], || {
+        let below = || Script::named("below").say("hello from below");
+        let prompt = "do it [[script:below]]";
+        let spawn = json!({"message": prompt});
+        // The program ends with its main agent, whatever the subagent is at.
+        let above = Script::named("above")
+            .turn(Turn::new().call_in("multi_agent_v1", "spawn_agent", spawn))
+            .turn(Turn::new().say("done above").following("below", 0));
+        let server = ModelServer::start([below(), above]);
+        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:above]]", &[]);
+        assert_eq!(run.final_text(), "done above");
+        assert_eq!(server.turns("above").len(), 2, "{:?}", server.seen());
+        let turns = server.turns("below");
+        assert_eq!(turns.len(), 1, "{:?}", server.seen());
+        assert_eq!(turns[0].codex()["thread_source"], "subagent");
+
+        let task = json!({
+            "description": "work", "prompt": prompt, "subagent_type": "general-purpose"
+        });
+        let above = Script::named("above").call("Agent", task).say("done above");
+        let server = ModelServer::start([below(), above]);
+        let run = AgentHome::new(Cli::Claude, &server).headless("go [[script:above]]", &[]);
+        assert_eq!(run.final_text(), "done above");
+        assert_eq!(server.seen(), ["HEAD /", "above/0", "below/0", "above/1"]);
+        let told = server.turns("above")[1].body.to_string();
+        assert!(told.contains("hello from below"), "{told}");
     });
 }

@@ -27,6 +27,25 @@ fn codex_recovers_from_a_rate_limit() {
     });
 }
 
+/// A limit that does not say when it ends is final for Codex.
+#[test]
+fn codex_gives_up_on_other_limits() {
+    offline(&[Cli::Codex], || {
+        let server = failing_once(Failure::status(429));
+        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
+        assert_eq!(run.outcome.code, Some(1), "{run:#?}");
+        assert_eq!(server.seen(), ["once/0 429"]);
+
+        let limit = Failure::status(429).code("usage_limit_reached").resets_at(1_900_000_000);
+        let server = failing_once(limit);
+        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
+        assert_eq!(run.outcome.code, Some(1), "{run:#?}");
+        let said = run.only("turn.failed")["error"]["message"].as_str().unwrap();
+        assert!(said.contains("usage limit") && said.contains("2030"), "{said}");
+        assert_eq!(server.seen(), ["once/0 429"]);
+    });
+}
+
 #[test]
 fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
     offline(&[Cli::Claude], || {

@@ -163,3 +163,20 @@ fn other_paths_and_bodies_in_chunks() {
     assert_eq!(last.tools, ["Bash"]);
     assert_eq!(server.seen()[0], "HEAD /");
 }
+
+#[test]
+fn a_turn_follows_another_scripts_turn() {
+    let second = Turn::new().say("second").following("first", 0);
+    let server = ModelServer::start([
+        Script::named("first").say("first"),
+        Script::named("second").turn(second),
+    ]);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| says(&server, &[user("[[script:second]]")]));
+        let asked = || server.seen() == ["second/0 waiting"];
+        await_condition("the request", Duration::from_secs(5), asked);
+        assert_eq!(says(&server, &[user("[[script:first]]")]), "first");
+        assert_eq!(waiting.join().unwrap(), "second");
+    });
+    assert_eq!(server.seen(), ["second/0", "first/0"]);
+}
