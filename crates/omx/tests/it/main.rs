@@ -27,6 +27,7 @@ mod inspector;
 mod instructions;
 mod kill_loop;
 mod mcp_protocol;
+mod real_agents;
 mod state_bad_input;
 mod state_dialect;
 mod state_document;

@@ -1,0 +1,168 @@
+//! Anthropic Messages, as Claude Code speaks it.
+
+use serde_json::{Value, json};
+
+use super::script::{Block, Failure};
+use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, names, pieces, text};
+
+/// `POST /v1/messages`
+#[derive(Debug)]
+pub(super) struct Anthropic;
+
+/// The tool Claude Code offers when it was started with a schema.
+const STRUCTURED: &str = "StructuredOutput";
+
+impl Wire for Anthropic {
+    fn history(&self, body: &Value) -> Vec<Voice> {
+        let mut voices = Vec::new();
+        for message in list(&body["messages"]) {
+            match message["role"].as_str() {
+                Some("assistant") => voices.push(Voice::Model),
+                Some("user") => {
+                    let parts = list(&message["content"]);
+                    let results = parts.iter().any(|part| part["type"] == "tool_result");
+                    let said = text(&message["content"]);
+                    if results {
+                        voices.push(Voice::Other);
+                    }
+                    if !results || !said.is_empty() {
+                        voices.push(Voice::User(said));
+                    }
+                }
+                // Reminders and contexts of hooks stand between as `system`.
+                _ => voices.push(Voice::Other),
+            }
+        }
+        voices
+    }
+
+    fn tools(&self, body: &Value) -> Vec<String> {
+        names(&body["tools"])
+    }
+
+    fn part(&self, block: &Block, body: &Value) -> Result<Part, String> {
+        Ok(match block {
+            Block::Say(text) => Part::Text(text.clone()),
+            Block::Answer(value) if self.tools(body).iter().any(|name| name == STRUCTURED) => {
+                Part::call(STRUCTURED, value.clone())
+            }
+            Block::Answer(value) => Part::Text(value.to_string()),
+            Block::Shell(command) => {
+                Part::call("Bash", json!({"command": command, "description": "scripted"}))
+            }
+            Block::Write { path, content } => {
+                Part::call("Write", json!({"file_path": path, "content": content}))
+            }
+            Block::Patch(_) => return Err("Claude Code takes no patches".to_owned()),
+            Block::Call { name, arguments, .. } => Part::call(name, arguments.clone()),
+            Block::Mcp { server, tool, arguments } => {
+                Part::call(format!("mcp__{server}__{tool}"), arguments.clone())
+            }
+        })
+    }
+
+    fn streams(&self, _path: &str, body: &Value) -> bool {
+        body["stream"] == true
+    }
+
+    fn events(&self, reply: &Reply) -> Vec<Event> {
+        let mut start = message(reply);
+        start["content"] = json!([]);
+        start["stop_reason"] = Value::Null;
+        start["usage"]["output_tokens"] = 1.into();
+        let mut events = vec![Event::typed("message_start", json!({"message": start}))];
+        for (index, part) in reply.parts.iter().enumerate() {
+            let mut empty = block(part, reply.number, index);
+            let mut deltas = Vec::new();
+            match part {
+                Part::Text(text) => {
+                    empty["text"] = "".into();
+                    for piece in pieces(text, reply.words) {
+                        deltas.push(json!({"type": "text_delta", "text": piece}));
+                    }
+                }
+                Part::Call { .. } => {
+                    let input = empty["input"].to_string();
+                    empty["input"] = json!({});
+                    deltas.push(json!({"type": "input_json_delta", "partial_json": input}));
+                }
+            }
+            let begun = json!({"index": index, "content_block": empty});
+            events.push(Event::typed("content_block_start", begun));
+            for delta in deltas {
+                let data = json!({"index": index, "delta": delta});
+                let event = Event::typed("content_block_delta", data);
+                events.push(if matches!(part, Part::Text(_)) { event.paced() } else { event });
+            }
+            events.push(Event::typed("content_block_stop", json!({"index": index})));
+        }
+        let end = json!({
+            "delta": {"stop_reason": stop_reason(reply), "stop_sequence": null},
+            "usage": {"output_tokens": reply.usage.output}
+        });
+        events.push(Event::typed("message_delta", end));
+        events.push(Event::typed("message_stop", json!({})));
+        events
+    }
+
+    fn whole(&self, reply: &Reply) -> Value {
+        message(reply)
+    }
+
+    fn error(&self, status: u16, failure: &Failure) -> (Value, Vec<(String, String)>) {
+        let kind = failure.code.as_deref().unwrap_or(match status {
+            401 => "authentication_error",
+            403 => "permission_error",
+            429 => "rate_limit_error",
+            529 => "overloaded_error",
+            400..500 => "invalid_request_error",
+            _ => "api_error",
+        });
+        let mut headers = Vec::new();
+        if let Some(epoch) = failure.resets_at {
+            let name = "anthropic-ratelimit-unified-";
+            headers.push((format!("{name}status"), "rejected".to_owned()));
+            headers.push((format!("{name}reset"), epoch.to_string()));
+        }
+        let error = json!({"type": kind, "message": failure.message});
+        (json!({"type": "error", "error": error}), headers)
+    }
+
+    fn schema<'a>(&self, body: &'a Value) -> Option<&'a Value> {
+        let tool = list(&body["tools"]).iter().find(|tool| tool["name"] == STRUCTURED)?;
+        Some(&tool["input_schema"])
+    }
+}
+
+fn block(part: &Part, number: usize, index: usize) -> Value {
+    match part {
+        Part::Text(text) => json!({"type": "text", "text": text}),
+        Part::Call { name, input, .. } => {
+            let input = match input {
+                Input::Json(value) => value.clone(),
+                Input::Free(text) => json!({"input": text}),
+            };
+            let id = format!("toolu_{number}_{index}");
+            json!({"type": "tool_use", "id": id, "name": name, "input": input})
+        }
+    }
+}
+
+fn stop_reason(reply: &Reply) -> &'static str {
+    let calls = reply.parts.iter().any(|part| matches!(part, Part::Call { .. }));
+    if calls { "tool_use" } else { "end_turn" }
+}
+
+fn message(reply: &Reply) -> Value {
+    let parts = reply.parts.iter().enumerate();
+    let content: Vec<Value> = parts.map(|(index, part)| block(part, reply.number, index)).collect();
+    json!({
+        "id": format!("msg_{}", reply.number), "type": "message", "role": "assistant",
+        "model": reply.model, "content": content, "stop_reason": stop_reason(reply),
+        "stop_sequence": null,
+        "usage": {
+            "input_tokens": reply.usage.input, "cache_creation_input_tokens": 0,
+            "cache_read_input_tokens": 0, "output_tokens": reply.usage.output
+        }
+    })
+}

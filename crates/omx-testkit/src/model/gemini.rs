@@ -1,0 +1,151 @@
+//! Gemini's API, as Gemini CLI speaks it.
+
+use serde_json::{Value, json};
+
+use super::script::{Block, Failure};
+use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, names, pieces, text};
+
+/// `POST /v1beta/models/MODEL:streamGenerateContent` and `:generateContent`
+#[derive(Debug)]
+pub(super) struct Gemini;
+
+impl Wire for Gemini {
+    fn history(&self, body: &Value) -> Vec<Voice> {
+        let mut voices = Vec::new();
+        for content in list(&body["contents"]) {
+            if content["role"] == "model" {
+                voices.push(Voice::Model);
+                continue;
+            }
+            let results =
+                list(&content["parts"]).iter().any(|part| part.get("functionResponse").is_some());
+            let said = text(&content["parts"]);
+            if results {
+                voices.push(Voice::Other);
+            }
+            if !results || !said.is_empty() {
+                voices.push(Voice::User(said));
+            }
+        }
+        voices
+    }
+
+    fn tools(&self, body: &Value) -> Vec<String> {
+        let groups = list(&body["tools"]).iter();
+        groups.flat_map(|group| names(&group["functionDeclarations"])).collect()
+    }
+
+    fn part(&self, block: &Block, body: &Value) -> Result<Part, String> {
+        Ok(match block {
+            Block::Say(text) => Part::Text(text.clone()),
+            // No way to ask for a schema: a fence in the text.
+            Block::Answer(value) => Part::Text(format!("```json\n{value}\n```")),
+            Block::Shell(command) => {
+                let arguments = json!({"command": command, "description": "scripted"});
+                Part::call("run_shell_command", arguments)
+            }
+            Block::Write { path, content } => {
+                Part::call("write_file", json!({"file_path": path, "content": content}))
+            }
+            Block::Patch(_) => return Err("Gemini CLI takes no patches".to_owned()),
+            Block::Call { name, arguments, .. } => Part::call(name, arguments.clone()),
+            Block::Mcp { server, tool, arguments } => {
+                // The way names are joined has changed before: what is listed counts.
+                let listed = self.tools(body).into_iter().find(|name| {
+                    name.strip_suffix(tool.as_str())
+                        .is_some_and(|start| start.contains(server.as_str()))
+                });
+                let name = listed.unwrap_or_else(|| format!("mcp_{server}_{tool}"));
+                Part::call(name, arguments.clone())
+            }
+        })
+    }
+
+    fn streams(&self, path: &str, _body: &Value) -> bool {
+        path.ends_with(":streamGenerateContent")
+    }
+
+    fn events(&self, reply: &Reply) -> Vec<Event> {
+        let event = |parts: Value, end| Event {
+            name: None,
+            data: response(reply, &parts, end),
+            paced: false,
+        };
+        let mut events = Vec::new();
+        for (index, part) in reply.parts.iter().enumerate() {
+            match part {
+                Part::Text(text) => {
+                    for piece in pieces(text, reply.words) {
+                        events.push(event(json!([{"text": piece}]), false).paced());
+                    }
+                }
+                Part::Call { .. } => {
+                    events.push(event(json!([content(part, reply.number, index)]), false));
+                }
+            }
+        }
+        events.push(event(json!([{"text": ""}]), true));
+        events
+    }
+
+    fn whole(&self, reply: &Reply) -> Value {
+        let parts = reply.parts.iter().enumerate();
+        let parts: Vec<Value> =
+            parts.map(|(index, part)| content(part, reply.number, index)).collect();
+        response(reply, &parts.into(), true)
+    }
+
+    fn error(&self, status: u16, failure: &Failure) -> (Value, Vec<(String, String)>) {
+        let word = failure.code.as_deref().unwrap_or(match status {
+            401 => "UNAUTHENTICATED",
+            403 => "PERMISSION_DENIED",
+            429 => "RESOURCE_EXHAUSTED",
+            503 => "UNAVAILABLE",
+            400..500 => "INVALID_ARGUMENT",
+            _ => "INTERNAL",
+        });
+        let mut error = json!({"code": status, "status": word, "message": failure.message});
+        if let Some(seconds) = failure.retry_after {
+            error["details"] = json!([{
+                "@type": "type.googleapis.com/google.rpc.RetryInfo",
+                "retryDelay": format!("{seconds}s")
+            }]);
+        }
+        (json!({"error": error}), Vec::new())
+    }
+
+    fn schema<'a>(&self, body: &'a Value) -> Option<&'a Value> {
+        let config = &body["generationConfig"];
+        config.get("responseJsonSchema").or_else(|| config.get("responseSchema"))
+    }
+}
+
+fn content(part: &Part, number: usize, index: usize) -> Value {
+    match part {
+        Part::Text(text) => json!({"text": text}),
+        Part::Call { name, input, .. } => {
+            let arguments = match input {
+                Input::Json(value) => value.clone(),
+                Input::Free(text) => json!({"input": text}),
+            };
+            let id = format!("fc_{number}_{index}");
+            json!({"functionCall": {"id": id, "name": name, "args": arguments}})
+        }
+    }
+}
+
+fn response(reply: &Reply, parts: &Value, end: bool) -> Value {
+    let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
+    if end {
+        candidate["finishReason"] = "STOP".into();
+    }
+    let usage = reply.usage;
+    json!({
+        "candidates": [candidate],
+        "usageMetadata": {
+            "promptTokenCount": usage.input, "candidatesTokenCount": usage.output,
+            "totalTokenCount": usage.input + usage.output
+        },
+        "modelVersion": "scripted", "responseId": format!("r{}", reply.number)
+    })
+}
