@@ -87,7 +87,6 @@ pub fn write(
     }
     let asked = Asked::of(request, old)?;
     let beginning = Beginning::of(request, &asked, snapshot, now, dialect)?;
-    let begins = !matches!(beginning, Beginning::Same(_));
     let is_new = matches!(beginning, Beginning::Fresh);
     let mut exhausted = None;
     let mut document = match beginning {
@@ -139,7 +138,7 @@ pub fn write(
     if is_new {
         document.sort_as_new();
     }
-    together(snapshot, request, document, begins, circumstances)
+    together(snapshot, request, document, circumstances)
         .map(|writes| WritePlan { writes, exhausted })
 }
 
@@ -286,7 +285,6 @@ fn together(
     snapshot: &Snapshot,
     request: &WriteRequest,
     document: Document,
-    begins: bool,
     circumstances: Circumstances<'_>,
 ) -> Result<Vec<(Mode, Document)>, Refusal> {
     let mode = request.mode;
@@ -295,7 +293,8 @@ fn together(
     let is_live = document.is_active();
     documents.insert(mode, document);
     let mut changed = vec![mode];
-    if begins && is_live && mode.is_driver() {
+    let begins = is_live && snapshot.active(mode).is_none();
+    if begins && mode.is_driver() {
         let others: Vec<Mode> =
             snapshot.active_modes().filter(|other| *other != mode && other.is_driver()).collect();
         for other in others {
