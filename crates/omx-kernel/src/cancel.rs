@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::dialect::Dialect;
 use crate::document::{Document, Life};
-use crate::ids::SessionId;
+use crate::ids::{Scope, SessionId};
 use crate::links::{self, Documents};
 use crate::message;
 use crate::mode::{Mode, OnCancel};
@@ -170,6 +170,29 @@ pub fn choose(active: BTreeMap<SessionId, Vec<Mode>>) -> Choice {
         },
         _ => Choice::Ambiguous(sessions),
     }
+}
+
+/// The readable card of a team: whose it is, and since when.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct TeamCard {
+    /// Its name.
+    pub name: String,
+    /// The session it belongs to, as the card says.
+    pub session: Option<String>,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+}
+
+/// The teams that belong to a scope, the oldest first.
+pub fn teams_of(scope: &Scope, mut cards: Vec<TeamCard>) -> Vec<TeamCard> {
+    cards.retain(|card| belongs(scope, card.session.as_deref()));
+    cards.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
+    cards
+}
+
+/// Whether what names this session (or none) belongs to a scope.
+pub fn belongs(scope: &Scope, session: Option<&str>) -> bool {
+    scope.session().map(SessionId::as_str) == session
 }
 
 /// Files under the state root that only force removes, besides the documents.

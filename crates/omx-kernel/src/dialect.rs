@@ -20,6 +20,8 @@ pub struct Dialect {
     pub cancel_command: &'static str,
     /// What a person types in the agent to go on with autopilot.
     pub autopilot_command: &'static str,
+    /// The report on a team nobody answered for; `{path}` is where its files are.
+    pub team_report: &'static [&'static str],
 }
 
 impl Dialect {
@@ -33,6 +35,13 @@ impl Dialect {
         team_prefix: "omx-team",
         cancel_command: "/cancel",
         autopilot_command: "/autopilot",
+        team_report: &[
+            "Workers signaled: 0",
+            "Graceful exits: 0",
+            "Force killed: 0",
+            "tmux session destroyed: no",
+            "State cleaned up: no",
+        ],
     };
 
     /// oh-my-claudecode.
@@ -45,6 +54,13 @@ impl Dialect {
         team_prefix: "omc-team",
         cancel_command: "/oh-my-claudecode:cancel",
         autopilot_command: "/oh-my-claudecode:autopilot",
+        team_report: &[
+            "Members signaled: 0",
+            "Responses received: 0",
+            "Unresponsive: 0",
+            "Team deleted: no",
+            "Manual cleanup needed: yes ({path})",
+        ],
     };
 
     /// Both, the default first.

@@ -33,6 +33,16 @@ pub fn cancelled(entry: &CancelEntry, dialect: Dialect, reader: Reader) -> Vec<S
     lines
 }
 
+/// The report on a team of which only its card is known: nobody was there to be
+/// signalled, and its files are left to force.
+pub fn team_report(name: &str, path: &str, dialect: Dialect) -> Vec<String> {
+    let mut lines = vec![format!("Team {name:?} cancelled:")];
+    lines.extend(
+        dialect.team_report.iter().map(|line| format!("- {}", line.replace("{path}", path))),
+    );
+    lines
+}
+
 /// The refusal to cancel a mode that hangs on another.
 pub fn linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
     format!(

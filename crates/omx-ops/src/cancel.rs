@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use omx_kernel::cancel::{CancelEntry, Choice, Target, choose, plan};
+use omx_kernel::cancel::{CancelEntry, Choice, Target, TeamCard, choose, plan, teams_of};
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
 use omx_store::{Event, Locked, Quarantined, ScopeRead, StateDir, Store, StoreError, Unreadable};
 
@@ -48,6 +48,8 @@ impl CancelRequest {
 pub struct CancelReport {
     /// Ended documents, in the order in which they were written.
     pub cancelled: Vec<(Scope, CancelEntry)>,
+    /// Teams that belonged to what was cancelled, the oldest first.
+    pub teams: Vec<TeamCard>,
     /// Unreadable documents that were moved aside.
     pub quarantined: Vec<Quarantined>,
     /// Things in place of documents that were left alone.
@@ -82,7 +84,7 @@ impl CancelReport {
         report::with_lists(
             vec![
                 ("cancelled", Value::list(cancelled.collect())),
-                ("teams", Value::list(Vec::new())),
+                ("teams", Value::list(self.teams.iter().map(team).collect())),
                 ("quarantined", report::quarantined(&self.quarantined)),
                 ("message", Value::string(&self.lines.join("\n"))),
             ],
@@ -93,6 +95,17 @@ impl CancelReport {
             ],
         )
     }
+}
+
+fn team(card: &TeamCard) -> Value {
+    Value::record([
+        ("team", Value::string(&card.name)),
+        ("workers_signaled", Value::whole(0)),
+        ("graceful_exits", Value::whole(0)),
+        ("force_killed", Value::whole(0)),
+        ("tmux_session_destroyed", Value::bool(false)),
+        ("state_cleaned_up", Value::bool(false)),
+    ])
 }
 
 /// Cancels.
@@ -197,6 +210,7 @@ pub(crate) fn cancel_scope(
     for entry in plan.entries {
         locked.write(scope, entry.mode, &entry.document)?;
         locked.log(&[event(context, scope, &entry)]);
+        end_shared(context, locked, scope, entry.mode, report);
         report.lines.extend(message::cancelled(&entry, context.dialect, context.reader));
         report.cancelled.push((scope.clone(), entry));
     }
@@ -218,6 +232,31 @@ pub(crate) fn cancel_scope(
         }
     }
     Ok(())
+}
+
+/// What a mode keeps outside its document and belongs to this scope: told for
+/// teams, removed for a swarm. Best effort, the documents are what counts.
+fn end_shared(
+    context: &Context<'_>,
+    locked: &Locked,
+    scope: &Scope,
+    mode: Mode,
+    report: &mut CancelReport,
+) {
+    match mode {
+        Mode::Swarm => {
+            let _ = locked.remove_swarm_marker(scope);
+        }
+        Mode::Team => {
+            for card in teams_of(scope, locked.state().team_cards()) {
+                let path = locked.state().team_path(&card.name);
+                let path = path.to_string_lossy();
+                report.lines.extend(message::team_report(&card.name, &path, context.dialect));
+                report.teams.push(card);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn is_not_ours(found: &Unreadable) -> bool {

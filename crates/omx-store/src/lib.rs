@@ -5,6 +5,7 @@
 //! replaced whole or not at all.
 
 mod activity;
+mod cards;
 mod dir;
 mod documents;
 mod error;

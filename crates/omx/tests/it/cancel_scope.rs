@@ -302,3 +302,36 @@ fn cancel_1_4_what_stands_in_place_of_a_session_stops_nothing() {
     }
     assert_eq!(elsewhere.bytes("."), untouched);
 }
+
+#[test]
+fn cancel_1_2a_a_swarm_and_teams_belong_to_the_session_their_cards_name() {
+    let project = project();
+    let marker = project.write(".omx/state/swarm-active.marker", r#"{"session_id":"blue"}"#);
+    for (name, session, created) in [
+        ("young", "green", "2026-11-15T12:00:00Z"),
+        ("old", "green", "2026-11-14T12:00:00Z"),
+        ("foreign", "blue", "2026-11-13T12:00:00Z"),
+    ] {
+        let card = json!({"team_name":name,"session_id":session,"created_at":created});
+        project.write(&format!(".omx/state/team/{name}/config.json"), card.to_string());
+    }
+    project.write(".omx/state/team/broken/config.json", "{");
+    for (session, mode) in [("green", "team"), ("green2", "swarm"), ("blue", "swarm")] {
+        project.put(json!({"mode":mode,"active":true,"session_id":session}));
+    }
+    let blue = project.bytes(".omx/state/sessions/blue");
+    let answer = project.omx(&["cancel", "--session-id", "green", "--json"]).ok();
+    let teams: Vec<&str> =
+        answer["teams"].as_array().unwrap().iter().map(|t| t["team"].as_str().unwrap()).collect();
+    assert_eq!(teams, ["old", "young"], "the oldest first, and no other session's");
+    let message = answer["message"].as_str().unwrap();
+    let place = |text: &str| message.find(text).unwrap_or_else(|| panic!("{text}: {message}"));
+    assert!(place("Team \"old\" cancelled:\n- Workers signaled: 0") < place("Team \"young\""));
+    assert!(place("Team \"young\"") < place("Team cancelled."));
+    assert!(project.state("team/old/config.json").exists(), "files are left to force");
+    project.omx(&["cancel", "--session-id", "green2", "--json"]).ok();
+    assert!(marker.exists(), "the marker of another session's swarm");
+    assert_eq!(project.bytes(".omx/state/sessions/blue"), blue);
+    project.omx(&["cancel", "--session-id", "blue", "--json"]).ok();
+    assert!(!marker.exists());
+}
