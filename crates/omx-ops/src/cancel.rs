@@ -173,8 +173,7 @@ pub(crate) fn cancel_scopes(
     let Some(state) = store.read()? else { return Ok(()) };
     let mut busy = Vec::new();
     for scope in scopes {
-        let read = state.scope(scope)?;
-        if read.snapshot.active_modes().next().is_some() || !read.unreadable.is_empty() {
+        if state.scope(scope)?.has_news() {
             busy.push(scope);
         }
     }

@@ -109,3 +109,26 @@ fn state_4_1_a_document_is_read_under_the_lock_and_written_before_it_is_given_ba
         }
     }
 }
+
+#[test]
+fn state_4_2_several_documents_are_written_under_one_lock_dependents_first() {
+    let chain = &["ultrawork", "ralph", "autopilot"][..];
+    for (name, order) in [
+        ("write that links two documents", &["ultrawork", "ralph"][..]),
+        ("hand-over from ralplan to ralph", &["ralplan", "ralph"]),
+        ("write that ends a linked chain", chain),
+        ("cancel of a linked chain", chain),
+    ] {
+        let scenario = all().into_iter().find(|scenario| scenario.name == name).expect(name);
+        let rehearsed = scenario.rehearse();
+        let locks = rehearsed.calls.iter().filter(|call| call.name == "flock").count();
+        assert_eq!(locks, 1, "{name}: the lock was given back in between");
+        let written: Vec<String> = replaced(&rehearsed)
+            .into_iter()
+            .filter_map(|(_, _, path)| {
+                path.rsplit('/').next()?.strip_suffix("-state.json").map(str::to_owned)
+            })
+            .collect();
+        assert_eq!(written, order, "{name}");
+    }
+}

@@ -125,6 +125,11 @@ pub fn all() -> Vec<Scenario> {
             agreed_plan,
         ),
         write(
+            "write that ends a linked chain",
+            json!({"mode":"autopilot","session_id":"one","run_outcome":"failed","error":"x"}),
+            chain,
+        ),
+        write(
             "write over a corrupt document",
             json!({"mode":"ralph","active":true,"session_id":"one"}),
             |project| {

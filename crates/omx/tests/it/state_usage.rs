@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{MODES, Outcome, Project};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -20,24 +20,7 @@ fn state_3_2_refusals_say_what_would_be_right() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true}));
     for (input, code, words) in [
-        (
-            json!({"mode":"banana"}),
-            "unknown_mode",
-            &[
-                "banana",
-                "autopilot",
-                "ralph",
-                "ralplan",
-                "code-review",
-                "ultrawork",
-                "ecomode",
-                "ultraqa",
-                "pipeline",
-                "team",
-                "swarm",
-                "ultrapilot",
-            ][..],
-        ),
+        (json!({"mode":"banana"}), "unknown_mode", &[&["banana"], &MODES[..]].concat()[..]),
         (json!({}), "invalid_input", &["mode is missing", "autopilot", "ultrapilot"]),
         (
             json!({"mode":"ralph","current_phase":"qa"}),
