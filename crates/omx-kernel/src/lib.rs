@@ -6,6 +6,7 @@
 //! hook, command line, MCP, conductor and views can never disagree.
 
 pub mod activity;
+pub mod approval;
 mod asked;
 mod begin;
 pub mod cancel;

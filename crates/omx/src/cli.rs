@@ -1,5 +1,6 @@
 //! The command line as one table: help, man page and completions come from here.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
@@ -48,6 +49,9 @@ pub enum Command {
     Mcp(McpArgs),
     /// Show what omx does, in a throw-away folder
     Demo,
+    /// Run a program and end everything it started
+    #[command(hide = true)]
+    Guard(GuardArgs),
     /// Print the version
     Version(JsonFlag),
     /// Print the completion script of a shell
@@ -252,6 +256,16 @@ pub struct McpArgs {
     /// Serve only these groups of tools, separated by commas
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', default_value = "state")]
     pub tools: Vec<String>,
+}
+
+/// Started by omx itself, between it and an agent.
+#[derive(Debug, Args)]
+pub struct GuardArgs {
+    /// The descriptor of the socket to omx
+    pub control: i32,
+    /// The program and its arguments
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

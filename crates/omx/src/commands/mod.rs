@@ -3,6 +3,7 @@
 mod cancel;
 mod config;
 mod demo;
+mod guard;
 mod hud;
 mod list;
 mod mcp;
@@ -31,6 +32,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
         Some(Command::Demo) => demo::run(),
+        Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::Version(flag)) => {
             pages::version(Format::from_flag(flag.json), &global, by_name)
         }

@@ -1,0 +1,31 @@
+//! The driver of claude.
+
+use crate::agent::Opening;
+use crate::driver::{AgentKind, Driver, Installation, Surroundings};
+use crate::limits::Limits;
+use crate::protocol::Protocol;
+use crate::trouble::{Cause, Trouble};
+
+/// Drives claude.
+#[derive(Debug)]
+pub struct Claude;
+
+impl Driver for Claude {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Claude
+    }
+
+    fn find(&self, _: &Surroundings) -> Result<Installation, Trouble> {
+        Err(Trouble::new(self.kind(), Cause::NotInstalled))
+    }
+
+    fn protocol(
+        &self,
+        _: &Opening,
+        _: &Installation,
+        _: &Surroundings,
+        _: &Limits,
+    ) -> Result<Box<dyn Protocol>, Trouble> {
+        Err(Trouble::new(self.kind(), Cause::NotInstalled))
+    }
+}

@@ -1,0 +1,413 @@
+//! A conversation with a real process: one thread that feeds a protocol from
+//! one channel, carries out what it wants, and keeps every deadline.
+
+mod deadlines;
+mod running;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use self::deadlines::{Deadlines, Due};
+use self::running::{Generation, Running, State};
+use crate::agent::{Agent, Opening, Order};
+use crate::driver::{AgentKind, Driver, Installation, Surroundings};
+use crate::event::{ApprovalId, Delivery, Event};
+use crate::guard;
+use crate::guard::wire::Word;
+use crate::limits::Limits;
+use crate::process::{Noise, Process};
+use crate::protocol::{Effect, Exit, Input, Launch, Protocol};
+use crate::trouble::{Cause, Trouble};
+
+/// How long the streams of a process may stay open after its tree is gone,
+/// and the process after its streams are closed.
+const LIMBO: Duration = Duration::from_secs(1);
+/// How long a guard may take to end a tree, all its own patience included.
+const GUARD: Duration = Duration::from_secs(20);
+/// How long marked processes are looked for after a guard was killed.
+const SWEEP: Duration = Duration::from_secs(2);
+
+/// An open conversation. Dropping it ends it.
+#[derive(Debug)]
+pub struct Conversation {
+    orders: Sender<Heard>,
+}
+
+impl Agent for Conversation {
+    fn order(&self, order: Order) {
+        let _ = self.orders.send(Heard::Order(order));
+    }
+}
+
+impl Drop for Conversation {
+    fn drop(&mut self) {
+        let _ = self.orders.send(Heard::Order(Order::End));
+    }
+}
+
+/// Opens a conversation; what happens in it is told to `tell`, in order, from
+/// a thread of its own. That it could not be opened is told as well.
+pub fn open(
+    driver: &dyn Driver,
+    installation: &Installation,
+    opening: &Opening,
+    surroundings: &Surroundings,
+    limits: Limits,
+    tell: impl FnMut(Event) + Send + 'static,
+) -> Result<Conversation, Trouble> {
+    let protocol = driver.protocol(opening, installation, surroundings, &limits)?;
+    let (orders, heard) = channel();
+    let mut lead = Lead {
+        agent: driver.kind(),
+        protocol,
+        limits,
+        omx: surroundings.omx.clone(),
+        worker_variable: surroundings.worker_variable.clone(),
+        noises: orders.clone(),
+        tell: Box::new(tell),
+        running: None,
+        generation: Generation::default(),
+        held: VecDeque::new(),
+        deadlines: Deadlines::default(),
+        turn: Turn::None,
+        approvals: BTreeSet::new(),
+        over: None,
+    };
+    let start = std::thread::Builder::new().name(format!("{}-agent", driver.kind()));
+    start.spawn(move || lead.run(&heard)).map_err(|error| {
+        Trouble::new(driver.kind(), Cause::CannotStart { detail: error.to_string() })
+    })?;
+    Ok(Conversation { orders })
+}
+
+enum Heard {
+    Order(Order),
+    Noise(Generation, Noise),
+}
+
+/// Whether a turn runs, as far as the owner was told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    None,
+    Running,
+    Interrupting,
+}
+
+/// Why the conversation is over: ordered, or trouble.
+type Why = Option<Trouble>;
+
+struct Lead {
+    agent: AgentKind,
+    protocol: Box<dyn Protocol>,
+    limits: Limits,
+    omx: PathBuf,
+    worker_variable: String,
+    noises: Sender<Heard>,
+    tell: Box<dyn FnMut(Event) + Send>,
+    running: Option<Running>,
+    generation: Generation,
+    /// Effects that wait until the process before is gone; the first is a launch.
+    held: VecDeque<Effect>,
+    deadlines: Deadlines,
+    turn: Turn,
+    approvals: BTreeSet<ApprovalId>,
+    over: Option<Why>,
+}
+
+impl Lead {
+    fn run(&mut self, heard: &Receiver<Heard>) {
+        let now = Instant::now();
+        let effects = self.protocol.begin(now);
+        self.carry_out(effects, now);
+        while !(self.over.is_some() && self.running.is_none()) {
+            let next = self.next_moment();
+            let now = Instant::now();
+            let heard = match next {
+                Some(next) => heard.recv_timeout(next.saturating_duration_since(now)),
+                None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            let now = Instant::now();
+            match heard {
+                Ok(Heard::Order(order)) => self.obey(order, now),
+                Ok(Heard::Noise(generation, noise)) => self.hear(generation, noise, now),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Not possible: this loop holds a sender itself.
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.keep_time(Instant::now());
+        }
+        if let Some(why) = self.over.take() {
+            (self.tell)(Event::Ended(why));
+        }
+    }
+
+    fn next_moment(&self) -> Option<Instant> {
+        let wake = if self.over.is_none() { self.protocol.wake() } else { None };
+        [self.deadlines.next(), wake].into_iter().flatten().min()
+    }
+
+    fn obey(&mut self, order: Order, now: Instant) {
+        if self.over.is_some() {
+            return;
+        }
+        match &order {
+            Order::Send(_) | Order::Steer(_) => self.begin_turn(now),
+            Order::Interrupt if self.turn == Turn::Running => {
+                self.turn = Turn::Interrupting;
+                self.deadlines.set(Due::Interrupt, now + self.limits.interrupt);
+            }
+            Order::Answer(approval, _) => {
+                self.approvals.remove(approval);
+                self.deadlines.set(Due::Silence, now + self.limits.silence);
+            }
+            Order::Interrupt | Order::End => {}
+        }
+        let ends = order == Order::End;
+        self.feed(Input::Order(order), now);
+        if ends && self.over.is_none() {
+            self.finish(None, now);
+        }
+    }
+
+    fn feed(&mut self, input: Input, now: Instant) {
+        let effects = self.protocol.handle(input, now);
+        self.carry_out(effects, now);
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>, now: Instant) {
+        for effect in effects {
+            if self.over.is_some() {
+                return;
+            }
+            let waits = !self.held.is_empty()
+                || (matches!(effect, Effect::Launch(_)) && self.running.is_some());
+            match effect {
+                Effect::Emit(event) => self.emit(event, now),
+                Effect::Fail(trouble) => self.finish(Some(trouble), now),
+                effect if waits => {
+                    if self.held.is_empty() {
+                        self.dismiss(now);
+                    }
+                    self.held.push_back(effect);
+                }
+                Effect::Launch(launch) => self.launch(&launch, now),
+                Effect::Write(line) => self.write(line, now),
+                Effect::CloseInput => {
+                    if let Some(running) = &mut self.running {
+                        running.process.close_input();
+                    }
+                }
+            }
+        }
+    }
+
+    fn launch(&mut self, launch: &Launch, now: Instant) {
+        self.generation = self.generation.next();
+        let (generation, noises) = (self.generation, self.noises.clone());
+        let tell = move |noise| {
+            let _ = noises.send(Heard::Noise(generation, noise));
+        };
+        let mark = launch.environment.get(std::ffi::OsStr::new(&self.worker_variable));
+        let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
+        match Process::start(launch, &self.omx, self.limits.line, tell) {
+            Ok(process) => {
+                self.running = Some(Running::new(process, mark));
+                self.deadlines.set(Due::Start, now + self.limits.start);
+            }
+            Err(error) => {
+                let detail = format!("{}: {error}", launch.program.display());
+                self.finish(Some(self.trouble(Cause::CannotStart { detail })), now);
+            }
+        }
+    }
+
+    fn write(&mut self, line: Value, now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        if running.unwritten == 0 {
+            self.deadlines.set(Due::Write, now + self.limits.write);
+        }
+        running.unwritten += 1;
+        running.process.write(line);
+    }
+
+    fn begin_turn(&mut self, now: Instant) {
+        if self.turn == Turn::None {
+            self.turn = Turn::Running;
+            self.deadlines.set(Due::Silence, now + self.limits.silence);
+        }
+    }
+
+    fn emit(&mut self, event: Event, now: Instant) {
+        match &event {
+            Event::Started { .. } => self.deadlines.clear(Due::Start),
+            Event::Delivered(Delivery::Turn) => self.begin_turn(now),
+            Event::ApprovalNeeded { approval, .. } => {
+                self.approvals.insert(approval.clone());
+                // It waits for us now, not we for it.
+                self.deadlines.clear(Due::Silence);
+            }
+            Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_) => {
+                self.turn = Turn::None;
+                self.approvals.clear();
+                self.deadlines.clear(Due::Silence);
+                self.deadlines.clear(Due::Interrupt);
+            }
+            _ => {}
+        }
+        (self.tell)(event);
+    }
+
+    fn hear(&mut self, generation: Generation, noise: Noise, now: Instant) {
+        if generation != self.generation {
+            return;
+        }
+        let Some(running) = &mut self.running else { return };
+        match running.note(&noise) {
+            State::Lives => {}
+            State::HalfClosed(which) => {
+                running.half_closed = Some(which);
+                self.deadlines.set_once(Due::Limbo, now + LIMBO);
+            }
+            State::Gone => return self.bury(now),
+        }
+        match noise {
+            Noise::Line(line) if self.over.is_none() => self.take_line(&line, now),
+            Noise::LineTooLong => {
+                let cause = Cause::LineTooLong { limit: self.limits.line };
+                self.finish(Some(self.trouble(cause)), now);
+            }
+            Noise::Written if running.unwritten == 0 => self.deadlines.clear(Due::Write),
+            Noise::Written => self.deadlines.set(Due::Write, now + self.limits.write),
+            _ => {}
+        }
+    }
+
+    fn take_line(&mut self, line: &[u8], now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return;
+        }
+        match serde_json::from_slice(line) {
+            Ok(value) => {
+                running.garbage.clear();
+                if self.turn != Turn::None && self.approvals.is_empty() {
+                    self.deadlines.set(Due::Silence, now + self.limits.silence);
+                }
+                // What a dismissed process still says is not told.
+                if self.held.is_empty() {
+                    self.feed(Input::Line(value), now);
+                }
+            }
+            Err(_) => {
+                running.garbage.add(line);
+                if running.garbage.lines() > self.limits.garbage {
+                    let sample = running.garbage.sample();
+                    self.finish(Some(self.trouble(Cause::Garbage { sample })), now);
+                }
+            }
+        }
+    }
+
+    /// The process and all it started are gone.
+    fn bury(&mut self, now: Instant) {
+        let Some(running) = self.running.take() else { return };
+        if !running.guard_reported_end {
+            // The guard was killed; what it guarded may live.
+            if let Some(mark) = &running.mark {
+                guard::sweep(&self.worker_variable, mark, SWEEP);
+            }
+        }
+        self.deadlines = self.deadlines.without_process();
+        if self.over.is_some() {
+            return;
+        }
+        if !self.held.is_empty() {
+            let held = std::mem::take(&mut self.held);
+            return self.carry_out(held.into(), now);
+        }
+        if let Some(number) = running.cannot_start {
+            let system = std::io::Error::from_raw_os_error(number);
+            let cause = Cause::CannotStart { detail: system.to_string() };
+            return self.finish(Some(self.trouble(cause)), now);
+        }
+        let exit = Exit { code: running.exit_code, stderr: running.process.stderr() };
+        self.feed(Input::Exited(exit), now);
+    }
+
+    /// Ends a process that makes room for the next.
+    fn dismiss(&mut self, now: Instant) {
+        if let Some(running) = &mut self.running {
+            running.process.close_input();
+            self.deadlines.set(Due::Leave, now + self.limits.end);
+        }
+    }
+
+    /// The conversation is over; its process is told to go.
+    fn finish(&mut self, why: Why, now: Instant) {
+        if self.over.is_some() {
+            return;
+        }
+        self.held.clear();
+        match (self.turn, &why) {
+            (Turn::None, _) => {}
+            (Turn::Running, Some(trouble)) => (self.tell)(Event::TurnFailed(trouble.clone())),
+            (Turn::Running | Turn::Interrupting, _) => (self.tell)(Event::TurnInterrupted),
+        }
+        self.turn = Turn::None;
+        let polite = why.is_none();
+        self.over = Some(why);
+        self.deadlines = Deadlines::default();
+        if let Some(running) = &mut self.running {
+            running.process.close_input();
+            let patience = if polite { self.limits.end } else { Duration::ZERO };
+            self.deadlines.set(Due::Leave, now + patience);
+        }
+    }
+
+    fn keep_time(&mut self, now: Instant) {
+        if self.over.is_none() && self.protocol.wake().is_some_and(|wake| wake <= now) {
+            self.feed(Input::Tick, now);
+        }
+        while let Some(due) = self.deadlines.take_due(now) {
+            self.run_out(due, now);
+        }
+    }
+
+    /// A deadline has passed.
+    fn run_out(&mut self, due: Due, now: Instant) {
+        let Some(running) = &mut self.running else { return };
+        let cause = match due {
+            Due::Leave => {
+                running.process.tell_guard(Word::End);
+                return self.deadlines.set(Due::Guard, now + GUARD);
+            }
+            // A guard that does not answer, or streams held by someone else.
+            Due::Guard => return self.bury(now),
+            Due::Limbo if running.guard_gone => return self.bury(now),
+            Due::Limbo => match running.half_closed {
+                Some(which) if self.over.is_none() && self.held.is_empty() => {
+                    Cause::PipeClosed { which }
+                }
+                _ => return,
+            },
+            Due::Start | Due::Silence if running.garbage.lines() > 0 => {
+                Cause::Garbage { sample: running.garbage.sample() }
+            }
+            Due::Start => Cause::Silent { waited: self.limits.start, during: "starting" },
+            Due::Silence => Cause::Silent { waited: self.limits.silence, during: "working" },
+            Due::Interrupt => {
+                Cause::Silent { waited: self.limits.interrupt, during: "being interrupted" }
+            }
+            Due::Write => Cause::PipeClosed { which: "standard input" },
+        };
+        self.finish(Some(self.trouble(cause)), now);
+    }
+
+    fn trouble(&self, cause: Cause) -> Trouble {
+        Trouble::new(self.agent, cause)
+    }
+}

@@ -1,0 +1,65 @@
+//! The deadlines of one conversation: at most one of each kind.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What a deadline is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Due {
+    /// The conversation must be open.
+    Start,
+    /// The program must say something.
+    Silence,
+    /// The interrupted turn must be over.
+    Interrupt,
+    /// A line must be taken.
+    Write,
+    /// A process with a closed stream must be gone.
+    Limbo,
+    /// A process that was asked to leave must have left.
+    Leave,
+    /// The guard must have ended the tree.
+    Guard,
+}
+
+/// When each is due.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Deadlines(BTreeMap<Due, Instant>);
+
+impl Deadlines {
+    pub(super) fn set(&mut self, due: Due, when: Instant) {
+        self.0.insert(due, when);
+    }
+
+    /// Sets it unless it is set.
+    pub(super) fn set_once(&mut self, due: Due, when: Instant) {
+        self.0.entry(due).or_insert(when);
+    }
+
+    pub(super) fn clear(&mut self, due: Due) {
+        self.0.remove(&due);
+    }
+
+    pub(super) fn next(&self) -> Option<Instant> {
+        self.0.values().min().copied()
+    }
+
+    /// Takes one that has passed.
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<Due> {
+        let due = *self.0.iter().find(|(_, when)| **when <= now)?.0;
+        self.0.remove(&due);
+        Some(due)
+    }
+
+    /// What is left when there is no process any more.
+    pub(super) fn without_process(&self) -> Self {
+        let of_turn = |due: &Due| matches!(due, Due::Silence | Due::Interrupt);
+        Self(
+            self.0
+                .iter()
+                .filter(|(due, _)| of_turn(due))
+                .map(|(due, when)| (*due, *when))
+                .collect(),
+        )
+    }
+}

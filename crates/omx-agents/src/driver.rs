@@ -1,0 +1,123 @@
+//! Which agents there are, and what each must bring.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use crate::agent::Opening;
+use crate::limits::Limits;
+use crate::protocol::Protocol;
+use crate::trouble::Trouble;
+
+/// An agent omx can drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum AgentKind {
+    /// OpenAI Codex CLI.
+    Codex,
+    /// Claude Code.
+    Claude,
+    /// Gemini CLI.
+    Gemini,
+    /// The built-in agent that plays a scenario.
+    Rehearsal,
+}
+
+impl AgentKind {
+    /// All of them, in the order in which one is looked for.
+    pub const ALL: [Self; 4] = [Self::Codex, Self::Claude, Self::Gemini, Self::Rehearsal];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Codex => "codex",
+            Self::Claude => "claude",
+            Self::Gemini => "gemini",
+            Self::Rehearsal => "rehearsal",
+        }
+    }
+
+    /// The agent of a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+
+    /// The command that installs it.
+    pub const fn install_command(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some("npm install -g @openai/codex"),
+            Self::Claude => Some("npm install -g @anthropic-ai/claude-code"),
+            Self::Gemini => Some("npm install -g @google/gemini-cli"),
+            Self::Rehearsal => None,
+        }
+    }
+
+    /// The command that logs in.
+    pub const fn login_command(self) -> Option<&'static str> {
+        match self {
+            Self::Codex => Some("codex login"),
+            Self::Claude => Some("claude, then /login"),
+            Self::Gemini => Some("gemini, then /auth"),
+            Self::Rehearsal => None,
+        }
+    }
+}
+
+impl fmt::Display for AgentKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a driver knows of the world: read once at the edge.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The caller's environment. Agents get the part of it that they need.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// This program: it is also the guard and the rehearsal agent.
+    pub omx: PathBuf,
+    /// The variable that marks a process as one of omx's workers.
+    pub worker_variable: String,
+    /// The scenario of the rehearsal agent.
+    pub scenario: Option<PathBuf>,
+    /// Where the rehearsal agent keeps its conversations.
+    pub rehearsal_folder: PathBuf,
+}
+
+/// An agent's program, found and fit to be started as far as files can tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// The agent.
+    pub kind: AgentKind,
+    /// The program.
+    pub program: PathBuf,
+}
+
+/// One agent's driver: how to find the program and how to speak with it.
+pub trait Driver: Sync {
+    /// Which agent.
+    fn kind(&self) -> AgentKind;
+
+    /// Finds the program and looks whether it can work: installed, logged in.
+    /// Reads files, starts nothing.
+    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble>;
+
+    /// The machine that speaks its protocol in one conversation.
+    fn protocol(
+        &self,
+        opening: &Opening,
+        installation: &Installation,
+        surroundings: &Surroundings,
+        limits: &Limits,
+    ) -> Result<Box<dyn Protocol>, Trouble>;
+}
+
+/// The driver of an agent.
+pub fn driver(kind: AgentKind) -> &'static dyn Driver {
+    match kind {
+        AgentKind::Codex => &crate::codex::Codex,
+        AgentKind::Claude => &crate::claude::Claude,
+        AgentKind::Gemini => &crate::gemini::Gemini,
+        AgentKind::Rehearsal => &crate::rehearsal::Rehearsal,
+    }
+}

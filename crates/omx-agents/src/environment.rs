@@ -1,0 +1,99 @@
+//! An agent's environment: what it needs to work, and nothing else of the
+//! person's. A secret meant for something else never reaches an agent, its
+//! tools or its logs.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use crate::driver::Surroundings;
+
+/// What every program needs.
+const COMMON: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    // Where compilers and package managers of the project live.
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOFLAGS",
+    "JAVA_HOME",
+    "NVM_DIR",
+    "NVM_BIN",
+    "PYENV_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "PNPM_HOME",
+    "VOLTA_HOME",
+    "ANDROID_HOME",
+    "DOTNET_ROOT",
+    "NIX_PATH",
+    "NIX_SSL_CERT_FILE",
+    "LD_LIBRARY_PATH",
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+];
+
+/// Beginnings of names that every program gets.
+const COMMON_PREFIXES: &[&str] = &["LC_", "XDG_"];
+
+/// The environment of an agent: the common part, the names and the beginnings
+/// of names that its driver adds, and the mark of a worker.
+pub fn environment(
+    surroundings: &Surroundings,
+    names: &[&str],
+    prefixes: &[&str],
+    mark: &str,
+) -> BTreeMap<OsString, OsString> {
+    let wanted = |name: &OsStr| {
+        let Some(name) = name.to_str() else { return false };
+        COMMON.contains(&name)
+            || names.contains(&name)
+            || COMMON_PREFIXES.iter().chain(prefixes).any(|prefix| name.starts_with(prefix))
+    };
+    let own = surroundings.environment.iter().filter(|(name, _)| wanted(name));
+    let mut environment: BTreeMap<_, _> =
+        own.map(|(name, value)| (name.clone(), value.clone())).collect();
+    environment.insert(surroundings.worker_variable.clone().into(), mark.into());
+    environment
+}
+
+/// A program on the caller's search path.
+pub fn on_path(surroundings: &Surroundings, name: &str) -> Option<PathBuf> {
+    let path = surroundings.environment.get(OsStr::new("PATH"))?;
+    std::env::split_paths(path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| {
+            rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
+        })
+}
+
+/// A variable of the caller's that is set and not empty.
+pub fn variable<'a>(surroundings: &'a Surroundings, name: &str) -> Option<&'a OsStr> {
+    let value = surroundings.environment.get(OsStr::new(name))?;
+    (!value.is_empty()).then_some(value)
+}

@@ -1,0 +1,33 @@
+//! Coding agents behind one seam: a conversation in a folder that takes
+//! orders and tells typed events, whichever program stands behind it.
+//!
+//! Each program is driven over its own machine protocol. A [`Protocol`] is a
+//! pure state machine: lines and orders in, lines and events out. One loop
+//! ([`Conversation`]) runs any of them over a real process, keeps every
+//! deadline, and ends the process with all it started. Adding a program means
+//! adding one module with a [`Driver`] and a [`Protocol`].
+
+pub mod agent;
+pub mod approval;
+pub mod claude;
+pub mod codex;
+pub mod conversation;
+pub mod driver;
+pub mod environment;
+pub mod event;
+pub mod gemini;
+pub mod guard;
+pub mod limits;
+pub mod process;
+pub mod protocol;
+pub mod rehearsal;
+pub mod rpc;
+pub mod trouble;
+
+pub use agent::{Agent, ConversationId, Message, Opening, Order, Start};
+pub use conversation::Conversation;
+pub use driver::{AgentKind, Driver, Installation, Surroundings, driver};
+pub use event::Event;
+pub use limits::Limits;
+pub use protocol::Protocol;
+pub use trouble::Trouble;

@@ -1,0 +1,75 @@
+//! What a driver is made of: a pure machine between orders and lines.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::agent::Order;
+use crate::event::Event;
+use crate::trouble::Trouble;
+
+/// A process to start. Its environment is this and nothing else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Its whole environment.
+    pub environment: BTreeMap<OsString, OsString>,
+    /// Where it runs.
+    pub folder: PathBuf,
+}
+
+/// How a process ended, with the last it wrote to standard error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exit {
+    /// The exit code; none if a signal ended it, or it could not be learnt.
+    pub code: Option<i32>,
+    /// The last lines of standard error.
+    pub stderr: String,
+}
+
+/// What a protocol is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Input {
+    /// An order of the owner.
+    Order(Order),
+    /// One line of the program's standard output: JSON.
+    Line(Value),
+    /// The process of the last [`Effect::Launch`] is gone.
+    Exited(Exit),
+    /// A moment asked for by [`Protocol::wake`] has come.
+    Tick,
+}
+
+/// What a protocol wants done, in this order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Start this process. One that runs is ended first; what it still says
+    /// is not told, and neither is its end.
+    Launch(Launch),
+    /// Write this as one line to the process.
+    Write(Value),
+    /// Close the process's standard input: the polite way to end it.
+    CloseInput,
+    /// Tell the owner.
+    Emit(Event),
+    /// The conversation cannot go on: end the process and tell the owner.
+    Fail(Trouble),
+}
+
+/// The rules of one program's protocol. Pure: no clock, no process, no file.
+/// Deadlines for starting, silence, interrupting and ending are kept by the
+/// loop that runs it; a protocol keeps those of its own requests.
+pub trait Protocol: Send {
+    /// The first effects: at least a launch.
+    fn begin(&mut self, now: Instant) -> Vec<Effect>;
+    /// What follows from an input.
+    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect>;
+    /// When it wants a [`Input::Tick`], at the latest.
+    fn wake(&self) -> Option<Instant>;
+}

@@ -1,0 +1,159 @@
+//! JSON-RPC as lines, both ways: ids, requests, answers, notifications, and a
+//! deadline for each request. Codex's app-server and the agent client
+//! protocol both speak it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// What a line of the other side is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Incoming<Purpose> {
+    /// The answer to a request of ours.
+    Answer(Purpose, Result<Value, RpcError>),
+    /// A request that wants an answer.
+    Request {
+        /// To be given back with the answer.
+        id: Value,
+        /// What is asked.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+    /// Something told.
+    Notification {
+        /// What.
+        method: String,
+        /// With what.
+        params: Value,
+    },
+    /// An answer nobody waits for, or no JSON-RPC at all.
+    Unknown(Value),
+}
+
+/// The other side's refusal.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    /// Its code.
+    pub code: i64,
+    /// Its words.
+    pub message: String,
+    /// What it adds.
+    pub data: Value,
+}
+
+/// One end of the line. `Purpose` tells requests of ours apart.
+#[derive(Debug)]
+pub struct Rpc<Purpose> {
+    version: Option<&'static str>,
+    patience: Duration,
+    last_id: u64,
+    waiting: BTreeMap<u64, (Purpose, Instant)>,
+}
+
+impl<Purpose> Rpc<Purpose> {
+    /// An end that writes `"jsonrpc":"2.0"` into its lines, as most want.
+    pub fn version_2(patience: Duration) -> Self {
+        Self { version: Some("2.0"), patience, last_id: 0, waiting: BTreeMap::new() }
+    }
+
+    /// An end that leaves the version out.
+    pub fn unversioned(patience: Duration) -> Self {
+        Self { version: None, ..Self::version_2(patience) }
+    }
+
+    /// A request that must be answered in the usual time.
+    pub fn request(
+        &mut self,
+        purpose: Purpose,
+        method: &str,
+        params: Value,
+        now: Instant,
+    ) -> Value {
+        let deadline = now + self.patience;
+        self.request_until(purpose, method, params, deadline)
+    }
+
+    /// A request that must be answered by then.
+    pub fn request_until(
+        &mut self,
+        purpose: Purpose,
+        method: &str,
+        params: Value,
+        deadline: Instant,
+    ) -> Value {
+        self.last_id += 1;
+        self.waiting.insert(self.last_id, (purpose, deadline));
+        self.line(json!({"id": self.last_id, "method": method, "params": params}))
+    }
+
+    /// Something told.
+    pub fn notification(&self, method: &str, params: Value) -> Value {
+        self.line(json!({"method": method, "params": params}))
+    }
+
+    /// The answer to a request of the other side.
+    pub fn answer(&self, id: &Value, result: Value) -> Value {
+        self.line(json!({"id": id, "result": result}))
+    }
+
+    /// The refusal of a request of the other side.
+    pub fn refuse(&self, id: &Value, code: i64, message: &str) -> Value {
+        self.line(json!({"id": id, "error": {"code": code, "message": message}}))
+    }
+
+    /// Understands a line of the other side.
+    pub fn incoming(&mut self, line: Value) -> Incoming<Purpose> {
+        let Value::Object(mut fields) = line else { return Incoming::Unknown(line) };
+        let params = fields.remove("params").unwrap_or(Value::Null);
+        let method = match fields.get("method") {
+            Some(Value::String(method)) => Some(method.clone()),
+            _ => None,
+        };
+        match (method, fields.get("id").cloned().filter(|id| !id.is_null())) {
+            (Some(method), Some(id)) => Incoming::Request { id, method, params },
+            (Some(method), None) => Incoming::Notification { method, params },
+            (None, Some(id)) => {
+                let waiting = id.as_u64().and_then(|id| self.waiting.remove(&id));
+                let Some((purpose, _)) = waiting else {
+                    return Incoming::Unknown(Value::Object(fields));
+                };
+                let answer = match fields.remove("error") {
+                    None | Some(Value::Null) => Ok(fields.remove("result").unwrap_or(Value::Null)),
+                    Some(error) => Err(RpcError::from(error)),
+                };
+                Incoming::Answer(purpose, answer)
+            }
+            (None, None) => Incoming::Unknown(Value::Object(fields)),
+        }
+    }
+
+    /// When the next request runs out of time.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.waiting.values().map(|(_, deadline)| *deadline).min()
+    }
+
+    /// Takes a request that has run out of time, with how long was waited.
+    pub fn expired(&mut self, now: Instant) -> Option<Purpose> {
+        let id = *self.waiting.iter().find(|(_, (_, deadline))| *deadline <= now)?.0;
+        self.waiting.remove(&id).map(|(purpose, _)| purpose)
+    }
+
+    fn line(&self, mut line: Value) -> Value {
+        if let (Some(version), Value::Object(fields)) = (self.version, &mut line) {
+            fields.insert("jsonrpc".to_owned(), version.into());
+        }
+        line
+    }
+}
+
+impl From<Value> for RpcError {
+    fn from(error: Value) -> Self {
+        Self {
+            code: error["code"].as_i64().unwrap_or_default(),
+            message: error["message"].as_str().unwrap_or_default().to_owned(),
+            data: error.get("data").cloned().unwrap_or(Value::Null),
+        }
+    }
+}

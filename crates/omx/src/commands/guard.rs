@@ -1,0 +1,18 @@
+//! `guard`: the hidden process between omx and an agent.
+
+use omx_agents::guard;
+
+use crate::cli::GuardArgs;
+use crate::exit::Exit;
+use crate::output;
+
+/// Guards until nothing is left to guard.
+pub fn run(args: &GuardArgs) -> Exit {
+    let Some((program, rest)) = args.command.split_first() else { return Exit::Usage };
+    let Some(control) = guard::control(args.control) else {
+        output::note("error: guard is started by omx itself, with a socket to it");
+        return Exit::Usage;
+    };
+    guard::run(control, program, rest);
+    Exit::Done
+}
