@@ -1,6 +1,8 @@
 //! A home for one agent program, with the configuration that makes it work
 //! against the scripted model without a person and without a network.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -31,11 +33,16 @@ pub struct AgentHome {
 impl AgentHome {
     /// A home for this program, whose model is this server.
     pub fn new(cli: Cli, server: &ModelServer) -> Self {
+        Self::with_model_at(cli, server.url())
+    }
+
+    /// A home for this program, whose model is said to be at this address.
+    pub fn with_model_at(cli: Cli, url: String) -> Self {
         let folder = tempfile::Builder::new().prefix("omx-agent-").tempdir().unwrap();
         let home = Self {
             folder,
             cli,
-            url: server.url(),
+            url,
             servers: Vec::new(),
             variables: Vec::new(),
             settings: String::new(),
@@ -93,20 +100,29 @@ impl AgentHome {
     /// A command in the project with the agent's environment and no other.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
+        command.current_dir(self.root()).env_clear().envs(self.environment()).stdin(Stdio::null());
         command
-            .current_dir(self.root())
-            .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", self.home())
-            .env("TMPDIR", self.folder().join("tmp"))
-            .env("TERM", "xterm-256color")
-            .env("LANG", "C.UTF-8")
-            .env("USER", "tester")
-            .env("SHELL", "/bin/bash")
-            .envs(self.own_environment())
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null());
-        command
+    }
+
+    /// The agent's environment: the program is on its search path.
+    pub fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let mut path = self.cli.program().parent().unwrap().as_os_str().to_owned();
+        path.push(":");
+        path.push(std::env::var_os("PATH").unwrap_or_default());
+        let mut variables: BTreeMap<OsString, OsString> = [
+            ("PATH", path),
+            ("HOME", self.home().into()),
+            ("TMPDIR", self.folder().join("tmp").into()),
+            ("TERM", "xterm-256color".into()),
+            ("LANG", "C.UTF-8".into()),
+            ("USER", "tester".into()),
+            ("SHELL", "/bin/bash".into()),
+        ]
+        .map(|(name, value)| (name.into(), value))
+        .into();
+        variables.extend(self.own_environment().into_iter().map(|(n, v)| (n.into(), v.into())));
+        variables.extend(self.variables.iter().map(|(n, v)| (n.into(), v.into())));
+        variables
     }
 
     fn own_environment(&self) -> Vec<(&'static str, String)> {
@@ -186,7 +202,7 @@ impl AgentHome {
     }
 
     /// Writes the program's configuration files.
-    fn configure(&self) {
+    pub fn configure(&self) {
         match self.cli {
             Cli::Codex => self.put(".codex/config.toml", &self.codex_toml()),
             Cli::Claude => {

@@ -1,0 +1,131 @@
+//! The stage of a real program: its home, and the scripted model.
+
+use std::marker::PhantomData;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use omx_agents::{AgentKind, Surroundings};
+use omx_testkit::model::{Failure, ModelServer, Progress, Script, Turn};
+use omx_testkit::real_cli::{AgentHome, Cli, offline};
+
+use super::play::{Failing, Play, Step};
+use super::stage::{OMX, Stage, WORKER};
+
+/// What differs between the programs.
+pub trait Program {
+    const KIND: AgentKind;
+    const CLI: Cli;
+    /// How often the program asks for a structured answer it did not get,
+    /// before it gives up by itself.
+    const CHATTER: usize;
+    /// The vendor's form of "limited until".
+    fn limited_until(epoch: u64) -> Failure;
+    /// The vendor's form of "no such model".
+    fn unknown_model() -> Failure;
+    /// Variables without which the program has no account.
+    const ACCOUNT: &'static [&'static str];
+}
+
+/// The stage of a real program.
+pub struct CliStage<P> {
+    pub server: ModelServer,
+    pub home: AgentHome,
+    program: PhantomData<P>,
+}
+
+impl<P: Program> CliStage<P> {
+    fn new(server: ModelServer, home: AgentHome) -> Self {
+        home.configure();
+        Self { server, home, program: PhantomData }
+    }
+}
+
+impl<P: Program> Stage for CliStage<P> {
+    const KIND: AgentKind = P::KIND;
+
+    fn alone<Body: FnOnce()>(body: Body) {
+        offline(&[P::CLI], body);
+    }
+
+    fn with(plays: Vec<Play>) -> Self {
+        let server = ModelServer::start(plays.iter().map(script::<P>));
+        let home = AgentHome::new(P::CLI, &server);
+        Self::new(server, home)
+    }
+
+    fn without_vendor() -> Self {
+        // A port that was free a moment ago: nobody listens there.
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let home = AgentHome::with_model_at(P::CLI, format!("http://127.0.0.1:{port}"));
+        Self::new(ModelServer::start([]), home)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            environment: self.home.environment(),
+            omx: OMX.into(),
+            worker_variable: WORKER.to_owned(),
+            scenario: None,
+            rehearsal_folder: self.home.folder().join("rehearsal"),
+        }
+    }
+
+    fn logged_out(&self) -> Option<Surroundings> {
+        let mut surroundings = self.surroundings();
+        for name in P::ACCOUNT {
+            let name = std::ffi::OsStr::new(name);
+            surroundings.environment.remove(name).expect("the account was there");
+        }
+        Some(surroundings)
+    }
+
+    fn root(&self) -> PathBuf {
+        self.home.root()
+    }
+
+    fn answers(&self, play: &str) -> usize {
+        self.server.turns(play).len()
+    }
+
+    fn is_streaming(&self, play: &str) -> bool {
+        let turns = self.server.turns(play);
+        turns.last().is_some_and(|turn| turn.progress == Progress::Streaming)
+    }
+
+    fn history(&self, play: &str) -> String {
+        let turns = self.server.turns(play);
+        turns.last().map(|turn| turn.body.to_string()).unwrap_or_default()
+    }
+}
+
+fn script<P: Program>(play: &Play) -> Script {
+    let mut script = Script::named(play.name);
+    for step in &play.steps {
+        script = match step {
+            Step::Say(words) => script.say(words),
+            Step::SaySlowly => {
+                let words = "word ".repeat(300);
+                script.turn(Turn::new().say(&words).slowly(Duration::from_millis(200)))
+            }
+            Step::Write(path, content) => script.write(path, content),
+            Step::Shell(command) => script.shell(command),
+            Step::Mcp(tool, arguments) => script.mcp("omx", tool, arguments.clone()),
+            Step::Answer(value) => script.answer(value.clone()),
+            Step::Chatter => (0..P::CHATTER).fold(script, |script, _| script.say("no object here")),
+            Step::Fail(failing) => script.fail(failure::<P>(*failing)),
+        };
+    }
+    script
+}
+
+fn failure<P: Program>(failing: Failing) -> Failure {
+    match failing {
+        Failing::Limited => Failure::status(429),
+        Failing::LimitedUntil(epoch) => P::limited_until(epoch),
+        Failing::Unauthorised => Failure::status(401),
+        Failing::Service => Failure::status(500),
+        Failing::Cut => Failure::cut_after(2),
+        Failing::UnknownModel => P::unknown_model(),
+    }
+}

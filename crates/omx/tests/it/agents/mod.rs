@@ -1,0 +1,14 @@
+//! Agents driven for real: one suite that every driver passes, and what is
+//! special to each.
+
+mod cli_stage;
+mod play;
+mod stage;
+mod suite;
+mod suite_trouble;
+mod talk;
+
+mod claude;
+mod codex;
+mod gemini;
+mod rehearsal;

@@ -1,0 +1,46 @@
+//! Where a driver is tested: a project, a home, and something that answers.
+
+use std::path::PathBuf;
+
+use omx_agents::{AgentKind, Surroundings};
+
+use super::play::Play;
+
+/// One driver's place of work. Everything is gone when it is dropped.
+pub trait Stage: Sized {
+    /// The driver.
+    const KIND: AgentKind;
+
+    /// Runs a test's body where the agent can reach nothing else.
+    fn alone<Body: FnOnce()>(body: Body);
+
+    /// A place where these can be played.
+    fn with(plays: Vec<Play>) -> Self;
+
+    /// A place whose vendor cannot be reached. Any prompt will do.
+    fn without_vendor() -> Self;
+
+    /// What the driver knows of the world.
+    fn surroundings(&self) -> Surroundings;
+
+    /// The world of a machine on which nobody has logged in.
+    fn logged_out(&self) -> Option<Surroundings>;
+
+    /// The project, a git repository.
+    fn root(&self) -> PathBuf;
+
+    /// How many answers were begun for a play; a failed one counts.
+    fn answers(&self, play: &str) -> usize;
+
+    /// Whether words of a slow answer are under way.
+    fn is_streaming(&self, play: &str) -> bool;
+
+    /// All that was said before, as the last answer of a play was given it.
+    fn history(&self, play: &str) -> String;
+}
+
+/// The program under test.
+pub const OMX: &str = env!("CARGO_BIN_EXE_omx");
+
+/// The variable that marks processes of workers.
+pub const WORKER: &str = "OMX_WORKER";

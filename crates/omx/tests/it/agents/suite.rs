@@ -1,0 +1,287 @@
+//! What every driver can do.
+
+use std::fs;
+use std::time::Duration;
+
+use omx_agents::agent::Decision;
+use omx_agents::event::{Ask, Delivery, Tool, ToolEnd, Usage};
+use omx_agents::{Agent, Event, Message, Start};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use serde_json::json;
+
+use super::play::{Play, Step, cue};
+use super::stage::Stage;
+use super::talk::{DEADLINE, Talk, Turned, opening};
+
+/// Makes a test of each function of the suite for one stage.
+macro_rules! driver_suite {
+    ($stage:ty) => {
+        $crate::agents::suite::driver_suite!($stage, suite:
+            start_is_told_before_a_model_is_asked,
+            a_full_turn_edits_runs_and_calls_a_tool,
+            a_follow_up_goes_on_with_the_conversation,
+            words_for_a_busy_agent_reach_it,
+            a_message_for_a_busy_agent_is_a_turn_of_its_own,
+            an_interrupt_while_it_speaks_ends_the_turn,
+            an_interrupt_inside_a_tool_ends_the_tool_too,
+            an_approval_is_asked_and_granted,
+            an_approval_is_asked_and_refused,
+            the_end_leaves_nothing,
+        );
+        $crate::agents::suite::driver_suite!($stage, suite_trouble:
+            a_killed_agent_is_told_and_its_conversation_goes_on,
+            a_limit_with_its_end_is_told,
+            a_limit_without_an_end_is_told,
+            a_refused_account_is_told,
+            a_failing_service_is_told,
+            a_cut_answer_is_told,
+            an_unreachable_vendor_is_told,
+            an_unknown_model_is_told,
+            an_unknown_conversation_is_told,
+            a_missing_program_is_told,
+            a_missing_account_is_told,
+        );
+    };
+    ($stage:ty, $module:ident: $($name:ident),* $(,)?) => {
+        $(
+            #[test]
+            fn $name() {
+                <$stage as $crate::agents::stage::Stage>::alone(|| {
+                    $crate::agents::$module::$name::<$stage>();
+                });
+            }
+        )*
+    };
+}
+pub(super) use driver_suite;
+
+pub fn start_is_told_before_a_model_is_asked<S: Stage>() {
+    let stage = S::with(vec![Play::new("hello", [Step::Say("hello")])]);
+    let talk = Talk::new(&stage);
+    assert_eq!(stage.answers("hello"), 0);
+    assert_eq!(talk.seen.len(), 1, "{:?}", talk.seen);
+    assert_eq!(talk.end(), None);
+    assert_eq!(stage.answers("hello"), 0);
+}
+
+pub fn a_full_turn_edits_runs_and_calls_a_tool<S: Stage>() {
+    let write = json!({"mode": "ralph", "session_id": "s", "active": true, "iteration": 2});
+    let full = Play::new(
+        "full",
+        [
+            Step::Write("made.txt", "made\n"),
+            Step::Shell("cat made.txt > copied.txt"),
+            Step::Mcp("state_write", write),
+            Step::Say("all done"),
+        ],
+    );
+    let stage = S::with(vec![full]);
+    let mut talk = Talk::new(&stage);
+    assert_eq!(talk.turn(&cue("full")).text(), "all done");
+    assert_eq!(fs::read_to_string(stage.root().join("made.txt")).unwrap(), "made\n");
+    assert_eq!(fs::read_to_string(stage.root().join("copied.txt")).unwrap(), "made\n");
+    let stored = stage.root().join(".omx/state/sessions/s/ralph-state.json");
+    assert!(fs::read_to_string(stored).unwrap().contains("\"iteration\": 2"));
+    assert_eq!(stage.answers("full"), 4);
+
+    let seen = &talk.seen;
+    let tools: Vec<_> = seen.iter().filter_map(tool_started).collect();
+    assert!(matches!(tools[0], Tool::Edit(paths) if paths[0].ends_with("made.txt")), "{tools:?}");
+    assert!(matches!(tools[1], Tool::Command(line) if line.contains("copied.txt")), "{tools:?}");
+    let own = Tool::Mcp { server: "omx".to_owned(), tool: "state_write".to_owned() };
+    assert_eq!((tools[2], tools.len()), (&own, 3));
+    let ends: Vec<_> = seen.iter().filter_map(tool_end).collect();
+    assert_eq!(ends.len(), 3, "{ends:?}");
+    assert!(
+        ends.iter().all(|end| matches!(end, ToolEnd::Succeeded | ToolEnd::Exited(0))),
+        "{ends:?}"
+    );
+    let changed =
+        |event: &&Event| matches!(event, Event::FileChanged(path) if path.ends_with("made.txt"));
+    assert_eq!(seen.iter().filter(changed).count(), 1, "{seen:#?}");
+    assert!(seen.contains(&Event::Delivered(Delivery::Turn)), "{seen:#?}");
+    assert!(seen.contains(&Event::Text("all done".to_owned())), "{seen:#?}");
+    let spent = spent(seen);
+    assert!(spent.input_tokens >= 4000 && spent.output_tokens >= 80, "{spent:?}");
+    assert_eq!(talk.end(), None);
+}
+
+fn tool_started(event: &Event) -> Option<&Tool> {
+    match event {
+        Event::ToolStarted { tool, .. } => Some(tool),
+        _ => None,
+    }
+}
+
+fn tool_end(event: &Event) -> Option<&ToolEnd> {
+    match event {
+        Event::ToolFinished { end, .. } => Some(end),
+        _ => None,
+    }
+}
+
+/// All that was told to be spent.
+fn spent(events: &[Event]) -> Usage {
+    let mut sum = Usage::default();
+    for event in events {
+        if let Event::Usage(usage) = event {
+            sum.input_tokens += usage.input_tokens;
+            sum.output_tokens += usage.output_tokens;
+        }
+    }
+    sum
+}
+
+pub fn a_follow_up_goes_on_with_the_conversation<S: Stage>() {
+    let first = Play::new("first", [Step::Say("remembered")]);
+    let second = Play::new("second", [Step::Say("and so on")]);
+    let stage = S::with(vec![first.clone(), second]);
+    let mut talk = Talk::new(&stage);
+    assert_eq!(talk.turn(&first.cue("the word is plum")).text(), "remembered");
+    assert_eq!(talk.turn(&cue("second")).text(), "and so on");
+    let history = stage.history("second");
+    assert!(history.contains("the word is plum") && history.contains("remembered"), "{history}");
+    let started = talk.seen.iter().filter(|event| matches!(event, Event::Started { .. }));
+    assert_eq!(started.count(), 1);
+    assert_eq!(talk.end(), None);
+}
+
+/// Steered into the turn, or heard after it: told which, and heard for certain.
+pub fn words_for_a_busy_agent_reach_it<S: Stage>() {
+    let busy = Play::new(
+        "busy",
+        [Step::Shell("until test -e go; do sleep 0.1; done"), Step::Say("busy over")],
+    );
+    let after = Play::new("after", [Step::Say("heard you")]);
+    let stage = S::with(vec![busy, after.clone()]);
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(Message::text(cue("busy")));
+    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.steer(&after.cue("the fruit is a fig"));
+    talk.until("the words are taken", |event| {
+        matches!(event, Event::Delivered(Delivery::Steered | Delivery::Queued))
+    });
+    fs::write(stage.root().join("go"), "").unwrap();
+    loop {
+        if talk.turn_end().text().ends_with("heard you") {
+            break;
+        }
+    }
+    assert!(stage.history("after").contains("the fruit is a fig"));
+    assert_eq!(talk.end(), None);
+}
+
+pub fn a_message_for_a_busy_agent_is_a_turn_of_its_own<S: Stage>() {
+    let busy = Play::new(
+        "busy",
+        [Step::Shell("until test -e go; do sleep 0.1; done"), Step::Say("busy over")],
+    );
+    let after = Play::new("after", [Step::Say("second turn")]);
+    let stage = S::with(vec![busy, after]);
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(Message::text(cue("busy")));
+    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.send(Message::text(cue("after")));
+    talk.until("it waits", |event| *event == Event::Delivered(Delivery::Queued));
+    fs::write(stage.root().join("go"), "").unwrap();
+    assert_eq!(talk.turn_end().text(), "busy over");
+    assert_eq!(talk.turn_end().text(), "second turn");
+    assert_eq!(talk.end(), None);
+}
+
+pub fn an_interrupt_while_it_speaks_ends_the_turn<S: Stage>() {
+    let slow = Play::new("slow", [Step::SaySlowly]);
+    let after = Play::new("after", [Step::Say("still here")]);
+    let stage = S::with(vec![slow, after]);
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(Message::text(cue("slow")));
+    await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    assert_eq!(talk.turn(&cue("after")).text(), "still here");
+    assert_eq!(talk.end(), None);
+}
+
+pub fn an_interrupt_inside_a_tool_ends_the_tool_too<S: Stage>() {
+    let slow = Play::new(
+        "slow",
+        [
+            Step::Shell("sh -c 'echo $$ > pid.new; mv pid.new pid; sleep 1000; touch survived'"),
+            Step::Say("no"),
+        ],
+    );
+    let after = Play::new("after", [Step::Say("still here")]);
+    let stage = S::with(vec![slow, after]);
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(Message::text(cue("slow")));
+    let file = stage.root().join("pid");
+    // The command may have to be allowed first.
+    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    let mut pid = String::new();
+    await_condition("the command runs", DEADLINE, || {
+        talk.answer_what_waits();
+        pid = fs::read_to_string(&file).unwrap_or_default().trim().to_owned();
+        !pid.is_empty()
+    });
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    await_condition("the command is gone", Duration::from_secs(5), || !lives(&pid));
+    assert_eq!(talk.turn(&cue("after")).text(), "still here");
+    assert_eq!(talk.end(), None);
+    assert!(!stage.root().join("survived").exists());
+}
+
+/// Whether a process is there and not just waiting to be buried.
+pub fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next());
+    !matches!(state, None | Some('Z'))
+}
+
+pub fn an_approval_is_asked_and_granted<S: Stage>() {
+    asked::<S>(Decision::Allow);
+}
+
+pub fn an_approval_is_asked_and_refused<S: Stage>() {
+    asked::<S>(Decision::Deny("not today".to_owned()));
+}
+
+/// With edits allowed only, a command is asked about, and done if it is granted.
+fn asked<S: Stage>(decision: Decision) {
+    let play = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("that was it")]);
+    let stage = S::with(vec![play]);
+    let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+    talk.agent.send(Message::text(cue("ask")));
+    let ask = talk.approval(decision.clone());
+    assert!(
+        matches!(&ask, Ask::Command { command, .. } if command.contains("touch ran.txt")),
+        "{ask:?}"
+    );
+    assert_eq!(talk.turn_end().text(), "that was it");
+    assert_eq!(stage.root().join("ran.txt").exists(), decision == Decision::Allow);
+    let end = talk.seen.iter().filter_map(tool_end).next_back();
+    let succeeded = matches!(end, Some(ToolEnd::Succeeded | ToolEnd::Exited(0)));
+    assert_eq!(succeeded, decision == Decision::Allow, "{:#?}", talk.seen);
+    assert_eq!(talk.end(), None);
+}
+
+/// What a command left behind is gone with the conversation, whatever it did to get away.
+pub fn the_end_leaves_nothing<S: Stage>() {
+    let play = Play::new(
+        "leave",
+        [
+            Step::Shell(
+                "(setsid sh -c 'trap : TERM INT HUP; echo $$ > far.new; mv far.new far; while :; do sleep 0.1; done' \
+                 >/dev/null 2>&1 </dev/null &) ; until test -e far; do sleep 0.05; done",
+            ),
+            Step::Say("left something"),
+        ],
+    );
+    let stage = S::with(vec![play]);
+    let mut talk = Talk::new(&stage);
+    assert_eq!(talk.turn(&cue("leave")).text(), "left something");
+    let pid = fs::read_to_string(stage.root().join("far")).unwrap().trim().to_owned();
+    assert_eq!(talk.end(), None);
+    assert!(!lives(&pid), "{pid} outlived the conversation");
+}

@@ -1,0 +1,162 @@
+//! What every driver says when things go wrong.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+
+use omx_agents::trouble::Cause;
+use omx_agents::{Agent, ConversationId, Event, Limits, Message, Start, driver};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::play::{Failing, Play, Step, cue};
+use super::stage::{Stage, WORKER};
+use super::talk::{DEADLINE, Talk, opening, start};
+
+/// Processes whose environment has this home and the mark of a worker, by
+/// their command lines; the guard is none of them.
+fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
+    let mut found = BTreeMap::new();
+    let folder = stage.root().parent().unwrap().to_str().unwrap().to_owned();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&environment).into_owned();
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let guard = line.split(' ').nth(1) == Some("guard");
+        if environment.contains(&folder)
+            && environment.contains(WORKER)
+            && !guard
+            && !line.is_empty()
+        {
+            found.insert(pid, line);
+        }
+    }
+    found
+}
+
+pub fn a_killed_agent_is_told_and_its_conversation_goes_on<S: Stage>() {
+    let first = Play::new("first", [Step::Say("remembered")]);
+    let slow = Play::new("slow", [Step::SaySlowly]);
+    let after = Play::new("after", [Step::Say("back again")]);
+    let stage = S::with(vec![first.clone(), slow, after]);
+    let mut talk = Talk::new(&stage);
+    assert_eq!(talk.turn(&first.cue("the word is plum")).text(), "remembered");
+    talk.agent.send(Message::text(cue("slow")));
+    await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
+    let processes = agent_processes(&stage);
+    assert!(!processes.is_empty());
+    for pid in processes.keys() {
+        let _ = kill_process(Pid::from_raw(*pid).unwrap(), Signal::KILL);
+    }
+    let trouble = talk.turn_end().trouble();
+    assert_eq!(trouble.kind(), "crashed", "{trouble}");
+    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(agent_processes(&stage), BTreeMap::new());
+
+    let mut talk = Talk::resume(&stage, &talk.id);
+    assert_eq!(talk.turn(&cue("after")).text(), "back again");
+    let history = stage.history("after");
+    assert!(history.contains("the word is plum"), "{history}");
+    assert_eq!(talk.end(), None);
+}
+
+/// A turn that fails in this way, and then one that does not: the conversation
+/// outlives the trouble.
+fn fails<S: Stage>(failing: Failing) -> Cause {
+    let fail = Play::new("fail", [Step::Fail(failing)]);
+    let after = Play::new("after", [Step::Say("better now")]);
+    let stage = S::with(vec![fail, after]);
+    let mut talk = Talk::new(&stage);
+    let trouble = talk.turn(&cue("fail")).trouble();
+    assert_eq!(trouble.agent, S::KIND);
+    assert!(stage.answers("fail") >= 1);
+    assert_eq!(talk.turn(&cue("after")).text(), "better now");
+    assert_eq!(talk.end(), None);
+    trouble.cause
+}
+
+pub fn a_limit_with_its_end_is_told<S: Stage>() {
+    // A time of day that no clock of this test can reach by itself.
+    let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
+    let Cause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+    assert_eq!(until.to_string(), "2030-03-17T17:46:40.000Z");
+}
+
+pub fn a_limit_without_an_end_is_told<S: Stage>() {
+    let cause = fails::<S>(Failing::Limited);
+    assert!(matches!(cause, Cause::Limited { until: None, .. }), "{cause:?}");
+}
+
+pub fn a_refused_account_is_told<S: Stage>() {
+    let cause = fails::<S>(Failing::Unauthorised);
+    assert!(matches!(cause, Cause::NotLoggedIn { .. }), "{cause:?}");
+}
+
+pub fn a_failing_service_is_told<S: Stage>() {
+    let cause = fails::<S>(Failing::Service);
+    assert!(matches!(cause, Cause::Service { .. }), "{cause:?}");
+}
+
+pub fn a_cut_answer_is_told<S: Stage>() {
+    let cause = fails::<S>(Failing::Cut);
+    assert!(matches!(cause, Cause::CutOff { .. }), "{cause:?}");
+}
+
+pub fn an_unknown_model_is_told<S: Stage>() {
+    let cause = fails::<S>(Failing::UnknownModel);
+    assert!(matches!(cause, Cause::UnknownModel { .. }), "{cause:?}");
+}
+
+pub fn an_unreachable_vendor_is_told<S: Stage>() {
+    let stage = S::without_vendor();
+    let mut talk = Talk::new(&stage);
+    let trouble = talk.turn("anybody there?").trouble();
+    assert_eq!(trouble.kind(), "network", "{trouble}");
+    assert!(trouble.remedy().is_some());
+    assert_eq!(talk.end(), None);
+}
+
+pub fn an_unknown_conversation_is_told<S: Stage>() {
+    let stage = S::with(vec![]);
+    let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
+    let opening = opening(&stage, Start::Resume(id), Allow::Commands);
+    let (_agent, events) = start::<S>(&stage, &opening, Limits::default());
+    loop {
+        match events.recv_timeout(DEADLINE).expect("it ends in time") {
+            Event::Ended(Some(trouble)) => {
+                break assert_eq!(trouble.kind(), "unknown_conversation", "{trouble}");
+            }
+            Event::Started { .. } | Event::Ended(None) => panic!("a conversation nobody began"),
+            _ => {}
+        }
+    }
+}
+
+pub fn a_missing_program_is_told<S: Stage>() {
+    let stage = S::with(vec![]);
+    let mut surroundings = stage.surroundings();
+    surroundings.environment.insert("PATH".into(), "/nonexistent".into());
+    let found = driver(S::KIND).find(&surroundings);
+    if S::KIND.install_command().is_none() {
+        // The one that is built in.
+        return drop(found.unwrap());
+    }
+    let trouble = found.unwrap_err();
+    assert_eq!(trouble.kind(), "not_installed");
+    assert!(trouble.remedy().unwrap().contains("npm install"));
+}
+
+pub fn a_missing_account_is_told<S: Stage>() {
+    let stage = S::with(vec![]);
+    driver(S::KIND).find(&stage.surroundings()).unwrap();
+    let Some(surroundings) = stage.logged_out() else { return };
+    assert!(surroundings.environment.contains_key(OsStr::new("PATH")));
+    let trouble = driver(S::KIND).find(&surroundings).unwrap_err();
+    assert_eq!(trouble.kind(), "not_logged_in", "{trouble}");
+    assert!(trouble.remedy().is_some());
+}
