@@ -1,0 +1,1 @@
+//! Carries modes out: omx itself holds the loop, agents are its workers.

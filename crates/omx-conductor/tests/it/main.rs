@@ -1,0 +1,3 @@
+//! The conductor, from outside.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
