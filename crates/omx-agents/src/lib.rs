@@ -21,6 +21,7 @@ pub mod limits;
 pub mod process;
 pub mod protocol;
 pub mod rehearsal;
+pub mod results;
 pub mod rpc;
 pub mod trouble;
 

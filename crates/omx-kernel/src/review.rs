@@ -5,6 +5,66 @@ use crate::value::Value;
 /// The same finding or failure this often ends a run.
 pub const SAME_FINDING_LIMIT: usize = 3;
 
+/// What a reviewer says of code or of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Recommendation {
+    /// Good as it is.
+    Approve,
+    /// Good, with small corrections.
+    Comment,
+    /// Not good yet.
+    RequestChanges,
+}
+
+impl Recommendation {
+    /// All of them, the best first.
+    pub const ALL: [Self; 3] = [Self::Approve, Self::Comment, Self::RequestChanges];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "APPROVE",
+            Self::Comment => "COMMENT",
+            Self::RequestChanges => "REQUEST CHANGES",
+        }
+    }
+
+    /// The value of a word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|value| value.as_str() == word)
+    }
+}
+
+/// What an architect says of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ArchitecturalStatus {
+    /// Sound.
+    Clear,
+    /// Holds today, with a risk that should be taken out.
+    Watch,
+    /// Must not be kept.
+    Block,
+}
+
+impl ArchitecturalStatus {
+    /// All of them, the best first.
+    pub const ALL: [Self; 3] = [Self::Clear, Self::Watch, Self::Block];
+
+    /// The word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Clear => "CLEAR",
+            Self::Watch => "WATCH",
+            Self::Block => "BLOCK",
+        }
+    }
+
+    /// The value of a word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|value| value.as_str() == word)
+    }
+}
+
 /// A verdict as it stands in a document.
 #[derive(Clone, Copy, Debug)]
 pub struct Verdict<'a>(&'a Value);
@@ -19,10 +79,17 @@ impl<'a> Verdict<'a> {
         self.0.get(name)?.as_str()
     }
 
+    fn recommendation(self) -> Option<Recommendation> {
+        self.text("recommendation").and_then(Recommendation::named)
+    }
+
+    fn architectural_status(self) -> Option<ArchitecturalStatus> {
+        self.text("architectural_status").and_then(ArchitecturalStatus::named)
+    }
+
     /// Whether both lanes have spoken, in their own words.
     pub fn has_both_lanes(self) -> bool {
-        matches!(self.text("recommendation"), Some("APPROVE" | "COMMENT" | "REQUEST CHANGES"))
-            && matches!(self.text("architectural_status"), Some("CLEAR" | "WATCH" | "BLOCK"))
+        self.recommendation().is_some() && self.architectural_status().is_some()
     }
 
     /// Findings that nobody has resolved.
@@ -40,8 +107,8 @@ impl<'a> Verdict<'a> {
 
     /// Clean as a fact, whatever the verdict says of itself.
     pub fn is_clean(self) -> bool {
-        self.text("recommendation") == Some("APPROVE")
-            && self.text("architectural_status") == Some("CLEAR")
+        self.recommendation() == Some(Recommendation::Approve)
+            && self.architectural_status() == Some(ArchitecturalStatus::Clear)
             && self.open_findings() == 0
     }
 

@@ -1,1 +1,5 @@
 //! The agents, from outside.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
+
+mod results;

@@ -1,0 +1,22 @@
+//! conductor.md 4.1 and 4.2: what agents answer with.
+
+mod answers;
+mod checker;
+mod fuzz;
+mod properties;
+mod rules;
+mod samples;
+mod schemas;
+
+use omx_agents::event::Answer;
+use serde_json::Value;
+
+/// An answer of words alone.
+fn said(text: impl Into<String>) -> Answer {
+    Answer { text: text.into(), structured: None }
+}
+
+/// An answer whose program says that it fits.
+fn structured(value: &Value) -> Answer {
+    Answer { text: String::new(), structured: Some(value.clone()) }
+}
