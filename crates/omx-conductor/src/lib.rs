@@ -1,1 +1,6 @@
 //! Carries modes out: omx itself holds the loop, agents are its workers.
+
+pub mod asked;
+pub mod input;
+pub mod record;
+pub mod story;

@@ -1,3 +1,6 @@
 //! The conductor, from outside.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
+
+mod kit;
+mod story;

@@ -1,0 +1,98 @@
+//! Two lanes look at a change at the same time.
+
+use omx_agents::results::{AgentResult, Finding, ResultKind, Review, ReviewKind};
+use omx_kernel::Mode;
+use serde_json::{Value, json};
+
+use super::{End, Errand, Halt, Purpose, Step, StepKey, Story, Tale, Work};
+
+const REVIEW: Mode = Mode::CodeReview;
+
+/// What both lanes said.
+pub(super) struct Reviewed {
+    /// As the documents keep it.
+    pub(super) verdict: Value,
+    pub(super) is_clean: bool,
+    /// Why it is not clean, in one line.
+    pub(super) reason: String,
+    pub(super) steps: Vec<StepKey>,
+}
+
+impl Story<'_> {
+    /// The mode by itself.
+    pub(super) fn code_review_run(&mut self) -> Tale<End> {
+        let reviewed = self.code_review(None)?;
+        Ok(if reviewed.is_clean {
+            End::Complete("Both reviewers approve.".to_owned())
+        } else {
+            End::Complete(format!("Not clean: {}", reviewed.reason))
+        })
+    }
+
+    /// Lets both lanes review the change.
+    pub(super) fn code_review(&mut self, work: Option<StepKey>) -> Tale<Reviewed> {
+        self.start(REVIEW, json!({"current_phase": "reviewing"}))?;
+        let code = self.lane("code", "code-reviewer", ReviewKind::Code, &work);
+        let architect =
+            self.lane("architect", "architect", ReviewKind::ArchitectInCodeReview, &work);
+        let steps = vec![code.key.clone(), architect.key.clone()];
+        let [code, architect] = self.both([code, architect])?;
+        let findings: Vec<Value> =
+            code.findings().iter().chain(architect.findings()).map(finding).collect();
+        let is_clean = code.verdict().as_str() == "APPROVE"
+            && architect.verdict().as_str() == "CLEAR"
+            && findings.is_empty();
+        let verdict = json!({
+            "recommendation": code.verdict().as_str(),
+            "architectural_status": architect.verdict().as_str(),
+            "clean": is_clean,
+            "findings": findings,
+        });
+        self.write(REVIEW, json!({"current_phase": "complete", "review_verdict": verdict}))?;
+        Ok(Reviewed { reason: reason(&code, &architect), verdict, is_clean, steps })
+    }
+
+    fn lane(&self, name: &str, role: &str, kind: ReviewKind, work: &Option<StepKey>) -> Step {
+        let errand = Errand {
+            role: role.to_owned(),
+            model: None,
+            purpose: Purpose::ReviewChange { work: work.clone() },
+            wants: ResultKind::Review(kind),
+        };
+        self.step(name, REVIEW, Work::Errand(errand))
+    }
+
+    /// Two steps at the same time: both are told to be done before either is missed.
+    fn both(&self, steps: [Step; 2]) -> Tale<[Review; 2]> {
+        let missing: Vec<Step> =
+            steps.iter().filter(|step| self.past.get(&step.key).is_none()).cloned().collect();
+        if !missing.is_empty() {
+            return Err(Halt::Pending(missing));
+        }
+        let [first, second] = steps.map(|step| self.lane_result(step));
+        Ok([first?, second?])
+    }
+
+    fn lane_result(&self, step: Step) -> Tale<Review> {
+        let Work::Errand(Errand { wants, .. }) = step.work else {
+            return Err(self.unreadable("lane", "it is no errand"));
+        };
+        let name = step.key.to_string();
+        match AgentResult::read(wants, self.done(step)?.result) {
+            Ok(AgentResult::Review(review)) => Ok(review),
+            Ok(_) => Err(self.unreadable(&name, "it is no review")),
+            Err(problem) => Err(self.unreadable(&name, &problem.to_string())),
+        }
+    }
+}
+
+fn finding(finding: &Finding) -> Value {
+    serde_json::to_value(finding).unwrap_or_default()
+}
+
+fn reason(code: &Review, architect: &Review) -> String {
+    let titles: Vec<&str> =
+        code.findings().iter().chain(architect.findings()).map(Finding::title).collect();
+    let verdicts = format!("{}, {}", code.verdict().as_str(), architect.verdict().as_str());
+    if titles.is_empty() { verdicts } else { format!("{verdicts}: {}", titles.join("; ")) }
+}

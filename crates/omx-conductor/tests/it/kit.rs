@@ -1,0 +1,129 @@
+//! Runs in a test: what was asked, and answers of agents as the journal has them.
+
+use omx_conductor::asked::{Asked, Budget, Ground, Rigour, Stage};
+use omx_conductor::input::input_hash;
+use omx_conductor::story::{End, Entry, Finished, Next, Past, Step, StepKey, Work, tell};
+use omx_kernel::{Mode, SessionId};
+use serde_json::{Value, json};
+
+pub fn session() -> SessionId {
+    SessionId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap()
+}
+
+pub fn asked(mode: Mode) -> Asked {
+    Asked {
+        mode,
+        task: "add a greeting".to_owned(),
+        slug: "add-a-greeting".to_owned(),
+        started_at: "2026-11-15T12:00:00.000Z".to_owned(),
+        agent: "rehearsal".to_owned(),
+        model: None,
+        allow: "commands".to_owned(),
+        check: Some("sh check.sh".to_owned()),
+        rigour: Rigour::Thorough,
+        max_iterations: None,
+        budget: Budget::default(),
+        ground: Ground::InPlace { path: "/tmp".into() },
+        stages: vec![
+            stage("explore", "explore"),
+            stage("build", "executor"),
+            stage("prove", "verifier"),
+        ],
+        scenario: None,
+    }
+}
+
+fn stage(name: &str, role: &str) -> Stage {
+    Stage { name: name.to_owned(), role: role.to_owned(), prompt: String::new(), model: None }
+}
+
+pub fn plan() -> Value {
+    json!({"title": "Greeting", "summary": "s", "plan_markdown": "# p", "test_spec_markdown": "# t", "subtasks": []})
+}
+
+pub fn review(lane: &str, verdict: &str, findings: &[&str]) -> Value {
+    let findings: Vec<Value> = findings.iter().map(|title| finding(title)).collect();
+    json!({"lane": lane, "verdict": verdict, "findings": findings, "summary": "looked"})
+}
+
+pub fn finding(title: &str) -> Value {
+    json!({"title": title, "file": "a.rs", "line": 3, "severity": "major", "detail": "d"})
+}
+
+pub fn work(summary: &str) -> Value {
+    json!({"summary": summary, "changed_files": ["a.rs"], "commands": [], "done": true, "blocked_reason": null})
+}
+
+pub fn verification(passed: bool) -> Value {
+    let findings = if passed { vec![] } else { vec![finding("not there")] };
+    json!({"passed": passed, "checks": [{"name": "c", "command": "x", "exit_code": 0, "evidence": "e"}], "findings": findings})
+}
+
+pub fn check(code: i32) -> Value {
+    json!({"command": "sh check.sh", "exit_code": code, "output": format!("exit {code}")})
+}
+
+/// An answer everybody is content with.
+pub fn good(step: &Step) -> Value {
+    match &step.work {
+        Work::Check => check(0),
+        Work::KeepPlan(_) => {
+            json!({"plan_path": ".omx/plans/prd-x.md", "test_spec_path": ".omx/plans/test-spec-x.md"})
+        }
+        Work::Errand(errand) => match (errand.wants.as_str(), errand.role.as_str()) {
+            ("plan", _) => plan(),
+            ("review", "critic") => review("critic", "APPROVE", &[]),
+            ("review", "code-reviewer") => review("code", "APPROVE", &[]),
+            ("review", _) if step.mode == Mode::CodeReview => review("architect", "CLEAR", &[]),
+            ("review", _) => review("architect", "APPROVE", &[]),
+            ("verification", _) => verification(true),
+            _ => work("did it"),
+        },
+    }
+}
+
+/// The whole of a story.
+pub struct Whole {
+    pub end: End,
+    pub steps: Vec<StepKey>,
+    pub entries: Vec<Entry>,
+}
+
+impl Whole {
+    /// The names of its steps.
+    pub fn names(&self) -> Vec<&str> {
+        self.steps.iter().map(StepKey::as_str).collect()
+    }
+
+    /// The phases a mode went through.
+    pub fn phases(&self, mode: Mode) -> Vec<String> {
+        let of_mode = self.entries.iter().filter(|entry| entry.mode == mode);
+        of_mode
+            .filter_map(|entry| Some(entry.fields.get("current_phase")?.as_str()?.to_owned()))
+            .collect()
+    }
+}
+
+/// Tells a story to its end with these answers.
+#[track_caller]
+pub fn play(asked: &Asked, answer: impl Fn(&Step) -> Value) -> Whole {
+    let mut past = Past::default();
+    let mut steps = Vec::new();
+    for _ in 0..2000 {
+        let telling = tell(asked, &session(), &past).unwrap();
+        match telling.next {
+            Next::Ended(end) => return Whole { end, steps, entries: telling.entries },
+            Next::Diverged { step, .. } => panic!("{step} diverged"),
+            Next::Do(next) => {
+                assert!(!next.is_empty());
+                for step in next {
+                    let input = input_hash(asked, &past, &step);
+                    steps.push(step.key.clone());
+                    let result = answer(&step);
+                    past.add(step.key, Finished { result, input, tree: None });
+                }
+            }
+        }
+    }
+    panic!("a story without an end: {steps:?}");
+}

@@ -1,0 +1,158 @@
+//! The workflows, told with answers of all kinds.
+
+use omx_conductor::story::{End, Step, Work};
+use omx_kernel::Mode;
+use serde_json::{Value, json};
+
+use crate::kit::{asked, check, good, play, review, verification};
+
+fn named(step: &Step, name: &str) -> bool {
+    step.key.as_str() == name
+}
+
+#[test]
+fn an_autopilot_that_everybody_likes_goes_through_once() {
+    let whole = play(&asked(Mode::Autopilot), good);
+    assert_eq!(whole.end, End::Complete("did it".to_owned()));
+    assert_eq!(
+        whole.names(),
+        [
+            "c1.plan.draft",
+            "c1.plan.architect1",
+            "c1.plan.critic1",
+            "c1.plan.keep1",
+            "c1.build.work",
+            "c1.build.check1",
+            "c1.build.verifier1",
+            "c1.build.architect1",
+            "c1.build.tidy1",
+            "c1.build.recheck1",
+            "c1.review.code",
+            "c1.review.architect",
+        ]
+    );
+    assert_eq!(whole.phases(Mode::Autopilot), ["ralplan", "ralph", "code-review", "complete"]);
+    assert_eq!(whole.phases(Mode::Ralph), ["starting", "executing", "verifying", "complete"]);
+}
+
+#[test]
+fn a_review_that_is_not_clean_leads_back_to_the_plan() {
+    let answer = |step: &Step| match step.key.as_str() {
+        "c1.review.code" => review("code", "REQUEST CHANGES", &["no test"]),
+        "c1.plan.critic1" => review("critic", "REQUEST CHANGES", &["vague"]),
+        "c1.build.check1" => check(1),
+        _ => good(step),
+    };
+    let whole = play(&asked(Mode::Autopilot), answer);
+    assert!(matches!(whole.end, End::Complete(_)), "{:?}", whole.end);
+    assert_eq!(
+        whole.phases(Mode::Autopilot),
+        ["ralplan", "ralph", "code-review", "ralplan", "ralph", "code-review", "complete"]
+    );
+    let names = whole.names();
+    for name in
+        ["c1.plan.revise1", "c1.plan.critic2", "c1.build.fix1", "c1.build.check2", "c2.plan.draft"]
+    {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+}
+
+#[test]
+fn the_same_finding_three_times_ends_an_autopilot() {
+    let answer = |step: &Step| {
+        if step.key.as_str().ends_with("review.code") {
+            review("code", "REQUEST CHANGES", &["no test"])
+        } else {
+            good(step)
+        }
+    };
+    let whole = play(&asked(Mode::Autopilot), answer);
+    assert!(matches!(&whole.end, End::Limit(_)), "{:?}", whole.end);
+    assert!(!whole.names().contains(&"c4.plan.draft"));
+}
+
+#[test]
+fn five_rounds_without_consensus_end_a_plan() {
+    let answer = |step: &Step| {
+        if step.key.as_str().starts_with("critic") {
+            review("critic", "REQUEST CHANGES", &["vague"])
+        } else {
+            good(step)
+        }
+    };
+    let whole = play(&asked(Mode::Ralplan), answer);
+    assert!(matches!(&whole.end, End::Limit(_)), "{:?}", whole.end);
+    assert_eq!(whole.names().iter().filter(|name| name.starts_with("critic")).count(), 5);
+}
+
+#[test]
+fn ralph_mends_until_check_and_verification_pass() {
+    let answer = |step: &Step| match step.key.as_str() {
+        "check1" => check(1),
+        "verifier2" => verification(false),
+        _ => good(step),
+    };
+    let whole = play(&asked(Mode::Ralph), answer);
+    assert!(matches!(whole.end, End::Complete(_)), "{:?}", whole.end);
+    assert_eq!(
+        whole.names(),
+        [
+            "work",
+            "check1",
+            "fix1",
+            "check2",
+            "verifier2",
+            "fix2",
+            "check3",
+            "verifier3",
+            "architect3",
+            "tidy3",
+            "recheck3"
+        ]
+    );
+}
+
+#[test]
+fn work_that_says_it_is_blocked_asks_the_person() {
+    let answer = |step: &Step| {
+        if named(step, "work") {
+            json!({"summary": "s", "changed_files": [], "commands": [], "done": false, "blocked_reason": "no key"})
+        } else {
+            good(step)
+        }
+    };
+    let whole = play(&asked(Mode::Ralph), answer);
+    assert_eq!(whole.end, End::Blocked("no key".to_owned()));
+}
+
+#[test]
+fn lanes_that_disagree_are_not_clean() {
+    let answer = |step: &Step| -> Value {
+        if named(step, "architect") {
+            review("architect", "BLOCK", &["layers"])
+        } else {
+            good(step)
+        }
+    };
+    let whole = play(&asked(Mode::CodeReview), answer);
+    let End::Complete(words) = &whole.end else { panic!("{:?}", whole.end) };
+    assert!(words.starts_with("Not clean: APPROVE, BLOCK: layers"), "{words}");
+}
+
+#[test]
+fn ultraqa_gives_up_after_the_same_failure_three_times() {
+    let answer = |step: &Step| if step.work == Work::Check { check(1) } else { good(step) };
+    let whole = play(&asked(Mode::Ultraqa), answer);
+    assert!(matches!(&whole.end, End::Limit(_)), "{:?}", whole.end);
+    assert_eq!(whole.names().iter().filter(|name| name.starts_with("check")).count(), 3);
+}
+
+#[test]
+fn a_pipeline_stops_at_the_stage_that_fails() {
+    let answer = |step: &Step| if named(step, "stage3") { verification(false) } else { good(step) };
+    let whole = play(&asked(Mode::Pipeline), answer);
+    assert!(matches!(&whole.end, End::Failed(why) if why.contains("prove")), "{:?}", whole.end);
+    let whole = play(&asked(Mode::Pipeline), good);
+    assert_eq!(whole.names(), ["stage1", "stage2", "stage3"]);
+    assert_eq!(whole.phases(Mode::Pipeline), ["stage:build", "stage:prove", "complete"]);
+}
