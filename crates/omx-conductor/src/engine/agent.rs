@@ -1,0 +1,179 @@
+//! What an agent tells, and what follows.
+
+use omx_agents::agent::{Decision, Message, Order};
+use omx_agents::event::{Answer, Event};
+use omx_agents::results;
+use omx_agents::trouble::{Cause, Trouble};
+use omx_kernel::Timestamp;
+use omx_kernel::approval::{Leave, leave};
+
+use super::{Active, After, Doing, Effect, Engine, Outcome};
+use crate::progress::Progress;
+use crate::record::{Record, Spent};
+use crate::story::{StepKey, Work};
+
+impl Engine {
+    pub(super) fn agent(
+        &mut self,
+        key: &StepKey,
+        event: Event,
+        out: &mut Vec<Effect>,
+        now: Timestamp,
+    ) {
+        if !self.active.contains_key(key) {
+            return;
+        }
+        match event {
+            Event::Started { conversation, model } => {
+                let Some(active) = self.active.get_mut(key) else { return };
+                if active.conversation.as_ref() != Some(&conversation) {
+                    out.push(Effect::Record(Record::Conversation {
+                        step: key.clone(),
+                        agent: self.asked.agent.clone(),
+                        id: conversation.to_string(),
+                    }));
+                    active.conversation = Some(conversation);
+                }
+                if let Some(model) = model {
+                    out.push(Effect::Show(Progress::Model { step: key.clone(), model }));
+                }
+                if let Doing::Opening(words) = active.doing.clone() {
+                    active.doing = Doing::Talking;
+                    out.push(say(key, active, words));
+                }
+            }
+            Event::TurnFinished(answer) => self.answered(key, &answer, out, now),
+            Event::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
+            Event::Ended(why) => self.ended(key, why, out, now),
+            Event::ApprovalNeeded { approval, ask } => match leave(self.allow, &ask) {
+                Leave::Granted => {
+                    out.push(Effect::Order(key.clone(), Order::Answer(approval, Decision::Allow)));
+                }
+                Leave::NeedsPerson => {
+                    out.push(Effect::Show(Progress::needs_you(key, &ask)));
+                    out.push(Effect::NeedsPerson(key.clone(), approval, ask));
+                }
+            },
+            Event::Usage(usage) => {
+                let usage = Spent::from(usage);
+                self.spent.add(usage);
+                out.push(Effect::Record(Record::Spent { step: key.clone(), usage }));
+                out.push(Effect::Show(Progress::Spent(self.spent)));
+                self.mind_the_budget(out, now);
+            }
+            Event::Retrying(trouble) => {
+                out.push(Effect::Show(Progress::trouble(key, &trouble)));
+            }
+            Event::Text(text) => out.push(Effect::Show(Progress::Said { step: key.clone(), text })),
+            Event::ToolStarted { tool, .. } => {
+                out.push(Effect::Show(Progress::tool(key, &tool)));
+            }
+            Event::Delivered(_)
+            | Event::ToolFinished { .. }
+            | Event::FileChanged(_)
+            | Event::TurnInterrupted => {}
+        }
+    }
+
+    /// The agent's turn is over. Its result counts if it is one.
+    fn answered(&mut self, key: &StepKey, answer: &Answer, out: &mut Vec<Effect>, now: Timestamp) {
+        let Some(active) = self.active.get_mut(key) else { return };
+        let Work::Errand(errand) = &active.step.work else { return };
+        if active.doing != Doing::Talking {
+            return;
+        }
+        match results::parse(errand.wants, answer) {
+            Ok(result) => {
+                let result = serde_json::to_value(&result).unwrap_or_default();
+                active.doing = Doing::Ending(After::Settle(result));
+                out.push(Effect::Order(key.clone(), Order::End));
+            }
+            Err(problem) if !active.corrected => {
+                active.corrected = true;
+                let words = problem.retry_prompt();
+                out.push(Effect::Show(Progress::Note(format!(
+                    "{key}: {problem}; asked once more"
+                ))));
+                out.push(say(key, active, words));
+            }
+            Err(problem) => {
+                let words =
+                    format!("{key} gave no usable result, also when asked again: {problem}");
+                self.step_failed(key, &words, out, now);
+            }
+        }
+    }
+
+    /// The agent and all it started are gone.
+    fn ended(
+        &mut self,
+        key: &StepKey,
+        why: Option<Trouble>,
+        out: &mut Vec<Effect>,
+        now: Timestamp,
+    ) {
+        let Some(active) = self.active.get(key) else { return };
+        match active.doing.clone() {
+            Doing::Ending(After::Settle(result)) => self.settle(key, result, out),
+            Doing::Ending(After::Rest(until)) => self.rest(key, until),
+            Doing::Ending(After::Reopen) => self.reopen(key, out),
+            Doing::Ending(After::Forget) => {
+                self.active.remove(key);
+                self.close_if_idle(out, now);
+            }
+            Doing::Opening(_) | Doing::Talking => {
+                let gone = Cause::Crashed { code: None, stderr: String::new() };
+                let agent = omx_agents::AgentKind::named(&self.asked.agent);
+                let agent = agent.unwrap_or(omx_agents::AgentKind::Rehearsal);
+                let trouble = why.unwrap_or_else(|| Trouble::new(agent, gone));
+                self.trouble(key, trouble, out, now);
+                // It is gone already; nothing more will be told of it.
+                self.ended(key, None, out, now);
+            }
+            Doing::Resting(_) | Doing::Checking | Doing::Keeping | Doing::Settling(_) => {}
+        }
+    }
+
+    pub(super) fn rest(&mut self, key: &StepKey, until: Timestamp) {
+        if let Some(active) = self.active.get_mut(key) {
+            active.doing = Doing::Resting(until);
+        }
+    }
+
+    /// Opens the step's conversation again.
+    pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<Effect>) {
+        let Some(active) = self.active.get(key).cloned() else { return };
+        let Work::Errand(errand) = &active.step.work else { return };
+        let (talk, words) = self.talk(&active.step, errand, active.conversation.as_ref());
+        if let Some(active) = self.active.get_mut(key) {
+            active.doing = Doing::Opening(words);
+        }
+        self.clear_waiting(out);
+        out.push(Effect::Open(key.clone(), talk));
+    }
+
+    fn mind_the_budget(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
+        let budget = self.asked.budget;
+        let words = if budget.tokens.is_some_and(|most| self.spent.tokens() > most) {
+            format!("the budget of {} tokens is used up", budget.tokens.unwrap_or_default())
+        } else if budget
+            .micro_usd
+            .zip(self.spent.micro_usd)
+            .is_some_and(|(most, spent)| spent > most)
+        {
+            "the budget of money is used up".to_owned()
+        } else {
+            return;
+        };
+        self.stop(Outcome::Budget(words), out, now);
+    }
+}
+
+/// Says something to an agent that shall answer with its errand's result.
+fn say(key: &StepKey, active: &Active, words: String) -> Effect {
+    let schema = match &active.step.work {
+        Work::Errand(errand) => Some(errand.wants.schema()),
+        Work::Check | Work::KeepPlan(_) => None,
+    };
+    Effect::Order(key.clone(), Order::Send(Message { text: words, schema }))
+}

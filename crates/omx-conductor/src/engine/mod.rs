@@ -1,0 +1,357 @@
+//! The loop of a run as a pure machine: something happened, this is to be done.
+//!
+//! It holds no file, no process and no clock. Production feeds it from one
+//! channel and carries its effects out in order; a simulation feeds it from a
+//! seeded queue. Everything that must survive a kill is a [`Record`], and
+//! stands in the list of effects before what it speaks of.
+
+mod agent;
+mod close;
+mod resume;
+mod trouble;
+
+use std::collections::BTreeMap;
+
+use omx_agents::agent::{ConversationId, Decision, Order, Start};
+use omx_agents::event::{ApprovalId, Ask, Event};
+use omx_kernel::approval::Allow;
+use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
+use serde_json::Value;
+
+pub use close::Outcome;
+pub use resume::Decide;
+
+use crate::asked::Asked;
+use crate::input::input_hash;
+use crate::progress::Progress;
+use crate::prompts;
+use crate::record::{Record, Spent};
+use crate::story::{
+    CheckResult, End, Entry, Errand, Finished, KeptPlan, Next, Past, Step, StepKey, Work, tell,
+};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Happening {
+    /// The run was taken up.
+    Opened,
+    /// An agent told something.
+    Agent(StepKey, Event),
+    /// A check ran to its end, or could not be run.
+    Checked(StepKey, Result<CheckResult, String>),
+    /// A plan was kept, or could not be.
+    Kept(StepKey, Result<KeptPlan, String>),
+    /// The folder was looked at after a step: its hash, where there is one.
+    Settled(StepKey, Result<Option<String>, String>),
+    /// The person answered an approval.
+    Answered(StepKey, ApprovalId, Decision),
+    /// The person wants the run to stop here.
+    Interrupted,
+    /// The run was cancelled: its documents say so.
+    Cancelled,
+    /// Time has passed.
+    Time,
+}
+
+/// Something to be done, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Append to the journal, and flush it, before anything after this.
+    Record(Record),
+    /// The documents' changes so far; those not written yet are to be written.
+    Documents(Vec<Entry>),
+    /// One more change of a document, which no story tells.
+    Note(Mode, Value),
+    /// Open an agent's conversation.
+    Open(StepKey, Talk),
+    /// Tell an agent.
+    Order(StepKey, Order),
+    /// Run the check.
+    Check(StepKey, String),
+    /// End the check that runs.
+    StopCheck(StepKey),
+    /// Keep a plan in the project.
+    Keep(StepKey, Value),
+    /// Look at the folder after a step, and commit what changed where it is ours.
+    Settle(StepKey),
+    /// Only the person can say.
+    NeedsPerson(StepKey, ApprovalId, Ask),
+    /// Show what goes on.
+    Show(Progress),
+    /// The run is let go of.
+    Close(Outcome),
+}
+
+/// A conversation for a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Talk {
+    /// New or gone on with.
+    pub start: Start,
+    /// The role.
+    pub role: String,
+    /// The phase the step's mode is in.
+    pub phase: String,
+    /// The model, if the errand has its own.
+    pub model: Option<String>,
+}
+
+/// How a step is being done.
+#[derive(Clone, Debug, PartialEq)]
+enum Doing {
+    /// The conversation is being opened; then this is said.
+    Opening(String),
+    /// The agent works.
+    Talking,
+    /// The agent was told to end; then this.
+    Ending(After),
+    /// Nothing runs until then.
+    Resting(Timestamp),
+    /// The check runs.
+    Checking,
+    /// The plan is being kept.
+    Keeping,
+    /// The folder is being looked at; this is the result.
+    Settling(Value),
+}
+
+/// What follows when an agent has ended.
+#[derive(Clone, Debug, PartialEq)]
+enum After {
+    Settle(Value),
+    Rest(Timestamp),
+    Reopen,
+    Forget,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Active {
+    step: Step,
+    input: String,
+    doing: Doing,
+    conversation: Option<ConversationId>,
+    /// Troubles so far that were worth another try.
+    tries: u32,
+    /// It was told once that its result does not fit.
+    corrected: bool,
+}
+
+/// A step that an earlier process began and did not finish.
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Left {
+    input: String,
+    conversation: Option<ConversationId>,
+}
+
+/// The machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Engine {
+    asked: Asked,
+    session: SessionId,
+    allow: Allow,
+    past: Past,
+    left: BTreeMap<StepKey, Left>,
+    active: BTreeMap<StepKey, Active>,
+    spent: Spent,
+    /// Milliseconds earlier processes worked on it.
+    worked_before: u64,
+    taken_up: Timestamp,
+    /// Why it is being let go of.
+    stopping: Option<Outcome>,
+    /// It waits, and its document says so.
+    waiting: bool,
+    closed: bool,
+}
+
+impl Engine {
+    /// What follows from something that happened.
+    pub fn handle(&mut self, happening: Happening, now: Timestamp) -> Vec<Effect> {
+        let mut out = Vec::new();
+        if self.closed {
+            return out;
+        }
+        match happening {
+            Happening::Opened => {
+                self.taken_up = now;
+                self.advance(&mut out, now);
+            }
+            Happening::Agent(key, event) => self.agent(&key, event, &mut out, now),
+            Happening::Checked(key, Ok(check)) => {
+                let result = serde_json::to_value(&check).unwrap_or_default();
+                self.settle(&key, result, &mut out);
+            }
+            Happening::Kept(key, Ok(kept)) => {
+                let result = serde_json::to_value(&kept).unwrap_or_default();
+                self.finish(&key, result, None, &mut out, now);
+            }
+            Happening::Settled(key, Ok(tree)) => self.settled(&key, tree, &mut out, now),
+            Happening::Checked(key, Err(error))
+            | Happening::Kept(key, Err(error))
+            | Happening::Settled(key, Err(error)) => self.step_failed(&key, &error, &mut out, now),
+            Happening::Answered(key, approval, decision) => {
+                out.push(Effect::Order(key, Order::Answer(approval, decision)));
+            }
+            Happening::Interrupted => self.stop(Outcome::Interrupted, &mut out, now),
+            Happening::Cancelled => self.stop(Outcome::Cancelled, &mut out, now),
+            Happening::Time => {}
+        }
+        self.keep_time(&mut out, now);
+        out
+    }
+
+    /// When it wants to know the time, at the latest.
+    pub fn wake(&self) -> Option<Timestamp> {
+        let resting = self.active.values().filter_map(|active| match active.doing {
+            Doing::Resting(until) => Some(until),
+            _ => None,
+        });
+        let budget = self.asked.budget.seconds.filter(|_| self.stopping.is_none()).map(|seconds| {
+            let left = (seconds * 1000).saturating_sub(self.worked_before);
+            later(self.taken_up, left)
+        });
+        resting.chain(budget).min()
+    }
+
+    /// Tokens and money so far.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// Tells the story as far as it goes, and begins what is next.
+    fn advance(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
+        if self.stopping.is_some() {
+            return self.close_if_idle(out, now);
+        }
+        let telling = match tell(&self.asked, &self.session, &self.past) {
+            Ok(telling) => telling,
+            Err(refusal) => return self.defect(&refusal, out, now),
+        };
+        out.push(Effect::Documents(telling.entries));
+        match telling.next {
+            Next::Do(steps) => {
+                for step in steps {
+                    if !self.active.contains_key(&step.key) {
+                        self.begin(step, out, now);
+                    }
+                }
+            }
+            Next::Ended(end) => self.stop(Outcome::from(end), out, now),
+            Next::Diverged { step, .. } => self.diverged(&step, out, now),
+        }
+    }
+
+    fn begin(&mut self, step: Step, out: &mut Vec<Effect>, now: Timestamp) {
+        let input = input_hash(&self.asked, &self.past, &step);
+        let left = self.left.remove(&step.key);
+        if left.as_ref().is_some_and(|left| left.input != input) {
+            return self.diverged(&step.key, out, now);
+        }
+        if left.is_none() {
+            let (step, input) = (step.key.clone(), input.clone());
+            out.push(Effect::Record(Record::StepStarted { step, input, tree: None }));
+        }
+        out.push(Effect::Show(Progress::began(&step)));
+        let key = step.key.clone();
+        let (doing, effect) = match &step.work {
+            Work::Check => {
+                let command = self.asked.check.clone().unwrap_or_default();
+                (Doing::Checking, Effect::Check(key.clone(), command))
+            }
+            Work::KeepPlan(plan) => {
+                let plan = self.past.get(plan).map(|finished| finished.result.clone());
+                (Doing::Keeping, Effect::Keep(key.clone(), plan.unwrap_or_default()))
+            }
+            Work::Errand(errand) => {
+                let conversation = left.and_then(|left| left.conversation);
+                let (talk, words) = self.talk(&step, errand, conversation.as_ref());
+                let active = Active {
+                    step: step.clone(),
+                    input,
+                    doing: Doing::Opening(words),
+                    conversation,
+                    tries: 0,
+                    corrected: false,
+                };
+                self.active.insert(key.clone(), active);
+                return out.push(Effect::Open(key, talk));
+            }
+        };
+        let active = Active { step, input, doing, conversation: None, tries: 0, corrected: false };
+        self.active.insert(key, active);
+        out.push(effect);
+    }
+
+    /// The conversation of an errand and its first words.
+    fn talk(&self, step: &Step, errand: &Errand, known: Option<&ConversationId>) -> (Talk, String) {
+        let (start, words) = match known {
+            Some(id) => (Start::Resume(id.clone()), prompts::go_on(errand.wants)),
+            None => (Start::New, prompts::errand(&self.asked, &self.past, errand)),
+        };
+        let talk = Talk {
+            start,
+            role: errand.role.clone(),
+            phase: step.phase.clone(),
+            model: errand.model.clone(),
+        };
+        (talk, words)
+    }
+
+    fn settle(&mut self, key: &StepKey, result: Value, out: &mut Vec<Effect>) {
+        if let Some(active) = self.active.get_mut(key) {
+            active.doing = Doing::Settling(result);
+            out.push(Effect::Settle(key.clone()));
+        }
+    }
+
+    fn settled(
+        &mut self,
+        key: &StepKey,
+        tree: Option<String>,
+        out: &mut Vec<Effect>,
+        now: Timestamp,
+    ) {
+        let result = match self.active.get(key).map(|active| &active.doing) {
+            Some(Doing::Settling(result)) => result.clone(),
+            _ => return,
+        };
+        self.finish(key, result, tree, out, now);
+    }
+
+    /// A step is done: the journal says so before anything follows from it.
+    fn finish(
+        &mut self,
+        key: &StepKey,
+        result: Value,
+        tree: Option<String>,
+        out: &mut Vec<Effect>,
+        now: Timestamp,
+    ) {
+        let Some(active) = self.active.remove(key) else { return };
+        out.push(Effect::Record(Record::StepFinished {
+            step: key.clone(),
+            result: result.clone(),
+            tree: tree.clone(),
+        }));
+        out.push(Effect::Show(Progress::finished(&active.step, &result)));
+        self.past.add(key.clone(), Finished { result, input: active.input, tree });
+        self.clear_waiting(out);
+        self.advance(out, now);
+    }
+
+    fn defect(&mut self, refusal: &Refusal, out: &mut Vec<Effect>, now: Timestamp) {
+        let words = format!("the run cannot be told any further: {}", refusal.message);
+        self.stop(Outcome::Failed(words), out, now);
+    }
+
+    fn diverged(&mut self, step: &StepKey, out: &mut Vec<Effect>, now: Timestamp) {
+        let words = format!(
+            "step {step} was given something else than it would be given now; decide with \
+             --decide {step}=rerun (do it and all after it again) or --decide {step}=skip (keep its result)"
+        );
+        self.stop(Outcome::Blocked(words), out, now);
+    }
+}
+
+/// A moment so many milliseconds later.
+fn later(from: Timestamp, millis: u64) -> Timestamp {
+    Timestamp::from_millis(from.millis().saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
+}
