@@ -17,6 +17,7 @@ pub mod environment;
 pub mod event;
 pub mod gemini;
 pub mod guard;
+pub mod json;
 pub mod limits;
 pub mod process;
 pub mod protocol;

@@ -3,6 +3,7 @@
 //! A [`story`] tells what a mode does next, from what has been done. The
 //! [`engine`] is the loop around it, pure: happenings in, effects out.
 
+pub mod ask;
 pub mod asked;
 pub mod engine;
 pub mod input;

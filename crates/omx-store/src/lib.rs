@@ -16,6 +16,7 @@ mod project;
 mod quarantine;
 mod replace;
 mod settings;
+mod shelf;
 mod sweep;
 mod tree;
 
@@ -26,6 +27,7 @@ pub use lock::Locked;
 pub use project::{Project, Surroundings, find_project};
 pub use quarantine::Quarantined;
 pub use settings::change_file;
+pub use shelf::Shelf;
 pub use sweep::Swept;
 pub use tree::{StateDir, Store};
 

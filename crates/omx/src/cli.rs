@@ -43,6 +43,8 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Show and change the configuration
     Config(ConfigArgs),
+    /// Ask an agent one thing
+    Ask(AskArgs),
     /// List roles and modes, or show one
     List(ListArgs),
     /// Serve the MCP tools over standard input and output
@@ -220,6 +222,43 @@ pub struct ConfigSetArgs {
     /// In the project's file instead of the user's
     #[arg(long)]
     pub project: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The answer goes to standard output and is kept under .omx/artifacts/. With a
+role the agent answers with that role's result, as JSON.
+
+Examples:
+  omx ask codex \"why does the build take so long?\"
+  omx ask claude --role critic \"is docs/plan.md good enough to build from?\"
+  git diff | omx ask gemini -
+  omx ask codex --resume 0199… \"and on Windows?\"
+  omx ask rehearsal --scenario demo.toml \"anything\"")]
+pub struct AskArgs {
+    /// Which agent
+    #[arg(value_name = "AGENT", value_parser = ["codex", "claude", "gemini", "rehearsal"])]
+    pub agent: String,
+    /// What to ask; `-` reads it from standard input
+    pub prompt: String,
+    /// Answer in this role (see: omx list roles)
+    #[arg(long, value_name = "NAME")]
+    pub role: Option<String>,
+    /// The model; without it, the role's tier as configured, else the agent's own
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+    /// What the agent may do unasked; without it, as configured
+    #[arg(long, value_name = "WHAT", value_parser = ["edits", "commands", "all"])]
+    pub allow: Option<String>,
+    /// Go on with this conversation
+    #[arg(long, value_name = "ID")]
+    pub resume: Option<String>,
+    /// What the rehearsal agent plays
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub scenario: Option<PathBuf>,
+    /// Print every event as one line of JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,13 +2,16 @@
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use omx_agents::Surroundings;
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, SessionId};
 use omx_ops::config::Sources;
 use omx_ops::{Ambient, Context, Place, SystemClock};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 use crate::cli::Global;
 
@@ -86,6 +89,35 @@ pub fn context(
             flags: global.config.clone(),
         },
     })
+}
+
+/// What agents and their drivers may know of the world.
+pub fn surroundings(
+    dialect: Dialect,
+    tree: &Path,
+    scenario: Option<PathBuf>,
+) -> Result<Surroundings, Refusal> {
+    let omx = std::env::current_exe().map_err(|error| {
+        Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
+    })?;
+    Ok(Surroundings {
+        environment: std::env::vars_os().collect(),
+        omx,
+        worker_variable: format!("{}WORKER", dialect.env_prefix),
+        scenario,
+        rehearsal_folder: tree.join("rehearsal"),
+    })
+}
+
+/// Calls this for every Ctrl-C, and for every polite request to end.
+pub fn on_interrupt(mut call: impl FnMut() + Send + 'static) -> std::io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        for _ in signals.forever() {
+            call();
+        }
+    })?;
+    Ok(())
 }
 
 /// The session the caller lives in: our own variable first, then the host's.

@@ -9,6 +9,10 @@ pub enum Exit {
     Failed,
     /// Wrong usage.
     Usage,
+    /// A limit or budget was reached.
+    Limit,
+    /// The person stopped it.
+    Interrupted,
 }
 
 impl Exit {
@@ -18,6 +22,8 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::Limit => 5,
+            Self::Interrupted => 130,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod ask;
 mod cancel;
 mod config;
 mod demo;
@@ -29,6 +30,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Hud(args)) => hud::run(&args, &global, by_name),
         Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
         Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
+        Some(Command::Ask(args)) => ask::run(&args, &global, by_name),
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
         Some(Command::Demo) => demo::run(),

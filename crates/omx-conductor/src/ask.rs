@@ -1,0 +1,273 @@
+//! One question to one agent: `omx ask`.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use omx_agents::agent::{Decision, Message, Opening, Order};
+use omx_agents::event::{Ask, Event};
+use omx_agents::results::{self, ResultKind};
+use omx_agents::trouble::Trouble;
+use omx_agents::{
+    Agent, Conversation, ConversationId, Driver, Installation, Limits, Surroundings, conversation,
+};
+use omx_kernel::approval::{Leave, leave};
+use serde_json::Value;
+
+use crate::record::Spent;
+
+/// A question, and what its answer shall be.
+#[derive(Debug)]
+pub struct Question {
+    /// The conversation to ask it in.
+    pub opening: Opening,
+    /// The words.
+    pub message: Message,
+    /// What the answer must be; without it, any text will do.
+    pub wants: Option<ResultKind>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// To go on with.
+    pub conversation: Option<ConversationId>,
+    /// The agent's last words.
+    pub text: String,
+    /// The result that was asked for.
+    pub result: Option<Value>,
+    /// What it took.
+    pub spent: Spent,
+    /// What the agent wanted to do and was not allowed.
+    pub refused: Vec<Ask>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NoReply {
+    /// Trouble with the agent.
+    Trouble(Trouble),
+    /// The person stopped it. The conversation can be gone on with.
+    Interrupted(Option<ConversationId>),
+    /// The answer was not what it had to be, also when asked again.
+    WrongResult(String),
+}
+
+/// A question that is being asked. Dropping it ends the agent.
+#[derive(Debug)]
+pub struct Asking {
+    sender: Sender<Heard>,
+    heard: Receiver<Heard>,
+}
+
+/// Stops a question that is being asked, from any thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(Sender<Heard>);
+
+impl Stopper {
+    /// Once: the agent is interrupted. Twice: it is ended.
+    pub fn stop(&self) {
+        let _ = self.0.send(Heard::Stop);
+    }
+}
+
+enum Heard {
+    Event(Event),
+    Stop,
+}
+
+impl std::fmt::Debug for Heard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Heard")
+    }
+}
+
+impl Default for Asking {
+    fn default() -> Self {
+        let (sender, heard) = channel();
+        Self { sender, heard }
+    }
+}
+
+impl Asking {
+    /// What stops it.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.sender.clone())
+    }
+
+    /// Asks and waits for the answer. Everything the agent tells is shown.
+    pub fn ask(
+        self,
+        question: &Question,
+        driver: &dyn Driver,
+        installation: &Installation,
+        surroundings: &Surroundings,
+        limits: Limits,
+        mut show: impl FnMut(&Event),
+    ) -> Result<Reply, NoReply> {
+        let sender = self.sender.clone();
+        let tell = move |event| {
+            let _ = sender.send(Heard::Event(event));
+        };
+        let opening = &question.opening;
+        let agent = conversation::open(driver, installation, opening, surroundings, limits, tell)
+            .map_err(NoReply::Trouble)?;
+        let mut state = State::new(question);
+        // Every wait inside the conversation has a deadline, so this one ends.
+        for heard in &self.heard {
+            match heard {
+                Heard::Stop => state.stop(&agent),
+                Heard::Event(event) => {
+                    show(&event);
+                    if let Some(end) = state.hear(&agent, event) {
+                        return end;
+                    }
+                }
+            }
+        }
+        Err(NoReply::Interrupted(state.conversation))
+    }
+}
+
+struct State<'a> {
+    question: &'a Question,
+    conversation: Option<ConversationId>,
+    spent: Spent,
+    refused: Vec<Ask>,
+    corrected: bool,
+    stopped: bool,
+    /// What will be told when the agent is gone.
+    end: Option<Result<Reply, NoReply>>,
+}
+
+impl<'a> State<'a> {
+    fn new(question: &'a Question) -> Self {
+        Self {
+            question,
+            conversation: None,
+            spent: Spent::default(),
+            refused: Vec::new(),
+            corrected: false,
+            stopped: false,
+            end: None,
+        }
+    }
+
+    /// Interrupts the turn, so that the agent's own record of it is whole;
+    /// without one there is nothing to interrupt.
+    fn stop(&mut self, agent: &Conversation) {
+        if self.conversation.is_some() && !std::mem::replace(&mut self.stopped, true) {
+            agent.interrupt();
+        } else {
+            agent.end();
+        }
+    }
+
+    fn hear(&mut self, agent: &Conversation, event: Event) -> Option<Result<Reply, NoReply>> {
+        match event {
+            Event::Started { conversation, .. } => {
+                self.conversation = Some(conversation);
+                agent.send(self.question.message.clone());
+            }
+            Event::ApprovalNeeded { approval, ask } => {
+                let decision = match leave(self.question.opening.allow, &ask) {
+                    Leave::Granted => Decision::Allow,
+                    Leave::NeedsPerson => {
+                        self.refused.push(ask);
+                        Decision::Deny("the person has not allowed this".to_owned())
+                    }
+                };
+                agent.answer(approval, decision);
+            }
+            Event::Usage(usage) => self.spent.add(usage.into()),
+            Event::TurnFinished(answer) => match self.read(&answer) {
+                Ok(result) => {
+                    self.end = Some(Ok(Reply {
+                        conversation: self.conversation.clone(),
+                        text: answer.text,
+                        result,
+                        spent: self.spent,
+                        refused: std::mem::take(&mut self.refused),
+                    }));
+                    agent.end();
+                }
+                Err(problem) if !self.corrected => {
+                    self.corrected = true;
+                    let text = problem.retry_prompt();
+                    agent.order(Order::Send(Message { text, ..self.question.message.clone() }));
+                }
+                Err(problem) => {
+                    self.end = Some(Err(NoReply::WrongResult(problem.to_string())));
+                    agent.end();
+                }
+            },
+            Event::TurnFailed(trouble) => {
+                self.end.get_or_insert(Err(NoReply::Trouble(trouble)));
+                agent.end();
+            }
+            Event::TurnInterrupted => {
+                self.end.get_or_insert(Err(NoReply::Interrupted(self.conversation.clone())));
+                agent.end();
+            }
+            Event::Ended(why) => {
+                let interrupted = Err(NoReply::Interrupted(self.conversation.clone()));
+                let otherwise = why.map_or(interrupted, |trouble| Err(NoReply::Trouble(trouble)));
+                return Some(self.end.take().unwrap_or(otherwise));
+            }
+            Event::Delivered(_)
+            | Event::Text(_)
+            | Event::ToolStarted { .. }
+            | Event::ToolFinished { .. }
+            | Event::FileChanged(_)
+            | Event::Retrying(_) => {}
+        }
+        None
+    }
+
+    fn read(&self, answer: &omx_agents::event::Answer) -> Result<Option<Value>, results::Problem> {
+        let Some(kind) = self.question.wants else { return Ok(None) };
+        let result = results::parse(kind, answer)?;
+        Ok(Some(serde_json::to_value(&result).unwrap_or_default()))
+    }
+}
+
+/// What is kept of a question and its answer, for people.
+#[derive(Debug)]
+pub struct Artifact<'a> {
+    /// The agent's name.
+    pub agent: &'a str,
+    /// The role's name.
+    pub role: Option<&'a str>,
+    /// When it was asked.
+    pub asked_at: &'a str,
+    /// The person's words.
+    pub prompt: &'a str,
+    /// The answer.
+    pub reply: &'a Reply,
+    /// The folder it was asked in.
+    pub folder: &'a PathBuf,
+}
+
+impl Artifact<'_> {
+    /// As Markdown.
+    pub fn markdown(&self) -> String {
+        let reply = self.reply;
+        let conversation = reply.conversation.as_ref().map_or("", ConversationId::as_str);
+        let role = self.role.unwrap_or("none");
+        let answer = match &reply.result {
+            Some(result) => format!(
+                "```json\n{}\n```",
+                serde_json::to_string_pretty(result).unwrap_or_default()
+            ),
+            None => reply.text.trim().to_owned(),
+        };
+        format!(
+            "---\nagent: {}\nrole: {role}\nasked_at: {}\nconversation: {conversation}\n\
+             input_tokens: {}\noutput_tokens: {}\n---\n\n# Question\n\n{}\n\n# Answer\n\n{answer}\n",
+            self.agent,
+            self.asked_at,
+            reply.spent.input,
+            reply.spent.output,
+            self.prompt.trim(),
+        )
+    }
+}

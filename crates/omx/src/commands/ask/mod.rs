@@ -1,0 +1,190 @@
+//! `ask`: one question to one agent.
+
+mod show;
+
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use omx_agents::agent::McpServer;
+use omx_agents::results::{ResultKind, ReviewKind, instructions};
+use omx_agents::{
+    AgentKind, ConversationId, Limits, Message, Opening, Start, Surroundings, Trouble, driver,
+};
+use omx_conductor::ask::{Artifact, Asking, NoReply, Question, Reply};
+use omx_host::{Answer, Role, catalogue};
+use omx_kernel::approval::{Allow, OWN_SERVER};
+use omx_kernel::ids::slug;
+use omx_kernel::{Code, Dialect, Refusal};
+use omx_ops::config::{self, Config};
+use omx_ops::{Context, Input};
+use omx_store::{Shelf, Store};
+
+use self::show::Show;
+use super::with_context;
+use crate::cli::{AskArgs, Global};
+use crate::edge;
+use crate::exit::Exit;
+use crate::output::Format;
+
+/// Asks.
+pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.json);
+    with_context(global, by_name, format, |context| {
+        let store = context.store(&Input::default())?;
+        let config = config::load(context, &store)?;
+        let kind = AgentKind::named(&args.agent)
+            .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", args.agent)))?;
+        let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
+        let surroundings =
+            edge::surroundings(context.dialect, store.tree(), args.scenario.clone())?;
+        let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
+        let show = Show::new(kind, format);
+        match ask(kind, &question, &surroundings, &show) {
+            Ok(reply) => {
+                let kept = keep(context, &store, args, &question, &reply)?;
+                Ok(show.reply(&reply, &kept))
+            }
+            Err(no_reply) => Ok(show.no_reply(&no_reply)),
+        }
+    })
+}
+
+fn ask(
+    kind: AgentKind,
+    question: &Question,
+    surroundings: &Surroundings,
+    show: &Show,
+) -> Result<Reply, NoReply> {
+    let driver = driver(kind);
+    let installation = driver.find(surroundings).map_err(NoReply::Trouble)?;
+    show.begins(question.opening.allow);
+    let asking = Asking::default();
+    let stopper = asking.stopper();
+    let asked_before = AtomicBool::new(false);
+    let stop = move || {
+        if asked_before.swap(true, Ordering::Relaxed) {
+            // Twice: at once. The guard ends the agent when this process is gone.
+            std::process::exit(Exit::Interrupted.code());
+        }
+        stopper.stop();
+    };
+    edge::on_interrupt(stop).map_err(|error| {
+        let detail = format!("signals cannot be heard: {error}");
+        NoReply::Trouble(Trouble::new(kind, omx_agents::trouble::Cause::CannotStart { detail }))
+    })?;
+    let limits = Limits::default();
+    asking.ask(question, driver, &installation, surroundings, limits, |event| show.event(event))
+}
+
+fn question(
+    args: &AskArgs,
+    kind: AgentKind,
+    role: Option<&Role>,
+    context: &Context<'_>,
+    config: &Config,
+    surroundings: &Surroundings,
+) -> Result<Question, Refusal> {
+    let setting =
+        |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
+    let allow = args.allow.clone().or_else(|| setting("allow")).unwrap_or_default();
+    let allow = Allow::named(&allow).unwrap_or(Allow::Commands);
+    let tier = role.map(|role| format!("tiers.{kind}.{}", role.tier.as_str()));
+    let model = args.model.clone().or_else(|| tier.as_deref().and_then(setting));
+    let start = match &args.resume {
+        None => Start::New,
+        Some(id) => Start::Resume(
+            ConversationId::new(id)
+                .ok_or_else(|| Refusal::input(format!("{id:?} is not the id of a conversation")))?,
+        ),
+    };
+    let wants = role.and_then(wanted);
+    let mut text = prompt(args)?;
+    if let Some(kind) = wants {
+        text = format!("{text}\n\n{}", instructions(kind));
+    }
+    let schema = wants.map(ResultKind::schema);
+    let own = McpServer {
+        name: OWN_SERVER.to_owned(),
+        program: surroundings.omx.clone(),
+        args: vec!["mcp".to_owned()],
+    };
+    Ok(Question {
+        opening: Opening {
+            start,
+            folder: context.place.working_directory.clone(),
+            role: role.map(|role| role.prompt.clone()),
+            model,
+            allow,
+            servers: vec![own],
+        },
+        message: Message { text, schema },
+        wants,
+    })
+}
+
+fn prompt(args: &AskArgs) -> Result<String, Refusal> {
+    let mut text = args.prompt.clone();
+    if text == "-" {
+        text.clear();
+        std::io::stdin().read_to_string(&mut text).map_err(|error| {
+            Refusal::new(Code::Io, format!("cannot read the question from standard input: {error}"))
+        })?;
+    }
+    if text.trim().is_empty() {
+        return Err(Refusal::input("there is no question"));
+    }
+    Ok(text)
+}
+
+fn role_named(store: &Store, name: &str) -> Result<Role, Refusal> {
+    let roles =
+        catalogue::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
+    roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
+        Refusal::input(format!("there is no role {name:?}; omx list roles shows them"))
+    })
+}
+
+/// What a role answers with when it is asked by itself.
+fn wanted(role: &Role) -> Option<ResultKind> {
+    match role.answer {
+        Answer::Plan => Some(ResultKind::Plan),
+        Answer::Work => Some(ResultKind::Work),
+        Answer::Verification => Some(ResultKind::Verification),
+        Answer::Review => Some(ResultKind::Review(match role.name.as_str() {
+            "architect" => ReviewKind::Architect,
+            "critic" => ReviewKind::Critic,
+            _ => ReviewKind::Code,
+        })),
+        Answer::Text => None,
+    }
+}
+
+/// Keeps question and answer in the project, and tells where.
+fn keep(
+    context: &Context<'_>,
+    store: &Store,
+    args: &AskArgs,
+    question: &Question,
+    reply: &Reply,
+) -> Result<String, Refusal> {
+    let now = context.clock.now().to_string();
+    let prompt = prompt_of(args, question);
+    let artifact = Artifact {
+        agent: &args.agent,
+        role: args.role.as_deref(),
+        asked_at: &now,
+        prompt: &prompt,
+        reply,
+        folder: &question.opening.folder,
+    };
+    let time: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
+    let stem = format!("ask-{}-{}-{time}", args.agent, slug(&prompt));
+    let locked = store.lock(context.lock_deadline, "ask")?;
+    let path = locked.put(Shelf::Artifacts, &stem, "md", &artifact.markdown())?;
+    Ok(path.display().to_string())
+}
+
+/// The person's own words, without what a role added.
+fn prompt_of(args: &AskArgs, question: &Question) -> String {
+    if args.prompt == "-" { question.message.text.clone() } else { args.prompt.clone() }
+}

@@ -1,0 +1,150 @@
+//! What a person or a program sees of a question.
+
+use std::io::IsTerminal;
+
+use omx_agents::event::{Event, Tool};
+use omx_agents::{AgentKind, Trouble, json};
+use omx_conductor::ask::{NoReply, Reply};
+use omx_kernel::approval::Allow;
+use serde_json::{Value, json};
+
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Shows progress on a terminal, events to a program.
+pub(super) struct Show {
+    kind: AgentKind,
+    format: Format,
+    person: bool,
+}
+
+impl Show {
+    pub(super) fn new(kind: AgentKind, format: Format) -> Self {
+        Self { kind, format, person: std::io::stderr().is_terminal() && format == Format::Text }
+    }
+
+    /// What is in force is said first.
+    pub(super) fn begins(&self, allow: Allow) {
+        if self.person {
+            let allowed = match allow {
+                Allow::Edits => "may edit files here",
+                Allow::Commands => "may edit files and run commands here",
+                Allow::All => "may do everything: its own checks are off",
+            };
+            output::note(&format!("{}: {allowed}", self.kind));
+        } else if allow == Allow::All && self.format == Format::Text {
+            output::note(&format!("{}: its own checks are off (--allow all)", self.kind));
+        }
+    }
+
+    pub(super) fn event(&self, event: &Event) {
+        if self.format == Format::Json {
+            line(&json::event(event));
+            return;
+        }
+        if !self.person {
+            return;
+        }
+        let words = match event {
+            Event::Started { conversation, .. } => format!("conversation {conversation}"),
+            Event::ToolStarted { tool, .. } => match tool {
+                Tool::Command(line) => format!("runs {}", first_line(line)),
+                Tool::Edit(paths) => {
+                    let names: Vec<_> =
+                        paths.iter().map(|path| path.display().to_string()).collect();
+                    format!("edits {}", names.join(", "))
+                }
+                Tool::Mcp { server, tool } => format!("calls {server} {tool}"),
+                Tool::Other(name) => format!("uses {name}"),
+            },
+            Event::Retrying(trouble) => format!("tries again: {trouble}"),
+            _ => return,
+        };
+        output::note(&format!("{}: {}", self.kind, printable(&words)));
+    }
+
+    pub(super) fn reply(&self, reply: &Reply, kept: &str) -> Exit {
+        if self.format == Format::Json {
+            return line(&json!({
+                "event": "answer",
+                "text": reply.text,
+                "result": reply.result,
+                "conversation": reply.conversation.as_ref().map(|id| id.as_str()),
+                "artifact": kept,
+                "refused": reply.refused.iter().map(json::ask_object).collect::<Vec<_>>(),
+                "usage": reply.spent,
+            }));
+        }
+        for ask in &reply.refused {
+            output::note(&format!(
+                "not allowed: {}",
+                printable(&json::ask_object(ask).to_string())
+            ));
+        }
+        let answer = match &reply.result {
+            Some(result) => serde_json::to_string_pretty(result).unwrap_or_default(),
+            None => reply.text.trim_end().to_owned(),
+        };
+        let exit = output::text(&format!("{answer}\n"));
+        if self.person {
+            output::note(&format!("kept in {kept}"));
+        }
+        exit
+    }
+
+    pub(super) fn no_reply(&self, no_reply: &NoReply) -> Exit {
+        match no_reply {
+            NoReply::Trouble(trouble) => {
+                self.trouble(trouble);
+                if trouble.kind() == "rate_limit" { Exit::Limit } else { Exit::Failed }
+            }
+            NoReply::WrongResult(problem) => {
+                let words = format!(
+                    "{} gave no usable result, also when asked again: {problem}",
+                    self.kind
+                );
+                self.failed(
+                    &json!({"event": "failed", "kind": "wrong_result", "error": words}),
+                    &words,
+                );
+                Exit::Failed
+            }
+            NoReply::Interrupted(conversation) => {
+                let id = conversation.as_ref().map(|id| id.as_str());
+                let hint = id.map(|id| format!("; go on with --resume {id}")).unwrap_or_default();
+                let words = format!("interrupted{hint}");
+                let object = json!({"event": "interrupted", "conversation": id});
+                self.failed(&object, &words);
+                Exit::Interrupted
+            }
+        }
+    }
+
+    fn trouble(&self, trouble: &Trouble) {
+        let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        let words = format!("{trouble}{remedy} [{}]", trouble.kind());
+        self.failed(&json::with_trouble("failed", trouble), &words);
+    }
+
+    fn failed(&self, object: &Value, words: &str) {
+        match self.format {
+            Format::Json => {
+                line(object);
+            }
+            Format::Text => output::note(&format!("error: {}", printable(words))),
+        }
+    }
+}
+
+fn line(object: &Value) -> Exit {
+    output::text(&format!("{object}\n"))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// An agent's words without anything a terminal would obey.
+fn printable(words: &str) -> String {
+    words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
