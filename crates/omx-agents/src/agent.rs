@@ -78,20 +78,32 @@ pub struct Opening {
     pub servers: Vec<McpServer>,
 }
 
+/// What a message belongs to. The rehearsal agent chooses by it what to play;
+/// a model is told of it in words only.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels {
+    /// The role's name.
+    pub role: Option<String>,
+    /// The mode's phase.
+    pub phase: Option<String>,
+}
+
 /// Something said to the agent that begins a turn.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
     /// The words.
     pub text: String,
     /// The JSON schema the final answer must fit. Given to the program where
     /// it can use one; the answer is checked by us in any case.
     pub schema: Option<Value>,
+    /// What it belongs to.
+    pub labels: Labels,
 }
 
 impl Message {
     /// A message whose answer is free text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), schema: None }
+        Self { text: text.into(), ..Self::default() }
     }
 }
 

@@ -54,6 +54,9 @@ pub enum Command {
     /// Run a program and end everything it started
     #[command(hide = true)]
     Guard(GuardArgs),
+    /// Play a scenario instead of asking a model
+    #[command(hide = true)]
+    RehearsalAgent(RehearsalAgentArgs),
     /// Print the version
     Version(JsonFlag),
     /// Print the completion script of a shell
@@ -305,6 +308,17 @@ pub struct GuardArgs {
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,
+}
+
+/// Started by omx itself, as it starts other agents.
+#[derive(Debug, Args)]
+pub struct RehearsalAgentArgs {
+    /// The scenario, a TOML or JSON file
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub scenario: PathBuf,
+    /// Where conversations are kept
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
+    pub folder: PathBuf,
 }
 
 #[derive(Debug, Args)]

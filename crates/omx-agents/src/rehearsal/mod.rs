@@ -1,31 +1,23 @@
-//! The driver of rehearsal.
+//! The rehearsal agent: built in, it plays a scenario file instead of asking a
+//! model, so that everything can be tried without an account.
+//!
+//! It is a process like every other agent: [`Rehearsal`] starts this program
+//! under guard with a hidden command, whose [`play`] speaks a small protocol
+//! over its standard streams. What it does is real: files are changed, commands
+//! run, tools called, leave asked for. Only the thinking is written down in
+//! advance.
 
-use crate::agent::Opening;
-use crate::driver::{AgentKind, Driver, Installation, Surroundings};
-use crate::limits::Limits;
-use crate::protocol::Protocol;
-use crate::trouble::{Cause, Trouble};
+mod choose;
+mod driver;
+mod finish;
+mod hash;
+mod memory;
+mod player;
+mod protocol;
+mod replace;
+pub mod scenario;
+mod wire;
 
-/// Drives rehearsal.
-#[derive(Debug)]
-pub struct Rehearsal;
-
-impl Driver for Rehearsal {
-    fn kind(&self) -> AgentKind {
-        AgentKind::Rehearsal
-    }
-
-    fn find(&self, _: &Surroundings) -> Result<Installation, Trouble> {
-        Err(Trouble::new(self.kind(), Cause::NotInstalled))
-    }
-
-    fn protocol(
-        &self,
-        _: &Opening,
-        _: &Installation,
-        _: &Surroundings,
-        _: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
-        Err(Trouble::new(self.kind(), Cause::NotInstalled))
-    }
-}
+pub use driver::Rehearsal;
+pub use finish::finish;
+pub use player::{Ending, Setup, play};

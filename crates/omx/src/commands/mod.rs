@@ -9,6 +9,7 @@ mod hud;
 mod list;
 mod mcp;
 mod pages;
+mod rehearsal_agent;
 mod state;
 mod status;
 
@@ -35,6 +36,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
         Some(Command::Demo) => demo::run(),
         Some(Command::Guard(args)) => guard::run(&args),
+        Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),
         Some(Command::Version(flag)) => {
             pages::version(Format::from_flag(flag.json), &global, by_name)
         }

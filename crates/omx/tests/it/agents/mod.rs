@@ -3,6 +3,7 @@
 
 mod cli_stage;
 mod play;
+mod rehearsal_stage;
 mod stage;
 mod suite;
 mod suite_trouble;

@@ -1,0 +1,99 @@
+//! The driver of the rehearsal agent, which is this program itself.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::protocol::Talk;
+use super::scenario;
+use super::wire;
+use crate::agent::{Opening, Start};
+use crate::driver::{AgentKind, Driver, Installation, Surroundings};
+use crate::environment::environment;
+use crate::limits::Limits;
+use crate::protocol::{Launch, Protocol};
+use crate::trouble::{Cause, Trouble};
+
+/// Drives the rehearsal agent.
+#[derive(Debug)]
+pub struct Rehearsal;
+
+/// The hidden command that plays.
+const COMMAND: &str = "rehearsal-agent";
+
+impl Driver for Rehearsal {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Rehearsal
+    }
+
+    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble> {
+        scenario::load(scenario_of(surroundings)?)
+            .map_err(|fault| trouble(Cause::Scenario { detail: fault.to_string() }))?;
+        Ok(Installation { kind: self.kind(), program: surroundings.omx.clone() })
+    }
+
+    fn protocol(
+        &self,
+        opening: &Opening,
+        installation: &Installation,
+        surroundings: &Surroundings,
+        limits: &Limits,
+    ) -> Result<Box<dyn Protocol>, Trouble> {
+        let args = [
+            OsString::from(COMMAND),
+            "--scenario".into(),
+            scenario_of(surroundings)?.into(),
+            "--folder".into(),
+            surroundings.rehearsal_folder.clone().into(),
+        ];
+        let mark = uuid::Uuid::new_v4().to_string();
+        let launch = Launch {
+            program: installation.program.clone(),
+            args: args.into(),
+            environment: environment(surroundings, &[], &[], &mark),
+            folder: opening.folder.clone(),
+        };
+        Ok(Box::new(Talk::new(launch, open(opening)?, limits.request)))
+    }
+}
+
+fn scenario_of(surroundings: &Surroundings) -> Result<&Path, Trouble> {
+    let wrong = |detail: String| trouble(Cause::Scenario { detail });
+    let Some(scenario) = surroundings.scenario.as_deref() else {
+        return Err(wrong("the rehearsal agent needs a scenario to play".to_owned()));
+    };
+    // The agent runs in another folder than omx.
+    match [scenario, &surroundings.rehearsal_folder].into_iter().find(|path| path.is_relative()) {
+        Some(path) => Err(wrong(format!("{} must be an absolute path", path.display()))),
+        None => Ok(scenario),
+    }
+}
+
+fn open(opening: &Opening) -> Result<wire::Open, Trouble> {
+    let servers = opening.servers.iter().map(|server| wire::Server {
+        name: server.name.clone(),
+        program: server.program.clone(),
+        args: server.args.clone(),
+    });
+    let servers: Vec<_> = servers.collect();
+    let paths = servers.iter().map(|server| &server.program).chain([&opening.folder]);
+    // They are told as JSON, which is Unicode.
+    if let Some(odd) = paths.into_iter().find(|path| path.to_str().is_none()) {
+        let detail = format!("{} is not UTF-8", odd.display());
+        return Err(trouble(Cause::CannotStart { detail }));
+    }
+    Ok(wire::Open {
+        conversation: match &opening.start {
+            Start::New => None,
+            Start::Resume(id) => Some(id.as_str().to_owned()),
+        },
+        folder: opening.folder.clone(),
+        role: opening.role.clone(),
+        model: opening.model.clone(),
+        allow: opening.allow.as_str().to_owned(),
+        servers,
+    })
+}
+
+fn trouble(cause: Cause) -> Trouble {
+    Trouble::new(AgentKind::Rehearsal, cause)
+}

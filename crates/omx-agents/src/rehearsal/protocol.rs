@@ -1,0 +1,222 @@
+//! The driver's side of the conversation with a rehearsal agent.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::wire::{self, Opened, Refused, Told, Verdict, Wish};
+use crate::agent::{ConversationId, Decision, Message, Order};
+use crate::driver::AgentKind;
+use crate::event::{ApprovalId, Delivery, Event};
+use crate::protocol::{Effect, Input, Launch, Protocol};
+use crate::rpc::{Incoming, Rpc, RpcError};
+use crate::trouble::{Cause, Trouble};
+
+/// What a request of ours was for.
+#[derive(Clone, Debug, PartialEq)]
+enum Asked {
+    Open,
+    Turn,
+    Steer(String),
+    Interrupt,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Opening,
+    Idle,
+    Busy,
+}
+
+/// The machine that speaks with one rehearsal agent.
+#[derive(Debug)]
+pub(super) struct Talk {
+    launch: Launch,
+    open: wire::Open,
+    rpc: Rpc<Asked>,
+    patience: Duration,
+    state: State,
+    /// What is said when the turn that runs is over.
+    queue: VecDeque<Message>,
+    approvals: BTreeMap<ApprovalId, Value>,
+}
+
+impl Talk {
+    pub(super) fn new(launch: Launch, open: wire::Open, patience: Duration) -> Self {
+        Self {
+            launch,
+            open,
+            rpc: Rpc::version_2(patience),
+            patience,
+            state: State::Opening,
+            queue: VecDeque::new(),
+            approvals: BTreeMap::new(),
+        }
+    }
+
+    fn ask(&mut self, asked: Asked, method: &str, params: &impl Serialize, now: Instant) -> Effect {
+        // Every one of them is plain data; one that is not would be refused.
+        let params = serde_json::to_value(params).unwrap_or_default();
+        Effect::Write(self.rpc.request(asked, method, params, now))
+    }
+
+    fn order(&mut self, order: Order, now: Instant) -> Vec<Effect> {
+        match (order, self.state) {
+            (Order::Send(message), _) => self.say(message, now),
+            (Order::Steer(text), State::Busy) => {
+                let params = wire::Steer { text: text.clone() };
+                vec![self.ask(Asked::Steer(text), wire::STEER, &params, now)]
+            }
+            (Order::Steer(text), State::Opening | State::Idle) => {
+                self.say(Message::text(text), now)
+            }
+            (Order::Interrupt, State::Busy) => {
+                vec![self.ask(Asked::Interrupt, wire::INTERRUPT, &json!({}), now)]
+            }
+            // The turn that is ended has not begun yet.
+            (Order::Interrupt, State::Opening) if self.queue.pop_front().is_some() => {
+                vec![Effect::Emit(Event::TurnInterrupted)]
+            }
+            (Order::Interrupt, _) => Vec::new(),
+            (Order::Answer(approval, decision), _) => {
+                let Some(id) = self.approvals.remove(&approval) else { return Vec::new() };
+                let verdict = match decision {
+                    Decision::Allow => Verdict::Allow,
+                    Decision::Deny(reason) => Verdict::Deny { reason },
+                };
+                let verdict = serde_json::to_value(verdict).unwrap_or_default();
+                vec![Effect::Write(self.rpc.answer(&id, verdict))]
+            }
+            (Order::End, _) => vec![Effect::CloseInput],
+        }
+    }
+
+    /// Begins a turn now, or when it can.
+    fn say(&mut self, message: Message, now: Instant) -> Vec<Effect> {
+        let waits = self.state == State::Busy || !self.queue.is_empty();
+        self.queue.push_back(message);
+        let mut effects = self.begin_next_turn(now);
+        if waits {
+            effects.push(Effect::Emit(Event::Delivered(Delivery::Queued)));
+        }
+        effects
+    }
+
+    fn begin_next_turn(&mut self, now: Instant) -> Vec<Effect> {
+        if self.state != State::Idle {
+            return Vec::new();
+        }
+        let Some(message) = self.queue.pop_front() else { return Vec::new() };
+        self.state = State::Busy;
+        let labels = message.labels;
+        let params = wire::Turn { text: message.text, role: labels.role, phase: labels.phase };
+        vec![self.ask(Asked::Turn, wire::TURN, &params, now)]
+    }
+
+    fn line(&mut self, line: Value, now: Instant) -> Vec<Effect> {
+        match self.rpc.incoming(line) {
+            Incoming::Answer(asked, Ok(result)) => self.granted(asked, result, now),
+            Incoming::Answer(asked, Err(error)) => self.refused(asked, error, now),
+            Incoming::Request { id, method, params } if method == wire::APPROVE => {
+                match serde_json::from_value::<Wish>(params) {
+                    Ok(wish) => {
+                        let approval = ApprovalId(id.to_string());
+                        self.approvals.insert(approval.clone(), id);
+                        let ask = wish.into();
+                        vec![Effect::Emit(Event::ApprovalNeeded { approval, ask })]
+                    }
+                    Err(error) => strange(&error),
+                }
+            }
+            Incoming::Notification { method, params } => {
+                let told = json!({"method": method, "params": params});
+                match serde_json::from_value::<Told>(told) {
+                    Ok(told) => self.told(told.into(), now),
+                    Err(error) => strange(&error),
+                }
+            }
+            Incoming::Request { method, .. } => strange(&format_args!("it asks for {method}")),
+            Incoming::Unknown(line) => strange(&format_args!("it says {line}")),
+        }
+    }
+
+    fn granted(&mut self, asked: Asked, result: Value, now: Instant) -> Vec<Effect> {
+        match asked {
+            Asked::Open => {
+                let opened = serde_json::from_value::<Opened>(result);
+                let opened = match opened {
+                    Ok(opened) => opened,
+                    Err(error) => return strange(&error),
+                };
+                let Some(conversation) = ConversationId::new(&opened.conversation) else {
+                    return strange(&"its conversation has an odd name");
+                };
+                self.state = State::Idle;
+                let started = Event::Started { conversation, model: opened.model };
+                let mut effects = vec![Effect::Emit(started)];
+                effects.extend(self.begin_next_turn(now));
+                effects
+            }
+            Asked::Turn => vec![Effect::Emit(Event::Delivered(Delivery::Turn))],
+            Asked::Steer(_) => vec![Effect::Emit(Event::Delivered(Delivery::Steered))],
+            Asked::Interrupt => Vec::new(),
+        }
+    }
+
+    fn refused(&mut self, asked: Asked, error: RpcError, now: Instant) -> Vec<Effect> {
+        let detail = error.message;
+        match (asked, Refused::of(error.code)) {
+            // The turn was over before the words arrived: they begin the next.
+            (Asked::Steer(text), Some(Refused::NoTurn)) => self.say(Message::text(text), now),
+            (_, Some(Refused::UnknownConversation)) => fail(Cause::UnknownConversation { detail }),
+            (_, Some(Refused::Scenario)) => fail(Cause::Scenario { detail }),
+            _ => fail(Cause::Protocol { detail }),
+        }
+    }
+
+    fn told(&mut self, event: Event, now: Instant) -> Vec<Effect> {
+        let over =
+            matches!(event, Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_));
+        let mut effects = vec![Effect::Emit(event)];
+        if over {
+            self.state = State::Idle;
+            self.approvals.clear();
+            effects.extend(self.begin_next_turn(now));
+        }
+        effects
+    }
+}
+
+impl Protocol for Talk {
+    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+        let launch = Effect::Launch(self.launch.clone());
+        let open = self.open.clone();
+        vec![launch, self.ask(Asked::Open, wire::OPEN, &open, now)]
+    }
+
+    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        match input {
+            Input::Order(order) => self.order(order, now),
+            Input::Line(line) => self.line(line, now),
+            Input::Exited(exit) => fail(Cause::Crashed { code: exit.code, stderr: exit.stderr }),
+            Input::Tick => match self.rpc.expired(now) {
+                Some(_) => fail(Cause::Silent { waited: self.patience, during: "answering" }),
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        self.rpc.next_deadline()
+    }
+}
+
+fn fail(cause: Cause) -> Vec<Effect> {
+    vec![Effect::Fail(Trouble::new(AgentKind::Rehearsal, cause))]
+}
+
+fn strange(detail: &impl ToString) -> Vec<Effect> {
+    fail(Cause::Protocol { detail: detail.to_string() })
+}

@@ -1,0 +1,163 @@
+//! The stage of the rehearsal agent: a project and a scenario.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+use omx_agents::{AgentKind, Surroundings};
+use omx_testkit::Project;
+use serde_json::{Value, json};
+
+use super::play::{Failing, Play, Step};
+use super::stage::{OMX, Stage, WORKER};
+
+/// A project, and a scenario that is played in it.
+pub struct RehearsalStage {
+    pub project: Project,
+    plays: Vec<Play>,
+}
+
+impl RehearsalStage {
+    /// A place for a scenario as a person writes it.
+    pub fn playing(name: &str, text: &str) -> Self {
+        let project = Project::new(OMX);
+        project.git();
+        let stage = Self { project, plays: Vec::new() };
+        fs::write(stage.folder().join(name), text).unwrap();
+        stage
+    }
+
+    pub fn folder(&self) -> PathBuf {
+        self.project.folder()
+    }
+
+    pub fn scenario(&self) -> PathBuf {
+        let toml = self.folder().join("scenario.toml");
+        if toml.exists() { toml } else { self.folder().join("scenario.json") }
+    }
+
+    /// Where the agents keep what they must not forget.
+    pub fn kept(&self) -> PathBuf {
+        self.folder().join("rehearsal")
+    }
+
+    /// What was played so far: all that is known of the entries' uses.
+    pub fn played(&self) -> Vec<Value> {
+        let Ok(folder) = fs::read_dir(self.kept()) else { return Vec::new() };
+        let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let files = folder
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| name(path).starts_with("plays.") && name(path).ends_with(".json"));
+        let read = |path| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
+        files.flat_map(|path| read(path)["plays"].as_array().unwrap().clone()).collect()
+    }
+
+    fn of(&self, play: &str) -> Vec<Value> {
+        let wanted = self.plays.iter().position(|known| known.name == play);
+        let index = wanted.map(|index| json!(index));
+        self.played()
+            .into_iter()
+            .filter(|played| index.as_ref() == Some(&played["entry"]))
+            .collect()
+    }
+}
+
+impl Stage for RehearsalStage {
+    const KIND: AgentKind = AgentKind::Rehearsal;
+
+    /// It reaches nothing by itself.
+    fn alone<Body: FnOnce()>(body: Body) {
+        body();
+    }
+
+    fn with(plays: Vec<Play>) -> Self {
+        let mut entries: Vec<Value> = plays.iter().map(entry).collect();
+        // A scenario without an entry is none.
+        entries.push(json!({"match": "[[script:none]]", "do": [{"say": "nothing"}]}));
+        let text = json!({ "entry": entries }).to_string();
+        Self { plays, ..Self::playing("scenario.json", &text) }
+    }
+
+    fn without_vendor() -> Self {
+        let fail = "[[entry]]\ndo = [{ fail = { kind = \"network\" } }]\n";
+        Self::playing("scenario.toml", fail)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let variables: [(&str, OsString); 2] = [
+            ("PATH", std::env::var_os("PATH").unwrap_or_default()),
+            ("HOME", self.project.home().into()),
+        ];
+        let environment: BTreeMap<OsString, OsString> =
+            variables.map(|(name, value)| (name.into(), value)).into();
+        Surroundings {
+            environment,
+            omx: OMX.into(),
+            worker_variable: WORKER.to_owned(),
+            scenario: Some(self.scenario()),
+            rehearsal_folder: self.kept(),
+        }
+    }
+
+    fn logged_out(&self) -> Option<Surroundings> {
+        None
+    }
+
+    fn root(&self) -> PathBuf {
+        self.project.root()
+    }
+
+    fn answers(&self, play: &str) -> usize {
+        let steps = self.plays.iter().find(|known| known.name == play).unwrap().steps.len();
+        // The last step of an entry tells what was spent; it is no answer.
+        let begun = |played: &Value| (played["step"].as_u64().unwrap() as usize + 1).min(steps);
+        self.of(play).iter().map(begun).sum()
+    }
+
+    fn is_streaming(&self, play: &str) -> bool {
+        self.of(play).last().is_some_and(|played| played["finished"] == json!(false))
+    }
+
+    fn history(&self, play: &str) -> String {
+        let played = self.of(play);
+        let conversation = played.last().unwrap()["conversation"].as_str().unwrap();
+        fs::read_to_string(self.kept().join(format!("{conversation}.json"))).unwrap()
+    }
+}
+
+fn entry(play: &Play) -> Value {
+    let mut steps: Vec<Value> = play.steps.iter().map(step).collect();
+    if !matches!(play.steps.last(), Some(Step::Fail(_))) {
+        let spent = 1000 * play.steps.len();
+        steps.push(json!({"usage": {"input": spent, "output": spent / 50}}));
+    }
+    json!({"match": format!("[[script:{}]]", play.name), "do": steps})
+}
+
+fn step(step: &Step) -> Value {
+    match step {
+        Step::Say(words) => json!({ "say": words }),
+        Step::SaySlowly => json!({"delay_ms": 60_000}),
+        Step::Write(path, content) => json!({"write": {"path": path, "content": content}}),
+        Step::Shell(command) => json!({"run": {"command": command}}),
+        Step::Mcp(tool, args) => json!({"mcp": {"tool": tool, "args": args}}),
+        Step::Answer(value) => json!({ "result": value }),
+        Step::Chatter => json!({"say": "no object here"}),
+        Step::Fail(failing) => json!({"fail": failure(*failing)}),
+    }
+}
+
+fn failure(failing: Failing) -> Value {
+    match failing {
+        Failing::Limited => json!({"kind": "rate_limit"}),
+        Failing::LimitedUntil(epoch) => {
+            let until = jiff::Timestamp::from_second(epoch.try_into().unwrap()).unwrap();
+            json!({"kind": "rate_limit", "until": until.to_string()})
+        }
+        Failing::Unauthorised => json!({"kind": "auth"}),
+        Failing::Service => json!({"kind": "service", "status": 500}),
+        Failing::Cut => json!({"kind": "cut"}),
+        Failing::UnknownModel => json!({"kind": "unknown_model"}),
+    }
+}
