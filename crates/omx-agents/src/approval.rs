@@ -1,5 +1,6 @@
 //! Where a path lies, seen from the agent's folder, for the policy on approvals.
 
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 use omx_kernel::approval::Reach;
@@ -9,7 +10,8 @@ use omx_kernel::approval::Reach;
 pub fn reach(folder: &Path, path: &Path) -> Reach {
     let Ok(root) = folder.canonicalize() else { return Reach::Outside };
     let whole = if path.is_absolute() { path.to_owned() } else { root.join(path) };
-    if resolved(&whole).starts_with(&root) { Reach::Inside } else { Reach::Outside }
+    let inside = resolved(&whole).is_some_and(|path| path.starts_with(&root));
+    if inside { Reach::Inside } else { Reach::Outside }
 }
 
 /// Where all of several paths lie; outside if there is none.
@@ -24,26 +26,36 @@ pub fn reach_of_all<'a>(folder: &Path, paths: impl IntoIterator<Item = &'a Path>
     if some { Reach::Inside } else { Reach::Outside }
 }
 
-/// The path with every link in it followed, also where its end does not exist yet.
-fn resolved(path: &Path) -> PathBuf {
+/// How many links are followed before they count as a circle.
+const LINKS: usize = 40;
+
+/// The path with every link in it followed, also where its end does not exist
+/// yet: a link that points nowhere would be followed on writing. Nothing if
+/// its links lead in a circle.
+fn resolved(path: &Path) -> Option<PathBuf> {
     let mut done = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                done.pop();
-            }
-            Component::CurDir => {}
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
-                done.push(component);
-                // A link that points nowhere yet would be followed on writing.
-                if let Ok(target) = done.canonicalize() {
-                    done = target;
-                } else if let Ok(target) = done.read_link() {
-                    let base = done.parent().unwrap_or(Path::new("/")).to_owned();
-                    done = base.join(target);
-                }
-            }
+    let mut links = 0;
+    let mut rest: Vec<OsString> = words(path);
+    while let Some(word) = rest.pop() {
+        if word == ".." {
+            done.pop();
+            continue;
         }
+        // From the root on again, if it is one.
+        done.push(&word);
+        let Ok(target) = done.read_link() else { continue };
+        links += 1;
+        if links > LINKS {
+            return None;
+        }
+        done.pop();
+        rest.extend(words(&target));
     }
-    done
+    Some(done)
+}
+
+/// The words of a path, the last one first.
+fn words(path: &Path) -> Vec<OsString> {
+    let named = path.components().rev().filter(|word| *word != Component::CurDir);
+    named.map(|word| word.as_os_str().to_owned()).collect()
 }

@@ -106,14 +106,17 @@ impl<Purpose> Rpc<Purpose> {
     /// Understands a line of the other side.
     pub fn incoming(&mut self, line: Value) -> Incoming<Purpose> {
         let Value::Object(mut fields) = line else { return Incoming::Unknown(line) };
-        let params = fields.remove("params").unwrap_or(Value::Null);
         let method = match fields.get("method") {
             Some(Value::String(method)) => Some(method.clone()),
-            _ => None,
+            // It must not pass for an answer.
+            Some(_) => return Incoming::Unknown(Value::Object(fields)),
+            None => None,
         };
-        match (method, fields.get("id").cloned().filter(|id| !id.is_null())) {
-            (Some(method), Some(id)) => Incoming::Request { id, method, params },
-            (Some(method), None) => Incoming::Notification { method, params },
+        let id = fields.get("id").filter(|id| !id.is_null()).cloned();
+        let mut params = || fields.remove("params").unwrap_or(Value::Null);
+        match (method, id) {
+            (Some(method), Some(id)) => Incoming::Request { id, method, params: params() },
+            (Some(method), None) => Incoming::Notification { method, params: params() },
             (None, Some(id)) => {
                 let waiting = id.as_u64().and_then(|id| self.waiting.remove(&id));
                 let Some((purpose, _)) = waiting else {
@@ -134,7 +137,7 @@ impl<Purpose> Rpc<Purpose> {
         self.waiting.values().map(|(_, deadline)| *deadline).min()
     }
 
-    /// Takes a request that has run out of time, with how long was waited.
+    /// Takes a request that has run out of time; its answer is nobody's from now on.
     pub fn expired(&mut self, now: Instant) -> Option<Purpose> {
         let id = *self.waiting.iter().find(|(_, (_, deadline))| *deadline <= now)?.0;
         self.waiting.remove(&id).map(|(purpose, _)| purpose)

@@ -1,6 +1,6 @@
 //! What an agent tells, and what follows.
 
-use omx_agents::agent::{Decision, Message, Order};
+use omx_agents::agent::{Decision, Labels, Message, Order};
 use omx_agents::event::{Answer, Event};
 use omx_agents::results;
 use omx_agents::trouble::{Cause, Trouble};
@@ -171,9 +171,10 @@ impl Engine {
 
 /// Says something to an agent that shall answer with its errand's result.
 fn say(key: &StepKey, active: &Active, words: String) -> Effect {
-    let schema = match &active.step.work {
-        Work::Errand(errand) => Some(errand.wants.schema()),
-        Work::Check | Work::KeepPlan(_) => None,
+    let (schema, role) = match &active.step.work {
+        Work::Errand(errand) => (Some(errand.wants.schema()), Some(errand.role.clone())),
+        Work::Check | Work::KeepPlan(_) => (None, None),
     };
-    Effect::Order(key.clone(), Order::Send(Message { text: words, schema }))
+    let labels = Labels { role, phase: Some(active.step.phase.clone()) };
+    Effect::Order(key.clone(), Order::Send(Message { text: words, schema, labels }))
 }

@@ -5,7 +5,7 @@ mod show;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use omx_agents::agent::McpServer;
+use omx_agents::agent::{Labels, McpServer};
 use omx_agents::results::{ResultKind, ReviewKind, instructions};
 use omx_agents::{
     AgentKind, ConversationId, Limits, Message, Opening, Start, Surroundings, Trouble, driver,
@@ -117,7 +117,7 @@ fn question(
             allow,
             servers: vec![own],
         },
-        message: Message { text, schema },
+        message: Message { text, schema, labels: Labels { role: args.role.clone(), phase: None } },
         wants,
     })
 }

@@ -1,0 +1,140 @@
+//! What reaches an agent of the person's environment, and what never does
+//! (quality.md S5).
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use omx_agents::Surroundings;
+use omx_agents::environment::{environment, on_path, variable};
+use tempfile::TempDir;
+
+fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
+    let pair = |&(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
+    Surroundings {
+        environment: variables.iter().map(pair).collect(),
+        omx: PathBuf::from("/nowhere/omx"),
+        worker_variable: "MARK_OF_A_WORKER".to_owned(),
+        scenario: None,
+        rehearsal_folder: PathBuf::from("/nowhere"),
+    }
+}
+
+fn names(environment: &BTreeMap<OsString, OsString>) -> Vec<&str> {
+    environment.keys().map(|name| name.to_str().unwrap()).collect()
+}
+
+#[test]
+fn what_every_program_needs_is_there_with_its_value() {
+    let given = [
+        ("PATH", "/bin"),
+        ("HOME", "/home/x"),
+        ("LANG", "C.UTF-8"),
+        ("LC_ALL", "C"),
+        ("XDG_CONFIG_HOME", "/c"),
+        ("https_proxy", "http://p"),
+        ("CARGO_HOME", "/cargo"),
+        ("TERM", ""),
+    ];
+    let made = environment(&surroundings(&given), &[], &[], "m-1");
+    for (name, value) in given {
+        assert_eq!(made.get(OsStr::new(name)).unwrap(), value, "{name}");
+    }
+    assert_eq!(made.get(OsStr::new("MARK_OF_A_WORKER")).unwrap(), "m-1");
+    assert_eq!(made.len(), given.len() + 1);
+}
+
+#[test]
+fn a_secret_for_something_else_is_not_there() {
+    let secrets = [
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "GITHUB_TOKEN",
+        "GH_TOKEN",
+        "NPM_TOKEN",
+        "DATABASE_URL",
+        "PGPASSWORD",
+        "SSH_AUTH_SOCK",
+        "OMX_TEAM_TOKEN",
+        "OMX_DATABASE_URL",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+        // Near to what is let through.
+        "PATH_SECRET",
+        "HOMEBREW_GITHUB_API_TOKEN",
+        "MY_LC_SECRET",
+        "XDGSECRET",
+        "path",
+        "",
+    ];
+    let given: Vec<_> = secrets.iter().map(|name| (*name, "canary")).collect();
+    let made = environment(&surroundings(&given), &[], &[], "m");
+    assert_eq!(names(&made), ["MARK_OF_A_WORKER"]);
+}
+
+#[test]
+fn a_driver_adds_names_and_beginnings_and_gets_nothing_else() {
+    let given = [
+        ("CODEX_HOME", "/c"),
+        ("CODEXHOME", "canary"),
+        ("SCRIPTED_KEY", "k"),
+        ("SCRIPTED_KEY_2", "canary"),
+        ("THE_CODEX_KEY", "canary"),
+    ];
+    let made = environment(&surroundings(&given), &["SCRIPTED_KEY"], &["CODEX_"], "m");
+    assert_eq!(names(&made), ["CODEX_HOME", "MARK_OF_A_WORKER", "SCRIPTED_KEY"]);
+}
+
+/// An agent that itself starts agents must not hand on its own mark.
+#[test]
+fn the_mark_is_this_workers_own() {
+    let given = [("MARK_OF_A_WORKER", "of the caller")];
+    let made = environment(&surroundings(&given), &["MARK_OF_A_WORKER"], &[], "mine");
+    assert_eq!(made.get(OsStr::new("MARK_OF_A_WORKER")).unwrap(), "mine");
+}
+
+#[test]
+fn values_may_be_any_bytes_and_names_that_are_no_text_are_left_out() {
+    let mut given = surroundings(&[]);
+    let odd = OsStr::from_bytes(b"a\xff=b\n");
+    given.environment.insert("LC_ODD".into(), odd.to_owned());
+    given.environment.insert(OsStr::from_bytes(b"LC_\xff").to_owned(), "x".into());
+    let made = environment(&given, &[], &[], "m");
+    assert_eq!(made.get(OsStr::new("LC_ODD")).unwrap(), odd);
+    assert_eq!(made.len(), 2);
+}
+
+#[test]
+fn a_program_is_found_on_the_callers_path_only_if_it_can_be_started() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["first", "second", "third"] {
+        fs::create_dir(at(name)).unwrap();
+    }
+    fs::create_dir(at("first/tool")).unwrap();
+    fs::write(at("second/tool"), "").unwrap();
+    fs::write(at("third/tool"), "").unwrap();
+    fs::set_permissions(at("third/tool"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!(
+        "relative:{}:{}:{}",
+        at("first").display(),
+        at("second").display(),
+        at("third").display()
+    );
+    let found = on_path(&surroundings(&[("PATH", &path)]), "tool");
+    assert_eq!(found, Some(at("third/tool")));
+    assert_eq!(on_path(&surroundings(&[("PATH", &path)]), "other"), None);
+    assert_eq!(on_path(&surroundings(&[]), "sh"), None);
+}
+
+#[test]
+fn an_empty_variable_is_none() {
+    let given = surroundings(&[("SET", "x"), ("EMPTY", "")]);
+    assert_eq!(variable(&given, "SET"), Some(OsStr::new("x")));
+    assert_eq!(variable(&given, "EMPTY"), None);
+    assert_eq!(variable(&given, "MISSING"), None);
+}

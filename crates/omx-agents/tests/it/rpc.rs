@@ -1,0 +1,179 @@
+//! JSON-RPC as lines: what goes out, what comes in, and how long it may take.
+
+use std::time::{Duration, Instant};
+
+use omx_agents::rpc::{Incoming, Rpc, RpcError};
+use serde_json::{Value, json};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Want {
+    Greeting,
+    Turn,
+}
+
+fn rpc() -> Rpc<Want> {
+    Rpc::version_2(PATIENCE)
+}
+
+#[test]
+fn each_request_has_an_id_of_its_own_and_the_version() {
+    let (mut rpc, now) = (rpc(), Instant::now());
+    let first = rpc.request(Want::Greeting, "initialize", json!({"a": 1}), now);
+    let second = rpc.request(Want::Turn, "turn", Value::Null, now);
+    assert_eq!(
+        first,
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"a": 1}})
+    );
+    assert_eq!(second["id"], json!(2));
+}
+
+#[test]
+fn the_version_can_be_left_out_everywhere() {
+    let (mut rpc, now) = (Rpc::<Want>::unversioned(PATIENCE), Instant::now());
+    let lines = [
+        rpc.request(Want::Turn, "m", json!({}), now),
+        rpc.notification("n", json!({})),
+        rpc.answer(&json!(7), json!({})),
+        rpc.refuse(&json!(8), -32601, "no"),
+    ];
+    for line in lines {
+        assert_eq!(line.get("jsonrpc"), None, "{line}");
+    }
+}
+
+#[test]
+fn answers_find_their_request_in_any_order_and_only_once() {
+    let (mut rpc, now) = (rpc(), Instant::now());
+    rpc.request(Want::Greeting, "a", json!({}), now);
+    rpc.request(Want::Turn, "b", json!({}), now);
+    let answer = rpc.incoming(json!({"jsonrpc": "2.0", "id": 2, "result": {"x": 1}}));
+    assert_eq!(answer, Incoming::Answer(Want::Turn, Ok(json!({"x": 1}))));
+    let again = json!({"id": 2, "result": {"x": 1}});
+    assert_eq!(rpc.incoming(again.clone()), Incoming::Unknown(again));
+    // A result that is nothing may be left out.
+    let answer = rpc.incoming(json!({"id": 1}));
+    assert_eq!(answer, Incoming::Answer(Want::Greeting, Ok(Value::Null)));
+    assert_eq!(rpc.next_deadline(), None);
+}
+
+#[test]
+fn a_refusal_is_told_with_all_it_says() {
+    let (mut rpc, now) = (rpc(), Instant::now());
+    rpc.request(Want::Turn, "a", json!({}), now);
+    let error = json!({"code": -32000, "message": "limited", "data": {"until": 5}});
+    let answer = rpc.incoming(json!({"id": 1, "error": error, "result": {"also": "this"}}));
+    let refusal =
+        RpcError { code: -32000, message: "limited".to_owned(), data: json!({"until": 5}) };
+    assert_eq!(answer, Incoming::Answer(Want::Turn, Err(refusal)));
+}
+
+#[test]
+fn a_refusal_of_any_shape_is_a_refusal() {
+    for error in [json!("no"), json!(5), json!([1]), json!({}), json!({"code": "x", "message": 3})]
+    {
+        let (mut rpc, now) = (rpc(), Instant::now());
+        rpc.request(Want::Turn, "a", json!({}), now);
+        let answer = rpc.incoming(json!({"id": 1, "error": error}));
+        let Incoming::Answer(Want::Turn, Err(refusal)) = answer else {
+            panic!("{error}: {answer:?}")
+        };
+        assert_eq!((refusal.code, refusal.message.as_str()), (0, ""), "{error}");
+    }
+    // Only an error that is there is one.
+    let (mut rpc, now) = (rpc(), Instant::now());
+    rpc.request(Want::Turn, "a", json!({}), now);
+    let answer = rpc.incoming(json!({"id": 1, "error": null, "result": 1}));
+    assert_eq!(answer, Incoming::Answer(Want::Turn, Ok(json!(1))));
+}
+
+#[test]
+fn requests_of_the_other_side_are_answered_with_their_own_id() {
+    let mut rpc = rpc();
+    // Ids of the other side are its own affair; one may look like one of ours.
+    rpc.request(Want::Turn, "a", json!({}), Instant::now());
+    for id in [json!(1), json!("abc"), json!(0), json!(1.5)] {
+        let asked = rpc.incoming(json!({"id": id, "method": "approve", "params": [1]}));
+        let expected =
+            Incoming::Request { id: id.clone(), method: "approve".to_owned(), params: json!([1]) };
+        assert_eq!(asked, expected);
+        assert_eq!(
+            rpc.answer(&id, json!({"ok": true})),
+            json!({"jsonrpc": "2.0", "id": id, "result": {"ok": true}})
+        );
+        assert_eq!(
+            rpc.refuse(&id, -32601, "unknown"),
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "unknown"}})
+        );
+    }
+    assert_eq!(
+        rpc.incoming(json!({"id": 1, "result": 4})),
+        Incoming::Answer(Want::Turn, Ok(json!(4)))
+    );
+}
+
+#[test]
+fn what_is_told_wants_no_answer() {
+    let mut rpc = rpc();
+    for line in [
+        json!({"method": "said", "params": {"a": 1}}),
+        json!({"id": null, "method": "said", "params": {"a": 1}}),
+    ] {
+        let told = Incoming::Notification { method: "said".to_owned(), params: json!({"a": 1}) };
+        assert_eq!(rpc.incoming(line), told);
+    }
+    let told = Incoming::Notification { method: "bare".to_owned(), params: Value::Null };
+    assert_eq!(rpc.incoming(json!({"method": "bare"})), told);
+    assert_eq!(
+        rpc.notification("n", json!([])),
+        json!({"jsonrpc": "2.0", "method": "n", "params": []})
+    );
+}
+
+/// Nothing of a wrong form may pass for the answer that is waited for.
+#[test]
+fn what_is_no_rpc_is_unknown_and_answers_nothing() {
+    let (mut rpc, now) = (rpc(), Instant::now());
+    rpc.request(Want::Turn, "a", json!({}), now);
+    for line in [
+        json!(null),
+        json!(1),
+        json!("text"),
+        json!([]),
+        json!([{"id": 1, "result": 1}]),
+        json!({}),
+        json!({"result": 1}),
+        json!({"error": {}}),
+        json!({"id": null, "error": {"code": -32700, "message": "parse error"}}),
+        json!({"id": "1", "result": 1}),
+        json!({"id": 1.5, "result": 1}),
+        json!({"id": -1, "result": 1}),
+        json!({"id": [1], "result": 1}),
+        json!({"id": 99, "result": 1}),
+        json!({"id": 1, "method": 5, "params": {"x": 1}}),
+        json!({"id": 1, "method": null}),
+    ] {
+        assert_eq!(rpc.incoming(line.clone()), Incoming::Unknown(line));
+    }
+    assert_eq!(rpc.next_deadline(), Some(now + PATIENCE));
+}
+
+#[test]
+fn each_request_runs_out_in_its_own_time() {
+    let (mut rpc, now) = (rpc(), Instant::now());
+    let second = |seconds| now + Duration::from_secs(seconds);
+    assert_eq!((rpc.next_deadline(), rpc.expired(second(1000))), (None, None));
+    rpc.request(Want::Greeting, "a", json!({}), now);
+    rpc.request_until(Want::Turn, "b", json!({}), second(5));
+    assert_eq!(rpc.next_deadline(), Some(second(5)));
+    assert_eq!(rpc.expired(second(4)), None);
+    assert_eq!(rpc.expired(second(5)), Some(Want::Turn));
+    assert_eq!(rpc.expired(second(5)), None);
+    assert_eq!(rpc.next_deadline(), Some(second(30)));
+    // Too late is an answer to nobody.
+    let late = json!({"id": 2, "result": 1});
+    assert_eq!(rpc.incoming(late.clone()), Incoming::Unknown(late));
+    assert_eq!(rpc.expired(second(31)), Some(Want::Greeting));
+    assert_eq!(rpc.next_deadline(), None);
+}
