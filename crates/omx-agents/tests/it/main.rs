@@ -1,8 +1,6 @@
 //! The agents, from outside.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, reason = "tests")]
-
 mod approval;
 mod environment;
 mod results;
