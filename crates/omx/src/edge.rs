@@ -104,7 +104,7 @@ pub fn surroundings(
         environment: std::env::vars_os().collect(),
         omx,
         worker_variable: format!("{}WORKER", dialect.env_prefix),
-        scenario,
+        scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
         rehearsal_folder: tree.join("rehearsal"),
     })
 }
