@@ -43,6 +43,7 @@ impl<P: Program> CliStage<P> {
 
 impl<P: Program> Stage for CliStage<P> {
     const KIND: AgentKind = P::KIND;
+    const CHATTER: usize = P::CHATTER;
 
     fn alone<Body: FnOnce()>(body: Body) {
         offline(&[P::CLI], body);

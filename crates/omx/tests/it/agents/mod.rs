@@ -6,6 +6,7 @@ mod play;
 mod rehearsal_stage;
 mod stage;
 mod suite;
+mod suite_results;
 mod suite_trouble;
 mod talk;
 

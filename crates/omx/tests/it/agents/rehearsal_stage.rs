@@ -37,9 +37,9 @@ impl RehearsalStage {
         if toml.exists() { toml } else { self.folder().join("scenario.json") }
     }
 
-    /// Where the agents keep what they must not forget.
+    /// Where the agents keep what they must not forget: where the program has it too.
     pub fn kept(&self) -> PathBuf {
-        self.folder().join("rehearsal")
+        self.root().join(".omx/rehearsal")
     }
 
     /// What was played so far: all that is known of the entries' uses.
@@ -54,17 +54,19 @@ impl RehearsalStage {
     }
 
     fn of(&self, play: &str) -> Vec<Value> {
-        let wanted = self.plays.iter().position(|known| known.name == play);
-        let index = wanted.map(|index| json!(index));
-        self.played()
-            .into_iter()
-            .filter(|played| index.as_ref() == Some(&played["entry"]))
-            .collect()
+        let names: Vec<&str> =
+            self.plays.iter().flat_map(|play| turns(play).map(|_| play.name)).collect();
+        let of_play = |played: &Value| {
+            let entry = usize::try_from(played["entry"].as_u64().unwrap()).unwrap();
+            names.get(entry) == Some(&play)
+        };
+        self.played().into_iter().filter(of_play).collect()
     }
 }
 
 impl Stage for RehearsalStage {
     const KIND: AgentKind = AgentKind::Rehearsal;
+    const CHATTER: usize = 1;
 
     /// It reaches nothing by itself.
     fn alone<Body: FnOnce()>(body: Body) {
@@ -72,7 +74,7 @@ impl Stage for RehearsalStage {
     }
 
     fn with(plays: Vec<Play>) -> Self {
-        let mut entries: Vec<Value> = plays.iter().map(entry).collect();
+        let mut entries: Vec<Value> = plays.iter().flat_map(entries_of).collect();
         // A scenario without an entry is none.
         entries.push(json!({"match": "[[script:none]]", "do": [{"say": "nothing"}]}));
         let text = json!({ "entry": entries }).to_string();
@@ -109,9 +111,10 @@ impl Stage for RehearsalStage {
     }
 
     fn answers(&self, play: &str) -> usize {
-        let steps = self.plays.iter().find(|known| known.name == play).unwrap().steps.len();
+        let known = self.plays.iter().find(|known| known.name == play).unwrap();
+        let longest = turns(known).map(<[Step]>::len).max().unwrap_or_default();
         // The last step of an entry tells what was spent; it is no answer.
-        let begun = |played: &Value| (played["step"].as_u64().unwrap() as usize + 1).min(steps);
+        let begun = |played: &Value| (played["step"].as_u64().unwrap() as usize + 1).min(longest);
         self.of(play).iter().map(begun).sum()
     }
 
@@ -126,13 +129,32 @@ impl Stage for RehearsalStage {
     }
 }
 
-fn entry(play: &Play) -> Value {
-    let mut steps: Vec<Value> = play.steps.iter().map(step).collect();
-    if !matches!(play.steps.last(), Some(Step::Fail(_))) {
-        let spent = 1000 * play.steps.len();
-        steps.push(json!({"usage": {"input": spent, "output": spent / 50}}));
-    }
-    json!({"match": format!("[[script:{}]]", play.name), "do": steps})
+/// A play as turns: one ends with an answer that is not what was asked for.
+fn turns(play: &Play) -> impl Iterator<Item = &[Step]> {
+    play.steps.split_inclusive(|step| matches!(step, Step::Chatter))
+}
+
+/// One entry for each turn. Only the first is called by its cue; what follows
+/// is played once each, in order.
+fn entries_of(play: &Play) -> Vec<Value> {
+    let several = turns(play).count() > 1;
+    let entry = |(number, turn): (usize, &[Step])| {
+        let mut steps: Vec<Value> = turn.iter().map(step).collect();
+        if !matches!(turn.last(), Some(Step::Fail(_))) {
+            let spent = 1000 * turn.len();
+            steps.push(json!({"usage": {"input": spent, "output": spent / 50}}));
+        }
+        let mut entry = json!({"do": steps});
+        if number == 0 {
+            entry["match"] = json!(format!("[[script:{}]]", play.name));
+        }
+        if several {
+            entry["times"] = json!(1);
+            entry["required"] = json!(false);
+        }
+        entry
+    };
+    turns(play).enumerate().map(entry).collect()
 }
 
 fn step(step: &Step) -> Value {

@@ -11,6 +11,10 @@ pub trait Stage: Sized {
     /// The driver.
     const KIND: AgentKind;
 
+    /// How often the model is asked for a structured answer it does not give,
+    /// before the program itself gives up.
+    const CHATTER: usize;
+
     /// Runs a test's body where the agent can reach nothing else.
     fn alone<Body: FnOnce()>(body: Body);
 

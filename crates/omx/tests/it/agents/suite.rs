@@ -42,6 +42,12 @@ macro_rules! driver_suite {
             a_missing_program_is_told,
             a_missing_account_is_told,
         );
+        $crate::agents::suite::driver_suite!($stage, suite_results:
+            a_right_result_is_taken,
+            a_wrong_result_is_asked_for_once_more,
+            a_result_wrong_twice_fails,
+            a_killed_omx_leaves_nothing_and_its_conversation_goes_on,
+        );
     };
     ($stage:ty, $module:ident: $($name:ident),* $(,)?) => {
         $(

@@ -1,0 +1,115 @@
+//! Structured results and the program itself: what every driver passes too.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use omx_agents::results::ResultKind;
+use omx_agents::{Limits, Message, Start, driver};
+use omx_conductor::ask::{Asking, NoReply, Question, Reply};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+use super::play::{Play, Step, cue};
+use super::stage::{OMX, Stage};
+use super::suite_trouble::agent_processes;
+use super::talk::{DEADLINE, opening};
+
+fn verification() -> Value {
+    let check = json!({"name": "looked", "command": "true", "exit_code": 0, "evidence": "seen"});
+    json!({"passed": true, "checks": [check], "findings": []})
+}
+
+/// Asks for a verification, as steps of a run do.
+fn ask<S: Stage>(stage: &S) -> Result<Reply, NoReply> {
+    let wants = ResultKind::Verification;
+    let message = Message { schema: Some(wants.schema()), ..Message::text(cue("verify")) };
+    let opening = opening(stage, Start::New, Allow::Commands);
+    let question = Question { opening, message, wants: Some(wants) };
+    let (surroundings, driver) = (stage.surroundings(), driver(S::KIND));
+    let installation = driver.find(&surroundings).unwrap();
+    let limits = Limits::default();
+    Asking::default().ask(&question, driver, &installation, &surroundings, limits, |_| {})
+}
+
+pub fn a_right_result_is_taken<S: Stage>() {
+    let stage = S::with(vec![Play::new("verify", [Step::Answer(verification())])]);
+    let reply = ask(&stage).unwrap();
+    assert_eq!(reply.result, Some(verification()));
+    assert_eq!(stage.answers("verify"), 1);
+}
+
+pub fn a_wrong_result_is_asked_for_once_more<S: Stage>() {
+    let steps = [Step::Chatter, Step::Answer(verification())];
+    let stage = S::with(vec![Play::new("verify", steps)]);
+    let reply = ask(&stage).unwrap();
+    assert_eq!(reply.result, Some(verification()));
+    assert_eq!(stage.answers("verify"), S::CHATTER + 1);
+    let history = stage.history("verify");
+    assert!(history.contains("no object here"), "not the same conversation: {history}");
+}
+
+pub fn a_result_wrong_twice_fails<S: Stage>() {
+    let steps = [Step::Chatter, Step::Chatter, Step::Answer(verification())];
+    let stage = S::with(vec![Play::new("verify", steps)]);
+    let no_reply = ask(&stage).unwrap_err();
+    assert!(matches!(no_reply, NoReply::WrongResult(_)), "{no_reply:?}");
+    assert_eq!(stage.answers("verify"), 2 * S::CHATTER);
+}
+
+/// `omx ask` in the stage's world.
+pub fn omx_ask(stage: &impl Stage, kind: &str, args: &[&str]) -> Command {
+    let surroundings = stage.surroundings();
+    let mut command = Command::new(OMX);
+    command.args(["ask", kind]).args(args).env_clear().envs(&surroundings.environment);
+    if let Some(scenario) = &surroundings.scenario {
+        command.arg("--scenario").arg(scenario);
+    }
+    command.current_dir(stage.root()).stdin(Stdio::null());
+    command
+}
+
+/// Ends what was started when the test ends, however it ends.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts `omx ask --json` and gives the id of the conversation it opened.
+pub fn start_omx_ask(stage: &impl Stage, kind: &str, prompt: &str) -> (Running, String) {
+    let mut command = omx_ask(stage, kind, &["--json", prompt]);
+    let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
+    let started: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
+    assert_eq!(started["event"], "started", "{started}");
+    // Read on, or the pipe fills and closes under it.
+    std::thread::spawn(move || lines.count());
+    (running, started["conversation"].as_str().unwrap().to_owned())
+}
+
+pub fn a_killed_omx_leaves_nothing_and_its_conversation_goes_on<S: Stage>() {
+    let first = Play::new("first", [Step::SaySlowly]);
+    let after = Play::new("after", [Step::Say("back again")]);
+    let stage = S::with(vec![first.clone(), after]);
+    let kind = S::KIND.as_str();
+    let (mut running, id) = start_omx_ask(&stage, kind, &first.cue("the word is plum"));
+    await_condition("words are under way", DEADLINE, || stage.is_streaming("first"));
+    assert!(!agent_processes(&stage).is_empty());
+    let pid = Pid::from_raw(i32::try_from(running.0.id()).unwrap()).unwrap();
+    kill_process(pid, Signal::KILL).unwrap();
+    running.0.wait().unwrap();
+    await_condition("nothing of it is left", Duration::from_secs(12), || {
+        agent_processes(&stage).is_empty()
+    });
+    let answer = omx_ask(&stage, kind, &["--resume", &id, &cue("after")]).output().unwrap();
+    let said = String::from_utf8_lossy(&answer.stdout).into_owned();
+    assert_eq!(said.trim(), "back again", "{}", String::from_utf8_lossy(&answer.stderr));
+    let history = stage.history("after");
+    assert!(history.contains("the word is plum"), "{history}");
+}
