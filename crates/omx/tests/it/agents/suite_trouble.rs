@@ -16,7 +16,7 @@ use super::talk::{DEADLINE, Talk, opening, start};
 
 /// Processes whose environment has this home and the mark of a worker, by
 /// their command lines; the guard is none of them.
-fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
+pub fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
     let mut found = BTreeMap::new();
     let folder = stage.root().parent().unwrap().to_str().unwrap().to_owned();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
