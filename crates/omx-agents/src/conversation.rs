@@ -9,8 +9,6 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use self::deadlines::{Deadlines, Due};
 use self::running::{Generation, Running, State};
 use crate::agent::{Agent, Opening, Order};
@@ -73,6 +71,7 @@ pub fn open(
         generation: Generation::default(),
         held: VecDeque::new(),
         deadlines: Deadlines::default(),
+        opened: false,
         turn: Turn::None,
         approvals: BTreeSet::new(),
         over: None,
@@ -113,6 +112,8 @@ struct Lead {
     /// Effects that wait until the process before is gone; the first is a launch.
     held: VecDeque<Effect>,
     deadlines: Deadlines,
+    /// Whether the owner was told that the conversation is open.
+    opened: bool,
     turn: Turn,
     approvals: BTreeSet<ApprovalId>,
     over: Option<Why>,
@@ -195,7 +196,9 @@ impl Lead {
                     self.held.push_back(effect);
                 }
                 Effect::Launch(launch) => self.launch(&launch, now),
-                Effect::Write(line) => self.write(line, now),
+                Effect::Write(line) => self.write(format!("{line}\n"), now),
+                Effect::WriteText(text) => self.write(text, now),
+                Effect::Stop => self.stop(now),
                 Effect::CloseInput => {
                     if let Some(running) = &mut self.running {
                         running.process.close_input();
@@ -216,7 +219,11 @@ impl Lead {
         match Process::start(launch, &self.omx, self.limits.line, tell) {
             Ok(process) => {
                 self.running = Some(Running::new(process, mark));
-                self.deadlines.set(Due::Start, now + self.limits.start);
+                // One that goes on with an open conversation has the deadlines
+                // of its turn and of its protocol.
+                if !self.opened {
+                    self.deadlines.set(Due::Start, now + self.limits.start);
+                }
             }
             Err(error) => {
                 let detail = format!("{}: {error}", launch.program.display());
@@ -225,13 +232,13 @@ impl Lead {
         }
     }
 
-    fn write(&mut self, line: Value, now: Instant) {
+    fn write(&mut self, text: String, now: Instant) {
         let Some(running) = &mut self.running else { return };
         if running.unwritten == 0 {
             self.deadlines.set(Due::Write, now + self.limits.write);
         }
         running.unwritten += 1;
-        running.process.write(line);
+        running.process.write(text.into_bytes());
     }
 
     fn begin_turn(&mut self, now: Instant) {
@@ -243,7 +250,10 @@ impl Lead {
 
     fn emit(&mut self, event: Event, now: Instant) {
         match &event {
-            Event::Started { .. } => self.deadlines.clear(Due::Start),
+            Event::Started { .. } => {
+                self.opened = true;
+                self.deadlines.clear(Due::Start);
+            }
             Event::Delivered(Delivery::Turn) => self.begin_turn(now),
             Event::ApprovalNeeded { approval, .. } => {
                 self.approvals.insert(approval.clone());
@@ -346,6 +356,14 @@ impl Lead {
         }
     }
 
+    /// Ends a process whose end the protocol waits for.
+    fn stop(&mut self, now: Instant) {
+        if let Some(running) = &mut self.running {
+            running.process.close_input();
+            self.deadlines.set(Due::Leave, now);
+        }
+    }
+
     /// The conversation is over; its process is told to go.
     fn finish(&mut self, why: Why, now: Instant) {
         if self.over.is_some() {
@@ -382,12 +400,18 @@ impl Lead {
         let Some(running) = &mut self.running else { return };
         let cause = match due {
             Due::Leave => {
+                running.is_ending = true;
                 running.process.tell_guard(Word::End);
                 return self.deadlines.set(Due::Guard, now + GUARD);
             }
             // A guard that does not answer, or streams held by someone else.
             Due::Guard => return self.bury(now),
             Due::Limbo if running.guard_gone => return self.bury(now),
+            // The program is gone and the guard ends what it left behind, or
+            // was told to end it all: that takes its own time.
+            Due::Limbo if running.is_ending => {
+                return self.deadlines.set_once(Due::Guard, now + GUARD);
+            }
             Due::Limbo => match running.half_closed {
                 Some(which) if self.over.is_none() && self.held.is_empty() => {
                     Cause::PipeClosed { which }

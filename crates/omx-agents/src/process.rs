@@ -10,8 +10,6 @@ use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
-
 use crate::guard::wire::{Report, Word};
 use crate::protocol::Launch;
 
@@ -33,7 +31,7 @@ pub(crate) enum Noise {
     OutputClosed,
     /// Standard error is closed.
     ErrorsClosed,
-    /// A line was taken by the process.
+    /// What was written was taken by the process.
     Written,
     /// Standard input is closed on the other side.
     InputClosed,
@@ -47,7 +45,7 @@ pub(crate) enum Noise {
 #[derive(Debug)]
 pub(crate) struct Process {
     control: UnixStream,
-    input: Option<Sender<Value>>,
+    input: Option<Sender<Vec<u8>>>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
 }
 
@@ -81,7 +79,7 @@ impl Process {
             .spawn()?;
         drop((theirs, alone));
         let stderr = Arc::default();
-        let input = guard.stdin.take().map(|pipe| write_lines(pipe, tell.clone()));
+        let input = guard.stdin.take().map(|pipe| write_all(pipe, tell.clone()));
         if let Some(pipe) = guard.stdout.take() {
             let tell = tell.clone();
             std::thread::spawn(move || read_lines(pipe, longest_line, tell));
@@ -105,10 +103,10 @@ impl Process {
         Ok(Self { control, input, stderr })
     }
 
-    /// Writes a line, in its own time.
-    pub(crate) fn write(&self, line: Value) {
+    /// Writes these bytes, in its own time.
+    pub(crate) fn write(&self, bytes: Vec<u8>) {
         if let Some(input) = &self.input {
-            let _ = input.send(line);
+            let _ = input.send(bytes);
         }
     }
 
@@ -130,12 +128,10 @@ impl Process {
     }
 }
 
-fn write_lines(mut pipe: ChildStdin, tell: impl Fn(Noise) + Send + 'static) -> Sender<Value> {
-    let (sender, lines) = channel::<Value>();
+fn write_all(mut pipe: ChildStdin, tell: impl Fn(Noise) + Send + 'static) -> Sender<Vec<u8>> {
+    let (sender, pieces) = channel::<Vec<u8>>();
     std::thread::spawn(move || {
-        for line in lines {
-            let mut bytes = line.to_string().into_bytes();
-            bytes.push(b'\n');
+        for bytes in pieces {
             if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
                 tell(Noise::InputClosed);
                 return;

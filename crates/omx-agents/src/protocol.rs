@@ -54,8 +54,13 @@ pub enum Effect {
     Launch(Launch),
     /// Write this as one line to the process.
     Write(Value),
+    /// Write this to the process as it is: for programs that read plain words.
+    WriteText(String),
     /// Close the process's standard input: the polite way to end it.
     CloseInput,
+    /// End the process and all it started, now. Its end is told as
+    /// [`Input::Exited`].
+    Stop,
     /// Tell the owner.
     Emit(Event),
     /// The conversation cannot go on: end the process and tell the owner.

@@ -30,6 +30,8 @@ pub(super) struct Running {
     pub(super) garbage: Garbage,
     pub(super) exit_code: Option<i32>,
     pub(super) cannot_start: Option<i32>,
+    /// The program is gone, or its guard was told to end it.
+    pub(super) is_ending: bool,
     pub(super) guard_reported_end: bool,
     pub(super) guard_gone: bool,
     pub(super) half_closed: Option<&'static str>,
@@ -46,6 +48,7 @@ impl Running {
             garbage: Garbage::default(),
             exit_code: None,
             cannot_start: None,
+            is_ending: false,
             guard_reported_end: false,
             guard_gone: false,
             half_closed: None,
@@ -65,7 +68,10 @@ impl Running {
                 state = State::HalfClosed("standard output");
             }
             Noise::ErrorsClosed => self.errors_closed = true,
-            Noise::Guard(Report::Exited(code)) => self.exit_code = *code,
+            Noise::Guard(Report::Exited(code)) => {
+                self.exit_code = *code;
+                self.is_ending = true;
+            }
             Noise::Guard(Report::CannotStart(number)) => {
                 self.cannot_start = Some(*number);
                 self.guard_reported_end = true;

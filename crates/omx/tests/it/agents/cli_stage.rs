@@ -114,7 +114,11 @@ fn script<P: Program>(play: &Play) -> Script {
             Step::Mcp(tool, arguments) => script.mcp("omx", tool, arguments.clone()),
             Step::Answer(value) => script.answer(value.clone()),
             Step::Chatter => (0..P::CHATTER).fold(script, |script, _| script.say("no object here")),
-            Step::Fail(failing) => script.fail(failure::<P>(*failing)),
+            Step::Fail(failing) => {
+                // An answer must hold something to be cut in the middle.
+                let turn = Turn::new().say("half of it");
+                script.turn(turn.failing(failure::<P>(*failing)))
+            }
         };
     }
     script

@@ -15,13 +15,21 @@ impl Program for Codex {
     const CHATTER: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["SCRIPTED_KEY"];
 
+    /// The service says it twice: in the answer, and exactly in these headers.
     fn limited_until(epoch: u64) -> Failure {
-        Failure::status(429).resets_at(epoch)
+        limited_in_words(epoch)
+            .header("x-codex-primary-used-percent", "100")
+            .header("x-codex-primary-window-minutes", "300")
+            .header("x-codex-primary-reset-at", &epoch.to_string())
     }
 
     fn unknown_model() -> Failure {
         Failure::status(404).message("the model does not exist")
     }
+}
+
+fn limited_in_words(epoch: u64) -> Failure {
+    Failure::status(429).code("usage_limit_reached").resets_at(epoch)
 }
 
 driver_suite!(CliStage<Codex>);

@@ -1,0 +1,437 @@
+//! The protocol of `codex app-server`: JSON lines, requests both ways.
+//!
+//! An interrupt ends codex's process once the turn is over, and opens the
+//! conversation again in a new one: codex leaves the commands of an
+//! interrupted turn running.
+
+mod told;
+mod turn;
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use self::turn::{Ending, Turn, TurnNumber};
+use super::approvals::{Approvals, Waiting};
+use super::errors::{self, Known, crashed, not_opened, trouble};
+use super::items::Items;
+use super::reset::Resets;
+use super::setup::Setup;
+use super::spent::Spent;
+use crate::agent::{ConversationId, Decision, Message, Order, Start};
+use crate::event::{Delivery, Event};
+use crate::protocol::{Effect, Exit, Input};
+use crate::rpc::{Incoming, Rpc, RpcError};
+use crate::trouble::Cause;
+
+/// What a request of ours is for.
+#[derive(Debug)]
+enum Purpose {
+    Initialize,
+    Login,
+    Open,
+    Turn(TurnNumber),
+    /// Words for the turn that runs.
+    Steer(String),
+    /// The reason of a refusal, which this approval then gets.
+    Reason(Waiting),
+    Interrupt,
+}
+
+/// How far the process is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It has not answered yet.
+    Starting,
+    /// It speaks the protocol; the conversation is being opened.
+    Opening,
+    /// Turns can be begun.
+    Open,
+    /// It was stopped and will be started anew.
+    Stopping,
+    /// It does not speak the protocol.
+    Useless,
+}
+
+/// The machine.
+pub(super) struct AppServer {
+    setup: Setup,
+    rpc: Rpc<Purpose>,
+    state: State,
+    /// The conversation, once it is known.
+    thread: Option<ConversationId>,
+    /// Whether the owner knows it.
+    is_told: bool,
+    turn: Option<Turn>,
+    last_turn: TurnNumber,
+    queue: VecDeque<Message>,
+    items: Items,
+    approvals: Approvals,
+    spent: Spent,
+    resets: Resets,
+}
+
+impl AppServer {
+    pub(super) fn new(setup: Setup) -> Self {
+        let thread = match &setup.start {
+            Start::New => None,
+            Start::Resume(id) => Some(id.clone()),
+        };
+        Self {
+            rpc: Rpc::unversioned(setup.limits.request),
+            setup,
+            state: State::Starting,
+            thread,
+            is_told: false,
+            turn: None,
+            last_turn: TurnNumber::default(),
+            queue: VecDeque::new(),
+            items: Items::default(),
+            approvals: Approvals::default(),
+            spent: Spent::default(),
+            resets: Resets::UNKNOWN,
+        }
+    }
+
+    pub(super) fn begin(&mut self, now: Instant) -> Vec<Effect> {
+        self.launch(now)
+    }
+
+    /// Whether this program has no app-server that could be spoken with.
+    pub(super) fn is_useless(&self) -> bool {
+        self.state == State::Useless
+    }
+
+    /// Hands over what was not begun.
+    pub(super) fn take_rest(&mut self) -> (Setup, VecDeque<Message>) {
+        (self.setup.clone(), std::mem::take(&mut self.queue))
+    }
+
+    pub(super) fn wake(&self) -> Option<Instant> {
+        self.rpc.next_deadline()
+    }
+
+    pub(super) fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        match input {
+            Input::Order(order) => self.obey(order, now),
+            // What it still says on its way out means nothing.
+            Input::Line(_) if matches!(self.state, State::Stopping | State::Useless) => Vec::new(),
+            Input::Line(line) => match self.rpc.incoming(line) {
+                Incoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
+                Incoming::Request { id, method, params } => self.asked(id, &method, &params),
+                Incoming::Notification { method, params } => self.told(&method, &params, now),
+                Incoming::Unknown(_) => Vec::new(),
+            },
+            Input::Exited(exit) => self.exited(&exit, now),
+            Input::Tick => match self.rpc.expired(now) {
+                Some(purpose) => vec![self.silent(&purpose)],
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn launch(&mut self, now: Instant) -> Vec<Effect> {
+        self.state = State::Starting;
+        // Answers to the process before will not come.
+        self.rpc = Rpc::unversioned(self.setup.limits.request);
+        self.items = Items::default();
+        self.approvals.forget();
+        let params = json!({
+            "clientInfo": {"name": "omx", "title": "omx", "version": env!("CARGO_PKG_VERSION")},
+            "capabilities": {
+                "experimentalApi": true,
+                "requestAttestation": false,
+                // The whole difference since the turn began, again and again.
+                "optOutNotificationMethods": ["turn/diff/updated"],
+            },
+        });
+        let deadline = now + self.setup.limits.start;
+        let hello = self.rpc.request_until(Purpose::Initialize, "initialize", params, deadline);
+        vec![Effect::Launch(self.setup.app_server()), Effect::Write(hello)]
+    }
+
+    fn exited(&mut self, exit: &Exit, now: Instant) -> Vec<Effect> {
+        match self.state {
+            State::Starting if !self.is_told => {
+                self.state = State::Useless;
+                Vec::new()
+            }
+            State::Stopping => {
+                let mut effects = vec![Effect::Emit(Event::TurnInterrupted)];
+                effects.extend(self.launch(now));
+                effects
+            }
+            _ => vec![Effect::Fail(trouble(crashed(exit)))],
+        }
+    }
+
+    fn silent(&self, purpose: &Purpose) -> Effect {
+        let limits = self.setup.limits;
+        let (waited, during): (Duration, _) = match purpose {
+            Purpose::Initialize => (limits.start, "starting"),
+            Purpose::Login | Purpose::Open => (limits.request, "opening the conversation"),
+            Purpose::Turn(_) => (limits.request, "taking a message"),
+            Purpose::Steer(_) | Purpose::Reason(_) => (limits.request, "taking words"),
+            Purpose::Interrupt => (limits.request, "being interrupted"),
+        };
+        Effect::Fail(trouble(Cause::Silent { waited, during }))
+    }
+
+    fn obey(&mut self, order: Order, now: Instant) -> Vec<Effect> {
+        match order {
+            Order::Send(message) => self.send(message, now),
+            Order::Steer(text) => self.steer(text, now),
+            Order::Interrupt => self.interrupt(now),
+            Order::Answer(approval, decision) => match self.approvals.take(&approval) {
+                Some(waiting) => self.answer(waiting, &decision, now),
+                None => Vec::new(),
+            },
+            Order::End => vec![Effect::CloseInput],
+        }
+    }
+
+    fn send(&mut self, message: Message, now: Instant) -> Vec<Effect> {
+        let waits = self.turn.is_some() || !self.queue.is_empty();
+        self.queue.push_back(message);
+        if waits { vec![Effect::Emit(Event::Delivered(Delivery::Queued))] } else { self.next(now) }
+    }
+
+    /// Begins the next turn, if one waits and can be begun.
+    fn next(&mut self, now: Instant) -> Vec<Effect> {
+        if self.state != State::Open || self.turn.is_some() {
+            return Vec::new();
+        }
+        let Some(message) = self.queue.pop_front() else { return Vec::new() };
+        let Some(thread) = &self.thread else { return Vec::new() };
+        self.last_turn = self.last_turn.next();
+        let mut params = json!({"threadId": thread.as_str(), "input": input(&message.text)});
+        self.turn = Some(Turn::ordered(self.last_turn, message.schema.is_some()));
+        if let Some(schema) = message.schema {
+            params["outputSchema"] = schema;
+        }
+        let purpose = Purpose::Turn(self.last_turn);
+        vec![Effect::Write(self.rpc.request(purpose, "turn/start", params, now))]
+    }
+
+    fn steer(&mut self, text: String, now: Instant) -> Vec<Effect> {
+        match &mut self.turn {
+            None => self.send(Message::text(text), now),
+            Some(turn) if turn.is_interrupted => self.send(Message::text(text), now),
+            Some(turn) => match turn.id.clone() {
+                Some(id) => {
+                    let params = self.to_turn(&id, Some(&text));
+                    let line = self.rpc.request(Purpose::Steer(text), "turn/steer", params, now);
+                    vec![Effect::Write(line)]
+                }
+                None => {
+                    turn.early_words.push(text);
+                    Vec::new()
+                }
+            },
+        }
+    }
+
+    fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
+        match &mut self.turn {
+            Some(turn) if turn.is_interrupted => Vec::new(),
+            Some(turn) => {
+                turn.is_interrupted = true;
+                match turn.id.clone() {
+                    Some(id) => vec![self.interrupt_turn(&id, now)],
+                    // As soon as it has a name.
+                    None => Vec::new(),
+                }
+            }
+            // The end of the interrupted one is still to be told.
+            None if self.state == State::Stopping => Vec::new(),
+            // It was not begun.
+            None => match self.queue.pop_front() {
+                Some(_) => vec![Effect::Emit(Event::TurnInterrupted)],
+                None => Vec::new(),
+            },
+        }
+    }
+
+    fn interrupt_turn(&mut self, id: &str, now: Instant) -> Effect {
+        let params = self.to_turn(id, None);
+        Effect::Write(self.rpc.request(Purpose::Interrupt, "turn/interrupt", params, now))
+    }
+
+    /// What a request about a turn must say.
+    fn to_turn(&self, id: &str, words: Option<&str>) -> Value {
+        let thread = self.thread.as_ref().map(ConversationId::as_str);
+        match words {
+            Some(words) => {
+                json!({"threadId": thread, "expectedTurnId": id, "input": input(words)})
+            }
+            None => json!({"threadId": thread, "turnId": id}),
+        }
+    }
+
+    /// Answers an approval. No form of an answer has room for a reason; it is
+    /// said into the turn before, so that the agent reads both together.
+    fn answer(&mut self, waiting: Waiting, decision: &Decision, now: Instant) -> Vec<Effect> {
+        let ours = waiting.thread.as_deref() == self.thread.as_ref().map(ConversationId::as_str);
+        let turn = self.turn.as_ref().filter(|turn| ours && !turn.is_interrupted);
+        let turn = turn.and_then(|turn| turn.id.clone());
+        if let (Some(reason), Some(turn)) = (waiting.unsaid(decision), turn) {
+            let params = self.to_turn(&turn, Some(&format!("Not allowed: {reason}")));
+            let line = self.rpc.request(Purpose::Reason(waiting), "turn/steer", params, now);
+            return vec![Effect::Write(line)];
+        }
+        vec![Effect::Write(self.rpc.answer(&waiting.request, waiting.answer(decision)))]
+    }
+
+    fn answered(
+        &mut self,
+        purpose: Purpose,
+        answer: Result<Value, RpcError>,
+        now: Instant,
+    ) -> Vec<Effect> {
+        match (purpose, answer) {
+            (Purpose::Initialize, Ok(_)) => self.welcome(now),
+            (Purpose::Initialize, Err(_)) if !self.is_told => {
+                self.state = State::Useless;
+                vec![Effect::Stop]
+            }
+            (Purpose::Login, Ok(_)) => vec![self.open(now)],
+            (Purpose::Open, Ok(answer)) => self.opened(&answer, now),
+            (Purpose::Login, Err(error)) => {
+                let detail = error.message;
+                vec![Effect::Fail(trouble(Cause::NotLoggedIn { detail }))]
+            }
+            (Purpose::Initialize | Purpose::Open, Err(error)) => {
+                vec![Effect::Fail(trouble(not_opened(&error.message)))]
+            }
+            (Purpose::Turn(number), Ok(answer)) => {
+                self.begun(number, answer["turn"]["id"].as_str(), now)
+            }
+            (Purpose::Turn(number), Err(error)) => self.not_begun(number, &error, now),
+            (Purpose::Steer(_), Ok(_)) => vec![Effect::Emit(Event::Delivered(Delivery::Steered))],
+            // The turn was over, or is none that hears.
+            (Purpose::Steer(text), Err(_)) => self.send(Message::text(text), now),
+            (Purpose::Reason(waiting), _) => {
+                let answer = waiting.answer(&Decision::Deny(String::new()));
+                vec![Effect::Write(self.rpc.answer(&waiting.request, answer))]
+            }
+            // Its end is told as the turn's.
+            (Purpose::Interrupt, _) => Vec::new(),
+        }
+    }
+
+    /// The process speaks the protocol.
+    fn welcome(&mut self, now: Instant) -> Vec<Effect> {
+        self.state = State::Opening;
+        let ready = Effect::Write(self.rpc.notification("initialized", json!({})));
+        let next = match self.setup.key() {
+            Some(key) => {
+                let params = json!({"type": "apiKey", "apiKey": key});
+                let login = "account/login/start";
+                Effect::Write(self.rpc.request(Purpose::Login, login, params, now))
+            }
+            None => self.open(now),
+        };
+        vec![ready, next]
+    }
+
+    fn open(&mut self, now: Instant) -> Effect {
+        let params = self.setup.conversation(self.thread.as_ref());
+        let method = if self.thread.is_some() { "thread/resume" } else { "thread/start" };
+        Effect::Write(self.rpc.request(Purpose::Open, method, params, now))
+    }
+
+    fn opened(&mut self, answer: &Value, now: Instant) -> Vec<Effect> {
+        let thread = answer["thread"]["id"].as_str().and_then(ConversationId::new);
+        let expected = thread.as_ref().filter(|id| self.thread.iter().all(|known| known == *id));
+        let Some(conversation) = expected.cloned() else {
+            let detail = format!("opened the conversation {}", answer["thread"]["id"]);
+            return vec![Effect::Fail(trouble(Cause::Protocol { detail }))];
+        };
+        self.resets.learn_clock(&answer["thread"]);
+        self.thread = thread;
+        self.state = State::Open;
+        let mut effects = Vec::new();
+        if !self.is_told {
+            self.is_told = true;
+            let model = answer["model"].as_str().map(str::to_owned);
+            effects.push(Effect::Emit(Event::Started { conversation, model }));
+        }
+        effects.extend(self.next(now));
+        effects
+    }
+
+    /// Codex has taken a message.
+    fn begun(&mut self, number: TurnNumber, id: Option<&str>, now: Instant) -> Vec<Effect> {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == number) else {
+            return Vec::new();
+        };
+        let Some(id) = id else {
+            let detail = "a turn without a name".to_owned();
+            return vec![Effect::Fail(trouble(Cause::Protocol { detail }))];
+        };
+        turn.id = Some(id.to_owned());
+        turn.is_delivered = true;
+        let (early, is_interrupted) = (std::mem::take(&mut turn.early_words), turn.is_interrupted);
+        let mut effects = vec![Effect::Emit(Event::Delivered(Delivery::Turn))];
+        if is_interrupted {
+            effects.push(self.interrupt_turn(id, now));
+        }
+        for words in early {
+            effects.extend(self.steer(words, now));
+        }
+        effects
+    }
+
+    fn not_begun(&mut self, number: TurnNumber, error: &RpcError, now: Instant) -> Vec<Effect> {
+        let Some(turn) = self.turn.take_if(|turn| turn.number == number) else {
+            return Vec::new();
+        };
+        let event = if turn.is_interrupted {
+            Event::TurnInterrupted
+        } else {
+            let error = json!({"message": error.message});
+            Event::TurnFailed(trouble(errors::cause(&error, self.known(None))))
+        };
+        let mut effects = vec![Effect::Emit(event)];
+        effects.extend(self.after(turn, now));
+        effects
+    }
+
+    /// What comes after a turn: words that came too early for it are the next.
+    fn after(&mut self, turn: Turn, now: Instant) -> Vec<Effect> {
+        for words in turn.early_words.into_iter().rev() {
+            self.queue.push_front(Message::text(words));
+        }
+        self.next(now)
+    }
+
+    /// A turn of ours is over.
+    fn ended(&mut self, turn: Turn, ending: Ending, now: Instant) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if !turn.is_delivered {
+            effects.push(Effect::Emit(Event::Delivered(Delivery::Turn)));
+        }
+        match ending {
+            Ending::Interrupted => {
+                // What its commands left is gone when the process is.
+                self.state = State::Stopping;
+                effects.push(Effect::Stop);
+            }
+            Ending::Finished(answer) => effects.push(Effect::Emit(Event::TurnFinished(answer))),
+            Ending::Failed(cause) => {
+                effects.push(Effect::Emit(Event::TurnFailed(trouble(cause))));
+            }
+        }
+        effects.extend(self.after(turn, now));
+        effects
+    }
+
+    fn known(&self, told: Option<omx_kernel::Timestamp>) -> Known<'_> {
+        Known { model: self.setup.model.as_deref(), resets: self.resets, told }
+    }
+}
+
+fn input(words: &str) -> Value {
+    json!([{"type": "text", "text": words}])
+}

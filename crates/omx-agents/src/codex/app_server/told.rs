@@ -1,0 +1,146 @@
+//! What the app-server tells and asks by itself. Codex may tell of helpers it
+//! started as conversations of their own: what they do counts, what they say
+//! and how their turns end does not.
+
+use std::time::Instant;
+
+use serde_json::Value;
+
+use omx_kernel::Timestamp;
+
+use super::super::spent::sum;
+use super::super::{errors, items};
+use super::turn::{Ending, Origin, Turn};
+use super::{AppServer, trouble};
+use crate::agent::ConversationId;
+use crate::event::Event;
+use crate::protocol::Effect;
+use crate::trouble::Cause;
+
+/// JSON-RPC's number for a method nobody knows.
+const METHOD_NOT_FOUND: i64 = -32601;
+
+impl AppServer {
+    /// A request of codex's. One that nobody can answer is refused, so that
+    /// codex does not wait for it.
+    pub(super) fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<Effect> {
+        let folder = &self.setup.folder;
+        match self.approvals.asked(id.clone(), method, params, folder, &self.items) {
+            Some((approval, ask)) => vec![Effect::Emit(Event::ApprovalNeeded { approval, ask })],
+            None => {
+                let refusal = self.rpc.refuse(&id, METHOD_NOT_FOUND, "omx does not do this");
+                vec![Effect::Write(refusal)]
+            }
+        }
+    }
+
+    pub(super) fn told(&mut self, method: &str, params: &Value, now: Instant) -> Vec<Effect> {
+        let thread = params["threadId"].as_str();
+        let is_own = thread == self.thread.as_ref().map(ConversationId::as_str);
+        match method {
+            "item/started" => emit(self.items.started(&params["item"])),
+            "item/completed" => {
+                let mut effects = Vec::new();
+                if let Some(words) = items::words(&params["item"]).filter(|_| is_own) {
+                    if let Some(turn) = &mut self.turn {
+                        turn.last_words = Some(words.to_owned());
+                    }
+                    effects.push(Effect::Emit(Event::Text(words.to_owned())));
+                }
+                effects.extend(emit(self.items.completed(&params["item"])));
+                effects
+            }
+            "thread/tokenUsage/updated" => self.spent(params, is_own),
+            "account/rateLimits/updated" => {
+                self.resets.learn_windows(&params["rateLimits"]);
+                Vec::new()
+            }
+            "serverRequest/resolved" => {
+                self.approvals.resolved(&params["requestId"]);
+                Vec::new()
+            }
+            "turn/started" if is_own => {
+                self.turn_started(params["turn"]["id"].as_str());
+                Vec::new()
+            }
+            "turn/completed" if is_own => self.turn_completed(&params["turn"], now),
+            "error" if is_own => self.error(params),
+            _ => Vec::new(),
+        }
+    }
+
+    fn spent(&mut self, params: &Value, is_own: bool) -> Vec<Effect> {
+        let Some(thread) = params["threadId"].as_str() else { return Vec::new() };
+        let sum = sum(&params["tokenUsage"]["total"]);
+        let turn = self.turn.as_ref().and_then(|turn| turn.id.as_deref());
+        if is_own && turn != params["turnId"].as_str() {
+            // The sum of a conversation that is gone on with.
+            self.spent.settle(thread, sum);
+            return Vec::new();
+        }
+        emit(self.spent.since(thread, sum).map(Event::Usage))
+    }
+
+    fn error(&mut self, params: &Value) -> Vec<Effect> {
+        let error = &params["error"];
+        if params["willRetry"] == true {
+            let cause = errors::cause(error, self.known(None));
+            return vec![Effect::Emit(Event::Retrying(trouble(cause)))];
+        }
+        if let Some(turn) = &mut self.turn {
+            turn.error = Some(error.clone());
+        }
+        Vec::new()
+    }
+
+    fn turn_started(&mut self, id: Option<&str>) {
+        let Some(id) = id else { return };
+        match &mut self.turn {
+            // Its name comes with the answer to our request.
+            Some(turn) if turn.origin == Origin::Ordered => {}
+            _ => {
+                self.last_turn = self.last_turn.next();
+                self.turn = Some(Turn::of_codex(self.last_turn, id));
+            }
+        }
+    }
+
+    fn turn_completed(&mut self, told: &Value, now: Instant) -> Vec<Effect> {
+        let id = told["id"].as_str();
+        let is_it = |turn: &mut Turn| turn.id.is_none() || turn.id.as_deref() == id;
+        let Some(mut turn) = self.turn.take_if(is_it) else { return Vec::new() };
+        if turn.origin == Origin::Codex && !turn.is_interrupted {
+            return self.after(turn, now);
+        }
+        let ending = match told["status"].as_str() {
+            Some("completed") if turn.origin == Origin::Ordered => {
+                let said = told["items"].as_array().into_iter().flatten();
+                if let Some(words) = said.filter_map(items::words).next_back() {
+                    turn.last_words = Some(words.to_owned());
+                }
+                Ending::Finished(turn.answer())
+            }
+            _ if turn.is_interrupted => Ending::Interrupted,
+            status => Ending::Failed(self.failure(told, status, &turn)),
+        };
+        self.ended(turn, ending, now)
+    }
+
+    fn failure(&self, told: &Value, status: Option<&str>, turn: &Turn) -> Cause {
+        let error = Some(&told["error"]).filter(|error| !error.is_null()).or(turn.error.as_ref());
+        let moment = told["completedAt"].as_i64().and_then(|seconds| seconds.checked_mul(1000));
+        match (error, status) {
+            (Some(error), _) => {
+                errors::cause(error, self.known(moment.map(Timestamp::from_millis)))
+            }
+            (None, Some("interrupted")) => {
+                Cause::Rejected { detail: "codex ended the turn by itself".to_owned() }
+            }
+            (None, _) => Cause::Rejected { detail: "codex does not say why".to_owned() },
+        }
+    }
+}
+
+fn emit(events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
+    events.into_iter().map(Effect::Emit).collect()
+}

@@ -1,0 +1,88 @@
+//! One turn of codex's, from the order to its end.
+
+use serde_json::Value;
+
+use crate::event::Answer;
+use crate::trouble::Cause;
+
+/// Tells turns apart before codex has named them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct TurnNumber(u64);
+
+impl TurnNumber {
+    pub(super) fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+}
+
+/// Who began a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A message of ours.
+    Ordered,
+    /// Codex itself, which goes on with a goal it has set itself. The owner
+    /// does not wait for its end.
+    Codex,
+}
+
+/// A turn that is asked for or runs.
+#[derive(Debug)]
+pub(super) struct Turn {
+    pub(super) number: TurnNumber,
+    pub(super) origin: Origin,
+    /// Codex's name for it.
+    pub(super) id: Option<String>,
+    pub(super) has_schema: bool,
+    /// Whether the owner knows that it was begun.
+    pub(super) is_delivered: bool,
+    /// Whether the owner wants it ended.
+    pub(super) is_interrupted: bool,
+    /// Words for it from before it had a name.
+    pub(super) early_words: Vec<String>,
+    /// The last the agent said.
+    pub(super) last_words: Option<String>,
+    /// The last error codex did not try again after.
+    pub(super) error: Option<Value>,
+}
+
+/// How a turn ended.
+#[derive(Debug)]
+pub(super) enum Ending {
+    Finished(Answer),
+    Interrupted,
+    Failed(Cause),
+}
+
+impl Turn {
+    pub(super) fn ordered(number: TurnNumber, has_schema: bool) -> Self {
+        Self {
+            number,
+            origin: Origin::Ordered,
+            id: None,
+            has_schema,
+            is_delivered: false,
+            is_interrupted: false,
+            early_words: Vec::new(),
+            last_words: None,
+            error: None,
+        }
+    }
+
+    /// One that codex began by itself.
+    pub(super) fn of_codex(number: TurnNumber, id: &str) -> Self {
+        Self {
+            origin: Origin::Codex,
+            id: Some(id.to_owned()),
+            is_delivered: true,
+            ..Self::ordered(number, false)
+        }
+    }
+
+    /// The answer, whose object is read where one was asked for.
+    pub(super) fn answer(&mut self) -> Answer {
+        let text = self.last_words.take().unwrap_or_default();
+        let structured =
+            if self.has_schema { serde_json::from_str(text.trim()).ok() } else { None };
+        Answer { text, structured }
+    }
+}

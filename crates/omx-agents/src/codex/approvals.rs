@@ -1,0 +1,291 @@
+//! Approvals: what codex's requests ask for, and the answer in the form each
+//! of them wants.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use super::items::Items;
+use crate::agent::Decision;
+use crate::approval::reach_of_all;
+use crate::event::{ApprovalId, Ask, Reach};
+
+/// How a request wants to be answered.
+#[derive(Clone, Debug, PartialEq)]
+enum Form {
+    /// `{"decision": "accept" | "decline"}`
+    Decision,
+    /// `{"action": "accept" | "decline"}`
+    Elicitation,
+    /// The permissions that are granted; these were asked for.
+    Permissions(Value),
+    /// Words for each of these questions.
+    Questions(Vec<String>),
+}
+
+/// A request of codex's that waits for an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Waiting {
+    /// The request's own id.
+    pub(super) request: Value,
+    /// Whose conversation it is about.
+    pub(super) thread: Option<String>,
+    form: Form,
+}
+
+/// The requests that wait for an answer.
+#[derive(Debug, Default)]
+pub(super) struct Approvals {
+    waiting: BTreeMap<ApprovalId, Waiting>,
+    /// Codex counts its requests; every process of it begins anew.
+    process: u32,
+}
+
+impl Approvals {
+    /// Nothing of the process before waits any more.
+    pub(super) fn forget(&mut self) {
+        self.waiting.clear();
+        self.process += 1;
+    }
+
+    /// Understands a request; nothing if it is none that can be answered.
+    pub(super) fn asked(
+        &mut self,
+        request: Value,
+        method: &str,
+        params: &Value,
+        folder: &Path,
+        items: &Items,
+    ) -> Option<(ApprovalId, Ask)> {
+        let (ask, form) = match method {
+            "item/commandExecution/requestApproval" => (command(params), Form::Decision),
+            "item/fileChange/requestApproval" => (edit(params, folder, items), Form::Decision),
+            "mcpServer/elicitation/request" => (elicitation(params), Form::Elicitation),
+            "item/permissions/requestApproval" => {
+                (permissions(params), Form::Permissions(params["permissions"].clone()))
+            }
+            "item/tool/requestUserInput" => questions(params),
+            _ => return None,
+        };
+        let id = ApprovalId(format!("{}-{request}", self.process));
+        let thread = params["threadId"].as_str().map(str::to_owned);
+        self.waiting.insert(id.clone(), Waiting { request, thread, form });
+        Some((id, ask))
+    }
+
+    /// Codex does not wait for this one any more.
+    pub(super) fn resolved(&mut self, request: &Value) {
+        self.waiting.retain(|_, waiting| waiting.request != *request);
+    }
+
+    /// Takes one to be answered.
+    pub(super) fn take(&mut self, id: &ApprovalId) -> Option<Waiting> {
+        self.waiting.remove(id)
+    }
+}
+
+impl Waiting {
+    /// The answer in the request's own form.
+    pub(super) fn answer(&self, decision: &Decision) -> Value {
+        match (&self.form, decision) {
+            (Form::Decision, Decision::Allow) => json!({"decision": "accept"}),
+            // "cancel" would end the whole turn.
+            (Form::Decision, Decision::Deny(_)) => json!({"decision": "decline"}),
+            (Form::Elicitation, Decision::Allow) => {
+                json!({"action": "accept", "content": {}, "_meta": null})
+            }
+            (Form::Elicitation, Decision::Deny(_)) => {
+                json!({"action": "decline", "content": null, "_meta": null})
+            }
+            (Form::Permissions(asked), Decision::Allow) => {
+                let fields = asked.as_object().into_iter().flatten();
+                let granted: Map<String, Value> = fields
+                    .filter(|(_, value)| !value.is_null())
+                    .map(|(key, value)| (key.clone(), value.clone()))
+                    .collect();
+                json!({"permissions": granted, "scope": "turn"})
+            }
+            (Form::Permissions(_), Decision::Deny(_)) => {
+                json!({"permissions": {}, "scope": "turn"})
+            }
+            (Form::Questions(questions), decision) => {
+                let words = match decision {
+                    Decision::Allow => "Decide this yourself.",
+                    Decision::Deny(reason) => reason,
+                };
+                let answers = questions.iter().map(|id| (id.clone(), json!({"answers": [words]})));
+                json!({"answers": Map::from_iter(answers)})
+            }
+        }
+    }
+
+    /// The reason for the agent, where the answer has no place for it.
+    pub(super) fn unsaid<'a>(&self, decision: &'a Decision) -> Option<&'a str> {
+        match (&self.form, decision) {
+            (Form::Questions(_), _) | (_, Decision::Allow) => None,
+            (_, Decision::Deny(reason)) => Some(reason.trim()).filter(|reason| !reason.is_empty()),
+        }
+    }
+}
+
+/// Whatever codex asks about a command, a yes lets it run outside the sandbox:
+/// inside it, nothing is asked.
+fn command(params: &Value) -> Ask {
+    match params["command"].as_str() {
+        Some(command) => {
+            Ask::Command { command: super::shell::inner(command), reach: Reach::Outside }
+        }
+        None => {
+            let host = params["networkApprovalContext"]["host"].as_str();
+            let what = host.map_or_else(
+                || said(params, "run a command"),
+                |host| format!("reach {host} over the network"),
+            );
+            Ask::Other { what }
+        }
+    }
+}
+
+fn edit(params: &Value, folder: &Path, items: &Items) -> Ask {
+    let mut paths: Vec<PathBuf> =
+        params["itemId"].as_str().map(|id| items.edit(id).to_vec()).unwrap_or_default();
+    // Leave for a whole folder, for the rest of the conversation.
+    paths.extend(params["grantRoot"].as_str().map(PathBuf::from));
+    let reach = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
+    let paths = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    Ask::Edit { paths, reach }
+}
+
+/// Codex asks for leave to use a tool in the words of an elicitation. A real
+/// one, a server's question to the person, is told by its words.
+fn elicitation(params: &Value) -> Ask {
+    let server = params["serverName"].as_str().unwrap_or_default().to_owned();
+    let message = params["message"].as_str().or(params["title"].as_str()).unwrap_or_default();
+    if params["_meta"]["codex_approval_kind"] == "mcp_tool_call" {
+        // The tool's name stands in the sentence alone: … to run tool "add"?
+        let tool = message.split('"').nth(1).unwrap_or_default().to_owned();
+        return Ask::Tool { server, tool };
+    }
+    Ask::Other { what: format!("{server}: {message}") }
+}
+
+fn permissions(params: &Value) -> Ask {
+    Ask::Other {
+        what: format!("{}: {}", said(params, "have more permissions"), params["permissions"]),
+    }
+}
+
+fn questions(params: &Value) -> (Ask, Form) {
+    let list = params["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let texts: Vec<&str> = list.iter().filter_map(|one| one["question"].as_str()).collect();
+    let ids = list.iter().filter_map(|one| one["id"].as_str()).map(str::to_owned).collect();
+    (Ask::Other { what: texts.join("; ") }, Form::Questions(ids))
+}
+
+/// The reason codex gives, else these words.
+fn said(params: &Value, otherwise: &str) -> String {
+    params["reason"].as_str().filter(|reason| !reason.is_empty()).unwrap_or(otherwise).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(method: &str, params: Value) -> (Ask, Waiting) {
+        let mut approvals = Approvals::default();
+        let folder = Path::new("/");
+        let (id, ask) =
+            approvals.asked(json!(4), method, &params, folder, &Items::default()).unwrap();
+        (ask, approvals.take(&id).unwrap())
+    }
+
+    fn deny() -> Decision {
+        Decision::Deny("not today".to_owned())
+    }
+
+    #[test]
+    fn a_command_is_outside_and_wants_a_decision() {
+        let params = json!({"command": "/bin/bash -lc 'touch x'", "cwd": "/", "threadId": "t"});
+        let (ask, waiting) = asked("item/commandExecution/requestApproval", params);
+        let command = "touch x".to_owned();
+        assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
+        assert_eq!(waiting.answer(&Decision::Allow), json!({"decision": "accept"}));
+        assert_eq!(waiting.answer(&deny()), json!({"decision": "decline"}));
+        assert_eq!(waiting.unsaid(&deny()), Some("not today"));
+        assert_eq!(waiting.thread.as_deref(), Some("t"));
+    }
+
+    #[test]
+    fn an_edit_is_judged_by_its_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let judge = |path: &str, grant: Value| {
+            let mut items = Items::default();
+            let changes = json!([{"path": path, "kind": {"type": "add"}}]);
+            items.started(&json!({"type": "fileChange", "id": "e", "changes": changes}));
+            let params = json!({"itemId": "e", "grantRoot": grant});
+            match edit(&params, folder.path(), &items) {
+                Ask::Edit { reach, .. } => reach,
+                other => panic!("{other:?}"),
+            }
+        };
+        let inside = folder.path().join("a").to_str().unwrap().to_owned();
+        assert_eq!(judge(&inside, Value::Null), Reach::Inside);
+        assert_eq!(judge("/etc/x", Value::Null), Reach::Outside);
+        assert_eq!(judge(&inside, json!("/etc")), Reach::Outside);
+        // Nobody knows which files.
+        let unknown = edit(&json!({"itemId": "other"}), folder.path(), &Items::default());
+        assert_eq!(unknown, Ask::Edit { paths: vec![], reach: Reach::Outside });
+    }
+
+    #[test]
+    fn a_tool_is_told_from_a_servers_own_question() {
+        let method = "mcpServer/elicitation/request";
+        let params = json!({
+            "serverName": "tiny", "_meta": {"codex_approval_kind": "mcp_tool_call"},
+            "message": "Allow the tiny MCP server to run tool \"add\"?"
+        });
+        let (ask, waiting) = asked(method, params);
+        assert_eq!(ask, Ask::Tool { server: "tiny".to_owned(), tool: "add".to_owned() });
+        assert_eq!(waiting.answer(&Decision::Allow)["action"], "accept");
+        assert_eq!(waiting.answer(&deny())["action"], "decline");
+        let (ask, _) = asked(method, json!({"serverName": "tiny", "message": "Your name?"}));
+        assert_eq!(ask, Ask::Other { what: "tiny: Your name?".to_owned() });
+    }
+
+    #[test]
+    fn only_the_permissions_asked_for_are_granted() {
+        let permissions = json!({"network": null, "fileSystem": {"write": ["/x"]}});
+        let params = json!({"reason": "to write", "permissions": permissions});
+        let (ask, waiting) = asked("item/permissions/requestApproval", params);
+        assert!(matches!(ask, Ask::Other { what } if what.starts_with("to write: ")));
+        let granted = json!({"permissions": {"fileSystem": {"write": ["/x"]}}, "scope": "turn"});
+        assert_eq!(waiting.answer(&Decision::Allow), granted);
+        assert_eq!(waiting.answer(&deny()), json!({"permissions": {}, "scope": "turn"}));
+    }
+
+    #[test]
+    fn a_question_is_answered_with_the_reason() {
+        let params = json!({"questions": [{"id": "q", "question": "Which?"}, 5]});
+        let (ask, waiting) = asked("item/tool/requestUserInput", params);
+        assert_eq!(ask, Ask::Other { what: "Which?".to_owned() });
+        assert_eq!(waiting.answer(&deny()), json!({"answers": {"q": {"answers": ["not today"]}}}));
+        assert_eq!(waiting.unsaid(&deny()), None);
+    }
+
+    #[test]
+    fn an_answer_for_a_process_that_is_gone_reaches_nobody() {
+        let mut approvals = Approvals::default();
+        let ask = |approvals: &mut Approvals| {
+            let method = "item/commandExecution/requestApproval";
+            let params = json!({"command": "ls"});
+            approvals.asked(json!(0), method, &params, Path::new("/"), &Items::default()).unwrap().0
+        };
+        let old = ask(&mut approvals);
+        approvals.forget();
+        let new = ask(&mut approvals);
+        assert_eq!(approvals.take(&old), None);
+        approvals.resolved(&json!(0));
+        assert_eq!(approvals.take(&new), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! What codex's own configuration says, as far as a driver must know it before
+//! codex runs. A file that is missing or broken says nothing: codex itself
+//! tells what is wrong with it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, Item, TableLike};
+
+use crate::driver::Surroundings;
+use crate::environment::variable;
+
+/// Codex's folder: `CODEX_HOME`, else `~/.codex`.
+pub(super) fn home(surroundings: &Surroundings) -> Option<PathBuf> {
+    match variable(surroundings, "CODEX_HOME") {
+        Some(folder) => Some(folder.into()),
+        None => variable(surroundings, "HOME").map(|home| Path::new(home).join(".codex")),
+    }
+}
+
+/// The settings of `config.toml`.
+#[derive(Debug, Default)]
+pub(super) struct Config(DocumentMut);
+
+/// Where the model is asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Provider {
+    /// OpenAI, with an account of codex.
+    OpenAi,
+    /// A service whose key is in this variable.
+    Key(String),
+    /// A service that needs none, or one only codex can tell of.
+    Open,
+}
+
+impl Config {
+    /// Reads it.
+    pub(super) fn read(home: Option<&Path>) -> Self {
+        let text = home.and_then(|home| std::fs::read_to_string(home.join("config.toml")).ok());
+        Self(text.and_then(|text| text.parse().ok()).unwrap_or_default())
+    }
+
+    /// The provider that is chosen.
+    pub(super) fn provider(&self) -> Provider {
+        let name = self.0.get("model_provider").and_then(Item::as_str).unwrap_or("openai");
+        let Some(provider) = self.entries("model_providers").find(|(key, _)| *key == name) else {
+            return if name == "openai" { Provider::OpenAi } else { Provider::Open };
+        };
+        let (_, provider) = provider;
+        if let Some(variable) = provider.get("env_key").and_then(Item::as_str) {
+            return Provider::Key(variable.to_owned());
+        }
+        match provider.get("requires_openai_auth").and_then(Item::as_bool) {
+            Some(true) => Provider::OpenAi,
+            _ => Provider::Open,
+        }
+    }
+
+    /// Whether codex keeps its account where no file shows it.
+    pub(super) fn keeps_account_in_keyring(&self) -> bool {
+        let store = self.0.get("cli_auth_credentials_store").and_then(Item::as_str);
+        matches!(store, Some("keyring" | "auto"))
+    }
+
+    /// The environment variables that the settings name: the person's word
+    /// that codex is to have them.
+    pub(super) fn variables(&self) -> BTreeSet<String> {
+        let mut names = BTreeSet::new();
+        for (_, table) in self.entries("model_providers").chain(self.entries("mcp_servers")) {
+            for key in ["env_key", "bearer_token_env_var"] {
+                names.extend(table.get(key).and_then(Item::as_str).map(str::to_owned));
+            }
+            if let Some(headers) = table.get("env_http_headers").and_then(Item::as_table_like) {
+                let values = headers.iter().filter_map(|(_, value)| value.as_str());
+                names.extend(values.map(str::to_owned));
+            }
+            let list = table.get("env_vars").and_then(Item::as_array);
+            for entry in list.into_iter().flatten() {
+                let name = entry.as_inline_table().and_then(|entry| entry.get("name"));
+                names.extend(name.unwrap_or(entry).as_str().map(str::to_owned));
+            }
+        }
+        names
+    }
+
+    /// Whether the person has said something about trust in this folder.
+    pub(super) fn knows_project(&self, folder: &Path) -> bool {
+        self.entries("projects").any(|(path, _)| Path::new(path) == folder)
+    }
+
+    /// The tables inside a table.
+    fn entries(&self, table: &str) -> impl Iterator<Item = (&str, &dyn TableLike)> {
+        let table = self.0.get(table).and_then(Item::as_table_like);
+        let entries = table.into_iter().flat_map(|table| table.iter());
+        entries.filter_map(|(key, item)| Some((key, item.as_table_like()?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(text: &str) -> Config {
+        Config(text.parse().unwrap_or_default())
+    }
+
+    #[test]
+    fn the_chosen_provider_says_what_it_needs() {
+        let provider = |text: &str| config(text).provider();
+        assert_eq!(provider(""), Provider::OpenAi);
+        assert_eq!(provider("model_provider = 'ollama'"), Provider::Open);
+        let own = "model_provider = 'own'\n[model_providers.own]\n";
+        assert_eq!(provider(&format!("{own}env_key = 'OWN'")), Provider::Key("OWN".to_owned()));
+        assert_eq!(provider(&format!("{own}requires_openai_auth = true")), Provider::OpenAi);
+        assert_eq!(provider(&format!("{own}base_url = 'x'")), Provider::Open);
+        assert_eq!(provider("[model_providers.own]\nenv_key = 'OWN'"), Provider::OpenAi);
+    }
+
+    #[test]
+    fn every_variable_the_settings_name_is_found() {
+        let text = "[model_providers]\na = {env_key = 'A', env_http_headers = {'X-B' = 'B'}}\n\
+                    [mcp_servers.c]\nenv_vars = ['C', {name = 'D', source = 'local'}, 7]\n\
+                    bearer_token_env_var = 'E'\n[mcp_servers.d]\nenv_vars = 'no list'\n";
+        let names: Vec<_> = config(text).variables().into_iter().collect();
+        assert_eq!(names, ["A", "B", "C", "D", "E"]);
+    }
+
+    #[test]
+    fn a_broken_file_says_nothing() {
+        let broken = config("model_provider = 'own\n[[[");
+        assert_eq!(broken.provider(), Provider::OpenAi);
+        assert!(broken.variables().is_empty());
+        let odd = config("model_provider = 1\nmodel_providers = 'x'\nprojects = [1]");
+        assert_eq!(odd.provider(), Provider::OpenAi);
+        assert!(!odd.knows_project(Path::new("/a")));
+    }
+}

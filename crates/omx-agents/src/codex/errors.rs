@@ -1,0 +1,238 @@
+//! What codex's errors mean. Codex names a kind (`codexErrorInfo`) for most of
+//! them and leaves the rest to its sentence, which may also be the service's
+//! whole answer.
+
+use serde_json::Value;
+
+use super::reset::Resets;
+use crate::driver::AgentKind;
+use crate::protocol::Exit;
+use crate::trouble::{Cause, Trouble};
+
+/// What an error is judged by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known<'a> {
+    /// The model that was asked for.
+    pub(super) model: Option<&'a str>,
+    /// When limits end.
+    pub(super) resets: Resets,
+    /// When the error was told.
+    pub(super) told: Option<omx_kernel::Timestamp>,
+}
+
+/// Trouble with codex.
+pub(super) fn trouble(cause: Cause) -> Trouble {
+    Trouble::new(AgentKind::Codex, cause)
+}
+
+/// The cause behind a `TurnError`, or behind a bare `{"message": …}`.
+pub(super) fn cause(error: &Value, known: Known<'_>) -> Cause {
+    let (kind, told_status) = kind(&error["codexErrorInfo"]);
+    let sentence = error["additionalDetails"].as_str().filter(|text| !text.is_empty());
+    let sentence = sentence.or(error["message"].as_str()).unwrap_or_default();
+    let status = told_status.or_else(|| status_in(sentence));
+    let detail = service_words(sentence);
+    let says = |words: &str| sentence.contains(words);
+    let limited = || Cause::Limited {
+        until: known.resets.until(sentence, known.told),
+        detail: detail.clone(),
+    };
+    let unknown_model =
+        || Cause::UnknownModel { model: known.model.map(str::to_owned), detail: detail.clone() };
+    match (kind, status) {
+        ("usageLimitExceeded" | "rateLimitExceeded", _) | (_, Some(429)) => limited(),
+        ("unauthorized", _) | (_, Some(401)) => Cause::NotLoggedIn { detail },
+        ("modelNotFound", _) => unknown_model(),
+        // Codex keeps this name for status 500 alone.
+        ("internalServerError", _) => Cause::Service { status: Some(500), detail },
+        ("serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable", status) => {
+            Cause::Service { status, detail }
+        }
+        (_, Some(500..)) => Cause::Service { status, detail },
+        (_, None | Some(400 | 404)) if names_no_model(&detail) => unknown_model(),
+        (_, Some(_)) => Cause::Rejected { detail },
+        _ if says("usage limit") || says("Quota exceeded") => limited(),
+        _ if says("Missing environment variable") => Cause::NotLoggedIn { detail },
+        _ if says("experiencing high demand") => Cause::Service { status: Some(500), detail },
+        _ if says("at capacity") => Cause::Service { status: None, detail },
+        _ if says("stream disconnected") => Cause::CutOff { detail },
+        _ if says("Connection failed") || says("error sending request") => {
+            Cause::Network { detail }
+        }
+        ("httpConnectionFailed" | "responseStreamConnectionFailed", _) => Cause::Network { detail },
+        ("responseStreamDisconnected", _) => Cause::CutOff { detail },
+        _ => Cause::Rejected { detail },
+    }
+}
+
+/// Why a conversation cannot be opened, from the refusal's sentence.
+pub(super) fn not_opened(sentence: &str) -> Cause {
+    let unknown =
+        ["no rollout found", "invalid session id", "thread not found", "No saved session"];
+    let detail = sentence.trim().to_owned();
+    if unknown.iter().any(|words| sentence.contains(words)) {
+        Cause::UnknownConversation { detail }
+    } else {
+        Cause::CannotStart { detail }
+    }
+}
+
+/// A process that ended though nobody asked it to.
+pub(super) fn crashed(exit: &Exit) -> Cause {
+    Cause::Crashed { code: exit.code, stderr: plain(&exit.stderr) }
+}
+
+/// The kind's name and the HTTP status it carries.
+fn kind(info: &Value) -> (&str, Option<u16>) {
+    match info {
+        Value::String(name) => (name, None),
+        Value::Object(fields) => match fields.iter().next() {
+            Some((name, data)) => {
+                let status = data["httpStatusCode"].as_u64();
+                (name, status.and_then(|status| u16::try_from(status).ok()))
+            }
+            None => ("", None),
+        },
+        _ => ("", None),
+    }
+}
+
+/// `unexpected status 401 Unauthorized: …`, `…, last status: 429 Too Many Requests`
+fn status_in(sentence: &str) -> Option<u16> {
+    let beginnings = ["unexpected status ", "last status: "];
+    let rest = beginnings.iter().find_map(|words| sentence.split_once(words))?.1;
+    rest.get(..3)?.parse().ok()
+}
+
+/// Whether a sentence says that there is no such model.
+fn names_no_model(sentence: &str) -> bool {
+    // Neither the status's own name ("Not Found") nor an address counts.
+    let words = sentence.split(", url: ").next().unwrap_or_default();
+    let words = match status_in(words) {
+        Some(_) => words.split_once(": ").map_or("", |(_, words)| words),
+        None => words,
+    };
+    let sentence = words.to_lowercase();
+    let absent = ["does not exist", "not found", "not supported", "not available", "unknown model"];
+    sentence.contains("model") && absent.iter().any(|words| sentence.contains(words))
+}
+
+/// The service's own words, where codex passes its whole answer on.
+fn service_words(sentence: &str) -> String {
+    let answer: Option<Value> = serde_json::from_str(sentence).ok();
+    let words = answer.as_ref().and_then(|answer| {
+        let places = [&answer["error"]["message"], &answer["detail"], &answer["message"]];
+        places.into_iter().find_map(Value::as_str)
+    });
+    words.unwrap_or(sentence).trim().to_owned()
+}
+
+/// Text without the colours meant for a terminal.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '\u{1b}' {
+            plain.push(letter);
+        } else if letters.next() == Some('[') {
+            // The sequence ends with its first letter.
+            let _ = letters.find(|letter| ('@'..='~').contains(letter));
+        }
+    }
+    plain.trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KNOWN: Known<'_> = Known { model: Some("gpt-x"), resets: Resets::UNKNOWN, told: None };
+
+    fn judged(error: Value) -> &'static str {
+        trouble(cause(&error, KNOWN)).kind()
+    }
+
+    /// As the app-server of 0.166.0 tells them.
+    #[test]
+    fn the_kinds_of_the_app_server_are_told_apart() {
+        let of = |info: Value, message: &str| {
+            judged(json!({"message": message, "codexErrorInfo": info, "additionalDetails": null}))
+        };
+        let failed = |status: Value| json!({"httpConnectionFailed": {"httpStatusCode": status}});
+        let retries = json!({"responseTooManyFailedAttempts": {"httpStatusCode": 429}});
+        assert_eq!(of(retries, "exceeded retry limit, last status: 429"), "rate_limit");
+        assert_eq!(of("usageLimitExceeded".into(), "You’ve hit your usage limit."), "rate_limit");
+        assert_eq!(of(failed(401.into()), "unexpected status 401"), "not_logged_in");
+        assert_eq!(of(failed(403.into()), "unexpected status 403"), "rejected");
+        assert_eq!(of(failed(502.into()), "unexpected status 502"), "service");
+        assert_eq!(of(failed(Value::Null), "Connection failed: error sending"), "network");
+        assert_eq!(of("modelNotFound".into(), "The model `x` does not exist"), "unknown_model");
+        assert_eq!(of("internalServerError".into(), "high demand"), "service");
+        assert_eq!(of("serverOverloaded".into(), "Selected model is at capacity."), "service");
+        assert_eq!(of("other".into(), "stream disconnected before completion: x"), "cut_off");
+        assert_eq!(of("other".into(), "Missing environment variable: `K`."), "not_logged_in");
+        assert_eq!(of("other".into(), r#"{"error": {"message": "bad thing"}}"#), "rejected");
+        let plan = r#"{"detail": "The 'x' model is not supported with this account."}"#;
+        assert_eq!(of("other".into(), plan), "unknown_model");
+        assert_eq!(of(json!({}), ""), "rejected");
+        assert_eq!(of(json!([7]), ""), "rejected");
+    }
+
+    #[test]
+    fn what_is_tried_again_has_its_cause_in_the_details() {
+        let retry = |details: &str, status: Value| {
+            judged(json!({
+                "message": "Reconnecting... 1/2",
+                "codexErrorInfo": {"responseStreamDisconnected": {"httpStatusCode": status}},
+                "additionalDetails": details
+            }))
+        };
+        assert_eq!(retry("Connection failed: error sending request", Value::Null), "network");
+        assert_eq!(retry("exceeded retry limit", 429.into()), "rate_limit");
+        assert_eq!(retry("stream disconnected before completion", Value::Null), "cut_off");
+        assert_eq!(retry("We’re currently experiencing high demand", Value::Null), "service");
+        assert_eq!(retry("something new", Value::Null), "cut_off");
+    }
+
+    /// `codex exec` gives the sentence alone.
+    #[test]
+    fn the_sentence_alone_is_enough() {
+        let of = |message: &str| judged(json!({"message": message}));
+        assert_eq!(of("unexpected status 401 Unauthorized: no, url: x"), "not_logged_in");
+        assert_eq!(of("exceeded retry limit, last status: 429 Too Many Requests"), "rate_limit");
+        assert_eq!(of("You’ve hit your usage limit. Try again at 1:00 PM."), "rate_limit");
+        assert_eq!(of("Quota exceeded. Check your plan and billing details."), "rate_limit");
+        assert_eq!(of("We’re currently experiencing high demand, which may"), "service");
+        assert_eq!(
+            of("unexpected status 404 Not Found: no such model: not found"),
+            "unknown_model"
+        );
+        assert_eq!(of("unexpected status 404 Not Found: x, url: http://h/models"), "rejected");
+        assert_eq!(of("unexpected status 40"), "rejected");
+    }
+
+    #[test]
+    fn the_services_own_words_are_passed_on() {
+        let error = json!({"message": r#"{"error": {"message": " bad thing "}}"#});
+        assert_eq!(cause(&error, KNOWN), Cause::Rejected { detail: "bad thing".to_owned() });
+    }
+
+    #[test]
+    fn colours_are_left_out() {
+        let exit = Exit { code: Some(1), stderr: "\u{1b}[2mold\u{1b}[0m \u{1b}[31mERROR".into() };
+        assert_eq!(crashed(&exit), Cause::Crashed { code: Some(1), stderr: "old ERROR".into() });
+    }
+
+    #[test]
+    fn an_unknown_conversation_is_told_from_other_refusals() {
+        for (sentence, kind) in [
+            ("no rollout found for thread id 01a1", "unknown_conversation"),
+            ("invalid session id: invalid character", "unknown_conversation"),
+            ("failed to load configuration: /x/config.toml:20:3", "cannot_start"),
+        ] {
+            assert_eq!(trouble(not_opened(sentence)).kind(), kind);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Items: what codex does in a turn, as the app-server and `codex exec` tell
+//! it. The two spell the same things differently.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::shell;
+use crate::event::{CallId, Event, Tool, ToolEnd};
+
+/// The tools at work, and the files each edit is about.
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    begun: BTreeSet<String>,
+    edits: BTreeMap<String, Vec<PathBuf>>,
+}
+
+impl Items {
+    /// An item has begun.
+    pub(super) fn started(&mut self, item: &Value) -> Vec<Event> {
+        let (Some(id), Some(tool)) = (item["id"].as_str(), tool(item)) else { return Vec::new() };
+        if let Tool::Edit(paths) = &tool {
+            self.edits.insert(id.to_owned(), paths.clone());
+        }
+        if !self.begun.insert(id.to_owned()) {
+            return Vec::new();
+        }
+        vec![Event::ToolStarted { call: CallId(id.to_owned()), tool }]
+    }
+
+    /// An item is done. One whose beginning was not told has begun as well.
+    pub(super) fn completed(&mut self, item: &Value) -> Vec<Event> {
+        let mut events = self.started(item);
+        let (Some(id), Some(tool)) = (item["id"].as_str(), tool(item)) else { return events };
+        self.begun.remove(id);
+        self.edits.remove(id);
+        let end = end(item);
+        events.push(Event::ToolFinished { call: CallId(id.to_owned()), end });
+        if let (Tool::Edit(paths), ToolEnd::Succeeded) = (tool, end) {
+            events.extend(paths.into_iter().map(Event::FileChanged));
+        }
+        events
+    }
+
+    /// The files an edit under way is about.
+    pub(super) fn edit(&self, id: &str) -> &[PathBuf] {
+        self.edits.get(id).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// The words of an item in which the agent speaks.
+pub(super) fn words(item: &Value) -> Option<&str> {
+    let speaks = matches!(item["type"].as_str()?, "agentMessage" | "agent_message");
+    item["text"].as_str().filter(|text| speaks && !text.is_empty())
+}
+
+/// The tool an item is about; nothing for thoughts, plans and words.
+fn tool(item: &Value) -> Option<Tool> {
+    let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
+    Some(match item["type"].as_str()? {
+        "commandExecution" | "command_execution" => Tool::Command(shell::inner(&text("command"))),
+        "fileChange" | "file_change" => Tool::Edit(paths(&item["changes"])),
+        "mcpToolCall" | "mcp_tool_call" => Tool::Mcp { server: text("server"), tool: text("tool") },
+        "dynamicToolCall" | "collabAgentToolCall" | "collab_tool_call" => Tool::Other(text("tool")),
+        "webSearch" | "web_search" => Tool::Other("web_search".to_owned()),
+        "imageView" => Tool::Other("view_image".to_owned()),
+        "imageGeneration" => Tool::Other("image_generation".to_owned()),
+        _ => return None,
+    })
+}
+
+/// The files of a change; of a moved one both names.
+fn paths(changes: &Value) -> Vec<PathBuf> {
+    let changes = changes.as_array().map(Vec::as_slice).unwrap_or_default();
+    let named = |change: &Value| {
+        let names = [&change["path"], &change["kind"]["move_path"]];
+        names.map(|name| name.as_str().map(PathBuf::from))
+    };
+    changes.iter().flat_map(named).flatten().collect()
+}
+
+fn end(item: &Value) -> ToolEnd {
+    let code = item["exitCode"].as_i64().or(item["exit_code"].as_i64());
+    match (item["status"].as_str(), code) {
+        (Some("declined"), _) => ToolEnd::Failed,
+        // Codex says -1 of a command that was ended.
+        (_, Some(code)) if code >= 0 => ToolEnd::Exited(code),
+        (Some("completed") | None, None) => ToolEnd::Succeeded,
+        _ => ToolEnd::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_command_ends_with_its_code_in_both_spellings() {
+        for (item, end) in [
+            (
+                json!({"type": "commandExecution", "exitCode": 3, "status": "failed"}),
+                ToolEnd::Exited(3),
+            ),
+            (
+                json!({"type": "command_execution", "exit_code": 0, "status": "completed"}),
+                ToolEnd::Exited(0),
+            ),
+            (
+                json!({"type": "commandExecution", "exitCode": -1, "status": "failed"}),
+                ToolEnd::Failed,
+            ),
+            (
+                json!({"type": "commandExecution", "exitCode": null, "status": "declined"}),
+                ToolEnd::Failed,
+            ),
+        ] {
+            let mut item = item;
+            item["id"] = "call".into();
+            item["command"] = "/bin/bash -lc 'make it'".into();
+            let call = CallId("call".to_owned());
+            let tool = Tool::Command("make it".to_owned());
+            let mut items = Items::default();
+            assert_eq!(items.started(&item), [Event::ToolStarted { call: call.clone(), tool }]);
+            assert_eq!(items.completed(&item), [Event::ToolFinished { call, end }]);
+        }
+    }
+
+    #[test]
+    fn a_change_that_was_made_tells_its_files() {
+        let changes = json!([
+            {"path": "/p/a", "kind": {"type": "update", "move_path": "/p/b"}},
+            {"path": "/p/c", "kind": "add"}, {"kind": 7}, 1
+        ]);
+        let mut item = json!({"type": "fileChange", "id": "e", "changes": changes});
+        let mut items = Items::default();
+        assert_eq!(items.started(&item).len(), 1);
+        assert_eq!(items.edit("e"), ["/p/a", "/p/b", "/p/c"].map(PathBuf::from));
+        item["status"] = "completed".into();
+        let changed = items.completed(&item).into_iter().skip(1);
+        let files = ["/p/a", "/p/b", "/p/c"].map(|path| Event::FileChanged(path.into()));
+        assert_eq!(changed.collect::<Vec<_>>(), files);
+        item["status"] = "failed".into();
+        let events = items.completed(&item);
+        assert!(!events.iter().any(|event| matches!(event, Event::FileChanged(_))), "{events:?}");
+        assert!(items.edit("e").is_empty());
+    }
+
+    #[test]
+    fn what_is_no_tool_tells_nothing() {
+        let mut items = Items::default();
+        for item in [json!({"type": "reasoning", "id": "r"}), json!({"id": "r"}), json!(null)] {
+            assert_eq!(items.started(&item), []);
+            assert_eq!(items.completed(&item), []);
+        }
+        assert_eq!(words(&json!({"type": "agentMessage", "text": ""})), None);
+        assert_eq!(words(&json!({"type": "agent_message", "text": "hi"})), Some("hi"));
+    }
+}

@@ -1,0 +1,178 @@
+//! When a limit ends. Codex passes on what its service says of the windows of
+//! a plan; where that is missing, the moment stands only in codex's sentence,
+//! in the words of a clock on the wall: "try again at Jan 1st, 2030 3:04 PM."
+
+use serde_json::Value;
+
+use omx_kernel::Timestamp;
+
+/// The windows of the plan, as last told, and the wall clock codex goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Resets {
+    /// When the last of the windows that are used up begins anew.
+    window: Option<Timestamp>,
+    /// How far codex's wall clock is ahead of UTC, in milliseconds.
+    ahead: Option<i64>,
+}
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+
+impl Resets {
+    /// Nothing is known yet.
+    pub(super) const UNKNOWN: Self = Self { window: None, ahead: None };
+
+    /// Takes the newest `account/rateLimits/updated`. One that tells of no
+    /// window changes nothing, as codex says itself.
+    pub(super) fn learn_windows(&mut self, limits: &Value) {
+        let windows = [&limits["primary"], &limits["secondary"]];
+        if windows.iter().all(|window| window.is_null()) {
+            return;
+        }
+        let used_up = windows
+            .into_iter()
+            .filter(|window| window["usedPercent"].as_f64().is_some_and(|used| used >= 100.0));
+        let ends = used_up.filter_map(|window| window["resetsAt"].as_i64());
+        self.window =
+            ends.max().map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
+    }
+
+    /// Learns the wall clock from a conversation's record: codex names the
+    /// file by it, and tells the same moment in seconds.
+    pub(super) fn learn_clock(&mut self, thread: &Value) {
+        self.ahead = self.ahead.or_else(|| ahead(thread));
+    }
+
+    /// When the limit of this sentence, told at this moment, is over.
+    pub(super) fn until(&self, sentence: &str, told: Option<Timestamp>) -> Option<Timestamp> {
+        let window = self.window.filter(|end| told.is_none_or(|told| *end > told));
+        window.or_else(|| on_the_wall(sentence, told?, self.ahead?))
+    }
+}
+
+/// `…/rollout-2026-11-15T21-43-34-<id>.jsonl` against `createdAt`.
+fn ahead(thread: &Value) -> Option<i64> {
+    let created = thread["createdAt"].as_i64()?.checked_mul(1000)?;
+    let name = thread["path"].as_str()?.rsplit('/').next()?.strip_prefix("rollout-")?;
+    let (date, time) = (name.get(..10)?, name.get(11..19)?.replace('-', ":"));
+    let wall = Timestamp::parse(&format!("{date}T{time}Z"))?.millis();
+    // Clocks differ by quarters of an hour; the two moments by a second at most.
+    let quarter = 15 * MINUTE;
+    Some(wall.checked_sub(created)?.checked_add(quarter / 2)?.div_euclid(quarter) * quarter)
+}
+
+/// The moment in a sentence that ends with "… try again at MOMENT.".
+fn on_the_wall(sentence: &str, told: Timestamp, ahead: i64) -> Option<Timestamp> {
+    let (_, moment) = sentence.split_once("ry again at ")?;
+    let moment = moment.trim_end().trim_end_matches('.');
+    let today = Timestamp::from_millis(told.millis().checked_add(ahead)?);
+    let (day, clock) = match moment.split_once(", ") {
+        Some((day, rest)) => {
+            let (year, clock) = rest.split_once(' ')?;
+            (date(day, year)?, clock)
+        }
+        None => (today.to_string().get(..10)?.to_owned(), moment),
+    };
+    let wall = Timestamp::parse(&format!("{day}T{}:00Z", hours(clock)?))?;
+    // The seconds are not told; too late by a minute is better than too early.
+    let mut end = wall.millis() - ahead + MINUTE;
+    if !moment.contains(',') && end <= told.millis() {
+        end += DAY;
+    }
+    Some(Timestamp::from_millis(end))
+}
+
+/// `Jan 1st` and `2030` as `2030-01-01`.
+fn date(day: &str, year: &str) -> Option<String> {
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    let (month, day) = day.split_once(' ')?;
+    let month = MONTHS.find(month).filter(|at| month.len() == 3 && at % 3 == 0)? / 3 + 1;
+    let day: u8 = day.trim_end_matches(|letter: char| letter.is_ascii_alphabetic()).parse().ok()?;
+    Some(format!("{year}-{month:02}-{day:02}"))
+}
+
+/// `3:04 PM` as `15:04`.
+fn hours(clock: &str) -> Option<String> {
+    let (time, half) = clock.split_once(' ')?;
+    let (hour, minute) = time.split_once(':')?;
+    let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);
+    let hour = match half {
+        "AM" => hour % 12,
+        "PM" => hour % 12 + 12,
+        _ => return None,
+    };
+    Some(format!("{hour:02}:{minute:02}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn moment(text: &str) -> Option<Timestamp> {
+        Timestamp::parse(text)
+    }
+
+    /// A conversation that began in Tokyo.
+    fn tokyo() -> Resets {
+        let path = "/x/rollout-2026-11-15T21-43-34-01a1df3c-022c-77d2-a692-51c79cedbfb0.jsonl";
+        let mut resets = Resets::UNKNOWN;
+        resets.learn_clock(&json!({"path": path, "createdAt": 1_794_746_614}));
+        assert_eq!(resets.ahead, Some(9 * 60 * MINUTE));
+        resets
+    }
+
+    #[test]
+    fn a_window_that_is_used_up_tells_the_end_exactly() {
+        let mut resets = tokyo();
+        resets.learn_windows(&json!({
+            "primary": {"usedPercent": 100, "resetsAt": 1_893_456_000},
+            "secondary": {"usedPercent": 30, "resetsAt": 1_893_459_999}
+        }));
+        let told = moment("2026-11-15T12:43:37Z");
+        let end = moment("2030-01-01T00:00:00Z");
+        assert_eq!(resets.until("Try again at 10:43 PM.", told), end);
+        // Sparse updates change nothing.
+        resets.learn_windows(&json!({"primary": null, "secondary": null}));
+        assert_eq!(resets.until("", told), end);
+        // What is over is not what is waited for.
+        assert_eq!(resets.until("", moment("2031-01-01T00:00:00Z")), None);
+        resets.learn_windows(&json!({"primary": {"usedPercent": 99.5, "resetsAt": 1}}));
+        assert_eq!(resets.until("", told), None);
+    }
+
+    #[test]
+    fn the_sentence_is_read_by_the_clock_on_the_wall() {
+        let told = moment("2026-11-15T12:43:37Z");
+        for (sentence, end) in [
+            ("Limit. Try again at 10:43 PM.", "2026-11-15T13:44:00Z"),
+            ("or try again at 12:05 AM.", "2026-11-15T15:06:00Z"),
+            ("or try again at Jan 1st, 2030 12:00 AM.", "2029-12-31T15:01:00Z"),
+            ("try again at Dec 22nd, 2026 12:30 PM.", "2026-12-22T03:31:00Z"),
+        ] {
+            assert_eq!(tokyo().until(sentence, told), moment(end), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_no_moment() {
+        let told = moment("2026-11-15T12:43:37Z");
+        for sentence in [
+            "try again later.",
+            "try again at noon.",
+            "try again at Foo 1st, 2030 1:00 AM.",
+            "try again at anF 1st, 2030 1:00 AM.",
+            "try again at Jan 1st, 2030 25:61 PM.",
+            "try again at Feb 31st, 2030 1:00 AM.",
+            "try again at Jan 1st, 2030.",
+            "try again at 3:04.",
+            "try again at ",
+            "try again at , ,",
+        ] {
+            assert_eq!(tokyo().until(sentence, told), None, "{sentence}");
+        }
+        assert_eq!(Resets::UNKNOWN.until("try again at 3:04 PM.", told), None);
+        assert_eq!(tokyo().until("try again at 3:04 PM.", None), None);
+    }
+}

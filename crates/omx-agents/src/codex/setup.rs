@@ -1,0 +1,212 @@
+//! What stays the same for a whole conversation: how codex is started, and
+//! what it is told when a conversation is opened.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value, json};
+
+use omx_kernel::approval::{Allow, OWN_SERVER};
+
+use super::config::{Config, home};
+use super::find::{Account, account};
+use super::trust::untrusted;
+use crate::agent::{ConversationId, Opening, Start};
+use crate::driver::{Installation, Surroundings};
+use crate::environment::environment;
+use crate::limits::Limits;
+use crate::protocol::Launch;
+
+/// Variables of codex's own. Those that codex sets for its commands are not
+/// among them: omx may itself run inside a codex.
+const VARIABLES: &[&str] = &[
+    "CODEX_HOME",
+    "CODEX_SQLITE_HOME",
+    "CODEX_CA_CERTIFICATE",
+    "OPENAI_BASE_URL",
+    "OPENAI_ORGANIZATION",
+    "OPENAI_PROJECT",
+];
+
+/// The variable from which `codex exec` takes a key; the app-server does not.
+const EXEC_KEY: &str = "CODEX_API_KEY";
+
+/// Codex would try for ever to reach a service that is not there, and say so
+/// nowhere but on its screen.
+const GIVES_UP: &str = "features.unbounded_connection_retries=false";
+/// A key that is given stays in memory, out of the person's files.
+const KEY_IN_MEMORY: &str = "cli_auth_credentials_store=\"ephemeral\"";
+
+/// One conversation's setup.
+#[derive(Clone)]
+pub(super) struct Setup {
+    pub(super) start: Start,
+    pub(super) folder: PathBuf,
+    pub(super) model: Option<String>,
+    pub(super) limits: Limits,
+    program: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    role: Option<String>,
+    allow: Allow,
+    account: Account,
+    /// Settings of this conversation alone, over those of the person.
+    settings: Map<String, Value>,
+}
+
+impl Setup {
+    /// From what is asked for and what there is.
+    pub(super) fn new(
+        opening: &Opening,
+        installation: &Installation,
+        surroundings: &Surroundings,
+        limits: Limits,
+    ) -> Self {
+        let config = Config::read(home(surroundings).as_deref());
+        let named = config.variables();
+        let names: Vec<&str> =
+            VARIABLES.iter().copied().chain(named.iter().map(|n| &**n)).collect();
+        let mark = uuid::Uuid::new_v4().to_string();
+        Self {
+            start: opening.start.clone(),
+            folder: opening.folder.clone(),
+            model: opening.model.clone(),
+            limits,
+            program: installation.program.clone(),
+            environment: environment(surroundings, &names, &[], &mark),
+            role: opening.role.clone(),
+            allow: opening.allow,
+            account: account(surroundings).unwrap_or(Account::Own),
+            settings: settings(&config, opening),
+        }
+    }
+
+    /// The app-server's process.
+    pub(super) fn app_server(&self) -> Launch {
+        let mut args = vec!["app-server".to_owned(), "-c".to_owned(), GIVES_UP.to_owned()];
+        if self.key().is_some() {
+            args.extend(["-c".to_owned(), KEY_IN_MEMORY.to_owned()]);
+        }
+        self.launch(args, self.environment.clone())
+    }
+
+    /// The key the app-server must be given.
+    pub(super) fn key(&self) -> Option<&str> {
+        match &self.account {
+            Account::Own => None,
+            Account::Key(key) => Some(key),
+        }
+    }
+
+    /// What the app-server is told to open a conversation, or to open it again.
+    pub(super) fn conversation(&self, id: Option<&ConversationId>) -> Value {
+        let (policy, sandbox) = match self.allow {
+            // Every command and every edit is asked about.
+            Allow::Edits => ("untrusted", "workspace-write"),
+            // What wants out of the sandbox is asked about.
+            Allow::Commands => ("on-request", "workspace-write"),
+            Allow::All => ("never", "danger-full-access"),
+        };
+        let mut params = json!({
+            // A path that is no text is the process's own folder anyway.
+            "cwd": self.folder.to_str(),
+            "model": self.model,
+            "approvalPolicy": policy,
+            "approvalsReviewer": "user",
+            "sandbox": sandbox,
+            "developerInstructions": self.role,
+            "config": self.settings,
+        });
+        if let Some(id) = id {
+            params["threadId"] = id.as_str().into();
+            // The history of a long conversation would be a very long line.
+            params["excludeTurns"] = true.into();
+        }
+        params
+    }
+
+    /// The process of one turn with `codex exec`, which reads its words from
+    /// standard input. Nobody can be asked there, so what would be asked about
+    /// is not to be had: without leave for commands there is no shell.
+    pub(super) fn exec(&self, id: Option<&ConversationId>) -> Launch {
+        let mut args: Vec<String> =
+            ["exec", "--json", "--skip-git-repo-check", "-c", GIVES_UP].map(str::to_owned).into();
+        let mut settings = self.settings.clone();
+        let sandbox = match self.allow {
+            Allow::Edits | Allow::Commands => "workspace-write",
+            Allow::All => "danger-full-access",
+        };
+        settings.insert("approval_policy".to_owned(), "never".into());
+        settings.insert("sandbox_mode".to_owned(), sandbox.into());
+        if self.allow == Allow::Edits {
+            settings.insert("features.shell_tool".to_owned(), false.into());
+            settings.insert("features.unified_exec".to_owned(), false.into());
+        }
+        if let (Some(role), None) = (&self.role, id) {
+            settings.insert("developer_instructions".to_owned(), role.as_str().into());
+        }
+        for (key, value) in &settings {
+            args.extend(["-c".to_owned(), format!("{key}={}", toml(value))]);
+        }
+        if let Some(model) = &self.model {
+            args.extend(["--model".to_owned(), model.clone()]);
+        }
+        if let Some(id) = id {
+            args.extend(["resume".to_owned(), id.to_string()]);
+        }
+        args.push("-".to_owned());
+        let mut environment = self.environment.clone();
+        if let Some(key) = self.key() {
+            environment.insert(EXEC_KEY.into(), key.into());
+        }
+        self.launch(args, environment)
+    }
+
+    fn launch(&self, args: Vec<String>, environment: BTreeMap<OsString, OsString>) -> Launch {
+        Launch {
+            program: self.program.clone(),
+            args: args.into_iter().map(OsString::from).collect(),
+            environment,
+            folder: self.folder.clone(),
+        }
+    }
+}
+
+fn settings(config: &Config, opening: &Opening) -> Map<String, Value> {
+    let mut settings = Map::new();
+    let mut servers = Map::new();
+    for server in &opening.servers {
+        let mut entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
+        if server.name == OWN_SERVER {
+            entry["default_tools_approval_mode"] = "approve".into();
+        }
+        servers.insert(server.name.clone(), entry);
+    }
+    if !servers.is_empty() {
+        settings.insert("mcp_servers".to_owned(), servers.into());
+    }
+    let folders = untrusted(config, &opening.folder).into_iter();
+    let projects: Map<String, Value> = folders
+        .filter_map(|folder| {
+            Some((folder.to_str()?.to_owned(), json!({"trust_level": "untrusted"})))
+        })
+        .collect();
+    if !projects.is_empty() {
+        settings.insert("projects".to_owned(), projects.into());
+    }
+    settings
+}
+
+/// A setting as it stands in TOML.
+fn toml(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Bool(value) => (*value).into(),
+        Value::Array(list) => toml_edit::Value::Array(list.iter().map(toml).collect()),
+        Value::Object(fields) => toml_edit::Value::InlineTable(
+            fields.iter().map(|(key, value)| (key.as_str(), toml(value))).collect(),
+        ),
+        Value::String(text) => text.as_str().into(),
+        // No setting of ours is one of these.
+        Value::Null | Value::Number(_) => value.to_string().into(),
+    }
+}

@@ -1,0 +1,77 @@
+//! What a conversation has spent. Codex tells sums; the seam tells what was
+//! spent since the last time.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::event::Usage;
+
+/// The sums told so far, by conversation: helpers that codex starts by itself
+/// have their own.
+#[derive(Debug, Default)]
+pub(super) struct Spent(BTreeMap<String, Usage>);
+
+impl Spent {
+    /// Takes a sum for what was there before.
+    pub(super) fn settle(&mut self, thread: &str, sum: Usage) {
+        self.0.insert(thread.to_owned(), sum);
+    }
+
+    /// What was spent since the last sum; nothing if that is nothing.
+    pub(super) fn since(&mut self, thread: &str, sum: Usage) -> Option<Usage> {
+        let before = self.0.insert(thread.to_owned(), sum).unwrap_or_default();
+        let spent = Usage {
+            input_tokens: sum.input_tokens.saturating_sub(before.input_tokens),
+            cached_tokens: sum.cached_tokens.saturating_sub(before.cached_tokens),
+            output_tokens: sum.output_tokens.saturating_sub(before.output_tokens),
+            micro_usd: None,
+        };
+        (spent != Usage::default()).then_some(spent)
+    }
+}
+
+/// A sum in the app-server's words.
+pub(super) fn sum(total: &Value) -> Usage {
+    Usage {
+        input_tokens: count(&total["inputTokens"]),
+        cached_tokens: count(&total["cachedInputTokens"]),
+        output_tokens: count(&total["outputTokens"]),
+        micro_usd: None,
+    }
+}
+
+/// A sum in the words of `codex exec`.
+pub(super) fn exec_sum(usage: &Value) -> Usage {
+    Usage {
+        input_tokens: count(&usage["input_tokens"]),
+        cached_tokens: count(&usage["cached_input_tokens"]),
+        output_tokens: count(&usage["output_tokens"]),
+        micro_usd: None,
+    }
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input: u64, output: u64) -> Usage {
+        Usage { input_tokens: input, output_tokens: output, ..Usage::default() }
+    }
+
+    #[test]
+    fn only_what_is_new_is_told() {
+        let mut spent = Spent::default();
+        spent.settle("a", usage(1000, 100));
+        assert_eq!(spent.since("a", usage(1500, 110)), Some(usage(500, 10)));
+        assert_eq!(spent.since("a", usage(1500, 110)), None);
+        assert_eq!(spent.since("b", usage(7, 1)), Some(usage(7, 1)));
+        // A sum that shrinks was begun anew.
+        assert_eq!(spent.since("a", usage(10, 1)), None);
+        assert_eq!(spent.since("a", usage(30, 2)), Some(usage(20, 1)));
+    }
+}

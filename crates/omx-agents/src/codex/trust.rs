@@ -1,0 +1,67 @@
+//! Trust in a folder. Codex writes into the person's settings that a folder is
+//! trusted as soon as a conversation may write there. The person has not said
+//! so; therefore codex is told for each conversation that it is not, unless
+//! the person has settled it.
+
+use std::path::{Path, PathBuf};
+
+use super::config::Config;
+
+/// The folders for which codex must be told that nobody trusted them: the
+/// folder itself, its repository, and the repository whose worktree it is.
+pub(super) fn untrusted(config: &Config, folder: &Path) -> Vec<PathBuf> {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let mut folders = vec![folder];
+    if let Some(root) = folders[0].ancestors().find(|folder| folder.join(".git").exists()) {
+        let root = root.to_owned();
+        folders.extend(main_root(&root));
+        folders.push(root);
+    }
+    folders.sort();
+    folders.dedup();
+    if folders.iter().any(|folder| config.knows_project(folder)) {
+        return Vec::new();
+    }
+    folders
+}
+
+/// The repository a worktree belongs to: its `.git` is a file that names
+/// `<repository>/.git/worktrees/<name>`.
+fn main_root(root: &Path) -> Option<PathBuf> {
+    let text = std::fs::read_to_string(root.join(".git")).ok()?;
+    let place = root.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let common = place.parent()?.parent()?;
+    (common.file_name()? == ".git").then(|| common.parent().map(Path::to_owned))?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_worktree_stands_for_its_repository_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (main, tree) = (root.join("main"), root.join("tree"));
+        fs::create_dir_all(main.join(".git/worktrees/tree")).unwrap();
+        fs::create_dir_all(tree.join("inside")).unwrap();
+        let place = main.join(".git/worktrees/tree");
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", place.display())).unwrap();
+        let found = untrusted(&Config::default(), &tree.join("inside"));
+        assert_eq!(found, [main, tree.clone(), tree.join("inside")]);
+    }
+
+    #[test]
+    fn what_the_person_settled_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        fs::create_dir(root.join("inside")).unwrap();
+        let text = format!("[projects.{root:?}]\ntrust_level = 'trusted'\n");
+        fs::write(root.join("config.toml"), text).unwrap();
+        assert!(untrusted(&Config::read(Some(&root)), &root.join("inside")).is_empty());
+        assert_eq!(untrusted(&Config::read(None), &root), [root]);
+    }
+}

@@ -1,0 +1,57 @@
+//! Which way codex is spoken with: over its app-server, and where that does
+//! not work, a process of `codex exec` for each turn.
+
+use std::time::Instant;
+
+use super::app_server::AppServer;
+use super::exec::Exec;
+use super::setup::Setup;
+use crate::protocol::{Effect, Input, Protocol};
+
+/// The way that is taken.
+pub(super) enum Way {
+    AppServer(Box<AppServer>),
+    Exec(Box<Exec>),
+}
+
+impl Way {
+    pub(super) fn new(setup: Setup) -> Self {
+        Self::AppServer(Box::new(AppServer::new(setup)))
+    }
+}
+
+impl Protocol for Way {
+    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+        match self {
+            Self::AppServer(way) => way.begin(now),
+            Self::Exec(_) => Vec::new(),
+        }
+    }
+
+    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+        match self {
+            Self::AppServer(way) => {
+                let why = match &input {
+                    Input::Exited(exit) => Some(exit.clone()),
+                    _ => None,
+                };
+                let mut effects = way.handle(input, now);
+                if way.is_useless() {
+                    let (setup, queue) = way.take_rest();
+                    let mut exec = Exec::new(setup, queue, why);
+                    effects.extend(exec.begin(now));
+                    *self = Self::Exec(Box::new(exec));
+                }
+                effects
+            }
+            Self::Exec(way) => way.handle(input, now),
+        }
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        match self {
+            Self::AppServer(way) => way.wake(),
+            Self::Exec(way) => way.wake(),
+        }
+    }
+}
