@@ -73,6 +73,7 @@ pub fn open(
         generation: Generation::default(),
         held: VecDeque::new(),
         deadlines: Deadlines::default(),
+        opened: false,
         turn: Turn::None,
         approvals: BTreeSet::new(),
         over: None,
@@ -113,6 +114,8 @@ struct Lead {
     /// Effects that wait until the process before is gone; the first is a launch.
     held: VecDeque<Effect>,
     deadlines: Deadlines,
+    /// Whether the owner knows that the conversation is open.
+    opened: bool,
     turn: Turn,
     approvals: BTreeSet<ApprovalId>,
     over: Option<Why>,
@@ -243,7 +246,13 @@ impl Lead {
 
     fn emit(&mut self, event: Event, now: Instant) {
         match &event {
-            Event::Started { .. } => self.deadlines.clear(Due::Start),
+            Event::Started { .. } => {
+                self.deadlines.clear(Due::Start);
+                // Another process of the same conversation is no news.
+                if std::mem::replace(&mut self.opened, true) {
+                    return;
+                }
+            }
             Event::Delivered(Delivery::Turn) => self.begin_turn(now),
             Event::ApprovalNeeded { approval, .. } => {
                 self.approvals.insert(approval.clone());

@@ -56,7 +56,8 @@ pub enum Effect {
     Write(Value),
     /// Close the process's standard input: the polite way to end it.
     CloseInput,
-    /// Tell the owner.
+    /// Tell the owner. [`Event::Started`] is due after each launch; the owner is
+    /// told once.
     Emit(Event),
     /// The conversation cannot go on: end the process and tell the owner.
     Fail(Trouble),
