@@ -112,7 +112,7 @@ struct Lead {
     /// Effects that wait until the process before is gone; the first is a launch.
     held: VecDeque<Effect>,
     deadlines: Deadlines,
-    /// Whether the owner was told that the conversation is open.
+    /// Whether the owner knows that the conversation is open.
     opened: bool,
     turn: Turn,
     approvals: BTreeSet<ApprovalId>,
@@ -251,8 +251,11 @@ impl Lead {
     fn emit(&mut self, event: Event, now: Instant) {
         match &event {
             Event::Started { .. } => {
-                self.opened = true;
                 self.deadlines.clear(Due::Start);
+                // Another process of the same conversation is no news.
+                if std::mem::replace(&mut self.opened, true) {
+                    return;
+                }
             }
             Event::Delivered(Delivery::Turn) => self.begin_turn(now),
             Event::ApprovalNeeded { approval, .. } => {

@@ -61,7 +61,8 @@ pub enum Effect {
     /// End the process and all it started, now. Its end is told as
     /// [`Input::Exited`].
     Stop,
-    /// Tell the owner.
+    /// Tell the owner. [`Event::Started`] is due after each launch; the owner is
+    /// told once.
     Emit(Event),
     /// The conversation cannot go on: end the process and tell the owner.
     Fail(Trouble),

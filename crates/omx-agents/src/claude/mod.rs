@@ -1,10 +1,19 @@
-//! The driver of claude.
+//! Claude Code, driven over its stream of JSON lines: one process for many
+//! turns, messages and control requests in, events out.
+
+mod errors;
+mod find;
+mod launch;
+mod lines;
+mod stream;
+mod tally;
+mod tools;
 
 use crate::agent::Opening;
 use crate::driver::{AgentKind, Driver, Installation, Surroundings};
 use crate::limits::Limits;
 use crate::protocol::Protocol;
-use crate::trouble::{Cause, Trouble};
+use crate::trouble::Trouble;
 
 /// Drives claude.
 #[derive(Debug)]
@@ -15,17 +24,17 @@ impl Driver for Claude {
         AgentKind::Claude
     }
 
-    fn find(&self, _: &Surroundings) -> Result<Installation, Trouble> {
-        Err(Trouble::new(self.kind(), Cause::NotInstalled))
+    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble> {
+        find::find(surroundings)
     }
 
     fn protocol(
         &self,
-        _: &Opening,
-        _: &Installation,
-        _: &Surroundings,
-        _: &Limits,
+        opening: &Opening,
+        installation: &Installation,
+        surroundings: &Surroundings,
+        limits: &Limits,
     ) -> Result<Box<dyn Protocol>, Trouble> {
-        Err(Trouble::new(self.kind(), Cause::NotInstalled))
+        Ok(Box::new(stream::Stream::new(opening, installation, surroundings, limits)))
     }
 }

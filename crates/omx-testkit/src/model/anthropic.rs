@@ -12,6 +12,9 @@ pub(super) struct Anthropic;
 /// The tool Claude Code offers when it was started with a schema.
 const STRUCTURED: &str = "StructuredOutput";
 
+/// How Claude Code gives the model what the user said meanwhile.
+const STEERED: &str = "The user sent a new message while you were working";
+
 impl Wire for Anthropic {
     fn history(&self, body: &Value) -> Vec<Voice> {
         let mut voices = Vec::new();
@@ -29,8 +32,13 @@ impl Wire for Anthropic {
                         voices.push(Voice::User(said));
                     }
                 }
-                // Reminders and contexts of hooks stand between as `system`.
-                _ => voices.push(Voice::Other),
+                // Reminders and contexts of hooks stand between as `system`;
+                // so do words the user said while the model was at work.
+                _ => {
+                    let said = text(&message["content"]);
+                    let steered = said.starts_with(STEERED);
+                    voices.push(if steered { Voice::User(said) } else { Voice::Other });
+                }
             }
         }
         voices

@@ -25,6 +25,8 @@ pub trait Program {
     fn unknown_model() -> Failure;
     /// Variables without which the program has no account.
     const ACCOUNT: &'static [&'static str];
+    /// Variables that its home has besides.
+    const VARIABLES: &'static [(&'static str, &'static str)] = &[];
 }
 
 /// The stage of a real program.
@@ -35,7 +37,9 @@ pub struct CliStage<P> {
 }
 
 impl<P: Program> CliStage<P> {
-    fn new(server: ModelServer, home: AgentHome) -> Self {
+    pub fn new(server: ModelServer, home: AgentHome) -> Self {
+        let add = |home: AgentHome, (name, value): &(&str, &str)| home.env(name, value);
+        let home = P::VARIABLES.iter().fold(home, add);
         home.configure();
         Self { server, home, program: PhantomData }
     }

@@ -1,0 +1,195 @@
+//! How claude is started: its flags and its environment.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use omx_kernel::approval::{Allow, OWN_SERVER};
+
+use super::find::switched_on;
+use crate::agent::{ConversationId, McpServer, Opening};
+use crate::driver::{Installation, Surroundings};
+use crate::environment::environment;
+use crate::protocol::Launch;
+
+/// Names besides the common ones that claude understands.
+const NAMES: [&str; 14] = [
+    "API_TIMEOUT_MS",
+    "BASH_DEFAULT_TIMEOUT_MS",
+    "BASH_MAX_OUTPUT_LENGTH",
+    "BASH_MAX_TIMEOUT_MS",
+    "DISABLE_AUTOUPDATER",
+    "DISABLE_ERROR_REPORTING",
+    "DISABLE_PROMPT_CACHING",
+    "DISABLE_TELEMETRY",
+    "IS_SANDBOX",
+    "MAX_MCP_OUTPUT_TOKENS",
+    "MAX_THINKING_TOKENS",
+    "MCP_TIMEOUT",
+    "MCP_TOOL_TIMEOUT",
+    "USE_BUILTIN_RIPGREP",
+];
+
+const PREFIXES: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
+
+/// What belongs to a cloud is given only to a claude that uses the cloud.
+const CLOUDS: [(&str, &[&str]); 5] = [
+    ("CLAUDE_CODE_USE_BEDROCK", &["AWS_"]),
+    ("CLAUDE_CODE_USE_ANTHROPIC_AWS", &["AWS_"]),
+    ("CLAUDE_CODE_USE_MANTLE", &["AWS_"]),
+    ("CLAUDE_CODE_USE_VERTEX", &["GOOGLE_", "CLOUD_ML_", "CLOUDSDK_", "VERTEX_"]),
+    ("CLAUDE_CODE_USE_FOUNDRY", &["AZURE_"]),
+];
+
+/// What a claude that omx itself runs under leaves in the environment. A
+/// worker with these would take itself for a part of that conversation.
+const ENCLOSING: [&str; 14] = [
+    "CLAUDECODE",
+    "CLAUDE_AGENT_SDK_VERSION",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_RESUME_FROM_SESSION",
+    "CLAUDE_CODE_RESUME_INTERRUPTED_TURN",
+    "CLAUDE_CODE_RESUME_PROMPT",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SESSION_KIND",
+    "CLAUDE_CODE_SESSION_NAME",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PROJECT_DIR",
+];
+
+/// What a worker gets unless the person has chosen otherwise.
+const DEFAULTS: [(&str, &str); 4] = [
+    // By itself claude tries ten times, for about three minutes, before it says
+    // that nobody answers. Four times are eight seconds: enough for a hiccup;
+    // whoever ordered the turn knows better what to do about anything longer.
+    ("CLAUDE_CODE_MAX_RETRIES", "4"),
+    // A turn is over when claude says so: nothing of it goes on unseen, and no
+    // turn begins by itself because something in the background is done.
+    ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
+    ("CLAUDE_CODE_DISABLE_CRON", "1"),
+    // A dozen workers must not all replace the person's program.
+    ("DISABLE_AUTOUPDATER", "1"),
+];
+
+/// Tools that take the conversation to another folder, begin turns by
+/// themselves, or wait for a person in front of a screen.
+const NOT_FOR_WORKERS: &str = "EnterPlanMode,EnterWorktree,ScheduleWakeup,CronCreate";
+
+/// Whether there is something to go on with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// Claude keeps no conversation without a turn: its id is still free.
+    Empty,
+    /// There were turns.
+    Kept,
+}
+
+/// Starts claude in one conversation, as often as need be.
+#[derive(Debug)]
+pub(super) struct Launcher {
+    program: PathBuf,
+    folder: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    conversation: ConversationId,
+    /// The flags that stay the same.
+    flags: Vec<String>,
+}
+
+impl Launcher {
+    pub(super) fn new(
+        opening: &Opening,
+        installation: &Installation,
+        surroundings: &Surroundings,
+        conversation: &ConversationId,
+    ) -> Self {
+        Self {
+            program: installation.program.clone(),
+            folder: opening.folder.clone(),
+            environment: worker_environment(surroundings, conversation),
+            conversation: conversation.clone(),
+            flags: flags(opening),
+        }
+    }
+
+    /// A process for this conversation whose answers fit this schema.
+    pub(super) fn launch(&self, record: Record, schema: Option<&Value>) -> Launch {
+        let id = match record {
+            Record::Empty => "--session-id",
+            Record::Kept => "--resume",
+        };
+        let fixed = ["-p", "--verbose", "--replay-user-messages"];
+        let formats = ["--input-format=stream-json", "--output-format=stream-json"];
+        let mut args: Vec<OsString> =
+            fixed.into_iter().chain(formats).map(OsString::from).collect();
+        args.extend([id.into(), self.conversation.as_str().into()]);
+        args.extend(schema.map(|schema| format!("--json-schema={}", plain(schema)).into()));
+        args.extend(self.flags.iter().map(OsString::from));
+        Launch {
+            program: self.program.clone(),
+            args,
+            environment: self.environment.clone(),
+            folder: self.folder.clone(),
+        }
+    }
+}
+
+/// Claude drops a schema that names its dialect, without a word.
+fn plain(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(fields) = &mut schema {
+        fields.remove("$schema");
+    }
+    schema
+}
+
+fn flags(opening: &Opening) -> Vec<String> {
+    let mut flags = Vec::new();
+    flags.extend(opening.model.as_ref().map(|model| format!("--model={model}")));
+    flags.extend(opening.role.as_ref().map(|role| format!("--append-system-prompt={role}")));
+    if !opening.servers.is_empty() {
+        flags.extend(["--mcp-config".to_owned(), server_list(&opening.servers).to_string()]);
+    }
+    if opening.servers.iter().any(|server| server.name == OWN_SERVER) {
+        flags.extend(["--allowedTools".to_owned(), format!("mcp__{OWN_SERVER}")]);
+    }
+    flags.extend(["--disallowedTools", NOT_FOR_WORKERS].map(str::to_owned));
+    let permissions: &[&str] = match opening.allow {
+        // To accept edits would also let `rm` and `mv` run unasked. So every
+        // edit is asked about, and granted by the policy if it lies inside.
+        Allow::Edits => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
+        Allow::Commands => {
+            &["--permission-mode", "acceptEdits", "--permission-prompt-tool", "stdio"]
+        }
+        Allow::All => &["--dangerously-skip-permissions"],
+    };
+    flags.extend(permissions.iter().map(|&flag| flag.to_owned()));
+    flags
+}
+
+fn server_list(servers: &[McpServer]) -> Value {
+    let entry = |server: &McpServer| {
+        let program = server.program.to_string_lossy();
+        (server.name.clone(), json!({"type": "stdio", "command": program, "args": server.args}))
+    };
+    json!({"mcpServers": servers.iter().map(entry).collect::<serde_json::Map<_, _>>()})
+}
+
+fn worker_environment(
+    surroundings: &Surroundings,
+    conversation: &ConversationId,
+) -> BTreeMap<OsString, OsString> {
+    let clouds = CLOUDS.iter().filter(|(switch, _)| switched_on(surroundings, switch));
+    let prefixes: Vec<&str> =
+        PREFIXES.into_iter().chain(clouds.flat_map(|(_, prefixes)| *prefixes).copied()).collect();
+    let mut variables = environment(surroundings, &NAMES, &prefixes, conversation.as_str());
+    variables.retain(|name, _| !ENCLOSING.iter().any(|enclosing| name == *enclosing));
+    for (name, value) in DEFAULTS {
+        variables.entry(name.into()).or_insert_with(|| value.into());
+    }
+    variables
+}

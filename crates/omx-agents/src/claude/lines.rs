@@ -1,0 +1,36 @@
+//! The lines that are written to claude.
+
+use serde_json::{Value, json};
+
+use crate::agent::Decision;
+
+/// A message of the user, by an id that claude gives back when the model has it.
+pub(super) fn message(text: &str, id: &str) -> Value {
+    // A slash at the beginning would be a command to the program, unheard by
+    // the model.
+    let guarded = if text.starts_with('/') { format!(" {text}") } else { text.to_owned() };
+    let content = json!([{"type": "text", "text": guarded}]);
+    json!({"type": "user", "uuid": id, "message": {"role": "user", "content": content}})
+}
+
+/// A request to the program itself.
+pub(super) fn request(id: &str, request: Value) -> Value {
+    json!({"type": "control_request", "request_id": id, "request": request})
+}
+
+/// The answer to a question about a tool, with the input it may run with.
+pub(super) fn decision(id: &str, input: Value, decision: Decision) -> Value {
+    let answer = match decision {
+        Decision::Allow => json!({"behavior": "allow", "updatedInput": input}),
+        Decision::Deny(reason) => json!({"behavior": "deny", "message": reason}),
+    };
+    let response = json!({"subtype": "success", "request_id": id, "response": answer});
+    json!({"type": "control_response", "response": response})
+}
+
+/// The answer to a request nobody here understands; without one claude waits.
+pub(super) fn refusal(id: &str) -> Value {
+    let error = "this client does not support the request";
+    let response = json!({"subtype": "error", "request_id": id, "error": error});
+    json!({"type": "control_response", "response": response})
+}

@@ -1,0 +1,116 @@
+//! What was spent since it was last told. Claude counts for the life of a
+//! process, and only at the end of a turn; a long turn is told step by step.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::event::Usage;
+
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    /// Told so far, of this process.
+    told: Usage,
+    /// Answers of the model in this turn that were told.
+    steps: BTreeSet<String>,
+}
+
+impl Tally {
+    /// A new process counts from nothing.
+    pub(super) fn restart(&mut self) {
+        *self = Self::default();
+    }
+
+    /// One answer of the model: what it read is known, what it wrote and what
+    /// it cost is known when the turn is over.
+    pub(super) fn step(&mut self, message: &Value) -> Option<Usage> {
+        let id = message["id"].as_str()?;
+        if !self.steps.insert(id.to_owned()) {
+            return None;
+        }
+        let usage = &message["usage"];
+        let cached = number(&usage["cache_read_input_tokens"]);
+        let step = Usage {
+            input_tokens: number(&usage["input_tokens"])
+                .saturating_add(number(&usage["cache_creation_input_tokens"]))
+                .saturating_add(cached),
+            cached_tokens: cached,
+            output_tokens: number(&usage["output_tokens"]),
+            micro_usd: None,
+        };
+        self.told.input_tokens = self.told.input_tokens.saturating_add(step.input_tokens);
+        self.told.cached_tokens = self.told.cached_tokens.saturating_add(step.cached_tokens);
+        self.told.output_tokens = self.told.output_tokens.saturating_add(step.output_tokens);
+        (step != Usage::default()).then_some(step)
+    }
+
+    /// The end of a turn: all models and subagents, since the process began.
+    pub(super) fn whole(&mut self, result: &Value) -> Option<Usage> {
+        self.steps.clear();
+        let mut whole = Usage { micro_usd: micro_usd(result), ..Usage::default() };
+        for model in result["modelUsage"].as_object()?.values() {
+            let cached = number(&model["cacheReadInputTokens"]);
+            whole.input_tokens = whole
+                .input_tokens
+                .saturating_add(number(&model["inputTokens"]))
+                .saturating_add(number(&model["cacheCreationInputTokens"]))
+                .saturating_add(cached);
+            whole.cached_tokens = whole.cached_tokens.saturating_add(cached);
+            whole.output_tokens =
+                whole.output_tokens.saturating_add(number(&model["outputTokens"]));
+        }
+        let before = std::mem::replace(&mut self.told, whole);
+        let cost = whole.micro_usd.map(|all| all.saturating_sub(before.micro_usd.unwrap_or(0)));
+        let rest = Usage {
+            input_tokens: whole.input_tokens.saturating_sub(before.input_tokens),
+            cached_tokens: whole.cached_tokens.saturating_sub(before.cached_tokens),
+            output_tokens: whole.output_tokens.saturating_sub(before.output_tokens),
+            micro_usd: cost,
+        };
+        let nothing = Usage { micro_usd: cost.map(|_| 0), ..Usage::default() };
+        (rest != nothing).then_some(rest)
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+fn micro_usd(result: &Value) -> Option<u64> {
+    let dollars = result["total_cost_usd"].as_f64()?;
+    // Casting takes what is below zero, or no number, as zero.
+    Some((dollars * 1e6).round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn result(input: u64, output: u64, dollars: f64) -> Value {
+        let model = json!({"inputTokens": input, "outputTokens": output,
+            "cacheReadInputTokens": 100, "cacheCreationInputTokens": 10});
+        json!({"modelUsage": {"m": model}, "total_cost_usd": dollars})
+    }
+
+    #[test]
+    fn the_sum_of_what_is_told_is_what_claude_counts() {
+        let mut tally = Tally::default();
+        let usage = json!({"input_tokens": 1000, "cache_read_input_tokens": 100,
+            "cache_creation_input_tokens": 10, "output_tokens": 1});
+        let message = json!({"id": "a", "usage": usage});
+        let step = tally.step(&message).unwrap();
+        assert_eq!((step.input_tokens, step.cached_tokens, step.output_tokens), (1110, 100, 1));
+        // The same answer in a second line: its text, then its tools.
+        assert_eq!(tally.step(&message), None);
+        let rest = tally.whole(&result(1000, 20, 0.0055)).unwrap();
+        let expected = Usage { output_tokens: 19, micro_usd: Some(5500), ..Usage::default() };
+        assert_eq!(rest, expected);
+        let more = tally.whole(&result(3000, 60, 0.0165)).unwrap();
+        assert_eq!((more.input_tokens, more.output_tokens), (2000, 40));
+        assert_eq!(more.micro_usd, Some(11_000));
+        assert_eq!(tally.whole(&result(3000, 60, 0.0165)), None);
+        tally.restart();
+        assert_eq!(tally.whole(&result(1, 1, 0.1)).unwrap().micro_usd, Some(100_000));
+    }
+}

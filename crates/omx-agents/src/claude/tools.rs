@@ -1,0 +1,170 @@
+//! Claude's tools in the words of all drivers.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::approval::{reach, reach_of_all};
+use crate::event::{Ask, Reach, Tool, ToolEnd};
+
+/// How much of an input is shown of a tool nobody here knows.
+const SHOWN: usize = 200;
+
+/// What a tool is, by its name and input.
+pub(super) fn tool(name: &str, input: &Value) -> Tool {
+    match name {
+        "Bash" => Tool::Command(input["command"].as_str().unwrap_or_default().to_owned()),
+        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
+            let named = ["file_path", "notebook_path"].map(|field| input[field].as_str());
+            Tool::Edit(named.into_iter().flatten().map(PathBuf::from).collect())
+        }
+        _ => match name.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
+            Some((server, tool)) => Tool::Mcp { server: server.to_owned(), tool: tool.to_owned() },
+            None => Tool::Other(name.to_owned()),
+        },
+    }
+}
+
+/// What `can_use_tool` asks leave for.
+pub(super) fn ask(request: &Value, folder: &Path) -> Ask {
+    let name = request["tool_name"].as_str().unwrap_or_default();
+    let input = &request["input"];
+    // Files that would give the agent more than it may: settings, hooks, git's own.
+    let sensitive = request["decision_reason_type"] == "safetyCheck";
+    match tool(name, input) {
+        Tool::Edit(paths) => {
+            let place = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
+            Ask::Edit {
+                paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+                reach: if sensitive { Reach::Outside } else { place },
+            }
+        }
+        Tool::Command(command) => {
+            let unboxed = input["dangerouslyDisableSandbox"] == true;
+            let blocked = request["blocked_path"].as_str().map(Path::new);
+            let away = blocked.is_some_and(|path| reach(folder, path) == Reach::Outside);
+            let outside = sensitive || unboxed || away;
+            Ask::Command { command, reach: if outside { Reach::Outside } else { Reach::Inside } }
+        }
+        Tool::Mcp { server, tool } => Ask::Tool { server, tool },
+        Tool::Other(name) => Ask::Other { what: in_words(&name, request) },
+    }
+}
+
+fn in_words(name: &str, request: &Value) -> String {
+    let input = &request["input"];
+    let question = input["questions"][0]["question"].as_str();
+    let about = request["description"].as_str().filter(|text| !text.is_empty());
+    let mut about =
+        question.or(about).map_or_else(|| input.to_string(), str::to_owned).replace('\n', " ");
+    if let Some((end, _)) = about.char_indices().nth(SHOWN) {
+        about.truncate(end);
+    }
+    match request["decision_reason"].as_str() {
+        Some(reason) => format!("{name}: {about} ({reason})"),
+        None => format!("{name}: {about}"),
+    }
+}
+
+/// How a tool ended, by its `tool_result`.
+pub(super) fn end(tool: &Tool, result: &Value) -> ToolEnd {
+    let failed = result["is_error"] == true;
+    match tool {
+        Tool::Command(_) if failed => {
+            exit_code(&result["content"]).map_or(ToolEnd::Failed, ToolEnd::Exited)
+        }
+        Tool::Command(_) => ToolEnd::Exited(0),
+        _ if failed => ToolEnd::Failed,
+        _ => ToolEnd::Succeeded,
+    }
+}
+
+/// A command that fails is told as `Exit code 3` and what it said.
+fn exit_code(content: &Value) -> Option<i64> {
+    let first = content.as_str()?.lines().next()?;
+    first.strip_prefix("Exit code ")?.trim().parse().ok()
+}
+
+/// The files a successful tool has changed.
+pub(super) fn changed(tool: Tool, line: &Value) -> Vec<PathBuf> {
+    let Tool::Edit(paths) = tool else { return Vec::new() };
+    // Where it really was, if it says so: the input may be relative.
+    match line["tool_use_result"]["filePath"].as_str() {
+        Some(path) if paths.len() == 1 => vec![path.into()],
+        _ => paths,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn tools_are_told_apart() {
+        assert_eq!(tool("Bash", &json!({"command": "ls"})), Tool::Command("ls".to_owned()));
+        let edit = Tool::Edit(vec!["a".into()]);
+        assert_eq!(tool("Edit", &json!({"file_path": "a"})), edit);
+        assert_eq!(tool("NotebookEdit", &json!({"notebook_path": "a"})), edit);
+        let own = Tool::Mcp { server: "omx".to_owned(), tool: "state_read__x".to_owned() };
+        assert_eq!(tool("mcp__omx__state_read__x", &json!({})), own);
+        assert_eq!(tool("mcp__odd", &json!([])), Tool::Other("mcp__odd".to_owned()));
+    }
+
+    #[test]
+    fn a_failed_command_has_its_code_if_it_ran() {
+        let command = Tool::Command(String::new());
+        let failed = |content: &str| json!({"is_error": true, "content": content});
+        assert_eq!(end(&command, &failed("Exit code 3\nno")), ToolEnd::Exited(3));
+        assert_eq!(end(&command, &failed("not today")), ToolEnd::Failed);
+        assert_eq!(end(&command, &json!({"is_error": true, "content": [1]})), ToolEnd::Failed);
+        assert_eq!(end(&command, &json!({})), ToolEnd::Exited(0));
+        assert_eq!(end(&Tool::Edit(vec![]), &json!({})), ToolEnd::Succeeded);
+    }
+
+    /// conductor.md, what agents may do: inside its folder, and nothing that
+    /// would widen what it may.
+    #[test]
+    fn what_is_asked_lies_where_it_reaches() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let write = |path: &str, kind: &str| {
+            let input = json!({"file_path": path});
+            let request =
+                json!({"tool_name": "Write", "input": input, "decision_reason_type": kind});
+            match ask(&request, folder) {
+                Ask::Edit { reach, .. } => reach,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(write("new.txt", "other"), Reach::Inside);
+        assert_eq!(write("../new.txt", "other"), Reach::Outside);
+        assert_eq!(write("/etc/passwd", "workingDir"), Reach::Outside);
+        assert_eq!(write(".claude/settings.json", "safetyCheck"), Reach::Outside);
+        let run = |input: Value, blocked: Value| {
+            let request = json!({"tool_name": "Bash", "input": input, "blocked_path": blocked});
+            match ask(&request, folder) {
+                Ask::Command { reach, .. } => reach,
+                other => panic!("{other:?}"),
+            }
+        };
+        let plain = json!({"command": "make"});
+        assert_eq!(run(plain.clone(), Value::Null), Reach::Inside);
+        assert_eq!(run(plain.clone(), json!(folder.join("x"))), Reach::Inside);
+        assert_eq!(run(plain, json!("/etc/passwd")), Reach::Outside);
+        let unboxed = json!({"command": "make", "dangerouslyDisableSandbox": true});
+        assert_eq!(run(unboxed, Value::Null), Reach::Outside);
+    }
+
+    #[test]
+    fn anything_else_is_asked_in_words() {
+        let request = json!({"tool_name": "Read", "input": {"file_path": "/etc/hosts"},
+            "description": "/etc/hosts", "decision_reason": "outside"});
+        let Ask::Other { what } = ask(&request, Path::new("/")) else { panic!() };
+        assert_eq!(what, "Read: /etc/hosts (outside)");
+        let questions = json!([{"question": "Which\none?"}]);
+        let request = json!({"tool_name": "AskUserQuestion", "input": {"questions": questions}});
+        let Ask::Other { what } = ask(&request, Path::new("/")) else { panic!() };
+        assert_eq!(what, "AskUserQuestion: Which one?");
+    }
+}
