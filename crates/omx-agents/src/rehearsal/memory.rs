@@ -61,7 +61,8 @@ pub(super) struct Memory {
     record: Record,
     /// The play that runs, by its place among all.
     play: Option<usize>,
-    /// The last call and its answer, until the first call after a resume.
+    /// The last call and its answer, if the agent was killed before anybody
+    /// can have taken it, until the first call after that.
     unheard: Option<(Call, Answer)>,
 }
 
@@ -123,12 +124,10 @@ impl Memory {
         self.record.turns += 1;
         self.record.words.push(Word::Heard(call.text.clone()));
         self.record.call = Some(call.clone());
-        if let Some((same, answer)) = unheard
-            && same == call
+        if let Some((last, answer)) = &unheard
+            && repeats(&call, last)
         {
-            self.keep()?;
-            self.close_broken_off()?;
-            return Ok(Taken::Again(answer));
+            return self.again(answer.clone());
         }
         self.record.answer = None;
         self.keep()?;
@@ -140,7 +139,23 @@ impl Memory {
                 Choice::Nothing => None,
             }
         })?;
-        Ok(self.begun(taken))
+        match (self.begun(taken), unheard) {
+            (Taken::Nothing, Some((_, answer))) => self.again(answer),
+            (taken, _) => Ok(taken),
+        }
+    }
+
+    /// Gives the last answer once more; what led to it is not done again.
+    fn again(&mut self, answer: Answer) -> io::Result<Taken> {
+        self.answer(&answer)?;
+        // It was kept, and the agent perhaps killed before its play was closed.
+        change(&self.folder, &self.scenario, |plays| {
+            let own = |play: &&mut Play| play.conversation == self.id.as_str();
+            if let Some(last) = plays.plays.iter_mut().rfind(own) {
+                last.finished = true;
+            }
+        })?;
+        Ok(Taken::Again(answer))
     }
 
     /// Takes what words said to the busy agent lead to, if to anything; then
@@ -203,6 +218,14 @@ impl Memory {
         self.keep()
     }
 
+    /// Whoever asked has the answer: no need to keep it for the next time.
+    pub(super) fn answer_was_taken(&mut self) -> io::Result<()> {
+        match self.record.answer.take() {
+            Some(_) => self.keep(),
+            None => Ok(()),
+        }
+    }
+
     fn keep(&self) -> io::Result<()> {
         replace(&file_of(&self.folder, &self.id), &self.record)
     }
@@ -210,16 +233,6 @@ impl Memory {
     fn change_play(&self, make: impl FnOnce(&mut Play)) -> io::Result<()> {
         let Some(at) = self.play else { return Ok(()) };
         change(&self.folder, &self.scenario, |plays| plays.plays.get_mut(at).map(make)).map(drop)
-    }
-
-    /// The answer was kept, and the agent killed before its play was closed.
-    fn close_broken_off(&self) -> io::Result<()> {
-        change(&self.folder, &self.scenario, |plays| {
-            let own = |play: &&mut Play| play.conversation == self.id.as_str();
-            if let Some(last) = plays.plays.iter_mut().rfind(own) {
-                last.finished = true;
-            }
-        })
     }
 }
 
@@ -230,6 +243,11 @@ impl Plays {
         self.plays.push(play.clone());
         (self.plays.len() - 1, play)
     }
+}
+
+/// Whether a call is the last one again, perhaps with words around it.
+fn repeats(call: &Call, last: &Call) -> bool {
+    (&call.role, &call.phase) == (&last.role, &last.phase) && call.text.contains(&last.text)
 }
 
 fn file_of(folder: &Path, id: &ConversationId) -> PathBuf {

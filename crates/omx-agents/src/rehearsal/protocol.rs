@@ -89,7 +89,10 @@ impl Talk {
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
                 vec![Effect::Write(self.rpc.answer(&id, verdict))]
             }
-            (Order::End, _) => vec![Effect::CloseInput],
+            (Order::End, _) => {
+                let close = self.rpc.notification(wire::CLOSE, json!({}));
+                vec![Effect::Write(close), Effect::CloseInput]
+            }
         }
     }
 

@@ -121,6 +121,11 @@ impl Player {
                 };
                 self.answered(job, verdict, now, effects);
             }
+            Incoming::Notification { method, .. } if method == wire::CLOSE => {
+                // It leaves in any case; at worst an answer is given twice.
+                let _ = self.stage.as_mut().map(|stage| stage.memory.answer_was_taken());
+                effects.extend([Effect::Stop, Effect::Leave]);
+            }
             Incoming::Notification { .. } | Incoming::Unknown(_) => {}
         }
     }

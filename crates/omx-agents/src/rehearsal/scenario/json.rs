@@ -36,7 +36,7 @@ fn node(value: &Jsonc<'_>, lines: &Lines) -> Result<Node, Wrong> {
         Jsonc::StringLit(text) => Data::Text(text.value.clone().into_owned()),
         Jsonc::NumberLit(number) => match Number::from_str(number.value) {
             Ok(number) => Data::Number(number),
-            Err(_) => Data::Foreign("a number beyond all bounds"),
+            Err(_) => Data::Foreign("a number out of range"),
         },
         Jsonc::BooleanLit(flag) => Data::Flag(flag.value),
         Jsonc::NullKeyword(_) => Data::Null,

@@ -69,7 +69,8 @@ const MOST: u64 = 1_000_000;
 fn entry(node: &Node) -> Result<Entry, Wrong> {
     let known = ["role", "phase", "match", "times", "required", "do"];
     let fields = Fields::of(node, "an entry", &known)?;
-    let chosen = |name: &str| fields.get(name).map(word).transpose();
+    let chosen = |name: &str| Ok(fields.get(name).map(word).transpose()?.map(str::to_owned));
+    let (role, phase, text) = (chosen("role")?, chosen("phase")?, chosen("match")?);
     let times = fields.number("times", 1..=MOST)?.and_then(|times| u32::try_from(times).ok());
     let at_least = match (fields.flag("required")?, times) {
         (Some(false), _) | (None, None) => 0,
@@ -79,13 +80,5 @@ fn entry(node: &Node) -> Result<Entry, Wrong> {
     let steps = list(fields.need("do")?, "steps")?;
     let steps = steps.iter().map(step::read).collect::<Result<Vec<_>, _>>()?;
     step::nothing_follows_a_failure(&steps)?;
-    Ok(Entry {
-        line: fields.line(),
-        role: chosen("role")?.map(str::to_owned),
-        phase: chosen("phase")?.map(str::to_owned),
-        text: chosen("match")?.map(str::to_owned),
-        at_most: times,
-        at_least,
-        steps,
-    })
+    Ok(Entry { line: fields.line(), role, phase, text, at_most: times, at_least, steps })
 }

@@ -60,7 +60,7 @@ impl Reader<'_> {
             Value::Integer(number) => Data::Number((*number.value()).into()),
             Value::Float(number) => match Number::from_f64(*number.value()) {
                 Some(number) => Data::Number(number),
-                None => Data::Foreign("a number without a value"),
+                None => Data::Foreign("a number out of range"),
             },
             Value::Boolean(flag) => Data::Flag(*flag.value()),
             // Both languages can write it as text.

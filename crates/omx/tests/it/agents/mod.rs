@@ -14,3 +14,6 @@ mod claude;
 mod codex;
 mod gemini;
 mod rehearsal;
+mod rehearsal_killed;
+mod rehearsal_page;
+mod rehearsal_policy;

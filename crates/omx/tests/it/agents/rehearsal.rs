@@ -1,6 +1,289 @@
-//! The built-in agent.
+//! The built-in agent: the suite of all drivers, and what entries mean.
+
+use std::fs;
+use std::sync::Mutex;
+
+use omx_agents::agent::Labels;
+use omx_agents::event::{Answer, Delivery};
+use omx_agents::rehearsal::finish;
+use omx_agents::trouble::Cause;
+use omx_agents::{Agent, AgentKind, Event, Limits, Message, Start, driver};
+use omx_kernel::approval::Allow;
+use omx_testkit::in_parallel;
+use serde_json::json;
 
 use super::rehearsal_stage::RehearsalStage;
+use super::stage::Stage;
 use super::suite::driver_suite;
+use super::talk::{DEADLINE, Talk, Turned, opening, start};
 
 driver_suite!(RehearsalStage);
+
+pub fn playing(text: &str) -> RehearsalStage {
+    RehearsalStage::playing("scenario.toml", text)
+}
+
+fn called(talk: &mut Talk, role: Option<&str>, phase: Option<&str>, words: &str) -> Turned {
+    let labels = Labels { role: role.map(str::to_owned), phase: phase.map(str::to_owned) };
+    talk.agent.send(Message { labels, ..Message::text(words) });
+    talk.turn_end()
+}
+
+#[test]
+fn the_first_entry_that_fits_role_phase_and_text_is_played() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        role = "critic"
+        phase = "critic-review"
+        match = "plan"
+        do = [{ say = "all three" }]
+        [[entry]]
+        role = "critic"
+        do = [{ say = "role" }]
+        [[entry]]
+        phase = "verifying"
+        do = [{ say = "phase" }]
+        [[entry]]
+        do = [{ say = "any" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    assert_eq!(talk.turn("the plan").text(), "any");
+    let mut said = |role, phase, words: &str| called(&mut talk, role, phase, words).text();
+    assert_eq!(said(Some("critic"), Some("critic-review"), "the plan, please"), "all three");
+    assert_eq!(said(Some("critic"), Some("critic-review"), "please"), "role");
+    assert_eq!(said(Some("critic"), Some("draft"), "the plan"), "role");
+    assert_eq!(said(Some("verifier"), Some("verifying"), "the plan"), "phase");
+    // They hold until others are given.
+    assert_eq!(said(None, None, "the plan"), "phase");
+    assert_eq!(said(None, Some("fixing"), "the plan"), "any");
+    assert_eq!(said(Some("critic"), None, "the plan"), "role");
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn a_call_that_nothing_fits_fails_and_the_conversation_stays() {
+    let stage = playing("[[entry]]\nmatch = \"known\"\ndo = [{ say = \"yes\" }]");
+    let mut talk = Talk::new(&stage);
+    let trouble = called(&mut talk, Some("critic"), Some("draft"), &"x".repeat(999)).trouble();
+    let file = stage.scenario().display().to_string();
+    let shown = "x".repeat(200);
+    let said = format!(
+        "{file}: no entry fits this call: role \"critic\", phase \"draft\", prompt \"{shown}…\""
+    );
+    assert_eq!((trouble.kind(), trouble.to_string()), ("scenario", said));
+    assert_eq!(talk.turn("known").text(), "yes");
+    assert_eq!(talk.end(), None);
+}
+
+/// Several agents play one scenario at once, as review lanes do.
+#[test]
+fn times_are_counted_over_all_agents_at_once() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        times = 5
+        do = [{ run = { command = "echo one >> plays" } }, { say = "counted" }]
+        [[entry]]
+        do = [{ say = "too late" }]
+        "#,
+    );
+    let answers = Mutex::new(Vec::new());
+    in_parallel(8, &[(); 8], |()| {
+        let mut talk = Talk::new(&stage);
+        answers.lock().unwrap().push(talk.turn("now").text());
+        assert_eq!(talk.end(), None);
+    });
+    let answers = answers.into_inner().unwrap();
+    assert_eq!(answers.iter().filter(|text| *text == "counted").count(), 5, "{answers:?}");
+    assert_eq!(answers.iter().filter(|text| *text == "too late").count(), 3, "{answers:?}");
+    assert_eq!(fs::read_to_string(stage.root().join("plays")).unwrap(), "one\n".repeat(5));
+    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+}
+
+#[test]
+fn entries_that_had_to_be_played_are_missed_with_file_and_line() {
+    let text = r#"
+[[entry]]
+match = "free"
+do = [{ say = "free" }]
+
+[[entry]]
+match = "must"
+required = true
+do = [{ say = "must" }]
+
+[[entry]]
+match = "twice"
+times = 2
+do = [{ delay_ms = 0 }, { say = "twice" }, { run = { command = "until test -e go; do sleep 0.1; done" } }]
+
+[[entry]]
+match = "may"
+times = 2
+required = false
+do = [{ say = "may" }]
+"#;
+    let stage = playing(text);
+    let file = stage.scenario().display().to_string();
+    let missing = || {
+        let faults = finish(&stage.scenario(), &stage.kept()).err().unwrap_or_default();
+        faults.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let must = format!("{file}:6: this entry must be played once; it was played never");
+    let twice = format!("{file}:11: this entry must be played 2 times; it was played");
+    assert_eq!(missing(), [must, format!("{twice} never")]);
+    let mut talk = Talk::new(&stage);
+    assert_eq!(talk.turn("must").text(), "must");
+    talk.agent.send(Message::text("twice"));
+    talk.until("it works", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    assert_eq!(missing(), [format!("{twice} never, and one more was broken off")]);
+    fs::write(stage.root().join("go"), "").unwrap();
+    assert_eq!(talk.turn("twice").text(), "");
+    assert_eq!(missing(), [format!("{twice} once")]);
+    assert_eq!(talk.turn("twice").text(), "twice");
+    assert_eq!(missing(), [""; 0]);
+    assert_eq!(talk.turn("twice").trouble().kind(), "scenario");
+    assert_eq!(talk.end(), None);
+    // Another text is another scenario.
+    fs::write(stage.scenario(), format!("{text}# changed")).unwrap();
+    assert_eq!(missing().len(), 2);
+}
+
+#[test]
+fn answers_and_results_are_given_as_written() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        match = "answer"
+        do = [{ answer = "first" }, { say = "afterthought" }]
+        [[entry]]
+        match = "result"
+        do = [{ result = { done = true } }]
+        [[entry]]
+        match = "both"
+        do = [{ say = "well" }, { result = { done = false } }]
+        [[entry]]
+        match = "neither"
+        do = [{ usage = { input = 1, output = 2, cached = 1, micro_usd = 9 } }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    let mut turn = |words: &str| match talk.turn(words) {
+        Turned::Finished(Answer { text, structured }) => (text, structured),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(turn("answer"), ("first".to_owned(), None));
+    assert_eq!(turn("result"), ("{\"done\":true}".to_owned(), Some(json!({"done": true}))));
+    assert_eq!(turn("both"), ("well".to_owned(), Some(json!({"done": false}))));
+    assert_eq!(turn("neither"), (String::new(), None));
+    let spent = talk.seen.iter().find_map(|event| match event {
+        Event::Usage(usage) => Some(*usage),
+        _ => None,
+    });
+    let spent = spent.unwrap();
+    assert_eq!((spent.cached_tokens, spent.micro_usd), (1, Some(9)));
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn words_said_meanwhile_are_remembered_and_need_no_entry() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        match = "busy"
+        times = 1
+        do = [{ run = { command = "until test -e go; do sleep 0.1; done" } }, { say = "over" }]
+        [[entry]]
+        do = [{ say = "any" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(Message::text("busy"));
+    talk.until("it works", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.steer("mind the gap");
+    talk.until("taken", |event| *event == Event::Delivered(Delivery::Steered));
+    fs::write(stage.root().join("go"), "").unwrap();
+    assert_eq!(talk.turn_end().text(), "over");
+    let kept = fs::read_to_string(stage.kept().join(format!("{}.json", talk.id))).unwrap();
+    assert!(kept.contains("mind the gap"), "{kept}");
+    // Without a turn they begin one.
+    talk.agent.steer("anybody?");
+    assert_eq!(talk.turn_end().text(), "any");
+    assert_eq!(talk.end(), None);
+}
+
+/// All but the ids of conversations is the same each time; with a seed, they too.
+#[test]
+fn the_same_calls_give_the_same_events() {
+    let text = |seed: &str| {
+        format!(
+            "{seed}\n[[entry]]\ntimes = 1\ndo = [{{ write = {{ path = \"a/b\", content = \"c\" }} }}, \
+             {{ run = {{ command = \"cat a/b; exit 4\" }} }}, {{ mcp = {{ tool = \"state_list_active\" }} }}, \
+             {{ say = \"{{{{output}}}}\" }}]\n[[entry]]\ndo = [{{ fail = {{ kind = \"cut\" }} }}]"
+        )
+    };
+    let run = |text: &str| {
+        let stage = playing(text);
+        let mut talk = Talk::new(&stage);
+        talk.turn("one");
+        talk.turn("two");
+        talk.agent.end();
+        talk.over();
+        let second = Talk::new(&stage);
+        (talk.seen, second.id)
+    };
+    let (seeded, again) = (run(&text("seed = 5")), run(&text("seed = 5")));
+    assert_eq!(seeded, again);
+    let unseeded = run(&text(""));
+    assert_eq!(seeded.0[1..], unseeded.0[1..]);
+    assert_ne!(seeded.0[0], unseeded.0[0], "an id that should be random");
+    assert_ne!(run(&text("seed = 6")).0[0], seeded.0[0]);
+    let Event::Started { conversation, .. } = &seeded.0[0] else { panic!("{seeded:?}") };
+    assert_ne!(conversation, &seeded.1, "two conversations of one id");
+}
+
+#[test]
+fn a_wrong_scenario_is_told_before_and_after_the_start() {
+    let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
+    let right = stage.surroundings();
+    let rehearsal = driver(AgentKind::Rehearsal);
+    let said = |surroundings| rehearsal.find(&surroundings).unwrap_err().to_string();
+    let without = omx_agents::Surroundings { scenario: None, ..right.clone() };
+    assert_eq!(said(without), "the rehearsal agent needs a scenario to play");
+    let relative = omx_agents::Surroundings { scenario: Some("s.toml".into()), ..right.clone() };
+    assert_eq!(said(relative), "s.toml must be an absolute path");
+
+    let opening = opening(&stage, Start::New, Allow::Commands);
+    let installation = rehearsal.find(&right).unwrap();
+    // It is read again by the agent itself.
+    fs::write(stage.scenario(), "[[entry]]\n").unwrap();
+    let wrong = format!("{}:1: an entry needs \"do\"", stage.scenario().display());
+    assert_eq!(said(right.clone()), wrong);
+    let (sender, events) = std::sync::mpsc::channel();
+    let tell = move |event| drop(sender.send(event));
+    let limits = Limits::default();
+    let agent =
+        omx_agents::conversation::open(rehearsal, &installation, &opening, &right, limits, tell);
+    let _agent = agent.unwrap();
+    match events.recv_timeout(DEADLINE).unwrap() {
+        Event::Ended(Some(trouble)) => {
+            assert_eq!(trouble.cause, Cause::Scenario { detail: wrong });
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_cannot_be_kept_is_told() {
+    let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
+    fs::write(stage.kept(), "a file where a folder should be").unwrap();
+    let opening = opening(&stage, Start::New, Allow::Commands);
+    let (_agent, events) = start::<RehearsalStage>(&stage, &opening, Limits::default());
+    let Event::Ended(Some(trouble)) = events.recv_timeout(DEADLINE).unwrap() else { panic!() };
+    assert_eq!(trouble.kind(), "scenario");
+    assert!(trouble.to_string().contains("File exists"), "{trouble}");
+}

@@ -1,0 +1,5 @@
+//! The scenarios of the rehearsal agent.
+
+mod faults;
+mod fuzz;
+mod reader;

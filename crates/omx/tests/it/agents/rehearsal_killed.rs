@@ -1,0 +1,289 @@
+//! The rehearsal agent crashes, hangs and is killed; its conversations go on.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use omx_agents::event::Delivery;
+use omx_agents::rehearsal::finish;
+use omx_agents::trouble::Cause;
+use omx_agents::{Agent, Event, Limits, Message, Start};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::rehearsal::playing;
+use super::rehearsal_stage::RehearsalStage;
+use super::stage::Stage;
+use super::talk::{DEADLINE, Talk, Turned, opening, start};
+
+/// Kills the agents of a stage and waits until it is told.
+fn kill(stage: &RehearsalStage, mut talk: Talk) {
+    let kept = stage.kept().display().to_string();
+    let mut killed = 0;
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let words: Vec<&str> = line.split('\0').collect();
+        if words.get(1) == Some(&"rehearsal-agent") && words.contains(&kept.as_str()) {
+            let pid = entry.file_name().to_str().unwrap().parse().unwrap();
+            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+            killed += 1;
+        }
+    }
+    assert_eq!(killed, 1, "agents of {kept}");
+    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+}
+
+#[test]
+fn a_crash_is_played_once_and_the_conversation_goes_on() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        times = 1
+        do = [{ write = { path = "before", content = "" } }, { fail = { kind = "crash" } }]
+        [[entry]]
+        do = [{ say = "back" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    let trouble = talk.turn("go").trouble();
+    assert!(matches!(trouble.cause, Cause::Crashed { code: None, .. }), "{trouble:?}");
+    assert_eq!(talk.over(), Some(trouble));
+    assert!(stage.root().join("before").exists());
+    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    let mut talk = Talk::resume(&stage, &talk.id);
+    assert_eq!(talk.turn("go").text(), "back");
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn an_agent_that_hangs_can_be_interrupted() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        times = 1
+        do = [{ fail = { kind = "hang" } }]
+        [[entry]]
+        do = [{ say = "back" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(Message::text("go"));
+    talk.until("the turn runs", |event| *event == Event::Delivered(Delivery::Turn));
+    let begun = Instant::now();
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!(talk.turn("go").text(), "back");
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn an_agent_that_hangs_deaf_is_given_up_and_ended() {
+    let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\", deaf = true } }]");
+    let opening = opening(&stage, Start::New, Allow::Commands);
+    let limits = Limits { interrupt: Duration::from_millis(300), ..Limits::default() };
+    let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
+    agent.send(Message::text("go"));
+    let next = || events.recv_timeout(DEADLINE).unwrap();
+    while next() != Event::Delivered(Delivery::Turn) {}
+    agent.interrupt();
+    assert_eq!(next(), Event::TurnInterrupted);
+    let Event::Ended(Some(trouble)) = next() else { panic!("not given up") };
+    let during = "being interrupted";
+    assert_eq!(trouble.cause, Cause::Silent { waited: limits.interrupt, during });
+}
+
+#[test]
+fn silence_is_noticed() {
+    let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\" } }]");
+    let opening = opening(&stage, Start::New, Allow::Commands);
+    let limits = Limits { silence: Duration::from_millis(300), ..Limits::default() };
+    let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
+    agent.send(Message::text("go"));
+    let ended = events.iter().find(|event| matches!(event, Event::Ended(_)));
+    let Some(Event::Ended(Some(trouble))) = ended else { panic!("{ended:?}") };
+    assert_eq!(trouble.kind(), "silent");
+}
+
+#[test]
+fn a_limit_ends_after_a_while_if_the_scenario_says_so() {
+    let stage =
+        playing("[[entry]]\ndo = [{ fail = { kind = \"rate_limit\", reset_in_s = 3600 } }]");
+    let mut talk = Talk::new(&stage);
+    let before = jiff::Timestamp::now().as_millisecond();
+    let trouble = talk.turn("go").trouble();
+    let after = jiff::Timestamp::now().as_millisecond();
+    let Cause::Limited { until: Some(until), .. } = trouble.cause else { panic!("{trouble:?}") };
+    let begun = until.millis() - 3_600_000;
+    assert!((before..=after).contains(&begun), "{before} {begun} {after}");
+    assert_eq!(talk.end(), None);
+}
+
+/// Killed inside each step in turn: what was done is not done again, what was
+/// not is done, and it stays one conversation and one play.
+#[test]
+fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
+    let step = |name: &str| {
+        format!(
+            "{{ run = {{ command = \"echo {name} >> log; until test -e {name}; do sleep 0.05; done\" }} }},"
+        )
+    };
+    let steps: String = ["a", "b", "c"].map(step).concat();
+    let stage = playing(&format!(
+        "[[entry]]\nmatch = \"work\"\ntimes = 1\ndo = [{{ say = \"begin\" }}, {steps} {{ say = \"end\" }}]"
+    ));
+    let log = || fs::read_to_string(stage.root().join("log")).unwrap_or_default();
+    let mut talk = Talk::new(&stage);
+    let id = talk.id.clone();
+    // The words of the second time fit nothing: they mean "go on".
+    for (round, words) in [(0, "work"), (1, "go on"), (2, "work")] {
+        talk.agent.send(Message::text(words));
+        let expected: String = ["a\n", "a\nb\n", "b\nc\n"][..=round].concat();
+        await_condition("the step runs", DEADLINE, || {
+            talk.answer_what_waits();
+            log() == expected
+        });
+        kill(&stage, talk);
+        fs::write(stage.root().join(["a", "b", "c"][round]), "").unwrap();
+        talk = Talk::resume(&stage, &id);
+    }
+    assert_eq!(talk.turn("work").text(), "end");
+    assert_eq!(log(), "a\na\nb\nb\nc\nc\n");
+    let begins = talk.seen.iter().filter(|event| **event == Event::Text("begin".to_owned()));
+    assert_eq!(begins.count(), 0, "said before it was killed");
+    assert_eq!(talk.end(), None);
+    let played = stage.played();
+    assert_eq!((played.len(), &played[0]["finished"]), (1, &json!(true)), "{played:?}");
+    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+}
+
+/// Killed at any moment, again and again: every step is done, in order, and
+/// only the one it was killed in may be done twice.
+#[test]
+fn an_agent_killed_at_any_moment_comes_to_its_end() {
+    const STEPS: usize = 150;
+    let step = |number| format!("{{ run = {{ command = \"echo {number} >> log\" }} }},");
+    let steps: String = (0..STEPS).map(step).collect();
+    let stage = playing(&format!(
+        "[[entry]]\ntimes = 1\ndo = [{steps} {{ say = \"end\" }}]\n[[entry]]\ndo = [{{ say = \"no\" }}]"
+    ));
+    let opening = |start| opening(&stage, start, Allow::All);
+    let mut random = omx_testkit::Random::new(7);
+    let mut talk = Talk::open(&stage, opening(Start::New));
+    let (id, mut kills) = (talk.id.clone(), 0);
+    let answer = loop {
+        talk.agent.send(Message::text("work"));
+        let patience = Duration::from_millis(random.below(40) as u64);
+        let over = Instant::now() + patience;
+        let mut answer = None;
+        while answer.is_none() && Instant::now() < over {
+            answer = match talk.events.recv_timeout(over.saturating_duration_since(Instant::now()))
+            {
+                Ok(Event::TurnFinished(answer)) => Some(answer.text),
+                _ => None,
+            };
+        }
+        // Also when it has answered: the same call gets the same answer.
+        kill(&stage, talk);
+        kills += 1;
+        talk = Talk::open(&stage, opening(Start::Resume(id.clone())));
+        if let Some(answer) = answer {
+            break answer;
+        }
+    };
+    assert_eq!((answer.as_str(), talk.turn("work").text().as_str()), ("end", "end"));
+    assert!(kills > 3, "it was killed {kills} times only");
+    let log = fs::read_to_string(stage.root().join("log")).unwrap();
+    let mut done: Vec<usize> = log.lines().map(|line| line.parse().unwrap()).collect();
+    let all = done.len();
+    done.dedup();
+    assert_eq!(done, (0..STEPS).collect::<Vec<_>>());
+    assert!(all - STEPS < kills, "{all} steps done after {kills} kills");
+    assert_eq!(talk.end(), None);
+    assert_eq!(stage.played().len(), 1);
+    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+}
+
+/// Killed between the answer and whoever waited for it.
+#[test]
+fn an_answer_nobody_took_is_given_again_and_nothing_is_done_twice() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        times = 1
+        do = [{ run = { command = "echo once >> log" } }, { result = { done = true } }, { say = "first" }]
+        [[entry]]
+        do = [{ say = "second" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    let id = talk.id.clone();
+    let first = talk.turn("the task");
+    kill(&stage, talk);
+
+    let mut talk = Talk::resume(&stage, &id);
+    assert_eq!(talk.turn("You were interrupted. Go on with the task"), first);
+    assert_eq!(fs::read_to_string(stage.root().join("log")).unwrap(), "once\n");
+    // From then on all is as ever.
+    assert_eq!(talk.turn("the task").text(), "second");
+    assert_eq!(talk.end(), None);
+
+    // An answer that was taken is not given again.
+    let mut talk = Talk::resume(&stage, &id);
+    assert_eq!(talk.turn("the task").text(), "second");
+    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    kill(&stage, talk);
+    // Another call is another matter, also after a kill.
+    let mut talk = Talk::resume(&stage, &id);
+    assert_eq!(talk.turn("something else").text(), "second");
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn what_was_said_outlives_the_agent() {
+    let stage = playing("[[entry]]\ndo = [{ delay_ms = 60000 }]");
+    let mut talk = Talk::new(&stage);
+    let file = stage.kept().join(format!("{}.json", talk.id));
+    talk.agent.send(Message::text("remember the plum"));
+    talk.until("the turn runs", |event| *event == Event::Delivered(Delivery::Turn));
+    talk.agent.steer("and the fig");
+    talk.until("heard", |event| *event == Event::Delivered(Delivery::Steered));
+    kill(&stage, talk);
+    let kept: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert_eq!(kept["words"], json!([{"heard": "remember the plum"}, {"heard": "and the fig"}]));
+    let leftover = |name: &str| name.ends_with(".tmp");
+    let names = fs::read_dir(stage.kept()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(!names.into_iter().any(|name| leftover(name.to_str().unwrap())));
+}
+
+/// The agent's own process, spoken to by nobody who knows its protocol.
+#[test]
+fn words_that_are_not_its_protocol_are_refused() {
+    let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
+    let (scenario, kept) = (stage.scenario(), stage.kept());
+    let args = ["--scenario", scenario.to_str().unwrap(), "--folder", kept.to_str().unwrap()];
+    let mut command = vec!["rehearsal-agent"];
+    command.extend(args);
+    let input = concat!(
+        "no json\n[]\n{}\n",
+        r#"{"id":1,"method":"turn","params":{"text":"early"}}"#,
+        "\n",
+        r#"{"id":2,"method":"open","params":{"allow":"everything"}}"#,
+        "\n",
+        r#"{"id":3,"method":"dance"}"#,
+        "\n",
+        r#"{"id":4,"method":"steer","params":{"text":"left"}}"#,
+        "\n",
+        r#"{"id":"five","method":"interrupt"}"#,
+        "\n",
+    );
+    let outcome = stage.project.omx_stdin(&command, input.as_bytes());
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    let lines = outcome.stdout.lines().map(|line| serde_json::from_str(line).unwrap());
+    let lines: Vec<serde_json::Value> = lines.collect();
+    let codes: Vec<_> = lines.iter().map(|line| line["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [Some(-32600), Some(-32600), Some(-32600), Some(3), None], "{lines:?}");
+    assert_eq!(lines[4], json!({"jsonrpc": "2.0", "id": "five", "result": {}}));
+}

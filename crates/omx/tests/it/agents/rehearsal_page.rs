@@ -1,0 +1,136 @@
+//! The page about the rehearsal agent tells the truth: each of its blocks is run.
+
+use std::path::Path;
+
+use omx_agents::agent::Labels;
+use omx_agents::event::{Ask, Tool, ToolEnd};
+use omx_agents::rehearsal::finish;
+use omx_agents::{Agent, AgentKind, Event, Message, driver};
+
+use super::rehearsal_stage::RehearsalStage;
+use super::stage::Stage;
+use super::talk::Talk;
+
+struct Block {
+    line: usize,
+    language: String,
+    text: String,
+}
+
+fn blocks() -> Vec<Block> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rehearsal.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut inside = false;
+    for (number, line) in page.lines().enumerate() {
+        match line.strip_prefix("```") {
+            Some(language) if !inside => blocks.push(Block {
+                line: number + 1,
+                language: language.to_owned(),
+                text: String::new(),
+            }),
+            Some(_) => {}
+            None if inside => {
+                let text = &mut blocks.last_mut().unwrap().text;
+                *text += line;
+                text.push('\n');
+            }
+            None => {}
+        }
+        inside ^= line.starts_with("```");
+    }
+    blocks
+}
+
+#[test]
+fn every_block_of_the_page_is_true() {
+    let mut stage = None;
+    let mut seen = Vec::new();
+    for block in blocks() {
+        seen.push(block.language.clone());
+        let text = block.text.as_str();
+        let at = format!("docs/rehearsal.md:{}", block.line);
+        match block.language.as_str() {
+            language @ ("toml" | "json") => {
+                stage = Some(RehearsalStage::playing(&format!("scenario.{language}"), text));
+            }
+            "text" => assert_eq!(played(stage.as_ref().unwrap(), text), text, "{at}"),
+            "error" => {
+                let stage = stage.as_ref().unwrap();
+                let fault = driver(AgentKind::Rehearsal).find(&stage.surroundings()).unwrap_err();
+                assert_eq!(fault.kind(), "scenario");
+                assert_eq!(without_folder(stage, &fault.to_string()), text.trim_end(), "{at}");
+            }
+            "unplayed" => {
+                let stage = stage.as_ref().unwrap();
+                let faults = finish(&stage.scenario(), &stage.kept()).unwrap_err();
+                let faults: Vec<_> = faults.iter().map(|fault| format!("{fault}\n")).collect();
+                assert_eq!(without_folder(stage, &faults.concat()), text, "{at}");
+            }
+            other => panic!("{at}: what is {other:?}?"),
+        }
+    }
+    for language in ["toml", "json", "text", "error", "unplayed"] {
+        assert!(seen.iter().any(|block| block == language), "no block of {language}");
+    }
+}
+
+fn without_folder(stage: &RehearsalStage, text: &str) -> String {
+    text.replace(&format!("{}/", stage.folder().display()), "")
+}
+
+/// Plays the lines with `>` and tells what happened.
+fn played(stage: &RehearsalStage, text: &str) -> String {
+    let mut talk = Talk::new(stage);
+    let mut told = String::new();
+    for line in text.lines().filter(|line| line.starts_with("> ")) {
+        let words = &line[2..];
+        let (role, words) = match words.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
+            Some((role, words)) => (Some(role.to_owned()), words),
+            None => (None, words),
+        };
+        let labels = Labels { role, phase: None };
+        let before = talk.seen.len();
+        talk.agent.send(Message { labels, ..Message::text(words) });
+        talk.turn_end();
+        told += &format!("{line}\n");
+        told.extend(talk.seen[before..].iter().flat_map(lines).map(|line| line + "\n"));
+    }
+    assert_eq!(talk.end(), None);
+    without_folder(stage, &told)
+}
+
+fn lines(event: &Event) -> Vec<String> {
+    vec![match event {
+        Event::Started { .. } | Event::Delivered(_) => return Vec::new(),
+        Event::Text(text) => format!("says: {text}"),
+        Event::ToolStarted { tool, .. } => match tool {
+            Tool::Command(command) => format!("runs: {command}"),
+            Tool::Edit(paths) => format!("edits: {}", paths[0].display()),
+            Tool::Mcp { server, tool } => format!("calls: {tool} of {server}"),
+            Tool::Other(other) => format!("uses: {other}"),
+        },
+        Event::ToolFinished { end, .. } => match end {
+            ToolEnd::Succeeded => "succeeded".to_owned(),
+            ToolEnd::Failed => "failed".to_owned(),
+            ToolEnd::Exited(code) => format!("exited with {code}"),
+        },
+        Event::FileChanged(path) => format!("changed: {}", path.display()),
+        Event::ApprovalNeeded { ask, .. } => match ask {
+            Ask::Edit { paths, .. } => format!("asks: to edit {}", paths[0]),
+            Ask::Command { command, .. } => format!("asks: to run {command}"),
+            Ask::Tool { server, tool } => format!("asks: to call {tool} of {server}"),
+            Ask::Other { what } => format!("asks: {what}"),
+        },
+        Event::Usage(usage) => {
+            format!("spends: {} in, {} out", usage.input_tokens, usage.output_tokens)
+        }
+        Event::TurnFinished(answer) => {
+            let answered = format!("answer: {}", answer.text);
+            let result = answer.structured.as_ref().map(|value| format!("result: {value}"));
+            return [answered].into_iter().chain(result).collect();
+        }
+        Event::TurnFailed(trouble) => format!("fails: {trouble}"),
+        other => format!("{other:?}"),
+    }]
+}

@@ -1,0 +1,151 @@
+//! What the rehearsal agent may do, and how it uses tools.
+
+use std::fs;
+
+use omx_agents::agent::Decision;
+use omx_agents::event::{Ask, Reach, ToolEnd};
+use omx_agents::{Agent, Event, Message, Start};
+use omx_kernel::approval::Allow;
+
+use super::rehearsal::playing;
+use super::rehearsal_stage::RehearsalStage;
+use super::stage::Stage;
+use super::talk::{Talk, opening};
+
+const REACHING: &str = r#"
+[[entry]]
+do = [
+    { write = { path = "inside.txt", content = "in" } },
+    { write = { path = "../outside.txt", content = "out" } },
+    { run = { command = "touch ran" } },
+    { mcp = { server = "other", tool = "state_list_active" } },
+    { say = "{{output}}" },
+]
+"#;
+
+fn reaching(allow: Allow, decision: Decision) -> (RehearsalStage, Vec<Ask>, Vec<ToolEnd>, String) {
+    let stage = playing(REACHING);
+    let mut opening = opening(&stage, Start::New, allow);
+    opening.servers[0].name = "other".to_owned();
+    let mut talk = Talk::open(&stage, opening);
+    talk.agent.send(Message::text("go"));
+    let mut asks = Vec::new();
+    let answer = loop {
+        let next = talk.until("an approval or the end", |event| {
+            matches!(event, Event::ApprovalNeeded { .. } | Event::TurnFinished(_))
+        });
+        match next {
+            Event::ApprovalNeeded { approval, ask } => {
+                asks.push(ask);
+                talk.agent.answer(approval, decision.clone());
+            }
+            Event::TurnFinished(answer) => break answer.text,
+            _ => unreachable!(),
+        }
+    };
+    let ends = talk.seen.iter().filter_map(|event| match event {
+        Event::ToolFinished { end, .. } => Some(*end),
+        _ => None,
+    });
+    let ends = ends.collect();
+    assert_eq!(talk.end(), None);
+    (stage, asks, ends, answer)
+}
+
+/// What the tool says.
+const NOTHING_ACTIVE: &str = "{\"active_modes\":[],\"entries\":[]}";
+
+fn all_asks() -> [Ask; 3] {
+    [
+        Ask::Edit { paths: vec!["../outside.txt".to_owned()], reach: Reach::Outside },
+        Ask::Command { command: "touch ran".to_owned(), reach: Reach::Inside },
+        Ask::Tool { server: "other".to_owned(), tool: "state_list_active".to_owned() },
+    ]
+}
+
+#[test]
+fn everything_but_edits_in_its_folder_is_asked_for() {
+    for allow in [Allow::Edits, Allow::Commands] {
+        let (stage, asks, ends, answer) = reaching(allow, Decision::Allow);
+        assert_eq!(asks, all_asks());
+        let well = ToolEnd::Succeeded;
+        assert_eq!(ends, [well, well, ToolEnd::Exited(0), well]);
+        assert_eq!(answer, NOTHING_ACTIVE);
+        assert_eq!(fs::read_to_string(stage.folder().join("outside.txt")).unwrap(), "out");
+        assert!(stage.root().join("ran").exists());
+    }
+}
+
+#[test]
+fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
+    let (stage, asks, ends, answer) =
+        reaching(Allow::Commands, Decision::Deny("not on a Sunday".to_owned()));
+    assert_eq!(asks, all_asks());
+    let failed = ToolEnd::Failed;
+    assert_eq!(ends, [ToolEnd::Succeeded, failed, failed, failed]);
+    assert_eq!(answer, "not on a Sunday");
+    assert!(stage.root().join("inside.txt").exists());
+    assert!(!stage.folder().join("outside.txt").exists());
+    assert!(!stage.root().join("ran").exists());
+}
+
+#[test]
+fn with_everything_allowed_nothing_is_asked() {
+    let (stage, asks, _, answer) = reaching(Allow::All, Decision::Deny("never asked".to_owned()));
+    assert_eq!((asks.len(), answer.as_str()), (0, NOTHING_ACTIVE));
+    assert!(stage.folder().join("outside.txt").exists());
+    assert!(stage.root().join("ran").exists());
+}
+
+#[test]
+fn a_link_out_of_the_folder_is_outside() {
+    let stage = playing("[[entry]]\ndo = [{ write = { path = \"link/a\", content = \"\" } }]");
+    std::os::unix::fs::symlink(stage.folder(), stage.root().join("link")).unwrap();
+    let mut talk = Talk::new(&stage);
+    talk.turn("go");
+    let asked = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+    assert_eq!(talk.seen.iter().filter(|event| asked(event)).count(), 1);
+    assert!(!stage.folder().join("a").exists());
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn a_tool_that_cannot_be_called_fails_in_time() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        do = [
+            { mcp = { server = "nobody", tool = "t" } }, { say = "{{output}}" },
+            { mcp = { server = "silent", tool = "t", timeout_s = 1 } }, { say = "{{output}}" },
+            { mcp = { server = "gone", tool = "t" } }, { say = "{{output}}" },
+            { mcp = { server = "none", tool = "t" } }, { say = "{{output}}" },
+            { mcp = { tool = "no_such_tool" } }, { say = "{{output}}" },
+        ]
+        "#,
+    );
+    let mut opening = opening(&stage, Start::New, Allow::All);
+    let omx = opening.servers[0].clone();
+    for (name, program, arg) in
+        [("silent", "sleep", "1000"), ("gone", "sh", "-c :"), ("none", "/nonexistent", "")]
+    {
+        let mut server = omx.clone();
+        (server.name, server.program) = (name.to_owned(), program.into());
+        server.args = arg.split_whitespace().map(str::to_owned).collect();
+        opening.servers.push(server);
+    }
+    let mut talk = Talk::open(&stage, opening);
+    let last = talk.turn("go").text();
+    let texts = talk.seen.iter().filter_map(|event| match event {
+        Event::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    let said: Vec<_> = texts.collect();
+    assert_eq!(said[0], "there is no MCP server \"nobody\"");
+    assert_eq!(said[1], "MCP server \"silent\": no answer to initialize in time");
+    assert!(said[2].starts_with("MCP server \"gone\": "), "{said:?}");
+    assert_eq!(said[3], "MCP server \"none\": No such file or directory (os error 2)");
+    assert!(last.contains("no_such_tool"), "{last}");
+    let failed = |event: &&Event| matches!(event, Event::ToolFinished { end: ToolEnd::Failed, .. });
+    assert_eq!(talk.seen.iter().filter(failed).count(), 5, "{:#?}", talk.seen);
+    assert_eq!(talk.end(), None);
+}
