@@ -182,6 +182,9 @@ impl Talk {
     fn told(&mut self, event: Event, now: Instant) -> Vec<Effect> {
         let over =
             matches!(event, Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_));
+        if over && self.state != State::Busy {
+            return strange(&"a turn ends that does not run");
+        }
         let mut effects = vec![Effect::Emit(event)];
         if over {
             self.state = State::Idle;
