@@ -1,0 +1,65 @@
+//! The run's documents: made from the journal, never the other way round.
+
+use omx_kernel::{Code, Mode, Refusal, Scope, Value as Stored};
+use omx_ops::{parse_input, state_write};
+use serde_json::{Value, json};
+
+use super::Drive;
+use crate::engine::Happening;
+use crate::progress::Progress;
+use crate::story::Entry;
+
+impl<Show: FnMut(&Progress)> Drive<'_, Show> {
+    /// Writes the changes that are not written yet. A process that takes a run
+    /// up writes all of them: the first begins the documents anew.
+    pub(super) fn write_documents(&mut self, entries: &[Entry]) -> Result<(), Refusal> {
+        while let Some(entry) = entries.get(self.written) {
+            self.written += 1;
+            if !self.write(entry.mode, entry.fields.clone())? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn note(&mut self, mode: Mode, fields: Value) -> Result<(), Refusal> {
+        self.write(mode, fields).map(drop)
+    }
+
+    /// Changes a document; false if the run was cancelled meanwhile.
+    fn write(&mut self, mode: Mode, mut fields: Value) -> Result<bool, Refusal> {
+        fields["mode"] = json!(mode.name());
+        fields["session_id"] = json!(self.session.as_str());
+        let begins = fields.get("start").is_some();
+        if !begins && self.is_cancelled() {
+            self.teller()(Happening::Cancelled);
+            return Ok(false);
+        }
+        match state_write(self.crew.context, parse_input(&fields.to_string())?) {
+            Ok(_) => Ok(true),
+            Err(refusal) if refusal.code == Code::RecentlyCancelled || self.is_cancelled() => {
+                self.teller()(Happening::Cancelled);
+                Ok(false)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// Whether somebody cancelled the run. A document that is gone was cleared
+    /// by force, which is a cancel too; one that was not written yet is not.
+    pub(super) fn is_cancelled(&self) -> bool {
+        if self.written == 0 {
+            return false;
+        }
+        let scope = Scope::Session(self.session.clone());
+        let Ok(Some(state)) = self.crew.store.read() else { return true };
+        match state.document(&scope, self.asked.mode) {
+            Ok(Some(document)) => {
+                document.get("run_outcome").and_then(Stored::as_str) == Some("cancelled")
+            }
+            Ok(None) => true,
+            // It cannot be read now; that is no cancel.
+            Err(_) => false,
+        }
+    }
+}
