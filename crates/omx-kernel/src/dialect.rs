@@ -16,6 +16,8 @@ pub struct Dialect {
     pub env_prefix: &'static str,
     /// How tmux sessions and branches of teams begin.
     pub team_prefix: &'static str,
+    /// How branches of runs begin.
+    pub run_prefix: &'static str,
     /// What a person types in the agent to cancel.
     pub cancel_command: &'static str,
     /// What a person types in the agent to go on with autopilot.
@@ -33,6 +35,7 @@ impl Dialect {
         project_config: ".omx-config.json",
         env_prefix: "OMX_",
         team_prefix: "omx-team",
+        run_prefix: "omx-run",
         cancel_command: "/cancel",
         autopilot_command: "/autopilot",
         team_report: &[
@@ -52,6 +55,7 @@ impl Dialect {
         project_config: ".omc-config.json",
         env_prefix: "OMC_",
         team_prefix: "omc-team",
+        run_prefix: "omc-run",
         cancel_command: "/oh-my-claudecode:cancel",
         autopilot_command: "/oh-my-claudecode:autopilot",
         team_report: &[

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::refusal::{Code, Refusal};
+use crate::time::Timestamp;
 
 /// The id of an agent's session: `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`. A value
 /// of this type is safe as the name of a folder.
@@ -35,6 +38,86 @@ impl SessionId {
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// The id of a run that omx itself drives: a UUID of version 7 in lower case,
+/// so ids sort by the time of their making. A value of this type is safe as
+/// the name of a file, a folder and a branch.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RunId(String);
+
+impl RunId {
+    /// Checks and takes a run id.
+    pub fn new(text: &str) -> Result<Self, Refusal> {
+        let fits = |(place, byte): (usize, u8)| match place {
+            8 | 13 | 18 | 23 => byte == b'-',
+            14 => byte == b'7',
+            19 => matches!(byte, b'8' | b'9' | b'a' | b'b'),
+            _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+        };
+        if text.len() == 36 && text.bytes().enumerate().all(fits) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Refusal::input(format!(
+                "{:?} is not the id of a run; it is a UUID of version 7, as `runs` lists them",
+                text.chars().take(64).collect::<String>()
+            )))
+        }
+    }
+
+    /// Makes an id of a time and of ten bytes that nobody can foresee.
+    pub fn from_parts(made: Timestamp, random: [u8; 10]) -> Self {
+        let millis = u64::try_from(made.millis()).unwrap_or(0) & 0xffff_ffff_ffff;
+        let [a, b, c, d, rest @ ..] = random;
+        let version = 0x7000 | (u16::from_be_bytes([a, b]) & 0x0fff);
+        let variant = 0x8000 | (u16::from_be_bytes([c, d]) & 0x3fff);
+        let node = rest.iter().fold(0_u64, |node, byte| node << 8 | u64::from(*byte));
+        Self(format!(
+            "{:08x}-{:04x}-{version:04x}-{variant:04x}-{node:012x}",
+            millis >> 16,
+            millis & 0xffff
+        ))
+    }
+
+    /// When it was made.
+    pub fn made(&self) -> Timestamp {
+        let digits = self.0.bytes().filter(|byte| *byte != b'-').take(12);
+        let millis = digits.fold(0_i64, |value, digit| {
+            value << 4 | i64::from(char::from(digit).to_digit(16).unwrap_or(0))
+        });
+        Timestamp::from_millis(millis)
+    }
+
+    /// The session whose documents are those of the run.
+    pub fn session(&self) -> SessionId {
+        SessionId(self.0.clone())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = Refusal;
+
+    fn try_from(text: String) -> Result<Self, Refusal> {
+        Self::new(&text)
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.0
     }
 }
 
@@ -78,6 +161,34 @@ mod tests {
             let refusal = SessionId::new(bad).unwrap_err();
             assert_eq!(refusal.code, Code::InvalidSessionId, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn conductor_3_1_a_run_id_is_a_uuid_of_version_7_and_nothing_else() {
+        let good = "01981234-5678-7abc-8def-0123456789ab";
+        assert_eq!(RunId::new(good).unwrap().as_str(), good);
+        let version_4 = "01981234-5678-4abc-8def-0123456789ab";
+        let upper = "01981234-5678-7ABC-8def-0123456789ab";
+        let variant = "01981234-5678-7abc-7def-0123456789ab";
+        let long = format!("{good}a");
+        let path = "../../34-5678-7abc-8def-0123456789ab";
+        for bad in
+            ["", version_4, upper, variant, &long, path, "01981234\u{0}5678-7abc-8def-0123456789a"]
+        {
+            assert_eq!(RunId::new(bad).unwrap_err().code, Code::InvalidInput, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_made_run_id_passes_its_own_check_tells_its_time_and_is_a_session() {
+        for (millis, random) in [(0, [0; 10]), (1_794_000_000_123, [0xff; 10]), (-5, [7; 10])] {
+            let id = RunId::from_parts(Timestamp::from_millis(millis), random);
+            assert_eq!(RunId::new(id.as_str()), Ok(id.clone()));
+            assert_eq!(id.made().millis(), millis.max(0));
+            assert_eq!(SessionId::new(id.as_str()), Ok(id.session()));
+        }
+        let at = |millis| RunId::from_parts(Timestamp::from_millis(millis), [9; 10]);
+        assert!(at(1_794_000_000_123) < at(1_794_000_000_124));
     }
 }
 

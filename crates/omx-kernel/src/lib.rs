@@ -34,7 +34,7 @@ pub mod write;
 pub use begin::Limits;
 pub use dialect::Dialect;
 pub use document::{Document, Life};
-pub use ids::{Scope, SessionId};
+pub use ids::{RunId, Scope, SessionId};
 pub use mode::Mode;
 pub use outcome::Ending;
 pub use refusal::{Code, Refusal};

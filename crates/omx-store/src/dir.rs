@@ -18,7 +18,7 @@ use rustix::path::Arg;
 use crate::error::StoreError;
 
 /// Folders are for their owner alone.
-const FOLDER_MODE: Mode = Mode::RWXU;
+pub(crate) const FOLDER_MODE: Mode = Mode::RWXU;
 /// So are files.
 pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
@@ -96,6 +96,32 @@ pub(crate) fn read(
     let modified =
         stat.st_mtime * 1_000 + i64::try_from(stat.st_mtime_nsec / 1_000_000).unwrap_or(0);
     Ok(Some(FileRead { bytes, modified: Timestamp::from_millis(modified) }))
+}
+
+/// Opens a plain file inside an open folder, making it if the flags say so;
+/// `None` if it is not there.
+pub(crate) fn open_file(
+    parent: impl AsFd,
+    name: &str,
+    path: &Path,
+    flags: OFlags,
+) -> Result<Option<File>, StoreError> {
+    let mode = if flags.contains(OFlags::CREATE) { FILE_MODE } else { Mode::empty() };
+    // A pipe would block an open without NONBLOCK.
+    let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let fd = match openat(&parent, name, flags, mode) {
+        Ok(fd) => fd,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(Errno::LOOP | Errno::ISDIR | Errno::NXIO | Errno::NODEV) => {
+            return Err(refused(parent, name, path));
+        }
+        Err(error) => return Err(StoreError::io("open", path, error)),
+    };
+    match fstat(&fd) {
+        Ok(stat) if not_a_file(&stat).is_none() => Ok(Some(File::from(fd))),
+        Ok(_) => Err(refused(parent, name, path)),
+        Err(error) => Err(StoreError::io("look at", path, error)),
+    }
 }
 
 /// The names in a folder, without `.` and `..`. Reads through the open folder

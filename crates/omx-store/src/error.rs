@@ -48,6 +48,22 @@ pub enum StoreError {
         /// What is too large.
         what: String,
     },
+    /// A record longer than a line of a journal may be.
+    #[error("a record of {bytes} bytes is too long for {}; it has at most {most}", path.display())]
+    LongRecord {
+        /// Which journal.
+        path: PathBuf,
+        /// How long it would be.
+        bytes: usize,
+        /// How long it may be.
+        most: usize,
+    },
+    /// A journal of which it is not known what of its last record reached the disk.
+    #[error("{} failed before and takes nothing more; resume the run to go on", path.display())]
+    JournalFailed {
+        /// Which.
+        path: PathBuf,
+    },
     /// The file system said no before anything was changed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
@@ -88,8 +104,10 @@ impl From<StoreError> for Refusal {
             StoreError::Busy { .. } | StoreError::InUse { .. } => Code::Busy,
             StoreError::Unsafe { .. } => Code::UnsafePath,
             StoreError::Corrupt { .. } => Code::CorruptState,
-            StoreError::TooLarge { .. } => Code::TooLarge,
-            StoreError::Io { .. } | StoreError::Unflushed { .. } => Code::Io,
+            StoreError::TooLarge { .. } | StoreError::LongRecord { .. } => Code::TooLarge,
+            StoreError::Io { .. }
+            | StoreError::Unflushed { .. }
+            | StoreError::JournalFailed { .. } => Code::Io,
             StoreError::NoProject { .. } => Code::InvalidInput,
         };
         Refusal::new(code, error.to_string())

@@ -1,4 +1,5 @@
-//! Keeps what omx knows: documents, activity records, the event log.
+//! Keeps what omx knows: documents, activity records, the event log, runs and
+//! their journals.
 //!
 //! Only a [`Locked`] store can change anything, and only through calls that
 //! take a name from a checked type. Readers take no lock: a document is
@@ -15,6 +16,7 @@ mod lock;
 mod project;
 mod quarantine;
 mod replace;
+pub mod runs;
 mod settings;
 mod shelf;
 mod sweep;

@@ -113,7 +113,7 @@ fn holder(lock: &File) -> String {
 }
 
 /// Keeps `git status` clean without touching the project's own files.
-fn ignore_in_git(tree: &OwnedFd, tree_path: &Path) -> Result<(), StoreError> {
+pub(crate) fn ignore_in_git(tree: &OwnedFd, tree_path: &Path) -> Result<(), StoreError> {
     const NAME: &str = ".gitignore";
     if statat(tree, NAME, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
         return Ok(());

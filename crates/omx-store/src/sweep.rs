@@ -115,7 +115,7 @@ fn remove_plain(
 }
 
 /// Empties a folder; links in it are removed, never followed.
-fn empty(folder: impl AsFd, path: &Path) -> Result<(), StoreError> {
+pub(crate) fn empty(folder: impl AsFd, path: &Path) -> Result<(), StoreError> {
     for name in dir::raw_names(&folder, path)? {
         let name = name.as_c_str();
         let path = path.join(OsStr::from_bytes(name.to_bytes()));

@@ -58,12 +58,17 @@ impl Store {
 
     /// Opens the folder of documents for reading; `None` if there is none yet.
     pub fn read(&self) -> Result<Option<StateDir>, StoreError> {
+        let Some(tree) = self.open_tree()? else { return Ok(None) };
+        let path = self.state_path();
+        Ok(open(&tree, "state", &path)?.map(|fd| StateDir::new(fd, path)))
+    }
+
+    /// Opens omx's folder for reading; `None` if there is none yet.
+    pub(crate) fn open_tree(&self) -> Result<Option<OwnedFd>, StoreError> {
         let tree = self.tree();
         let Some((parent, name)) = parent_and_name(tree) else { return Ok(None) };
         let Some(parent) = open_plain(parent)? else { return Ok(None) };
-        let Some(tree_fd) = open(&parent, name, tree)? else { return Ok(None) };
-        let path = self.state_path();
-        Ok(open(&tree_fd, "state", &path)?.map(|fd| StateDir::new(fd, path)))
+        open(&parent, name, tree)
     }
 
     pub(crate) fn open_or_make_tree(&self) -> Result<OwnedFd, StoreError> {

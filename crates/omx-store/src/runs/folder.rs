@@ -1,0 +1,247 @@
+//! A run's folder, `runs/<id>`: what was asked (`run.json`), the journal, the
+//! lock, and the logs of its steps. It appears whole or not at all: it is made
+//! under another name and renamed when everything is in it.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::RunId;
+use rustix::fs::{AtFlags, fstat, fsync, mkdirat, renameat, unlinkat};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::entries::{Entry, JournalReader};
+use super::holder::Holder;
+use super::journal::{self, JOURNAL_FILE, Journal};
+use super::list::{UNFINISHED, clear_leftovers};
+use super::lock::{LOCK_FILE, Liveness, Look, RunLock, TakenLock, look, take};
+use super::output::{OutputFile, OutputName, open_output};
+use crate::dir::{self, FOLDER_MODE, open, open_or_make};
+use crate::error::StoreError;
+use crate::lock::{Locked, ignore_in_git};
+use crate::replace::{Durability, replace};
+use crate::sweep::empty;
+use crate::tree::Store;
+
+pub(super) const RUNS: &str = "runs";
+const ASKED: &str = "run.json";
+const MAX_ASKED_BYTES: usize = 8 * 1024 * 1024;
+
+/// A run's folder, open for reading.
+#[derive(Debug)]
+pub struct RunFolder {
+    id: RunId,
+    fd: OwnedFd,
+    path: PathBuf,
+}
+
+/// A run whose lock this process holds: it alone may write its journal.
+#[derive(Debug)]
+pub struct HeldRun {
+    folder: RunFolder,
+    journal: Journal,
+    _lock: RunLock,
+}
+
+/// What came of trying to take a run.
+#[derive(Debug)]
+pub enum Taking {
+    /// It is ours.
+    Taken(HeldRun),
+    /// It is alive: somebody drives it, who if that can be told.
+    HeldBy(Option<Holder>),
+    /// There is no such run.
+    Missing,
+}
+
+impl Locked {
+    /// Makes a new run and takes its lock. What was asked is written once and
+    /// never changed.
+    pub fn create_run<A: Serialize>(
+        &self,
+        id: &RunId,
+        asked: &A,
+        holder: &Holder,
+    ) -> Result<HeldRun, StoreError> {
+        let runs_path = self.tree_path.join(RUNS);
+        let runs = open_or_make(&self.tree, RUNS, &runs_path)?;
+        ignore_in_git(&runs, &runs_path)?;
+        // Whoever makes a run holds the project's lock, so these are of the dead.
+        clear_leftovers(&runs, &runs_path)?;
+        let path = runs_path.join(id.as_str());
+        let unfinished = format!("{UNFINISHED}{id}");
+        let fail = |error| StoreError::io("make the folder", &path, error);
+        mkdirat(&runs, &unfinished, FOLDER_MODE).map_err(fail)?;
+        let made = fill(&runs, &unfinished, id, &path, asked, holder).and_then(|held| {
+            renameat(&runs, &unfinished, &runs, id.as_str()).map_err(fail)?;
+            Ok(held)
+        });
+        let held = match made {
+            Ok(held) => held,
+            Err(error) => {
+                // Best effort: the next one that makes a run clears it.
+                if let Ok(Some(folder)) = open(&runs, &unfinished, &path) {
+                    let _ = empty(&folder, &path);
+                    let _ = unlinkat(&runs, unfinished.as_str(), AtFlags::REMOVEDIR);
+                }
+                return Err(error);
+            }
+        };
+        fsync(&runs).map_err(|error| StoreError::Unflushed {
+            done: "written",
+            path,
+            source: error.into(),
+        })?;
+        Ok(held)
+    }
+
+    /// Makes the folder for the worktrees of runs and tells where it is. git
+    /// does not see it, whatever the project ignores.
+    pub fn make_run_worktrees(&self) -> Result<PathBuf, StoreError> {
+        let path = self.tree_path.join("worktrees");
+        let folder = open_or_make(&self.tree, "worktrees", &path)?;
+        ignore_in_git(&folder, &path)?;
+        let path = path.join("run");
+        open_or_make(&folder, "run", &path)?;
+        Ok(path)
+    }
+}
+
+fn fill<A: Serialize>(
+    runs: &OwnedFd,
+    unfinished: &str,
+    id: &RunId,
+    path: &Path,
+    asked: &A,
+    holder: &Holder,
+) -> Result<HeldRun, StoreError> {
+    let missing = || StoreError::io("open", path, std::io::ErrorKind::NotFound);
+    let fd = open(runs, unfinished, path)?.ok_or_else(missing)?;
+    let TakenLock::Taken(lock) = take(&fd, &path.join(LOCK_FILE), holder)? else {
+        return Err(missing());
+    };
+    let asked_path = path.join(ASKED);
+    let mut text = serde_json::to_vec_pretty(asked)
+        .map_err(|error| StoreError::io("write", &asked_path, error))?;
+    text.push(b'\n');
+    replace(&fd, ASKED, &asked_path, &text, Durability::Flushed)?;
+    open_or_make(&fd, "output", &path.join("output"))?;
+    let journal = Journal::open(&fd, path.join(JOURNAL_FILE))?;
+    let folder = RunFolder { id: id.clone(), fd, path: path.to_owned() };
+    Ok(HeldRun { folder, journal, _lock: lock })
+}
+
+impl Store {
+    /// Where the worktree of a run belongs, whether it is there or not.
+    pub fn run_worktree(&self, id: &RunId) -> PathBuf {
+        self.tree().join("worktrees").join("run").join(id.as_str())
+    }
+
+    /// Opens a run for reading, alive or not; `None` if there is no such run.
+    pub fn run(&self, id: &RunId) -> Result<Option<RunFolder>, StoreError> {
+        let Some((runs, path)) = self.open_runs()? else { return Ok(None) };
+        let path = path.join(id.as_str());
+        Ok(open(&runs, id.as_str(), &path)?.map(|fd| RunFolder { id: id.clone(), fd, path }))
+    }
+
+    /// Takes a run that nobody drives, to go on with it.
+    pub fn take_run(&self, id: &RunId, holder: &Holder) -> Result<Taking, StoreError> {
+        let Some(folder) = self.run(id)? else { return Ok(Taking::Missing) };
+        let lock = match take(&folder.fd, &folder.path.join(LOCK_FILE), holder)? {
+            TakenLock::Taken(lock) => lock,
+            TakenLock::HeldBy(holder) => return Ok(Taking::HeldBy(holder)),
+            TakenLock::Gone => return Ok(Taking::Missing),
+        };
+        // It may have been moved away to be removed before it was locked.
+        if !self.run(id)?.is_some_and(|there| same_folder(&there.fd, &folder.fd)) {
+            return Ok(Taking::Missing);
+        }
+        let journal = Journal::open(&folder.fd, folder.path.join(JOURNAL_FILE))?;
+        Ok(Taking::Taken(HeldRun { folder, journal, _lock: lock }))
+    }
+
+    pub(super) fn open_runs(&self) -> Result<Option<(OwnedFd, PathBuf)>, StoreError> {
+        let Some(tree) = self.open_tree()? else { return Ok(None) };
+        let path = self.tree().join(RUNS);
+        Ok(open(&tree, RUNS, &path)?.map(|fd| (fd, path)))
+    }
+}
+
+fn same_folder(one: &OwnedFd, other: &OwnedFd) -> bool {
+    match (fstat(one), fstat(other)) {
+        (Ok(one), Ok(other)) => (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino),
+        _ => false,
+    }
+}
+
+impl RunFolder {
+    /// Which run's.
+    pub fn id(&self) -> &RunId {
+        &self.id
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What was asked.
+    pub fn asked<A: DeserializeOwned>(&self) -> Result<A, StoreError> {
+        let path = self.path.join(ASKED);
+        let read = dir::read(&self.fd, ASKED, &path, MAX_ASKED_BYTES)?
+            .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
+        serde_json::from_slice(&read.bytes)
+            .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
+    }
+
+    /// Whether somebody drives it.
+    pub fn liveness(&self) -> Result<Liveness, StoreError> {
+        Ok(match self.look()? {
+            Look::Held(holder) => Liveness::Alive(holder),
+            Look::Free(_) | Look::Gone => Liveness::Ended,
+        })
+    }
+
+    pub(super) fn look(&self) -> Result<Look, StoreError> {
+        look(&self.fd, &self.path.join(LOCK_FILE))
+    }
+
+    /// The journal, for reading beside whoever writes it.
+    pub fn journal(&self) -> Result<JournalReader, StoreError> {
+        journal::reader(&self.fd, self.path.join(JOURNAL_FILE))
+    }
+
+    /// A folder for what is needed for a moment and by nobody else.
+    pub fn scratch(&self) -> Result<PathBuf, StoreError> {
+        let path = self.path.join("scratch");
+        open_or_make(&self.fd, "scratch", &path)?;
+        Ok(path)
+    }
+}
+
+impl HeldRun {
+    /// Its folder.
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// Which run it is.
+    pub fn id(&self) -> &RunId {
+        &self.folder.id
+    }
+
+    /// The journal, for writing.
+    pub fn journal(&mut self) -> &mut Journal {
+        &mut self.journal
+    }
+
+    /// Everything that was recorded so far.
+    pub fn entries<R: DeserializeOwned>(&self) -> Result<Vec<Entry<R>>, StoreError> {
+        self.folder.journal()?.read_all()
+    }
+
+    /// Opens a log of a step.
+    pub fn output(&self, name: &OutputName) -> Result<OutputFile, StoreError> {
+        open_output(&self.folder.fd, &self.folder.path, name)
+    }
+}

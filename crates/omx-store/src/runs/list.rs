@@ -1,0 +1,104 @@
+//! Which runs a project has, and removing those that have ended.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::RunId;
+use rustix::fs::{AtFlags, fsync, renameat, unlinkat};
+
+use super::folder::RUNS;
+use super::holder::Holder;
+use super::lock::{LOCK_FILE, Liveness, TakenLock, take};
+use crate::dir::{self, open};
+use crate::error::StoreError;
+use crate::lock::Locked;
+use crate::sweep::empty;
+use crate::tree::Store;
+
+/// How the name of a run begins that is being made.
+pub(super) const UNFINISHED: &str = ".new-";
+/// How the name of a run begins that is being removed.
+const REMOVED: &str = ".removed-";
+
+/// A run in a project's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedRun {
+    /// Which.
+    pub id: RunId,
+    /// Where its folder is.
+    pub path: PathBuf,
+    /// Whether somebody drives it.
+    pub liveness: Liveness,
+}
+
+/// What came of removing a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal {
+    /// It is gone.
+    Removed,
+    /// It is alive and stays.
+    Alive(Option<Holder>),
+    /// There was none.
+    Missing,
+}
+
+impl Store {
+    /// All runs of the project, the oldest first. What is no run's folder is
+    /// none of ours and hides no other.
+    pub fn runs(&self) -> Result<Vec<ListedRun>, StoreError> {
+        let Some((folder, path)) = self.open_runs()? else { return Ok(Vec::new()) };
+        let names = dir::names(&folder, &path)?;
+        let mut runs: Vec<ListedRun> = names
+            .iter()
+            .filter_map(|name| {
+                let run = self.run(&RunId::new(name).ok()?).ok()??;
+                let liveness = run.liveness().ok()?;
+                Some(ListedRun { id: run.id().clone(), path: run.path().to_owned(), liveness })
+            })
+            .collect();
+        runs.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(runs)
+    }
+}
+
+impl Locked {
+    /// Removes the folder of a run that has ended, with everything in it.
+    pub fn remove_run(&self, id: &RunId) -> Result<Removal, StoreError> {
+        let runs_path = self.tree_path.join(RUNS);
+        let Some(runs) = open(&self.tree, RUNS, &runs_path)? else { return Ok(Removal::Missing) };
+        let path = runs_path.join(id.as_str());
+        let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(Removal::Missing) };
+        // Held until everything is gone: nobody can resume it meanwhile.
+        let _lock = match take(&folder, &path.join(LOCK_FILE), &Holder::this_process())? {
+            TakenLock::Taken(lock) => lock,
+            TakenLock::HeldBy(holder) => return Ok(Removal::Alive(holder)),
+            TakenLock::Gone => return Ok(Removal::Missing),
+        };
+        // Out of the list at once; what a crash leaves is cleared by the next.
+        renameat(&runs, id.as_str(), &runs, format!("{REMOVED}{id}"))
+            .map_err(|error| StoreError::io("remove", &path, error))?;
+        clear_leftovers(&runs, &runs_path)?;
+        Ok(Removal::Removed)
+    }
+}
+
+/// Clears what killed makers and removers left. Only under the project's lock.
+pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), StoreError> {
+    let mut cleared = false;
+    for name in dir::names(runs, runs_path)? {
+        let id = name.strip_prefix(UNFINISHED).or_else(|| name.strip_prefix(REMOVED));
+        if id.is_none_or(|id| RunId::new(id).is_err()) {
+            continue;
+        }
+        let path = runs_path.join(&name);
+        let Ok(Some(folder)) = open(runs, name.as_str(), &path) else { continue };
+        empty(&folder, &path)?;
+        unlinkat(runs, name.as_str(), AtFlags::REMOVEDIR)
+            .map_err(|error| StoreError::io("remove", &path, error))?;
+        cleared = true;
+    }
+    if cleared {
+        fsync(runs).map_err(|error| StoreError::io("flush", runs_path, error))?;
+    }
+    Ok(())
+}

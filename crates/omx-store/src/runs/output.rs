@@ -1,0 +1,57 @@
+//! Logs of what a run's steps said, one file each. They tell a person what
+//! happened; nothing is decided by them, so they are not flushed.
+
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::Refusal;
+use rustix::fs::OFlags;
+
+use crate::dir::{open_file, open_or_make};
+use crate::error::StoreError;
+
+/// The name of a log, safe as the name of a file: small letters, digits and
+/// `-`, beginning with a letter or digit, at most 64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputName(String);
+
+impl OutputName {
+    /// Checks and takes a name.
+    pub fn new(text: &str) -> Result<Self, Refusal> {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        let is_name = !text.is_empty()
+            && text.len() <= 64
+            && !text.starts_with('-')
+            && text.bytes().all(fits);
+        if is_name {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Refusal::input(format!("{text:?} is no name of a log")))
+        }
+    }
+}
+
+/// An open log. What is written goes behind what is there.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// The log.
+    pub file: File,
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+pub(super) fn open_output(
+    folder: &OwnedFd,
+    folder_path: &Path,
+    name: &OutputName,
+) -> Result<OutputFile, StoreError> {
+    let path = folder_path.join("output");
+    let output = open_or_make(folder, "output", &path)?;
+    let name = format!("{}.log", name.0);
+    let path = path.join(&name);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
+    let file = open_file(&output, &name, &path, flags)?
+        .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
+    Ok(OutputFile { file, path })
+}

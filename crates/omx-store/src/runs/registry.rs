@@ -1,0 +1,169 @@
+//! The live runs of all the person's projects: one small file each, in a folder
+//! outside every project. A file tells where a run is; whether it lives, its
+//! lock tells. So a file that a killed run left is harmless, and the next
+//! reader clears it.
+
+use std::fs::DirBuilder;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::{RunId, Timestamp};
+use rustix::fs::{AtFlags, unlinkat};
+use rustix::io::Errno;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::folder::HeldRun;
+use super::lock::{Free, Look};
+use crate::dir;
+use crate::error::StoreError;
+use crate::project::Project;
+use crate::replace::{Durability, replace};
+use crate::tree::{Store, open_plain};
+
+const MAX_ENTRY_BYTES: usize = 64 * 1024;
+/// How much of a task is kept.
+const MAX_TASK_CHARS: usize = 1000;
+
+/// What is told of a live run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// Which run.
+    pub run: RunId,
+    /// The project's folder.
+    #[serde(with = "any_path")]
+    pub root: PathBuf,
+    /// omx's folder of that project.
+    #[serde(with = "any_path")]
+    pub tree: PathBuf,
+    /// The mode's name.
+    pub mode: String,
+    /// What it was asked to do; the beginning of a long task.
+    pub task: String,
+    /// The process that drives it.
+    pub pid: u32,
+    /// Since when.
+    pub started: Timestamp,
+}
+
+/// The folder of live runs.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    folder: PathBuf,
+}
+
+impl Registry {
+    /// The registry in this folder, which need not be there yet.
+    pub fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// Enters a run. That it is held shows that the entry is no lie, and that
+    /// nobody else writes it.
+    pub fn enter(&self, held: &HeldRun, entry: &Registered) -> Result<(), StoreError> {
+        let fail = |error| StoreError::io("make the folder", &self.folder, error);
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(fail)?;
+        let folder =
+            open_plain(&self.folder)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
+        let name = file_name(held.id());
+        let path = self.folder.join(&name);
+        let task = entry.task.chars().take(MAX_TASK_CHARS).collect();
+        let entry = Registered { run: held.id().clone(), task, ..entry.clone() };
+        let text =
+            serde_json::to_vec(&entry).map_err(|error| StoreError::io("write", &path, error))?;
+        replace(&folder, &name, &path, &text, Durability::Relaxed)
+    }
+
+    /// Takes a run out, before its lock is let go.
+    pub fn leave(&self, held: &HeldRun) -> Result<(), StoreError> {
+        let Some(folder) = open_plain(&self.folder)? else { return Ok(()) };
+        remove(&folder, &file_name(held.id()), &self.folder)
+    }
+
+    /// The runs that live, the oldest first. Files of dead ones are removed.
+    pub fn live(&self) -> Result<Vec<Registered>, StoreError> {
+        let Some(folder) = open_plain(&self.folder)? else { return Ok(Vec::new()) };
+        let mut live = Vec::new();
+        for name in dir::names(&folder, &self.folder)? {
+            let Some(entry) = self.read(&folder, &name) else { continue };
+            match entry.find() {
+                Found::Alive => live.push(entry),
+                Found::Ended(_free) => remove(&folder, &name, &self.folder)?,
+                Found::Hidden => {}
+            }
+        }
+        live.sort_by(|one, other| (one.started, &one.run).cmp(&(other.started, &other.run)));
+        Ok(live)
+    }
+
+    /// Reads an entry; what is none is none of ours.
+    fn read(&self, folder: &OwnedFd, name: &str) -> Option<Registered> {
+        let id = RunId::new(name.strip_suffix(".json")?).ok()?;
+        let file = dir::read(folder, name, &self.folder.join(name), MAX_ENTRY_BYTES).ok()??;
+        serde_json::from_slice(&file.bytes).ok().filter(|entry: &Registered| entry.run == id)
+    }
+}
+
+enum Found {
+    Alive,
+    /// Nobody drives it, or it is not there any more. While this is kept,
+    /// nobody can take it and enter it anew.
+    Ended(Option<Free>),
+    /// It cannot be told, and so nothing is said and nothing removed.
+    Hidden,
+}
+
+impl Registered {
+    fn find(&self) -> Found {
+        let project = Project { root: self.root.clone(), tree: self.tree.clone() };
+        match Store::new(project).run(&self.run) {
+            Ok(None) => Found::Ended(None),
+            Err(_) => Found::Hidden,
+            Ok(Some(run)) => match run.look() {
+                Ok(Look::Held(_)) => Found::Alive,
+                Ok(Look::Free(free)) => Found::Ended(Some(free)),
+                Ok(Look::Gone) => Found::Ended(None),
+                Err(_) => Found::Hidden,
+            },
+        }
+    }
+}
+
+fn file_name(id: &RunId) -> String {
+    format!("{id}.json")
+}
+
+fn remove(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreError> {
+    match unlinkat(folder, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(StoreError::io("remove", &path.join(name), error)),
+    }
+}
+
+/// A path as text, or as its bytes where it is no text.
+mod any_path {
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+        let form = match path.to_str() {
+            Some(text) => Form::Text(text.to_owned()),
+            None => Form::Bytes(path.as_os_str().as_bytes().to_vec()),
+        };
+        form.serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
+        Ok(match Form::deserialize(from)? {
+            Form::Text(text) => text.into(),
+            Form::Bytes(bytes) => std::ffi::OsString::from_vec(bytes).into(),
+        })
+    }
+}

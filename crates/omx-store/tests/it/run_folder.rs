@@ -1,0 +1,195 @@
+//! A run's folder: whole or not at all, for its owner alone, never through a link.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
+
+use omx_store::StoreError;
+use omx_store::runs::{Holder, Liveness, OutputName, Removal};
+use serde_json::{Value, json};
+
+use crate::player::Order;
+use crate::stage::{Stage, bytes_below, run_id};
+
+#[test]
+fn what_was_asked_is_kept_and_everything_is_for_its_owner_alone() {
+    let stage = Stage::new();
+    let asked = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
+    let held = stage.lock().create_run(&run_id(1), &asked, &Holder::this_process()).unwrap();
+    assert_eq!(held.folder().asked::<Value>().unwrap(), asked);
+    let name = OutputName::new("check-1").unwrap();
+    held.output(&name).unwrap().file.write_all(b"one").unwrap();
+    held.output(&name).unwrap().file.write_all(b" two").unwrap();
+    let log = held.output(&name).unwrap().path;
+    assert_eq!(log, stage.runs().join(run_id(1).as_str()).join("output/check-1.log"));
+    assert_eq!(fs::read_to_string(log).unwrap(), "one two");
+    held.folder().scratch().unwrap();
+    for (path, _) in bytes_below(&stage.runs()) {
+        let data = fs::metadata(&path).unwrap();
+        let expected = if data.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(data.permissions().mode() & 0o777, expected, "{}", path.display());
+    }
+    for bad in ["", "-a", "A", "a/b", "..", "a.log", "a b", &"x".repeat(65)] {
+        assert!(OutputName::new(bad).is_err(), "{bad:?}");
+    }
+}
+
+#[test]
+fn conductor_7_runs_are_listed_by_age_with_those_that_live() {
+    let stage = Stage::new();
+    assert_eq!(stage.store.runs().unwrap(), []);
+    let held = stage.create(&run_id(2));
+    let others = [30, 9, 1, 12, 3, 27, 8];
+    others.iter().for_each(|number| drop(stage.create(&run_id(*number))));
+    fs::create_dir(stage.runs().join("not-a-run")).unwrap();
+    symlink(stage.folder.path(), stage.runs().join(run_id(4).as_str())).unwrap();
+    let listed = stage.store.runs().unwrap();
+    let lives: Vec<_> = listed.iter().map(|run| (run.id.clone(), run.liveness.clone())).collect();
+    let alive = Liveness::Alive(Some(Holder::this_process()));
+    let expected = [1, 2, 3, 8, 9, 12, 27, 30].map(|number| {
+        let liveness = if number == 2 { alive.clone() } else { Liveness::Ended };
+        (run_id(number), liveness)
+    });
+    assert_eq!(lives, expected);
+    assert_eq!(listed[1].path, held.folder().path());
+}
+
+#[test]
+fn conductor_7_an_ended_run_is_removed_with_everything_and_a_living_one_stays() {
+    let stage = Stage::new();
+    let held = stage.create(&run_id(1));
+    held.folder().scratch().unwrap();
+    drop(stage.create(&run_id(2)));
+    symlink(stage.folder.path(), stage.runs().join(run_id(2).as_str()).join("link")).unwrap();
+    let outside = bytes_below(&stage.folder.path().join("project")).len();
+    assert!(matches!(stage.lock().remove_run(&run_id(1)).unwrap(), Removal::Alive(Some(_))));
+    assert_eq!(stage.lock().remove_run(&run_id(2)).unwrap(), Removal::Removed);
+    assert_eq!(stage.lock().remove_run(&run_id(2)).unwrap(), Removal::Missing);
+    assert!(outside > 0 && stage.folder.path().exists());
+    drop(held);
+    assert_eq!(stage.lock().remove_run(&run_id(1)).unwrap(), Removal::Removed);
+    let left: Vec<_> = fs::read_dir(stage.runs()).unwrap().flatten().collect();
+    assert_eq!(left.len(), 1, "only .gitignore: {left:?}");
+}
+
+#[test]
+fn quality_r1_a_run_killed_while_it_is_made_is_there_whole_or_not_at_all() {
+    // Ten calls of each kind are more than making a run needs.
+    for call in ["mkdirat", "openat", "write", "fsync", "fdatasync", "renameat", "flock"] {
+        for nth in 1..=10 {
+            let stage = Stage::new();
+            drop(stage.lock());
+            let notes = stage.folder.path().join("notes");
+            let run = run_id(1);
+            let order =
+                Order { what: "create", root: stage.store.root(), run: &run, notes: &notes };
+            let tree = stage.store.tree().join("runs").display().to_string();
+            let places = [tree.clone(), format!("{tree}/.new-{run}"), format!("{tree}/{run}")];
+            let mut under = vec!["strace", "-f", "-o", "/dev/null"];
+            places.iter().for_each(|place| under.extend(["-P", place]));
+            let inject = format!("inject={call}:signal=KILL:when={nth}");
+            let trace = format!("trace={call}");
+            under.extend(["-e", &trace, "-e", &inject]);
+            order.command(&under).status().expect("apt-get install strace");
+            for listed in stage.store.runs().unwrap() {
+                let folder = stage.store.run(&listed.id).unwrap().unwrap();
+                assert_eq!(folder.asked::<Value>().unwrap(), json!({}), "{call} {nth}");
+                assert_eq!(listed.liveness, Liveness::Ended);
+                stage.taken(&listed.id);
+            }
+            drop(stage.create(&run_id(2)));
+            let names: Vec<_> = fs::read_dir(stage.runs()).unwrap().flatten().collect();
+            let hidden = |name: &str| name.starts_with(".new") || name.ends_with(".tmp");
+            assert!(
+                !names.iter().any(|entry| hidden(&entry.file_name().to_string_lossy())),
+                "{call} {nth}: {names:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn quality_r6_a_read_only_folder_is_an_error_that_names_it() {
+    for error in ["EROFS", "EACCES", "ENOSPC"] {
+        let stage = Stage::new();
+        drop(stage.lock());
+        let notes = stage.folder.path().join("notes");
+        let run = run_id(1);
+        let order = Order { what: "create", root: stage.store.root(), run: &run, notes: &notes };
+        let inject = format!("inject=mkdirat:error={error}");
+        let under = ["strace", "-f", "-o", "/dev/null", "-e", "trace=mkdirat", "-e", &inject];
+        order.command(&under).status().expect("apt-get install strace");
+        let noted = order.noted().join("\n");
+        assert!(noted.contains("cannot make the folder") && noted.contains("runs"), "{noted}");
+        assert!(stage.store.runs().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
+    let stage = Stage::new();
+    let run = run_id(1);
+    let outside = stage.folder.path().join("outside");
+    let is_unsafe =
+        |error: StoreError| assert!(matches!(error, StoreError::Unsafe { .. }), "{error}");
+
+    drop(stage.create(&run));
+    let folder = stage.runs().join(run.as_str());
+    for name in ["journal.jsonl", "lock", "run.json", "output"] {
+        let moved = stage.folder.path().join("moved");
+        fs::rename(folder.join(name), &moved).unwrap();
+        symlink(&moved, folder.join(name)).unwrap();
+        match name {
+            "run.json" => {
+                is_unsafe(stage.store.run(&run).unwrap().unwrap().asked::<Value>().unwrap_err())
+            }
+            "output" => {
+                let name = OutputName::new("x").unwrap();
+                is_unsafe(stage.taken(&run).output(&name).unwrap_err());
+            }
+            _ => is_unsafe(stage.store.take_run(&run, &Holder::this_process()).unwrap_err()),
+        }
+        fs::remove_file(folder.join(name)).unwrap();
+        fs::rename(&moved, folder.join(name)).unwrap();
+    }
+    fs::rename(stage.runs(), &outside).unwrap();
+    symlink(&outside, stage.runs()).unwrap();
+    let before = bytes_below(&outside);
+    is_unsafe(stage.store.run(&run).unwrap_err());
+    is_unsafe(stage.store.runs().unwrap_err());
+    let made = stage.lock().create_run(&run_id(2), &json!({}), &Holder::this_process());
+    is_unsafe(made.unwrap_err());
+    assert_eq!(bytes_below(&outside), before);
+}
+
+#[test]
+fn principle_7_git_does_not_see_runs_and_worktrees_even_if_the_project_shows_the_folder() {
+    let stage = Stage::new();
+    let root = stage.store.root().to_owned();
+    let git = |args: &[&str]| {
+        let output = Command::new("git")
+            .args(args)
+            .current_dir(&root)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", stage.folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    git(&["init", "--quiet"]);
+    // Somebody keeps plans of omx in git, and says so as strongly as can be said.
+    fs::create_dir(root.join(".omx")).unwrap();
+    fs::write(root.join(".omx/.gitignore"), "!*\nstate\nlog\n").unwrap();
+    fs::write(root.join(".gitignore"), "!.omx/**\n").unwrap();
+    git(&["add", "-A"]);
+    let before = git(&["status", "--porcelain", "-uall"]);
+    drop(stage.create(&run_id(1)));
+    let folder = stage.lock().make_run_worktrees().unwrap();
+    assert_eq!(stage.store.run_worktree(&run_id(1)), folder.join(run_id(1).as_str()));
+    fs::create_dir(folder.join("x")).unwrap();
+    fs::write(folder.join("x/file"), "x").unwrap();
+    assert_eq!(git(&["status", "--porcelain", "-uall"]), before);
+}
