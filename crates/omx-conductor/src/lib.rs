@@ -5,9 +5,12 @@
 
 pub mod ask;
 pub mod asked;
+pub mod drive;
 pub mod engine;
 pub mod input;
 pub mod progress;
 pub mod prompts;
 pub mod record;
+pub mod stages;
+pub mod start;
 pub mod story;

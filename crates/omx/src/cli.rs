@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
 use crate::exit;
 
 /// Durable workflows, teams and control for the coding agent you already use.
@@ -43,6 +44,22 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Show and change the configuration
     Config(ConfigArgs),
+    /// Plan, build and review a task until the review is clean
+    Autopilot(ConductArgs),
+    /// Work on a task until it is done and verified
+    Ralph(ConductArgs),
+    /// Plan a task until architect and critic agree
+    Ralplan(ConductArgs),
+    /// Let two reviewers look at a change
+    CodeReview(CodeReviewArgs),
+    /// Run a check, mend what fails, and again
+    Ultraqa(UltraqaArgs),
+    /// Hand a task through a line of roles
+    Pipeline(PipelineArgs),
+    /// List, follow, resume and integrate runs
+    Runs(RunsArgs),
+    /// List what runs in all projects
+    Ps(JsonFlag),
     /// Ask an agent one thing
     Ask(AskArgs),
     /// List roles and modes, or show one

@@ -9,6 +9,10 @@ pub enum Exit {
     Failed,
     /// Wrong usage.
     Usage,
+    /// The person is needed.
+    NeedsPerson,
+    /// Cancelled.
+    Cancelled,
     /// A limit or budget was reached.
     Limit,
     /// The person stopped it.
@@ -22,6 +26,8 @@ impl Exit {
             Self::Done => 0,
             Self::Failed => 1,
             Self::Usage => 2,
+            Self::NeedsPerson => 3,
+            Self::Cancelled => 4,
             Self::Limit => 5,
             Self::Interrupted => 130,
         }

@@ -1,9 +1,11 @@
 //! The program: arguments, environment, exit codes, wording. Nothing is decided here.
 
 mod cli;
+mod cli_runs;
 mod commands;
 mod edge;
 mod exit;
+mod live;
 mod output;
 
 use std::mem::ManuallyDrop;

@@ -41,7 +41,6 @@ pub struct RoleCard {
 }
 
 /// What a run needs besides itself.
-#[derive(Debug)]
 pub struct Crew<'a> {
     /// Where and how documents are written.
     pub context: &'a Context<'a>,

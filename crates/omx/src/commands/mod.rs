@@ -2,6 +2,7 @@
 
 mod ask;
 mod cancel;
+mod conduct;
 mod config;
 mod demo;
 mod guard;
@@ -10,10 +11,11 @@ mod list;
 mod mcp;
 mod pages;
 mod rehearsal_agent;
+mod runs;
 mod state;
 mod status;
 
-use omx_kernel::{Dialect, Refusal, Value};
+use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 
 use crate::cli::{Cli, Command, Global};
@@ -31,6 +33,14 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Hud(args)) => hud::run(&args, &global, by_name),
         Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
         Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
+        Some(Command::Autopilot(args)) => conduct::task(Mode::Autopilot, args, &global, by_name),
+        Some(Command::Ralph(args)) => conduct::task(Mode::Ralph, args, &global, by_name),
+        Some(Command::Ralplan(args)) => conduct::task(Mode::Ralplan, args, &global, by_name),
+        Some(Command::CodeReview(args)) => conduct::code_review(args, &global, by_name),
+        Some(Command::Ultraqa(args)) => conduct::ultraqa(args, &global, by_name),
+        Some(Command::Pipeline(args)) => conduct::pipeline(args, &global, by_name),
+        Some(Command::Runs(args)) => runs::run(args, &global, by_name),
+        Some(Command::Ps(_)) => Exit::Failed,
         Some(Command::Ask(args)) => ask::run(&args, &global, by_name),
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),

@@ -1,0 +1,37 @@
+//! Which agent works: the one that was named, the one that is configured, or
+//! the first that can.
+
+use omx_agents::{AgentKind, Installation, Surroundings, Trouble, driver};
+use omx_kernel::{Code, Refusal};
+
+/// Finds the agent of this name, or the first that can work.
+pub(super) fn agent(
+    named: Option<&str>,
+    surroundings: &Surroundings,
+) -> Result<Installation, Refusal> {
+    if let Some(name) = named {
+        let kind = AgentKind::named(name)
+            .ok_or_else(|| Refusal::input(format!("unknown agent {name:?}")))?;
+        return driver(kind).find(surroundings).map_err(|trouble| refusal(&trouble));
+    }
+    let mut troubles = Vec::new();
+    for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
+        match driver(kind).find(surroundings) {
+            Ok(installation) => return Ok(installation),
+            Err(trouble) => troubles.push(trouble.to_string()),
+        }
+    }
+    Err(Refusal::new(
+        Code::InvalidInput,
+        format!(
+            "no agent can work: {}; install or log in to one, or try --agent rehearsal",
+            troubles.join("; ")
+        ),
+    ))
+}
+
+/// Trouble as a refusal: what, and what to do.
+pub(super) fn refusal(trouble: &Trouble) -> Refusal {
+    let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+    Refusal::new(Code::InvalidInput, format!("{trouble}{remedy}"))
+}

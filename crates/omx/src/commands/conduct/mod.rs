@@ -1,0 +1,117 @@
+//! Modes that omx carries out: from a command line to a run.
+
+mod choose;
+pub mod drive;
+mod presets;
+mod wish;
+
+use std::collections::BTreeMap;
+
+use omx_conductor::engine::Decide;
+use omx_conductor::start;
+use omx_kernel::{Dialect, Mode, Refusal, RunId, Timestamp};
+use omx_ops::config;
+use omx_ops::{Context, Input};
+use omx_store::Store;
+
+use self::drive::{Afterwards, drive};
+use super::runs::find_to_resume;
+use super::with_context;
+use crate::cli::Global;
+use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
+use crate::exit::Exit;
+use crate::output::Format;
+
+/// What a command line asks for besides its flags.
+pub(super) struct Order {
+    pub(super) mode: Mode,
+    pub(super) task: Option<String>,
+    /// The command that decides, where the mode has its own.
+    pub(super) goal: wish::Goal,
+    pub(super) stages: Vec<omx_conductor::asked::Stage>,
+    /// The commit a review begins at.
+    pub(super) base: Option<String>,
+}
+
+impl Order {
+    fn plain(mode: Mode, task: Option<String>) -> Self {
+        Self { mode, task, goal: wish::Goal::Project, stages: Vec::new(), base: None }
+    }
+}
+
+/// Carries out a mode that needs nothing but a task.
+pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) -> Exit {
+    run(&Order::plain(mode, args.task), &args.run, global, by_name)
+}
+
+/// Carries out a review.
+pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> Exit {
+    let task = args.task.or_else(|| Some("Review the change.".to_owned()));
+    let order = Order { base: args.base, ..Order::plain(Mode::CodeReview, task) };
+    run(&order, &args.run, global, by_name)
+}
+
+/// Carries out a quality loop.
+pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
+    let goal = wish::Goal::of(&args);
+    let task = args.task.or_else(|| Some(goal.in_words()));
+    let order = Order { goal, ..Order::plain(Mode::Ultraqa, task) };
+    run(&order, &args.run, global, by_name)
+}
+
+/// Carries out a pipeline.
+pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.run.json);
+    let stages = match presets::stages(&args) {
+        Ok(stages) => stages,
+        Err(refusal) => return crate::output::refusal(&refusal, format),
+    };
+    let order = Order { stages, ..Order::plain(Mode::Pipeline, args.task) };
+    run(&order, &args.run, global, by_name)
+}
+
+fn run(order: &Order, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(flags.json);
+    with_context(global, by_name, format, |context| {
+        let store = context.store(&Input::default())?;
+        let afterwards = if flags.detach { Afterwards::Detach } else { Afterwards::Stay };
+        if let Some(id) = &flags.resume {
+            let id = find_to_resume(&store, order.mode, id)?;
+            return go_on(context, &store, &id, &flags.decide, afterwards, format);
+        }
+        let config = config::load(context, &store)?;
+        let wish = wish::wish(order, flags, context, &store, &config)?;
+        let id = new_id(context.clock.now());
+        let ground = wish::ground(order, flags, context, &store, &id, &wish)?;
+        let taken = start::begin(context, &store, &id, wish, ground)?;
+        drive(context, &store, taken, afterwards, format)
+    })
+}
+
+/// Takes a run up and carries it on.
+pub fn go_on(
+    context: &Context<'_>,
+    store: &Store,
+    id: &RunId,
+    decide: &[String],
+    afterwards: Afterwards,
+    format: Format,
+) -> Result<Exit, Refusal> {
+    let taken = start::resume(store, id, &decisions(decide)?)?;
+    drive(context, store, taken, afterwards, format)
+}
+
+fn decisions(words: &[String]) -> Result<BTreeMap<String, Decide>, Refusal> {
+    let decision = |word: &String| match word.rsplit_once('=') {
+        Some((step, "rerun")) => Ok((step.to_owned(), Decide::Rerun)),
+        Some((step, "skip")) => Ok((step.to_owned(), Decide::Skip)),
+        _ => Err(Refusal::input(format!("--decide {word:?}: wanted STEP=rerun or STEP=skip"))),
+    };
+    words.iter().map(decision).collect()
+}
+
+fn new_id(now: Timestamp) -> RunId {
+    let mut random = [0; 10];
+    random.copy_from_slice(&uuid::Uuid::new_v4().as_bytes()[..10]);
+    RunId::from_parts(now, random)
+}
