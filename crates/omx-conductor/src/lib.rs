@@ -13,4 +13,5 @@ pub mod prompts;
 pub mod record;
 pub mod stages;
 pub mod start;
+pub mod stop;
 pub mod story;

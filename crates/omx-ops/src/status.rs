@@ -1,8 +1,9 @@
 //! What runs, where, and whether a stop would be held: what cancel would act on.
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
-use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
-use omx_store::{ScopeRead, StateDir, Unreadable};
+use omx_kernel::{Mode, Refusal, RunId, Scope, SessionId, Timestamp, Value};
+use omx_store::runs::Liveness;
+use omx_store::{ScopeRead, StateDir, Store, Unreadable};
 
 use crate::context::Context;
 use crate::input::Input;
@@ -99,7 +100,7 @@ pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refu
         let modes: Vec<Mode> = read.snapshot.active_modes().collect();
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));
         if !modes.is_empty() && read.snapshot.scope.session().is_some() {
-            report.stops.push(stop_answer(context, &read, now));
+            report.stops.push(stop_answer(context, &store, &read, now));
         }
         report.unreadable.extend(read.unreadable);
     }
@@ -123,12 +124,28 @@ fn active(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timestamp) -> Act
     }
 }
 
-fn stop_answer(context: &Context<'_>, read: &ScopeRead, now: Timestamp) -> StopAnswer {
-    let decision = decide(&read.snapshot, &StopEvent::turn_ended(), context.dialect, now);
+fn stop_answer(
+    context: &Context<'_>,
+    store: &Store,
+    read: &ScopeRead,
+    now: Timestamp,
+) -> StopAnswer {
+    let session = read.snapshot.scope.session();
+    let is_driven = session.is_some_and(|session| is_driven(store, session));
+    let self_driven = if is_driven { read.snapshot.active_modes().collect() } else { Vec::new() };
+    let event = StopEvent { self_driven, ..StopEvent::turn_ended() };
+    let decision = decide(&read.snapshot, &event, context.dialect, now);
     let (held_by, why) = match decision {
         StopDecision::Allow(reason) => (None, reason.as_str().to_owned()),
         StopDecision::Hold(hold) => (Some(hold.mode), hold.text),
         StopDecision::Exhausted(exhausted) => (None, exhausted.error),
     };
     StopAnswer { scope: read.snapshot.scope.clone(), held_by, why }
+}
+
+/// Whether a live omx process drives the run of this session: it holds its lock.
+fn is_driven(store: &Store, session: &SessionId) -> bool {
+    let Ok(id) = RunId::new(session.as_str()) else { return false };
+    let run = store.run(&id).ok().flatten();
+    run.is_some_and(|run| matches!(run.liveness(), Ok(Liveness::Alive(_))))
 }

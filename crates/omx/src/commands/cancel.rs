@@ -1,14 +1,20 @@
 //! `cancel`: on a terminal, a person is asked which session is meant.
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
+use std::time::Duration;
 
-use omx_kernel::{Code, Dialect, Mode, Refusal, SessionId, Value};
+use omx_conductor::stop::{Stopped, stop_run};
+use omx_kernel::{Code, Dialect, Mode, Refusal, RunId, SessionId, Value};
 use omx_ops::{CancelReport, Context, Input, cancel, sessions_with_active_modes};
 
 use super::{set_flags, with_context};
 use crate::cli::{CancelArgs, Global};
 use crate::exit::Exit;
 use crate::output::{self, Format};
+
+/// How long a run has to stop by itself.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Cancels.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -31,8 +37,34 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
             }
             result => result?,
         };
-        Ok(print(&report, format))
+        let printed = print(&report, format);
+        Ok(stop_runs(context, &report)?.unwrap_or(printed))
     })
+}
+
+/// Ends the processes that drove what was cancelled. The documents are written
+/// by now, so nothing of it begins again whatever comes of this.
+fn stop_runs(context: &Context<'_>, report: &CancelReport) -> Result<Option<Exit>, Refusal> {
+    let sessions: BTreeSet<&SessionId> =
+        report.cancelled.iter().filter_map(|(scope, _)| scope.session()).collect();
+    let mut exit = None;
+    for session in sessions {
+        let Ok(run) = RunId::new(session.as_str()) else { continue };
+        let store = context.store(&Input::default())?;
+        match stop_run(&store, &run, PATIENCE)? {
+            Stopped::WasIdle | Stopped::Left => {}
+            Stopped::Killed => {
+                output::note(&format!("run {run} did not stop by itself and was killed"))
+            }
+            Stopped::Remains => {
+                output::note(&format!(
+                    "error: run {run} is cancelled, but a process still holds it"
+                ));
+                exit = Some(Exit::Failed);
+            }
+        }
+    }
+    Ok(exit)
 }
 
 fn print(report: &CancelReport, format: Format) -> Exit {
