@@ -8,6 +8,7 @@ pub mod asked;
 pub mod drive;
 pub mod engine;
 pub mod input;
+pub mod overview;
 pub mod progress;
 pub mod prompts;
 pub mod record;

@@ -109,6 +109,13 @@ pub fn surroundings(
     })
 }
 
+/// Where live runs of all projects are listed; none without a home.
+pub fn registry_folder(dialect: Dialect) -> Option<PathBuf> {
+    let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
+    Some(state.or_else(home)?.join(dialect.name).join("runs"))
+}
+
 /// Calls this for every Ctrl-C, and for every polite request to end.
 pub fn on_interrupt(mut call: impl FnMut() + Send + 'static) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;

@@ -26,6 +26,8 @@ use crate::progress::Progress;
 use crate::record::{Record, Spent};
 use crate::story::StepKey;
 
+pub use needs::{EVENTS_FILE, NEEDS_FOLDER};
+
 use self::needs::Needs;
 
 /// How often documents and answers of the person are looked at.

@@ -40,7 +40,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Ultraqa(args)) => conduct::ultraqa(args, &global, by_name),
         Some(Command::Pipeline(args)) => conduct::pipeline(args, &global, by_name),
         Some(Command::Runs(args)) => runs::run(args, &global, by_name),
-        Some(Command::Ps(_)) => Exit::Failed,
+        Some(Command::Ps(flag)) => runs::ps(flag.json, &global, by_name),
         Some(Command::Ask(args)) => ask::run(&args, &global, by_name),
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),

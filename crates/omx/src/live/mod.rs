@@ -14,7 +14,7 @@ use serde_json::json;
 use self::terminal::Terminal;
 use crate::output::Format;
 
-pub use line::{printable, thousands};
+pub use line::{clock, printable, thousands};
 
 /// A view of a run. It shows in a thread of its own, so that time passes in it.
 pub struct Live {

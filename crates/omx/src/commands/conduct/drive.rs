@@ -14,6 +14,7 @@ use omx_kernel::{Code, Mode, Refusal, Scope, SessionId};
 use omx_ops::Context;
 use omx_ops::config;
 use omx_store::Store;
+use omx_store::runs::{Registered, Registry};
 use serde_json::json;
 
 use super::choose::refusal;
@@ -48,6 +49,7 @@ pub fn drive(
     }
     let crew = crew(context, store, &taken.asked)?;
     let asked = taken.asked.clone();
+    register(context, store, &taken);
     let live = Live::new(format);
     let run =
         Drive::new(&crew, taken.asked, taken.held, taken.engine, |progress| live.show(progress))?;
@@ -96,6 +98,24 @@ fn crew<'a>(
         limits: Limits::default(),
         version: env!("CARGO_PKG_VERSION"),
     })
+}
+
+/// Enters the run where `ps` looks. It leaves by itself when its lock is free.
+fn register(context: &Context<'_>, store: &Store, taken: &Taken) {
+    let Some(folder) = edge::registry_folder(context.dialect) else { return };
+    let entry = Registered {
+        run: taken.held.id().clone(),
+        root: store.root().to_owned(),
+        tree: store.tree().to_owned(),
+        mode: taken.asked.mode.name().to_owned(),
+        task: taken.asked.task.clone(),
+        pid: std::process::id(),
+        started: context.clock.now(),
+    };
+    if let Err(error) = Registry::new(folder).enter(&taken.held, &entry) {
+        // A list that lacks it is no reason not to work.
+        output::note(&format!("warning: omx ps will not show this run: {error}"));
+    }
 }
 
 /// What is in force is said first.

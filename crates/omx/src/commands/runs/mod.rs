@@ -1,11 +1,19 @@
 //! `runs`: what there is, what it did, and going on with it.
 
-use omx_conductor::asked::Asked;
-use omx_kernel::{Dialect, Mode, Refusal, RunId};
-use omx_ops::Input;
-use omx_store::Store;
+mod answer;
+mod attach;
+mod find;
+mod list;
+mod show;
 
-use super::conduct::{drive::Afterwards, go_on};
+use omx_kernel::Dialect;
+use omx_ops::Input;
+
+pub use find::{find, find_to_resume};
+pub use list::ps;
+
+use super::conduct::drive::Afterwards;
+use super::conduct::go_on;
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{RunsArgs, RunsOperation};
@@ -14,9 +22,15 @@ use crate::output::Format;
 
 /// Does it.
 pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
-    with_context(global, by_name, Format::from_flag(args.json), |context| {
+    let format = Format::from_flag(args.json || wants_json(args.operation.as_ref()));
+    with_context(global, by_name, format, |context| {
         let store = context.store(&Input::default())?;
         match args.operation {
+            None | Some(RunsOperation::List(_)) => list::list(context, &store, format),
+            Some(RunsOperation::Show(args)) => show::show(&store, args.id.as_deref(), format),
+            Some(RunsOperation::Attach(args)) => attach::attach(&store, args.id.as_deref(), format),
+            Some(RunsOperation::Answer(args)) => answer::answer(&store, &args),
+            Some(RunsOperation::Limit(args)) => answer::limit(context, &store, &args),
             Some(RunsOperation::Drive(args)) => {
                 let id = find(&store, args.id.as_deref())?;
                 go_on(context, &store, &id, &[], Afterwards::Stay, Format::Text)
@@ -24,52 +38,25 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Resume(args)) => {
                 let id = find(&store, args.id.as_deref())?;
                 let afterwards = if args.detach { Afterwards::Detach } else { Afterwards::Stay };
-                let format = Format::from_flag(args.json);
                 go_on(context, &store, &id, &args.decide, afterwards, format)
             }
-            _ => Err(Refusal::input("not yet")),
+            Some(RunsOperation::Integrate(_) | RunsOperation::Gc(_)) => {
+                Err(omx_kernel::Refusal::input("not yet"))
+            }
         }
     })
 }
 
-/// The run whose id begins like this; without any words, the last one.
-pub fn find(store: &Store, words: Option<&str>) -> Result<RunId, Refusal> {
-    let runs = store.runs()?;
-    let words = words.unwrap_or_default();
-    let mut fits = runs.iter().filter(|run| run.id.as_str().starts_with(words));
-    match (fits.next_back(), words.is_empty()) {
-        (None, true) => Err(Refusal::input("there is no run in this project")),
-        (None, false) => {
-            Err(Refusal::input(format!("there is no run {words}; omx runs lists them")))
-        }
-        (Some(run), false) if fits.next().is_some() => Err(Refusal::input(format!(
-            "several runs begin with {words}, {} among them; say more of its id",
-            run.id
-        ))),
-        (Some(run), _) => Ok(run.id.clone()),
+fn wants_json(operation: Option<&RunsOperation>) -> bool {
+    match operation {
+        Some(RunsOperation::List(args) | RunsOperation::Gc(args)) => args.json,
+        Some(
+            RunsOperation::Show(args)
+            | RunsOperation::Attach(args)
+            | RunsOperation::Integrate(args)
+            | RunsOperation::Drive(args),
+        ) => args.json,
+        Some(RunsOperation::Resume(args)) => args.json,
+        Some(RunsOperation::Answer(_) | RunsOperation::Limit(_)) | None => false,
     }
-}
-
-/// The run to resume: the one named, or the last of this mode that is not complete.
-pub fn find_to_resume(store: &Store, mode: Mode, words: &str) -> Result<RunId, Refusal> {
-    if !words.is_empty() {
-        return find(store, Some(words));
-    }
-    for run in store.runs()?.iter().rev() {
-        let Some(folder) = store.run(&run.id)? else { continue };
-        let asked: Asked = folder.asked()?;
-        if asked.mode == mode && !is_complete(store, &run.id, mode) {
-            return Ok(run.id.clone());
-        }
-    }
-    Err(Refusal::input(format!("there is no {} run to go on with", mode.name())))
-}
-
-fn is_complete(store: &Store, id: &RunId, mode: Mode) -> bool {
-    let outcome = || {
-        let scope = omx_kernel::Scope::Session(omx_kernel::SessionId::new(id.as_str()).ok()?);
-        let document = store.read().ok()??.document(&scope, mode).ok()??;
-        document.text("run_outcome").map(|outcome| outcome == "finish")
-    };
-    outcome().unwrap_or(false)
 }

@@ -1,0 +1,65 @@
+//! Following a run that another process drives.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, ErrorKind};
+use std::time::Duration;
+
+use omx_conductor::drive::EVENTS_FILE;
+use omx_conductor::overview::overview;
+use omx_conductor::progress::Progress;
+use omx_kernel::{Code, Refusal};
+use omx_store::Store;
+use omx_store::runs::Liveness;
+
+use super::find;
+use crate::exit::Exit;
+use crate::live::{Live, printable};
+use crate::output::{self, Format};
+
+/// How often is looked for news.
+const LOOK: Duration = Duration::from_millis(100);
+
+pub(super) fn attach(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
+    let id = find(store, words)?;
+    let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
+    let path = folder.path().join(EVENTS_FILE);
+    let mut file: Option<BufReader<File>> = None;
+    let live = Live::new(format);
+    let mut line = String::new();
+    loop {
+        // Asked before reading: what was written until then is still shown.
+        let ended = matches!(folder.liveness()?, Liveness::Ended);
+        if file.is_none() {
+            file = match File::open(&path) {
+                Ok(file) => Some(BufReader::new(file)),
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                Err(error) => {
+                    return Err(Refusal::new(Code::Io, format!("{}: {error}", path.display())));
+                }
+            };
+        }
+        while let Some(reader) = &mut file {
+            // A line without its end is not whole yet; it is read on next time.
+            match reader.read_line(&mut line) {
+                Ok(0) | Err(_) => break,
+                Ok(_) if !line.ends_with('\n') => break,
+                Ok(_) => {
+                    if let Ok(progress) = serde_json::from_str::<Progress>(&line) {
+                        live.show(&progress);
+                    }
+                    line.clear();
+                }
+            }
+        }
+        if ended {
+            break;
+        }
+        std::thread::sleep(LOOK);
+    }
+    live.finish();
+    let seen = overview(store, &folder)?;
+    if format == Format::Json {
+        return Ok(output::text(&format!("{}\n", seen.json())));
+    }
+    Ok(output::text(&format!("{} {}\n", seen.state, printable(&seen.why))))
+}

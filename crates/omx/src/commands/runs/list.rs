@@ -1,0 +1,90 @@
+//! Runs of this project, and live ones of all.
+
+use omx_conductor::overview::{Overview, overview};
+use omx_kernel::{Dialect, Refusal, Timestamp};
+use omx_ops::Context;
+use omx_store::Store;
+use omx_store::runs::Registry;
+use serde_json::{Value, json};
+
+use crate::cli::Global;
+use crate::commands::with_context;
+use crate::edge;
+use crate::exit::Exit;
+use crate::live::{clock, printable, thousands};
+use crate::output::{self, Format};
+
+pub(super) fn list(context: &Context<'_>, store: &Store, format: Format) -> Result<Exit, Refusal> {
+    let mut seen = Vec::new();
+    for run in store.runs()? {
+        // One that cannot be read hides no other.
+        match store.run(&run.id)?.map(|folder| overview(store, &folder)) {
+            Some(Ok(overview)) => seen.push(overview),
+            Some(Err(refusal)) => output::note(&format!("{}: {}", run.id, refusal.message)),
+            None => {}
+        }
+    }
+    if format == Format::Json {
+        let runs: Vec<Value> = seen.iter().map(Overview::json).collect();
+        return Ok(output::text(&format!("{}\n", json!({ "runs": runs }))));
+    }
+    if seen.is_empty() {
+        return Ok(output::text("No runs in this project.\n"));
+    }
+    let now = context.clock.now();
+    Ok(output::lines(&seen.iter().map(|run| line(run, now)).collect::<Vec<_>>()))
+}
+
+fn line(run: &Overview, now: Timestamp) -> String {
+    let state = match &run.waiting {
+        Some(kind) if run.state == "running" && kind == "rate_limit" => "limited",
+        _ => run.state.as_str(),
+    };
+    let phase = run.phase.as_deref().unwrap_or("-");
+    let started = Timestamp::parse(&run.asked.started_at).unwrap_or(now);
+    let age = clock(u64::try_from(now.millis_since(started) / 1000).unwrap_or_default());
+    let money = run
+        .spent
+        .micro_usd
+        .map(|micro| format!(", ${}.{:02}", micro / 1_000_000, micro / 10_000 % 100));
+    format!(
+        "{}  {:<11}  {state:<15}  {phase:<16}  {age:>8}  {} tokens{}  {}",
+        run.id,
+        run.asked.mode.name(),
+        thousands(run.spent.tokens()),
+        money.unwrap_or_default(),
+        shortened(&run.asked.task),
+    )
+}
+
+fn shortened(task: &str) -> String {
+    let task = printable(task);
+    let kept: String = task.chars().take(60).collect();
+    if kept.len() < task.len() { format!("{kept}…") } else { kept }
+}
+
+/// What runs in all the person's projects.
+pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(json);
+    with_context(global, by_name, format, |context| {
+        let live = match edge::registry_folder(context.dialect) {
+            Some(folder) => Registry::new(folder).live()?,
+            None => Vec::new(),
+        };
+        if format == Format::Json {
+            let runs = serde_json::to_value(&live).unwrap_or_default();
+            return Ok(output::text(&format!("{}\n", json!({ "runs": runs }))));
+        }
+        if live.is_empty() {
+            return Ok(output::text("Nothing runs.\n"));
+        }
+        let now = context.clock.now();
+        let line = |run: &omx_store::runs::Registered| {
+            let seconds = now.millis_since(run.started) / 1000;
+            let age = clock(u64::try_from(seconds).unwrap_or_default());
+            let root = run.root.display();
+            format!("{}  {:<11}  {age:>8}  {root}  {}", run.run, run.mode, shortened(&run.task))
+        };
+        Ok(output::lines(&live.iter().map(line).collect::<Vec<_>>()))
+    })
+}

@@ -1,0 +1,68 @@
+//! One run, step by step.
+
+use omx_conductor::overview::overview;
+use omx_conductor::record::Record;
+use omx_kernel::Refusal;
+use omx_store::Store;
+use omx_store::runs::Entry;
+use serde_json::json;
+
+use super::find;
+use crate::exit::Exit;
+use crate::live::{printable, thousands};
+use crate::output::{self, Format};
+
+pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
+    let id = find(store, words)?;
+    let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
+    let seen = overview(store, &folder)?;
+    let entries: Vec<Entry<Record>> = folder.journal()?.read_all()?;
+    if format == Format::Json {
+        let mut object = seen.json();
+        let journal = entries.iter().map(
+            |entry| json!({"seq": entry.seq, "at": entry.at.to_string(), "record": entry.record}),
+        );
+        object["journal"] = journal.collect();
+        return Ok(output::text(&format!("{object}\n")));
+    }
+    let mut lines = vec![
+        format!("{} run {id}", seen.asked.mode.name()),
+        format!("  task    {}", printable(&seen.asked.task)),
+        format!("  state   {}{}", seen.state, words_of(&seen.why)),
+        format!("  phase   {}", seen.phase.as_deref().unwrap_or("-")),
+        format!("  agent   {}", seen.asked.agent),
+        format!("  folder  {}", seen.asked.ground.folder().display()),
+        format!("  spent   {} tokens", thousands(seen.spent.tokens())),
+    ];
+    lines.extend(entries.iter().filter_map(line));
+    if seen.is_open() {
+        lines.push(format!("go on: omx runs resume {id}"));
+    }
+    Ok(output::lines(&lines))
+}
+
+fn words_of(why: &str) -> String {
+    if why.is_empty() { String::new() } else { format!(": {}", printable(why)) }
+}
+
+fn line(entry: &Entry<Record>) -> Option<String> {
+    let what = match &entry.record {
+        Record::Opened { .. } => "taken up".to_owned(),
+        Record::StepStarted { step, .. } => format!("{step} begins"),
+        Record::Conversation { step, agent, id } => format!("{step} in {agent} conversation {id}"),
+        Record::StepFinished { step, .. } => format!("{step} is done"),
+        Record::StepFailed { step, error } => format!("{step} failed: {}", printable(error)),
+        Record::StepForgotten { step, why } => {
+            format!("{step} is to be done again: {}", printable(why))
+        }
+        Record::InputAccepted { step, .. } => format!("{step} kept as it is"),
+        Record::Waiting { what, until, .. } => match until {
+            Some(until) => format!("waits ({what}) until {until}"),
+            None => format!("waits ({what})"),
+        },
+        Record::LimitRaised { max_iterations } => format!("limit raised to {max_iterations}"),
+        Record::Closed { outcome, why, .. } => format!("{outcome}{}", words_of(why)),
+        Record::Spent { .. } => return None,
+    };
+    Some(format!("  {}  {what}", entry.at))
+}
