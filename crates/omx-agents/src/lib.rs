@@ -24,6 +24,7 @@ pub mod protocol;
 pub mod rehearsal;
 pub mod results;
 pub mod rpc;
+pub mod task;
 pub mod trouble;
 
 pub use agent::{Agent, ConversationId, Message, Opening, Order, Start};

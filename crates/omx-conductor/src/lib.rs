@@ -5,8 +5,11 @@
 
 pub mod ask;
 pub mod asked;
+pub mod check;
 pub mod drive;
 pub mod engine;
+pub mod git;
+pub mod ground;
 pub mod input;
 pub mod overview;
 pub mod progress;

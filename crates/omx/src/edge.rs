@@ -1,5 +1,6 @@
 //! The one place that reads environment, arguments, home and working directory.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,11 @@ pub fn context(
     })
 }
 
+/// The caller's environment, for what must hand parts of it down.
+pub fn environment() -> BTreeMap<OsString, OsString> {
+    std::env::vars_os().collect()
+}
+
 /// What agents and their drivers may know of the world.
 pub fn surroundings(
     dialect: Dialect,
@@ -101,7 +107,7 @@ pub fn surroundings(
         Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
     })?;
     Ok(Surroundings {
-        environment: std::env::vars_os().collect(),
+        environment: environment(),
         omx,
         worker_variable: format!("{}WORKER", dialect.env_prefix),
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),

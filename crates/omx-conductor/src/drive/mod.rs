@@ -220,7 +220,7 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
             Effect::Check(step, command) => self.check(step, command)?,
             Effect::StopCheck(step) => self.stop_check(&step),
             Effect::Keep(step, plan) => self.keep(step, &plan),
-            Effect::Settle(step) => self.settle(step),
+            Effect::Settle(step) => self.settle(step)?,
             Effect::NeedsPerson(step, approval, ask) => self.needs.ask(step, approval, &ask),
             Effect::Show(progress) => self.show(&progress),
             Effect::Close(outcome) => return Ok(Some(outcome)),

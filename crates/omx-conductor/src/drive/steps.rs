@@ -3,12 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use omx_kernel::Refusal;
+use omx_agents::environment::environment;
+use omx_kernel::{Code, Refusal};
 use omx_store::Shelf;
 use serde_json::Value;
 
 use super::Drive;
+use crate::check::{self, CheckRun};
 use crate::engine::Happening;
+use crate::git::BranchName;
+use crate::ground;
 use crate::progress::Progress;
 use crate::story::{KeptPlan, StepKey};
 
@@ -30,8 +34,25 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
             tell(Happening::Checked(step, Err("cancelled".to_owned())));
             return Ok(());
         }
-        let _ = command;
-        Ok(())
+        let stop = StopCheck::default();
+        self.checks.insert(step.clone(), Arc::clone(&stop));
+        let surroundings = &self.crew.surroundings;
+        let environment = environment(surroundings, &[], &[], self.session.as_str());
+        let log = self.held.folder().path().join("output").join(format!("{step}.log"));
+        let (folder, omx) = (self.folder.clone(), surroundings.omx.clone());
+        let run = move || {
+            let check = CheckRun {
+                command: &command,
+                folder: &folder,
+                environment,
+                log,
+                omx: &omx,
+                patience: check::PATIENCE,
+            };
+            let result = check.run(&stop);
+            tell(Happening::Checked(step, result));
+        };
+        spawn("check", run)
     }
 
     pub(super) fn stop_check(&mut self, step: &StepKey) {
@@ -40,8 +61,18 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         }
     }
 
-    pub(super) fn settle(&mut self, step: StepKey) {
-        self.teller()(Happening::Settled(step, Ok(None)));
+    /// Commits what the step changed, where the branch is ours, and takes the
+    /// hash of the folder.
+    pub(super) fn settle(&mut self, step: StepKey) -> Result<(), Refusal> {
+        let message = self.engine.commit_message(&step);
+        let scratch = self.held.folder().scratch()?;
+        let git = ground::git(&self.crew.surroundings.environment, scratch);
+        let branch = BranchName::of_run(&self.crew.context.dialect, self.held.id());
+        let (ground, tell) = (self.asked.ground.clone(), self.teller());
+        spawn("settle", move || {
+            let tree = ground::settle(&git, &ground, &branch, message.as_deref());
+            tell(Happening::Settled(step, tree.map_err(|error| error.to_string())));
+        })
     }
 
     fn put_plan(&self, plan: &Value) -> Result<KeptPlan, Refusal> {
@@ -59,4 +90,12 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
             test_spec_path: put("test-spec", "test_spec_markdown")?,
         })
     }
+}
+
+/// Does something beside the loop.
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Refusal> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread
+        .map(drop)
+        .map_err(|error| Refusal::new(Code::Io, format!("no thread for a {name}: {error}")))
 }

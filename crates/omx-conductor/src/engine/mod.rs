@@ -7,6 +7,7 @@
 
 mod agent;
 mod close;
+mod message;
 mod resume;
 mod trouble;
 

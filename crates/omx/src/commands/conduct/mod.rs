@@ -8,7 +8,7 @@ mod wish;
 use std::collections::BTreeMap;
 
 use omx_conductor::engine::Decide;
-use omx_conductor::start;
+use omx_conductor::{ground, start};
 use omx_kernel::{Dialect, Mode, Refusal, RunId, Timestamp};
 use omx_ops::config;
 use omx_ops::{Context, Input};
@@ -19,18 +19,19 @@ use super::runs::find_to_resume;
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
+use crate::edge;
 use crate::exit::Exit;
 use crate::output::Format;
 
 /// What a command line asks for besides its flags.
-pub(super) struct Order {
-    pub(super) mode: Mode,
-    pub(super) task: Option<String>,
+struct Order {
+    mode: Mode,
+    task: Option<String>,
     /// The command that decides, where the mode has its own.
-    pub(super) goal: wish::Goal,
-    pub(super) stages: Vec<omx_conductor::asked::Stage>,
+    goal: wish::Goal,
+    stages: Vec<omx_conductor::asked::Stage>,
     /// The commit a review begins at.
-    pub(super) base: Option<String>,
+    base: Option<String>,
 }
 
 impl Order {
@@ -82,7 +83,7 @@ fn run(order: &Order, flags: &RunFlags, global: &Global, by_name: Dialect) -> Ex
         let config = config::load(context, &store)?;
         let wish = wish::wish(order, flags, context, &store, &config)?;
         let id = new_id(context.clock.now());
-        let ground = wish::ground(order, flags, context, &store, &id, &wish)?;
+        let ground = wish::ground(order, flags, context, &store, &id)?;
         let taken = start::begin(context, &store, &id, wish, ground)?;
         drive(context, &store, taken, afterwards, format)
     })
@@ -98,6 +99,9 @@ pub fn go_on(
     format: Format,
 ) -> Result<Exit, Refusal> {
     let taken = start::resume(store, id, &decisions(decide)?)?;
+    let environment = edge::environment();
+    let scratch = taken.held.folder().scratch()?;
+    ground::restore(context, store, id, &environment, &taken.asked.ground, scratch)?;
     drive(context, store, taken, afterwards, format)
 }
 

@@ -1,7 +1,11 @@
 //! From flags and configuration to what a run is asked for.
 
 use omx_agents::AgentKind;
+use std::path::Path;
+
 use omx_conductor::asked::{Budget, Ground, Rigour};
+use omx_conductor::check;
+use omx_conductor::ground::{self, Choice};
 use omx_conductor::start::Wish;
 use omx_kernel::approval::Allow;
 use omx_kernel::{Mode, Refusal, RunId};
@@ -12,10 +16,11 @@ use omx_store::Store;
 use super::{Order, choose};
 use crate::cli_runs::{RunFlags, UltraqaArgs};
 use crate::edge;
+use crate::output;
 
 /// What decides whether a run is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Goal {
+pub(in crate::commands) enum Goal {
     /// The project's own check.
     Project,
     /// The project builds.
@@ -62,7 +67,10 @@ pub(super) fn wish(
     config: &Config,
 ) -> Result<Wish, Refusal> {
     let task = order.task.clone().filter(|task| !task.trim().is_empty());
-    let task = task.ok_or_else(|| Refusal::input("say what to do, or --resume a run"))?;
+    let mut task = task.ok_or_else(|| Refusal::input("say what to do, or --resume a run"))?;
+    if order.mode == Mode::CodeReview {
+        task.push_str(&reviewed(order.base.as_deref()));
+    }
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
     let surroundings = edge::surroundings(context.dialect, store.tree(), flags.scenario.clone())?;
@@ -102,13 +110,44 @@ pub(super) fn wish(
 fn check(
     order: &Order,
     flags: &RunFlags,
-    _store: &Store,
+    store: &Store,
     configured: Option<String>,
 ) -> Option<String> {
     match &order.goal {
         Goal::Command(command) => Some(command.clone()),
-        _ => flags.check.clone().or(configured),
+        Goal::Build | Goal::Lint | Goal::Types => {
+            flags.check.clone().or_else(|| goal_command(&order.goal, store.root()))
+        }
+        Goal::Project => flags.check.clone().or(configured).or_else(|| check::find(store.root())),
     }
+}
+
+/// What a review looks at, in words for the reviewers.
+fn reviewed(base: Option<&str>) -> String {
+    match base {
+        Some(base) => format!("\n\nThe change is what `git diff {base}` shows, with files that are not in git yet."),
+        None => "\n\nThe change is what is not committed yet (`git diff HEAD`, with files that are not in git \
+                 yet); if nothing is, it is the last commit (`git show HEAD`)."
+            .to_owned(),
+    }
+}
+
+/// The command of a goal that is not the project's own check, where obvious.
+fn goal_command(goal: &Goal, root: &Path) -> Option<String> {
+    let has = |name: &str| root.join(name).is_file();
+    let command = match goal {
+        Goal::Build if has("Cargo.toml") => "cargo build",
+        Goal::Build if has("go.mod") => "go build ./...",
+        Goal::Build if has("package.json") => "npm run build",
+        Goal::Lint if has("Cargo.toml") => "cargo clippy --all-targets -- -D warnings",
+        Goal::Lint if has("go.mod") => "go vet ./...",
+        Goal::Lint if has("package.json") => "npm run lint",
+        Goal::Types if has("Cargo.toml") => "cargo check --all-targets",
+        Goal::Types if has("tsconfig.json") => "npx tsc --noEmit",
+        Goal::Types if has("go.mod") => "go vet ./...",
+        _ => return None,
+    };
+    Some(command.to_owned())
 }
 
 fn budget(flags: &RunFlags, config: &Config) -> Result<Budget, Refusal> {
@@ -143,14 +182,24 @@ fn seconds(span: &str) -> Result<u64, Refusal> {
     })
 }
 
-/// Where the run works.
+/// Where the run works, and what the person should know of it.
 pub(super) fn ground(
-    _order: &Order,
-    _flags: &RunFlags,
-    _context: &Context<'_>,
+    order: &Order,
+    flags: &RunFlags,
+    context: &Context<'_>,
     store: &Store,
-    _id: &RunId,
-    _wish: &Wish,
+    id: &RunId,
 ) -> Result<Ground, Refusal> {
-    Ok(Ground::InPlace { path: store.root().to_owned() })
+    let choice = match (order.mode, flags.in_place, flags.dirty) {
+        (Mode::CodeReview, ..) => Choice::ToLookAt,
+        (_, true, true) => Choice::InPlaceDirty,
+        (_, true, false) => Choice::InPlace,
+        (_, false, _) => Choice::Worktree,
+    };
+    let environment = edge::environment();
+    let (ground, warning) = ground::prepare(context, store, id, &environment, choice)?;
+    if let Some(warning) = warning {
+        output::note(&format!("warning: {warning}"));
+    }
+    Ok(ground)
 }
