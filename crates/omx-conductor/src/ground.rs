@@ -9,7 +9,7 @@ use omx_ops::Context;
 use omx_store::Store;
 
 use crate::asked::Ground;
-use crate::git::{BranchName, CommitId, Git, GitError, GitLimits, Head, Place};
+use crate::git::{BranchName, CommitId, Git, GitError, GitLimits, Head, Integration, Place};
 
 /// What the person chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,8 @@ pub fn prepare(
     let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
     let words = added.hook.map(|hook| hook.to_string());
     // A project that is a folder of its repository is the same folder there.
-    let path = added.checkout.top().join(checkout.prefix());
+    let mut path = added.checkout.top().to_owned();
+    path.extend(checkout.prefix());
     let ground = Ground::Worktree {
         path,
         branch: branch.as_str().to_owned(),
@@ -141,4 +142,19 @@ pub fn size(git: &Git, ground: &Ground) -> Option<String> {
     let files = changes.files.len();
     let plural = if files == 1 { "file" } else { "files" };
     Some(format!("{files} {plural}, +{} -{}", changes.added(), changes.removed()))
+}
+
+/// Brings what a run made to the branch the person is on.
+pub fn integrate(
+    context: &Context<'_>,
+    store: &Store,
+    id: &RunId,
+    environment: &BTreeMap<OsString, OsString>,
+    scratch: PathBuf,
+) -> Result<Integration, Refusal> {
+    let git = git(environment, scratch);
+    let Place::Checkout(checkout) = git.look(store.root()).map_err(refusal)? else {
+        return Err(Refusal::input(format!("{} is no git checkout", store.root().display())));
+    };
+    checkout.integrate(&BranchName::of_run(&context.dialect, id)).map_err(refusal)
 }

@@ -67,7 +67,7 @@ pub enum Command {
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
     /// Show what omx does, in a throw-away folder
-    Demo,
+    Demo(DemoArgs),
     /// Run a program and end everything it started
     #[command(hide = true)]
     Guard(GuardArgs),
@@ -315,6 +315,13 @@ pub struct McpArgs {
     /// Serve only these groups of tools, separated by commas
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', default_value = "state")]
     pub tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Play something else, to see the demo notice
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub scenario: Option<PathBuf>,
 }
 
 /// Started by omx itself, between it and an agent.

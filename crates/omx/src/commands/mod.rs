@@ -44,7 +44,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Ask(args)) => ask::run(&args, &global, by_name),
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
-        Some(Command::Demo) => demo::run(),
+        Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),
         Some(Command::Version(flag)) => {

@@ -3,6 +3,8 @@
 mod answer;
 mod attach;
 mod find;
+mod gc;
+mod integrate;
 mod list;
 mod show;
 
@@ -40,9 +42,10 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
                 let afterwards = if args.detach { Afterwards::Detach } else { Afterwards::Stay };
                 go_on(context, &store, &id, &args.decide, afterwards, format)
             }
-            Some(RunsOperation::Integrate(_) | RunsOperation::Gc(_)) => {
-                Err(omx_kernel::Refusal::input("not yet"))
+            Some(RunsOperation::Integrate(args)) => {
+                integrate::integrate(context, &store, args.id.as_deref(), format)
             }
+            Some(RunsOperation::Gc(_)) => gc::gc(context, &store, format),
         }
     })
 }

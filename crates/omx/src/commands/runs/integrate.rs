@@ -1,0 +1,53 @@
+//! Bringing what a run made to the branch the person is on.
+
+use omx_conductor::asked::{Asked, Ground};
+use omx_conductor::ground;
+use omx_kernel::{Code, Refusal};
+use omx_ops::Context;
+use omx_store::Store;
+use omx_store::runs::{Holder, Taking};
+use serde_json::json;
+
+use super::find;
+use crate::edge;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+pub(super) fn integrate(
+    context: &Context<'_>,
+    store: &Store,
+    words: Option<&str>,
+    format: Format,
+) -> Result<Exit, Refusal> {
+    let id = find(store, words)?;
+    // Held while it is integrated, so that nothing is added meanwhile.
+    let held = match store.take_run(&id, &Holder::this_process())? {
+        Taking::Taken(held) => held,
+        Taking::HeldBy(_) => {
+            return Err(Refusal::new(Code::Busy, format!("run {id} is still going on")));
+        }
+        Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+    };
+    let asked: Asked = held.folder().asked()?;
+    let Ground::Worktree { branch, .. } = &asked.ground else {
+        return Err(Refusal::input(format!("run {id} worked in place; there is nothing to merge")));
+    };
+    let scratch = held.folder().scratch()?;
+    let done = ground::integrate(context, store, &id, &edge::environment(), scratch)?;
+    if format == Format::Json {
+        let object = json!({
+            "id": id.as_str(), "branch": branch, "into": done.into,
+            "before": done.before.as_str(), "after": done.after.as_str(),
+        });
+        return Ok(output::text(&format!("{object}\n")));
+    }
+    if let Some(hook) = &done.hook {
+        output::note(&format!("warning: {hook}"));
+    }
+    let words = if done.before == done.after {
+        format!("{} has all of {branch} already.\n", done.into)
+    } else {
+        format!("Merged {branch} into {}.\n", done.into)
+    };
+    Ok(output::text(&words))
+}
