@@ -218,7 +218,7 @@ impl AppServer {
         match &mut self.turn {
             None => self.send(Message::text(text), now),
             Some(turn) if turn.is_interrupted => self.send(Message::text(text), now),
-            Some(turn) => match turn.id.clone() {
+            Some(turn) => match turn.running() {
                 Some(id) => {
                     let params = self.to_turn(&id, Some(&text));
                     let line = self.rpc.request(Purpose::Steer(text), "turn/steer", params, now);
@@ -237,9 +237,8 @@ impl AppServer {
             Some(turn) if turn.is_interrupted => Vec::new(),
             Some(turn) => {
                 turn.is_interrupted = true;
-                match turn.id.clone() {
+                match turn.running() {
                     Some(id) => vec![self.interrupt_turn(&id, now)],
-                    // As soon as it has a name.
                     None => Vec::new(),
                 }
             }
@@ -274,7 +273,7 @@ impl AppServer {
     fn answer(&mut self, waiting: Waiting, decision: &Decision, now: Instant) -> Vec<Effect> {
         let ours = waiting.thread.as_deref() == self.thread.as_ref().map(ConversationId::as_str);
         let turn = self.turn.as_ref().filter(|turn| ours && !turn.is_interrupted);
-        let turn = turn.and_then(|turn| turn.id.clone());
+        let turn = turn.and_then(Turn::running);
         if let (Some(reason), Some(turn)) = (waiting.unsaid(decision), turn) {
             let params = self.to_turn(&turn, Some(&format!("Not allowed: {reason}")));
             let line = self.rpc.request(Purpose::Reason(waiting), "turn/steer", params, now);
@@ -305,7 +304,7 @@ impl AppServer {
                 vec![Effect::Fail(trouble(not_opened(&error.message)))]
             }
             (Purpose::Turn(number), Ok(answer)) => {
-                self.begun(number, answer["turn"]["id"].as_str(), now)
+                self.taken(number, answer["turn"]["id"].as_str())
             }
             (Purpose::Turn(number), Err(error)) => self.not_begun(number, &error, now),
             (Purpose::Steer(_), Ok(_)) => vec![Effect::Emit(Event::Delivered(Delivery::Steered))],
@@ -361,8 +360,8 @@ impl AppServer {
         effects
     }
 
-    /// Codex has taken a message.
-    fn begun(&mut self, number: TurnNumber, id: Option<&str>, now: Instant) -> Vec<Effect> {
+    /// Codex has taken a message. Its turn begins a little later.
+    fn taken(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<Effect> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == number) else {
             return Vec::new();
         };
@@ -372,15 +371,19 @@ impl AppServer {
         };
         turn.id = Some(id.to_owned());
         turn.is_delivered = true;
-        let (early, is_interrupted) = (std::mem::take(&mut turn.early_words), turn.is_interrupted);
-        let mut effects = vec![Effect::Emit(Event::Delivered(Delivery::Turn))];
-        if is_interrupted {
-            effects.push(self.interrupt_turn(id, now));
+        vec![Effect::Emit(Event::Delivered(Delivery::Turn))]
+    }
+
+    /// The turn runs: now it hears what it was told before.
+    fn begun(&mut self, id: &str, now: Instant) -> Vec<Effect> {
+        let Some(turn) = &mut self.turn else { return Vec::new() };
+        turn.id = Some(id.to_owned());
+        turn.is_running = true;
+        if turn.is_interrupted {
+            return vec![self.interrupt_turn(id, now)];
         }
-        for words in early {
-            effects.extend(self.steer(words, now));
-        }
-        effects
+        let early = std::mem::take(&mut turn.early_words);
+        early.into_iter().flat_map(|words| self.steer(words, now)).collect()
     }
 
     fn not_begun(&mut self, number: TurnNumber, error: &RpcError, now: Instant) -> Vec<Effect> {
