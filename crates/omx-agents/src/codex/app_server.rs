@@ -4,6 +4,7 @@
 //! conversation again in a new one: codex leaves the commands of an
 //! interrupted turn running.
 
+mod orders;
 mod told;
 mod turn;
 
@@ -19,7 +20,7 @@ use super::items::Items;
 use super::reset::Resets;
 use super::setup::Setup;
 use super::spent::Spent;
-use crate::agent::{ConversationId, Decision, Message, Order, Start};
+use crate::agent::{ConversationId, Decision, Message, Start};
 use crate::event::{Delivery, Event};
 use crate::protocol::{Effect, Exit, Input};
 use crate::rpc::{Incoming, Rpc, RpcError};
@@ -178,111 +179,6 @@ impl AppServer {
         Effect::Fail(trouble(Cause::Silent { waited, during }))
     }
 
-    fn obey(&mut self, order: Order, now: Instant) -> Vec<Effect> {
-        match order {
-            Order::Send(message) => self.send(message, now),
-            Order::Steer(text) => self.steer(text, now),
-            Order::Interrupt => self.interrupt(now),
-            Order::Answer(approval, decision) => match self.approvals.take(&approval) {
-                Some(waiting) => self.answer(waiting, &decision, now),
-                None => Vec::new(),
-            },
-            Order::End => vec![Effect::CloseInput],
-        }
-    }
-
-    fn send(&mut self, message: Message, now: Instant) -> Vec<Effect> {
-        let waits = self.turn.is_some() || !self.queue.is_empty();
-        self.queue.push_back(message);
-        if waits { vec![Effect::Emit(Event::Delivered(Delivery::Queued))] } else { self.next(now) }
-    }
-
-    /// Begins the next turn, if one waits and can be begun.
-    fn next(&mut self, now: Instant) -> Vec<Effect> {
-        if self.state != State::Open || self.turn.is_some() {
-            return Vec::new();
-        }
-        let Some(message) = self.queue.pop_front() else { return Vec::new() };
-        let Some(thread) = &self.thread else { return Vec::new() };
-        self.last_turn = self.last_turn.next();
-        let mut params = json!({"threadId": thread.as_str(), "input": input(&message.text)});
-        self.turn = Some(Turn::ordered(self.last_turn, message.schema.is_some()));
-        if let Some(schema) = message.schema {
-            params["outputSchema"] = schema;
-        }
-        let purpose = Purpose::Turn(self.last_turn);
-        vec![Effect::Write(self.rpc.request(purpose, "turn/start", params, now))]
-    }
-
-    fn steer(&mut self, text: String, now: Instant) -> Vec<Effect> {
-        match &mut self.turn {
-            None => self.send(Message::text(text), now),
-            Some(turn) if turn.is_interrupted => self.send(Message::text(text), now),
-            Some(turn) => match turn.id.clone() {
-                Some(id) => {
-                    let params = self.to_turn(&id, Some(&text));
-                    let line = self.rpc.request(Purpose::Steer(text), "turn/steer", params, now);
-                    vec![Effect::Write(line)]
-                }
-                None => {
-                    turn.early_words.push(text);
-                    Vec::new()
-                }
-            },
-        }
-    }
-
-    fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
-        match &mut self.turn {
-            Some(turn) if turn.is_interrupted => Vec::new(),
-            Some(turn) => {
-                turn.is_interrupted = true;
-                match turn.id.clone() {
-                    Some(id) => vec![self.interrupt_turn(&id, now)],
-                    // As soon as it has a name.
-                    None => Vec::new(),
-                }
-            }
-            // The end of the interrupted one is still to be told.
-            None if self.state == State::Stopping => Vec::new(),
-            // It was not begun.
-            None => match self.queue.pop_front() {
-                Some(_) => vec![Effect::Emit(Event::TurnInterrupted)],
-                None => Vec::new(),
-            },
-        }
-    }
-
-    fn interrupt_turn(&mut self, id: &str, now: Instant) -> Effect {
-        let params = self.to_turn(id, None);
-        Effect::Write(self.rpc.request(Purpose::Interrupt, "turn/interrupt", params, now))
-    }
-
-    /// What a request about a turn must say.
-    fn to_turn(&self, id: &str, words: Option<&str>) -> Value {
-        let thread = self.thread.as_ref().map(ConversationId::as_str);
-        match words {
-            Some(words) => {
-                json!({"threadId": thread, "expectedTurnId": id, "input": input(words)})
-            }
-            None => json!({"threadId": thread, "turnId": id}),
-        }
-    }
-
-    /// Answers an approval. No form of an answer has room for a reason; it is
-    /// said into the turn before, so that the agent reads both together.
-    fn answer(&mut self, waiting: Waiting, decision: &Decision, now: Instant) -> Vec<Effect> {
-        let ours = waiting.thread.as_deref() == self.thread.as_ref().map(ConversationId::as_str);
-        let turn = self.turn.as_ref().filter(|turn| ours && !turn.is_interrupted);
-        let turn = turn.and_then(|turn| turn.id.clone());
-        if let (Some(reason), Some(turn)) = (waiting.unsaid(decision), turn) {
-            let params = self.to_turn(&turn, Some(&format!("Not allowed: {reason}")));
-            let line = self.rpc.request(Purpose::Reason(waiting), "turn/steer", params, now);
-            return vec![Effect::Write(line)];
-        }
-        vec![Effect::Write(self.rpc.answer(&waiting.request, waiting.answer(decision)))]
-    }
-
     fn answered(
         &mut self,
         purpose: Purpose,
@@ -305,7 +201,7 @@ impl AppServer {
                 vec![Effect::Fail(trouble(not_opened(&error.message)))]
             }
             (Purpose::Turn(number), Ok(answer)) => {
-                self.begun(number, answer["turn"]["id"].as_str(), now)
+                self.taken(number, answer["turn"]["id"].as_str())
             }
             (Purpose::Turn(number), Err(error)) => self.not_begun(number, &error, now),
             (Purpose::Steer(_), Ok(_)) => vec![Effect::Emit(Event::Delivered(Delivery::Steered))],
@@ -361,8 +257,8 @@ impl AppServer {
         effects
     }
 
-    /// Codex has taken a message.
-    fn begun(&mut self, number: TurnNumber, id: Option<&str>, now: Instant) -> Vec<Effect> {
+    /// Codex has taken a message. Its turn begins a little later.
+    fn taken(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<Effect> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == number) else {
             return Vec::new();
         };
@@ -372,15 +268,19 @@ impl AppServer {
         };
         turn.id = Some(id.to_owned());
         turn.is_delivered = true;
-        let (early, is_interrupted) = (std::mem::take(&mut turn.early_words), turn.is_interrupted);
-        let mut effects = vec![Effect::Emit(Event::Delivered(Delivery::Turn))];
-        if is_interrupted {
-            effects.push(self.interrupt_turn(id, now));
+        vec![Effect::Emit(Event::Delivered(Delivery::Turn))]
+    }
+
+    /// The turn runs: now it hears what it was told before.
+    fn begun(&mut self, id: &str, now: Instant) -> Vec<Effect> {
+        let Some(turn) = &mut self.turn else { return Vec::new() };
+        turn.id = Some(id.to_owned());
+        turn.is_running = true;
+        if turn.is_interrupted {
+            return vec![self.interrupt_turn(id, now)];
         }
-        for words in early {
-            effects.extend(self.steer(words, now));
-        }
-        effects
+        let early = std::mem::take(&mut turn.early_words);
+        early.into_iter().flat_map(|words| self.steer(words, now)).collect()
     }
 
     fn not_begun(&mut self, number: TurnNumber, error: &RpcError, now: Instant) -> Vec<Effect> {
@@ -430,8 +330,4 @@ impl AppServer {
     fn known(&self, told: Option<omx_kernel::Timestamp>) -> Known<'_> {
         Known { model: self.setup.model.as_deref(), resets: self.resets, told }
     }
-}
-
-fn input(words: &str) -> Value {
-    json!([{"type": "text", "text": words}])
 }

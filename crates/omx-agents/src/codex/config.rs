@@ -83,6 +83,16 @@ impl Config {
         names
     }
 
+    /// The person's MCP servers of whose tools the person has not said whether
+    /// they may be used unasked.
+    pub(super) fn servers_without_word(&self) -> impl Iterator<Item = &str> {
+        let servers = self.entries("mcp_servers");
+        let silent = servers.filter(|(_, server)| {
+            !server.contains_key("default_tools_approval_mode") && !server.contains_key("tools")
+        });
+        silent.map(|(name, _)| name)
+    }
+
     /// Whether the person has said something about trust in this folder.
     pub(super) fn knows_project(&self, folder: &Path) -> bool {
         self.entries("projects").any(|(path, _)| Path::new(path) == folder)
@@ -123,6 +133,13 @@ mod tests {
                     bearer_token_env_var = 'E'\n[mcp_servers.d]\nenv_vars = 'no list'\n";
         let names: Vec<_> = config(text).variables().into_iter().collect();
         assert_eq!(names, ["A", "B", "C", "D", "E"]);
+    }
+
+    #[test]
+    fn what_the_person_said_of_a_servers_tools_counts() {
+        let text = "[mcp_servers]\na = {command = 'a'}\nb = {default_tools_approval_mode = 'auto'}\n\
+                    [mcp_servers.c.tools.t]\napproval_mode = 'approve'\n";
+        assert_eq!(config(text).servers_without_word().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]

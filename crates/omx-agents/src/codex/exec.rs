@@ -78,11 +78,13 @@ impl Exec {
     }
 
     pub(super) fn begin(&mut self, now: Instant) -> Vec<Effect> {
-        self.patience = Some(now + self.setup.limits.start);
-        let mut effects = Vec::new();
-        if let Some(id) = self.thread.clone() {
-            effects.extend(self.started(id));
-        }
+        let mut effects = match self.thread.clone() {
+            Some(id) => self.started(id),
+            None => {
+                self.patience = Some(now + self.setup.limits.start);
+                Vec::new()
+            }
+        };
         effects.extend(self.next());
         effects
     }

@@ -50,3 +50,59 @@ pub(super) fn account(surroundings: &Surroundings) -> Result<Account, String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// The account of a home with these files and these variables besides.
+    fn account_of(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Result<Account, String> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".codex")).unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(".codex").join(name), text).unwrap();
+        }
+        let given = variables.iter().map(|(name, value)| (name.into(), value.into()));
+        let home = [("HOME".into(), folder.path().into())];
+        account(&Surroundings {
+            environment: given.chain(home).collect(),
+            omx: "/nowhere".into(),
+            worker_variable: "MARK".to_owned(),
+            scenario: None,
+            rehearsal_folder: "/nowhere".into(),
+        })
+    }
+
+    fn is_own(account: &Result<Account, String>) -> bool {
+        matches!(account, Ok(Account::Own))
+    }
+
+    #[test]
+    fn a_login_is_seen_by_its_file_or_the_settings_that_hide_it() {
+        assert!(account_of(&[], &[]).is_err());
+        assert!(is_own(&account_of(&[("auth.json", "{}")], &[])));
+        let hidden = "cli_auth_credentials_store = 'keyring'";
+        assert!(is_own(&account_of(&[("config.toml", hidden)], &[])));
+    }
+
+    #[test]
+    fn a_key_of_the_environment_is_given_unless_there_is_a_login() {
+        let keys = [("OPENAI_API_KEY", "general"), ("CODEX_API_KEY", "special")];
+        let key = |account| matches!(account, Ok(Account::Key(key)) if key == "special");
+        assert!(key(account_of(&[], &keys)));
+        assert!(is_own(&account_of(&[("auth.json", "{}")], &keys)));
+        assert!(account_of(&[], &[("OPENAI_API_KEY", "")]).is_err());
+    }
+
+    #[test]
+    fn a_providers_key_is_named_where_it_is_missing() {
+        let own = "model_provider = 'own'\n[model_providers.own]\nenv_key = 'OWN_KEY'\n";
+        let files = [("config.toml", own), ("auth.json", "{}")];
+        assert!(is_own(&account_of(&files, &[("OWN_KEY", "x")])));
+        let missing = account_of(&files, &[("OPENAI_API_KEY", "x")]);
+        assert!(missing.is_err_and(|detail| detail.contains("OWN_KEY")));
+        assert!(is_own(&account_of(&[("config.toml", "model_provider = 'ollama'")], &[])));
+    }
+}

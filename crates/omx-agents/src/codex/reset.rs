@@ -38,7 +38,8 @@ impl Resets {
     }
 
     /// Learns the wall clock from a conversation's record: codex names the
-    /// file by it, and tells the same moment in seconds.
+    /// file by it, and tells the same moment in seconds. Should the clock be
+    /// put forward or back until a limit ends, the words mislead by that hour.
     pub(super) fn learn_clock(&mut self, thread: &Value) {
         self.ahead = self.ahead.or_else(|| ahead(thread));
     }

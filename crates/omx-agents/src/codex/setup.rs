@@ -176,11 +176,19 @@ fn settings(config: &Config, opening: &Opening) -> Map<String, Value> {
     let mut settings = Map::new();
     let mut servers = Map::new();
     for server in &opening.servers {
-        let mut entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
-        if server.name == OWN_SERVER {
-            entry["default_tools_approval_mode"] = "approve".into();
-        }
+        let entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
         servers.insert(server.name.clone(), entry);
+    }
+    // Codex would believe a tool that says of itself that it does no harm.
+    // Where everything is allowed nobody can be asked, and nobody need be.
+    if opening.allow != Allow::All {
+        let known = config.servers_without_word().map(str::to_owned);
+        let asked: Vec<String> = known.chain(servers.keys().cloned()).collect();
+        for name in asked {
+            let mode = if name == OWN_SERVER { "approve" } else { "prompt" };
+            let entry = servers.entry(name).or_insert_with(|| json!({}));
+            entry["default_tools_approval_mode"] = mode.into();
+        }
     }
     if !servers.is_empty() {
         settings.insert("mcp_servers".to_owned(), servers.into());

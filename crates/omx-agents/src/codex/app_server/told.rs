@@ -59,10 +59,10 @@ impl AppServer {
                 self.approvals.resolved(&params["requestId"]);
                 Vec::new()
             }
-            "turn/started" if is_own => {
-                self.turn_started(params["turn"]["id"].as_str());
-                Vec::new()
-            }
+            "turn/started" if is_own => match params["turn"]["id"].as_str() {
+                Some(id) => self.turn_started(id, now),
+                None => Vec::new(),
+            },
             "turn/completed" if is_own => self.turn_completed(&params["turn"], now),
             "error" if is_own => self.error(params),
             _ => Vec::new(),
@@ -93,14 +93,16 @@ impl AppServer {
         Vec::new()
     }
 
-    fn turn_started(&mut self, id: Option<&str>) {
-        let Some(id) = id else { return };
-        match &mut self.turn {
-            // Its name comes with the answer to our request.
-            Some(turn) if turn.origin == Origin::Ordered => {}
-            _ => {
+    fn turn_started(&mut self, id: &str, now: Instant) -> Vec<Effect> {
+        let ordered = self.turn.as_ref().filter(|turn| turn.origin == Origin::Ordered);
+        match ordered.map(|turn| turn.id.as_deref()) {
+            Some(name) if name.is_none_or(|name| name == id) => self.begun(id, now),
+            // One of codex's own, while ours is still to begin.
+            Some(_) => Vec::new(),
+            None => {
                 self.last_turn = self.last_turn.next();
                 self.turn = Some(Turn::of_codex(self.last_turn, id));
+                Vec::new()
             }
         }
     }

@@ -32,12 +32,15 @@ pub(super) struct Turn {
     pub(super) origin: Origin,
     /// Codex's name for it.
     pub(super) id: Option<String>,
+    /// Whether it has begun; before, codex knows of no turn to speak to or
+    /// to interrupt.
+    pub(super) is_running: bool,
     pub(super) has_schema: bool,
     /// Whether the owner knows that it was begun.
     pub(super) is_delivered: bool,
     /// Whether the owner wants it ended.
     pub(super) is_interrupted: bool,
-    /// Words for it from before it had a name.
+    /// Words for it from before it ran.
     pub(super) early_words: Vec<String>,
     /// The last the agent said.
     pub(super) last_words: Option<String>,
@@ -59,6 +62,7 @@ impl Turn {
             number,
             origin: Origin::Ordered,
             id: None,
+            is_running: false,
             has_schema,
             is_delivered: false,
             is_interrupted: false,
@@ -73,9 +77,15 @@ impl Turn {
         Self {
             origin: Origin::Codex,
             id: Some(id.to_owned()),
+            is_running: true,
             is_delivered: true,
             ..Self::ordered(number, false)
         }
+    }
+
+    /// Codex's name for it, if it can be spoken to.
+    pub(super) fn running(&self) -> Option<String> {
+        self.id.clone().filter(|_| self.is_running)
     }
 
     /// The answer, whose object is read where one was asked for.

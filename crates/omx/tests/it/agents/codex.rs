@@ -1,8 +1,13 @@
 //! The real codex.
 
+mod approvals;
+mod exec;
+mod interrupts;
+mod wire;
+
 use omx_agents::AgentKind;
-use omx_testkit::model::Failure;
-use omx_testkit::real_cli::Cli;
+use omx_testkit::model::{Failure, ModelServer, Script};
+use omx_testkit::real_cli::{AgentHome, Cli};
 
 use super::cli_stage::{CliStage, Program};
 use super::suite::driver_suite;
@@ -33,3 +38,10 @@ fn limited_in_words(epoch: u64) -> Failure {
 }
 
 driver_suite!(CliStage<Codex>);
+
+/// A stage for scripts of codex's own.
+fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
+    let server = ModelServer::start(scripts);
+    let home = AgentHome::new(Cli::Codex, &server);
+    CliStage::new(server, home)
+}

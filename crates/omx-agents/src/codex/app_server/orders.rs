@@ -1,0 +1,122 @@
+//! What the owner orders, as requests of the app-server.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::super::approvals::Waiting;
+use super::turn::Turn;
+use super::{AppServer, Purpose, State};
+use crate::agent::{ConversationId, Decision, Message, Order};
+use crate::event::{Delivery, Event};
+use crate::protocol::Effect;
+
+impl AppServer {
+    pub(super) fn obey(&mut self, order: Order, now: Instant) -> Vec<Effect> {
+        match order {
+            Order::Send(message) => self.send(message, now),
+            Order::Steer(text) => self.steer(text, now),
+            Order::Interrupt => self.interrupt(now),
+            Order::Answer(approval, decision) => match self.approvals.take(&approval) {
+                Some(waiting) => self.answer(waiting, &decision, now),
+                None => Vec::new(),
+            },
+            Order::End => vec![Effect::CloseInput],
+        }
+    }
+
+    pub(super) fn send(&mut self, message: Message, now: Instant) -> Vec<Effect> {
+        let waits = self.turn.is_some() || !self.queue.is_empty();
+        self.queue.push_back(message);
+        if waits { vec![Effect::Emit(Event::Delivered(Delivery::Queued))] } else { self.next(now) }
+    }
+
+    /// Begins the next turn, if one waits and can be begun.
+    pub(super) fn next(&mut self, now: Instant) -> Vec<Effect> {
+        if self.state != State::Open || self.turn.is_some() {
+            return Vec::new();
+        }
+        let Some(message) = self.queue.pop_front() else { return Vec::new() };
+        let Some(thread) = &self.thread else { return Vec::new() };
+        self.last_turn = self.last_turn.next();
+        let mut params = json!({"threadId": thread.as_str(), "input": input(&message.text)});
+        self.turn = Some(Turn::ordered(self.last_turn, message.schema.is_some()));
+        if let Some(schema) = message.schema {
+            params["outputSchema"] = schema;
+        }
+        let purpose = Purpose::Turn(self.last_turn);
+        vec![Effect::Write(self.rpc.request(purpose, "turn/start", params, now))]
+    }
+
+    pub(super) fn steer(&mut self, text: String, now: Instant) -> Vec<Effect> {
+        match &mut self.turn {
+            None => self.send(Message::text(text), now),
+            Some(turn) if turn.is_interrupted => self.send(Message::text(text), now),
+            Some(turn) => match turn.running() {
+                Some(id) => {
+                    let params = self.to_turn(&id, Some(&text));
+                    let line = self.rpc.request(Purpose::Steer(text), "turn/steer", params, now);
+                    vec![Effect::Write(line)]
+                }
+                None => {
+                    turn.early_words.push(text);
+                    Vec::new()
+                }
+            },
+        }
+    }
+
+    fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
+        match &mut self.turn {
+            Some(turn) if turn.is_interrupted => Vec::new(),
+            Some(turn) => {
+                turn.is_interrupted = true;
+                match turn.running() {
+                    Some(id) => vec![self.interrupt_turn(&id, now)],
+                    None => Vec::new(),
+                }
+            }
+            // The end of the interrupted one is still to be told.
+            None if self.state == State::Stopping => Vec::new(),
+            // It was not begun.
+            None => match self.queue.pop_front() {
+                Some(_) => vec![Effect::Emit(Event::TurnInterrupted)],
+                None => Vec::new(),
+            },
+        }
+    }
+
+    pub(super) fn interrupt_turn(&mut self, id: &str, now: Instant) -> Effect {
+        let params = self.to_turn(id, None);
+        Effect::Write(self.rpc.request(Purpose::Interrupt, "turn/interrupt", params, now))
+    }
+
+    /// What a request about a turn must say.
+    fn to_turn(&self, id: &str, words: Option<&str>) -> Value {
+        let thread = self.thread.as_ref().map(ConversationId::as_str);
+        match words {
+            Some(words) => {
+                json!({"threadId": thread, "expectedTurnId": id, "input": input(words)})
+            }
+            None => json!({"threadId": thread, "turnId": id}),
+        }
+    }
+
+    /// Answers an approval. No form of an answer has room for a reason; it is
+    /// said into the turn before, so that the agent reads both together.
+    fn answer(&mut self, waiting: Waiting, decision: &Decision, now: Instant) -> Vec<Effect> {
+        let ours = waiting.thread.as_deref() == self.thread.as_ref().map(ConversationId::as_str);
+        let turn = self.turn.as_ref().filter(|turn| ours && !turn.is_interrupted);
+        let turn = turn.and_then(Turn::running);
+        if let (Some(reason), Some(turn)) = (waiting.unsaid(decision), turn) {
+            let params = self.to_turn(&turn, Some(&format!("Not allowed: {reason}")));
+            let line = self.rpc.request(Purpose::Reason(waiting), "turn/steer", params, now);
+            return vec![Effect::Write(line)];
+        }
+        vec![Effect::Write(self.rpc.answer(&waiting.request, waiting.answer(decision)))]
+    }
+}
+
+fn input(words: &str) -> Value {
+    json!([{"type": "text", "text": words}])
+}

@@ -1,0 +1,292 @@
+//! Codex's protocol line by line: what no real codex can be made to do at the
+//! right moment. The lines are those of 0.166.0.
+
+mod anything;
+mod kit;
+
+use omx_agents::agent::{Decision, Order};
+use omx_agents::event::{Answer, ApprovalId, Ask, Delivery, Reach, Tool, Usage};
+use omx_agents::{Event, Message};
+use omx_kernel::approval::Allow;
+use serde_json::{Value, json};
+
+use kit::{THREAD, Talk, Told};
+
+fn send(words: &str) -> Order {
+    Order::Send(Message::text(words))
+}
+
+fn taken() -> Told {
+    Told::Event(Event::Delivered(Delivery::Turn))
+}
+
+fn queued() -> Told {
+    Told::Event(Event::Delivered(Delivery::Queued))
+}
+
+fn finished(text: &str) -> Told {
+    Told::Event(Event::TurnFinished(Answer { text: text.to_owned(), structured: None }))
+}
+
+fn input(words: &str) -> Value {
+    json!([{"type": "text", "text": words}])
+}
+
+#[test]
+fn a_conversation_is_opened_with_what_is_allowed() {
+    for (allow, policy, sandbox) in [
+        (Allow::Edits, "untrusted", "workspace-write"),
+        (Allow::Commands, "on-request", "workspace-write"),
+        (Allow::All, "never", "danger-full-access"),
+    ] {
+        let mut talk = Talk::new(allow);
+        let launch = talk.launched();
+        let args: Vec<_> = launch.args.iter().map(|arg| arg.to_str().unwrap()).collect();
+        assert_eq!(args, ["app-server", "-c", "features.unbounded_connection_retries=false"]);
+        assert_eq!(talk.request("initialize")["clientInfo"]["name"], "omx");
+        talk.answer(json!({}));
+        assert_eq!(talk.notified(), "initialized");
+        let params = talk.request("thread/start");
+        assert_eq!(
+            (&params["approvalPolicy"], &params["sandbox"]),
+            (&policy.into(), &sandbox.into())
+        );
+        talk.nothing_more();
+    }
+}
+
+/// A message from before is begun as soon as the conversation is open; a
+/// second one waits for it.
+#[test]
+fn messages_from_before_are_not_lost() {
+    let mut talk = Talk::new(Allow::Commands);
+    talk.launched();
+    talk.request("initialize");
+    talk.order(send("one"));
+    talk.order(send("two"));
+    assert_eq!(talk.take(), queued());
+    talk.welcome();
+    assert_eq!(talk.request("turn/start")["input"], input("one"));
+    talk.nothing_more();
+}
+
+#[test]
+fn words_and_interrupts_wait_until_the_turn_runs() {
+    let mut talk = Talk::opened();
+    talk.order(send("go"));
+    talk.request("turn/start");
+    talk.order(Order::Steer("left".to_owned()));
+    talk.answer(json!({"turn": {"id": "u1"}}));
+    assert_eq!(talk.take(), taken());
+    talk.order(Order::Steer("right".to_owned()));
+    talk.nothing_more();
+    talk.turn_started("u1");
+    for words in ["left", "right"] {
+        let params = json!({"threadId": THREAD, "expectedTurnId": "u1", "input": input(words)});
+        assert_eq!(talk.request("turn/steer"), params);
+    }
+    talk.answer_to("left", Ok(json!({"turnId": "u1"})));
+    assert_eq!(talk.take(), Told::Event(Event::Delivered(Delivery::Steered)));
+
+    let mut talk = Talk::opened();
+    talk.order(send("go"));
+    talk.request("turn/start");
+    talk.order(Order::Interrupt);
+    talk.answer(json!({"turn": {"id": "u1"}}));
+    assert_eq!(talk.take(), taken());
+    talk.nothing_more();
+    talk.turn_started("u1");
+    assert_eq!(talk.request("turn/interrupt"), json!({"threadId": THREAD, "turnId": "u1"}));
+}
+
+#[test]
+fn words_that_come_too_late_are_the_next_turn() {
+    let mut talk = Talk::running("u1");
+    talk.order(Order::Steer("more".to_owned()));
+    talk.request("turn/steer");
+    talk.turn_completed("u1", "completed", "done");
+    assert_eq!(talk.take(), finished("done"));
+    talk.refuse("no active turn to steer");
+    assert_eq!(talk.request("turn/start")["input"], input("more"));
+
+    let mut talk = Talk::running("u1");
+    talk.order(Order::Steer("more".to_owned()));
+    talk.request("turn/steer");
+    talk.refuse("this turn cannot be steered");
+    assert_eq!(talk.take(), queued());
+    talk.turn_completed("u1", "completed", "done");
+    assert_eq!(talk.take(), finished("done"));
+    assert_eq!(talk.request("turn/start")["input"], input("more"));
+}
+
+/// The interrupted turn's process is ended, and the conversation opened again
+/// before anything else is said.
+#[test]
+fn an_interrupt_starts_codex_anew() {
+    let mut talk = Talk::running("u1");
+    talk.order(Order::Interrupt);
+    talk.request("turn/interrupt");
+    talk.answer(json!({}));
+    talk.order(send("next"));
+    assert_eq!(talk.take(), queued());
+    talk.turn_completed("u1", "interrupted", "");
+    assert_eq!(talk.take(), Told::Stop);
+    talk.told("item/completed", json!({"item": {"type": "agentMessage", "text": "late"}}));
+    talk.nothing_more();
+    talk.exited(Some(0), "");
+    assert_eq!(talk.take(), Told::Event(Event::TurnInterrupted));
+    talk.launched();
+    talk.request("initialize");
+    talk.answer(json!({}));
+    assert_eq!(talk.notified(), "initialized");
+    assert_eq!(talk.request("thread/resume")["threadId"], THREAD);
+    talk.answer(json!({"thread": {"id": THREAD}}));
+    assert_eq!(talk.request("turn/start")["input"], input("next"));
+    talk.nothing_more();
+}
+
+#[test]
+fn a_codex_that_does_not_come_back_is_told() {
+    let mut talk = Talk::running("u1");
+    talk.order(Order::Interrupt);
+    talk.turn_completed("u1", "interrupted", "");
+    talk.exited(Some(0), "");
+    talk.drain();
+    talk.exited(Some(1), "\u{1b}[31mno\u{1b}[0m luck");
+    assert_eq!(talk.failed(), "crashed");
+}
+
+/// Finished before the interrupt reached it.
+#[test]
+fn a_turn_that_was_quicker_than_its_interrupt_has_finished() {
+    let mut talk = Talk::running("u1");
+    talk.order(Order::Interrupt);
+    talk.request("turn/interrupt");
+    talk.turn_completed("u1", "completed", "done");
+    assert_eq!(talk.take(), finished("done"));
+    talk.refuse("no active turn to interrupt");
+    talk.nothing_more();
+}
+
+/// A goal codex set itself: nobody waits for the end of that turn.
+#[test]
+fn a_turn_codex_begins_by_itself_is_not_told_as_an_answer() {
+    let mut talk = Talk::opened();
+    talk.turn_started("own");
+    talk.order(send("go"));
+    assert_eq!(talk.take(), queued());
+    talk.turn_completed("own", "completed", "went on");
+    assert_eq!(talk.request("turn/start")["input"], input("go"));
+    talk.nothing_more();
+}
+
+#[test]
+fn a_turn_that_ends_by_itself_has_failed() {
+    let mut talk = Talk::running("u1");
+    talk.turn_completed("u1", "interrupted", "");
+    let Told::Event(Event::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
+    assert_eq!(trouble.kind(), "rejected");
+    talk.nothing_more();
+}
+
+#[test]
+fn a_refused_message_is_a_failed_turn_and_the_next_one_is_begun() {
+    let mut talk = Talk::opened();
+    talk.order(send("one"));
+    talk.request("turn/start");
+    talk.order(send("two"));
+    assert_eq!(talk.take(), queued());
+    talk.refuse("thread not found");
+    let Told::Event(Event::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
+    assert_eq!(trouble.kind(), "rejected");
+    assert_eq!(talk.request("turn/start")["input"], input("two"));
+}
+
+/// The end may overtake the answer.
+#[test]
+fn an_end_before_the_answer_is_the_end() {
+    let mut talk = Talk::opened();
+    talk.order(send("go"));
+    talk.request("turn/start");
+    talk.turn_completed("u1", "completed", "done");
+    assert_eq!(talk.take(), taken());
+    assert_eq!(talk.take(), finished("done"));
+    talk.answer(json!({"turn": {"id": "u1"}}));
+    talk.nothing_more();
+}
+
+/// What a helper of codex's does counts; what it says is not the agent's.
+#[test]
+fn helpers_count_and_do_not_speak() {
+    let mut talk = Talk::running("u1");
+    let of_helper = |params: Value| {
+        let mut params = params;
+        params["threadId"] = "helper".into();
+        params
+    };
+    let words = json!({"item": {"type": "agentMessage", "id": "m", "text": "psst"}});
+    talk.told_raw("item/completed", of_helper(words));
+    talk.told_raw(
+        "turn/completed",
+        of_helper(json!({"turn": {"id": "u1", "status": "completed"}})),
+    );
+    talk.nothing_more();
+    let spent =
+        json!({"turnId": "h1", "tokenUsage": {"total": {"inputTokens": 5, "outputTokens": 2}}});
+    talk.told_raw("thread/tokenUsage/updated", of_helper(spent));
+    let usage = Usage { input_tokens: 5, output_tokens: 2, ..Usage::default() };
+    assert_eq!(talk.take(), Told::Event(Event::Usage(usage)));
+    let command = json!({"item": {"type": "commandExecution", "id": "c", "command": "ls"}});
+    talk.told_raw("item/started", of_helper(command));
+    let Told::Event(Event::ToolStarted { tool, .. }) = talk.take() else { panic!("no tool") };
+    assert_eq!(tool, Tool::Command("ls".to_owned()));
+    let ask = json!({"threadId": "helper", "itemId": "c", "command": "ls"});
+    talk.asked(7, "item/commandExecution/requestApproval", ask);
+    let approval = ApprovalId("1-7".to_owned());
+    let ask = Ask::Command { command: "ls".to_owned(), reach: Reach::Outside };
+    let needed = Event::ApprovalNeeded { approval: approval.clone(), ask };
+    assert_eq!(talk.take(), Told::Event(needed));
+    // The reason would be said into the wrong turn.
+    talk.order(Order::Answer(approval, Decision::Deny("no".to_owned())));
+    assert_eq!(talk.written(), json!({"id": 7, "result": {"decision": "decline"}}));
+    talk.nothing_more();
+}
+
+#[test]
+fn what_nobody_can_answer_is_refused_at_once() {
+    let mut talk = Talk::running("u1");
+    for method in ["item/tool/call", "attestation/generate", "something/new"] {
+        talk.asked(3, method, json!({"threadId": THREAD}));
+        let answer = talk.written();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(3), &json!(-32601)));
+    }
+    talk.told("something/new", json!({}));
+    talk.nothing_more();
+}
+
+#[test]
+fn a_request_without_an_answer_is_told_by_what_it_was_for() {
+    let mut talk = Talk::new(Allow::Commands);
+    talk.wait();
+    assert_eq!(talk.failed(), "silent");
+    let mut talk = Talk::opened();
+    talk.wait();
+    talk.nothing_more();
+    talk.order(send("go"));
+    talk.request("turn/start");
+    talk.wait();
+    assert_eq!(talk.failure(), "codex said nothing for 30 s while taking a message");
+}
+
+#[test]
+fn another_conversation_than_the_one_asked_for_is_none() {
+    for answer in [json!({"thread": {"id": "other"}}), json!({}), json!({"thread": {"id": "../x"}})]
+    {
+        let mut talk = Talk::resumed(THREAD);
+        talk.drain();
+        talk.answer(json!({}));
+        talk.drain();
+        talk.answer(answer);
+        assert_eq!(talk.failed(), "protocol");
+    }
+}

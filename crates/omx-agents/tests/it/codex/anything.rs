@@ -1,0 +1,234 @@
+//! Whatever codex says, in whatever order, the protocol holds: nothing panics,
+//! the conversation is told as open once, no turn is begun before that, and
+//! none while another one runs.
+
+use std::time::{Duration, Instant};
+
+use omx_agents::agent::{Decision, Labels, Order};
+use omx_agents::event::ApprovalId;
+use omx_agents::protocol::{Effect, Exit, Input};
+use omx_agents::{Event, Message, Start};
+use omx_kernel::approval::Allow;
+use proptest::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::kit::{THREAD, protocol};
+
+const METHODS: &[&str] = &[
+    "item/started",
+    "item/completed",
+    "turn/started",
+    "turn/completed",
+    "error",
+    "thread/tokenUsage/updated",
+    "account/rateLimits/updated",
+    "serverRequest/resolved",
+    "item/commandExecution/requestApproval",
+    "item/fileChange/requestApproval",
+    "mcpServer/elicitation/request",
+    "item/permissions/requestApproval",
+    "item/tool/requestUserInput",
+    "something/new",
+];
+
+/// Names and words that mean something to the protocol.
+const WORDS: &[&str] = &[
+    THREAD,
+    "u1",
+    "u2",
+    "completed",
+    "interrupted",
+    "failed",
+    "declined",
+    "agentMessage",
+    "commandExecution",
+    "command_execution",
+    "fileChange",
+    "mcpToolCall",
+    "mcp_tool_call",
+    "usageLimitExceeded",
+    "responseStreamDisconnected",
+    "bash -lc 'x",
+    "try again at 1:00 PM.",
+    "thread.started",
+    "turn.started",
+    "item.completed",
+    "turn.completed",
+    "turn.failed",
+    "Reconnecting... 1/2 (",
+    "unexpected status 4",
+    "\u{1b}[",
+    "/rollout-2026",
+    "",
+];
+
+const KEYS: &[&str] = &[
+    "id",
+    "threadId",
+    "turnId",
+    "turn",
+    "item",
+    "items",
+    "type",
+    "status",
+    "text",
+    "error",
+    "message",
+    "codexErrorInfo",
+    "additionalDetails",
+    "willRetry",
+    "tokenUsage",
+    "total",
+    "inputTokens",
+    "rateLimits",
+    "primary",
+    "usedPercent",
+    "resetsAt",
+    "requestId",
+    "command",
+    "changes",
+    "path",
+    "kind",
+    "move_path",
+    "exitCode",
+    "itemId",
+    "grantRoot",
+    "permissions",
+    "questions",
+    "question",
+    "_meta",
+    "thread",
+    "thread_id",
+    "createdAt",
+    "completedAt",
+    "usage",
+    "params",
+    "result",
+    "method",
+];
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        proptest::sample::select(WORDS).prop_map(Value::from),
+        ".{0,6}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 24, 6, |inner| {
+        let key = proptest::sample::select(KEYS).prop_map(str::to_owned);
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::btree_map(key, inner, 0..6)
+                .prop_map(|fields| Value::Object(Map::from_iter(fields))),
+        ]
+    })
+}
+
+/// Params that are mostly about the conversation and its turns.
+fn params() -> impl Strategy<Value = Value> {
+    let id = proptest::sample::select(&["u1", "u2"][..]);
+    let status = proptest::sample::select(&["completed", "interrupted", "failed", "odd"][..]);
+    prop_oneof![
+        value(),
+        (id, status, value()).prop_map(|(id, status, more)| json!({
+            "threadId": THREAD, "turnId": id, "turn": {"id": id, "status": status, "error": more},
+            "item": more, "tokenUsage": {"total": more}, "error": more, "willRetry": true,
+            "command": "ls"
+        })),
+    ]
+}
+
+fn line() -> impl Strategy<Value = Value> {
+    let method = proptest::sample::select(METHODS);
+    prop_oneof![
+        3 => (method.clone(), params()).prop_map(|(method, params)| {
+            json!({"method": method, "params": params})
+        }),
+        1 => (method, 0..4_u64, params()).prop_map(|(method, id, params)| {
+            json!({"id": id, "method": method, "params": params})
+        }),
+        2 => (1..8_u64, value()).prop_map(|(id, result)| json!({"id": id, "result": result})),
+        1 => (1..8_u64, value()).prop_map(|(id, error)| json!({"id": id, "error": error})),
+        // What opens the conversation and begins turns.
+        3 => (1..8_u64, proptest::sample::select(&["u1", "u2"][..])).prop_map(|(id, turn)| {
+            json!({"id": id, "result": {"thread": {"id": THREAD}, "turn": {"id": turn}}})
+        }),
+        1 => value(),
+    ]
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    let message = |schema: Option<Value>| Message {
+        text: "go".to_owned(),
+        schema,
+        labels: Labels::default(),
+    };
+    let approval =
+        (0..3_u32, 0..4_u64).prop_map(|(process, id)| ApprovalId(format!("{process}-{id}")));
+    prop_oneof![
+        proptest::option::of(value()).prop_map(move |schema| Order::Send(message(schema))),
+        Just(Order::Steer("more".to_owned())),
+        Just(Order::Interrupt),
+        approval.prop_map(|id| Order::Answer(id, Decision::Deny("no".to_owned()))),
+        Just(Order::End),
+    ]
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Line(Value),
+    Order(Order),
+    Exited,
+    Later,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => line().prop_map(Step::Line),
+        4 => order().prop_map(Step::Order),
+        1 => Just(Step::Exited),
+        1 => Just(Step::Later),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1500) })]
+
+    #[test]
+    fn nothing_codex_says_breaks_the_protocol(steps in proptest::collection::vec(step(), 0..60)) {
+        let mut now = Instant::now();
+        let mut protocol = protocol(Start::New, Allow::Edits);
+        let (mut started, mut begun) = (0, 0_i32);
+        let mut effects = protocol.begin(now);
+        for step in steps {
+            for effect in effects.drain(..) {
+                match effect {
+                    Effect::Emit(Event::Started { .. }) => started += 1,
+                    Effect::Emit(
+                        Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_),
+                    ) => begun = 0,
+                    Effect::Write(line) if line["method"] == "turn/start" => {
+                        begun += 1;
+                        prop_assert!(started == 1 && begun == 1, "{line}");
+                    }
+                    _ => {}
+                }
+            }
+            prop_assert!(started <= 1);
+            effects = match step {
+                Step::Line(line) => protocol.handle(Input::Line(line), now),
+                Step::Order(order) => protocol.handle(Input::Order(order), now),
+                Step::Exited => {
+                    let exit = Exit { code: Some(1), stderr: "gone".to_owned() };
+                    protocol.handle(Input::Exited(exit), now)
+                }
+                Step::Later => {
+                    now += Duration::from_secs(7);
+                    protocol.handle(Input::Tick, now)
+                }
+            };
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The other end of codex's protocol, played by the test.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use omx_agents::agent::Order;
+use omx_agents::driver::Installation;
+use omx_agents::protocol::{Effect, Exit, Input, Launch};
+use omx_agents::{
+    AgentKind, ConversationId, Event, Limits, Message, Opening, Protocol, Start, Surroundings,
+    driver,
+};
+use omx_kernel::approval::Allow;
+use serde_json::{Value, json};
+
+/// The conversation's id.
+pub const THREAD: &str = "01a1df37-c958-7513-a4a5-b51d8a3874e6";
+
+/// What the protocol wanted done.
+#[derive(Debug, PartialEq)]
+pub enum Told {
+    Event(Event),
+    Stop,
+    Other(Effect),
+}
+
+/// A protocol, and what it wanted so far.
+pub struct Talk {
+    protocol: Box<dyn Protocol>,
+    now: Instant,
+    effects: VecDeque<Effect>,
+    /// The requests that wait for an answer: id and params.
+    waiting: VecDeque<(u64, Value)>,
+}
+
+/// The protocol of codex on a machine where nothing of it is configured.
+pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
+    let surroundings = Surroundings {
+        environment: [("HOME".into(), "/nonexistent".into())].into(),
+        omx: PathBuf::from("/nonexistent/omx"),
+        worker_variable: "MARK_OF_A_WORKER".to_owned(),
+        scenario: None,
+        rehearsal_folder: PathBuf::from("/nonexistent"),
+    };
+    let folder = PathBuf::from("/nonexistent");
+    let opening = Opening { start, folder, role: None, model: None, allow, servers: Vec::new() };
+    let installation = Installation { kind: AgentKind::Codex, program: "/bin/codex".into() };
+    let limits = Limits::default();
+    driver(AgentKind::Codex).protocol(&opening, &installation, &surroundings, &limits).unwrap()
+}
+
+impl Talk {
+    fn with(start: Start, allow: Allow) -> Self {
+        let now = Instant::now();
+        let mut protocol = protocol(start, allow);
+        let effects = protocol.begin(now).into();
+        Self { protocol, now, effects, waiting: VecDeque::new() }
+    }
+
+    pub fn new(allow: Allow) -> Self {
+        Self::with(Start::New, allow)
+    }
+
+    pub fn resumed(id: &str) -> Self {
+        Self::with(Start::Resume(ConversationId::new(id).unwrap()), Allow::Commands)
+    }
+
+    /// Brings it from the launch to the open conversation.
+    #[track_caller]
+    pub fn open(&mut self) {
+        self.launched();
+        self.request("initialize");
+        self.welcome();
+    }
+
+    /// The same from the answer to the first request on.
+    #[track_caller]
+    pub fn welcome(&mut self) {
+        self.answer(json!({"userAgent": "codex"}));
+        assert_eq!(self.notified(), "initialized");
+        self.request("thread/start");
+        self.answer(json!({"thread": {"id": THREAD}, "model": "m"}));
+        let Told::Event(Event::Started { conversation, .. }) = self.take() else {
+            panic!("not started")
+        };
+        assert_eq!(conversation.as_str(), THREAD);
+    }
+
+    #[track_caller]
+    pub fn opened() -> Self {
+        let mut talk = Self::new(Allow::Commands);
+        talk.open();
+        talk
+    }
+
+    /// With a turn of this name under way.
+    #[track_caller]
+    pub fn running(turn: &str) -> Self {
+        let mut talk = Self::opened();
+        talk.order(Order::Send(Message::text("go")));
+        talk.request("turn/start");
+        talk.answer(json!({"turn": {"id": turn}}));
+        talk.turn_started(turn);
+        talk.drain();
+        talk
+    }
+
+    fn feed(&mut self, input: Input) {
+        self.effects.extend(self.protocol.handle(input, self.now));
+    }
+
+    pub fn order(&mut self, order: Order) {
+        self.feed(Input::Order(order));
+    }
+
+    pub fn exited(&mut self, code: Option<i32>, stderr: &str) {
+        self.feed(Input::Exited(Exit { code, stderr: stderr.to_owned() }));
+    }
+
+    /// Lets all patience of the protocol run out.
+    pub fn wait(&mut self) {
+        self.now += Duration::from_secs(3600);
+        if self.protocol.wake().is_some_and(|wake| wake <= self.now) {
+            self.feed(Input::Tick);
+        }
+    }
+
+    /// The next thing it wanted.
+    #[track_caller]
+    pub fn take(&mut self) -> Told {
+        match self.effects.pop_front().expect("nothing was wanted") {
+            Effect::Emit(event) => Told::Event(event),
+            Effect::Stop => Told::Stop,
+            other => Told::Other(other),
+        }
+    }
+
+    #[track_caller]
+    pub fn launched(&mut self) -> Launch {
+        // Ids are counted anew.
+        self.waiting.clear();
+        match self.take() {
+            Told::Other(Effect::Launch(launch)) => launch,
+            other => panic!("not a launch: {other:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub fn written(&mut self) -> Value {
+        match self.take() {
+            Told::Other(Effect::Write(line)) => line,
+            other => panic!("not a line: {other:?}"),
+        }
+    }
+
+    /// The params of a request that was written.
+    #[track_caller]
+    pub fn request(&mut self, method: &str) -> Value {
+        let line = self.written();
+        assert_eq!(line["method"], method, "{line}");
+        let params = line["params"].clone();
+        self.waiting.push_back((line["id"].as_u64().unwrap(), params.clone()));
+        params
+    }
+
+    #[track_caller]
+    pub fn notified(&mut self) -> String {
+        let line = self.written();
+        assert!(line.get("id").is_none(), "{line}");
+        line["method"].as_str().unwrap().to_owned()
+    }
+
+    /// Takes all that was wanted.
+    pub fn drain(&mut self) {
+        while let Some(effect) = self.effects.pop_front() {
+            if let Effect::Write(line) = &effect
+                && let (Some(id), true) = (line["id"].as_u64(), line.get("method").is_some())
+            {
+                self.waiting.push_back((id, line["params"].clone()));
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn nothing_more(&self) {
+        assert_eq!(self.effects, VecDeque::new());
+    }
+
+    /// Answers the newest request.
+    #[track_caller]
+    pub fn answer(&mut self, result: Value) {
+        let (id, _) = self.waiting.pop_back().expect("nothing was asked");
+        self.feed(Input::Line(json!({"id": id, "result": result})));
+    }
+
+    /// Refuses the newest request.
+    #[track_caller]
+    pub fn refuse(&mut self, message: &str) {
+        let (id, _) = self.waiting.pop_back().expect("nothing was asked");
+        let error = json!({"code": -32600, "message": message});
+        self.feed(Input::Line(json!({"id": id, "error": error})));
+    }
+
+    /// Answers the request that says these words.
+    #[track_caller]
+    pub fn answer_to(&mut self, words: &str, answer: Result<Value, Value>) {
+        let at = self.waiting.iter().position(|(_, params)| params.to_string().contains(words));
+        let (id, _) = self.waiting.remove(at.expect("nothing like this was asked")).unwrap();
+        self.feed(Input::Line(match answer {
+            Ok(result) => json!({"id": id, "result": result}),
+            Err(error) => json!({"id": id, "error": error}),
+        }));
+    }
+
+    pub fn told_raw(&mut self, method: &str, params: Value) {
+        self.feed(Input::Line(json!({"method": method, "params": params, "emittedAtMs": 1})));
+    }
+
+    /// Something about our own conversation.
+    pub fn told(&mut self, method: &str, params: Value) {
+        let mut params = params;
+        params["threadId"] = THREAD.into();
+        self.told_raw(method, params);
+    }
+
+    pub fn turn_started(&mut self, id: &str) {
+        self.told("turn/started", json!({"turn": {"id": id, "status": "inProgress"}}));
+    }
+
+    pub fn turn_completed(&mut self, id: &str, status: &str, words: &str) {
+        let items = json!([{"type": "agentMessage", "id": "m", "text": words}]);
+        let turn = json!({"id": id, "status": status, "items": items, "error": null});
+        self.told("turn/completed", json!({"turn": turn}));
+    }
+
+    pub fn asked(&mut self, id: u64, method: &str, params: Value) {
+        self.feed(Input::Line(json!({"id": id, "method": method, "params": params})));
+    }
+
+    /// The kind of the failure it wanted to end with.
+    #[track_caller]
+    pub fn failed(&mut self) -> &'static str {
+        let fails = |effect: &Effect| match effect {
+            Effect::Fail(trouble) => Some(trouble.kind()),
+            _ => None,
+        };
+        self.effects.iter().find_map(fails).expect("it did not fail")
+    }
+
+    /// The words of that failure.
+    #[track_caller]
+    pub fn failure(&mut self) -> String {
+        match self.take() {
+            Told::Other(Effect::Fail(trouble)) => trouble.to_string(),
+            other => panic!("not a failure: {other:?}"),
+        }
+    }
+}

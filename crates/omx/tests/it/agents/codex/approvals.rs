@@ -1,0 +1,185 @@
+//! What codex asks leave for, in each of its forms, answered both ways.
+
+use std::fs;
+
+use omx_agents::agent::{Decision, McpServer};
+use omx_agents::event::{Ask, Reach};
+use omx_agents::{Agent, Event, Message, Start};
+use omx_kernel::approval::{Allow, Leave, leave};
+use omx_testkit::model::{ModelServer, Script, Turn};
+use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use serde_json::json;
+
+use super::super::cli_stage::CliStage;
+use super::super::play::cue;
+use super::super::stage::{OMX, Stage};
+use super::super::talk::{Talk, opening};
+use super::{Codex, stage};
+
+fn both() -> [Decision; 2] {
+    [Decision::Allow, Decision::Deny("plums are out".to_owned())]
+}
+
+/// An edit inside the folder is asked about where commands are not allowed;
+/// the policy grants it.
+#[test]
+fn an_edit_is_asked_about_by_its_files() {
+    offline(&[Cli::Codex], || {
+        for decision in both() {
+            let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
+            let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+            talk.agent.send(Message::text(cue("edit")));
+            let ask = talk.approval(decision.clone());
+            let made = stage.root().join("sub/made.txt");
+            let paths = vec![made.to_str().unwrap().to_owned()];
+            assert_eq!(ask, Ask::Edit { paths, reach: Reach::Inside });
+            assert_eq!(leave(Allow::Edits, &ask), Leave::Granted);
+            assert_eq!(talk.turn_end().text(), "edited");
+            let granted = decision == Decision::Allow;
+            assert_eq!(made.exists(), granted);
+            let changed = talk.seen.contains(&Event::FileChanged(made));
+            assert_eq!(changed, granted, "{:#?}", talk.seen);
+            reached(&talk, &stage.history("edit"), &decision);
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+#[test]
+fn an_edit_outside_the_folder_needs_the_person() {
+    offline(&[Cli::Codex], || {
+        for decision in both() {
+            // Not under a folder for temporary files, which the sandbox leaves open.
+            let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let file = far.path().canonicalize().unwrap().join("far.txt");
+            let path = file.to_str().unwrap().to_owned();
+            let stage = stage([Script::named("edit").write(&path, "x").say("edited")]);
+            let mut talk = Talk::new(&stage);
+            talk.agent.send(Message::text(cue("edit")));
+            let ask = talk.approval(decision.clone());
+            assert_eq!(ask, Ask::Edit { paths: vec![path], reach: Reach::Outside });
+            assert_eq!(leave(Allow::Commands, &ask), Leave::NeedsPerson);
+            assert_eq!(talk.turn_end().text(), "edited");
+            assert_eq!(file.exists(), decision == Decision::Allow);
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+/// A command in the sandbox is not asked about; one that wants out is.
+#[test]
+fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
+    offline(&[Cli::Codex], || {
+        for decision in both() {
+            let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let file = far.path().join("far.txt");
+            let command = format!("touch {}", file.display());
+            let ask_for = json!({"cmd": command, "sandbox_permissions": "require_escalated"});
+            let script = Script::named("out")
+                .shell(&command)
+                .turn(Turn::new().call("exec_command", ask_for))
+                .say("tried");
+            let stage = stage([script]);
+            let mut talk = Talk::new(&stage);
+            talk.agent.send(Message::text(cue("out")));
+            let ask = talk.approval(decision.clone());
+            assert!(!file.exists(), "the sandbox let it out");
+            assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
+            assert_eq!(leave(Allow::Commands, &ask), Leave::NeedsPerson);
+            assert_eq!(talk.turn_end().text(), "tried");
+            assert_eq!(file.exists(), decision == Decision::Allow);
+            reached(&talk, &stage.history("out"), &decision);
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+/// Tools of omx's own server need no leave, whatever is allowed; those of
+/// another are asked about, though they say of themselves that they are
+/// harmless, also those of a server in the person's own settings.
+#[test]
+fn a_tool_of_another_server_needs_the_person() {
+    offline(&[Cli::Codex], || {
+        for (allow, decision) in
+            [Allow::Edits, Allow::Commands].into_iter().flat_map(|a| both().map(|d| (a, d)))
+        {
+            let input = |id| json!({"mode": "ralph", "session_id": id, "active": true});
+            let script = Script::named("tools")
+                .mcp("omx", "state_write", input("own"))
+                .mcp("other", "state_write", input("other"))
+                .mcp("persons", "state_write", input("persons"))
+                .say("called");
+            let server = ModelServer::start([script]);
+            let home = AgentHome::new(Cli::Codex, &server).mcp("persons", OMX, &["mcp"]);
+            let stage = CliStage::<Codex>::new(server, home);
+            let mut opening = opening(&stage, Start::New, allow);
+            opening.servers.push(McpServer {
+                name: "other".to_owned(),
+                program: OMX.into(),
+                args: vec!["mcp".to_owned()],
+            });
+            let mut talk = Talk::open(&stage, opening);
+            talk.agent.send(Message::text(cue("tools")));
+            for server in ["other", "persons"] {
+                let ask = talk.approval(decision.clone());
+                let (server, tool) = (server.to_owned(), "state_write".to_owned());
+                assert_eq!(ask, Ask::Tool { server, tool });
+                assert_eq!(leave(allow, &ask), Leave::NeedsPerson);
+            }
+            assert_eq!(talk.turn_end().text(), "called");
+            let stored = |id| stage.root().join(format!(".omx/state/sessions/{id}")).exists();
+            assert!(stored("own"));
+            for server in ["other", "persons"] {
+                assert_eq!(stored(server), decision == Decision::Allow);
+            }
+            reached(&talk, &stage.history("tools"), &decision);
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+#[test]
+fn with_everything_allowed_nothing_is_asked() {
+    offline(&[Cli::Codex], || {
+        let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let file = far.path().join("far.txt");
+        let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
+        let stage = stage([script]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        assert_eq!(talk.turn(&cue("all")).text(), "done");
+        assert!(file.exists());
+        let asked = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+        assert!(!talk.seen.iter().any(asked), "{:#?}", talk.seen);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// An answer nobody waits for is no harm, and neither is a second one.
+#[test]
+fn an_answer_that_comes_too_late_changes_nothing() {
+    offline(&[Cli::Codex], || {
+        let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+        talk.agent.send(Message::text(cue("ask")));
+        let asks = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+        let Event::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
+            unreachable!()
+        };
+        talk.agent.answer(approval.clone(), Decision::Deny(String::new()));
+        talk.agent.answer(approval.clone(), Decision::Allow);
+        assert_eq!(talk.turn_end().text(), "that was it");
+        talk.agent.answer(approval, Decision::Allow);
+        assert!(fs::read_dir(stage.root()).unwrap().all(|f| f.unwrap().file_name() != "ran.txt"));
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// The reason of a refusal reaches the agent together with the refusal.
+#[track_caller]
+fn reached(talk: &Talk, history: &str, decision: &Decision) {
+    let told = history.contains("Not allowed: plums are out");
+    assert_eq!(told, *decision != Decision::Allow, "{history}");
+    // It is no message of the owner's.
+    let steered = Event::Delivered(omx_agents::event::Delivery::Steered);
+    assert!(!talk.seen.contains(&steered), "{:#?}", talk.seen);
+}

@@ -1,0 +1,274 @@
+//! The way without an app-server: the real `codex exec`, behind a program that
+//! has no app-server or none that is understood.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::Duration;
+
+use omx_agents::agent::Labels;
+use omx_agents::event::Delivery;
+use omx_agents::trouble::Cause;
+use omx_agents::{
+    Agent, ConversationId, Event, Limits, Message, Start, Surroundings, conversation, driver,
+};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use omx_testkit::model::{Failure, ModelServer, Script, Turn};
+use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use serde_json::json;
+
+use super::super::cli_stage::{CliStage, Program};
+use super::super::play::cue;
+use super::super::stage::{OMX, Stage};
+use super::super::suite::lives;
+use super::super::talk::{DEADLINE, Talk, Turned, opening};
+use super::Codex;
+
+/// Codex as it was before it had an app-server.
+const NONE: &str = "[ \"$1\" = app-server ] && { echo 'unknown command' >&2; exit 2; }";
+/// Codex with another app-server.
+const FOREIGN: &str = "[ \"$1\" = app-server ] && { read line; echo '{\"id\":1,\"error\":\
+                       {\"code\":-32601,\"message\":\"no method initialize\"}}'; \
+                       while read line; do :; done; exit 0; }";
+
+/// The stage of a codex whose app-server is this.
+struct Old(CliStage<Codex>);
+
+impl Old {
+    fn new(app_server: &str, scripts: impl IntoIterator<Item = Script>) -> Self {
+        let server = ModelServer::start(scripts);
+        let home = AgentHome::new(Cli::Codex, &server).mcp("persons", OMX, &["mcp"]);
+        let stage = CliStage::new(server, home);
+        let folder = stage.home.folder().join("bin");
+        fs::create_dir(&folder).unwrap();
+        let codex = Cli::Codex.program();
+        let text = format!("#!/bin/sh\n{app_server}\nexec {} \"$@\"\n", codex.display());
+        fs::write(folder.join("codex"), text).unwrap();
+        fs::set_permissions(folder.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+        Self(stage)
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        let mut surroundings = self.0.surroundings();
+        let path = surroundings.environment.get_mut(Path::new("PATH").as_os_str()).unwrap();
+        let mut first = self.0.home.folder().join("bin").into_os_string();
+        first.push(":");
+        first.push(&path);
+        *path = first;
+        surroundings
+    }
+
+    /// A conversation that is not open yet: that takes a first message.
+    fn talk(&self, start: Start, allow: Allow, limits: Limits) -> Talk {
+        let surroundings = self.surroundings();
+        let codex = driver(Codex::KIND);
+        let installation = codex.find(&surroundings).unwrap();
+        assert!(installation.program.ends_with("bin/codex"));
+        let opening = opening(&self.0, start, allow);
+        let (sender, events) = std::sync::mpsc::channel();
+        let tell = move |event| {
+            let _ = sender.send(event);
+        };
+        let agent = conversation::open(codex, &installation, &opening, &surroundings, limits, tell);
+        let (agent, seen) = (agent.unwrap(), Vec::new());
+        Talk { agent, events, seen, allow, id: ConversationId::random() }
+    }
+
+    fn new_talk(&self) -> Talk {
+        self.talk(Start::New, Allow::Commands, Limits::default())
+    }
+}
+
+fn started(talk: &Talk) -> ConversationId {
+    let ids = talk.seen.iter().filter_map(|event| match event {
+        Event::Started { conversation, .. } => Some(conversation.clone()),
+        _ => None,
+    });
+    let ids: Vec<_> = ids.collect();
+    assert_eq!(ids.len(), 1, "{:#?}", talk.seen);
+    ids[0].clone()
+}
+
+/// conductor.md 1.2
+#[test]
+fn without_an_app_server_turns_are_made_with_exec() {
+    offline(&[Cli::Codex], || {
+        for app_server in [NONE, FOREIGN] {
+            let write = json!({"mode": "ralph", "session_id": "s", "active": true});
+            let full = Script::named("full")
+                .write("made.txt", "made\n")
+                .shell("cat made.txt > copied.txt; exit 3")
+                .mcp("omx", "state_write", write.clone())
+                .mcp("persons", "state_write", write)
+                .say("all done");
+            let old = Old::new(app_server, [full, Script::named("after").say("and so on")]);
+            let mut talk = old.new_talk();
+            let words = format!("several\nlines \"quoted\" {}", cue("full"));
+            assert_eq!(talk.turn(&words).text(), "all done");
+            assert_eq!(fs::read_to_string(old.0.root().join("copied.txt")).unwrap(), "made\n");
+            assert!(old.0.root().join(".omx/state/sessions/s/ralph-state.json").exists());
+            let told: Vec<String> = talk.seen.iter().map(brief).collect();
+            let expected = [
+                "started",
+                "taken",
+                "edit",
+                "succeeded",
+                "changed made.txt",
+                "command",
+                "exited 3",
+                "tool",
+                "succeeded",
+                // Nobody can be asked.
+                "tool",
+                "failed",
+                "text all done",
+                "spent 5000 100",
+                "finished",
+            ];
+            assert_eq!(told, expected);
+            let history = old.0.history("full");
+            assert!(history.contains("several\\nlines \\\"quoted\\\""), "{history}");
+            started(&talk);
+            assert_eq!(talk.turn(&cue("after")).text(), "and so on");
+            assert!(old.0.history("after").contains("all done"), "another conversation");
+            assert_eq!(talk.seen.iter().map(brief).nth_back(1).unwrap(), "spent 1000 20");
+            started(&talk);
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+/// An event in a word or two.
+fn brief(event: &Event) -> String {
+    use omx_agents::event::{Tool, ToolEnd};
+    match event {
+        Event::Started { .. } => "started".to_owned(),
+        Event::Delivered(Delivery::Turn) => "taken".to_owned(),
+        Event::Text(text) => format!("text {text}"),
+        Event::ToolStarted { tool: Tool::Edit(_), .. } => "edit".to_owned(),
+        Event::ToolStarted { tool: Tool::Command(_), .. } => "command".to_owned(),
+        Event::ToolStarted { tool: Tool::Mcp { .. }, .. } => "tool".to_owned(),
+        Event::ToolFinished { end: ToolEnd::Exited(code), .. } => format!("exited {code}"),
+        Event::ToolFinished { end: ToolEnd::Succeeded, .. } => "succeeded".to_owned(),
+        Event::ToolFinished { end: ToolEnd::Failed, .. } => "failed".to_owned(),
+        Event::FileChanged(path) => {
+            format!("changed {}", path.file_name().unwrap().to_str().unwrap())
+        }
+        Event::Usage(usage) => format!("spent {} {}", usage.input_tokens, usage.output_tokens),
+        Event::TurnFinished(_) => "finished".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[test]
+fn exec_goes_on_with_a_conversation_of_before() {
+    offline(&[Cli::Codex], || {
+        let scripts = ["first", "second"].map(|name| Script::named(name).say(name));
+        let old = Old::new(NONE, scripts);
+        let mut talk = old.new_talk();
+        talk.turn(&cue("first"));
+        let id = started(&talk);
+        assert_eq!(talk.end(), None);
+
+        let mut talk = old.talk(Start::Resume(id.clone()), Allow::Commands, Limits::default());
+        talk.until("it is open", |event| matches!(event, Event::Started { .. }));
+        assert_eq!(started(&talk), id);
+        assert_eq!(talk.turn(&cue("second")).text(), "second");
+        assert!(old.0.history("second").contains("[[script:first]]"));
+        assert_eq!(talk.end(), None);
+
+        let unknown = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
+        let mut talk = old.talk(Start::Resume(unknown), Allow::Commands, Limits::default());
+        assert_eq!(talk.turn(&cue("second")).trouble().kind(), "unknown_conversation");
+        assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("unknown_conversation"));
+    });
+}
+
+/// Words for a busy agent wait, and an interrupt ends the process with all of it.
+#[test]
+fn exec_queues_words_and_is_interrupted_with_all_it_started() {
+    offline(&[Cli::Codex], || {
+        let slow = Script::named("slow").shell("touch near; sleep 1000").say("no");
+        let old = Old::new(NONE, [slow, Script::named("after").say("heard you")]);
+        let mut talk = old.new_talk();
+        talk.agent.send(Message::text(cue("slow")));
+        await_condition("the command runs", DEADLINE, || old.0.root().join("near").exists());
+        talk.agent.steer(&cue("after"));
+        talk.until("it waits", |event| *event == Event::Delivered(Delivery::Queued));
+        assert!(lives(&old.0, "sleep 1000"));
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert!(!lives(&old.0, "sleep 1000"));
+        assert_eq!(talk.turn_end().text(), "heard you");
+        assert!(old.0.history("after").contains("[[script:slow]]"), "another conversation");
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// Where nobody can be asked, there is no shell without leave for commands.
+#[test]
+fn exec_has_no_shell_where_only_edits_are_allowed() {
+    offline(&[Cli::Codex], || {
+        let script =
+            Script::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
+        let old = Old::new(NONE, [script]);
+        let mut talk = old.talk(Start::New, Allow::Edits, Limits::default());
+        assert_eq!(talk.turn(&cue("try")).text(), "tried");
+        assert!(old.0.root().join("made.txt").exists());
+        assert!(!old.0.root().join("ran.txt").exists());
+        let tools = &old.0.server.turns("try")[0].tools;
+        assert!(!tools.iter().any(|tool| tool.contains("exec") || tool.contains("shell")));
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn exec_tells_trouble_by_its_cause_and_goes_on() {
+    offline(&[Cli::Codex], || {
+        let words = Turn::new().say("half of it").failing(Failure::cut_after(2));
+        let old = Old::new(
+            NONE,
+            [
+                Script::named("429").fail(Failure::status(429)),
+                Script::named("401").fail(Failure::status(401)),
+                Script::named("500").fail(Failure::status(500)),
+                Script::named("cut").turn(words),
+                Script::named("model").fail(Codex::unknown_model()),
+                Script::named("answer").answer(json!({"ok": true})),
+            ],
+        );
+        let mut talk = old.new_talk();
+        for (name, kind) in [
+            ("429", "rate_limit"),
+            ("401", "not_logged_in"),
+            ("500", "service"),
+            ("cut", "cut_off"),
+            ("model", "unknown_model"),
+        ] {
+            let trouble = talk.turn(&cue(name)).trouble();
+            assert_eq!(trouble.kind(), kind, "{name}: {trouble}");
+        }
+        let again = |event: &Event| matches!(event, Event::Retrying(t) if t.kind() == "cut_off");
+        assert!(talk.seen.iter().any(again), "{:#?}", talk.seen);
+        let schema = Some(json!({"type": "object"}));
+        talk.agent.send(Message { text: cue("answer"), schema, labels: Labels::default() });
+        let Turned::Finished(answer) = talk.turn_end() else { panic!("not finished") };
+        assert_eq!(answer.structured, Some(json!({"ok": true})));
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// An owner who wants to know the id before the first message cannot have it
+/// here, and is told why in time.
+#[test]
+fn exec_without_a_first_message_ends_with_the_reason() {
+    offline(&[Cli::Codex], || {
+        let old = Old::new(NONE, []);
+        let limits = Limits { start: Duration::from_secs(2), ..Limits::default() };
+        let mut talk = old.talk(Start::New, Allow::Commands, limits);
+        let why = talk.over().map(|trouble| trouble.cause);
+        let Some(Cause::Protocol { detail }) = why else { panic!("{why:?}") };
+        assert!(detail.contains("unknown command"), "{detail}");
+    });
+}

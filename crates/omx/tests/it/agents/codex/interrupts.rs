@@ -1,0 +1,132 @@
+//! Interrupts: codex by itself would leave commands running.
+
+use omx_agents::event::Delivery;
+use omx_agents::{Agent, Event, Message, Start};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use omx_testkit::model::{Script, Turn};
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::super::play::cue;
+use super::super::stage::Stage;
+use super::super::suite::lives;
+use super::super::talk::{DEADLINE, Talk, Turned, opening};
+use super::stage;
+
+/// Outside the sandbox, where nothing but its parents ties a command to codex:
+/// also what left its session and heeds no polite signal is gone when the end
+/// of the turn is told.
+#[test]
+fn no_command_survives_an_interrupt() {
+    offline(&[Cli::Codex], || {
+        let stubborn = "trap : TERM INT HUP; touch far; while :; do sleep 0.1; done";
+        let command = format!(
+            "(setsid sh -c '{stubborn}' >/dev/null 2>&1 </dev/null &); until test -e far; do \
+             sleep 0.05; done; touch near; sleep 1000"
+        );
+        let after = Script::named("after").say("still here");
+        let stage = stage([Script::named("slow").shell(&command).say("no"), after]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        talk.agent.send(Message::text(cue("slow")));
+        await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
+        assert!(lives(&stage, "sleep 1000") && lives(&stage, "trap : TERM"));
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert!(!lives(&stage, "sleep 1000") && !lives(&stage, "trap : TERM"));
+        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        assert!(stage.history("after").contains("[[script:slow]]"), "another conversation");
+        let started = |event: &&Event| matches!(event, Event::Started { .. });
+        assert_eq!(talk.seen.iter().filter(started).count(), 1);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// A command that codex put into the background before is gone as well.
+#[test]
+fn nothing_in_the_background_survives_an_interrupt() {
+    offline(&[Cli::Codex], || {
+        let left = json!({"cmd": "sleep 1001", "yield_time_ms": 250});
+        let background =
+            Script::named("background").turn(Turn::new().call("exec_command", left)).say("left");
+        let slow =
+            Turn::new().say(&"word ".repeat(300)).slowly(std::time::Duration::from_millis(200));
+        let stage = stage([background, Script::named("slow").turn(slow)]);
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn(&cue("background")).text(), "left");
+        assert!(lives(&stage, "sleep 1001"));
+        talk.agent.send(Message::text(cue("slow")));
+        await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert!(!lives(&stage, "sleep 1001"));
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// Given together with the message, before codex has even been told of it.
+#[test]
+fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
+    offline(&[Cli::Codex], || {
+        let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
+        let stage = stage(scripts);
+        let opening = opening(&stage, Start::New, Allow::Commands);
+        let (agent, events) =
+            super::super::talk::start(&stage, &opening, omx_agents::Limits::default());
+        agent.send(Message::text(cue("never")));
+        agent.interrupt();
+        agent.send(Message::text(cue("after")));
+        let mut seen = Vec::new();
+        while let Ok(event) = events.recv_timeout(DEADLINE) {
+            let over = matches!(event, Event::TurnFinished(_) | Event::Ended(_));
+            seen.push(event);
+            if over {
+                break;
+            }
+        }
+        assert_eq!(seen[0], Event::TurnInterrupted, "{seen:#?}");
+        let last = seen.last();
+        assert!(matches!(last, Some(Event::TurnFinished(a)) if a.text == "after"), "{seen:#?}");
+        assert_eq!(stage.answers("never"), 0);
+    });
+}
+
+/// As soon as codex has taken the message; the next one goes on with the same
+/// conversation.
+#[test]
+fn an_interrupt_of_a_turn_that_has_just_begun_keeps_the_conversation() {
+    offline(&[Cli::Codex], || {
+        let words = "word ".repeat(300);
+        let slow = Turn::new().say(&words).slowly(std::time::Duration::from_millis(200));
+        let stage = stage([Script::named("slow").turn(slow), Script::named("after").say("after")]);
+        let mut talk = Talk::new(&stage);
+        talk.agent.send(Message::text(cue("slow")));
+        talk.until("it has begun", |event| *event == Event::Delivered(Delivery::Turn));
+        talk.agent.interrupt();
+        talk.agent.interrupt();
+        talk.agent.send(Message::text(cue("after")));
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert_eq!(talk.turn_end().text(), "after");
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn an_interrupt_ends_a_turn_that_waits_for_leave() {
+    offline(&[Cli::Codex], || {
+        let ask = Script::named("ask").shell("touch ran.txt").say("no");
+        let stage = stage([ask, Script::named("after").say("after")]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+        talk.agent.send(Message::text(cue("ask")));
+        let asks = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+        let Event::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
+            unreachable!()
+        };
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        talk.agent.answer(approval, omx_agents::agent::Decision::Allow);
+        assert_eq!(talk.turn(&cue("after")).text(), "after");
+        assert!(!stage.root().join("ran.txt").exists());
+        assert_eq!(talk.end(), None);
+    });
+}

@@ -1,0 +1,259 @@
+//! What codex is told, what its service is asked, and what codex leaves alone.
+
+use std::fs;
+use std::process::Command;
+
+use omx_agents::agent::Labels;
+use omx_agents::trouble::Cause;
+use omx_agents::{Agent, Event, Message, Start, driver};
+use omx_kernel::approval::Allow;
+use omx_testkit::model::{Failure, ModelServer, Script, Turn};
+use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use serde_json::{Value, json};
+
+use super::super::cli_stage::{CliStage, Program};
+use super::super::play::cue;
+use super::super::stage::Stage;
+use super::super::talk::{Talk, Turned, opening};
+use super::{Codex, limited_in_words, stage};
+
+fn schema() -> Value {
+    json!({
+        "type": "object", "properties": {"ok": {"type": "boolean"}},
+        "required": ["ok"], "additionalProperties": false
+    })
+}
+
+fn with_schema(words: &str) -> Message {
+    Message { text: words.to_owned(), schema: Some(schema()), labels: Labels::default() }
+}
+
+/// conductor.md 4.1
+#[test]
+fn a_schema_goes_with_its_turn_and_the_answer_comes_back_as_an_object() {
+    offline(&[Cli::Codex], || {
+        let right = Script::named("right").answer(json!({"ok": true}));
+        let wrong = Script::named("wrong").say("no object here");
+        let free = Script::named("free").say("{\"ok\": false}");
+        let stage = stage([right, wrong, free]);
+        let mut talk = Talk::new(&stage);
+        let mut answer = |message| {
+            talk.agent.send(message);
+            match talk.turn_end() {
+                Turned::Finished(answer) => (answer.text, answer.structured),
+                other => panic!("{other:?}"),
+            }
+        };
+        let structured = Some(json!({"ok": true}));
+        assert_eq!(answer(with_schema(&cue("right"))), ("{\"ok\":true}".to_owned(), structured));
+        assert_eq!(answer(with_schema(&cue("wrong"))), ("no object here".to_owned(), None));
+        let free = answer(Message::text(cue("free")));
+        assert_eq!(free, ("{\"ok\": false}".to_owned(), None));
+        for (name, asked) in [("right", true), ("wrong", true), ("free", false)] {
+            let body = &stage.server.turns(name)[0].body;
+            let schema = asked.then(schema).unwrap_or_default();
+            assert_eq!(body["text"]["format"]["schema"], schema, "{name}");
+        }
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// The role is there from the first turn on, also after the conversation is
+/// gone on with, and once only.
+#[test]
+fn the_role_and_the_model_reach_the_service() {
+    offline(&[Cli::Codex], || {
+        let stage = stage([Script::named("a").say("one"), Script::named("b").say("two")]);
+        let role = "You are the reviewer of plums.";
+        let mut opening = opening(&stage, Start::New, Allow::Commands);
+        opening.role = Some(role.to_owned());
+        opening.model = Some("gpt-plum".to_owned());
+        let mut talk = Talk::open(&stage, opening.clone());
+        let started =
+            Event::Started { conversation: talk.id.clone(), model: Some("gpt-plum".to_owned()) };
+        assert_eq!(talk.seen, [started]);
+        assert_eq!(talk.turn(&cue("a")).text(), "one");
+        let id = talk.id.clone();
+        assert_eq!(talk.end(), None);
+        opening.start = Start::Resume(id);
+        let mut talk = Talk::open(&stage, opening);
+        assert_eq!(talk.turn(&cue("b")).text(), "two");
+        for name in ["a", "b"] {
+            let body = &stage.server.turns(name)[0].body;
+            assert_eq!(body["model"], "gpt-plum");
+            let developer = body["input"].as_array().unwrap().iter();
+            let developer = developer.filter(|item| item["role"] == "developer");
+            let told: String = developer.map(|item| item["content"].to_string()).collect();
+            assert_eq!(told.matches(role).count(), 1, "{told}");
+        }
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// What was spent before is not spent again when a conversation is gone on with.
+#[test]
+fn what_was_spent_is_told_once() {
+    offline(&[Cli::Codex], || {
+        let turn = |input, output| Turn::new().say("spent").usage(input, output);
+        let first = Script::named("first").turn(turn(1000, 20));
+        let second = Script::named("second").turn(turn(500, 7));
+        let stage = stage([first, second]);
+        let spent = |talk: &Talk| -> Vec<(u64, u64)> {
+            let usage = talk.seen.iter().filter_map(|event| match event {
+                Event::Usage(usage) => Some((usage.input_tokens, usage.output_tokens)),
+                _ => None,
+            });
+            usage.collect()
+        };
+        let mut talk = Talk::new(&stage);
+        talk.turn(&cue("first"));
+        talk.turn(&cue("second"));
+        assert_eq!(spent(&talk), [(1000, 20), (500, 7)]);
+        let id = talk.id.clone();
+        assert_eq!(talk.end(), None);
+        let mut talk = Talk::resume(&stage, &id);
+        talk.turn(&cue("second"));
+        assert_eq!(spent(&talk), [(500, 7)]);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn what_codex_tries_again_is_told_and_the_turn_goes_on() {
+    offline(&[Cli::Codex], || {
+        let shaky = Turn::new().say("at last").failing(Failure::cut_after(2).times(1));
+        let stage = stage([Script::named("shaky").turn(shaky)]);
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn(&cue("shaky")).text(), "at last");
+        let again = talk.seen.iter().filter_map(|event| match event {
+            Event::Retrying(trouble) => Some(trouble.kind()),
+            _ => None,
+        });
+        assert_eq!(again.collect::<Vec<_>>(), ["cut_off"]);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// Without the exact headers the moment is read from codex's sentence, whose
+/// clock shows no seconds: the end of that minute.
+#[test]
+fn a_limit_told_in_words_alone_has_its_end_too() {
+    offline(&[Cli::Codex], || {
+        for zone in ["UTC", "Asia/Kolkata", "America/Phoenix"] {
+            let limited = Script::named("limited").fail(limited_in_words(1_900_000_000));
+            let server = ModelServer::start([limited]);
+            let home = AgentHome::new(Cli::Codex, &server).env("TZ", zone);
+            let stage = CliStage::<Codex>::new(server, home);
+            let mut talk = Talk::new(&stage);
+            let cause = talk.turn(&cue("limited")).trouble().cause;
+            let Cause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+            assert_eq!(until.to_string(), "2030-03-17T17:47:00.000Z", "{zone}");
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+/// Codex would note in the person's settings that the folder is trusted.
+#[test]
+fn the_persons_settings_stay_as_they_were() {
+    offline(&[Cli::Codex], || {
+        let script = Script::named("make").write("made.txt", "x").shell("true").say("made");
+        let stage = stage([script]);
+        let main = stage.home.folder().join("main");
+        let tree = stage.home.folder().join("tree");
+        let git = |args: &[&str]| {
+            let identity = ["-c", "user.name=t", "-c", "user.email=t@t"];
+            let status = Command::new("git").args(identity).args(args).current_dir(&main).status();
+            assert!(status.unwrap().success(), "git {args:?}");
+        };
+        fs::create_dir(&main).unwrap();
+        git(&["init", "--quiet"]);
+        git(&["commit", "--quiet", "--allow-empty", "-m", "first"]);
+        git(&["worktree", "add", "--quiet", tree.to_str().unwrap()]);
+        let settings = stage.home.home().join(".codex/config.toml");
+        let before = fs::read_to_string(&settings).unwrap();
+        for (folder, allow) in
+            [(&tree, Allow::Commands), (&tree, Allow::All), (&main, Allow::Edits)]
+        {
+            let mut opening = opening(&stage, Start::New, allow);
+            opening.folder = folder.clone();
+            let mut talk = Talk::open(&stage, opening);
+            assert_eq!(talk.turn(&cue("make")).text(), "made");
+            assert!(folder.join("made.txt").exists());
+            fs::remove_file(folder.join("made.txt")).unwrap();
+            assert_eq!(talk.end(), None);
+            assert_eq!(fs::read_to_string(&settings).unwrap(), before, "{folder:?} {allow:?}");
+        }
+    });
+}
+
+/// Codex's app-server takes no key from the environment; it is given one that
+/// stays in its memory.
+#[test]
+fn a_key_of_the_environment_is_an_account() {
+    offline(&[Cli::Codex], || {
+        let server = ModelServer::start([Script::named("hello").say("hello")]);
+        let home = AgentHome::new(Cli::Codex, &server).env("OPENAI_API_KEY", "sk-of-the-person");
+        let stage = CliStage::<Codex>::new(server, home);
+        let settings = stage.home.home().join(".codex/config.toml");
+        let text = fs::read_to_string(&settings).unwrap();
+        let own = format!("openai_base_url = \"{}/v1\"", stage.server.url());
+        let text = text.replace("model_provider = \"scripted\"", &own);
+        fs::write(&settings, text).unwrap();
+
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn(&cue("hello")).text(), "hello");
+        let asked = &stage.server.turns("hello")[0];
+        assert_eq!(asked.header("authorization"), Some("Bearer sk-of-the-person"));
+        assert_eq!(talk.end(), None);
+        let mut search = Command::new("grep");
+        let found = search.args(["-rl", "sk-of-the-person"]).arg(stage.home.home()).output();
+        assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "");
+
+        let mut surroundings = stage.surroundings();
+        surroundings.environment.remove(std::ffi::OsStr::new("OPENAI_API_KEY"));
+        let trouble = driver(Codex::KIND).find(&surroundings).unwrap_err();
+        assert_eq!(trouble.kind(), "not_logged_in");
+    });
+}
+
+/// Only what codex needs reaches it: the key its settings name, no other secret.
+#[test]
+fn a_secret_for_something_else_does_not_reach_codex() {
+    offline(&[Cli::Codex], || {
+        let script = Script::named("env").shell("env > env.txt").say("looked");
+        let server = ModelServer::start([script]);
+        let home = AgentHome::new(Cli::Codex, &server)
+            .env("GITHUB_TOKEN", "of-github")
+            .env("CODEX_THREAD_ID", "of-another-codex")
+            .env("OTHER_HEADER", "wanted")
+            .codex_config(
+                "[model_providers.other]\nname = \"other\"\nenv_http_headers = {\"X-O\" = \"OTHER_HEADER\"}\n",
+            );
+        let stage = CliStage::<Codex>::new(server, home);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        assert_eq!(talk.turn(&cue("env")).text(), "looked");
+        let seen = fs::read_to_string(stage.root().join("env.txt")).unwrap();
+        assert!(seen.contains("OTHER_HEADER=wanted"), "{seen}");
+        assert!(!seen.contains("of-github") && !seen.contains("of-another-codex"), "{seen}");
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// conductor.md 5.4
+#[test]
+fn settings_codex_cannot_read_are_told_with_the_place() {
+    offline(&[Cli::Codex], || {
+        let stage = stage([]);
+        let settings = stage.home.home().join(".codex/config.toml");
+        fs::write(&settings, "model_provider = 'openai'\n[[[").unwrap();
+        fs::write(stage.home.home().join(".codex/auth.json"), "{}").unwrap();
+        let opening = opening(&stage, Start::New, Allow::Commands);
+        let (_agent, events) =
+            super::super::talk::start(&stage, &opening, omx_agents::Limits::default());
+        let over = events.iter().last();
+        let Some(Event::Ended(Some(trouble))) = over else { panic!("{over:?}") };
+        assert_eq!(trouble.kind(), "cannot_start");
+        assert!(trouble.to_string().contains("config.toml:2:3"), "{trouble}");
+    });
+}
