@@ -1,6 +1,6 @@
 //! What claude's lines mean.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use omx_kernel::Timestamp;
 
@@ -114,6 +114,11 @@ impl Stream {
         }
         self.turn = Turn::Running;
         self.emit(Event::Delivered(Delivery::Turn));
+        // An interrupt that claude read before it began has interrupted nothing.
+        if let Some(interrupt) = self.interrupt.as_mut().filter(|one| one.acknowledged) {
+            interrupt.acknowledged = false;
+            self.request(Purpose::Interrupt, json!({"subtype": "interrupt"}));
+        }
     }
 
     /// The words of this id are part of the conversation.

@@ -205,6 +205,19 @@ fn an_interrupt_that_comes_too_late_interrupts_nothing() {
     assert_eq!(told(&play.line(aborted())), ["turn", "failed service"]);
 }
 
+/// Claude forgets an interrupt that it reads between a message and its turn.
+#[test]
+fn an_interrupt_that_comes_too_early_is_repeated() {
+    let mut play = Play::open();
+    play.send("go");
+    let effects = play.order(Order::Interrupt);
+    play.done(requests(&effects)[0]);
+    let effects = play.line(json!({"type": "system", "subtype": "init"}));
+    assert_eq!(told(&effects), ["turn"]);
+    assert_eq!(requests(&effects)[0]["request"]["subtype"], "interrupt");
+    assert_eq!(told(&play.line(aborted())), ["interrupted"]);
+}
+
 #[test]
 fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
     let mut play = Play::running();

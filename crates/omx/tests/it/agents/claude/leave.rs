@@ -3,11 +3,12 @@
 use std::ffi::OsString;
 use std::fs;
 
-use omx_agents::event::{Ask, Reach};
+use omx_agents::event::{Ask, Reach, ToolEnd};
 use omx_agents::{Event, Limits, Opening, Start, conversation, driver};
 use omx_kernel::approval::Allow;
 use omx_testkit::model::Script;
 use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
 
 use super::{Place, stage_of};
 use crate::agents::play::{Play, Step, cue};
@@ -80,6 +81,24 @@ fn with_everything_allowed_nothing_is_asked() {
         assert!(stage.root().join("../outside.txt").exists());
         assert_eq!(asks(&talk), Vec::<&Ask>::new());
         assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn our_own_tools_need_no_approval() {
+    offline(&[Cli::Claude], || {
+        let read = Step::Mcp("state_list_active", json!({}));
+        let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
+        for allow in Allow::ALL {
+            let mut talk = Talk::open(&stage, opening(&stage, Start::New, allow));
+            assert_eq!(talk.turn(&cue("own")).text(), "done");
+            let done = |event: &Event| {
+                matches!(event, Event::ToolFinished { end: ToolEnd::Succeeded, .. })
+            };
+            assert!(talk.seen.iter().any(done), "{:#?}", talk.seen);
+            assert_eq!(asks(&talk), Vec::<&Ask>::new());
+            assert_eq!(talk.end(), None);
+        }
     });
 }
 
