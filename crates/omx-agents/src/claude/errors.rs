@@ -104,3 +104,53 @@ pub(super) fn status(value: &Value) -> Option<u16> {
 pub(super) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Codes, statuses and words as version 2.1.197 gives them.
+    #[test]
+    fn causes_by_code_status_and_words() {
+        let until = Some(Timestamp::from_millis(1));
+        let kind = |code: &str, status: Option<u16>, words: &str| {
+            let (code, words) = (code.to_owned(), words.to_owned());
+            let fault = Fault { code, status, words, until, model: None };
+            trouble(fault.cause()).kind()
+        };
+        let connect = |why: &str| format!("API Error: Unable to connect to API ({why})");
+        assert_eq!(kind("rate_limit", Some(429), "You've hit your session limit"), "rate_limit");
+        assert_eq!(kind("billing_error", Some(400), "Credit balance is too low"), "rate_limit");
+        assert_eq!(kind("authentication_failed", Some(401), "Invalid API key"), "not_logged_in");
+        assert_eq!(kind("authentication_failed", Some(403), "no perm"), "not_logged_in");
+        assert_eq!(kind("", None, "Not logged in · Please run /login"), "not_logged_in");
+        assert_eq!(kind("model_not_found", Some(404), "issue with the model"), "unknown_model");
+        assert_eq!(kind("server_error", Some(500), "API Error: 500"), "service");
+        assert_eq!(kind("server_error", Some(529), "API Error: 529"), "service");
+        assert_eq!(kind("overloaded", None, ""), "service");
+        assert_eq!(kind("invalid_request", Some(400), "Prompt is too long"), "rejected");
+        assert_eq!(kind("unknown", Some(400), "API Error: 400 bad thing"), "rejected");
+        assert_eq!(kind("max_output_tokens", None, "exceeded the maximum"), "cut_off");
+        assert_eq!(kind("server_error", None, &connect("ConnectionRefused")), "network");
+        assert_eq!(kind("server_error", None, &connect("ECONNRESET")), "cut_off");
+        assert_eq!(kind("unknown", None, "something else"), "service");
+        let limit = Fault { code: "rate_limit".to_owned(), until, ..Fault::default() };
+        assert_eq!(limit.cause(), Cause::Limited { until, detail: String::new() });
+    }
+
+    #[test]
+    fn causes_by_the_last_words_of_a_process() {
+        let kind = |stderr: &str| {
+            let exit = Exit { code: Some(1), stderr: stderr.to_owned() };
+            trouble(of_exit(exit)).kind()
+        };
+        let unknown = "No conversation found with session ID: f348e3cb-fd84-4ddf-84bc-95b30dbe601c";
+        assert_eq!(kind(unknown), "unknown_conversation");
+        assert_eq!(kind("Error: Session ID 9bd7 is already in use."), "cannot_start");
+        assert_eq!(kind("error: unknown option '--replay-user-messages'"), "protocol");
+        assert_eq!(kind("Error: --json-schema must be a JSON object"), "protocol");
+        assert_eq!(kind("Invalid API key · Please run /login"), "not_logged_in");
+        assert_eq!(kind("Segmentation fault"), "crashed");
+        assert_eq!(kind(""), "crashed");
+    }
+}

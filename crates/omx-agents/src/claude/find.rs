@@ -85,3 +85,112 @@ fn read(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::ffi::OsString;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A machine with claude on its path and nothing else.
+    struct Machine {
+        folder: tempfile::TempDir,
+        variables: BTreeMap<OsString, OsString>,
+    }
+
+    impl Machine {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join("claude");
+            fs::write(&program, "").unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            let path = folder.path().as_os_str().to_owned();
+            let variables = [("PATH".into(), path.clone()), ("HOME".into(), path)].into();
+            Self { folder, variables }
+        }
+
+        fn variable(mut self, name: &str, value: &str) -> Self {
+            self.variables.insert(name.into(), value.into());
+            self
+        }
+
+        fn file(self, path: &str, text: &str) -> Self {
+            let path = self.folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            self
+        }
+
+        fn moved(self) -> Self {
+            let folder = self.folder.path().join("moved");
+            self.variable("CLAUDE_CONFIG_DIR", folder.to_str().unwrap())
+        }
+
+        #[track_caller]
+        fn found(self) -> &'static str {
+            let surroundings = Surroundings {
+                environment: self.variables,
+                omx: PathBuf::new(),
+                worker_variable: String::new(),
+                scenario: None,
+                rehearsal_folder: PathBuf::new(),
+            };
+            match find(&surroundings) {
+                Ok(installation) => {
+                    assert_eq!(installation.program, self.folder.path().join("claude"));
+                    "found"
+                }
+                Err(trouble) => trouble.kind(),
+            }
+        }
+    }
+
+    const LOGIN: &str = r#"{"claudeAiOauth": {"accessToken": "x"}}"#;
+
+    #[test]
+    fn a_program_that_is_not_there_is_not_installed() {
+        assert_eq!(Machine::new().variable("PATH", "/nonexistent").found(), "not_installed");
+    }
+
+    #[test]
+    #[cfg(not(target_os = "macos"))]
+    fn without_any_account_nobody_is_logged_in() {
+        let none = "not_logged_in";
+        assert_eq!(Machine::new().found(), none);
+        assert_eq!(Machine::new().variable("ANTHROPIC_API_KEY", "").found(), none);
+        assert_eq!(Machine::new().variable("CLAUDE_CODE_USE_BEDROCK", "0").found(), none);
+        assert_eq!(Machine::new().file(".claude/.credentials.json", "{}").found(), none);
+        assert_eq!(Machine::new().file(".claude/.credentials.json", "torn{").found(), none);
+        assert_eq!(Machine::new().file(".claude/settings.json", r#"{"env": 7}"#).found(), none);
+        // The folder was moved: what is in the old place does not count.
+        assert_eq!(Machine::new().moved().file(".claude/.credentials.json", LOGIN).found(), none);
+    }
+
+    #[test]
+    fn every_way_to_an_account_is_known() {
+        for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {
+            assert_eq!(Machine::new().variable(name, "x").found(), "found", "{name}");
+        }
+        for name in ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"] {
+            assert_eq!(Machine::new().variable(name, "1").found(), "found", "{name}");
+        }
+        for (path, text) in [
+            (".claude/.credentials.json", LOGIN),
+            (".claude/settings.json", r#"{"apiKeyHelper": "/bin/key"}"#),
+            (".claude/settings.json", r#"{"env": {"ANTHROPIC_AUTH_TOKEN": "x"}}"#),
+            (".claude.json", r#"{"primaryApiKey": "x"}"#),
+        ] {
+            assert_eq!(Machine::new().file(path, text).found(), "found", "{path} {text}");
+        }
+        for (path, text) in [
+            ("moved/.credentials.json", LOGIN),
+            ("moved/settings.json", r#"{"apiKeyHelper": "/bin/key"}"#),
+            ("moved/.claude.json", r#"{"primaryApiKey": "x"}"#),
+        ] {
+            assert_eq!(Machine::new().moved().file(path, text).found(), "found", "{path}");
+        }
+    }
+}

@@ -193,3 +193,57 @@ fn worker_environment(
     }
     variables
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
+        let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
+        Surroundings {
+            environment: variables.iter().map(pair).collect(),
+            omx: PathBuf::new(),
+            worker_variable: "MARK".to_owned(),
+            scenario: None,
+            rehearsal_folder: PathBuf::new(),
+        }
+    }
+
+    fn names(variables: &[(&str, &str)]) -> Vec<String> {
+        let id = ConversationId::random();
+        let environment = worker_environment(&surroundings(variables), &id);
+        let defaults = |name: &str| DEFAULTS.iter().any(|(known, _)| *known == name);
+        let names = environment.into_keys().filter_map(|name| name.into_string().ok());
+        names.filter(|name| name != "MARK" && !defaults(name)).collect()
+    }
+
+    /// A worker inside another claude is a conversation of its own.
+    #[test]
+    fn nothing_of_an_enclosing_claude_is_passed_on() {
+        let all: Vec<_> = ENCLOSING.iter().map(|name| (*name, "1")).collect();
+        assert_eq!(names(&all), Vec::<String>::new());
+        assert_eq!(
+            names(&[("CLAUDECODE", "1"), ("CLAUDE_CONFIG_DIR", "/c")]),
+            ["CLAUDE_CONFIG_DIR"]
+        );
+    }
+
+    #[test]
+    fn a_clouds_variables_go_only_to_a_claude_that_uses_it() {
+        let aws = ("AWS_PROFILE", "p");
+        assert_eq!(names(&[aws]), Vec::<String>::new());
+        assert_eq!(names(&[aws, ("CLAUDE_CODE_USE_BEDROCK", "0")]), ["CLAUDE_CODE_USE_BEDROCK"]);
+        let bedrock = ("CLAUDE_CODE_USE_BEDROCK", "1");
+        assert_eq!(names(&[aws, bedrock]), ["AWS_PROFILE", "CLAUDE_CODE_USE_BEDROCK"]);
+    }
+
+    #[test]
+    fn what_the_person_chose_is_kept() {
+        let id = ConversationId::random();
+        let chosen = worker_environment(&surroundings(&[("CLAUDE_CODE_MAX_RETRIES", "9")]), &id);
+        let value = |name: &str| chosen[std::ffi::OsStr::new(name)].clone();
+        assert_eq!(value("CLAUDE_CODE_MAX_RETRIES"), "9");
+        assert_eq!(value("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"), "1");
+        assert_eq!(value("MARK"), id.as_str());
+    }
+}

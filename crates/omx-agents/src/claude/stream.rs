@@ -6,6 +6,8 @@
 //! written at once, and what became of them is told by the id claude repeats.
 
 mod hear;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -16,13 +18,13 @@ use uuid::Uuid;
 
 use omx_kernel::Timestamp;
 
-use super::errors::{Fault, of_exit, of_words, status, text, trouble};
+use super::errors::{Fault, of_exit, trouble};
 use super::launch::{Launcher, Record};
+use super::lines;
 use super::tally::Tally;
-use super::{lines, tools};
 use crate::agent::{ConversationId, Decision, Message, Opening, Order, Start};
 use crate::driver::{Installation, Surroundings};
-use crate::event::{Answer, ApprovalId, CallId, Delivery, Event, Tool, ToolEnd};
+use crate::event::{ApprovalId, CallId, Delivery, Event, Tool};
 use crate::limits::Limits;
 use crate::protocol::{Effect, Input, Protocol};
 use crate::trouble::Cause;

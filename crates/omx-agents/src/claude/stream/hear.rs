@@ -1,6 +1,17 @@
 //! What claude's lines mean.
 
-use super::*;
+use serde_json::{Value, json};
+
+use omx_kernel::Timestamp;
+
+use super::super::errors::{Fault, of_words, status, text, trouble};
+use super::super::launch::Record;
+use super::super::{lines, tools};
+use super::{Asked, Interrupt, Phase, Purpose, Stream, Turn};
+use crate::agent::Message;
+use crate::event::{Answer, ApprovalId, CallId, Delivery, Event, ToolEnd};
+use crate::protocol::Effect;
+use crate::trouble::Cause;
 
 impl Stream {
     /// Takes a line. What is unknown, or not as expected, means nothing.
@@ -102,12 +113,17 @@ impl Stream {
             self.steers.remove(0);
         }
         self.turn = Turn::Running;
-        self.record = Record::Kept;
         self.emit(Event::Delivered(Delivery::Turn));
+        // An interrupt that claude read before it began has interrupted nothing.
+        if let Some(interrupt) = self.interrupt.as_mut().filter(|one| one.acknowledged) {
+            interrupt.acknowledged = false;
+            self.request(Purpose::Interrupt, json!({"subtype": "interrupt"}));
+        }
     }
 
-    /// The model has the words of this id.
+    /// The words of this id are part of the conversation.
     fn heard(&mut self, id: &str) {
+        self.record = Record::Kept;
         if self.turn == Turn::Ahead && self.sent.is_some() {
             self.begun();
         }
@@ -247,6 +263,10 @@ impl Stream {
     fn outcome(&self, line: &Value, fault: Option<Fault>) -> Event {
         let words = words(line);
         match line["subtype"].as_str().unwrap_or_default() {
+            // A hook of the person's stopped the message: no model was asked.
+            "success" if line["is_error"] != true && line["num_turns"] == 0 => {
+                Event::TurnFailed(trouble(Cause::Rejected { detail: words }))
+            }
             "success" if line["is_error"] != true => {
                 let structured = line.get("structured_output").filter(|value| !value.is_null());
                 Event::TurnFinished(Answer { text: words, structured: structured.cloned() })

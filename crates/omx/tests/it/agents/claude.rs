@@ -1,8 +1,14 @@
-//! The real claude.
+//! The real claude: the suite, and what is special to it.
+
+mod interrupts;
+mod leave;
+mod schemas;
+mod turns;
+mod words;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::Failure;
-use omx_testkit::real_cli::Cli;
+use omx_testkit::model::{Failure, ModelServer, Script};
+use omx_testkit::real_cli::{AgentHome, Cli};
 
 use super::cli_stage::{CliStage, Program};
 use super::suite::driver_suite;
@@ -27,4 +33,32 @@ impl Program for Claude {
     }
 }
 
-driver_suite!(CliStage<Claude>);
+/// The same with a key, by which claude behaves a little differently.
+pub struct WithKey;
+
+impl Program for WithKey {
+    const KIND: AgentKind = AgentKind::Claude;
+    const CLI: Cli = Cli::Claude;
+    const CHATTER: usize = 2;
+    const ACCOUNT: &'static [&'static str] = &["ANTHROPIC_API_KEY"];
+    const VARIABLES: &'static [(&'static str, &'static str)] = &[("CLAUDE_CODE_MAX_RETRIES", "2")];
+
+    fn limited_until(epoch: u64) -> Failure {
+        Claude::limited_until(epoch)
+    }
+
+    fn unknown_model() -> Failure {
+        Claude::unknown_model()
+    }
+}
+
+type Place = CliStage<Claude>;
+
+driver_suite!(Place);
+
+/// A stage whose model plays these.
+fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P> {
+    let server = ModelServer::start(scripts);
+    let home = AgentHome::new(P::CLI, &server);
+    CliStage::new(server, home)
+}

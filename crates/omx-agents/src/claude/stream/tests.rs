@@ -1,0 +1,294 @@
+//! The machine on lines as claude writes them, where a real claude cannot be
+//! brought to write them at will.
+
+mod fuzz;
+
+use omx_kernel::approval::Allow;
+
+use super::*;
+use crate::agent::McpServer;
+use crate::driver::AgentKind;
+use crate::protocol::Exit;
+
+fn stream(start: Start) -> Stream {
+    let server = McpServer { name: "omx".to_owned(), program: "/omx".into(), args: Vec::new() };
+    let opening = Opening {
+        start,
+        folder: "/".into(),
+        role: None,
+        model: None,
+        allow: Allow::Commands,
+        servers: vec![server],
+    };
+    let installation = Installation { kind: AgentKind::Claude, program: "/claude".into() };
+    let surroundings = Surroundings {
+        environment: BTreeMap::new(),
+        omx: "/omx".into(),
+        worker_variable: "MARK".to_owned(),
+        scenario: None,
+        rehearsal_folder: PathBuf::new(),
+    };
+    Stream::new(&opening, &installation, &surroundings, &Limits::default())
+}
+
+/// A conversation whose claude is a test.
+struct Play {
+    stream: Stream,
+    now: Instant,
+}
+
+impl Play {
+    /// One that is open.
+    fn open() -> Self {
+        let mut play = Self { stream: stream(Start::New), now: Instant::now() };
+        let begun = play.stream.begin(play.now);
+        play.accept(&begun);
+        play
+    }
+
+    /// Answers the request to begin.
+    #[track_caller]
+    fn accept(&mut self, effects: &[Effect]) -> Vec<Effect> {
+        let [Effect::Launch(_), Effect::Write(request)] = effects else { panic!("{effects:?}") };
+        assert_eq!(request["request"]["subtype"], "initialize");
+        let effects = self.done(request);
+        assert!(matches!(effects[0], Effect::Emit(Event::Started { .. })), "{effects:?}");
+        effects
+    }
+
+    /// The answer to a request of ours.
+    fn done(&mut self, request: &Value) -> Vec<Effect> {
+        let response = json!({"subtype": "success", "request_id": request["request_id"]});
+        self.line(json!({"type": "control_response", "response": response}))
+    }
+
+    fn line(&mut self, line: Value) -> Vec<Effect> {
+        self.stream.handle(Input::Line(line), self.now)
+    }
+
+    fn order(&mut self, order: Order) -> Vec<Effect> {
+        self.stream.handle(Input::Order(order), self.now)
+    }
+
+    fn send(&mut self, text: &str) -> Vec<Effect> {
+        self.order(Order::Send(Message::text(text)))
+    }
+
+    /// A turn that runs.
+    fn running() -> Self {
+        let mut play = Self::open();
+        assert_eq!(written(&play.send("go")), ["go"]);
+        assert_eq!(told(&play.line(json!({"type": "system", "subtype": "init"}))), ["turn"]);
+        play
+    }
+
+    fn tool(&mut self) {
+        let tool = json!({"type": "tool_use", "id": "c", "name": "Bash", "input": {}});
+        let message = json!({"id": "m", "content": [tool]});
+        self.line(json!({"type": "assistant", "message": message}));
+    }
+}
+
+fn result(words: &str) -> Value {
+    json!({"type": "result", "subtype": "success", "is_error": false, "result": words,
+        "terminal_reason": "completed"})
+}
+
+fn aborted() -> Value {
+    json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
+        "terminal_reason": "aborted_tools", "errors": ["it was aborted"]})
+}
+
+/// The messages among the effects.
+fn written(effects: &[Effect]) -> Vec<&str> {
+    let lines = effects.iter().filter_map(|effect| match effect {
+        Effect::Write(line) => line["message"]["content"][0]["text"].as_str(),
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// The requests among the effects.
+fn requests(effects: &[Effect]) -> Vec<&Value> {
+    let lines = effects.iter().filter_map(|effect| match effect {
+        Effect::Write(line) if line["type"] == "control_request" => Some(line),
+        _ => None,
+    });
+    lines.collect()
+}
+
+/// The events among the effects, in a word each.
+fn told(effects: &[Effect]) -> Vec<String> {
+    let events = effects.iter().filter_map(|effect| match effect {
+        Effect::Emit(Event::Delivered(delivery)) => Some(format!("{delivery:?}").to_lowercase()),
+        Effect::Emit(Event::Text(text)) => Some(format!("said {text}")),
+        Effect::Emit(Event::TurnFinished(answer)) => Some(format!("finished {}", answer.text)),
+        Effect::Emit(Event::TurnInterrupted) => Some("interrupted".to_owned()),
+        Effect::Emit(Event::TurnFailed(trouble)) => Some(format!("failed {}", trouble.kind())),
+        Effect::Fail(trouble) => Some(format!("over {}", trouble.kind())),
+        _ => None,
+    });
+    events.collect()
+}
+
+/// Some versions of claude repeat them, by the call they belong to.
+#[test]
+fn words_of_a_subagent_are_not_told() {
+    let mut play = Play::running();
+    let message = json!({"id": "m", "content": [{"type": "text", "text": "from below"}]});
+    let mut line = json!({"type": "assistant", "message": message, "parent_tool_use_id": "c"});
+    assert_eq!(told(&play.line(line.clone())), Vec::<String>::new());
+    line["parent_tool_use_id"] = Value::Null;
+    assert_eq!(told(&play.line(line)), ["said from below"]);
+}
+
+/// A hook of the person's can stop a message; claude calls that a success.
+#[test]
+fn a_message_no_model_has_seen_was_rejected() {
+    let mut play = Play::running();
+    let mut line = result("UserPromptSubmit operation blocked by hook");
+    line["num_turns"] = 0.into();
+    assert_eq!(told(&play.line(line)), ["failed rejected"]);
+}
+
+/// Otherwise claude would wait for ever.
+#[test]
+fn a_request_nobody_understands_is_refused() {
+    let mut play = Play::running();
+    for subtype in ["elicitation", "hook_callback", "of the next version"] {
+        let request = json!({"subtype": subtype});
+        let line = json!({"type": "control_request", "request_id": "theirs", "request": request});
+        let effects = play.line(line);
+        let [Effect::Write(answer)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(answer["response"]["request_id"], "theirs");
+        assert_eq!(answer["response"]["subtype"], "error");
+    }
+}
+
+#[test]
+fn an_answer_for_nobody_is_ignored() {
+    let mut play = Play::running();
+    let gone = ApprovalId("gone".to_owned());
+    assert_eq!(play.order(Order::Answer(gone, Decision::Allow)), []);
+    let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {}});
+    play.line(json!({"type": "control_request", "request_id": "a", "request": request}));
+    play.line(json!({"type": "control_cancel_request", "request_id": "a"}));
+    assert_eq!(play.order(Order::Answer(ApprovalId("a".to_owned()), Decision::Allow)), []);
+}
+
+/// Claude may begin a turn by itself. Nobody ordered it, so nobody is told of
+/// its end; but a message waits for it.
+#[test]
+fn a_turn_nobody_asked_for_is_nobodys_turn() {
+    let mut play = Play::open();
+    let message = json!({"id": "m", "content": [{"type": "text", "text": "by myself"}]});
+    let effects = play.line(json!({"type": "assistant", "message": message}));
+    assert_eq!(told(&effects), ["said by myself"]);
+    let effects = play.send("mine");
+    assert_eq!((told(&effects), written(&effects)), (vec!["queued".to_owned()], vec![]));
+    let effects = play.line(result("by myself"));
+    assert_eq!((told(&effects), written(&effects)), (Vec::<String>::new(), vec!["mine"]));
+    assert_eq!(told(&play.line(result("done"))), ["turn", "finished done"]);
+}
+
+#[test]
+fn an_interrupt_that_comes_too_late_interrupts_nothing() {
+    let mut play = Play::running();
+    let effects = play.order(Order::Interrupt);
+    let interrupt = requests(&effects)[0].clone();
+    assert_eq!(told(&play.line(result("done"))), ["finished done"]);
+    play.done(&interrupt);
+    play.send("next");
+    assert_eq!(told(&play.line(result("next done"))), ["turn", "finished next done"]);
+    // And what fails by itself is no interrupted turn.
+    play.send("again");
+    assert_eq!(told(&play.line(aborted())), ["turn", "failed service"]);
+}
+
+/// Claude forgets an interrupt that it reads between a message and its turn.
+#[test]
+fn an_interrupt_that_comes_too_early_is_repeated() {
+    let mut play = Play::open();
+    play.send("go");
+    let effects = play.order(Order::Interrupt);
+    play.done(requests(&effects)[0]);
+    let effects = play.line(json!({"type": "system", "subtype": "init"}));
+    assert_eq!(told(&effects), ["turn"]);
+    assert_eq!(requests(&effects)[0]["request"]["subtype"], "interrupt");
+    assert_eq!(told(&play.line(aborted())), ["interrupted"]);
+}
+
+#[test]
+fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
+    let mut play = Play::running();
+    play.tool();
+    play.order(Order::Interrupt);
+    let effects = play.line(aborted());
+    assert_eq!(told(&effects), Vec::<String>::new());
+    assert!(effects.iter().any(|effect| matches!(effect, Effect::Launch(_))), "{effects:?}");
+    let moment = play.stream.wake().unwrap();
+    assert!(moment < play.now + Limits::default().interrupt);
+    assert_eq!(play.stream.handle(Input::Tick, play.now), []);
+    assert_eq!(told(&play.stream.handle(Input::Tick, moment)), ["interrupted"]);
+    assert_eq!(play.stream.wake(), None);
+    // And it is told once.
+    let launched: Vec<_> = effects
+        .into_iter()
+        .filter(|effect| matches!(effect, Effect::Launch(_) | Effect::Write(_)))
+        .collect();
+    assert_eq!(told(&play.accept(&launched)), Vec::<String>::new());
+}
+
+#[test]
+fn a_message_that_was_not_said_yet_can_be_interrupted() {
+    let mut play = Play { stream: stream(Start::New), now: Instant::now() };
+    let begun = play.stream.begin(play.now);
+    assert_eq!(told(&play.send("one")), Vec::<String>::new());
+    assert_eq!(told(&play.send("two")), ["queued"]);
+    assert_eq!(told(&play.order(Order::Interrupt)), ["interrupted"]);
+    assert_eq!(written(&play.accept(&begun)), ["two"]);
+}
+
+/// A claude that cannot take words back goes on with them by itself.
+#[test]
+fn words_that_cannot_be_taken_back_are_still_a_turn() {
+    let mut play = Play::running();
+    let effects = play.order(Order::Steer("more".to_owned()));
+    let words = effects.iter().find_map(|effect| match effect {
+        Effect::Write(line) if line["type"] == "user" => line["uuid"].as_str(),
+        _ => None,
+    });
+    let id = words.unwrap().to_owned();
+    assert_eq!(told(&play.done(requests(&effects)[0])), ["queued"]);
+    let effects = play.order(Order::Interrupt);
+    let [withdraw, interrupt] = requests(&effects)[..] else { panic!("{effects:?}") };
+    assert_eq!(withdraw["request"]["message_uuid"], id.as_str());
+    let refused = json!({"subtype": "error", "request_id": withdraw["request_id"]});
+    play.line(json!({"type": "control_response", "response": refused}));
+    play.done(interrupt);
+    assert_eq!(told(&play.line(aborted())), ["interrupted"]);
+    assert_eq!(told(&play.line(json!({"type": "system", "subtype": "init"}))), ["turn"]);
+    let replay = json!({"type": "user", "isReplay": true, "uuid": id});
+    assert_eq!(told(&play.line(replay)), Vec::<String>::new());
+    assert_eq!(told(&play.line(result("heard"))), ["finished heard"]);
+}
+
+#[test]
+fn a_claude_that_cannot_begin_says_why() {
+    let id = ConversationId::random();
+    let mut play = Play { stream: stream(Start::Resume(id)), now: Instant::now() };
+    let effects = play.stream.begin(play.now);
+    let error = "No conversation found with session ID: x";
+    let line = json!({"type": "result", "subtype": "error_during_execution", "errors": [error]});
+    assert_eq!(told(&play.line(line)), ["over unknown_conversation"]);
+
+    let mut play = Play { stream: stream(Start::New), now: Instant::now() };
+    play.stream.begin(play.now);
+    let request = &requests(&effects)[0]["request_id"];
+    let refused = json!({"subtype": "error", "request_id": request, "error": "no"});
+    let effects = play.line(json!({"type": "control_response", "response": refused}));
+    assert_eq!(told(&effects), ["over protocol"]);
+
+    let exit = Exit { code: Some(1), stderr: "oops".to_owned() };
+    assert_eq!(told(&play.stream.handle(Input::Exited(exit), play.now)), ["over crashed"]);
+}

@@ -1,0 +1,114 @@
+//! Interrupted turns leave nothing behind, not even what hid itself.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use omx_agents::agent::Decision;
+use omx_agents::event::Ask;
+use omx_agents::{Agent, Event, Message, Start};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+use omx_testkit::real_cli::{Cli, offline};
+
+use super::Place;
+use crate::agents::play::{Failing, Play, Step, cue};
+use crate::agents::stage::Stage;
+use crate::agents::suite::lives;
+use crate::agents::talk::{DEADLINE, Talk, Turned, opening};
+
+/// Claude ends the command's own group and session; this one left both.
+#[test]
+fn a_command_that_left_its_session_is_gone_when_the_turn_is_told_to_be_over() {
+    offline(&[Cli::Claude], || {
+        let away = "(setsid sh -c 'echo $$ > far.new; mv far.new far; while :; do sleep 0.1; done' \
+                    >/dev/null 2>&1 </dev/null &); sleep 1000";
+        let slow = Play::new("slow", [Step::Shell(away), Step::Say("no")]);
+        let after = Play::new("after", [Step::Say("still here")]);
+        let stage = Place::with(vec![slow.clone(), after]);
+        let mut talk = Talk::new(&stage);
+        talk.agent.send(Message::text(slow.cue("the word is plum")));
+        let file = stage.root().join("far");
+        await_condition("the command has left", DEADLINE, || {
+            talk.answer_what_waits();
+            file.exists()
+        });
+        let pid = fs::read_to_string(&file).unwrap().trim().to_owned();
+        assert!(lives(&pid));
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert!(!lives(&pid), "{pid} outlived the interrupt");
+        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        assert!(stage.history("after").contains("the word is plum"));
+        let started = talk.seen.iter().filter(|event| matches!(event, Event::Started { .. }));
+        assert_eq!(started.count(), 1);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn an_interrupt_before_the_turn_has_begun_counts() {
+    offline(&[Cli::Claude], || {
+        let slow = Play::new("slow", [Step::SaySlowly]);
+        let after = Play::new("after", [Step::Say("still here")]);
+        let stage = Place::with(vec![slow, after]);
+        let mut talk = Talk::new(&stage);
+        talk.agent.send(Message::text(cue("slow")));
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn an_interrupt_while_it_tries_again_ends_the_turn() {
+    offline(&[Cli::Claude], || {
+        let stage = Place::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
+        let mut talk = Talk::new(&stage);
+        talk.agent.send(Message::text(cue("fail")));
+        let retrying = talk.until("it tries again", |event| matches!(event, Event::Retrying(_)));
+        let Event::Retrying(trouble) = retrying else { unreachable!() };
+        assert_eq!(trouble.kind(), "service");
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// An approval goes with its turn; an answer that comes later is for nobody.
+#[test]
+fn an_approval_ends_with_its_turn() {
+    offline(&[Cli::Claude], || {
+        let ask = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("no")]);
+        let after = Play::new("after", [Step::Say("still here")]);
+        let stage = Place::with(vec![ask, after]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+        talk.agent.send(Message::text(cue("ask")));
+        let needed = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+        let Event::ApprovalNeeded { approval, ask } = talk.until("an approval", needed) else {
+            unreachable!()
+        };
+        assert!(matches!(ask, Ask::Command { .. }), "{ask:?}");
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        talk.agent.answer(approval, Decision::Allow);
+        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        assert!(!stage.root().join("ran.txt").exists());
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// By itself claude tries for three minutes.
+#[test]
+fn a_turn_without_a_vendor_is_over_in_seconds() {
+    offline(&[Cli::Claude], || {
+        let stage = Place::without_vendor();
+        let mut talk = Talk::new(&stage);
+        let start = Instant::now();
+        assert_eq!(talk.turn("anybody there?").trouble().kind(), "network");
+        assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
+        let retries = talk.seen.iter().filter(|event| matches!(event, Event::Retrying(_)));
+        assert_eq!(retries.count(), 4, "{:#?}", talk.seen);
+        assert_eq!(talk.end(), None);
+    });
+}

@@ -1,0 +1,160 @@
+//! What claude may do unasked, and what it is given.
+
+use std::ffi::OsString;
+use std::fs;
+
+use omx_agents::event::{Ask, Reach, ToolEnd};
+use omx_agents::{Event, Limits, Opening, Start, conversation, driver};
+use omx_kernel::approval::Allow;
+use omx_testkit::model::Script;
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::{Place, stage_of};
+use crate::agents::play::{Play, Step, cue};
+use crate::agents::stage::Stage;
+use crate::agents::talk::{Talk, opening};
+
+fn asks(talk: &Talk) -> Vec<&Ask> {
+    let asked = talk.seen.iter().filter_map(|event| match event {
+        Event::ApprovalNeeded { ask, .. } => Some(ask),
+        _ => None,
+    });
+    asked.collect()
+}
+
+/// conductor.md, what agents may do: edits inside are granted, everything else
+/// is for the person.
+#[test]
+fn with_edits_allowed_only_edits_inside_happen() {
+    offline(&[Cli::Claude], || {
+        let script = Script::named("edits")
+            .write("inside.txt", "in\n")
+            .write("../outside.txt", "out\n")
+            .write(".claude/settings.json", "{}")
+            .shell("rm inside.txt")
+            .say("that was it");
+        let stage: Place = stage_of([script]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+        assert_eq!(talk.turn(&cue("edits")).text(), "that was it");
+        assert!(stage.root().join("inside.txt").exists());
+        assert!(!stage.root().join("../outside.txt").exists());
+        assert!(!stage.root().join(".claude/settings.json").exists());
+        let reaches = asks(&talk).into_iter().map(|ask| match ask {
+            Ask::Edit { reach, .. } => Some(*reach),
+            _ => None,
+        });
+        let (inside, outside) = (Some(Reach::Inside), Some(Reach::Outside));
+        assert_eq!(reaches.collect::<Vec<_>>(), [inside, outside, outside, None]);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn with_commands_allowed_a_command_outside_is_for_the_person() {
+    offline(&[Cli::Claude], || {
+        let script = Script::named("run")
+            .shell("python3 -c 'open(\"made\", \"w\")'")
+            .shell("touch ../outside.txt")
+            .say("that was it");
+        let stage: Place = stage_of([script]);
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn(&cue("run")).text(), "that was it");
+        assert!(stage.root().join("made").exists());
+        assert!(!stage.root().join("../outside.txt").exists());
+        let reaches = asks(&talk).into_iter().map(|ask| match ask {
+            Ask::Command { reach, .. } => *reach,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(reaches.collect::<Vec<_>>(), [Reach::Inside, Reach::Outside]);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn with_everything_allowed_nothing_is_asked() {
+    offline(&[Cli::Claude], || {
+        let away = Step::Shell("touch ../outside.txt");
+        let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
+        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        assert_eq!(talk.turn(&cue("all")).text(), "done");
+        assert!(stage.root().join("../outside.txt").exists());
+        assert_eq!(asks(&talk), Vec::<&Ask>::new());
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn our_own_tools_need_no_approval() {
+    offline(&[Cli::Claude], || {
+        let read = Step::Mcp("state_list_active", json!({}));
+        let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
+        for allow in Allow::ALL {
+            let mut talk = Talk::open(&stage, opening(&stage, Start::New, allow));
+            assert_eq!(talk.turn(&cue("own")).text(), "done");
+            let done = |event: &Event| {
+                matches!(event, Event::ToolFinished { end: ToolEnd::Succeeded, .. })
+            };
+            assert!(talk.seen.iter().any(done), "{:#?}", talk.seen);
+            assert_eq!(asks(&talk), Vec::<&Ask>::new());
+            assert_eq!(talk.end(), None);
+        }
+    });
+}
+
+#[test]
+fn role_and_model_reach_the_vendor() {
+    offline(&[Cli::Claude], || {
+        let stage = Place::with(vec![Play::new("hello", [Step::Say("hello")])]);
+        let role = "- You are the critic of plums.";
+        let opening = Opening {
+            role: Some(role.to_owned()),
+            model: Some("claude-of-tests-1".to_owned()),
+            ..opening(&stage, Start::New, Allow::Commands)
+        };
+        let mut talk = Talk::open(&stage, opening);
+        assert_eq!(talk.turn(&cue("hello")).text(), "hello");
+        let request = stage.server.turns("hello").remove(0);
+        assert_eq!(request.body["model"], "claude-of-tests-1");
+        assert!(request.body["system"].to_string().contains(role), "{:#?}", request.body);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// What the person has for other programs stays with the person.
+#[test]
+fn a_worker_gets_claudes_variables_and_no_others() {
+    offline(&[Cli::Claude], || {
+        let list = "env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 | sort -u > names.txt";
+        let stage = Place::with(vec![Play::new("env", [Step::Shell(list), Step::Say("done")])]);
+        let mut surroundings = stage.surroundings();
+        let (foreign, own) =
+            (["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"], "CLAUDE_CODE_EFFORT_LEVEL");
+        for name in foreign.iter().chain([&own]) {
+            surroundings.environment.insert(name.into(), OsString::from("low"));
+        }
+        let driver = driver(Place::KIND);
+        let installation = driver.find(&surroundings).unwrap();
+        let opening = opening(&stage, Start::New, Allow::All);
+        let (sender, events) = std::sync::mpsc::channel();
+        let tell = move |event| {
+            let _ = sender.send(event);
+        };
+        let limits = Limits::default();
+        let agent =
+            conversation::open(driver, &installation, &opening, &surroundings, limits, tell);
+        let mut talk = Talk {
+            agent: agent.unwrap(),
+            events,
+            seen: Vec::new(),
+            allow: Allow::All,
+            id: omx_agents::ConversationId::random(),
+        };
+        assert_eq!(talk.turn(&cue("env")).text(), "done");
+        let names = fs::read_to_string(stage.root().join("names.txt")).unwrap();
+        let has = |name: &str| names.lines().any(|line| line == name);
+        assert!(foreign.iter().all(|name| !has(name)), "{names}");
+        assert!(has(own) && has("PATH"), "{names}");
+        assert_eq!(talk.end(), None);
+    });
+}

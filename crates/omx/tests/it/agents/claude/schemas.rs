@@ -1,0 +1,124 @@
+//! A schema is for the life of a process: another one means another process
+//! in the same conversation.
+
+use std::collections::BTreeSet;
+
+use omx_agents::{Agent, Event, Message};
+use omx_testkit::await_condition;
+use omx_testkit::model::Script;
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::{Value, json};
+
+use super::Place;
+use crate::agents::play::{Play, Step, cue};
+use crate::agents::stage::Stage;
+use crate::agents::talk::{DEADLINE, Talk, Turned};
+
+fn schema(field: &str, kind: &str) -> Value {
+    let properties = json!({field: {"type": kind}});
+    let schema = "https://json-schema.org/draft/2020-12/schema";
+    json!({"$schema": schema, "type": "object", "properties": properties,
+        "required": [field], "additionalProperties": false})
+}
+
+fn asking(play: &str, schema: Value) -> Message {
+    Message { text: cue(play), schema: Some(schema) }
+}
+
+#[track_caller]
+fn structured(turned: Turned) -> Option<Value> {
+    match turned {
+        Turned::Finished(answer) => answer.structured,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn another_schema_is_another_process_in_the_same_conversation() {
+    offline(&[Cli::Claude], || {
+        let plain = Play::new("plain", [Step::Say("remembered")]);
+        let count = Play::new("count", [Step::Answer(json!({"count": 3}))]);
+        let again = Play::new("again", [Step::Answer(json!({"count": 4}))]);
+        let name = Play::new("name", [Step::Answer(json!({"name": "plum"}))]);
+        let after = Play::new("after", [Step::Say("free words")]);
+        let stage = Place::with(vec![plain.clone(), count, again, name, after]);
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn(&plain.cue("the word is plum")).text(), "remembered");
+        talk.agent.send(asking("count", schema("count", "integer")));
+        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 3})));
+        talk.agent.send(asking("again", schema("count", "integer")));
+        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 4})));
+        talk.agent.send(asking("name", schema("name", "string")));
+        assert_eq!(structured(talk.turn_end()), Some(json!({"name": "plum"})));
+        let last = talk.turn(&cue("after"));
+        assert_eq!((structured(last), talk.end()), (None, None));
+
+        let asked = |play: &str| stage.server.turns(play).remove(0);
+        let required = |play: &str| asked(play).schema().map(|schema| schema["required"].clone());
+        assert_eq!(required("plain"), None);
+        assert_eq!(required("count"), Some(json!(["count"])));
+        assert_eq!(required("name"), Some(json!(["name"])));
+        assert_eq!(required("after"), None);
+        let history = asked("after").body.to_string();
+        for said in ["the word is plum", "remembered", "plum", "[[script:again]]"] {
+            assert!(history.contains(said), "{said}: {history}");
+        }
+        // Each process greets its server once: the second schema was kept for two turns.
+        let greetings = stage.server.seen().iter().filter(|line| *line == "HEAD /").count();
+        assert_eq!(greetings, 4, "{:?}", stage.server.seen());
+        let turns = ["plain", "count", "again", "name", "after"].map(asked);
+        let ids: BTreeSet<_> =
+            turns.iter().map(|turn| turn.header("x-claude-code-session-id").unwrap()).collect();
+        assert_eq!(ids.len(), 1, "{ids:?}");
+    });
+}
+
+/// Claude keeps nothing of a conversation without a turn: it cannot be resumed.
+#[test]
+fn the_first_message_may_have_a_schema() {
+    offline(&[Cli::Claude], || {
+        let stage = Place::with(vec![Play::new("first", [Step::Answer(json!({"count": 1}))])]);
+        let mut talk = Talk::new(&stage);
+        talk.agent.send(asking("first", schema("count", "integer")));
+        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 1})));
+        let started = talk.seen.iter().filter(|event| matches!(event, Event::Started { .. }));
+        assert_eq!(started.count(), 1, "{:#?}", talk.seen);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+#[test]
+fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
+    offline(&[Cli::Claude], || {
+        let slow = Play::new("slow", [Step::SaySlowly]);
+        let count = Play::new("count", [Step::Answer(json!({"count": 1}))]);
+        let stage = Place::with(vec![slow.clone(), count]);
+        let mut talk = Talk::new(&stage);
+        talk.agent.send(Message::text(slow.cue("the word is plum")));
+        await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
+        talk.agent.interrupt();
+        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        talk.agent.send(asking("count", schema("count", "integer")));
+        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 1})));
+        assert!(stage.history("count").contains("the word is plum"));
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// conductor.md 4.1: what does not fit is no structured answer, and no failure
+/// of the conversation either.
+#[test]
+fn what_never_fits_is_an_answer_without_structure() {
+    offline(&[Cli::Claude], || {
+        let wrong = Script::named("wrong").answer(json!({"count": "three"})).repeating();
+        let stage = Place::with(vec![Play::new("chatter", [Step::Chatter])]);
+        stage.server.add(wrong);
+        let mut talk = Talk::new(&stage);
+        for play in ["wrong", "chatter"] {
+            talk.agent.send(asking(play, schema("count", "integer")));
+            assert_eq!(structured(talk.turn_end()), None, "{play}");
+            assert!(stage.answers(play) >= 2, "claude asks again: {:?}", stage.server.seen());
+        }
+        assert_eq!(talk.end(), None);
+    });
+}

@@ -1,0 +1,143 @@
+//! What a turn of claude looks like from both sides.
+
+use omx_agents::event::{Tool, Usage};
+use omx_agents::trouble::Cause;
+use omx_agents::{Event, Trouble};
+use omx_testkit::model::{Failure, Script, Turn};
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::{Place, WithKey, stage_of};
+use crate::agents::cli_stage::CliStage;
+use crate::agents::play::{Failing, Play, Step, cue};
+use crate::agents::stage::Stage;
+use crate::agents::talk::Talk;
+
+/// No request but those of the turns: no title, no summary, no question twice.
+#[test]
+fn the_vendor_is_asked_once_a_step() {
+    offline(&[Cli::Claude], || {
+        let first = Play::new("first", [Step::Shell("true"), Step::Say("one")]);
+        let second = Play::new("second", [Step::Say("two")]);
+        let stage = Place::with(vec![first, second]);
+        let mut talk = Talk::new(&stage);
+        assert_eq!(stage.server.turns("first").len(), 0);
+        assert_eq!(talk.turn(&cue("first")).text(), "one");
+        assert_eq!(talk.turn(&cue("second")).text(), "two");
+        assert_eq!(talk.end(), None);
+        assert_eq!(stage.server.seen(), ["HEAD /", "first/0", "first/1", "second/0"]);
+    });
+}
+
+#[test]
+fn what_a_subagent_says_is_not_what_the_agent_says() {
+    offline(&[Cli::Claude], || {
+        let below = Script::named("below")
+            .turn(Turn::new().say("thinking below").write("below.txt", "x\n"))
+            .say("hello from below");
+        let task = json!({"description": "sub", "prompt": "do it [[script:below]]",
+            "subagent_type": "general-purpose"});
+        let above = Script::named("above")
+            .turn(Turn::new().say("I delegate").call("Agent", task))
+            .say("all done");
+        let stage: Place = stage_of([below, above]);
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn(&cue("above")).text(), "all done");
+        let said = talk.seen.iter().filter_map(|event| match event {
+            Event::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        assert_eq!(said.collect::<Vec<_>>(), ["I delegate", "all done"]);
+        // What it does is done all the same.
+        let tools = talk.seen.iter().filter_map(|event| match event {
+            Event::ToolStarted { tool, .. } => Some(tool),
+            _ => None,
+        });
+        let tools: Vec<_> = tools.collect();
+        assert_eq!(tools[0], &Tool::Other("Agent".to_owned()));
+        assert!(matches!(tools[1], Tool::Edit(_)), "{tools:?}");
+        let changed = |event: &Event| matches!(event, Event::FileChanged(_));
+        assert_eq!(talk.seen.iter().filter(|event| changed(event)).count(), 1);
+        assert_eq!(spent(&talk).input_tokens, 4000);
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// The sum of all that was told to be spent.
+fn spent(talk: &Talk) -> Usage {
+    let mut sum = Usage { micro_usd: Some(0), ..Usage::default() };
+    for event in &talk.seen {
+        if let Event::Usage(usage) = event {
+            sum.input_tokens += usage.input_tokens;
+            sum.output_tokens += usage.output_tokens;
+            sum.micro_usd = Some(sum.micro_usd.unwrap() + usage.micro_usd.unwrap_or(0));
+        }
+    }
+    sum
+}
+
+/// Also over the end of a process, which begins to count anew.
+#[test]
+fn what_is_told_to_be_spent_adds_up() {
+    offline(&[Cli::Claude], || {
+        let first = Script::named("first")
+            .turn(Turn::new().shell("true").usage(1000, 10))
+            .turn(Turn::new().say("one").usage(2000, 20));
+        let second = Script::named("second").turn(Turn::new().say("two").usage(400, 4));
+        let third = Script::named("third").turn(Turn::new().answer(json!({"n": 1})).usage(50, 5));
+        let stage: Place = stage_of([first, second, third]);
+        let mut talk = Talk::new(&stage);
+        talk.turn(&cue("first")).text();
+        let once = spent(&talk);
+        assert_eq!((once.input_tokens, once.output_tokens), (3000, 30));
+        talk.turn(&cue("second")).text();
+        let twice = spent(&talk);
+        assert_eq!((twice.input_tokens, twice.output_tokens), (3400, 34));
+        let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+        let message = omx_agents::Message { text: cue("third"), schema: Some(schema) };
+        omx_agents::Agent::send(&talk.agent, message);
+        talk.turn_end().text();
+        let all = spent(&talk);
+        assert_eq!((all.input_tokens, all.output_tokens), (3450, 39));
+        // Every token has the same price within a model and kind.
+        let price = |usage: Usage| usage.micro_usd.unwrap();
+        assert!(price(once) > 0 && price(twice) > price(once) && price(all) > price(twice));
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// With a key claude does not say when a limit ends.
+#[test]
+fn a_limit_of_a_key_is_told_too() {
+    offline(&[Cli::Claude], || {
+        let fail = Script::named("fail").fail(Failure::status(429).resets_at(1_900_000_000));
+        let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
+        let mut talk = Talk::new(&stage);
+        let Trouble { cause, .. } = talk.turn(&cue("fail")).trouble();
+        assert!(matches!(cause, Cause::Limited { .. }), "{cause:?}");
+        assert_eq!(talk.turn(&cue("after")).text(), "better now");
+        assert_eq!(talk.end(), None);
+    });
+}
+
+/// The person's own figure is kept; what is tried again is told with its cause.
+#[test]
+fn tries_again_are_told() {
+    offline(&[Cli::Claude], || {
+        let stage =
+            CliStage::<WithKey>::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
+        let mut talk = Talk::new(&stage);
+        let trouble = talk.turn(&cue("fail")).trouble();
+        assert!(matches!(trouble.cause, Cause::Service { status: Some(500), .. }), "{trouble}");
+        let retries = talk.seen.iter().filter_map(|event| match event {
+            Event::Retrying(trouble) => Some(trouble.cause.clone()),
+            _ => None,
+        });
+        let retry = Cause::Service { status: Some(500), detail: String::new() };
+        assert_eq!(retries.collect::<Vec<_>>(), [retry.clone(), retry]);
+        // Claude's words about it are no words of the agent.
+        assert!(!talk.seen.iter().any(|event| matches!(event, Event::Text(_))));
+        assert_eq!(stage.answers("fail"), 3);
+        assert_eq!(talk.end(), None);
+    });
+}
