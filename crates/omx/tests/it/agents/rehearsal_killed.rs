@@ -20,18 +20,19 @@ use super::talk::{DEADLINE, Talk, Turned, opening, start};
 /// Kills the agents of a stage and waits until it is told.
 fn kill(stage: &RehearsalStage, mut talk: Talk) {
     let kept = stage.kept().display().to_string();
-    let mut killed = 0;
+    let mut killed = false;
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
         let words: Vec<&str> = line.split('\0').collect();
         if words.get(1) == Some(&"rehearsal-agent") && words.contains(&kept.as_str()) {
             let pid = entry.file_name().to_str().unwrap().parse().unwrap();
-            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-            killed += 1;
+            // What it is just about to start still has its name, and may be gone.
+            let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+            killed = true;
         }
     }
-    assert_eq!(killed, 1, "agents of {kept}");
+    assert!(killed, "no agent of {kept}");
     assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
 }
 
@@ -163,7 +164,7 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
 /// only the one it was killed in may be done twice.
 #[test]
 fn an_agent_killed_at_any_moment_comes_to_its_end() {
-    const STEPS: usize = 150;
+    const STEPS: usize = 80;
     let step = |number| format!("{{ run = {{ command = \"echo {number} >> log\" }} }},");
     let steps: String = (0..STEPS).map(step).collect();
     let stage = playing(&format!(
@@ -175,15 +176,13 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     let (id, mut kills) = (talk.id.clone(), 0);
     let answer = loop {
         talk.agent.send(Message::text("work"));
-        let patience = Duration::from_millis(random.below(40) as u64);
-        let over = Instant::now() + patience;
+        // Not after a time but after so much work: it must get on somewhere.
         let mut answer = None;
-        while answer.is_none() && Instant::now() < over {
-            answer = match talk.events.recv_timeout(over.saturating_duration_since(Instant::now()))
-            {
-                Ok(Event::TurnFinished(answer)) => Some(answer.text),
-                _ => None,
-            };
+        for _ in 0..random.below(30) {
+            if let Event::TurnFinished(given) = talk.events.recv_timeout(DEADLINE).unwrap() {
+                answer = Some(given.text);
+                break;
+            }
         }
         // Also when it has answered: the same call gets the same answer.
         kill(&stage, talk);
