@@ -207,7 +207,7 @@ impl Player {
     fn begin_turn(&mut self, turn: wire::Turn, now: Instant, effects: &mut Vec<Effect>) {
         let Some(stage) = &mut self.stage else { return };
         let said = about(&turn);
-        let labels = Labels { role: turn.role, phase: turn.phase };
+        let labels = Labels { role: turn.role, phase: turn.phase, step: None };
         match stage.memory.take(labels, turn.text) {
             Ok(Taken::Entry { entry, step }) => {
                 self.turn = Some(Turn::new(entry, step));
