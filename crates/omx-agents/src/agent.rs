@@ -86,6 +86,9 @@ pub struct Labels {
     pub role: Option<String>,
     /// The mode's phase.
     pub phase: Option<String>,
+    /// The step of the run. A message of the same step as the one before goes
+    /// on with the same matter.
+    pub step: Option<String>,
 }
 
 /// Something said to the agent that begins a turn.

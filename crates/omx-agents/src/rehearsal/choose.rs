@@ -3,13 +3,37 @@
 use serde::{Deserialize, Serialize};
 
 use super::scenario::{Entry, Scenario};
+use crate::agent::Labels;
 
 /// What the agent was asked, as far as entries can tell calls apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Call {
     pub(super) role: Option<String>,
     pub(super) phase: Option<String>,
+    pub(super) step: Option<String>,
+    /// All that was said in this matter.
     pub(super) text: String,
+}
+
+impl Call {
+    /// The call that words make after this one.
+    pub(super) fn then(last: Option<Self>, labels: Labels, words: &str) -> Self {
+        let same = last.as_ref().is_some_and(|last| last.is_same_step(&labels));
+        let (role, phase, before) =
+            last.map(|last| (last.role, last.phase, last.text)).unwrap_or_default();
+        Self {
+            // A role and a phase hold until others are said.
+            role: labels.role.or(role),
+            phase: labels.phase.or(phase),
+            step: labels.step,
+            text: if same { format!("{before}\n\n{words}") } else { words.to_owned() },
+        }
+    }
+
+    /// Whether labels are those of the same step of a run.
+    pub(super) fn is_same_step(&self, labels: &Labels) -> bool {
+        labels.step.is_some() && labels.step == self.step
+    }
 }
 
 /// One use of an entry.
@@ -68,7 +92,7 @@ pub(super) fn choose_for_words(scenario: &Scenario, plays: &[Play], call: &Call)
 }
 
 /// The conversation's last play, if it did not come to its end.
-fn broken_off<'a>(plays: &'a [Play], conversation: &str) -> Option<(usize, &'a Play)> {
+pub(super) fn broken_off<'a>(plays: &'a [Play], conversation: &str) -> Option<(usize, &'a Play)> {
     let mut own = plays.iter().enumerate().filter(|(_, play)| play.conversation == conversation);
     own.next_back().filter(|(_, play)| !play.finished)
 }

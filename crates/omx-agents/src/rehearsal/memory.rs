@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::{Call, Choice, Play, choose, choose_for_words};
+use super::choose::{Call, Choice, Play, broken_off, choose, choose_for_words};
 use super::replace::{locked, read, replace};
 use super::scenario::Scenario;
 use super::wire::Answer;
@@ -46,10 +46,19 @@ struct Plays {
 pub(super) enum Taken {
     /// This entry, from this step on.
     Entry { entry: usize, step: usize },
-    /// An answer that may never have arrived is given again.
+    /// An answer that may never have been taken is given again.
     Again(Answer),
     /// Nothing fits.
     Nothing,
+}
+
+/// What happened last in this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Since {
+    /// The conversation was begun or gone on with in a call.
+    Call,
+    /// The conversation was resumed.
+    Resume,
 }
 
 /// One conversation's memory.
@@ -61,9 +70,7 @@ pub(super) struct Memory {
     record: Record,
     /// The play that runs, by its place among all.
     play: Option<usize>,
-    /// The last call and its answer, if the agent was killed before anybody
-    /// can have taken it, until the first call after that.
-    unheard: Option<(Call, Answer)>,
+    since: Since,
 }
 
 impl Memory {
@@ -84,7 +91,7 @@ impl Memory {
         };
         let record = Record { role, turns: 0, call: None, answer: None, words: Vec::new() };
         let folder = folder.to_owned();
-        let memory = Self { scenario, folder, id, record, play: None, unheard: None };
+        let memory = Self { scenario, folder, id, record, play: None, since: Since::Call };
         memory.keep()?;
         Ok(memory)
     }
@@ -96,9 +103,8 @@ impl Memory {
         id: ConversationId,
     ) -> io::Result<Option<Self>> {
         let Some(record) = read::<Record>(&file_of(folder, &id))? else { return Ok(None) };
-        let unheard = record.call.clone().zip(record.answer.clone());
         let folder = folder.to_owned();
-        Ok(Some(Self { scenario, folder, id, record, play: None, unheard }))
+        Ok(Some(Self { scenario, folder, id, record, play: None, since: Since::Resume }))
     }
 
     pub(super) fn id(&self) -> &ConversationId {
@@ -115,34 +121,30 @@ impl Memory {
     }
 
     /// Hears what begins a turn and takes what is to be played.
-    pub(super) fn take(&mut self, labels: Labels, text: String) -> io::Result<Taken> {
-        let before = self.record.call.take();
-        let (role, phase) = before.map(|call| (call.role, call.phase)).unwrap_or_default();
-        // A role and a phase hold until others are said.
-        let call = Call { role: labels.role.or(role), phase: labels.phase.or(phase), text };
-        let unheard = self.unheard.take();
+    pub(super) fn take(&mut self, labels: Labels, words: &str) -> io::Result<Taken> {
+        let last = self.record.call.take();
+        let same = last.as_ref().is_some_and(|last| last.is_same_step(&labels));
+        // A step that was begun before the agent was last started goes on.
+        let goes_on = std::mem::replace(&mut self.since, Since::Call) == Since::Resume && same;
+        let call = Call::then(last, labels, words);
         self.record.turns += 1;
-        self.record.words.push(Word::Heard(call.text.clone()));
+        self.record.words.push(Word::Heard(words.to_owned()));
         self.record.call = Some(call.clone());
-        if let Some((last, answer)) = &unheard
-            && repeats(&call, last)
-        {
-            return self.again(answer.clone());
+        match self.record.answer.take() {
+            Some(answer) if goes_on => return self.again(answer),
+            _ => self.keep()?,
         }
-        self.record.answer = None;
-        self.keep()?;
         let (scenario, id) = (&self.scenario, self.id.as_str());
         let taken = change(&self.folder, scenario, |plays| {
-            match choose(scenario, &plays.plays, id, &call) {
+            let broken_off = broken_off(&plays.plays, id).map(|(at, _)| Choice::GoOn(at));
+            let chosen = broken_off.filter(|_| goes_on);
+            match chosen.unwrap_or_else(|| choose(scenario, &plays.plays, id, &call)) {
                 Choice::Begin(entry) => Some(plays.begin(entry, id)),
                 Choice::GoOn(play) => plays.plays.get(play).map(|found| (play, found.clone())),
                 Choice::Nothing => None,
             }
         })?;
-        match (self.begun(taken), unheard) {
-            (Taken::Nothing, Some((_, answer))) => self.again(answer),
-            (taken, _) => Ok(taken),
-        }
+        Ok(self.begun(taken))
     }
 
     /// Gives the last answer once more; what led to it is not done again.
@@ -161,9 +163,7 @@ impl Memory {
     /// Takes what words said to the busy agent lead to, if to anything; then
     /// the play before it is over.
     pub(super) fn take_for_words(&mut self, text: &str) -> io::Result<Taken> {
-        let last = self.record.call.clone();
-        let (role, phase) = last.map(|call| (call.role, call.phase)).unwrap_or_default();
-        let call = Call { role, phase, text: text.to_owned() };
+        let call = Call::then(self.record.call.clone(), Labels::default(), text);
         let (scenario, id, current) = (&self.scenario, self.id.as_str(), self.play);
         let taken = change(&self.folder, scenario, |plays| {
             let Choice::Begin(entry) = choose_for_words(scenario, &plays.plays, &call) else {
@@ -218,14 +218,6 @@ impl Memory {
         self.keep()
     }
 
-    /// Whoever asked has the answer: no need to keep it for the next time.
-    pub(super) fn answer_was_taken(&mut self) -> io::Result<()> {
-        match self.record.answer.take() {
-            Some(_) => self.keep(),
-            None => Ok(()),
-        }
-    }
-
     fn keep(&self) -> io::Result<()> {
         replace(&file_of(&self.folder, &self.id), &self.record)
     }
@@ -243,11 +235,6 @@ impl Plays {
         self.plays.push(play.clone());
         (self.plays.len() - 1, play)
     }
-}
-
-/// Whether a call is the last one again, perhaps with words around it.
-fn repeats(call: &Call, last: &Call) -> bool {
-    (&call.role, &call.phase) == (&last.role, &last.phase) && call.text.contains(&last.text)
 }
 
 fn file_of(folder: &Path, id: &ConversationId) -> PathBuf {

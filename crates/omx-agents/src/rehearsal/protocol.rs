@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::wire::{self, Opened, Refused, Told, Verdict, Wish};
-use crate::agent::{ConversationId, Decision, Message, Order};
+use crate::agent::{ConversationId, Decision, Labels, Message, Order};
 use crate::driver::AgentKind;
 use crate::event::{ApprovalId, Delivery, Event};
 use crate::protocol::{Effect, Input, Launch, Protocol};
@@ -89,10 +89,7 @@ impl Talk {
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
                 vec![Effect::Write(self.rpc.answer(&id, verdict))]
             }
-            (Order::End, _) => {
-                let close = self.rpc.notification(wire::CLOSE, json!({}));
-                vec![Effect::Write(close), Effect::CloseInput]
-            }
+            (Order::End, _) => vec![Effect::CloseInput],
         }
     }
 
@@ -113,8 +110,8 @@ impl Talk {
         }
         let Some(message) = self.queue.pop_front() else { return Vec::new() };
         self.state = State::Busy;
-        let labels = message.labels;
-        let params = wire::Turn { text: message.text, role: labels.role, phase: labels.phase };
+        let Labels { role, phase, step } = message.labels;
+        let params = wire::Turn { text: message.text, role, phase, step };
         vec![self.ask(Asked::Turn, wire::TURN, &params, now)]
     }
 

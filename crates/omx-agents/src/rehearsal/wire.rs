@@ -1,7 +1,7 @@
 //! The words between the driver and the rehearsal agent: JSON-RPC as lines.
 //!
-//! The driver asks `open`, `turn`, `steer` and `interrupt` and tells `close`;
-//! the agent asks `approve`. Everything else the agent tells without being asked.
+//! The driver asks `open`, `turn`, `steer` and `interrupt`; the agent asks
+//! `approve`. Everything else the agent tells without being asked.
 
 use std::path::PathBuf;
 
@@ -23,8 +23,6 @@ pub(super) const TURN: &str = "turn";
 pub(super) const STEER: &str = "steer";
 /// The method that ends the turn.
 pub(super) const INTERRUPT: &str = "interrupt";
-/// What the driver tells before it closes the line: every answer was taken.
-pub(super) const CLOSE: &str = "close";
 /// The method by which the agent asks for leave.
 pub(super) const APPROVE: &str = "approve";
 
@@ -90,6 +88,7 @@ pub(super) struct Turn {
     pub(super) text: String,
     pub(super) role: Option<String>,
     pub(super) phase: Option<String>,
+    pub(super) step: Option<String>,
 }
 
 /// What [`STEER`] is given.

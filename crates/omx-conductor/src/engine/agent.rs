@@ -175,6 +175,7 @@ fn say(key: &StepKey, active: &Active, words: String) -> Effect {
         Work::Errand(errand) => (Some(errand.wants.schema()), Some(errand.role.clone())),
         Work::Check | Work::KeepPlan(_) => (None, None),
     };
-    let labels = Labels { role, phase: Some(active.step.phase.clone()) };
+    let (phase, step) = (Some(active.step.phase.clone()), Some(key.to_string()));
+    let labels = Labels { role, phase, step };
     Effect::Order(key.clone(), Order::Send(Message { text: words, schema, labels }))
 }

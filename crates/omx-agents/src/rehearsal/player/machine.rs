@@ -121,11 +121,6 @@ impl Player {
                 };
                 self.answered(job, verdict, now, effects);
             }
-            Incoming::Notification { method, .. } if method == wire::CLOSE => {
-                // It leaves in any case; at worst an answer is given twice.
-                let _ = self.stage.as_mut().map(|stage| stage.memory.answer_was_taken());
-                effects.extend([Effect::Stop, Effect::Leave]);
-            }
             Incoming::Notification { .. } | Incoming::Unknown(_) => {}
         }
     }
@@ -207,8 +202,8 @@ impl Player {
     fn begin_turn(&mut self, turn: wire::Turn, now: Instant, effects: &mut Vec<Effect>) {
         let Some(stage) = &mut self.stage else { return };
         let said = about(&turn);
-        let labels = Labels { role: turn.role, phase: turn.phase };
-        match stage.memory.take(labels, turn.text) {
+        let labels = Labels { role: turn.role, phase: turn.phase, step: turn.step };
+        match stage.memory.take(labels, &turn.text) {
             Ok(Taken::Entry { entry, step }) => {
                 self.turn = Some(Turn::new(entry, step));
                 self.advance(now, effects);

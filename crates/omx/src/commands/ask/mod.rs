@@ -117,7 +117,11 @@ fn question(
             allow,
             servers: vec![own],
         },
-        message: Message { text, schema, labels: Labels { role: args.role.clone(), phase: None } },
+        message: Message {
+            text,
+            schema,
+            labels: Labels { role: args.role.clone(), ..Labels::default() },
+        },
         wants,
     })
 }

@@ -24,7 +24,8 @@ pub fn playing(text: &str) -> RehearsalStage {
 }
 
 fn called(talk: &mut Talk, role: Option<&str>, phase: Option<&str>, words: &str) -> Turned {
-    let labels = Labels { role: role.map(str::to_owned), phase: phase.map(str::to_owned) };
+    let labels =
+        Labels { role: role.map(str::to_owned), phase: phase.map(str::to_owned), step: None };
     talk.agent.send(Message { labels, ..Message::text(words) });
     talk.turn_end()
 }
@@ -280,6 +281,7 @@ fn a_wrong_scenario_is_told_before_and_after_the_start() {
 #[test]
 fn what_cannot_be_kept_is_told() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
+    fs::create_dir_all(stage.kept().parent().unwrap()).unwrap();
     fs::write(stage.kept(), "a file where a folder should be").unwrap();
     let opening = opening(&stage, Start::New, Allow::Commands);
     let (_agent, events) = start::<RehearsalStage>(&stage, &opening, Limits::default());

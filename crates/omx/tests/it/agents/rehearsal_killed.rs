@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use omx_agents::agent::Labels;
 use omx_agents::event::Delivery;
 use omx_agents::rehearsal::finish;
 use omx_agents::trouble::Cause;
@@ -20,18 +21,19 @@ use super::talk::{DEADLINE, Talk, Turned, opening, start};
 /// Kills the agents of a stage and waits until it is told.
 fn kill(stage: &RehearsalStage, mut talk: Talk) {
     let kept = stage.kept().display().to_string();
-    let mut killed = 0;
+    let mut killed = false;
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
         let words: Vec<&str> = line.split('\0').collect();
         if words.get(1) == Some(&"rehearsal-agent") && words.contains(&kept.as_str()) {
             let pid = entry.file_name().to_str().unwrap().parse().unwrap();
-            kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-            killed += 1;
+            // What it is just about to start still has its name, and may be gone.
+            let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
+            killed = true;
         }
     }
-    assert_eq!(killed, 1, "agents of {kept}");
+    assert!(killed, "no agent of {kept}");
     assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
 }
 
@@ -163,7 +165,7 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
 /// only the one it was killed in may be done twice.
 #[test]
 fn an_agent_killed_at_any_moment_comes_to_its_end() {
-    const STEPS: usize = 150;
+    const STEPS: usize = 80;
     let step = |number| format!("{{ run = {{ command = \"echo {number} >> log\" }} }},");
     let steps: String = (0..STEPS).map(step).collect();
     let stage = playing(&format!(
@@ -174,26 +176,26 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     let mut talk = Talk::open(&stage, opening(Start::New));
     let (id, mut kills) = (talk.id.clone(), 0);
     let answer = loop {
-        talk.agent.send(Message::text("work"));
-        let patience = Duration::from_millis(random.below(40) as u64);
-        let over = Instant::now() + patience;
+        talk.agent.send(of_step("work.1", "work"));
+        // Not after a time but after so much work: it must get on somewhere.
         let mut answer = None;
-        while answer.is_none() && Instant::now() < over {
-            answer = match talk.events.recv_timeout(over.saturating_duration_since(Instant::now()))
-            {
-                Ok(Event::TurnFinished(answer)) => Some(answer.text),
-                _ => None,
-            };
+        for _ in 0..random.below(30) {
+            if let Event::TurnFinished(given) = talk.events.recv_timeout(DEADLINE).unwrap() {
+                answer = Some(given.text);
+                break;
+            }
         }
-        // Also when it has answered: the same call gets the same answer.
+        // Also when it has answered: the step gets the same answer again.
         kill(&stage, talk);
         kills += 1;
+        assert!(kills < 500, "it does not get on");
         talk = Talk::open(&stage, opening(Start::Resume(id.clone())));
         if let Some(answer) = answer {
             break answer;
         }
     };
-    assert_eq!((answer.as_str(), talk.turn("work").text().as_str()), ("end", "end"));
+    talk.agent.send(of_step("work.1", "work"));
+    assert_eq!((answer.as_str(), talk.turn_end().text().as_str()), ("end", "end"));
     assert!(kills > 3, "it was killed {kills} times only");
     let log = fs::read_to_string(stage.root().join("log")).unwrap();
     let mut done: Vec<usize> = log.lines().map(|line| line.parse().unwrap()).collect();
@@ -206,38 +208,103 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
-/// Killed between the answer and whoever waited for it.
+/// A run takes a step up again in its conversation, with other words.
+fn of_step(step: &str, words: &str) -> Message {
+    let labels = Labels { step: Some(step.to_owned()), ..Labels::default() };
+    Message { labels, ..Message::text(words) }
+}
+
+/// Killed, the agent or the run, between the answer and the journal.
 #[test]
-fn an_answer_nobody_took_is_given_again_and_nothing_is_done_twice() {
+fn a_step_that_was_answered_gets_its_answer_again_and_nothing_is_done_twice() {
     let stage = playing(
         r#"
         [[entry]]
         times = 1
         do = [{ run = { command = "echo once >> log" } }, { result = { done = true } }, { say = "first" }]
         [[entry]]
+        times = 2
         do = [{ say = "second" }]
         "#,
     );
     let mut talk = Talk::new(&stage);
     let id = talk.id.clone();
-    let first = talk.turn("the task");
+    let turn = |talk: &mut Talk, message| {
+        talk.agent.send(message);
+        talk.turn_end()
+    };
+    let first = turn(&mut talk, of_step("plan.1", "the task"));
     kill(&stage, talk);
 
     let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(talk.turn("You were interrupted. Go on with the task"), first);
+    assert_eq!(turn(&mut talk, of_step("plan.1", "go on")), first);
     assert_eq!(fs::read_to_string(stage.root().join("log")).unwrap(), "once\n");
-    // From then on all is as ever.
-    assert_eq!(talk.turn("the task").text(), "second");
     assert_eq!(talk.end(), None);
-
-    // An answer that was taken is not given again.
+    // As often as it is taken up again, however it ended.
     let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(talk.turn("the task").text(), "second");
+    assert_eq!(turn(&mut talk, of_step("plan.1", "go on")), first);
+    // But in a conversation that is open, a call is a call.
+    assert_eq!(turn(&mut talk, of_step("plan.1", "that was no JSON")).text(), "second");
+    assert_eq!(talk.end(), None);
+    let mut talk = Talk::resume(&stage, &id);
+    assert_eq!(turn(&mut talk, of_step("plan.2", "go on")).text(), "second");
+    assert_eq!(talk.end(), None);
     assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
-    kill(&stage, talk);
-    // Another call is another matter, also after a kill.
+}
+
+#[test]
+fn a_step_that_is_taken_up_again_goes_on_whatever_the_words() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        match = "the task"
+        times = 2
+        do = [{ run = { command = "until test -e go; do sleep 0.05; done" } }, { say = "done" }]
+        [[entry]]
+        do = [{ say = "not this" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(of_step("work.1", "the task"));
+    talk.until("it works", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    let id = talk.id.clone();
+    assert_eq!(talk.end(), None);
+    fs::write(stage.root().join("go"), "").unwrap();
     let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(talk.turn("something else").text(), "second");
+    talk.agent.send(of_step("work.1", "go on"));
+    assert_eq!(talk.turn_end().text(), "done");
+    assert_eq!(stage.played().len(), 1);
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
+fn a_match_looks_at_all_that_was_said_in_a_step() {
+    let stage = playing(
+        r#"
+        [[entry]]
+        match = "the task"
+        times = 1
+        do = [{ fail = { kind = "rate_limit" } }]
+        [[entry]]
+        match = "the task"
+        do = [{ say = "after the limit" }]
+        [[entry]]
+        do = [{ say = "something else" }]
+        "#,
+    );
+    let mut talk = Talk::new(&stage);
+    talk.agent.send(of_step("work.1", "the task"));
+    assert_eq!(talk.turn_end().trouble().kind(), "rate_limit");
+    let id = talk.id.clone();
+    assert_eq!(talk.end(), None);
+    let mut talk = Talk::resume(&stage, &id);
+    talk.agent.send(of_step("work.1", "go on"));
+    assert_eq!(talk.turn_end().text(), "after the limit");
+    talk.agent.send(of_step("work.2", "go on"));
+    assert_eq!(talk.turn_end().text(), "something else");
+    assert_eq!(talk.turn("go on").text(), "something else");
     assert_eq!(talk.end(), None);
 }
 

@@ -89,7 +89,7 @@ fn played(stage: &RehearsalStage, text: &str) -> String {
             Some((role, words)) => (Some(role.to_owned()), words),
             None => (None, words),
         };
-        let labels = Labels { role, phase: None };
+        let labels = Labels { role, ..Labels::default() };
         let before = talk.seen.len();
         talk.agent.send(Message { labels, ..Message::text(words) });
         talk.turn_end();
