@@ -69,7 +69,7 @@ impl Engine {
     pub(super) fn stop(&mut self, why: Outcome, out: &mut Vec<Effect>, now: Timestamp) {
         match self.stopping {
             Some(_) if why == Outcome::Cancelled => self.stopping = Some(why),
-            Some(_) => return,
+            Some(_) => {}
             None => {
                 self.stopping = Some(why);
                 self.let_go(out);
@@ -90,7 +90,10 @@ impl Engine {
                 Doing::Ending(After::Rest(_) | After::Reopen) => {
                     active.doing = Doing::Ending(After::Forget);
                 }
-                Doing::Checking => out.push(Effect::StopCheck(key.clone())),
+                Doing::Checking => {
+                    active.doing = Doing::Ending(After::Forget);
+                    out.push(Effect::StopCheck(key.clone()));
+                }
                 Doing::Ending(_) | Doing::Resting(_) | Doing::Keeping | Doing::Settling(_) => {}
             }
         }

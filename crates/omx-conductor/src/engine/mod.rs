@@ -7,6 +7,7 @@
 
 mod agent;
 mod close;
+mod own;
 mod resume;
 mod trouble;
 
@@ -27,7 +28,7 @@ use crate::progress::Progress;
 use crate::prompts;
 use crate::record::{Record, Spent};
 use crate::story::{
-    CheckResult, End, Entry, Errand, Finished, KeptPlan, Next, Past, Step, StepKey, Work, tell,
+    CheckResult, End, Entry, Errand, KeptPlan, Next, Past, Step, StepKey, Work, tell,
 };
 
 /// Something that happened.
@@ -175,18 +176,9 @@ impl Engine {
                 self.advance(&mut out, now);
             }
             Happening::Agent(key, event) => self.agent(&key, event, &mut out, now),
-            Happening::Checked(key, Ok(check)) => {
-                let result = serde_json::to_value(&check).unwrap_or_default();
-                self.settle(&key, result, &mut out);
-            }
-            Happening::Kept(key, Ok(kept)) => {
-                let result = serde_json::to_value(&kept).unwrap_or_default();
-                self.finish(&key, result, None, &mut out, now);
-            }
-            Happening::Settled(key, Ok(tree)) => self.settled(&key, tree, &mut out, now),
-            Happening::Checked(key, Err(error))
-            | Happening::Kept(key, Err(error))
-            | Happening::Settled(key, Err(error)) => self.step_failed(&key, &error, &mut out, now),
+            Happening::Checked(key, result) => self.checked(&key, result, &mut out, now),
+            Happening::Kept(key, result) => self.kept(&key, result, &mut out, now),
+            Happening::Settled(key, result) => self.settled(&key, result, &mut out, now),
             Happening::Answered(key, approval, decision) => {
                 out.push(Effect::Order(key, Order::Answer(approval, decision)));
             }
@@ -293,48 +285,6 @@ impl Engine {
             model: errand.model.clone(),
         };
         (talk, words)
-    }
-
-    fn settle(&mut self, key: &StepKey, result: Value, out: &mut Vec<Effect>) {
-        if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Settling(result);
-            out.push(Effect::Settle(key.clone()));
-        }
-    }
-
-    fn settled(
-        &mut self,
-        key: &StepKey,
-        tree: Option<String>,
-        out: &mut Vec<Effect>,
-        now: Timestamp,
-    ) {
-        let result = match self.active.get(key).map(|active| &active.doing) {
-            Some(Doing::Settling(result)) => result.clone(),
-            _ => return,
-        };
-        self.finish(key, result, tree, out, now);
-    }
-
-    /// A step is done: the journal says so before anything follows from it.
-    fn finish(
-        &mut self,
-        key: &StepKey,
-        result: Value,
-        tree: Option<String>,
-        out: &mut Vec<Effect>,
-        now: Timestamp,
-    ) {
-        let Some(active) = self.active.remove(key) else { return };
-        out.push(Effect::Record(Record::StepFinished {
-            step: key.clone(),
-            result: result.clone(),
-            tree: tree.clone(),
-        }));
-        out.push(Effect::Show(Progress::finished(&active.step, &result)));
-        self.past.add(key.clone(), Finished { result, input: active.input, tree });
-        self.clear_waiting(out);
-        self.advance(out, now);
     }
 
     fn defect(&mut self, refusal: &Refusal, out: &mut Vec<Effect>, now: Timestamp) {
