@@ -1,7 +1,8 @@
 //! What an agent tells, and what follows.
 
+use omx_agents::AgentKind;
 use omx_agents::agent::{Decision, Labels, Message, Order};
-use omx_agents::event::{Answer, Event};
+use omx_agents::event::{Answer, ApprovalId, Ask, Event};
 use omx_agents::results;
 use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
@@ -45,15 +46,9 @@ impl Engine {
             Event::TurnFinished(answer) => self.answered(key, &answer, out, now),
             Event::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
             Event::Ended(why) => self.ended(key, why, out, now),
-            Event::ApprovalNeeded { approval, ask } => match leave(self.allow, &ask) {
-                Leave::Granted => {
-                    out.push(Effect::Order(key.clone(), Order::Answer(approval, Decision::Allow)));
-                }
-                Leave::NeedsPerson => {
-                    out.push(Effect::Show(Progress::needs_you(key, &ask)));
-                    out.push(Effect::NeedsPerson(key.clone(), approval, ask));
-                }
-            },
+            Event::ApprovalNeeded { approval, ask } => {
+                self.asked_for_leave(key, approval, ask, out)
+            }
             Event::Usage(usage) => {
                 let usage = Spent::from(usage);
                 self.spent.add(usage);
@@ -68,11 +63,58 @@ impl Engine {
             Event::ToolStarted { tool, .. } => {
                 out.push(Effect::Show(Progress::tool(key, &tool)));
             }
-            Event::Delivered(_)
-            | Event::ToolFinished { .. }
-            | Event::FileChanged(_)
-            | Event::TurnInterrupted => {}
+            // Nobody here orders that; the turn is over all the same.
+            Event::TurnInterrupted => {
+                let cause = Cause::CutOff { detail: "the turn was interrupted".to_owned() };
+                self.trouble(key, self.trouble_with(cause), out, now);
+            }
+            Event::Delivered(_) | Event::ToolFinished { .. } | Event::FileChanged(_) => {}
         }
+    }
+
+    /// The agent wants leave: the policy's, or the person's. One that is being
+    /// ended gets none.
+    fn asked_for_leave(
+        &mut self,
+        key: &StepKey,
+        approval: ApprovalId,
+        ask: Ask,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(active) = self.active.get_mut(key).filter(|it| it.doing == Doing::Talking) else {
+            return;
+        };
+        match leave(self.allow, &ask) {
+            Leave::Granted => {
+                out.push(Effect::Order(key.clone(), Order::Answer(approval, Decision::Allow)));
+            }
+            Leave::NeedsPerson => {
+                active.asked_for.insert(approval.clone());
+                out.push(Effect::Show(Progress::needs_you(key, &ask)));
+                out.push(Effect::NeedsPerson(key.clone(), approval, ask));
+            }
+        }
+    }
+
+    /// The person answered; it may be too late, or be known already.
+    pub(super) fn person_answered(
+        &mut self,
+        key: &StepKey,
+        approval: ApprovalId,
+        decision: Decision,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Some(active) = self.active.get_mut(key)
+            && active.doing == Doing::Talking
+            && active.asked_for.remove(&approval)
+        {
+            out.push(Effect::Order(key.clone(), Order::Answer(approval, decision)));
+        }
+    }
+
+    fn trouble_with(&self, cause: Cause) -> Trouble {
+        let agent = AgentKind::named(&self.asked.agent).unwrap_or(AgentKind::Rehearsal);
+        Trouble::new(agent, cause)
     }
 
     /// The agent's turn is over. Its result counts if it is one.
@@ -123,9 +165,7 @@ impl Engine {
             }
             Doing::Opening(_) | Doing::Talking => {
                 let gone = Cause::Crashed { code: None, stderr: String::new() };
-                let agent = omx_agents::AgentKind::named(&self.asked.agent);
-                let agent = agent.unwrap_or(omx_agents::AgentKind::Rehearsal);
-                let trouble = why.unwrap_or_else(|| Trouble::new(agent, gone));
+                let trouble = why.unwrap_or_else(|| self.trouble_with(gone));
                 self.trouble(key, trouble, out, now);
                 // It is gone already; nothing more will be told of it.
                 self.ended(key, None, out, now);
@@ -147,6 +187,7 @@ impl Engine {
         let (talk, words) = self.talk(&active.step, errand, active.conversation.as_ref());
         if let Some(active) = self.active.get_mut(key) {
             active.doing = Doing::Opening(words);
+            active.asked_for.clear();
         }
         self.clear_waiting(out);
         out.push(Effect::Open(key.clone(), talk));

@@ -11,7 +11,7 @@ mod own;
 mod resume;
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use omx_agents::agent::{ConversationId, Decision, Order, Start};
 use omx_agents::event::{ApprovalId, Ask, Event};
@@ -134,6 +134,22 @@ struct Active {
     tries: u32,
     /// It was told once that its result does not fit.
     corrected: bool,
+    /// What the agent asked the person for and waits for.
+    asked_for: BTreeSet<ApprovalId>,
+}
+
+impl Active {
+    fn new(step: Step, input: String, doing: Doing) -> Self {
+        Self {
+            step,
+            input,
+            doing,
+            conversation: None,
+            tries: 0,
+            corrected: false,
+            asked_for: BTreeSet::new(),
+        }
+    }
 }
 
 /// A step that an earlier process began and did not finish.
@@ -180,7 +196,7 @@ impl Engine {
             Happening::Kept(key, result) => self.kept(&key, result, &mut out, now),
             Happening::Settled(key, result) => self.settled(&key, result, &mut out, now),
             Happening::Answered(key, approval, decision) => {
-                out.push(Effect::Order(key, Order::Answer(approval, decision)));
+                self.person_answered(&key, approval, decision, &mut out);
             }
             Happening::Interrupted => self.stop(Outcome::Interrupted, &mut out, now),
             Happening::Cancelled => self.stop(Outcome::Cancelled, &mut out, now),
@@ -255,20 +271,13 @@ impl Engine {
             Work::Errand(errand) => {
                 let conversation = left.and_then(|left| left.conversation);
                 let (talk, words) = self.talk(&step, errand, conversation.as_ref());
-                let active = Active {
-                    step: step.clone(),
-                    input,
-                    doing: Doing::Opening(words),
-                    conversation,
-                    tries: 0,
-                    corrected: false,
-                };
+                let mut active = Active::new(step.clone(), input, Doing::Opening(words));
+                active.conversation = conversation;
                 self.active.insert(key.clone(), active);
                 return out.push(Effect::Open(key, talk));
             }
         };
-        let active = Active { step, input, doing, conversation: None, tries: 0, corrected: false };
-        self.active.insert(key, active);
+        self.active.insert(key, Active::new(step, input, doing));
         out.push(effect);
     }
 
