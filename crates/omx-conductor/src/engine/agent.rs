@@ -8,7 +8,7 @@ use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::{Leave, leave};
 
-use super::{Active, After, Doing, Effect, Engine, Outcome};
+use super::{Active, After, Doing, Effect, Engine, Known, Outcome};
 use crate::progress::Progress;
 use crate::record::{Record, Spent};
 use crate::story::{StepKey, Work};
@@ -21,19 +21,17 @@ impl Engine {
         out: &mut Vec<Effect>,
         now: Timestamp,
     ) {
-        if !self.active.contains_key(key) {
-            return;
-        }
+        let Some(active) = self.active.get_mut(key) else { return };
+        active.talk.has_heard |= active.doing == Doing::Talking && shows_work(&event);
         match event {
             Event::Started { conversation, model } => {
-                let Some(active) = self.active.get_mut(key) else { return };
-                if active.conversation.as_ref() != Some(&conversation) {
+                if active.talk.conversation.as_ref() != Some(&conversation) {
                     out.push(Effect::Record(Record::Conversation {
                         step: key.clone(),
                         agent: self.asked.agent.clone(),
                         id: conversation.to_string(),
                     }));
-                    active.conversation = Some(conversation);
+                    active.talk = Known { conversation: Some(conversation), has_heard: false };
                 }
                 if let Some(model) = model {
                     out.push(Effect::Show(Progress::Model { step: key.clone(), model }));
@@ -184,7 +182,7 @@ impl Engine {
     pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<Effect>) {
         let Some(active) = self.active.get(key).cloned() else { return };
         let Work::Errand(errand) = &active.step.work else { return };
-        let (talk, words) = self.talk(&active.step, errand, active.conversation.as_ref());
+        let (talk, words) = self.talk(&active.step, errand, &active.talk);
         if let Some(active) = self.active.get_mut(key) {
             active.doing = Doing::Opening(words);
             active.asked_for.clear();
@@ -207,6 +205,25 @@ impl Engine {
             return;
         };
         self.stop(Outcome::Budget(words), out, now);
+    }
+}
+
+/// Whether only an agent that has heard its errand does this.
+fn shows_work(event: &Event) -> bool {
+    match event {
+        Event::Text(_)
+        | Event::ToolStarted { .. }
+        | Event::ToolFinished { .. }
+        | Event::FileChanged(_)
+        | Event::ApprovalNeeded { .. }
+        | Event::Usage(_)
+        | Event::TurnFinished(_) => true,
+        Event::Started { .. }
+        | Event::Delivered(_)
+        | Event::Retrying(_)
+        | Event::TurnInterrupted
+        | Event::TurnFailed(_)
+        | Event::Ended(_) => false,
     }
 }
 

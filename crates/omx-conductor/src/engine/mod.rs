@@ -129,7 +129,7 @@ struct Active {
     step: Step,
     input: String,
     doing: Doing,
-    conversation: Option<ConversationId>,
+    talk: Known,
     /// Troubles so far that were worth another try.
     tries: u32,
     /// It was told once that its result does not fit.
@@ -144,7 +144,7 @@ impl Active {
             step,
             input,
             doing,
-            conversation: None,
+            talk: Known::default(),
             tries: 0,
             corrected: false,
             asked_for: BTreeSet::new(),
@@ -152,11 +152,20 @@ impl Active {
     }
 }
 
+/// What is known of a step's conversation.
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Known {
+    conversation: Option<ConversationId>,
+    /// The agent showed that it has heard what it shall do. Until then its
+    /// errand may never have been said, or not have been kept.
+    has_heard: bool,
+}
+
 /// A step that an earlier process began and did not finish.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Left {
     input: String,
-    conversation: Option<ConversationId>,
+    talk: Known,
 }
 
 /// The machine.
@@ -269,10 +278,10 @@ impl Engine {
                 (Doing::Keeping, Effect::Keep(key.clone(), plan.unwrap_or_default()))
             }
             Work::Errand(errand) => {
-                let conversation = left.and_then(|left| left.conversation);
-                let (talk, words) = self.talk(&step, errand, conversation.as_ref());
+                let known = left.map(|left| left.talk).unwrap_or_default();
+                let (talk, words) = self.talk(&step, errand, &known);
                 let mut active = Active::new(step.clone(), input, Doing::Opening(words));
-                active.conversation = conversation;
+                active.talk = known;
                 self.active.insert(key.clone(), active);
                 return out.push(Effect::Open(key, talk));
             }
@@ -282,10 +291,18 @@ impl Engine {
     }
 
     /// The conversation of an errand and its first words.
-    fn talk(&self, step: &Step, errand: &Errand, known: Option<&ConversationId>) -> (Talk, String) {
-        let (start, words) = match known {
-            Some(id) => (Start::Resume(id.clone()), prompts::go_on(errand.wants)),
-            None => (Start::New, prompts::errand(&self.asked, &self.past, errand)),
+    fn talk(&self, step: &Step, errand: &Errand, known: &Known) -> (Talk, String) {
+        let (asked, past) = (&self.asked, &self.past);
+        let (start, words) = match &known.conversation {
+            None => (Start::New, prompts::errand(asked, past, errand)),
+            Some(id) => {
+                let words = if known.has_heard {
+                    prompts::go_on(errand.wants)
+                } else {
+                    prompts::errand_again(asked, past, errand)
+                };
+                (Start::Resume(id.clone()), words)
+            }
         };
         let talk = Talk {
             start,

@@ -6,7 +6,7 @@ use omx_agents::agent::ConversationId;
 use omx_kernel::approval::Allow;
 use omx_kernel::{Refusal, SessionId, Timestamp};
 
-use super::{Engine, Left};
+use super::{Engine, Known, Left};
 use crate::asked::Asked;
 use crate::input::input_hash;
 use crate::record::{Record, Spent};
@@ -37,11 +37,13 @@ impl Engine {
         for record in records {
             match record {
                 Record::StepStarted { step, input, .. } => {
-                    left.insert(step.clone(), Left { input: input.clone(), conversation: None });
+                    let begun = Left { input: input.clone(), talk: Known::default() };
+                    left.insert(step.clone(), begun);
                 }
                 Record::Conversation { step, id, .. } => {
                     if let Some(begun) = left.get_mut(step) {
-                        begun.conversation = ConversationId::new(id);
+                        let conversation = ConversationId::new(id);
+                        begun.talk = Known { conversation, has_heard: false };
                     }
                 }
                 Record::StepFinished { step, result, tree } => {
@@ -54,7 +56,13 @@ impl Engine {
                     past.forget(step);
                 }
                 Record::InputAccepted { step, input } => past.accept(step, input.clone()),
-                Record::Spent { usage, .. } => spent.add(*usage),
+                Record::Spent { step, usage } => {
+                    spent.add(*usage);
+                    // Nothing is spent on what was not heard.
+                    if let Some(begun) = left.get_mut(step) {
+                        begun.talk.has_heard = begun.talk.conversation.is_some();
+                    }
+                }
                 Record::LimitRaised { max_iterations } => {
                     asked.max_iterations = Some(*max_iterations)
                 }

@@ -5,7 +5,7 @@ use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
-use super::{After, Doing, Effect, Engine, Outcome, later};
+use super::{After, Doing, Effect, Engine, Known, Outcome, later};
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::story::{StepKey, Work};
@@ -57,7 +57,7 @@ impl Engine {
                 After::Reopen
             }
             Way::BeginAgain => {
-                active.conversation = None;
+                active.talk = Known::default();
                 let why = trouble.to_string();
                 out.push(Effect::Record(Record::StepForgotten { step: key.clone(), why }));
                 let (step, input) = (key.clone(), active.input.clone());
