@@ -8,7 +8,7 @@ use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::{Leave, leave};
 
-use super::{Active, After, Doing, Effect, Engine, Known, Outcome};
+use super::{Active, After, Doing, Effect, Engine, Known};
 use crate::progress::Progress;
 use crate::record::{Record, Spent};
 use crate::story::{StepKey, Work};
@@ -189,22 +189,6 @@ impl Engine {
         }
         self.clear_waiting(out);
         out.push(Effect::Open(key.clone(), talk));
-    }
-
-    fn mind_the_budget(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
-        let budget = self.asked.budget;
-        let words = if budget.tokens.is_some_and(|most| self.spent.tokens() > most) {
-            format!("the budget of {} tokens is used up", budget.tokens.unwrap_or_default())
-        } else if budget
-            .micro_usd
-            .zip(self.spent.micro_usd)
-            .is_some_and(|(most, spent)| spent > most)
-        {
-            "the budget of money is used up".to_owned()
-        } else {
-            return;
-        };
-        self.stop(Outcome::Budget(words), out, now);
     }
 }
 

@@ -6,6 +6,7 @@
 //! stands in the list of effects before what it speaks of.
 
 mod agent;
+mod budget;
 mod close;
 mod own;
 mod resume;
@@ -196,10 +197,14 @@ impl Engine {
             return out;
         }
         match happening {
-            Happening::Opened => {
-                self.taken_up = now;
-                self.advance(&mut out, now);
-            }
+            Happening::Opened => self.taken_up = now,
+            // A cancel counts before everything else.
+            Happening::Cancelled => {}
+            // Who comes late finds out first that the time is over.
+            _ => self.mind_the_budget(&mut out, now),
+        }
+        match happening {
+            Happening::Opened => self.advance(&mut out, now),
             Happening::Agent(key, event) => self.agent(&key, event, &mut out, now),
             Happening::Checked(key, result) => self.checked(&key, result, &mut out, now),
             Happening::Kept(key, result) => self.kept(&key, result, &mut out, now),
@@ -221,11 +226,7 @@ impl Engine {
             Doing::Resting(until) => Some(until),
             _ => None,
         });
-        let budget = self.asked.budget.seconds.filter(|_| self.stopping.is_none()).map(|seconds| {
-            let left = (seconds * 1000).saturating_sub(self.worked_before);
-            later(self.taken_up, left)
-        });
-        resting.chain(budget).min()
+        resting.chain(self.time_is_up()).min()
     }
 
     /// Tokens and money so far.
@@ -244,24 +245,34 @@ impl Engine {
         };
         out.push(Effect::Documents(telling.entries));
         match telling.next {
-            Next::Do(steps) => {
-                for step in steps {
-                    if !self.active.contains_key(&step.key) {
-                        self.begin(step, out, now);
-                    }
-                }
-            }
+            Next::Do(steps) => self.begin_all(steps, out, now),
             Next::Ended(end) => self.stop(Outcome::from(end), out, now),
             Next::Diverged { step, .. } => self.diverged(&step, out, now),
         }
     }
 
-    fn begin(&mut self, step: Step, out: &mut Vec<Effect>, now: Timestamp) {
-        let input = input_hash(&self.asked, &self.past, &step);
-        let left = self.left.remove(&step.key);
-        if left.as_ref().is_some_and(|left| left.input != input) {
-            return self.diverged(&step.key, out, now);
+    /// Begins steps that may be done at the same time: all of them or none.
+    fn begin_all(&mut self, mut steps: Vec<Step>, out: &mut Vec<Effect>, now: Timestamp) {
+        steps.retain(|step| !self.active.contains_key(&step.key));
+        self.mind_the_budget(out, now);
+        if self.stopping.is_some() {
+            return;
         }
+        let hash = |step: Step| (input_hash(&self.asked, &self.past, &step), step);
+        let steps: Vec<(String, Step)> = steps.into_iter().map(hash).collect();
+        let other = |(input, step): &&(String, Step)| {
+            self.left.get(&step.key).is_some_and(|left| left.input != *input)
+        };
+        if let Some((_, step)) = steps.iter().find(other) {
+            return self.diverged(&step.key.clone(), out, now);
+        }
+        for (input, step) in steps {
+            self.begin(step, input, out);
+        }
+    }
+
+    fn begin(&mut self, step: Step, input: String, out: &mut Vec<Effect>) {
+        let left = self.left.remove(&step.key);
         if left.is_none() {
             let (step, input) = (step.key.clone(), input.clone());
             out.push(Effect::Record(Record::StepStarted { step, input, tree: None }));

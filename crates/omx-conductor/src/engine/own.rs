@@ -86,6 +86,7 @@ impl Engine {
         now: Timestamp,
     ) {
         let Some(active) = self.active.remove(key) else { return };
+        out.push(Effect::Record(Record::Worked { worked_ms: self.worked(now) }));
         out.push(Effect::Record(Record::StepFinished {
             step: key.clone(),
             result: result.clone(),

@@ -33,7 +33,8 @@ impl Engine {
         let mut past = Past::default();
         let mut left: BTreeMap<StepKey, Left> = BTreeMap::new();
         let mut spent = Spent::default();
-        let mut worked_before = 0_u64;
+        // By processes that are gone, and with the last one of them.
+        let (mut worked_earlier, mut worked_before) = (0_u64, 0_u64);
         for record in records {
             match record {
                 Record::StepStarted { step, input, .. } => {
@@ -66,8 +67,11 @@ impl Engine {
                 Record::LimitRaised { max_iterations } => {
                     asked.max_iterations = Some(*max_iterations)
                 }
-                Record::Closed { worked_ms, .. } => worked_before += worked_ms,
-                Record::Opened { .. } | Record::StepFailed { .. } | Record::Waiting { .. } => {}
+                Record::Opened { .. } => worked_earlier = worked_before,
+                Record::Worked { worked_ms } | Record::Closed { worked_ms, .. } => {
+                    worked_before = worked_earlier.saturating_add(*worked_ms);
+                }
+                Record::StepFailed { .. } | Record::Waiting { .. } => {}
             }
         }
         let allow = Allow::named(&asked.allow)

@@ -119,6 +119,7 @@ impl Engine {
 
     /// What is due by the clock.
     pub(super) fn keep_time(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
+        self.mind_the_budget(out, now);
         if self.stopping.is_some() || self.closed {
             return;
         }
@@ -131,15 +132,6 @@ impl Engine {
         for key in rested {
             self.reopen(&key, out);
         }
-        let worked = self.worked_before + self.worked(now);
-        if self.asked.budget.seconds.is_some_and(|most| worked >= most * 1000) {
-            self.stop(Outcome::Budget("the budget of time is used up".to_owned()), out, now);
-        }
-    }
-
-    /// Milliseconds since this process took the run up.
-    pub(super) fn worked(&self, now: Timestamp) -> u64 {
-        u64::try_from(now.millis_since(self.taken_up)).unwrap_or_default()
     }
 }
 
