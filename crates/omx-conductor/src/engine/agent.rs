@@ -8,7 +8,7 @@ use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::{Leave, leave};
 
-use super::{Active, After, Doing, Effect, Engine, Known};
+use super::{Active, After, Doing, Effect, Engine, Known, Wait};
 use crate::progress::Progress;
 use crate::record::{Record, Spent};
 use crate::story::{StepKey, Work};
@@ -155,7 +155,7 @@ impl Engine {
         let Some(active) = self.active.get(key) else { return };
         match active.doing.clone() {
             Doing::Ending(After::Settle(result)) => self.settle(key, result, out),
-            Doing::Ending(After::Rest(until)) => self.rest(key, until),
+            Doing::Ending(After::Rest(wait)) => self.rest(key, wait),
             Doing::Ending(After::Reopen) => self.reopen(key, out),
             Doing::Ending(After::Forget) => {
                 self.active.remove(key);
@@ -172,9 +172,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn rest(&mut self, key: &StepKey, until: Timestamp) {
+    fn rest(&mut self, key: &StepKey, wait: Wait) {
         if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Resting(until);
+            active.doing = Doing::Resting(wait);
         }
     }
 
@@ -187,7 +187,7 @@ impl Engine {
             active.doing = Doing::Opening(words);
             active.asked_for.clear();
         }
-        self.clear_waiting(out);
+        self.tell_waiting(out);
         out.push(Effect::Open(key.clone(), talk));
     }
 }

@@ -107,7 +107,7 @@ enum Doing {
     /// The agent was told to end; then this.
     Ending(After),
     /// Nothing runs until then.
-    Resting(Timestamp),
+    Resting(Wait),
     /// The check runs.
     Checking,
     /// The plan is being kept.
@@ -116,11 +116,18 @@ enum Doing {
     Settling(Value),
 }
 
+/// A time to wait for, and what is waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wait {
+    until: Timestamp,
+    what: &'static str,
+}
+
 /// What follows when an agent has ended.
 #[derive(Clone, Debug, PartialEq)]
 enum After {
     Settle(Value),
-    Rest(Timestamp),
+    Rest(Wait),
     Reopen,
     Forget,
 }
@@ -184,8 +191,10 @@ pub struct Engine {
     taken_up: Timestamp,
     /// Why it is being let go of.
     stopping: Option<Outcome>,
-    /// It waits, and its document says so.
-    waiting: bool,
+    /// The story has come to its end, and has written it into the documents.
+    ended_by_story: bool,
+    /// What its document says that it waits for.
+    waiting: Option<Wait>,
     closed: bool,
 }
 
@@ -223,7 +232,7 @@ impl Engine {
     /// When it wants to know the time, at the latest.
     pub fn wake(&self) -> Option<Timestamp> {
         let resting = self.active.values().filter_map(|active| match active.doing {
-            Doing::Resting(until) => Some(until),
+            Doing::Resting(wait) => Some(wait.until),
             _ => None,
         });
         resting.chain(self.time_is_up()).min()
@@ -246,7 +255,10 @@ impl Engine {
         out.push(Effect::Documents(telling.entries));
         match telling.next {
             Next::Do(steps) => self.begin_all(steps, out, now),
-            Next::Ended(end) => self.stop(Outcome::from(end), out, now),
+            Next::Ended(end) => {
+                self.ended_by_story = true;
+                self.stop(Outcome::from(end), out, now);
+            }
             Next::Diverged { step, .. } => self.diverged(&step, out, now),
         }
     }

@@ -94,7 +94,7 @@ impl Engine {
         }));
         out.push(Effect::Show(Progress::finished(&active.step, &result)));
         self.past.add(key.clone(), Finished { result, input: active.input, tree });
-        self.clear_waiting(out);
+        self.tell_waiting(out);
         self.advance(out, now);
     }
 }

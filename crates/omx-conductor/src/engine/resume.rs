@@ -87,7 +87,8 @@ impl Engine {
             worked_before,
             taken_up: Timestamp::from_millis(0),
             stopping: None,
-            waiting: false,
+            ended_by_story: false,
+            waiting: None,
             closed: false,
         };
         let changes = engine.decide(decisions)?;

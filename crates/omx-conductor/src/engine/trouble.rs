@@ -5,20 +5,24 @@ use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
-use super::{After, Doing, Effect, Engine, Known, Outcome, later};
+use super::{After, Doing, Effect, Engine, Known, Outcome, Wait, later};
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::story::{StepKey, Work};
 
 /// How long is waited before each further try at a service that fails.
 const PAUSES_MS: [u64; 3] = [5_000, 30_000, 120_000];
+/// The shortest wait for a limit.
+const SHORTEST_PAUSE_MS: u64 = 5_000;
+/// The word for a wait that is nobody's failure.
+const RATE_LIMIT: &str = "rate_limit";
 /// How often an agent that broke is opened again.
 const REOPENINGS: u32 = 2;
 
 /// What to do about trouble.
 enum Way {
-    /// Wait until then; what for.
-    Wait(Timestamp, &'static str),
+    /// Wait.
+    Wait(Wait),
     /// Open the conversation again at once.
     Reopen,
     /// Forget the conversation and begin the step again.
@@ -44,13 +48,12 @@ impl Engine {
         out.push(Effect::Show(Progress::trouble(key, &trouble)));
         let way = way(&trouble.cause, active.tries, active.step.work.clone(), now);
         let after = match way {
-            Way::Wait(until, what) => {
+            Way::Wait(wait) => {
                 // A limit is no failure; only failures are counted.
-                if what != "rate_limit" {
+                if wait.what != RATE_LIMIT {
                     active.tries += 1;
                 }
-                self.note_waiting(key, what, until, out);
-                After::Rest(until)
+                After::Rest(wait)
             }
             Way::Reopen => {
                 active.tries += 1;
@@ -74,7 +77,10 @@ impl Engine {
             Way::Fail => return self.step_failed(key, &trouble.to_string(), out, now),
         };
         if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Ending(after);
+            active.doing = Doing::Ending(after.clone());
+        }
+        if let After::Rest(wait) = after {
+            self.note_waiting(key, wait, out);
         }
         out.push(Effect::Order(key.clone(), Order::End));
     }
@@ -96,25 +102,31 @@ impl Engine {
         self.stop(Outcome::Failed(error.to_owned()), out, now);
     }
 
-    fn note_waiting(&mut self, key: &StepKey, what: &str, until: Timestamp, out: &mut Vec<Effect>) {
-        self.waiting = true;
+    fn note_waiting(&mut self, key: &StepKey, wait: Wait, out: &mut Vec<Effect>) {
+        let (what, until) = (wait.what.to_owned(), wait.until.to_string());
         out.push(Effect::Record(Record::Waiting {
             step: key.clone(),
-            what: what.to_owned(),
-            until: Some(until.to_string()),
+            what: what.clone(),
+            until: Some(until.clone()),
         }));
-        let waiting = json!({"waiting": {"kind": what, "until": until.to_string()}});
-        out.push(Effect::Note(self.asked.mode, waiting));
-        out.push(Effect::Show(Progress::Waiting {
-            what: what.to_owned(),
-            until: until.to_string(),
-        }));
+        self.tell_waiting(out);
+        out.push(Effect::Show(Progress::Waiting { what, until }));
     }
 
-    pub(super) fn clear_waiting(&mut self, out: &mut Vec<Effect>) {
-        if std::mem::take(&mut self.waiting) {
-            out.push(Effect::Note(self.asked.mode, json!({"waiting": null})));
+    /// The run's document says that it waits as long as any of its steps does,
+    /// and names the wait that is over first.
+    pub(super) fn tell_waiting(&mut self, out: &mut Vec<Effect>) {
+        let waits = self.active.values().filter_map(|active| match active.doing {
+            Doing::Resting(wait) | Doing::Ending(After::Rest(wait)) => Some(wait),
+            _ => None,
+        });
+        let first = waits.min_by_key(|wait| wait.until);
+        if self.waiting == first || self.stopping == Some(Outcome::Cancelled) {
+            return;
         }
+        self.waiting = first;
+        let waiting = first.map(|wait| json!({"kind": wait.what, "until": wait.until.to_string()}));
+        out.push(Effect::Note(self.asked.mode, json!({"waiting": waiting})));
     }
 
     /// What is due by the clock.
@@ -126,7 +138,7 @@ impl Engine {
         let rested: Vec<StepKey> = self
             .active
             .iter()
-            .filter(|(_, active)| matches!(active.doing, Doing::Resting(until) if until <= now))
+            .filter(|(_, active)| matches!(active.doing, Doing::Resting(wait) if wait.until <= now))
             .map(|(key, _)| key.clone())
             .collect();
         for key in rested {
@@ -137,7 +149,11 @@ impl Engine {
 
 fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
     match cause {
-        Cause::Limited { until: Some(until), .. } => Way::Wait((*until).max(now), "rate_limit"),
+        // Some vendors name a moment that is over; they are not asked without end.
+        Cause::Limited { until: Some(until), .. } => {
+            let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
+            Way::Wait(Wait { until, what: RATE_LIMIT })
+        }
         Cause::Limited { until: None, .. }
         | Cause::NotInstalled
         | Cause::NotLoggedIn { .. }
@@ -145,7 +161,9 @@ fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
         | Cause::UnknownModel { .. } => Way::AskPerson,
         Cause::Network { .. } | Cause::Service { .. } | Cause::CutOff { .. } => {
             let pause = usize::try_from(tries).ok().and_then(|tries| PAUSES_MS.get(tries));
-            pause.map_or(Way::AskPerson, |pause| Way::Wait(later(now, *pause), "network"))
+            pause.map_or(Way::AskPerson, |pause| {
+                Way::Wait(Wait { until: later(now, *pause), what: "network" })
+            })
         }
         // What it did before is in the folder or nowhere; only work leaves traces there.
         Cause::UnknownConversation { .. } => match work {
