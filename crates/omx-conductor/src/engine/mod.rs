@@ -138,8 +138,10 @@ struct Active {
     input: String,
     doing: Doing,
     talk: Known,
-    /// Troubles so far that were worth another try.
-    tries: u32,
+    /// How often a failing service was waited for.
+    pauses: u32,
+    /// How often the agent broke and was opened again.
+    reopenings: u32,
     /// It was told once that its result does not fit.
     corrected: bool,
     /// What the agent asked the person for and waits for.
@@ -153,7 +155,8 @@ impl Active {
             input,
             doing,
             talk: Known::default(),
-            tries: 0,
+            pauses: 0,
+            reopenings: 0,
             corrected: false,
             asked_for: BTreeSet::new(),
         }

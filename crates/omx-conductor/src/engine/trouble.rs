@@ -5,7 +5,7 @@ use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
-use super::{After, Doing, Effect, Engine, Known, Outcome, Wait, later};
+use super::{Active, After, Doing, Effect, Engine, Known, Outcome, Wait, later};
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::story::{StepKey, Work};
@@ -46,17 +46,17 @@ impl Engine {
             return;
         }
         out.push(Effect::Show(Progress::trouble(key, &trouble)));
-        let way = way(&trouble.cause, active.tries, active.step.work.clone(), now);
+        let way = way(&trouble.cause, active, now);
         let after = match way {
             Way::Wait(wait) => {
                 // A limit is no failure; only failures are counted.
                 if wait.what != RATE_LIMIT {
-                    active.tries += 1;
+                    active.pauses += 1;
                 }
                 After::Rest(wait)
             }
             Way::Reopen => {
-                active.tries += 1;
+                active.reopenings += 1;
                 After::Reopen
             }
             Way::BeginAgain => {
@@ -147,7 +147,7 @@ impl Engine {
     }
 }
 
-fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
+fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
     match cause {
         // Some vendors name a moment that is over; they are not asked without end.
         Cause::Limited { until: Some(until), .. } => {
@@ -160,13 +160,14 @@ fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
         | Cause::FolderNotTrusted
         | Cause::UnknownModel { .. } => Way::AskPerson,
         Cause::Network { .. } | Cause::Service { .. } | Cause::CutOff { .. } => {
-            let pause = usize::try_from(tries).ok().and_then(|tries| PAUSES_MS.get(tries));
+            let before = usize::try_from(active.pauses).ok();
+            let pause = before.and_then(|before| PAUSES_MS.get(before));
             pause.map_or(Way::AskPerson, |pause| {
                 Way::Wait(Wait { until: later(now, *pause), what: "network" })
             })
         }
         // What it did before is in the folder or nowhere; only work leaves traces there.
-        Cause::UnknownConversation { .. } => match work {
+        Cause::UnknownConversation { .. } => match &active.step.work {
             Work::Errand(errand) if errand.wants == omx_agents::results::ResultKind::Work => {
                 Way::AskPerson
             }
@@ -177,7 +178,7 @@ fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
         | Cause::LineTooLong { .. }
         | Cause::PipeClosed { .. }
         | Cause::Crashed { .. } => {
-            if tries < REOPENINGS {
+            if active.reopenings < REOPENINGS {
                 Way::Reopen
             } else {
                 Way::Fail
