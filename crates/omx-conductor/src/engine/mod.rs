@@ -279,7 +279,7 @@ impl Engine {
             self.left.get(&step.key).is_some_and(|left| left.input != *input)
         };
         if let Some((_, step)) = steps.iter().find(other) {
-            return self.diverged(&step.key.clone(), out, now);
+            return self.diverged_begun(&step.clone(), out, now);
         }
         for (input, step) in steps {
             self.begin(step, input, out);
@@ -342,14 +342,6 @@ impl Engine {
     fn defect(&mut self, refusal: &Refusal, out: &mut Vec<Effect>, now: Timestamp) {
         let words = format!("the run cannot be told any further: {}", refusal.message);
         self.stop(Outcome::Failed(words), out, now);
-    }
-
-    fn diverged(&mut self, step: &StepKey, out: &mut Vec<Effect>, now: Timestamp) {
-        let words = format!(
-            "step {step} was given something else than it would be given now; decide with \
-             --decide {step}=rerun (do it and all after it again) or --decide {step}=skip (keep its result)"
-        );
-        self.stop(Outcome::Blocked(words), out, now);
     }
 }
 

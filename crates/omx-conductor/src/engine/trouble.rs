@@ -1,10 +1,12 @@
 //! Trouble: wait, try again, ask the person, or give up; each for what it is.
 
 use omx_agents::agent::Order;
+use omx_agents::results::ResultKind;
 use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
+use super::resume::{rerun, skip};
 use super::{Active, After, Doing, Effect, Engine, Known, Outcome, Wait, later};
 use crate::progress::Progress;
 use crate::record::Record;
@@ -29,6 +31,8 @@ enum Way {
     BeginAgain,
     /// Only the person can help.
     AskPerson,
+    /// Only the person can say whether the step is done.
+    AskDecision,
     /// It makes no sense to go on.
     Fail,
 }
@@ -72,6 +76,15 @@ impl Engine {
                     Some(remedy) => format!("{trouble}; {remedy}"),
                     None => trouble.to_string(),
                 };
+                return self.stop(Outcome::Blocked(words), out, now);
+            }
+            Way::AskDecision => {
+                let words = format!(
+                    "{trouble}; what {key} did in it is not known. Look at the folder, then decide \
+                     with {} or {}",
+                    rerun(key),
+                    skip(key)
+                );
                 return self.stop(Outcome::Blocked(words), out, now);
             }
             Way::Fail => return self.step_failed(key, &trouble.to_string(), out, now),
@@ -168,9 +181,7 @@ fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
         }
         // What it did before is in the folder or nowhere; only work leaves traces there.
         Cause::UnknownConversation { .. } => match &active.step.work {
-            Work::Errand(errand) if errand.wants == omx_agents::results::ResultKind::Work => {
-                Way::AskPerson
-            }
+            Work::Errand(errand) if errand.wants == ResultKind::Work => Way::AskDecision,
             _ => Way::BeginAgain,
         },
         Cause::Silent { .. }
