@@ -27,7 +27,17 @@ pub fn errand(asked: &Asked, past: &Past, errand: &Errand) -> String {
     text.trim_end().to_owned()
 }
 
-/// What an agent is told when its errand was cut short and goes on.
+/// What an agent is told when its errand was cut short and perhaps never
+/// reached it.
+pub fn errand_again(asked: &Asked, past: &Past, to: &Errand) -> String {
+    format!(
+        "This may have been given to you before, and you may have been interrupted. Then look at \
+         what is already done, finish it, and do nothing twice.\n\n{}",
+        errand(asked, past, to)
+    )
+}
+
+/// What an agent is told when an errand it knows was cut short and goes on.
 pub fn go_on(wants: ResultKind) -> String {
     format!(
         "You were interrupted. The folder is as you left it. Look at what is already done, finish \

@@ -85,6 +85,12 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         until: Option<String>,
     },
+    /// How long this process has had the run so far. Written with each
+    /// finished step, so that a kill costs the time budget little.
+    Worked {
+        /// In milliseconds.
+        worked_ms: u64,
+    },
     /// The person's limit.
     LimitRaised {
         /// The most iterations from now on.

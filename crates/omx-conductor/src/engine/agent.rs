@@ -1,13 +1,14 @@
 //! What an agent tells, and what follows.
 
+use omx_agents::AgentKind;
 use omx_agents::agent::{Decision, Labels, Message, Order};
-use omx_agents::event::{Answer, Event};
+use omx_agents::event::{Answer, ApprovalId, Ask, Event};
 use omx_agents::results;
 use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::{Leave, leave};
 
-use super::{Active, After, Doing, Effect, Engine, Outcome};
+use super::{Active, After, Doing, Effect, Engine, Known, Wait};
 use crate::progress::Progress;
 use crate::record::{Record, Spent};
 use crate::story::{StepKey, Work};
@@ -20,19 +21,17 @@ impl Engine {
         out: &mut Vec<Effect>,
         now: Timestamp,
     ) {
-        if !self.active.contains_key(key) {
-            return;
-        }
+        let Some(active) = self.active.get_mut(key) else { return };
+        active.talk.has_heard |= active.doing == Doing::Talking && shows_work(&event);
         match event {
             Event::Started { conversation, model } => {
-                let Some(active) = self.active.get_mut(key) else { return };
-                if active.conversation.as_ref() != Some(&conversation) {
+                if active.talk.conversation.as_ref() != Some(&conversation) {
                     out.push(Effect::Record(Record::Conversation {
                         step: key.clone(),
                         agent: self.asked.agent.clone(),
                         id: conversation.to_string(),
                     }));
-                    active.conversation = Some(conversation);
+                    active.talk = Known { conversation: Some(conversation), has_heard: false };
                 }
                 if let Some(model) = model {
                     out.push(Effect::Show(Progress::Model { step: key.clone(), model }));
@@ -45,15 +44,9 @@ impl Engine {
             Event::TurnFinished(answer) => self.answered(key, &answer, out, now),
             Event::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
             Event::Ended(why) => self.ended(key, why, out, now),
-            Event::ApprovalNeeded { approval, ask } => match leave(self.allow, &ask) {
-                Leave::Granted => {
-                    out.push(Effect::Order(key.clone(), Order::Answer(approval, Decision::Allow)));
-                }
-                Leave::NeedsPerson => {
-                    out.push(Effect::Show(Progress::needs_you(key, &ask)));
-                    out.push(Effect::NeedsPerson(key.clone(), approval, ask));
-                }
-            },
+            Event::ApprovalNeeded { approval, ask } => {
+                self.asked_for_leave(key, approval, ask, out)
+            }
             Event::Usage(usage) => {
                 let usage = Spent::from(usage);
                 self.spent.add(usage);
@@ -68,11 +61,58 @@ impl Engine {
             Event::ToolStarted { tool, .. } => {
                 out.push(Effect::Show(Progress::tool(key, &tool)));
             }
-            Event::Delivered(_)
-            | Event::ToolFinished { .. }
-            | Event::FileChanged(_)
-            | Event::TurnInterrupted => {}
+            // Nobody here orders that; the turn is over all the same.
+            Event::TurnInterrupted => {
+                let cause = Cause::CutOff { detail: "the turn was interrupted".to_owned() };
+                self.trouble(key, self.trouble_with(cause), out, now);
+            }
+            Event::Delivered(_) | Event::ToolFinished { .. } | Event::FileChanged(_) => {}
         }
+    }
+
+    /// The agent wants leave: the policy's, or the person's. One that is being
+    /// ended gets none.
+    fn asked_for_leave(
+        &mut self,
+        key: &StepKey,
+        approval: ApprovalId,
+        ask: Ask,
+        out: &mut Vec<Effect>,
+    ) {
+        let Some(active) = self.active.get_mut(key).filter(|it| it.doing == Doing::Talking) else {
+            return;
+        };
+        match leave(self.allow, &ask) {
+            Leave::Granted => {
+                out.push(Effect::Order(key.clone(), Order::Answer(approval, Decision::Allow)));
+            }
+            Leave::NeedsPerson => {
+                active.asked_for.insert(approval.clone());
+                out.push(Effect::Show(Progress::needs_you(key, &ask)));
+                out.push(Effect::NeedsPerson(key.clone(), approval, ask));
+            }
+        }
+    }
+
+    /// The person answered; it may be too late, or be known already.
+    pub(super) fn person_answered(
+        &mut self,
+        key: &StepKey,
+        approval: ApprovalId,
+        decision: Decision,
+        out: &mut Vec<Effect>,
+    ) {
+        if let Some(active) = self.active.get_mut(key)
+            && active.doing == Doing::Talking
+            && active.asked_for.remove(&approval)
+        {
+            out.push(Effect::Order(key.clone(), Order::Answer(approval, decision)));
+        }
+    }
+
+    fn trouble_with(&self, cause: Cause) -> Trouble {
+        let agent = AgentKind::named(&self.asked.agent).unwrap_or(AgentKind::Rehearsal);
+        Trouble::new(agent, cause)
     }
 
     /// The agent's turn is over. Its result counts if it is one.
@@ -115,7 +155,7 @@ impl Engine {
         let Some(active) = self.active.get(key) else { return };
         match active.doing.clone() {
             Doing::Ending(After::Settle(result)) => self.settle(key, result, out),
-            Doing::Ending(After::Rest(until)) => self.rest(key, until),
+            Doing::Ending(After::Rest(wait)) => self.rest(key, wait),
             Doing::Ending(After::Reopen) => self.reopen(key, out),
             Doing::Ending(After::Forget) => {
                 self.active.remove(key);
@@ -123,9 +163,7 @@ impl Engine {
             }
             Doing::Opening(_) | Doing::Talking => {
                 let gone = Cause::Crashed { code: None, stderr: String::new() };
-                let agent = omx_agents::AgentKind::named(&self.asked.agent);
-                let agent = agent.unwrap_or(omx_agents::AgentKind::Rehearsal);
-                let trouble = why.unwrap_or_else(|| Trouble::new(agent, gone));
+                let trouble = why.unwrap_or_else(|| self.trouble_with(gone));
                 self.trouble(key, trouble, out, now);
                 // It is gone already; nothing more will be told of it.
                 self.ended(key, None, out, now);
@@ -134,9 +172,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn rest(&mut self, key: &StepKey, until: Timestamp) {
+    fn rest(&mut self, key: &StepKey, wait: Wait) {
         if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Resting(until);
+            active.doing = Doing::Resting(wait);
         }
     }
 
@@ -144,28 +182,32 @@ impl Engine {
     pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<Effect>) {
         let Some(active) = self.active.get(key).cloned() else { return };
         let Work::Errand(errand) = &active.step.work else { return };
-        let (talk, words) = self.talk(&active.step, errand, active.conversation.as_ref());
+        let (talk, words) = self.talk(&active.step, errand, &active.talk);
         if let Some(active) = self.active.get_mut(key) {
             active.doing = Doing::Opening(words);
+            active.asked_for.clear();
         }
-        self.clear_waiting(out);
+        self.tell_waiting(out);
         out.push(Effect::Open(key.clone(), talk));
     }
+}
 
-    fn mind_the_budget(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
-        let budget = self.asked.budget;
-        let words = if budget.tokens.is_some_and(|most| self.spent.tokens() > most) {
-            format!("the budget of {} tokens is used up", budget.tokens.unwrap_or_default())
-        } else if budget
-            .micro_usd
-            .zip(self.spent.micro_usd)
-            .is_some_and(|(most, spent)| spent > most)
-        {
-            "the budget of money is used up".to_owned()
-        } else {
-            return;
-        };
-        self.stop(Outcome::Budget(words), out, now);
+/// Whether only an agent that has heard its errand does this.
+fn shows_work(event: &Event) -> bool {
+    match event {
+        Event::Text(_)
+        | Event::ToolStarted { .. }
+        | Event::ToolFinished { .. }
+        | Event::FileChanged(_)
+        | Event::ApprovalNeeded { .. }
+        | Event::Usage(_)
+        | Event::TurnFinished(_) => true,
+        Event::Started { .. }
+        | Event::Delivered(_)
+        | Event::Retrying(_)
+        | Event::TurnInterrupted
+        | Event::TurnFailed(_)
+        | Event::Ended(_) => false,
     }
 }
 

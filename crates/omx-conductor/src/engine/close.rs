@@ -69,7 +69,7 @@ impl Engine {
     pub(super) fn stop(&mut self, why: Outcome, out: &mut Vec<Effect>, now: Timestamp) {
         match self.stopping {
             Some(_) if why == Outcome::Cancelled => self.stopping = Some(why),
-            Some(_) => return,
+            Some(_) => {}
             None => {
                 self.stopping = Some(why);
                 self.let_go(out);
@@ -90,7 +90,10 @@ impl Engine {
                 Doing::Ending(After::Rest(_) | After::Reopen) => {
                     active.doing = Doing::Ending(After::Forget);
                 }
-                Doing::Checking => out.push(Effect::StopCheck(key.clone())),
+                Doing::Checking => {
+                    active.doing = Doing::Ending(After::Forget);
+                    out.push(Effect::StopCheck(key.clone()));
+                }
                 Doing::Ending(_) | Doing::Resting(_) | Doing::Keeping | Doing::Settling(_) => {}
             }
         }
@@ -103,11 +106,9 @@ impl Engine {
         let Some(why) = self.stopping.clone() else { return };
         self.closed = true;
         let mode = self.asked.mode;
-        let ended_by_story = crate::story::tell(&self.asked, &self.session, &self.past)
-            .is_ok_and(|telling| matches!(telling.next, crate::story::Next::Ended(_)));
         // The story writes its own ends; these are the others.
         let note = match &why {
-            _ if ended_by_story => None,
+            _ if self.ended_by_story => None,
             Outcome::Failed(error) => Some(json!({"run_outcome": "failed", "error": error})),
             Outcome::Blocked(error) | Outcome::Budget(error) => {
                 Some(json!({"run_outcome": "blocked_on_user", "error": error}))
@@ -117,7 +118,7 @@ impl Engine {
             }
             Outcome::Complete(_) | Outcome::Limit(_) | Outcome::Cancelled => None,
         };
-        self.clear_waiting(out);
+        self.tell_waiting(out);
         out.extend(note.map(|fields| Effect::Note(mode, fields)));
         out.push(Effect::Record(Record::Closed {
             outcome: why.as_str().to_owned(),

@@ -6,12 +6,14 @@
 //! stands in the list of effects before what it speaks of.
 
 mod agent;
+mod budget;
 mod close;
 mod message;
+mod own;
 mod resume;
 mod trouble;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use omx_agents::agent::{ConversationId, Decision, Order, Start};
 use omx_agents::event::{ApprovalId, Ask, Event};
@@ -28,7 +30,7 @@ use crate::progress::Progress;
 use crate::prompts;
 use crate::record::{Record, Spent};
 use crate::story::{
-    CheckResult, End, Entry, Errand, Finished, KeptPlan, Next, Past, Step, StepKey, Work, tell,
+    CheckResult, End, Entry, Errand, KeptPlan, Next, Past, Step, StepKey, Work, tell,
 };
 
 /// Something that happened.
@@ -106,7 +108,7 @@ enum Doing {
     /// The agent was told to end; then this.
     Ending(After),
     /// Nothing runs until then.
-    Resting(Timestamp),
+    Resting(Wait),
     /// The check runs.
     Checking,
     /// The plan is being kept.
@@ -115,11 +117,18 @@ enum Doing {
     Settling(Value),
 }
 
+/// A time to wait for, and what is waited for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wait {
+    until: Timestamp,
+    what: &'static str,
+}
+
 /// What follows when an agent has ended.
 #[derive(Clone, Debug, PartialEq)]
 enum After {
     Settle(Value),
-    Rest(Timestamp),
+    Rest(Wait),
     Reopen,
     Forget,
 }
@@ -129,18 +138,46 @@ struct Active {
     step: Step,
     input: String,
     doing: Doing,
-    conversation: Option<ConversationId>,
-    /// Troubles so far that were worth another try.
-    tries: u32,
+    talk: Known,
+    /// How often a failing service was waited for.
+    pauses: u32,
+    /// How often the agent broke and was opened again.
+    reopenings: u32,
     /// It was told once that its result does not fit.
     corrected: bool,
+    /// What the agent asked the person for and waits for.
+    asked_for: BTreeSet<ApprovalId>,
+}
+
+impl Active {
+    fn new(step: Step, input: String, doing: Doing) -> Self {
+        Self {
+            step,
+            input,
+            doing,
+            talk: Known::default(),
+            pauses: 0,
+            reopenings: 0,
+            corrected: false,
+            asked_for: BTreeSet::new(),
+        }
+    }
+}
+
+/// What is known of a step's conversation.
+#[derive(Clone, Debug, PartialEq, Default)]
+struct Known {
+    conversation: Option<ConversationId>,
+    /// The agent showed that it has heard what it shall do. Until then its
+    /// errand may never have been said, or not have been kept.
+    has_heard: bool,
 }
 
 /// A step that an earlier process began and did not finish.
 #[derive(Clone, Debug, PartialEq, Default)]
 struct Left {
     input: String,
-    conversation: Option<ConversationId>,
+    talk: Known,
 }
 
 /// The machine.
@@ -158,8 +195,10 @@ pub struct Engine {
     taken_up: Timestamp,
     /// Why it is being let go of.
     stopping: Option<Outcome>,
-    /// It waits, and its document says so.
-    waiting: bool,
+    /// The story has come to its end, and has written it into the documents.
+    ended_by_story: bool,
+    /// What its document says that it waits for.
+    waiting: Option<Wait>,
     closed: bool,
 }
 
@@ -171,25 +210,20 @@ impl Engine {
             return out;
         }
         match happening {
-            Happening::Opened => {
-                self.taken_up = now;
-                self.advance(&mut out, now);
-            }
+            Happening::Opened => self.taken_up = now,
+            // A cancel counts before everything else.
+            Happening::Cancelled => {}
+            // Who comes late finds out first that the time is over.
+            _ => self.mind_the_budget(&mut out, now),
+        }
+        match happening {
+            Happening::Opened => self.advance(&mut out, now),
             Happening::Agent(key, event) => self.agent(&key, event, &mut out, now),
-            Happening::Checked(key, Ok(check)) => {
-                let result = serde_json::to_value(&check).unwrap_or_default();
-                self.settle(&key, result, &mut out);
-            }
-            Happening::Kept(key, Ok(kept)) => {
-                let result = serde_json::to_value(&kept).unwrap_or_default();
-                self.finish(&key, result, None, &mut out, now);
-            }
-            Happening::Settled(key, Ok(tree)) => self.settled(&key, tree, &mut out, now),
-            Happening::Checked(key, Err(error))
-            | Happening::Kept(key, Err(error))
-            | Happening::Settled(key, Err(error)) => self.step_failed(&key, &error, &mut out, now),
+            Happening::Checked(key, result) => self.checked(&key, result, &mut out, now),
+            Happening::Kept(key, result) => self.kept(&key, result, &mut out, now),
+            Happening::Settled(key, result) => self.settled(&key, result, &mut out, now),
             Happening::Answered(key, approval, decision) => {
-                out.push(Effect::Order(key, Order::Answer(approval, decision)));
+                self.person_answered(&key, approval, decision, &mut out);
             }
             Happening::Interrupted => self.stop(Outcome::Interrupted, &mut out, now),
             Happening::Cancelled => self.stop(Outcome::Cancelled, &mut out, now),
@@ -202,14 +236,10 @@ impl Engine {
     /// When it wants to know the time, at the latest.
     pub fn wake(&self) -> Option<Timestamp> {
         let resting = self.active.values().filter_map(|active| match active.doing {
-            Doing::Resting(until) => Some(until),
+            Doing::Resting(wait) => Some(wait.until),
             _ => None,
         });
-        let budget = self.asked.budget.seconds.filter(|_| self.stopping.is_none()).map(|seconds| {
-            let left = (seconds * 1000).saturating_sub(self.worked_before);
-            later(self.taken_up, left)
-        });
-        resting.chain(budget).min()
+        resting.chain(self.time_is_up()).min()
     }
 
     /// Tokens and money so far.
@@ -228,24 +258,37 @@ impl Engine {
         };
         out.push(Effect::Documents(telling.entries));
         match telling.next {
-            Next::Do(steps) => {
-                for step in steps {
-                    if !self.active.contains_key(&step.key) {
-                        self.begin(step, out, now);
-                    }
-                }
+            Next::Do(steps) => self.begin_all(steps, out, now),
+            Next::Ended(end) => {
+                self.ended_by_story = true;
+                self.stop(Outcome::from(end), out, now);
             }
-            Next::Ended(end) => self.stop(Outcome::from(end), out, now),
             Next::Diverged { step, .. } => self.diverged(&step, out, now),
         }
     }
 
-    fn begin(&mut self, step: Step, out: &mut Vec<Effect>, now: Timestamp) {
-        let input = input_hash(&self.asked, &self.past, &step);
-        let left = self.left.remove(&step.key);
-        if left.as_ref().is_some_and(|left| left.input != input) {
-            return self.diverged(&step.key, out, now);
+    /// Begins steps that may be done at the same time: all of them or none.
+    fn begin_all(&mut self, mut steps: Vec<Step>, out: &mut Vec<Effect>, now: Timestamp) {
+        steps.retain(|step| !self.active.contains_key(&step.key));
+        self.mind_the_budget(out, now);
+        if self.stopping.is_some() {
+            return;
         }
+        let hash = |step: Step| (input_hash(&self.asked, &self.past, &step), step);
+        let steps: Vec<(String, Step)> = steps.into_iter().map(hash).collect();
+        let other = |(input, step): &&(String, Step)| {
+            self.left.get(&step.key).is_some_and(|left| left.input != *input)
+        };
+        if let Some((_, step)) = steps.iter().find(other) {
+            return self.diverged_begun(&step.clone(), out, now);
+        }
+        for (input, step) in steps {
+            self.begin(step, input, out);
+        }
+    }
+
+    fn begin(&mut self, step: Step, input: String, out: &mut Vec<Effect>) {
+        let left = self.left.remove(&step.key);
         if left.is_none() {
             let (step, input) = (step.key.clone(), input.clone());
             out.push(Effect::Record(Record::StepStarted { step, input, tree: None }));
@@ -262,30 +305,31 @@ impl Engine {
                 (Doing::Keeping, Effect::Keep(key.clone(), plan.unwrap_or_default()))
             }
             Work::Errand(errand) => {
-                let conversation = left.and_then(|left| left.conversation);
-                let (talk, words) = self.talk(&step, errand, conversation.as_ref());
-                let active = Active {
-                    step: step.clone(),
-                    input,
-                    doing: Doing::Opening(words),
-                    conversation,
-                    tries: 0,
-                    corrected: false,
-                };
+                let known = left.map(|left| left.talk).unwrap_or_default();
+                let (talk, words) = self.talk(&step, errand, &known);
+                let mut active = Active::new(step.clone(), input, Doing::Opening(words));
+                active.talk = known;
                 self.active.insert(key.clone(), active);
                 return out.push(Effect::Open(key, talk));
             }
         };
-        let active = Active { step, input, doing, conversation: None, tries: 0, corrected: false };
-        self.active.insert(key, active);
+        self.active.insert(key, Active::new(step, input, doing));
         out.push(effect);
     }
 
     /// The conversation of an errand and its first words.
-    fn talk(&self, step: &Step, errand: &Errand, known: Option<&ConversationId>) -> (Talk, String) {
-        let (start, words) = match known {
-            Some(id) => (Start::Resume(id.clone()), prompts::go_on(errand.wants)),
-            None => (Start::New, prompts::errand(&self.asked, &self.past, errand)),
+    fn talk(&self, step: &Step, errand: &Errand, known: &Known) -> (Talk, String) {
+        let (asked, past) = (&self.asked, &self.past);
+        let (start, words) = match &known.conversation {
+            None => (Start::New, prompts::errand(asked, past, errand)),
+            Some(id) => {
+                let words = if known.has_heard {
+                    prompts::go_on(errand.wants)
+                } else {
+                    prompts::errand_again(asked, past, errand)
+                };
+                (Start::Resume(id.clone()), words)
+            }
         };
         let talk = Talk {
             start,
@@ -296,59 +340,9 @@ impl Engine {
         (talk, words)
     }
 
-    fn settle(&mut self, key: &StepKey, result: Value, out: &mut Vec<Effect>) {
-        if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Settling(result);
-            out.push(Effect::Settle(key.clone()));
-        }
-    }
-
-    fn settled(
-        &mut self,
-        key: &StepKey,
-        tree: Option<String>,
-        out: &mut Vec<Effect>,
-        now: Timestamp,
-    ) {
-        let result = match self.active.get(key).map(|active| &active.doing) {
-            Some(Doing::Settling(result)) => result.clone(),
-            _ => return,
-        };
-        self.finish(key, result, tree, out, now);
-    }
-
-    /// A step is done: the journal says so before anything follows from it.
-    fn finish(
-        &mut self,
-        key: &StepKey,
-        result: Value,
-        tree: Option<String>,
-        out: &mut Vec<Effect>,
-        now: Timestamp,
-    ) {
-        let Some(active) = self.active.remove(key) else { return };
-        out.push(Effect::Record(Record::StepFinished {
-            step: key.clone(),
-            result: result.clone(),
-            tree: tree.clone(),
-        }));
-        out.push(Effect::Show(Progress::finished(&active.step, &result)));
-        self.past.add(key.clone(), Finished { result, input: active.input, tree });
-        self.clear_waiting(out);
-        self.advance(out, now);
-    }
-
     fn defect(&mut self, refusal: &Refusal, out: &mut Vec<Effect>, now: Timestamp) {
         let words = format!("the run cannot be told any further: {}", refusal.message);
         self.stop(Outcome::Failed(words), out, now);
-    }
-
-    fn diverged(&mut self, step: &StepKey, out: &mut Vec<Effect>, now: Timestamp) {
-        let words = format!(
-            "step {step} was given something else than it would be given now; decide with \
-             --decide {step}=rerun (do it and all after it again) or --decide {step}=skip (keep its result)"
-        );
-        self.stop(Outcome::Blocked(words), out, now);
     }
 }
 

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use omx_agents::agent::ConversationId;
+use omx_agents::results::ResultKind;
 use omx_kernel::approval::Allow;
 use omx_kernel::{Refusal, SessionId, Timestamp};
+use serde_json::json;
 
-use super::{Engine, Left};
+use super::{Effect, Engine, Known, Left, Outcome};
 use crate::asked::Asked;
-use crate::input::input_hash;
 use crate::record::{Record, Spent};
-use crate::story::{End, Finished, Next, Past, StepKey, tell};
+use crate::story::{End, Finished, Next, Past, Step, StepKey, Work, tell};
 
 /// What the person decided about a step that cannot simply go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +34,18 @@ impl Engine {
         let mut past = Past::default();
         let mut left: BTreeMap<StepKey, Left> = BTreeMap::new();
         let mut spent = Spent::default();
-        let mut worked_before = 0_u64;
+        // By processes that are gone, and with the last one of them.
+        let (mut worked_earlier, mut worked_before) = (0_u64, 0_u64);
         for record in records {
             match record {
                 Record::StepStarted { step, input, .. } => {
-                    left.insert(step.clone(), Left { input: input.clone(), conversation: None });
+                    let begun = Left { input: input.clone(), talk: Known::default() };
+                    left.insert(step.clone(), begun);
                 }
                 Record::Conversation { step, id, .. } => {
                     if let Some(begun) = left.get_mut(step) {
-                        begun.conversation = ConversationId::new(id);
+                        let conversation = ConversationId::new(id);
+                        begun.talk = Known { conversation, has_heard: false };
                     }
                 }
                 Record::StepFinished { step, result, tree } => {
@@ -54,12 +58,21 @@ impl Engine {
                     past.forget(step);
                 }
                 Record::InputAccepted { step, input } => past.accept(step, input.clone()),
-                Record::Spent { usage, .. } => spent.add(*usage),
+                Record::Spent { step, usage } => {
+                    spent.add(*usage);
+                    // Nothing is spent on what was not heard.
+                    if let Some(begun) = left.get_mut(step) {
+                        begun.talk.has_heard = begun.talk.conversation.is_some();
+                    }
+                }
                 Record::LimitRaised { max_iterations } => {
                     asked.max_iterations = Some(*max_iterations)
                 }
-                Record::Closed { worked_ms, .. } => worked_before += worked_ms,
-                Record::Opened { .. } | Record::StepFailed { .. } | Record::Waiting { .. } => {}
+                Record::Opened { .. } => worked_earlier = worked_before,
+                Record::Worked { worked_ms } | Record::Closed { worked_ms, .. } => {
+                    worked_before = worked_earlier.saturating_add(*worked_ms);
+                }
+                Record::StepFailed { .. } | Record::Waiting { .. } => {}
             }
         }
         let allow = Allow::named(&asked.allow)
@@ -75,7 +88,8 @@ impl Engine {
             worked_before,
             taken_up: Timestamp::from_millis(0),
             stopping: None,
-            waiting: false,
+            ended_by_story: false,
+            waiting: None,
             closed: false,
         };
         let changes = engine.decide(decisions)?;
@@ -99,26 +113,18 @@ impl Engine {
                 },
                 Next::Ended(End::Blocked(_) | End::Failed(_)) => {
                     let Some(last) = self.past.last().cloned() else { break };
-                    self.past.forget(&last);
-                    let why = "the run ended with it and is taken up again".to_owned();
-                    changes.push(Record::StepForgotten { step: last, why });
+                    let why = "the run ended with it and is taken up again";
+                    self.forget(&last, why, &mut changes);
                     break;
                 }
                 Next::Do(steps) => {
+                    let mut skipped = false;
                     for step in steps {
-                        let input = input_hash(&self.asked, &self.past, &step);
-                        let begun = self.left.get(&step.key);
-                        let differs = begun.is_some_and(|left| left.input != input);
-                        let decided = decisions.get(step.key.as_str()) == Some(&Decide::Rerun);
-                        if begun.is_some() && decided {
-                            self.left.remove(&step.key);
-                            let why = "the person decided to do it again".to_owned();
-                            changes.push(Record::StepForgotten { step: step.key, why });
-                        } else if differs {
-                            break;
-                        }
+                        skipped |= self.decide_begun(step, decisions, &mut changes)?;
                     }
-                    break;
+                    if !skipped {
+                        break;
+                    }
                 }
                 Next::Ended(_) => break,
             }
@@ -126,14 +132,100 @@ impl Engine {
         Ok(changes)
     }
 
+    /// Carries out what was decided of a step that is begun. Tells whether it
+    /// is finished by that.
+    fn decide_begun(
+        &mut self,
+        step: Step,
+        decisions: &BTreeMap<String, Decide>,
+        changes: &mut Vec<Record>,
+    ) -> Result<bool, Refusal> {
+        let decided = decisions.get(step.key.as_str());
+        let (Some(decided), Some(left)) = (decided, self.left.get(&step.key)) else {
+            return Ok(false);
+        };
+        if *decided == Decide::Rerun {
+            self.forget(&step.key, DECIDED, changes);
+            return Ok(false);
+        }
+        if !can_be_skipped(&step) {
+            let words = format!(
+                "{} has given no result to keep; decide with {}",
+                step.key,
+                rerun(&step.key)
+            );
+            return Err(Refusal::input(words));
+        }
+        let result = json!({
+            "summary": "taken as done, as the person decided",
+            "changed_files": [],
+            "commands": [],
+            "done": true,
+            "blocked_reason": null,
+        });
+        let finished = Finished { result: result.clone(), input: left.input.clone(), tree: None };
+        self.left.remove(&step.key);
+        self.past.add(step.key.clone(), finished);
+        changes.push(Record::StepFinished { step: step.key, result, tree: None });
+        Ok(true)
+    }
+
+    /// Forgets a finished step and everything that came after it.
     fn forget_from(&mut self, step: &StepKey, changes: &mut Vec<Record>) {
         let keys = self.past.keys();
         let from = keys.iter().position(|key| key == step).unwrap_or(keys.len());
-        let forgotten: Vec<StepKey> = keys[from..].to_vec();
+        let finished = keys.iter().skip(from).cloned();
+        let forgotten: Vec<StepKey> = finished.chain(self.left.keys().cloned()).collect();
         for key in forgotten {
-            self.past.forget(&key);
-            let why = "the person decided to do it again".to_owned();
-            changes.push(Record::StepForgotten { step: key, why });
+            self.forget(&key, DECIDED, changes);
         }
     }
+
+    fn forget(&mut self, step: &StepKey, why: &str, changes: &mut Vec<Record>) {
+        self.past.forget(step);
+        self.left.remove(step);
+        changes.push(Record::StepForgotten { step: step.clone(), why: why.to_owned() });
+    }
+
+    /// A finished step would be given something else now.
+    pub(super) fn diverged(&mut self, key: &StepKey, out: &mut Vec<Effect>, now: Timestamp) {
+        let words = format!(
+            "step {key} was given something else than it would be given now; decide with {} or \
+             --decide {key}=skip (keep its result)",
+            rerun(key)
+        );
+        self.stop(Outcome::Blocked(words), out, now);
+    }
+
+    /// A step that is begun would be given something else now.
+    pub(super) fn diverged_begun(&mut self, step: &Step, out: &mut Vec<Effect>, now: Timestamp) {
+        let key = &step.key;
+        let mut words = format!(
+            "step {key} was begun with something else than it would be given now; decide with {}",
+            rerun(key)
+        );
+        if can_be_skipped(step) {
+            words = format!("{words} or {}", skip(key));
+        }
+        self.stop(Outcome::Blocked(words), out, now);
+    }
+}
+
+/// Why a step was forgotten that the person named.
+const DECIDED: &str = "the person decided to do it again";
+
+/// Whether a step can be taken as done that has given no result: work is in
+/// the folder, and is checked there; the others are nothing but their result.
+fn can_be_skipped(step: &Step) -> bool {
+    matches!(&step.work, Work::Errand(errand) if errand.wants == ResultKind::Work)
+}
+
+/// How a step is done again, for a sentence.
+pub(super) fn rerun(key: &StepKey) -> String {
+    format!("--decide {key}=rerun (do it and all after it again)")
+}
+
+/// How a step is taken as done, for a sentence.
+pub(super) fn skip(key: &StepKey) -> String {
+    format!("--decide {key}=skip (take it as done)")
 }

@@ -1,30 +1,38 @@
 //! Trouble: wait, try again, ask the person, or give up; each for what it is.
 
 use omx_agents::agent::Order;
+use omx_agents::results::ResultKind;
 use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
-use super::{After, Doing, Effect, Engine, Outcome, later};
+use super::resume::{rerun, skip};
+use super::{Active, After, Doing, Effect, Engine, Known, Outcome, Wait, later};
 use crate::progress::Progress;
 use crate::record::Record;
 use crate::story::{StepKey, Work};
 
 /// How long is waited before each further try at a service that fails.
 const PAUSES_MS: [u64; 3] = [5_000, 30_000, 120_000];
+/// The shortest wait for a limit.
+const SHORTEST_PAUSE_MS: u64 = 5_000;
+/// The word for a wait that is nobody's failure.
+const RATE_LIMIT: &str = "rate_limit";
 /// How often an agent that broke is opened again.
 const REOPENINGS: u32 = 2;
 
 /// What to do about trouble.
 enum Way {
-    /// Wait until then; what for.
-    Wait(Timestamp, &'static str),
+    /// Wait.
+    Wait(Wait),
     /// Open the conversation again at once.
     Reopen,
     /// Forget the conversation and begin the step again.
     BeginAgain,
     /// Only the person can help.
     AskPerson,
+    /// Only the person can say whether the step is done.
+    AskDecision,
     /// It makes no sense to go on.
     Fail,
 }
@@ -42,22 +50,21 @@ impl Engine {
             return;
         }
         out.push(Effect::Show(Progress::trouble(key, &trouble)));
-        let way = way(&trouble.cause, active.tries, active.step.work.clone(), now);
+        let way = way(&trouble.cause, active, now);
         let after = match way {
-            Way::Wait(until, what) => {
+            Way::Wait(wait) => {
                 // A limit is no failure; only failures are counted.
-                if what != "rate_limit" {
-                    active.tries += 1;
+                if wait.what != RATE_LIMIT {
+                    active.pauses += 1;
                 }
-                self.note_waiting(key, what, until, out);
-                After::Rest(until)
+                After::Rest(wait)
             }
             Way::Reopen => {
-                active.tries += 1;
+                active.reopenings += 1;
                 After::Reopen
             }
             Way::BeginAgain => {
-                active.conversation = None;
+                active.talk = Known::default();
                 let why = trouble.to_string();
                 out.push(Effect::Record(Record::StepForgotten { step: key.clone(), why }));
                 let (step, input) = (key.clone(), active.input.clone());
@@ -71,10 +78,22 @@ impl Engine {
                 };
                 return self.stop(Outcome::Blocked(words), out, now);
             }
+            Way::AskDecision => {
+                let words = format!(
+                    "{trouble}; what {key} did in it is not known. Look at the folder, then decide \
+                     with {} or {}",
+                    rerun(key),
+                    skip(key)
+                );
+                return self.stop(Outcome::Blocked(words), out, now);
+            }
             Way::Fail => return self.step_failed(key, &trouble.to_string(), out, now),
         };
         if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Ending(after);
+            active.doing = Doing::Ending(after.clone());
+        }
+        if let After::Rest(wait) = after {
+            self.note_waiting(key, wait, out);
         }
         out.push(Effect::Order(key.clone(), Order::End));
     }
@@ -96,70 +115,73 @@ impl Engine {
         self.stop(Outcome::Failed(error.to_owned()), out, now);
     }
 
-    fn note_waiting(&mut self, key: &StepKey, what: &str, until: Timestamp, out: &mut Vec<Effect>) {
-        self.waiting = true;
+    fn note_waiting(&mut self, key: &StepKey, wait: Wait, out: &mut Vec<Effect>) {
+        let (what, until) = (wait.what.to_owned(), wait.until.to_string());
         out.push(Effect::Record(Record::Waiting {
             step: key.clone(),
-            what: what.to_owned(),
-            until: Some(until.to_string()),
+            what: what.clone(),
+            until: Some(until.clone()),
         }));
-        let waiting = json!({"waiting": {"kind": what, "until": until.to_string()}});
-        out.push(Effect::Note(self.asked.mode, waiting));
-        out.push(Effect::Show(Progress::Waiting {
-            what: what.to_owned(),
-            until: until.to_string(),
-        }));
+        self.tell_waiting(out);
+        out.push(Effect::Show(Progress::Waiting { what, until }));
     }
 
-    pub(super) fn clear_waiting(&mut self, out: &mut Vec<Effect>) {
-        if std::mem::take(&mut self.waiting) {
-            out.push(Effect::Note(self.asked.mode, json!({"waiting": null})));
+    /// The run's document says that it waits as long as any of its steps does,
+    /// and names the wait that is over first.
+    pub(super) fn tell_waiting(&mut self, out: &mut Vec<Effect>) {
+        let waits = self.active.values().filter_map(|active| match active.doing {
+            Doing::Resting(wait) | Doing::Ending(After::Rest(wait)) => Some(wait),
+            _ => None,
+        });
+        let first = waits.min_by_key(|wait| wait.until);
+        if self.waiting == first || self.stopping == Some(Outcome::Cancelled) {
+            return;
         }
+        self.waiting = first;
+        let waiting = first.map(|wait| json!({"kind": wait.what, "until": wait.until.to_string()}));
+        out.push(Effect::Note(self.asked.mode, json!({"waiting": waiting})));
     }
 
     /// What is due by the clock.
     pub(super) fn keep_time(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
+        self.mind_the_budget(out, now);
         if self.stopping.is_some() || self.closed {
             return;
         }
         let rested: Vec<StepKey> = self
             .active
             .iter()
-            .filter(|(_, active)| matches!(active.doing, Doing::Resting(until) if until <= now))
+            .filter(|(_, active)| matches!(active.doing, Doing::Resting(wait) if wait.until <= now))
             .map(|(key, _)| key.clone())
             .collect();
         for key in rested {
             self.reopen(&key, out);
         }
-        let worked = self.worked_before + self.worked(now);
-        if self.asked.budget.seconds.is_some_and(|most| worked >= most * 1000) {
-            self.stop(Outcome::Budget("the budget of time is used up".to_owned()), out, now);
-        }
-    }
-
-    /// Milliseconds since this process took the run up.
-    pub(super) fn worked(&self, now: Timestamp) -> u64 {
-        u64::try_from(now.millis_since(self.taken_up)).unwrap_or_default()
     }
 }
 
-fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
+fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
     match cause {
-        Cause::Limited { until: Some(until), .. } => Way::Wait((*until).max(now), "rate_limit"),
+        // Some vendors name a moment that is over; they are not asked without end.
+        Cause::Limited { until: Some(until), .. } => {
+            let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
+            Way::Wait(Wait { until, what: RATE_LIMIT })
+        }
         Cause::Limited { until: None, .. }
         | Cause::NotInstalled
         | Cause::NotLoggedIn { .. }
         | Cause::FolderNotTrusted
         | Cause::UnknownModel { .. } => Way::AskPerson,
         Cause::Network { .. } | Cause::Service { .. } | Cause::CutOff { .. } => {
-            let pause = usize::try_from(tries).ok().and_then(|tries| PAUSES_MS.get(tries));
-            pause.map_or(Way::AskPerson, |pause| Way::Wait(later(now, *pause), "network"))
+            let before = usize::try_from(active.pauses).ok();
+            let pause = before.and_then(|before| PAUSES_MS.get(before));
+            pause.map_or(Way::AskPerson, |pause| {
+                Way::Wait(Wait { until: later(now, *pause), what: "network" })
+            })
         }
         // What it did before is in the folder or nowhere; only work leaves traces there.
-        Cause::UnknownConversation { .. } => match work {
-            Work::Errand(errand) if errand.wants == omx_agents::results::ResultKind::Work => {
-                Way::AskPerson
-            }
+        Cause::UnknownConversation { .. } => match &active.step.work {
+            Work::Errand(errand) if errand.wants == ResultKind::Work => Way::AskDecision,
             _ => Way::BeginAgain,
         },
         Cause::Silent { .. }
@@ -167,7 +189,7 @@ fn way(cause: &Cause, tries: u32, work: Work, now: Timestamp) -> Way {
         | Cause::LineTooLong { .. }
         | Cause::PipeClosed { .. }
         | Cause::Crashed { .. } => {
-            if tries < REOPENINGS {
+            if active.reopenings < REOPENINGS {
                 Way::Reopen
             } else {
                 Way::Fail

@@ -94,7 +94,8 @@ fn what_is_told_to_be_spent_adds_up() {
         let twice = spent(&talk);
         assert_eq!((twice.input_tokens, twice.output_tokens), (3400, 34));
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-        let message = omx_agents::Message { text: cue("third"), schema: Some(schema) };
+        let message =
+            omx_agents::Message { schema: Some(schema), ..omx_agents::Message::text(cue("third")) };
         omx_agents::Agent::send(&talk.agent, message);
         talk.turn_end().text();
         let all = spent(&talk);
