@@ -22,6 +22,22 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         Ok(())
     }
 
+    /// Ends what a process that was killed left active. Whoever holds the run's
+    /// lock is alone, so it is nobody else's; the changes that follow begin the
+    /// documents anew.
+    pub(super) fn end_leftovers(&mut self) -> Result<(), Refusal> {
+        let scope = Scope::Session(self.session.clone());
+        let Some(state) = self.crew.store.read()? else { return Ok(()) };
+        for mode in Mode::ALL {
+            let left = state.document(&scope, mode).ok().flatten();
+            if left.is_some_and(|document| document.is_active()) {
+                let ended = json!({"run_outcome": "blocked_on_user", "error": "taken up again"});
+                self.write(mode, ended)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn note(&mut self, mode: Mode, fields: Value) -> Result<(), Refusal> {
         self.write(mode, fields).map(drop)
     }

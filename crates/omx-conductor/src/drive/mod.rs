@@ -146,6 +146,7 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
         for change in &changes {
             self.record(change)?;
         }
+        self.end_leftovers()?;
         let mut outcome = self.happened(Happening::Opened)?;
         loop {
             if let Some(outcome) = outcome {

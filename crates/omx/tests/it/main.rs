@@ -11,6 +11,7 @@ mod cancel_order;
 mod cancel_postconditions;
 mod cancel_scope;
 mod concurrency;
+mod conduct;
 mod configuration;
 mod configuration_keys;
 mod crash_checks;
