@@ -153,6 +153,22 @@ fn a_limit_told_in_words_alone_has_its_end_too() {
     });
 }
 
+/// Codex by itself would try for ever.
+#[test]
+fn an_unreachable_service_is_given_up() {
+    offline(&[Cli::Codex], || {
+        let stage = CliStage::<Codex>::without_vendor();
+        let settings = stage.home.home().join(".codex/config.toml");
+        let text = fs::read_to_string(&settings).unwrap();
+        let own = text.replace("unbounded_connection_retries = false\n", "");
+        assert_ne!(own, text);
+        fs::write(&settings, own).unwrap();
+        let mut talk = Talk::new(&stage);
+        assert_eq!(talk.turn("anybody there?").trouble().kind(), "network");
+        assert_eq!(talk.end(), None);
+    });
+}
+
 /// Codex would note in the person's settings that the folder is trusted.
 #[test]
 fn the_persons_settings_stay_as_they_were() {
