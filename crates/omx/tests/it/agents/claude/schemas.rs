@@ -22,7 +22,7 @@ fn schema(field: &str, kind: &str) -> Value {
 }
 
 fn asking(play: &str, schema: Value) -> Message {
-    Message { text: cue(play), schema: Some(schema) }
+    Message { schema: Some(schema), ..Message::text(cue(play)) }
 }
 
 #[track_caller]
