@@ -21,6 +21,7 @@ pub mod message;
 pub mod mode;
 pub mod outcome;
 pub mod phase;
+pub mod progress;
 pub mod refusal;
 pub mod request;
 pub mod review;

@@ -168,7 +168,7 @@ fn fingerprint(mut parts: Vec<String>) -> String {
 
 /// Lower case, digits as one sign, white space folded: line numbers and
 /// timings must not make a repeated failure look new.
-fn normalised(text: &str) -> String {
+pub(crate) fn normalised(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {

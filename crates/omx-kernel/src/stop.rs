@@ -18,8 +18,7 @@ use crate::value::Value;
 /// Hosts give up at 8 holds in a row; we say so one earlier.
 pub const HOLDS_WITHOUT_TOOL: u32 = 7;
 
-/// This many holds in a row that look the same mean that nothing moves.
-pub const SAME_PROGRESS_LIMIT: u32 = 5;
+pub use crate::progress::SAME_PROGRESS_LIMIT;
 
 /// Why the agent stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -11,9 +11,12 @@ impl Story<'_> {
     pub(super) fn autopilot(&mut self) -> Tale<End> {
         self.start(AUTOPILOT, json!({"current_phase": "ralplan"}))?;
         let mut findings = Vec::new();
+        let mut changed_files = Vec::new();
         loop {
             let cycle = format!("c{}", self.ledger.iteration(AUTOPILOT));
-            let told = self.part(&cycle, |story| story.cycle(std::mem::take(&mut findings)));
+            let told = self.part(&cycle, |story| {
+                story.cycle(std::mem::take(&mut findings), &mut changed_files)
+            });
             match self.ended_by_part(told)? {
                 Cycle::Clean(summary) => return Ok(End::Complete(summary)),
                 Cycle::Again(steps) => findings = steps,
@@ -21,7 +24,11 @@ impl Story<'_> {
         }
     }
 
-    fn cycle(&mut self, findings: Vec<super::StepKey>) -> Tale<Cycle> {
+    fn cycle(
+        &mut self,
+        findings: Vec<super::StepKey>,
+        changed_files: &mut Vec<String>,
+    ) -> Tale<Cycle> {
         let agreed = self.part("plan", |story| story.ralplan(findings))?;
         let handoff = json!({
             "plan_path": agreed.kept.plan_path,
@@ -32,7 +39,16 @@ impl Story<'_> {
             json!({"current_phase": "ralph", "handoff_artifacts": {"ralplan": handoff}}),
         )?;
         let built = self.part("build", |story| story.ralph(Some(agreed.plan)))?;
-        let handoff = json!({"changed_files": built.changed_files, "evidence": built.evidence});
+        // The change that is reviewed is that of all cycles.
+        for file in &built.changed_files {
+            if !changed_files.contains(file) {
+                changed_files.push(file.clone());
+            }
+        }
+        if changed_files.is_empty() {
+            return self.block(AUTOPILOT, "no file was changed, so there is nothing to review");
+        }
+        let handoff = json!({"changed_files": changed_files, "evidence": built.evidence});
         self.write(
             AUTOPILOT,
             json!({"current_phase": "code-review", "handoff_artifacts": {"ralph": handoff}}),
@@ -67,10 +83,11 @@ impl Story<'_> {
     pub(super) fn ended_by_part<T>(&mut self, told: Tale<T>) -> Tale<T> {
         let mode = self.asked.mode;
         match told {
-            Err(Halt::Ended(End::Failed(error) | End::Limit(error)))
-                if self.ledger.is_active(mode) =>
-            {
+            Err(Halt::Ended(End::Failed(error))) if self.ledger.is_active(mode) => {
                 self.fail(mode, &error)
+            }
+            Err(Halt::Ended(End::Limit(error))) if self.ledger.is_active(mode) => {
+                self.exhaust(mode, &error)
             }
             Err(Halt::Ended(End::Blocked(reason))) if self.ledger.is_active(mode) => {
                 self.block(mode, &reason)

@@ -56,6 +56,12 @@ impl Ledger {
         document.and_then(|document| document.whole("iteration")).unwrap_or_default()
     }
 
+    /// The most iterations a mode may have.
+    pub(super) fn max_iterations(&self, mode: Mode) -> u64 {
+        let document = self.snapshot.documents.get(&mode);
+        document.and_then(|document| document.whole("max_iterations")).unwrap_or(u64::MAX)
+    }
+
     /// Whether a mode's document is active.
     pub(super) fn is_active(&self, mode: Mode) -> bool {
         self.snapshot.active(mode).is_some()

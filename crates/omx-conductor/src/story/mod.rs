@@ -221,6 +221,12 @@ impl Story<'_> {
         Err(Halt::Ended(End::Failed(error.to_owned())))
     }
 
+    /// Ends a document whose limit is reached, and the run with it.
+    fn exhaust<T>(&mut self, mode: Mode, error: &str) -> Tale<T> {
+        self.write(mode, json!({"run_outcome": "failed", "error": error}))?;
+        Err(Halt::Ended(End::Limit(error.to_owned())))
+    }
+
     /// Ends a document for the person to go on with, and the run with it.
     fn block<T>(&mut self, mode: Mode, reason: &str) -> Tale<T> {
         self.write(mode, json!({"run_outcome": "blocked_on_user", "error": reason}))?;

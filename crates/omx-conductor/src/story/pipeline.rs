@@ -1,26 +1,37 @@
 //! Stage after stage, each with the results of those before.
 
 use omx_agents::results::{AgentResult, ResultKind, ReviewKind};
-use omx_kernel::Mode;
+use omx_kernel::{Mode, Refusal};
 use serde_json::{Value, json};
 
-use super::{End, Errand, Purpose, StepKey, Story, Tale};
+use super::{End, Errand, Halt, Purpose, StepKey, Story, Tale};
 
 const PIPELINE: Mode = Mode::Pipeline;
 
 impl Story<'_> {
     pub(super) fn pipeline(&mut self) -> Tale<End> {
         let stages = self.asked.stages.clone();
+        if stages.is_empty() {
+            return Err(Halt::Refused(Box::new(Refusal::input(
+                "a pipeline has at least one stage",
+            ))));
+        }
         let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
+        let is_autopilot = names == Mode::Autopilot.row().phases;
         self.start(PIPELINE, json!({"stages": names}))?;
         let mut before: Vec<StepKey> = Vec::new();
         let mut results = serde_json::Map::new();
         for (number, stage) in stages.iter().enumerate() {
             if number > 0 {
+                // The preset that is autopilot's has its bare names.
+                let phase = match is_autopilot {
+                    true => stage.name.clone(),
+                    false => format!("stage:{}", stage.name),
+                };
                 self.write(
                     PIPELINE,
                     json!({
-                        "current_phase": format!("stage:{}", stage.name),
+                        "current_phase": phase,
                         "stage_results": Value::Object(results.clone()),
                     }),
                 )?;
@@ -36,7 +47,7 @@ impl Story<'_> {
             if let Some(reason) = failure(&result) {
                 return self.fail(PIPELINE, &format!("stage {} failed: {reason}", stage.name));
             }
-            results.insert(stage.name.clone(), serde_json::to_value(&result).unwrap_or_default());
+            results.insert(stage.name.clone(), in_short(&result));
             before.push(self.key(&name));
         }
         self.write(
@@ -55,6 +66,24 @@ fn wanted(role: &str) -> ResultKind {
         "critic" => ResultKind::Review(ReviewKind::Critic),
         "verifier" | "qa-tester" => ResultKind::Verification,
         _ => ResultKind::Work,
+    }
+}
+
+/// A result as the document keeps it: long ones of many stages would not fit
+/// into one. The whole is in the journal.
+fn in_short(result: &AgentResult) -> Value {
+    match result {
+        AgentResult::Plan(plan) => json!({"title": plan.title(), "summary": plan.summary()}),
+        AgentResult::Review(review) => json!({
+            "verdict": review.verdict().as_str(),
+            "findings": review.findings().len(),
+            "summary": review.summary(),
+        }),
+        AgentResult::Work(work) => json!({"done": work.done(), "summary": work.summary()}),
+        AgentResult::Verification(verification) => json!({
+            "passed": verification.passed(),
+            "findings": verification.findings().len(),
+        }),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use omx_agents::results::{AgentResult, Check, ResultKind, Work};
 use omx_kernel::Mode;
+use omx_kernel::progress::{SAME_PROGRESS_LIMIT, Standing, is_stuck};
 use serde_json::{Value, json};
 
 use super::{CheckResult, End, Errand, Purpose, StepKey, Story, Tale};
@@ -35,9 +36,10 @@ impl Story<'_> {
     /// Works until check and verification pass.
     pub(super) fn ralph(&mut self, plan: Option<StepKey>) -> Tale<Built> {
         self.start(RALPH, json!({"current_phase": "starting"}))?;
-        self.enter(RALPH, "executing")?;
-        let mut built = self.work("work", "executor", Purpose::Implement { plan }, None)?;
         let mut round = 1_u64;
+        self.begin_round(round)?;
+        let mut built = self.work("work", "executor", Purpose::Implement { plan }, None)?;
+        let mut standings = Vec::new();
         loop {
             self.enter(RALPH, "verifying")?;
             let failure = match self.look(round, &built.work)? {
@@ -54,11 +56,23 @@ impl Story<'_> {
                     }
                 }
             };
+            if round >= self.ledger.max_iterations(RALPH) {
+                return self.exhaust(RALPH, "max_iterations reached");
+            }
             self.enter(RALPH, "fixing")?;
             let name = format!("fix{round}");
-            built = self.work(&name, "debugger", Purpose::Mend { failure }, Some(built))?;
-            self.enter(RALPH, "executing")?;
+            let purpose = Purpose::Mend { failure: failure.clone() };
+            built = self.work(&name, "debugger", purpose, Some(built))?;
+            standings.push(self.standing(&built.work, &failure));
+            if is_stuck(&standings) {
+                let reason = format!(
+                    "no progress: {SAME_PROGRESS_LIMIT} times in a row nothing came of mending this: {}",
+                    self.in_short(&failure)
+                );
+                return self.block(RALPH, &reason);
+            }
             round += 1;
+            self.begin_round(round)?;
         }
         // The journal tells who verified and what they said.
         built.evidence.push(json!({"path": self.journal_path()}));
@@ -66,6 +80,47 @@ impl Story<'_> {
         let audit = json!({"passed": true, "checklist": checklist, "evidence": built.evidence});
         self.write(RALPH, json!({"current_phase": "complete", "completion_audit": audit}))?;
         Ok(built)
+    }
+
+    fn begin_round(&mut self, round: u64) -> Tale<()> {
+        self.write(RALPH, json!({"current_phase": "executing", "iteration": round}))
+    }
+
+    /// How things stand after a failure was mended.
+    fn standing(&self, mended: &StepKey, failure: &StepKey) -> u64 {
+        let last = self.past.get(mended);
+        let last_words = last.and_then(|last| last.result.get("summary")).and_then(Value::as_str);
+        Standing {
+            tree: last.and_then(|last| last.tree.as_deref()),
+            phase: "fixing",
+            failure: &self.told(failure),
+            last_words: last_words.unwrap_or_default(),
+        }
+        .fingerprint()
+    }
+
+    /// All that a check or a verification said against the work.
+    fn told(&self, failure: &StepKey) -> String {
+        let Some(finished) = self.past.get(failure) else { return String::new() };
+        match titles(&finished.result) {
+            titles if titles.is_empty() => finished.result.to_string(),
+            titles => titles.join("\n"),
+        }
+    }
+
+    /// The same in one line, for the person.
+    fn in_short(&self, failure: &StepKey) -> String {
+        let Some(finished) = self.past.get(failure) else { return failure.to_string() };
+        let text = |name: &str| finished.result.get(name).and_then(Value::as_str);
+        match (text("command"), titles(&finished.result)) {
+            (Some(command), _) => {
+                let lines = text("output").unwrap_or_default().lines();
+                let last = lines.map(str::trim).rfind(|line| !line.is_empty());
+                format!("{command}: {}", last.unwrap_or("it fails without a word"))
+            }
+            (None, titles) if titles.is_empty() => format!("{failure} does not pass"),
+            (None, titles) => titles.join("; "),
+        }
     }
 
     /// A step that changes files.
@@ -146,6 +201,22 @@ impl Story<'_> {
             Some(_) => Err(self.key(name)),
         })
     }
+}
+
+/// What a verification found, in an order of its own.
+fn titles(result: &Value) -> Vec<String> {
+    let findings = result.get("findings").and_then(Value::as_array);
+    let mut titles: Vec<String> = findings
+        .into_iter()
+        .flatten()
+        .filter_map(|finding| {
+            let title = finding.get("title").and_then(Value::as_str)?;
+            let file = finding.get("file").and_then(Value::as_str);
+            Some(file.map_or_else(|| title.to_owned(), |file| format!("{title} ({file})")))
+        })
+        .collect();
+    titles.sort();
+    titles
 }
 
 /// A check somebody else ran and told of with its exit code.
