@@ -14,7 +14,6 @@ use self::running::{Generation, Running, State};
 use crate::agent::{Agent, Opening, Order};
 use crate::driver::{AgentKind, Driver, Installation, Surroundings};
 use crate::event::{ApprovalId, Delivery, Event};
-use crate::guard;
 use crate::guard::wire::Word;
 use crate::limits::Limits;
 use crate::process::{Noise, Process};
@@ -25,8 +24,8 @@ use crate::trouble::{Cause, Trouble};
 /// and the process after its streams are closed.
 const LIMBO: Duration = Duration::from_secs(1);
 /// How long a guard may take to end a tree, all its own patience included.
-const GUARD: Duration = Duration::from_secs(20);
-/// How long marked processes are looked for after a guard was killed.
+const GUARD: Duration = Duration::from_secs(8);
+/// How long its processes are looked for after a guard was killed.
 const SWEEP: Duration = Duration::from_secs(2);
 
 /// An open conversation. Dropping it ends it.
@@ -74,6 +73,7 @@ pub fn open(
         opened: false,
         turn: Turn::None,
         approvals: BTreeSet::new(),
+        outlived: 0,
         over: None,
     };
     let start = std::thread::Builder::new().name(format!("{}-agent", driver.kind()));
@@ -116,6 +116,8 @@ struct Lead {
     opened: bool,
     turn: Turn,
     approvals: BTreeSet<ApprovalId>,
+    /// How many processes would not end.
+    outlived: usize,
     over: Option<Why>,
 }
 
@@ -142,7 +144,9 @@ impl Lead {
             self.keep_time(Instant::now());
         }
         if let Some(why) = self.over.take() {
-            (self.tell)(Event::Ended(why));
+            let count = self.outlived;
+            let left = (count > 0).then(|| self.trouble(Cause::Outlived { count }));
+            (self.tell)(Event::Ended(why.or(left)));
         }
     }
 
@@ -163,7 +167,7 @@ impl Lead {
             }
             Order::Answer(approval, _) => {
                 self.approvals.remove(approval);
-                self.deadlines.set(Due::Silence, now + self.limits.silence);
+                self.expect_more(now);
             }
             Order::Interrupt | Order::End => {}
         }
@@ -218,7 +222,8 @@ impl Lead {
         let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
         match Process::start(launch, &self.omx, self.limits.line, tell) {
             Ok(process) => {
-                self.running = Some(Running::new(process, mark));
+                let program = launch.program.display().to_string();
+                self.running = Some(Running::new(process, program, mark));
                 // One that goes on with an open conversation has the deadlines
                 // of its turn and of its protocol.
                 if !self.opened {
@@ -244,6 +249,13 @@ impl Lead {
     fn begin_turn(&mut self, now: Instant) {
         if self.turn == Turn::None {
             self.turn = Turn::Running;
+            self.expect_more(now);
+        }
+    }
+
+    /// The program must say something soon, if it is its turn to.
+    fn expect_more(&mut self, now: Instant) {
+        if self.turn != Turn::None && self.approvals.is_empty() {
             self.deadlines.set(Due::Silence, now + self.limits.silence);
         }
     }
@@ -279,8 +291,15 @@ impl Lead {
             return;
         }
         let Some(running) = &mut self.running else { return };
+        if let Noise::Line(line) = &noise {
+            running.process.took(line);
+        }
         match running.note(&noise) {
             State::Lives => {}
+            State::Leaving => {
+                self.deadlines.clear(Due::Limbo);
+                self.deadlines.set_once(Due::Guard, now + GUARD);
+            }
             State::HalfClosed(which) => {
                 running.half_closed = Some(which);
                 self.deadlines.set_once(Due::Limbo, now + LIMBO);
@@ -307,9 +326,7 @@ impl Lead {
         match serde_json::from_slice(line) {
             Ok(value) => {
                 running.garbage.clear();
-                if self.turn != Turn::None && self.approvals.is_empty() {
-                    self.deadlines.set(Due::Silence, now + self.limits.silence);
-                }
+                self.expect_more(now);
                 // What a dismissed process still says is not told.
                 if self.held.is_empty() {
                     self.feed(Input::Line(value), now);
@@ -328,12 +345,13 @@ impl Lead {
     /// The process and all it started are gone.
     fn bury(&mut self, now: Instant) {
         let Some(running) = self.running.take() else { return };
-        if !running.guard_reported_end {
-            // The guard was killed; what it guarded may live.
-            if let Some(mark) = &running.mark {
-                guard::sweep(&self.worker_variable, mark, SWEEP);
-            }
-        }
+        // A guard that did not say so was killed; what it guarded may live.
+        self.outlived += running.left.unwrap_or_else(|| {
+            let mark = running.mark.as_deref().map(|mark| (self.worker_variable.as_str(), mark));
+            running.process.sweep(mark, SWEEP)
+        });
+        let stderr = running.process.stderr();
+        running.process.bury();
         self.deadlines = self.deadlines.without_process();
         if self.over.is_some() {
             return;
@@ -344,10 +362,10 @@ impl Lead {
         }
         if let Some(number) = running.cannot_start {
             let system = std::io::Error::from_raw_os_error(number);
-            let cause = Cause::CannotStart { detail: system.to_string() };
+            let cause = Cause::CannotStart { detail: format!("{}: {system}", running.program) };
             return self.finish(Some(self.trouble(cause)), now);
         }
-        let exit = Exit { code: running.exit_code, stderr: running.process.stderr() };
+        let exit = Exit { code: running.exit_code, stderr };
         self.feed(Input::Exited(exit), now);
     }
 
@@ -400,36 +418,36 @@ impl Lead {
 
     /// A deadline has passed.
     fn run_out(&mut self, due: Due, now: Instant) {
-        let Some(running) = &mut self.running else { return };
-        let cause = match due {
-            Due::Leave => {
+        let cause = match (due, &mut self.running) {
+            (Due::Leave, Some(running)) => {
                 running.is_ending = true;
                 running.process.tell_guard(Word::End);
                 return self.deadlines.set(Due::Guard, now + GUARD);
             }
             // A guard that does not answer, or streams held by someone else.
-            Due::Guard => return self.bury(now),
-            Due::Limbo if running.guard_gone => return self.bury(now),
+            (Due::Guard, Some(_)) => return self.bury(now),
+            (Due::Limbo, Some(running)) if running.guard_gone => return self.bury(now),
             // The program is gone and the guard ends what it left behind, or
             // was told to end it all: that takes its own time.
-            Due::Limbo if running.is_ending => {
+            (Due::Limbo, Some(running)) if running.is_ending => {
                 return self.deadlines.set_once(Due::Guard, now + GUARD);
             }
-            Due::Limbo => match running.half_closed {
+            (Due::Limbo, Some(running)) => match running.half_closed {
                 Some(which) if self.over.is_none() && self.held.is_empty() => {
                     Cause::PipeClosed { which }
                 }
                 _ => return,
             },
-            Due::Start | Due::Silence if running.garbage.lines() > 0 => {
+            (Due::Leave | Due::Guard | Due::Limbo, None) => return,
+            (Due::Start | Due::Silence, Some(running)) if running.garbage.lines() > 0 => {
                 Cause::Garbage { sample: running.garbage.sample() }
             }
-            Due::Start => Cause::Silent { waited: self.limits.start, during: "starting" },
-            Due::Silence => Cause::Silent { waited: self.limits.silence, during: "working" },
-            Due::Interrupt => {
+            (Due::Start, _) => Cause::Silent { waited: self.limits.start, during: "starting" },
+            (Due::Silence, _) => Cause::Silent { waited: self.limits.silence, during: "working" },
+            (Due::Interrupt, _) => {
                 Cause::Silent { waited: self.limits.interrupt, during: "being interrupted" }
             }
-            Due::Write => Cause::PipeClosed { which: "standard input" },
+            (Due::Write, _) => Cause::PipeClosed { which: "standard input" },
         };
         self.finish(Some(self.trouble(cause)), now);
     }
