@@ -2,9 +2,11 @@
 //! special to each.
 
 mod cli_stage;
+mod guard;
 mod play;
 mod rehearsal_stage;
 mod stage;
+mod stand_in;
 mod suite;
 mod suite_results;
 mod suite_trouble;
