@@ -2,6 +2,7 @@
 //! special to each.
 
 mod cli_stage;
+mod deadlines;
 mod guard;
 mod play;
 mod rehearsal_stage;

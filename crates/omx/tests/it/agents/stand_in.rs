@@ -32,6 +32,15 @@ pub struct StandIn {
     /// The program that guards.
     pub omx: PathBuf,
     pub limits: Limits,
+    pub after_exit: AfterExit,
+}
+
+/// What the protocol makes of an end it did not expect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum AfterExit {
+    Fail,
+    /// Nothing: it waits for something that never comes.
+    Wait,
 }
 
 impl StandIn {
@@ -46,7 +55,7 @@ impl StandIn {
             environment: environment.map(|(name, value)| (name.into(), value)).into(),
             folder: folder.to_owned(),
         };
-        Self { launch, omx: OMX.into(), limits: Limits::default() }
+        Self { launch, omx: OMX.into(), limits: Limits::default(), after_exit: AfterExit::Fail }
     }
 
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -99,18 +108,21 @@ impl Driver for StandIn {
         _: &Surroundings,
         _: &Limits,
     ) -> Result<Box<dyn Protocol>, Trouble> {
-        Ok(Box::new(Plain(self.launch.clone())))
+        Ok(Box::new(Plain { launch: self.launch.clone(), after_exit: self.after_exit }))
     }
 }
 
 /// The protocol: `{"say": …}` and `{"interrupt": true}` go in, and what comes
 /// out is `started`, `text`, `ask`, `answer`, `stopped` or `again`, the last
 /// for a program that wants to be replaced by a new one.
-struct Plain(Launch);
+struct Plain {
+    launch: Launch,
+    after_exit: AfterExit,
+}
 
 impl Protocol for Plain {
     fn begin(&mut self, _: Instant) -> Vec<Effect> {
-        vec![Effect::Launch(self.0.clone())]
+        vec![Effect::Launch(self.launch.clone())]
     }
 
     fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
@@ -122,6 +134,7 @@ impl Protocol for Plain {
             Input::Order(Order::Interrupt) => vec![Effect::Write(json!({"interrupt": true}))],
             Input::Order(Order::Answer(..) | Order::End) | Input::Tick => Vec::new(),
             Input::Line(line) => self.line(&line),
+            Input::Exited(_) if self.after_exit == AfterExit::Wait => Vec::new(),
             Input::Exited(Exit { code, stderr }) => {
                 let cause = Cause::Crashed { code, stderr };
                 vec![Effect::Fail(Trouble::new(AgentKind::Rehearsal, cause))]
@@ -148,7 +161,7 @@ impl Plain {
         } else if line["stopped"] == true {
             Event::TurnInterrupted
         } else if line["again"] == true {
-            return vec![Effect::Launch(self.0.clone())];
+            return vec![Effect::Launch(self.launch.clone())];
         } else {
             return Vec::new();
         };
