@@ -11,7 +11,7 @@ use omx_agents::event::ApprovalId;
 use omx_agents::{Agent, Event, Limits, Message};
 use omx_testkit::await_condition;
 
-use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, StandIn, apart};
+use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart};
 
 /// Long enough for a loaded machine, short enough to wait for.
 const LIMITS: Limits = Limits {
@@ -20,7 +20,7 @@ const LIMITS: Limits = Limits {
     silence: Duration::from_millis(1500),
     interrupt: Duration::from_millis(700),
     end: Duration::from_millis(300),
-    write: Duration::from_millis(1500),
+    write: Duration::from_millis(1000),
     line: 1 << 20,
     garbage: 50,
 };
@@ -75,7 +75,7 @@ const TABLE: &[(&str, &str, Done, &str)] = &[
     (
         "closes its input",
         "exec <&-; echo '{\"started\":true}'; exec sleep 1000",
-        Done::Sent,
+        Done::SentMuch,
         "pipe_closed",
     ),
     (
@@ -170,6 +170,219 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
     if script.contains("why >&2") {
         assert!(why.to_string().ends_with(": why"), "{name}: {why}");
     }
+}
+
+/// What cannot be started is told with the system's words for it.
+#[test]
+fn what_cannot_be_started_is_told() {
+    apart(|| {
+        let place = Place::new();
+        let script = place.at("no-interpreter");
+        fs::write(&script, "#!/nowhere/at/all\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(place.at("not-executable"), "#!/bin/sh\n").unwrap();
+        let before = resources();
+        for (name, word) in [
+            ("missing", "No such file"),
+            ("no-interpreter", "No such file"),
+            ("not-executable", "Permission denied"),
+            (".", "Permission denied"),
+        ] {
+            let mut program = place.shell("");
+            program.launch.program = place.at(name);
+            let begun = Instant::now();
+            let mut meeting = program.limits(LIMITS).open();
+            meeting.agent.send(Message::text("do"));
+            let why = meeting.over().unwrap();
+            assert_eq!(why.kind(), "cannot_start", "{name}: {why}");
+            assert!(why.to_string().contains(word) && why.to_string().contains(name), "{why}");
+            assert!(begun.elapsed() < LIMITS.start, "{name}: {:?}", begun.elapsed());
+        }
+        let mut homeless = place.shell("");
+        homeless.launch.folder = place.at("missing");
+        assert_eq!(homeless.open().over().unwrap().kind(), "cannot_start");
+        let mut unguarded = place.shell("");
+        unguarded.omx = place.at("missing");
+        assert_eq!(unguarded.open().over().unwrap().kind(), "cannot_start");
+        await_condition("all is given back", DEADLINE, || resources() == before);
+    });
+}
+
+/// Orders end it as well, however deaf it is: no trouble, and in time.
+#[test]
+fn the_end_is_the_end_whatever_the_program_does() {
+    for script in [
+        "trap '' HUP INT TERM; while :; do sleep 0.1; done",
+        "kill -STOP $$",
+        "exec yes garbage",
+        "exec yes '{\"x\":1}'",
+        "exec sleep 1000",
+        "exec >&-; exec sleep 1000",
+        "exit 7",
+    ] {
+        let place = Place::new();
+        let mut meeting = place.shell(script).limits(LIMITS).open();
+        let begun = Instant::now();
+        meeting.agent.end();
+        assert_eq!(meeting.over(), None, "{script}");
+        let took = begun.elapsed();
+        assert!(place.processes().is_empty(), "{script}: {:#?}", place.processes());
+        assert!(took < LIMITS.end + Duration::from_millis(3500), "{script}: {took:?}");
+    }
+}
+
+/// A program that goes at once when it is asked to is not waited for.
+#[test]
+fn a_polite_program_ends_at_once() {
+    let place = Place::new();
+    let mut meeting = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+}
+
+const STARTED: &str = "echo '{\"started\":true}'";
+
+/// The most memory this process has ever used, in bytes.
+fn most_memory() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+#[test]
+fn what_a_program_prints_takes_bounded_memory() {
+    apart(|| {
+        for script in [
+            // Both faster than anyone can listen.
+            "exec yes '{\"x\":1}'",
+            "exec tr '\\0' '\\n' </dev/zero",
+            "exec tr '\\0' x </dev/zero",
+            "exec yes complaint >&2",
+            "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000",
+        ] {
+            let place = Place::new();
+            let before = most_memory();
+            let mut meeting = place.shell(script).limits(LIMITS).open();
+            let why = meeting.over().unwrap();
+            let more = most_memory() - before;
+            assert!(more < 24 << 20, "{script}: {more} bytes more, {why}");
+        }
+    });
+}
+
+/// Standard error is nobody's protocol: it neither blocks a program nor ends it.
+#[test]
+fn a_program_that_complains_for_ever_works() {
+    let place = Place::new();
+    let script = format!(
+        "yes complaint >&2 & {STARTED}; read -r line; echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    meeting.started();
+    meeting.agent.send(Message::text("do"));
+    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    assert!(place.processes().is_empty(), "{:#?}", place.processes());
+}
+
+/// Slow is not silent: each line is a sign of life.
+#[test]
+fn a_program_that_moves_is_not_ended() {
+    let place = Place::new();
+    let script = format!(
+        "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
+         echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.send(Message::text("do"));
+    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    assert!(begun.elapsed() > LIMITS.silence, "too quick to show anything");
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+}
+
+/// A program that prints a question once and then waits for as long as it takes.
+fn asking(meeting: &mut Meeting) {
+    meeting.started();
+    meeting.agent.send(Message::text("do"));
+    meeting.until("the question", |event| matches!(event, Event::ApprovalNeeded { .. }));
+}
+
+/// While an agent waits for an answer it may be silent; after that it may not.
+#[test]
+fn silence_counts_only_while_it_is_the_programs_turn() {
+    let place = Place::new();
+    let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 1000");
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    asking(&mut meeting);
+    let told = meeting.events.recv_timeout(LIMITS.silence * 2);
+    assert!(told.is_err(), "{told:?}");
+    let begun = Instant::now();
+    meeting.agent.answer(ApprovalId("may I".to_owned()), Decision::Allow);
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    assert!(begun.elapsed() >= LIMITS.silence, "{:?}", begun.elapsed());
+}
+
+/// An answer that comes too late must not start the clock on an idle agent.
+#[test]
+fn an_idle_program_may_be_silent() {
+    let place = Place::new();
+    let script = format!(
+        "{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; echo '{{\"answer\":\"done\"}}'; \
+         cat >/dev/null"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    asking(&mut meeting);
+    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    meeting.agent.answer(ApprovalId("may I".to_owned()), Decision::Allow);
+    let told = meeting.events.recv_timeout(LIMITS.silence * 2);
+    assert!(told.is_err(), "{told:?}");
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+}
+
+/// A protocol that makes nothing of an exit has no process to be silent; its
+/// turn is over in time all the same.
+#[test]
+fn a_turn_without_a_process_runs_out_too() {
+    let place = Place::new();
+    let mut program = place.shell(&format!("{STARTED}; read -r line; exit 0")).limits(LIMITS);
+    program.after_exit = AfterExit::Wait;
+    let mut meeting = program.open();
+    meeting.started();
+    meeting.agent.send(Message::text("do"));
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    assert!(meeting.seen.contains(&Event::TurnFailed(why)), "{:#?}", meeting.seen);
+}
+
+/// The next process begins only when nothing of the one before is left.
+#[test]
+fn a_process_that_is_replaced_is_gone_before_the_next_begins() {
+    let place = Place::new();
+    let script = r#"
+        if mkdir first 2>/dev/null; then
+            trap '' HUP INT TERM
+            setsid sh -c "trap '' TERM; echo \$\$ > child; while :; do sleep 0.1; done" >/dev/null 2>&1 &
+            until test -s child; do sleep 0.01; done
+            echo '{"again":true}'; echo '{"text":"from the first"}'
+            while :; do sleep 0.1; done
+        fi
+        kill -0 "$(cat child)" 2>/dev/null && echo '{"text":"the child lives"}'
+        echo '{"started":true}'; cat >/dev/null"#;
+    let mut meeting = place.shell(script).open();
+    meeting.started();
+    assert_eq!(meeting.seen.len(), 1, "{:#?}", meeting.seen);
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    assert!(place.processes().is_empty(), "{:#?}", place.processes());
 }
 
 /// How many threads and open files this process has.
