@@ -255,7 +255,8 @@ impl Lead {
 
     /// The program must say something soon, if it is its turn to.
     fn expect_more(&mut self, now: Instant) {
-        if self.turn != Turn::None && self.approvals.is_empty() {
+        let leaves = self.running.as_ref().is_some_and(|running| running.is_ending);
+        if self.turn != Turn::None && self.approvals.is_empty() && !leaves {
             self.deadlines.set(Due::Silence, now + self.limits.silence);
         }
     }
@@ -297,8 +298,7 @@ impl Lead {
         match running.note(&noise) {
             State::Lives => {}
             State::Leaving => {
-                self.deadlines.clear(Due::Limbo);
-                self.deadlines.set_once(Due::Guard, now + GUARD);
+                self.deadlines.expect_of_guard_alone(now + GUARD);
             }
             State::HalfClosed(which) => {
                 running.half_closed = Some(which);
@@ -352,10 +352,11 @@ impl Lead {
         });
         let stderr = running.process.stderr();
         running.process.bury();
-        self.deadlines = self.deadlines.without_process();
+        self.deadlines.expect_nothing_of_process();
         if self.over.is_some() {
             return;
         }
+        self.expect_more(now);
         if !self.held.is_empty() {
             let held = std::mem::take(&mut self.held);
             return self.carry_out(held.into(), now);

@@ -12,6 +12,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
+use super::seal::close_inherited;
+
 /// What a guard is given.
 #[derive(Debug)]
 pub struct Control {
@@ -32,8 +34,10 @@ pub(crate) fn send_ahead(socket: &UnixStream, input: BorrowedFd<'_>) -> io::Resu
 
 /// Takes the socket that omx gave this process as its standard input, and what
 /// was sent ahead; nothing if another program started this one. All of it is
-/// closed for whatever the guard starts.
+/// closed for whatever the guard starts, and everything else that this process
+/// inherited is closed at once: so nothing may have been opened before.
 pub fn control() -> Option<Control> {
+    close_inherited();
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut parcel = RecvAncillaryBuffer::new(&mut space);

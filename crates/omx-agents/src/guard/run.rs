@@ -14,7 +14,6 @@ use rustix::process::{Signal, WaitOptions, getpid, set_child_subreaper, setsid, 
 
 use super::control::Control;
 use super::ears::{Ears, Heard};
-use super::seal::seal;
 use super::tree::{kill_children, signal_below};
 use super::wire::{Report, Word};
 
@@ -34,7 +33,6 @@ pub fn run(control: Control, program: &OsString, args: &[OsString]) {
     // A guard that already leads a session has one of its own.
     let _ = setsid();
     let _ = set_child_subreaper(Some(getpid()));
-    seal();
     let Control { mut socket, input } = control;
     let started = Ears::open(&socket).and_then(|ears| {
         let child = Command::new(program).args(args).stdin(Stdio::from(input)).spawn()?;
