@@ -11,7 +11,7 @@ use omx_agents::event::ApprovalId;
 use omx_agents::{Agent, Event, Limits, Message};
 use omx_testkit::await_condition;
 
-use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart};
+use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart, open_files_and_threads};
 
 /// Long enough for a loaded machine, short enough to wait for.
 const LIMITS: Limits = Limits {
@@ -120,14 +120,14 @@ const TABLE: &[(&str, &str, Done, &str)] = &[
 #[test]
 fn every_bad_program_is_ended_in_time_and_by_name() {
     apart(|| {
-        let before = resources();
+        let before = open_files_and_threads();
         std::thread::scope(|scope| {
             for (name, script, done, kind) in TABLE {
                 let thread = std::thread::Builder::new().name((*name).to_owned());
                 thread.spawn_scoped(scope, || ended_by_name(name, script, *done, kind)).unwrap();
             }
         });
-        await_condition("all is given back", DEADLINE, || resources() == before);
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
     });
 }
 
@@ -181,7 +181,7 @@ fn what_cannot_be_started_is_told() {
         fs::write(&script, "#!/nowhere/at/all\n").unwrap();
         fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(place.at("not-executable"), "#!/bin/sh\n").unwrap();
-        let before = resources();
+        let before = open_files_and_threads();
         for (name, word) in [
             ("missing", "No such file"),
             ("no-interpreter", "No such file"),
@@ -204,7 +204,7 @@ fn what_cannot_be_started_is_told() {
         let mut unguarded = place.shell("");
         unguarded.omx = place.at("missing");
         assert_eq!(unguarded.open().over().unwrap().kind(), "cannot_start");
-        await_condition("all is given back", DEADLINE, || resources() == before);
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
     });
 }
 
@@ -383,10 +383,4 @@ fn a_process_that_is_replaced_is_gone_before_the_next_begins() {
     meeting.agent.end();
     assert_eq!(meeting.over(), None);
     assert!(place.processes().is_empty(), "{:#?}", place.processes());
-}
-
-/// How many threads and open files this process has.
-fn resources() -> (usize, usize) {
-    let count = |folder: &str| fs::read_dir(folder).unwrap().count();
-    (count("/proc/self/task"), count("/proc/self/fd"))
 }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,13 +13,18 @@ use omx_agents::{Agent, Event, Message};
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::stand_in::{DEADLINE, Meeting, Place, StandIn, role, second_self};
+use super::stage::OMX;
+use super::stand_in::{
+    DEADLINE, Meeting, Place, StandIn, apart, open_files_and_threads, role, second_self,
+};
 
 /// The longest that any ending may take.
 const AT_MOST: Duration = Duration::from_secs(12);
 /// What it takes with children that must be killed: INT, TERM and KILL are a
 /// second apart, and the agent has a moment to leave by itself.
 const USUALLY: Duration = Duration::from_secs(5);
+
+const STARTED: &str = "echo '{\"started\":true}'";
 
 /// An agent that starts every kind of child that gets away from a careless
 /// owner, tells that it is ready, and then reads orders until it is killed.
@@ -195,6 +201,58 @@ fn a_chain_of_children_is_caught() {
     nothing_left(&place, begun, USUALLY);
 }
 
+/// A guard that may not signal its children cannot end them; that is told, and
+/// not that all went well.
+#[test]
+fn what_would_not_end_is_told() {
+    let place = Place::new();
+    let powerless = place.at("powerless");
+    let (calls, fault) = ("kill,pidfd_send_signal", "error=EPERM");
+    let strace = format!("strace --output=/dev/null --trace={calls} --inject={calls}:{fault}");
+    let line = format!("exec {strace} {OMX} \"$@\"");
+    fs::write(&powerless, format!("#!/bin/sh\n{line}\n")).unwrap();
+    fs::set_permissions(&powerless, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut program = place.shell(&format!("sleep 1000 & sleep 1000 & {STARTED}; cat"));
+    program.omx = powerless;
+    let mut meeting = program.open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.end();
+    let why = meeting.over().unwrap();
+    assert!(begun.elapsed() < AT_MOST, "{:?}", begun.elapsed());
+    assert_eq!(why.kind(), "outlived", "{why}");
+    assert!(why.to_string().starts_with("2 of the processes"), "{why}");
+    let left = place.processes();
+    assert_eq!(left.len(), 2, "{left:#?}");
+    left.into_keys().for_each(|pid| kill(pid, Signal::KILL));
+}
+
+/// One that has nothing left by which it could be found may live on; it must
+/// not hold up the end, though it holds every pipe.
+#[test]
+fn a_stranger_that_holds_the_pipes_holds_nothing_up() {
+    apart(|| {
+        let place = Place::new();
+        let before = open_files_and_threads();
+        let script = format!(
+            "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 1000' <&0 & )
+             until test -s stranger; do sleep 0.01; done; {STARTED}; exec sleep 1000"
+        );
+        let mut meeting = place.shell(&script).open();
+        meeting.started();
+        // More than a pipe holds, so that something waits to be written as well.
+        meeting.agent.send(Message::text("do ".repeat(350_000)));
+        let begun = Instant::now();
+        kill(place.guard(), Signal::KILL);
+        assert_eq!(meeting.over().unwrap().kind(), "crashed");
+        assert!(begun.elapsed() < USUALLY, "{:?}", begun.elapsed());
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
+        let left = place.processes();
+        assert_eq!(left.len(), 1, "{left:#?}");
+        left.into_keys().for_each(|pid| kill(pid, Signal::KILL));
+    });
+}
+
 /// The process that drives: open, and then as long as it lives.
 fn drive(folder: &Path) {
     let mut meeting = zoo(folder).open();
@@ -214,6 +272,36 @@ fn gone_after(place: &Place, what: impl FnOnce()) {
     what();
     await_condition("nothing is left", AT_MOST, || place.processes().is_empty());
     nothing_left(place, begun, USUALLY);
+}
+
+/// Also when it has only just begun.
+#[test]
+fn nothing_is_left_of_a_driving_process_that_is_killed_at_any_moment() {
+    if let Some(folder) = role() {
+        fs::write(folder.join("begun"), "").unwrap();
+        let script = format!("setsid sleep 1000 & {STARTED}; exec sleep 1000");
+        let mut meeting = StandIn::shell(&folder, &script).open();
+        panic!("over by itself: {:?}", meeting.over());
+    }
+    let mut opened = 0;
+    for round in 0..24 {
+        let place = Place::new();
+        let mut command = second_self(&|| (), &place.folder());
+        let mut driving = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        await_condition("it begins", DEADLINE, || place.at("begun").exists());
+        // No condition is waited for: the point is to meet each moment in between.
+        std::thread::sleep(Duration::from_millis(round));
+        opened += usize::from(!place.processes().is_empty());
+        driving.kill().unwrap();
+        driving.wait().unwrap();
+        await_condition("nothing is left", USUALLY, || place.processes().is_empty());
+    }
+    assert!(opened > 5, "{opened} rounds had something to leave behind");
 }
 
 #[test]

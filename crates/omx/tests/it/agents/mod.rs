@@ -4,6 +4,7 @@
 mod cli_stage;
 mod deadlines;
 mod guard;
+mod inheritance;
 mod play;
 mod rehearsal_stage;
 mod stage;
