@@ -2,31 +2,25 @@
 //! one channel, carries out what it wants, and keeps every deadline.
 
 mod deadlines;
+mod ending;
 mod running;
+mod time;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use self::deadlines::{Deadlines, Due};
 use self::running::{Generation, Running, State};
+use self::time::{GUARD, LIMBO};
 use crate::agent::{Agent, Opening, Order};
 use crate::driver::{AgentKind, Driver, Installation, Surroundings};
 use crate::event::{ApprovalId, Delivery, Event};
-use crate::guard::wire::Word;
 use crate::limits::Limits;
 use crate::process::{Noise, Process};
-use crate::protocol::{Effect, Exit, Input, Launch, Protocol};
+use crate::protocol::{Effect, Input, Launch, Protocol};
 use crate::trouble::{Cause, Trouble};
-
-/// How long the streams of a process may stay open after its tree is gone,
-/// and the process after its streams are closed.
-const LIMBO: Duration = Duration::from_secs(1);
-/// How long a guard may take to end a tree, all its own patience included.
-const GUARD: Duration = Duration::from_secs(8);
-/// How long its processes are looked for after a guard was killed.
-const SWEEP: Duration = Duration::from_secs(2);
 
 /// An open conversation. Dropping it ends it.
 #[derive(Debug)]
@@ -150,11 +144,6 @@ impl Lead {
         }
     }
 
-    fn next_moment(&self) -> Option<Instant> {
-        let wake = if self.over.is_none() { self.protocol.wake() } else { None };
-        [self.deadlines.next(), wake].into_iter().flatten().min()
-    }
-
     fn obey(&mut self, order: Order, now: Instant) {
         if self.over.is_some() {
             return;
@@ -224,11 +213,7 @@ impl Lead {
             Ok(process) => {
                 let program = launch.program.display().to_string();
                 self.running = Some(Running::new(process, program, mark));
-                // One that goes on with an open conversation has the deadlines
-                // of its turn and of its protocol.
-                if !self.opened {
-                    self.deadlines.set(Due::Start, now + self.limits.start);
-                }
+                self.deadlines.set(Due::Start, now + self.limits.start);
             }
             Err(error) => {
                 let detail = format!("{}: {error}", launch.program.display());
@@ -250,14 +235,6 @@ impl Lead {
         if self.turn == Turn::None {
             self.turn = Turn::Running;
             self.expect_more(now);
-        }
-    }
-
-    /// The program must say something soon, if it is its turn to.
-    fn expect_more(&mut self, now: Instant) {
-        let leaves = self.running.as_ref().is_some_and(|running| running.is_ending);
-        if self.turn != Turn::None && self.approvals.is_empty() && !leaves {
-            self.deadlines.set(Due::Silence, now + self.limits.silence);
         }
     }
 
@@ -326,6 +303,10 @@ impl Lead {
         match serde_json::from_slice(line) {
             Ok(value) => {
                 running.garbage.clear();
+                if self.opened {
+                    // One that goes on with an open conversation need only speak.
+                    self.deadlines.clear(Due::Start);
+                }
                 self.expect_more(now);
                 // What a dismissed process still says is not told.
                 if self.held.is_empty() {
@@ -340,117 +321,6 @@ impl Lead {
                 }
             }
         }
-    }
-
-    /// The process and all it started are gone.
-    fn bury(&mut self, now: Instant) {
-        let Some(running) = self.running.take() else { return };
-        // A guard that did not say so was killed; what it guarded may live.
-        self.outlived += running.left.unwrap_or_else(|| {
-            let mark = running.mark.as_deref().map(|mark| (self.worker_variable.as_str(), mark));
-            running.process.sweep(mark, SWEEP)
-        });
-        let stderr = running.process.stderr();
-        running.process.bury();
-        self.deadlines.expect_nothing_of_process();
-        if self.over.is_some() {
-            return;
-        }
-        self.expect_more(now);
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
-            return self.carry_out(held.into(), now);
-        }
-        if let Some(number) = running.cannot_start {
-            let system = std::io::Error::from_raw_os_error(number);
-            let cause = Cause::CannotStart { detail: format!("{}: {system}", running.program) };
-            return self.finish(Some(self.trouble(cause)), now);
-        }
-        let exit = Exit { code: running.exit_code, stderr };
-        self.feed(Input::Exited(exit), now);
-    }
-
-    /// Ends a process that makes room for the next.
-    fn dismiss(&mut self, now: Instant) {
-        if let Some(running) = &mut self.running {
-            running.process.close_input();
-            self.deadlines.set(Due::Leave, now + self.limits.end);
-        }
-    }
-
-    /// Ends a process whose end the protocol waits for.
-    fn stop(&mut self, now: Instant) {
-        if let Some(running) = &mut self.running {
-            running.process.close_input();
-            self.deadlines.set(Due::Leave, now);
-        }
-    }
-
-    /// The conversation is over; its process is told to go.
-    fn finish(&mut self, why: Why, now: Instant) {
-        if self.over.is_some() {
-            return;
-        }
-        self.held.clear();
-        match (self.turn, &why) {
-            (Turn::None, _) => {}
-            (Turn::Running, Some(trouble)) => (self.tell)(Event::TurnFailed(trouble.clone())),
-            (Turn::Running | Turn::Interrupting, _) => (self.tell)(Event::TurnInterrupted),
-        }
-        self.turn = Turn::None;
-        let polite = why.is_none();
-        self.over = Some(why);
-        self.deadlines = Deadlines::default();
-        if let Some(running) = &mut self.running {
-            running.process.close_input();
-            let patience = if polite { self.limits.end } else { Duration::ZERO };
-            self.deadlines.set(Due::Leave, now + patience);
-        }
-    }
-
-    fn keep_time(&mut self, now: Instant) {
-        if self.over.is_none() && self.protocol.wake().is_some_and(|wake| wake <= now) {
-            self.feed(Input::Tick, now);
-        }
-        while let Some(due) = self.deadlines.take_due(now) {
-            self.run_out(due, now);
-        }
-    }
-
-    /// A deadline has passed.
-    fn run_out(&mut self, due: Due, now: Instant) {
-        let cause = match (due, &mut self.running) {
-            (Due::Leave, Some(running)) => {
-                running.is_ending = true;
-                running.process.tell_guard(Word::End);
-                return self.deadlines.set(Due::Guard, now + GUARD);
-            }
-            // A guard that does not answer, or streams held by someone else.
-            (Due::Guard, Some(_)) => return self.bury(now),
-            (Due::Limbo, Some(running)) if running.guard_gone => return self.bury(now),
-            // The program is gone and the guard ends what it left behind, or
-            // was told to end it all: that takes its own time.
-            (Due::Limbo, Some(running)) if running.is_ending => {
-                return self.deadlines.set_once(Due::Guard, now + GUARD);
-            }
-            (Due::Limbo, Some(running)) => match running.half_closed {
-                Some(which) if self.over.is_none() && self.held.is_empty() => {
-                    Cause::PipeClosed { which }
-                }
-                _ => return,
-            },
-            (Due::Leave | Due::Guard | Due::Limbo, None) => return,
-            (Due::Start | Due::Silence, Some(running)) if running.garbage.lines() > 0 => {
-                Cause::Garbage { sample: running.garbage.sample() }
-            }
-            (Due::Start, _) => Cause::Silent { waited: self.limits.start, during: "starting" },
-            (Due::Silence, _) => Cause::Silent { waited: self.limits.silence, during: "working" },
-            (Due::Interrupt, _) => {
-                Cause::Silent { waited: self.limits.interrupt, during: "being interrupted" }
-            }
-            (Due::Write, _) => Cause::PipeClosed { which: "standard input" },
-        };
-        self.finish(Some(self.trouble(cause)), now);
     }
 
     fn trouble(&self, cause: Cause) -> Trouble {

@@ -363,6 +363,40 @@ fn a_turn_without_a_process_runs_out_too() {
     assert!(meeting.seen.contains(&Event::TurnFailed(why)), "{:#?}", meeting.seen);
 }
 
+/// A message that waited for the end of a turn is waited for like any other.
+#[test]
+fn a_message_that_waited_and_is_never_taken_runs_out_too() {
+    let place = Place::new();
+    let script = format!(
+        "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 1000"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    meeting.started();
+    meeting.agent.send(Message::text("first"));
+    meeting.agent.send(Message::text("second"));
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    let ends: Vec<&Event> = meeting.seen.iter().rev().take(2).collect();
+    assert_eq!(ends, [&Event::Ended(Some(why.clone())), &Event::TurnFailed(why)]);
+    assert!(meeting.seen.iter().any(|event| matches!(event, Event::TurnFinished(_))));
+}
+
+/// A second process of an open conversation must speak as soon as the first.
+#[test]
+fn a_process_that_is_started_anew_and_says_nothing_is_ended() {
+    let place = Place::new();
+    let script = format!(
+        "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 1000"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    let begun = Instant::now();
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    assert!(why.to_string().contains("starting"), "{why}");
+    assert!(begun.elapsed() < AT_MOST + LIMITS.start, "{:?}", begun.elapsed());
+    assert!(place.processes().is_empty(), "{:#?}", place.processes());
+}
+
 /// The next process begins only when nothing of the one before is left.
 #[test]
 fn a_process_that_is_replaced_is_gone_before_the_next_begins() {

@@ -1,14 +1,14 @@
 //! A program of the test's own behind the real loop and the real guard: it
 //! speaks the smallest protocol there is, and behaves as badly as it likes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use omx_agents::event::{Answer, ApprovalId, Ask};
+use omx_agents::event::{Answer, ApprovalId, Ask, Delivery};
 use omx_agents::protocol::{Effect, Exit, Input, Launch};
 use omx_agents::trouble::{Cause, Trouble};
 use omx_agents::{
@@ -108,7 +108,12 @@ impl Driver for StandIn {
         _: &Surroundings,
         _: &Limits,
     ) -> Result<Box<dyn Protocol>, Trouble> {
-        Ok(Box::new(Plain { launch: self.launch.clone(), after_exit: self.after_exit }))
+        Ok(Box::new(Plain {
+            launch: self.launch.clone(),
+            after_exit: self.after_exit,
+            is_busy: false,
+            queue: VecDeque::new(),
+        }))
     }
 }
 
@@ -118,6 +123,8 @@ impl Driver for StandIn {
 struct Plain {
     launch: Launch,
     after_exit: AfterExit,
+    is_busy: bool,
+    queue: VecDeque<String>,
 }
 
 impl Protocol for Plain {
@@ -127,10 +134,8 @@ impl Protocol for Plain {
 
     fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
         match input {
-            Input::Order(Order::Send(message)) => {
-                vec![Effect::Write(json!({"say": message.text}))]
-            }
-            Input::Order(Order::Steer(text)) => vec![Effect::Write(json!({"say": text}))],
+            Input::Order(Order::Send(message)) => self.say(message.text),
+            Input::Order(Order::Steer(text)) => self.say(text),
             Input::Order(Order::Interrupt) => vec![Effect::Write(json!({"interrupt": true}))],
             Input::Order(Order::Answer(..) | Order::End) | Input::Tick => Vec::new(),
             Input::Line(line) => self.line(&line),
@@ -142,13 +147,36 @@ impl Protocol for Plain {
         }
     }
 
+    fn owes_turn(&self) -> bool {
+        self.is_busy
+    }
+
     fn wake(&self) -> Option<Instant> {
         None
     }
 }
 
 impl Plain {
-    fn line(&self, line: &Value) -> Vec<Effect> {
+    /// Says something, or keeps it until the turn is over.
+    fn say(&mut self, text: String) -> Vec<Effect> {
+        if std::mem::replace(&mut self.is_busy, true) {
+            self.queue.push_back(text);
+            return vec![Effect::Emit(Event::Delivered(Delivery::Queued))];
+        }
+        vec![Effect::Write(json!({"say": text}))]
+    }
+
+    /// Tells the end of the turn, and begins the next if one waits.
+    fn turned(&mut self, event: Event) -> Vec<Effect> {
+        self.is_busy = false;
+        let mut effects = vec![Effect::Emit(event)];
+        if let Some(next) = self.queue.pop_front() {
+            effects.extend(self.say(next));
+        }
+        effects
+    }
+
+    fn line(&mut self, line: &Value) -> Vec<Effect> {
         let text = |name: &str| line[name].as_str().map(str::to_owned);
         let event = if line["started"] == true {
             Event::Started { conversation: ConversationId::random(), model: None }
@@ -157,9 +185,9 @@ impl Plain {
         } else if let Some(what) = text("ask") {
             Event::ApprovalNeeded { approval: ApprovalId(what.clone()), ask: Ask::Other { what } }
         } else if let Some(text) = text("answer") {
-            Event::TurnFinished(Answer { text, structured: None })
+            return self.turned(Event::TurnFinished(Answer { text, structured: None }));
         } else if line["stopped"] == true {
-            Event::TurnInterrupted
+            return self.turned(Event::TurnInterrupted);
         } else if line["again"] == true {
             return vec![Effect::Launch(self.launch.clone())];
         } else {
