@@ -316,7 +316,7 @@ impl Lead {
             Err(_) => {
                 running.garbage.add(line);
                 if running.garbage.lines() > self.limits.garbage {
-                    let sample = running.garbage.sample();
+                    let sample = running.garbage.sample().unwrap_or_default();
                     self.finish(Some(self.trouble(Cause::Garbage { sample })), now);
                 }
             }

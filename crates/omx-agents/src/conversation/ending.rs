@@ -60,9 +60,16 @@ impl Lead {
     }
 
     /// The conversation is over; its process is told to go.
-    pub(super) fn finish(&mut self, why: Why, now: Instant) {
+    pub(super) fn finish(&mut self, mut why: Why, now: Instant) {
         if self.over.is_some() {
             return;
+        }
+        let garbage = self.running.as_ref().and_then(|running| running.garbage.sample());
+        if let (Some(trouble), Some(sample)) = (&mut why, garbage) {
+            // It was not silent: it said nothing of its protocol.
+            if matches!(trouble.cause, Cause::Silent { .. }) {
+                trouble.cause = Cause::Garbage { sample };
+            }
         }
         self.held.clear();
         match (self.turn, &why) {

@@ -129,7 +129,8 @@ impl Garbage {
         self.lines
     }
 
-    pub(super) fn sample(&self) -> String {
-        self.first.clone()
+    /// The first of them, if there are any.
+    pub(super) fn sample(&self) -> Option<String> {
+        (self.lines > 0).then(|| self.first.clone())
     }
 }

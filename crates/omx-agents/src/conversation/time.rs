@@ -64,9 +64,6 @@ impl Lead {
                 _ => return,
             },
             (Due::Leave | Due::Guard | Due::Limbo, None) => return,
-            (Due::Start | Due::Silence, Some(running)) if running.garbage.lines() > 0 => {
-                Cause::Garbage { sample: running.garbage.sample() }
-            }
             (Due::Start, _) => Cause::Silent { waited: self.limits.start, during: "starting" },
             (Due::Silence, _) => Cause::Silent { waited: self.limits.silence, during: "working" },
             (Due::Interrupt, _) => {

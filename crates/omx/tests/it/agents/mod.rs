@@ -3,6 +3,7 @@
 
 mod cli_stage;
 mod deadlines;
+mod driver_starts;
 mod guard;
 mod inheritance;
 mod play;
