@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use omx_agents::{Agent, Event, Message};
@@ -15,16 +15,21 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stage::OMX;
 use super::stand_in::{
-    DEADLINE, Meeting, Place, StandIn, apart, open_files_and_threads, role, second_self,
+    DEADLINE, Meeting, Place, StandIn, apart, on_a_terminal, open_files_and_threads, role,
+    second_self,
 };
 
 /// The longest that any ending may take.
 const AT_MOST: Duration = Duration::from_secs(12);
 /// What it takes with children that must be killed: INT, TERM and KILL are a
 /// second apart, and the agent has a moment to leave by itself.
-const USUALLY: Duration = Duration::from_secs(5);
+const USUALLY: Duration = Duration::from_secs(7);
 
 const STARTED: &str = "echo '{\"started\":true}'";
+
+/// One without mark, session and parents, that holds every pipe.
+const STRANGER: &str = "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 1000' <&0 & ); \
+    until test -s stranger; do sleep 0.01; done";
 
 /// An agent that starts every kind of child that gets away from a careless
 /// owner, tells that it is ready, and then reads orders until it is killed.
@@ -161,11 +166,14 @@ fn nothing_is_left_when_the_guard_is_killed() {
     assert_eq!(why.kind(), "crashed", "{why}");
 }
 
+/// Also what only the guard itself can know of: no mark, no session, no parents.
 #[test]
 fn a_guard_that_is_told_to_end_by_a_signal_ends_its_tree_first() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let place = Place::new();
-        let mut meeting = opened(&place);
+        let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 1000");
+        let mut meeting = place.shell(&script).open();
+        meeting.started();
         let begun = Instant::now();
         kill(place.guard(), signal);
         let why = meeting.over().unwrap();
@@ -234,10 +242,7 @@ fn a_stranger_that_holds_the_pipes_holds_nothing_up() {
     apart(|| {
         let place = Place::new();
         let before = open_files_and_threads();
-        let script = format!(
-            "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 1000' <&0 & )
-             until test -s stranger; do sleep 0.01; done; {STARTED}; exec sleep 1000"
-        );
+        let script = format!("{STRANGER}; {STARTED}; exec sleep 1000");
         let mut meeting = place.shell(&script).open();
         meeting.started();
         // More than a pipe holds, so that something waits to be written as well.
@@ -344,21 +349,6 @@ fn nothing_is_left_when_the_terminal_is_closed() {
     let mut script = on_a_terminal(&second_self(&|| (), &place.folder()));
     gone_after(&place, || script.kill().unwrap());
     script.wait().unwrap();
-}
-
-/// Runs a command on a terminal of its own.
-fn on_a_terminal(command: &Command) -> Child {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
-    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
-    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
-    Command::new("script")
-        .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
-        .envs(variables)
-        .env("SHELL", "/bin/sh")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("script runs (apt package bsdutils)")
 }
 
 /// The number of a process's terminal; 0 is none.

@@ -11,6 +11,7 @@ mod rehearsal_stage;
 mod stage;
 mod stand_in;
 mod suite;
+mod suite_outlive;
 mod suite_results;
 mod suite_trouble;
 mod talk;

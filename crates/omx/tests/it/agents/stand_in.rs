@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -354,4 +354,23 @@ fn passed(mut command: Command) {
 pub fn open_files_and_threads() -> (usize, usize) {
     let count = |folder: &str| fs::read_dir(folder).unwrap().count();
     (count("/proc/self/fd"), count("/proc/self/task"))
+}
+
+/// Runs a command on a terminal of its own.
+pub fn on_a_terminal(command: &Command) -> Child {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let mut script = Command::new("script");
+    if let Some(folder) = command.get_current_dir() {
+        script.current_dir(folder);
+    }
+    script
+        .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
+        .envs(variables)
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("script runs (apt package bsdutils)")
 }
