@@ -2,32 +2,25 @@
 //! one channel, carries out what it wants, and keeps every deadline.
 
 mod deadlines;
+mod ending;
 mod running;
+mod time;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use self::deadlines::{Deadlines, Due};
 use self::running::{Generation, Running, State};
+use self::time::{GUARD, LIMBO};
 use crate::agent::{Agent, Opening, Order};
 use crate::driver::{AgentKind, Driver, Installation, Surroundings};
 use crate::event::{ApprovalId, Delivery, Event};
-use crate::guard;
-use crate::guard::wire::Word;
 use crate::limits::Limits;
 use crate::process::{Noise, Process};
-use crate::protocol::{Effect, Exit, Input, Launch, Protocol};
+use crate::protocol::{Effect, Input, Launch, Protocol};
 use crate::trouble::{Cause, Trouble};
-
-/// How long the streams of a process may stay open after its tree is gone,
-/// and the process after its streams are closed.
-const LIMBO: Duration = Duration::from_secs(1);
-/// How long a guard may take to end a tree, all its own patience included.
-const GUARD: Duration = Duration::from_secs(20);
-/// How long marked processes are looked for after a guard was killed.
-const SWEEP: Duration = Duration::from_secs(2);
 
 /// An open conversation. Dropping it ends it.
 #[derive(Debug)]
@@ -74,6 +67,7 @@ pub fn open(
         opened: false,
         turn: Turn::None,
         approvals: BTreeSet::new(),
+        outlived: 0,
         over: None,
     };
     let start = std::thread::Builder::new().name(format!("{}-agent", driver.kind()));
@@ -116,6 +110,8 @@ struct Lead {
     opened: bool,
     turn: Turn,
     approvals: BTreeSet<ApprovalId>,
+    /// How many processes would not end.
+    outlived: usize,
     over: Option<Why>,
 }
 
@@ -142,13 +138,10 @@ impl Lead {
             self.keep_time(Instant::now());
         }
         if let Some(why) = self.over.take() {
-            (self.tell)(Event::Ended(why));
+            let count = self.outlived;
+            let left = (count > 0).then(|| self.trouble(Cause::Outlived { count }));
+            (self.tell)(Event::Ended(why.or(left)));
         }
-    }
-
-    fn next_moment(&self) -> Option<Instant> {
-        let wake = if self.over.is_none() { self.protocol.wake() } else { None };
-        [self.deadlines.next(), wake].into_iter().flatten().min()
     }
 
     fn obey(&mut self, order: Order, now: Instant) {
@@ -163,7 +156,7 @@ impl Lead {
             }
             Order::Answer(approval, _) => {
                 self.approvals.remove(approval);
-                self.deadlines.set(Due::Silence, now + self.limits.silence);
+                self.expect_more(now);
             }
             Order::Interrupt | Order::End => {}
         }
@@ -218,12 +211,9 @@ impl Lead {
         let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
         match Process::start(launch, &self.omx, self.limits.line, tell) {
             Ok(process) => {
-                self.running = Some(Running::new(process, mark));
-                // One that goes on with an open conversation has the deadlines
-                // of its turn and of its protocol.
-                if !self.opened {
-                    self.deadlines.set(Due::Start, now + self.limits.start);
-                }
+                let program = launch.program.display().to_string();
+                self.running = Some(Running::new(process, program, mark));
+                self.deadlines.set(Due::Start, now + self.limits.start);
             }
             Err(error) => {
                 let detail = format!("{}: {error}", launch.program.display());
@@ -244,7 +234,7 @@ impl Lead {
     fn begin_turn(&mut self, now: Instant) {
         if self.turn == Turn::None {
             self.turn = Turn::Running;
-            self.deadlines.set(Due::Silence, now + self.limits.silence);
+            self.expect_more(now);
         }
     }
 
@@ -279,8 +269,14 @@ impl Lead {
             return;
         }
         let Some(running) = &mut self.running else { return };
+        if let Noise::Line(line) = &noise {
+            running.process.took(line);
+        }
         match running.note(&noise) {
             State::Lives => {}
+            State::Leaving => {
+                self.deadlines.expect_of_guard_alone(now + GUARD);
+            }
             State::HalfClosed(which) => {
                 running.half_closed = Some(which);
                 self.deadlines.set_once(Due::Limbo, now + LIMBO);
@@ -307,9 +303,11 @@ impl Lead {
         match serde_json::from_slice(line) {
             Ok(value) => {
                 running.garbage.clear();
-                if self.turn != Turn::None && self.approvals.is_empty() {
-                    self.deadlines.set(Due::Silence, now + self.limits.silence);
+                if self.opened {
+                    // One that goes on with an open conversation need only speak.
+                    self.deadlines.clear(Due::Start);
                 }
+                self.expect_more(now);
                 // What a dismissed process still says is not told.
                 if self.held.is_empty() {
                     self.feed(Input::Line(value), now);
@@ -318,120 +316,11 @@ impl Lead {
             Err(_) => {
                 running.garbage.add(line);
                 if running.garbage.lines() > self.limits.garbage {
-                    let sample = running.garbage.sample();
+                    let sample = running.garbage.sample().unwrap_or_default();
                     self.finish(Some(self.trouble(Cause::Garbage { sample })), now);
                 }
             }
         }
-    }
-
-    /// The process and all it started are gone.
-    fn bury(&mut self, now: Instant) {
-        let Some(running) = self.running.take() else { return };
-        if !running.guard_reported_end {
-            // The guard was killed; what it guarded may live.
-            if let Some(mark) = &running.mark {
-                guard::sweep(&self.worker_variable, mark, SWEEP);
-            }
-        }
-        self.deadlines = self.deadlines.without_process();
-        if self.over.is_some() {
-            return;
-        }
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
-            return self.carry_out(held.into(), now);
-        }
-        if let Some(number) = running.cannot_start {
-            let system = std::io::Error::from_raw_os_error(number);
-            let cause = Cause::CannotStart { detail: system.to_string() };
-            return self.finish(Some(self.trouble(cause)), now);
-        }
-        let exit = Exit { code: running.exit_code, stderr: running.process.stderr() };
-        self.feed(Input::Exited(exit), now);
-    }
-
-    /// Ends a process that makes room for the next.
-    fn dismiss(&mut self, now: Instant) {
-        if let Some(running) = &mut self.running {
-            running.process.close_input();
-            self.deadlines.set(Due::Leave, now + self.limits.end);
-        }
-    }
-
-    /// Ends a process whose end the protocol waits for.
-    fn stop(&mut self, now: Instant) {
-        if let Some(running) = &mut self.running {
-            running.process.close_input();
-            self.deadlines.set(Due::Leave, now);
-        }
-    }
-
-    /// The conversation is over; its process is told to go.
-    fn finish(&mut self, why: Why, now: Instant) {
-        if self.over.is_some() {
-            return;
-        }
-        self.held.clear();
-        match (self.turn, &why) {
-            (Turn::None, _) => {}
-            (Turn::Running, Some(trouble)) => (self.tell)(Event::TurnFailed(trouble.clone())),
-            (Turn::Running | Turn::Interrupting, _) => (self.tell)(Event::TurnInterrupted),
-        }
-        self.turn = Turn::None;
-        let polite = why.is_none();
-        self.over = Some(why);
-        self.deadlines = Deadlines::default();
-        if let Some(running) = &mut self.running {
-            running.process.close_input();
-            let patience = if polite { self.limits.end } else { Duration::ZERO };
-            self.deadlines.set(Due::Leave, now + patience);
-        }
-    }
-
-    fn keep_time(&mut self, now: Instant) {
-        if self.over.is_none() && self.protocol.wake().is_some_and(|wake| wake <= now) {
-            self.feed(Input::Tick, now);
-        }
-        while let Some(due) = self.deadlines.take_due(now) {
-            self.run_out(due, now);
-        }
-    }
-
-    /// A deadline has passed.
-    fn run_out(&mut self, due: Due, now: Instant) {
-        let Some(running) = &mut self.running else { return };
-        let cause = match due {
-            Due::Leave => {
-                running.is_ending = true;
-                running.process.tell_guard(Word::End);
-                return self.deadlines.set(Due::Guard, now + GUARD);
-            }
-            // A guard that does not answer, or streams held by someone else.
-            Due::Guard => return self.bury(now),
-            Due::Limbo if running.guard_gone => return self.bury(now),
-            // The program is gone and the guard ends what it left behind, or
-            // was told to end it all: that takes its own time.
-            Due::Limbo if running.is_ending => {
-                return self.deadlines.set_once(Due::Guard, now + GUARD);
-            }
-            Due::Limbo => match running.half_closed {
-                Some(which) if self.over.is_none() && self.held.is_empty() => {
-                    Cause::PipeClosed { which }
-                }
-                _ => return,
-            },
-            Due::Start | Due::Silence if running.garbage.lines() > 0 => {
-                Cause::Garbage { sample: running.garbage.sample() }
-            }
-            Due::Start => Cause::Silent { waited: self.limits.start, during: "starting" },
-            Due::Silence => Cause::Silent { waited: self.limits.silence, during: "working" },
-            Due::Interrupt => {
-                Cause::Silent { waited: self.limits.interrupt, during: "being interrupted" }
-            }
-            Due::Write => Cause::PipeClosed { which: "standard input" },
-        };
-        self.finish(Some(self.trouble(cause)), now);
     }
 
     fn trouble(&self, cause: Cause) -> Trouble {

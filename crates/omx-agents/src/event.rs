@@ -128,6 +128,7 @@ pub enum Event {
     /// The turn failed. The conversation may still be usable.
     TurnFailed(Trouble),
     /// The conversation is over and nothing it started is left. With trouble
-    /// if it was not ordered. Always the last event.
+    /// if it was not ordered, or if something would not end. Always the last
+    /// event.
     Ended(Option<Trouble>),
 }

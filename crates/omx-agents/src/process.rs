@@ -1,37 +1,50 @@
-//! An agent's process: started under guard, its streams read by threads, all
-//! of it told to one channel.
+//! An agent's process: started under guard, its streams served by one thread,
+//! all of it told to one channel.
+
+mod pipes;
 
 use std::collections::VecDeque;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::os::fd::AsRawFd;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
+use self::pipes::{Pipes, Wish};
 use crate::guard::wire::{Report, Word};
+use crate::guard::{self, Traces};
 use crate::protocol::Launch;
 
-/// While a guard is started, its end of the socket is open to every process
-/// started meanwhile; so one at a time.
-static STARTING: Mutex<()> = Mutex::new(());
+/// How much is read ahead of whoever listens.
+const AHEAD: usize = 1 << 20;
+/// How long a killed guard may take to die.
+const LAST_BREATH: Duration = Duration::from_secs(1);
 
-/// How much of standard error is kept.
-const STDERR_TAIL: usize = 4 << 10;
+/// What a line takes while it waits to be dealt with; an empty one also does.
+fn weight(line: &[u8]) -> usize {
+    line.len() + 64
+}
 
-/// What a process does, as its threads tell it.
+/// What a process does, as its thread tells it.
 #[derive(Debug)]
 pub(crate) enum Noise {
-    /// A line of standard output.
+    /// A line of standard output. Whoever has dealt with it says so
+    /// ([`Process::took`]), or there will be no more.
     Line(Vec<u8>),
-    /// A line longer than it may be; reading has stopped.
+    /// A line longer than it may be; standard output is read no more.
     LineTooLong,
     /// Standard output is closed.
     OutputClosed,
     /// Standard error is closed.
     ErrorsClosed,
-    /// What was written was taken by the process.
+    /// A line was taken by the process.
     Written,
     /// Standard input is closed on the other side.
     InputClosed,
@@ -41,11 +54,18 @@ pub(crate) enum Noise {
     GuardGone,
 }
 
-/// A process under guard.
+/// A process under guard. Dropping it tells the guard to end it; only
+/// [`Process::bury`] leaves nothing behind for certain.
 #[derive(Debug)]
 pub(crate) struct Process {
+    guard: Child,
     control: UnixStream,
-    input: Option<Sender<Vec<u8>>>,
+    wishes: Sender<Wish>,
+    /// A byte wakes the thread; its closing ends it.
+    bell: UnixStream,
+    thread: JoinHandle<()>,
+    /// Bytes of lines that are told and not yet taken.
+    ahead: Arc<AtomicUsize>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
 }
 
@@ -56,68 +76,90 @@ impl Process {
         omx: &Path,
         longest_line: usize,
         tell: Tell,
-    ) -> std::io::Result<Self>
+    ) -> io::Result<Self>
     where
-        Tell: Fn(Noise) + Send + Clone + 'static,
+        Tell: Fn(Noise) + Send + 'static,
     {
-        let alone = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
         let (control, theirs) = UnixStream::pair()?;
-        // Both ends close when another process is started; this one must not.
-        rustix::io::fcntl_setfd(&theirs, rustix::io::FdFlags::empty())?;
+        let (bell, door) = UnixStream::pair()?;
+        let (input, writer) = io::pipe()?;
+        let reports = control.try_clone()?;
+        for end in [&bell, &door] {
+            end.set_nonblocking(true)?;
+        }
+        // Only this end: what the agent sees is not touched.
+        rustix::io::ioctl_fionbio(&writer, true)?;
+        guard::send_ahead(&control, input.as_fd())?;
+        drop(input);
         let mut guard = Command::new(omx)
-            .arg("guard")
-            .arg(theirs.as_raw_fd().to_string())
-            .arg("--")
+            .args(["guard", "--"])
             .arg(&launch.program)
             .args(&launch.args)
             .env_clear()
             .envs(&launch.environment)
             .current_dir(&launch.folder)
-            .stdin(Stdio::piped())
+            .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        drop((theirs, alone));
-        let stderr = Arc::default();
-        let input = guard.stdin.take().map(|pipe| write_all(pipe, tell.clone()));
-        if let Some(pipe) = guard.stdout.take() {
-            let tell = tell.clone();
-            std::thread::spawn(move || read_lines(pipe, longest_line, tell));
-        }
-        if let Some(pipe) = guard.stderr.take() {
-            let (tell, tail) = (tell.clone(), Arc::clone(&stderr));
-            std::thread::spawn(move || keep_tail(pipe, &tail, tell));
-        }
-        let reports = control.try_clone()?;
-        std::thread::spawn(move || {
-            for line in BufReader::new(reports).lines() {
-                let Ok(line) = line else { break };
-                if let Some(report) = Report::parse(&line) {
-                    tell(Noise::Guard(report));
-                }
+        let (wishes, wished) = channel();
+        let (ahead, stderr) = (Arc::default(), Arc::default());
+        let pipes = Pipes {
+            output: guard.stdout.take().map(OwnedFd::from),
+            errors: guard.stderr.take().map(OwnedFd::from),
+            input: Some(writer.into()),
+            reports: Some(reports),
+            door,
+            wished,
+            longest_line,
+            ahead: Arc::clone(&ahead),
+            stderr: Arc::clone(&stderr),
+            tell,
+        };
+        let name = "agent-pipes".to_owned();
+        match std::thread::Builder::new().name(name).spawn(move || pipes.serve()) {
+            Ok(thread) => Ok(Self { guard, control, wishes, bell, thread, ahead, stderr }),
+            Err(error) => {
+                // Its guard sees the socket close and ends it.
+                drop(control);
+                let _ = guard.wait();
+                Err(error)
             }
-            // Waited for, so that it leaves no dead entry behind.
-            let _ = guard.wait();
-            tell(Noise::GuardGone);
-        });
-        Ok(Self { control, input, stderr })
+        }
     }
 
-    /// Writes these bytes, in its own time.
+    /// Writes bytes, in its own time.
     pub(crate) fn write(&self, bytes: Vec<u8>) {
-        if let Some(input) = &self.input {
-            let _ = input.send(bytes);
-        }
+        self.wish(Wish::Write(bytes));
     }
 
     /// Closes standard input once everything is written.
-    pub(crate) fn close_input(&mut self) {
-        self.input = None;
+    pub(crate) fn close_input(&self) {
+        self.wish(Wish::CloseInput);
     }
 
-    /// Tells the guard. One that is gone needs no telling.
-    pub(crate) fn tell_guard(&mut self, word: Word) {
-        let _ = self.control.write_all(format!("{word}\n").as_bytes());
+    /// A line was dealt with.
+    pub(crate) fn took(&self, line: &[u8]) {
+        if self.ahead.fetch_sub(weight(line), Ordering::AcqRel) >= AHEAD {
+            self.ring();
+        }
+    }
+
+    fn wish(&self, wish: Wish) {
+        let _ = self.wishes.send(wish);
+        self.ring();
+    }
+
+    /// A bell that is full rings already.
+    fn ring(&self) {
+        let _ = (&self.bell).write(&[0]);
+    }
+
+    /// Tells the guard. One that is gone needs no telling; one that was
+    /// stopped must hear it.
+    pub(crate) fn tell_guard(&self, word: Word) {
+        let _ = (&self.control).write_all(format!("{word}\n").as_bytes());
+        let _ = kill_process(Pid::from_child(&self.guard), Signal::CONT);
     }
 
     /// The end of what it wrote to standard error.
@@ -126,56 +168,24 @@ impl Process {
         let bytes: Vec<u8> = tail.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
     }
-}
 
-fn write_all(mut pipe: ChildStdin, tell: impl Fn(Noise) + Send + 'static) -> Sender<Vec<u8>> {
-    let (sender, pieces) = channel::<Vec<u8>>();
-    std::thread::spawn(move || {
-        for bytes in pieces {
-            if pipe.write_all(&bytes).and_then(|()| pipe.flush()).is_err() {
-                tell(Noise::InputClosed);
-                return;
-            }
-            tell(Noise::Written);
-        }
-    });
-    sender
-}
+    /// Finds and kills what a guard that is dead, or deaf, did not end. Tells
+    /// how many processes are left.
+    pub(crate) fn sweep(&self, mark: Option<(&str, &str)>, patience: Duration) -> usize {
+        let guard = Pid::from_child(&self.guard).as_raw_nonzero().get();
+        guard::sweep(Traces { guard, mark }, patience)
+    }
 
-fn read_lines(pipe: ChildStdout, longest: usize, tell: impl Fn(Noise)) {
-    let mut reader = BufReader::with_capacity(64 << 10, pipe);
-    loop {
-        let mut line = Vec::new();
-        let limit = u64::try_from(longest).unwrap_or(u64::MAX);
-        match reader.by_ref().take(limit).read_until(b'\n', &mut line) {
-            Ok(0) => break,
-            Ok(_) if line.last() == Some(&b'\n') => {
-                line.pop();
-                tell(Noise::Line(line));
-            }
-            Ok(read) if read == longest => {
-                tell(Noise::LineTooLong);
-                return;
-            }
-            // The last line, without an end.
-            Ok(_) => tell(Noise::Line(line)),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(_) => break,
+    /// Ends the guard, if it has not ended, and everything of ours that served
+    /// the process.
+    pub(crate) fn bury(self) {
+        let Self { mut guard, control, wishes, bell, thread, .. } = self;
+        drop((control, wishes, bell));
+        let _ = thread.join();
+        let _ = guard.kill();
+        let deadline = Instant::now() + LAST_BREATH;
+        while matches!(guard.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
         }
     }
-    tell(Noise::OutputClosed);
-}
-
-fn keep_tail(mut pipe: ChildStderr, tail: &Mutex<VecDeque<u8>>, tell: impl Fn(Noise)) {
-    let mut buffer = [0; 4096];
-    while let Ok(read) = pipe.read(&mut buffer) {
-        if read == 0 {
-            break;
-        }
-        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.extend(&buffer[..read]);
-        let over = tail.len().saturating_sub(STDERR_TAIL);
-        tail.drain(..over);
-    }
-    tell(Noise::ErrorsClosed);
 }

@@ -76,6 +76,9 @@ pub trait Protocol: Send {
     fn begin(&mut self, now: Instant) -> Vec<Effect>;
     /// What follows from an input.
     fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect>;
+    /// Whether words were ordered whose turn is not over, also those that wait
+    /// for the end of another: the loop then expects its program to go on.
+    fn owes_turn(&self) -> bool;
     /// When it wants a [`Input::Tick`], at the latest.
     fn wake(&self) -> Option<Instant>;
 }

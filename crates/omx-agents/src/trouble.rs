@@ -98,6 +98,11 @@ pub enum Cause {
         /// The last it wrote to standard error.
         stderr: String,
     },
+    /// Some of what it started would not end.
+    Outlived {
+        /// How many processes.
+        count: usize,
+    },
     /// Its protocol is another one than this driver's.
     Protocol {
         /// What did not fit.
@@ -139,6 +144,7 @@ impl Trouble {
             Cause::LineTooLong { .. } => "line_too_long",
             Cause::PipeClosed { .. } => "pipe_closed",
             Cause::Crashed { .. } => "crashed",
+            Cause::Outlived { .. } => "outlived",
             Cause::Protocol { .. } => "protocol",
             Cause::CannotStart { .. } => "cannot_start",
             Cause::Scenario { .. } => "scenario",
@@ -226,6 +232,9 @@ impl fmt::Display for Trouble {
             }
             Cause::Crashed { code: None, stderr } => {
                 said(f, format_args!("{agent} was ended by a signal"), stderr)
+            }
+            Cause::Outlived { count } => {
+                write!(f, "{count} of the processes that {agent} started would not end")
             }
             Cause::Protocol { detail } => {
                 said(f, format_args!("{agent} speaks another protocol than expected"), detail)

@@ -327,8 +327,6 @@ pub struct DemoArgs {
 /// Started by omx itself, between it and an agent.
 #[derive(Debug, Args)]
 pub struct GuardArgs {
-    /// The descriptor of the socket to omx
-    pub control: i32,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,

@@ -311,6 +311,10 @@ impl Protocol for Stream {
         std::mem::take(&mut self.effects)
     }
 
+    fn owes_turn(&self) -> bool {
+        self.turn == Turn::Ahead || !self.queue.is_empty()
+    }
+
     fn wake(&self) -> Option<Instant> {
         [self.owed, self.ready_by()].into_iter().flatten().min()
     }

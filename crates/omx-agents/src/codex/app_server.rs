@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use self::turn::{Ending, Turn, TurnNumber};
+use self::turn::{Ending, Origin, Turn, TurnNumber};
 use super::approvals::{Approvals, Waiting};
 use super::errors::{self, Known, crashed, not_opened, trouble};
 use super::items::Items;
@@ -107,6 +107,11 @@ impl AppServer {
     /// Hands over what was not begun.
     pub(super) fn take_rest(&mut self) -> (Setup, VecDeque<Message>) {
         (self.setup.clone(), std::mem::take(&mut self.queue))
+    }
+
+    pub(super) fn owes_turn(&self) -> bool {
+        let ordered = |turn: &Turn| turn.origin == Origin::Ordered;
+        self.turn.as_ref().is_some_and(ordered) || !self.queue.is_empty()
     }
 
     pub(super) fn wake(&self) -> Option<Instant> {

@@ -112,6 +112,10 @@ impl Exec {
         }
     }
 
+    pub(super) fn owes_turn(&self) -> bool {
+        self.is_busy() || !self.queue.is_empty()
+    }
+
     fn is_busy(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.progress != Progress::Over)
     }

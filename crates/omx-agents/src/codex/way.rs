@@ -48,6 +48,13 @@ impl Protocol for Way {
         }
     }
 
+    fn owes_turn(&self) -> bool {
+        match self {
+            Self::AppServer(way) => way.owes_turn(),
+            Self::Exec(way) => way.owes_turn(),
+        }
+    }
+
     fn wake(&self) -> Option<Instant> {
         match self {
             Self::AppServer(way) => way.wake(),

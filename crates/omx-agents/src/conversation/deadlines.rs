@@ -51,15 +51,15 @@ impl Deadlines {
         Some(due)
     }
 
-    /// What is left when there is no process any more.
-    pub(super) fn without_process(&self) -> Self {
-        let of_turn = |due: &Due| matches!(due, Due::Silence | Due::Interrupt);
-        Self(
-            self.0
-                .iter()
-                .filter(|(due, _)| of_turn(due))
-                .map(|(due, when)| (*due, *when))
-                .collect(),
-        )
+    /// There is no process of which something could be expected. An interrupt
+    /// is a promise to the owner, whatever becomes of the process.
+    pub(super) fn expect_nothing_of_process(&mut self) {
+        self.0.retain(|due, _| *due == Due::Interrupt);
+    }
+
+    /// The program is gone; what it left behind must be gone by then.
+    pub(super) fn expect_of_guard_alone(&mut self, when: Instant) {
+        self.0.retain(|due, _| matches!(due, Due::Interrupt | Due::Guard));
+        self.set_once(Due::Guard, when);
     }
 }

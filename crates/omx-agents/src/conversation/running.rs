@@ -18,12 +18,16 @@ pub(super) enum State {
     Lives,
     /// It closed this stream and may live on.
     HalfClosed(&'static str),
+    /// The program is gone; its guard ends what it left behind.
+    Leaving,
     /// The tree is gone and every stream is closed.
     Gone,
 }
 
 pub(super) struct Running {
     pub(super) process: Process,
+    /// The program's name.
+    pub(super) program: String,
     /// The mark in the environment of all it starts.
     pub(super) mark: Option<String>,
     pub(super) unwritten: usize,
@@ -32,7 +36,8 @@ pub(super) struct Running {
     pub(super) cannot_start: Option<i32>,
     /// The program is gone, or its guard was told to end it.
     pub(super) is_ending: bool,
-    pub(super) guard_reported_end: bool,
+    /// How many processes would not die, as far as the guard could tell.
+    pub(super) left: Option<usize>,
     pub(super) guard_gone: bool,
     pub(super) half_closed: Option<&'static str>,
     output_closed: bool,
@@ -40,16 +45,17 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(process: Process, mark: Option<String>) -> Self {
+    pub(super) fn new(process: Process, program: String, mark: Option<String>) -> Self {
         Self {
             process,
+            program,
             mark,
             unwritten: 0,
             garbage: Garbage::default(),
             exit_code: None,
             cannot_start: None,
             is_ending: false,
-            guard_reported_end: false,
+            left: None,
             guard_gone: false,
             half_closed: None,
             output_closed: false,
@@ -71,22 +77,27 @@ impl Running {
             Noise::Guard(Report::Exited(code)) => {
                 self.exit_code = *code;
                 self.is_ending = true;
+                state = State::Leaving;
             }
             Noise::Guard(Report::CannotStart(number)) => {
                 self.cannot_start = Some(*number);
-                self.guard_reported_end = true;
+                self.left = Some(0);
             }
-            Noise::Guard(Report::Gone | Report::Left(_)) => self.guard_reported_end = true,
+            Noise::Guard(Report::Gone) => self.left = Some(0),
+            Noise::Guard(Report::Left(count)) => self.left = Some(*count),
             Noise::GuardGone => {
                 self.guard_gone = true;
                 state = State::HalfClosed("standard output");
             }
-            Noise::Line(_) | Noise::LineTooLong | Noise::Guard(Report::Running(_)) => {}
+            // It is read no more.
+            Noise::LineTooLong => self.output_closed = true,
+            Noise::Line(_) | Noise::Guard(Report::Running(_)) => {}
         }
-        if self.guard_gone && self.output_closed && self.errors_closed {
-            State::Gone
-        } else {
-            state
+        match state {
+            _ if self.guard_gone && self.output_closed && self.errors_closed => State::Gone,
+            // A program that is about to go closes its streams.
+            State::HalfClosed(_) if self.is_ending && !self.guard_gone => State::Lives,
+            state => state,
         }
     }
 }
@@ -118,7 +129,8 @@ impl Garbage {
         self.lines
     }
 
-    pub(super) fn sample(&self) -> String {
-        self.first.clone()
+    /// The first of them, if there are any.
+    pub(super) fn sample(&self) -> Option<String> {
+        (self.lines > 0).then(|| self.first.clone())
     }
 }

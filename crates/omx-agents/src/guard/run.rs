@@ -1,182 +1,178 @@
-//! The guard's own loop.
+//! The guard's own loop. One thread: what it needs, it has before the agent
+//! is started.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, ExitStatus};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustix::process::{Signal, WaitOptions, getpid, set_child_subreaper, setsid, wait};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::iterator::Signals;
 
-use super::tree::signal_below;
+use super::control::Control;
+use super::ears::{Ears, Heard};
+use super::tree::{kill_children, signal_below};
 use super::wire::{Report, Word};
 
 /// How long the tree has after each signal.
 const PATIENCE: Duration = Duration::from_millis(1000);
-/// How often what will not die is killed again, to meet its newest children.
-const AGAIN: Duration = Duration::from_millis(50);
-/// When a process that even SIGKILL does not end is given up.
-const GIVE_UP: Duration = Duration::from_secs(10);
-
-enum Happening {
-    Told(Word),
-    /// omx is gone.
-    Alone,
-    /// A direct child is dead.
-    Died(i32, Option<i32>),
-    /// There is no child any more.
-    Empty,
-}
+/// How long children are killed without a pause: each kill may free others,
+/// which become children.
+const STROKE: Duration = Duration::from_millis(20);
+/// The pause between two such strokes.
+const PAUSE: Duration = Duration::from_millis(20);
+/// When processes that even SIGKILL does not end are given up.
+const GIVE_UP: Duration = Duration::from_secs(6);
 
 /// Runs a program under guard until nothing of it is left. The program gets
-/// this process's standard streams and environment.
-pub fn run(control: UnixStream, program: &OsString, args: &[OsString]) {
+/// the input that omx sent, and this process's output, errors and environment.
+pub fn run(control: Control, program: &OsString, args: &[OsString]) {
     // A guard that already leads a session has one of its own.
     let _ = setsid();
     let _ = set_child_subreaper(Some(getpid()));
-    let mut reports = control;
-    let (sender, happenings) = channel();
-    let child = match Command::new(program).args(args).spawn() {
-        Ok(child) => child,
+    let Control { mut socket, input } = control;
+    let started = Ears::open(&socket).and_then(|ears| {
+        let child = Command::new(program).args(args).stdin(Stdio::from(input)).spawn()?;
+        Ok((ears, child.id()))
+    });
+    let (mut ears, agent) = match started {
+        Ok(started) => started,
         Err(error) => {
-            report(&mut reports, Report::CannotStart(error.raw_os_error().unwrap_or_default()));
+            report(&mut socket, Report::CannotStart(error.raw_os_error().unwrap_or_default()));
             return;
         }
     };
-    let pid = child.id();
     let_go_of_streams();
-    report(&mut reports, Report::Running(pid));
-    if listen(&reports, sender.clone()).is_none() || heed_signals(sender.clone()).is_none() {
-        // Without ears it cannot guard.
-        let _ = sender.send(Happening::Told(Word::Kill));
+    report(&mut socket, Report::Running(agent));
+    let left = watch(agent, &mut socket, &mut ears);
+    report(&mut socket, if left == 0 { Report::Gone } else { Report::Left(left) });
+}
+
+/// Until nothing is left, or what is left cannot be ended. Tells how many.
+fn watch(agent: u32, reports: &mut UnixStream, ears: &mut Ears) -> usize {
+    let mut ending = Ending::default();
+    loop {
+        loop {
+            match bury() {
+                Burial::Of(pid, code) if u32::try_from(pid) == Ok(agent) => {
+                    report(reports, Report::Exited(code));
+                    // What it left behind is asked once, then ended.
+                    ending.begin(Instant::now(), Signal::TERM);
+                }
+                Burial::Of(..) => {}
+                Burial::NobodyIsDead => break,
+                Burial::NobodyIsLeft => return 0,
+            }
+        }
+        for heard in ears.listen(ending.due_in(Instant::now())) {
+            match heard {
+                Heard::Word(Word::End) | Heard::Alone => ending.begin(Instant::now(), Signal::INT),
+                Heard::Word(Word::Kill) => ending.hasten(Instant::now()),
+            }
+        }
+        if let Some(left) = ending.act(Instant::now()) {
+            return left;
+        }
     }
-    std::thread::spawn(move || bury(&sender));
-    let left = Ending::default().watch(pid, &mut reports, &happenings);
-    report(&mut reports, if left == 0 { Report::Gone } else { Report::Left(left) });
+}
+
+enum Burial {
+    /// A direct child was dead, with its exit code; none after a signal.
+    Of(i32, Option<i32>),
+    NobodyIsDead,
+    /// There is no child, and so nothing of the tree.
+    NobodyIsLeft,
+}
+
+fn bury() -> Burial {
+    loop {
+        return match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => {
+                let code = ExitStatus::from_raw(status.as_raw()).code();
+                Burial::Of(pid.as_raw_nonzero().get(), code)
+            }
+            Ok(None) => Burial::NobodyIsDead,
+            Err(Errno::INTR) => continue,
+            Err(_) => Burial::NobodyIsLeft,
+        };
+    }
 }
 
 /// How far the ending of the tree has come.
 #[derive(Default)]
 struct Ending {
-    /// The next signal, when it is due, and when all was begun.
-    next: Option<(Instant, Signal)>,
     begun: Option<Instant>,
+    next: Option<Next>,
+}
+
+/// The next thing to do to the tree, and when.
+#[derive(Clone, Copy)]
+enum Next {
+    Ask(Instant, Signal),
+    /// Kill from one moment to the other without a pause.
+    Kill(Instant, Instant),
 }
 
 impl Ending {
-    /// Until nothing is left, or what is left cannot be ended. Tells how many.
-    fn watch(
-        mut self,
-        agent: u32,
-        reports: &mut UnixStream,
-        happenings: &std::sync::mpsc::Receiver<Happening>,
-    ) -> usize {
-        let own = getpid().as_raw_nonzero().get();
-        loop {
-            let now = Instant::now();
-            let heard = match self.next {
-                Some((due, _)) => happenings.recv_timeout(due.saturating_duration_since(now)),
-                None => happenings.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            let now = Instant::now();
-            match heard {
-                Ok(Happening::Told(Word::End) | Happening::Alone) => self.begin(now, Signal::INT),
-                Ok(Happening::Told(Word::Kill)) => self.hasten(now),
-                Ok(Happening::Died(pid, code)) => {
-                    if u32::try_from(pid) == Ok(agent) {
-                        report(reports, Report::Exited(code));
-                        // What it left behind is asked once, then ended.
-                        self.begin(now, Signal::TERM);
-                    }
-                }
-                Ok(Happening::Empty) | Err(RecvTimeoutError::Disconnected) => return 0,
-                Err(RecvTimeoutError::Timeout) => {
-                    let Some((_, signal)) = self.next else { continue };
-                    let count = signal_below(own, signal);
-                    let begun = *self.begun.get_or_insert(now);
-                    if signal == Signal::KILL && now.duration_since(begun) > GIVE_UP {
-                        return count;
-                    }
-                    self.next = Some(match signal {
-                        Signal::INT => (now + PATIENCE, Signal::TERM),
-                        Signal::TERM => (now + PATIENCE, Signal::KILL),
-                        _ => (now + AGAIN, Signal::KILL),
-                    });
-                }
-            }
-        }
-    }
-
+    /// Begins with this signal, unless it has begun.
     fn begin(&mut self, now: Instant, signal: Signal) {
         if self.begun.is_none() {
             self.begun = Some(now);
-            self.next = Some((now, signal));
+            self.next = Some(Next::Ask(now, signal));
         }
     }
 
+    /// Kills from now on.
     fn hasten(&mut self, now: Instant) {
         self.begun.get_or_insert(now);
-        self.next = Some((now, Signal::KILL));
+        self.next = Some(Next::Kill(now, now + STROKE));
+    }
+
+    fn due_in(&self, now: Instant) -> Option<Duration> {
+        let (Next::Ask(due, _) | Next::Kill(due, _)) = self.next?;
+        Some(due.saturating_duration_since(now))
+    }
+
+    /// Does what is due. Tells how many are left, if they are given up.
+    fn act(&mut self, now: Instant) -> Option<usize> {
+        let own = getpid().as_raw_nonzero().get();
+        let next = match self.next? {
+            Next::Ask(due, _) | Next::Kill(due, _) if now < due => return None,
+            Next::Ask(_, signal) => {
+                signal_below(own, signal);
+                let due = now + PATIENCE;
+                match signal {
+                    Signal::INT => Next::Ask(due, Signal::TERM),
+                    _ => Next::Kill(due, due + STROKE),
+                }
+            }
+            Next::Kill(due, until) if now < until => {
+                kill_children(own);
+                Next::Kill(due, until)
+            }
+            Next::Kill(..) if self.begun.is_some_and(|begun| now > begun + GIVE_UP) => {
+                return Some(signal_below(own, Signal::KILL));
+            }
+            Next::Kill(..) => Next::Kill(now + PAUSE, now + PAUSE + STROKE),
+        };
+        self.next = Some(next);
+        None
     }
 }
 
 /// The agent alone must hold its streams: otherwise nobody sees them close.
 fn let_go_of_streams() {
-    if let Ok(null) = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null") {
+    if let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stdin(&null);
         let _ = rustix::stdio::dup2_stdout(&null);
         let _ = rustix::stdio::dup2_stderr(&null);
     }
 }
 
-fn listen(control: &UnixStream, sender: Sender<Happening>) -> Option<()> {
-    let control = control.try_clone().ok()?;
-    std::thread::spawn(move || {
-        for line in BufReader::new(control).lines() {
-            let Ok(line) = line else { break };
-            if let Some(word) = Word::parse(&line) {
-                let _ = sender.send(Happening::Told(word));
-            }
-        }
-        let _ = sender.send(Happening::Alone);
-    });
-    Some(())
-}
-
-/// A guard does not die of a signal one can catch: it ends its tree first.
-fn heed_signals(sender: Sender<Happening>) -> Option<()> {
-    let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM]).ok()?;
-    std::thread::spawn(move || {
-        for _ in signals.forever() {
-            let _ = sender.send(Happening::Told(Word::End));
-        }
-    });
-    Some(())
-}
-
-/// Waits for every child there will ever be.
-fn bury(sender: &Sender<Happening>) {
-    loop {
-        let happening = match wait(WaitOptions::empty()) {
-            Ok(Some((pid, status))) => {
-                let code = ExitStatus::from_raw(status.as_raw()).code();
-                Happening::Died(pid.as_raw_nonzero().get(), code)
-            }
-            Ok(None) | Err(rustix::io::Errno::INTR) => continue,
-            Err(_) => Happening::Empty,
-        };
-        let last = matches!(happening, Happening::Empty);
-        if sender.send(happening).is_err() || last {
-            return;
-        }
-    }
-}
-
 /// omx may be gone; then there is nobody to tell.
-fn report(control: &mut UnixStream, report: Report) {
-    let _ = control.write_all(format!("{report}\n").as_bytes());
+fn report(omx: &mut UnixStream, report: Report) {
+    let _ = omx.write_all(format!("{report}\n").as_bytes());
 }

@@ -171,7 +171,9 @@ fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
         | Cause::NotInstalled
         | Cause::NotLoggedIn { .. }
         | Cause::FolderNotTrusted
-        | Cause::UnknownModel { .. } => Way::AskPerson,
+        | Cause::UnknownModel { .. }
+        // What is left may still change the folder.
+        | Cause::Outlived { .. } => Way::AskPerson,
         Cause::Network { .. } | Cause::Service { .. } | Cause::CutOff { .. } => {
             let before = usize::try_from(active.pauses).ok();
             let pause = before.and_then(|before| PAUSES_MS.get(before));

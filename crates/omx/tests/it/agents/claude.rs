@@ -55,6 +55,7 @@ impl Program for WithKey {
 type Place = CliStage<Claude>;
 
 driver_suite!(Place);
+driver_suite!(Place, suite_outlive: an_interrupt_leaves_no_runaway);
 
 /// A stage whose model plays these.
 fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P> {

@@ -38,6 +38,7 @@ fn limited_in_words(epoch: u64) -> Failure {
 }
 
 driver_suite!(CliStage<Codex>);
+driver_suite!(CliStage<Codex>, suite_outlive: an_interrupt_leaves_no_runaway);
 
 /// A stage for scripts of codex's own.
 fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {

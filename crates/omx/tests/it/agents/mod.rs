@@ -2,10 +2,16 @@
 //! special to each.
 
 mod cli_stage;
+mod deadlines;
+mod driver_starts;
+mod guard;
+mod inheritance;
 mod play;
 mod rehearsal_stage;
 mod stage;
+mod stand_in;
 mod suite;
+mod suite_outlive;
 mod suite_results;
 mod suite_trouble;
 mod talk;

@@ -49,6 +49,15 @@ macro_rules! driver_suite {
             a_result_wrong_twice_fails,
             a_killed_omx_leaves_nothing_and_its_conversation_goes_on,
         );
+        $crate::agents::suite::driver_suite!($stage, suite_outlive:
+            the_end_inside_a_tool_leaves_nothing,
+            an_interrupt_and_the_end_leave_nothing,
+            a_killed_agent_leaves_no_runaway,
+            a_killed_guard_leaves_no_runaway,
+            a_killed_omx_leaves_no_runaway,
+            ctrl_c_leaves_no_runaway,
+            ctrl_c_twice_leaves_no_runaway,
+        );
     };
     ($stage:ty, $module:ident: $($name:ident),* $(,)?) => {
         $(

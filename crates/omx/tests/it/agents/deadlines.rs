@@ -1,0 +1,420 @@
+//! Nothing waits without a deadline (conductor.md 1.3): however badly a
+//! program behaves, it is ended in time, with the cause by name, and neither a
+//! process nor a thread nor an open file is left.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::{Duration, Instant};
+
+use omx_agents::agent::Decision;
+use omx_agents::event::ApprovalId;
+use omx_agents::{Agent, Event, Limits, Message};
+use omx_testkit::await_condition;
+
+use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart, open_files_and_threads};
+
+/// Long enough for a loaded machine, short enough to wait for.
+const LIMITS: Limits = Limits {
+    start: Duration::from_millis(1500),
+    request: Duration::from_millis(1500),
+    silence: Duration::from_millis(1500),
+    interrupt: Duration::from_millis(700),
+    end: Duration::from_millis(300),
+    write: Duration::from_millis(1000),
+    line: 1 << 20,
+    garbage: 50,
+};
+
+/// The longest deadline, INT, TERM and KILL a second apart, and some time to breathe.
+const AT_MOST: Duration = Duration::from_millis(1500 + 1000 + 2000 + 2500);
+
+/// What is done to a program after it was started.
+#[derive(Clone, Copy)]
+enum Done {
+    Nothing,
+    /// Something is said once the conversation is open.
+    Sent,
+    /// A megabyte is said.
+    SentMuch,
+    /// Something is said and taken back.
+    Interrupted,
+}
+
+/// Name, program, what is done to it, and the cause that is told.
+const TABLE: &[(&str, &str, Done, &str)] = &[
+    ("prints nothing", "exec sleep 1000", Done::Nothing, "silent"),
+    ("prints blank lines", "while :; do echo; sleep 0.01; done", Done::Nothing, "silent"),
+    ("prints garbage for ever", "exec yes garbage", Done::Nothing, "garbage"),
+    ("prints garbage, then nothing", "echo hm; exec sleep 1000", Done::Nothing, "garbage"),
+    ("prints no text at all", "exec cat /dev/urandom", Done::Nothing, "garbage"),
+    ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", Done::Nothing, "silent"),
+    ("prints one endless line", "exec tr '\\0' x </dev/zero", Done::Nothing, "line_too_long"),
+    ("is stopped", "kill -STOP $$", Done::Nothing, "silent"),
+    ("closes its output", "exec >&-; exec sleep 1000", Done::Nothing, "pipe_closed"),
+    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", Done::Nothing, "pipe_closed"),
+    (
+        "closes its output, deaf",
+        "trap '' INT TERM; exec >&-; sleep 1000",
+        Done::Nothing,
+        "pipe_closed",
+    ),
+    ("exits at once", "exit 7", Done::Nothing, "crashed"),
+    ("kills itself", "kill -KILL $$", Done::Nothing, "crashed"),
+    (
+        "exits and leaves a child with its pipes",
+        "sleep 1000 <&0 & exit 7",
+        Done::Nothing,
+        "crashed",
+    ),
+    (
+        "exits and leaves a deaf child",
+        "sh -c \"trap '' INT TERM; echo; while :; do sleep 0.1; done\" >/dev/null 2>&1 & sleep 0.2; exit 7",
+        Done::Nothing,
+        "crashed",
+    ),
+    (
+        "closes its input",
+        "exec <&-; echo '{\"started\":true}'; exec sleep 1000",
+        Done::SentMuch,
+        "pipe_closed",
+    ),
+    (
+        "never reads its input",
+        "echo '{\"started\":true}'; exec sleep 1000",
+        Done::SentMuch,
+        "pipe_closed",
+    ),
+    ("never answers", "echo '{\"started\":true}'; exec sleep 1000", Done::Sent, "silent"),
+    (
+        "answers with garbage for ever",
+        "echo '{\"started\":true}'; read -r line; exec yes garbage",
+        Done::Sent,
+        "garbage",
+    ),
+    (
+        "answers with garbage, then nothing",
+        "echo '{\"started\":true}'; read -r line; echo hm; exec sleep 1000",
+        Done::Sent,
+        "garbage",
+    ),
+    (
+        "closes its output in a turn",
+        "echo '{\"started\":true}'; read -r line; exec >&-; exec sleep 1000",
+        Done::Sent,
+        "pipe_closed",
+    ),
+    (
+        "exits in a turn",
+        "echo '{\"started\":true}'; read -r line; echo why >&2; exit 7",
+        Done::Sent,
+        "crashed",
+    ),
+    (
+        "ignores an interrupt",
+        "echo '{\"started\":true}'; while :; do echo '{\"x\":1}'; sleep 0.05; done",
+        Done::Interrupted,
+        "silent",
+    ),
+];
+
+#[test]
+fn every_bad_program_is_ended_in_time_and_by_name() {
+    apart(|| {
+        let before = open_files_and_threads();
+        std::thread::scope(|scope| {
+            for (name, script, done, kind) in TABLE {
+                let thread = std::thread::Builder::new().name((*name).to_owned());
+                thread.spawn_scoped(scope, || ended_by_name(name, script, *done, kind)).unwrap();
+            }
+        });
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
+    });
+}
+
+fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
+    let place = Place::new();
+    let mut meeting = place.shell(script).limits(LIMITS).open();
+    let mut begun = Instant::now();
+    if !matches!(done, Done::Nothing) {
+        meeting.started();
+        begun = Instant::now();
+    }
+    match done {
+        Done::Nothing => {}
+        Done::Sent => meeting.agent.send(Message::text("do")),
+        Done::SentMuch => meeting.agent.send(Message::text("do ".repeat(350_000))),
+        Done::Interrupted => {
+            meeting.agent.send(Message::text("do"));
+            meeting.agent.interrupt();
+        }
+    }
+    let why = meeting.over().unwrap_or_else(|| panic!("{name}: no trouble"));
+    let took = begun.elapsed();
+    let left = place.processes();
+    assert!(left.is_empty(), "{name}: outlived the end: {left:#?}");
+    assert_eq!(why.kind(), kind, "{name}: {why}");
+    assert!(took < AT_MOST, "{name}: {took:?}");
+    // Whoever had a turn is told how it ended, once, right before the end.
+    let turns = meeting.seen.iter().filter(|event| {
+        matches!(event, Event::TurnFailed(_) | Event::TurnInterrupted | Event::TurnFinished(_))
+    });
+    let expected = match done {
+        Done::Nothing => vec![],
+        Done::Sent | Done::SentMuch => vec![Event::TurnFailed(why.clone())],
+        Done::Interrupted => vec![Event::TurnInterrupted],
+    };
+    assert_eq!(turns.cloned().collect::<Vec<_>>(), expected, "{name}");
+    if script.contains("exit 7") {
+        assert!(why.to_string().contains("code 7"), "{name}: {why}");
+    }
+    if script.contains("why >&2") {
+        assert!(why.to_string().ends_with(": why"), "{name}: {why}");
+    }
+}
+
+/// What cannot be started is told with the system's words for it.
+#[test]
+fn what_cannot_be_started_is_told() {
+    apart(|| {
+        let place = Place::new();
+        let script = place.at("no-interpreter");
+        fs::write(&script, "#!/nowhere/at/all\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::write(place.at("not-executable"), "#!/bin/sh\n").unwrap();
+        let before = open_files_and_threads();
+        for (name, word) in [
+            ("missing", "No such file"),
+            ("no-interpreter", "No such file"),
+            ("not-executable", "Permission denied"),
+            (".", "Permission denied"),
+        ] {
+            let mut program = place.shell("");
+            program.launch.program = place.at(name);
+            let begun = Instant::now();
+            let mut meeting = program.limits(LIMITS).open();
+            meeting.agent.send(Message::text("do"));
+            let why = meeting.over().unwrap();
+            assert_eq!(why.kind(), "cannot_start", "{name}: {why}");
+            assert!(why.to_string().contains(word) && why.to_string().contains(name), "{why}");
+            assert!(begun.elapsed() < LIMITS.start, "{name}: {:?}", begun.elapsed());
+        }
+        let mut homeless = place.shell("");
+        homeless.launch.folder = place.at("missing");
+        assert_eq!(homeless.open().over().unwrap().kind(), "cannot_start");
+        let mut unguarded = place.shell("");
+        unguarded.omx = place.at("missing");
+        assert_eq!(unguarded.open().over().unwrap().kind(), "cannot_start");
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
+    });
+}
+
+/// Orders end it as well, however deaf it is: no trouble, and in time.
+#[test]
+fn the_end_is_the_end_whatever_the_program_does() {
+    for script in [
+        "trap '' HUP INT TERM; while :; do sleep 0.1; done",
+        "kill -STOP $$",
+        "exec yes garbage",
+        "exec yes '{\"x\":1}'",
+        "exec sleep 1000",
+        "exec >&-; exec sleep 1000",
+        "exit 7",
+    ] {
+        let place = Place::new();
+        let mut meeting = place.shell(script).limits(LIMITS).open();
+        let begun = Instant::now();
+        meeting.agent.end();
+        assert_eq!(meeting.over(), None, "{script}");
+        let took = begun.elapsed();
+        assert!(place.processes().is_empty(), "{script}: {:#?}", place.processes());
+        assert!(took < LIMITS.end + Duration::from_millis(3500), "{script}: {took:?}");
+    }
+}
+
+/// A program that goes at once when it is asked to is not waited for.
+#[test]
+fn a_polite_program_ends_at_once() {
+    let place = Place::new();
+    let mut meeting = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+}
+
+const STARTED: &str = "echo '{\"started\":true}'";
+
+/// The most memory this process has ever used, in bytes.
+fn most_memory() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
+}
+
+#[test]
+fn what_a_program_prints_takes_bounded_memory() {
+    apart(|| {
+        for script in [
+            // Both faster than anyone can listen.
+            "exec yes '{\"x\":1}'",
+            "exec tr '\\0' '\\n' </dev/zero",
+            "exec tr '\\0' x </dev/zero",
+            "exec yes complaint >&2",
+            "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000",
+        ] {
+            let place = Place::new();
+            let before = most_memory();
+            let mut meeting = place.shell(script).limits(LIMITS).open();
+            let why = meeting.over().unwrap();
+            let more = most_memory() - before;
+            assert!(more < 24 << 20, "{script}: {more} bytes more, {why}");
+        }
+    });
+}
+
+/// Standard error is nobody's protocol: it neither blocks a program nor ends it.
+#[test]
+fn a_program_that_complains_for_ever_works() {
+    let place = Place::new();
+    let script = format!(
+        "yes complaint >&2 & {STARTED}; read -r line; echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    meeting.started();
+    meeting.agent.send(Message::text("do"));
+    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    assert!(place.processes().is_empty(), "{:#?}", place.processes());
+}
+
+/// Slow is not silent: each line is a sign of life.
+#[test]
+fn a_program_that_moves_is_not_ended() {
+    let place = Place::new();
+    let script = format!(
+        "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
+         echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.send(Message::text("do"));
+    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    assert!(begun.elapsed() > LIMITS.silence, "too quick to show anything");
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+}
+
+/// A program that prints a question once and then waits for as long as it takes.
+fn asking(meeting: &mut Meeting) {
+    meeting.started();
+    meeting.agent.send(Message::text("do"));
+    meeting.until("the question", |event| matches!(event, Event::ApprovalNeeded { .. }));
+}
+
+/// While an agent waits for an answer it may be silent; after that it may not.
+#[test]
+fn silence_counts_only_while_it_is_the_programs_turn() {
+    let place = Place::new();
+    let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 1000");
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    asking(&mut meeting);
+    let told = meeting.events.recv_timeout(LIMITS.silence * 2);
+    assert!(told.is_err(), "{told:?}");
+    let begun = Instant::now();
+    meeting.agent.answer(ApprovalId("may I".to_owned()), Decision::Allow);
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    assert!(begun.elapsed() >= LIMITS.silence, "{:?}", begun.elapsed());
+}
+
+/// An answer that comes too late must not start the clock on an idle agent.
+#[test]
+fn an_idle_program_may_be_silent() {
+    let place = Place::new();
+    let script = format!(
+        "{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; echo '{{\"answer\":\"done\"}}'; \
+         cat >/dev/null"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    asking(&mut meeting);
+    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    meeting.agent.answer(ApprovalId("may I".to_owned()), Decision::Allow);
+    let told = meeting.events.recv_timeout(LIMITS.silence * 2);
+    assert!(told.is_err(), "{told:?}");
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+}
+
+/// A protocol that makes nothing of an exit has no process to be silent; its
+/// turn is over in time all the same.
+#[test]
+fn a_turn_without_a_process_runs_out_too() {
+    let place = Place::new();
+    let mut program = place.shell(&format!("{STARTED}; read -r line; exit 0")).limits(LIMITS);
+    program.after_exit = AfterExit::Wait;
+    let mut meeting = program.open();
+    meeting.started();
+    meeting.agent.send(Message::text("do"));
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    assert!(meeting.seen.contains(&Event::TurnFailed(why)), "{:#?}", meeting.seen);
+}
+
+/// A message that waited for the end of a turn is waited for like any other.
+#[test]
+fn a_message_that_waited_and_is_never_taken_runs_out_too() {
+    let place = Place::new();
+    let script = format!(
+        "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 1000"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    meeting.started();
+    meeting.agent.send(Message::text("first"));
+    meeting.agent.send(Message::text("second"));
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    let ends: Vec<&Event> = meeting.seen.iter().rev().take(2).collect();
+    assert_eq!(ends, [&Event::Ended(Some(why.clone())), &Event::TurnFailed(why)]);
+    assert!(meeting.seen.iter().any(|event| matches!(event, Event::TurnFinished(_))));
+}
+
+/// A second process of an open conversation must speak as soon as the first.
+#[test]
+fn a_process_that_is_started_anew_and_says_nothing_is_ended() {
+    let place = Place::new();
+    let script = format!(
+        "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 1000"
+    );
+    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    let begun = Instant::now();
+    let why = meeting.over().unwrap();
+    assert_eq!(why.kind(), "silent", "{why}");
+    assert!(why.to_string().contains("starting"), "{why}");
+    assert!(begun.elapsed() < AT_MOST + LIMITS.start, "{:?}", begun.elapsed());
+    assert!(place.processes().is_empty(), "{:#?}", place.processes());
+}
+
+/// The next process begins only when nothing of the one before is left.
+#[test]
+fn a_process_that_is_replaced_is_gone_before_the_next_begins() {
+    let place = Place::new();
+    let script = r#"
+        if mkdir first 2>/dev/null; then
+            trap '' HUP INT TERM
+            setsid sh -c "trap '' TERM; echo \$\$ > child; while :; do sleep 0.1; done" >/dev/null 2>&1 &
+            until test -s child; do sleep 0.01; done
+            echo '{"again":true}'; echo '{"text":"from the first"}'
+            while :; do sleep 0.1; done
+        fi
+        kill -0 "$(cat child)" 2>/dev/null && echo '{"text":"the child lives"}'
+        echo '{"started":true}'; cat >/dev/null"#;
+    let mut meeting = place.shell(script).open();
+    meeting.started();
+    assert_eq!(meeting.seen.len(), 1, "{:#?}", meeting.seen);
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    assert!(place.processes().is_empty(), "{:#?}", place.processes());
+}

@@ -1,0 +1,225 @@
+//! Every driver with a program that is not what it should be: ended in time
+//! and by name (conductor.md 1.3), and nothing of the person's secrets in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use omx_agents::{
+    Agent, AgentKind, Conversation, Event, Limits, Message, Opening, Start, Surroundings,
+    conversation, driver,
+};
+use omx_kernel::approval::Allow;
+use omx_testkit::await_condition;
+
+use super::stage::{OMX, WORKER};
+use super::stand_in::{DEADLINE, Meeting, Place, apart, open_files_and_threads};
+
+const LIMITS: Limits = Limits {
+    start: Duration::from_millis(1500),
+    request: Duration::from_millis(1500),
+    silence: Duration::from_millis(1500),
+    interrupt: Duration::from_millis(700),
+    end: Duration::from_millis(300),
+    write: Duration::from_millis(1000),
+    line: 1 << 20,
+    garbage: 50,
+};
+
+/// Two processes, where a driver tries another way, each with the longest
+/// deadline and its end by force, and some time to breathe.
+const AT_MOST: Duration = Duration::from_secs(14);
+
+/// The drivers of programs, and the variable that is an account.
+const DRIVERS: [(AgentKind, &str); 2] =
+    [(AgentKind::Codex, "OPENAI_API_KEY"), (AgentKind::Claude, "ANTHROPIC_API_KEY")];
+
+/// Name, program, and the causes that fit.
+const TABLE: &[(&str, &str, &[&str])] = &[
+    ("prints nothing", "exec sleep 1000", &["silent"]),
+    ("never reads", "trap '' INT TERM; while :; do sleep 0.1; done", &["silent"]),
+    ("prints garbage for ever", "exec yes garbage", &["garbage"]),
+    ("prints garbage, then nothing", "echo hm; exec sleep 1000", &["garbage"]),
+    ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", &["silent"]),
+    ("prints one endless line", "exec tr '\\0' x </dev/zero", &["line_too_long"]),
+    ("is stopped", "kill -STOP $$", &["silent"]),
+    ("closes its output", "exec >&-; exec sleep 1000", &["pipe_closed"]),
+    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", &["pipe_closed"]),
+    // What was written before that is not missed.
+    ("closes its input", "exec <&-; exec sleep 1000", &["pipe_closed", "silent"]),
+    ("exits at once", "echo why >&2; exit 7", &["crashed", "protocol"]),
+    ("exits and leaves a child", "sleep 1000 & exit 7", &["crashed", "protocol"]),
+    ("complains for ever", "yes complaint >&2 & exec sleep 1000", &["silent"]),
+];
+
+/// A machine on which an agent's program is this script.
+struct Machine {
+    place: Place,
+    kind: AgentKind,
+    surroundings: Surroundings,
+}
+
+impl Machine {
+    fn new(kind: AgentKind, account: &str, program: &str) -> Self {
+        let place = Place::new();
+        for folder in ["bin", "home", "project"] {
+            fs::create_dir(place.at(folder)).unwrap();
+        }
+        let file = place.at("bin").join(kind.as_str());
+        fs::write(&file, program).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/bin:/bin", place.at("bin").display());
+        let environment: [(&str, OsString); 3] =
+            [("PATH", path.into()), ("HOME", place.at("home").into()), (account, "x".into())];
+        let surroundings = Surroundings {
+            environment: environment.map(|(name, value)| (name.into(), value)).into(),
+            omx: OMX.into(),
+            worker_variable: WORKER.to_owned(),
+            scenario: None,
+            rehearsal_folder: place.at("rehearsal"),
+        };
+        Self { place, kind, surroundings }
+    }
+
+    fn open(&self) -> Meeting {
+        let driver = driver(self.kind);
+        let installation = driver.find(&self.surroundings).unwrap();
+        let opening = Opening {
+            start: Start::New,
+            folder: self.place.at("project"),
+            role: None,
+            model: None,
+            allow: Allow::Commands,
+            servers: Vec::new(),
+        };
+        let (agent, events) = {
+            let (sender, events): (_, Receiver<Event>) = channel();
+            let tell = move |event| drop(sender.send(event));
+            let surroundings = &self.surroundings;
+            let agent: Conversation =
+                conversation::open(driver, &installation, &opening, surroundings, LIMITS, tell)
+                    .unwrap();
+            (agent, events)
+        };
+        Meeting { agent, events, seen: Vec::new() }
+    }
+
+    fn processes(&self) -> BTreeMap<i32, String> {
+        super::stand_in::processes_in(&self.place.at("project"))
+    }
+}
+
+#[test]
+fn every_driver_ends_every_bad_program_in_time_and_by_name() {
+    apart(|| {
+        let before = open_files_and_threads();
+        std::thread::scope(|scope| {
+            for (kind, account) in DRIVERS {
+                for (name, script, causes) in TABLE {
+                    let name = format!("{kind} {name}");
+                    let thread = std::thread::Builder::new().name(name.clone());
+                    let row = move || ended_by_name(&name, kind, account, script, causes);
+                    thread.spawn_scoped(scope, row).unwrap();
+                }
+            }
+        });
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
+    });
+}
+
+fn ended_by_name(name: &str, kind: AgentKind, account: &str, script: &str, causes: &[&str]) {
+    let machine = Machine::new(kind, account, &format!("#!/bin/sh\n{script}\n"));
+    let begun = Instant::now();
+    let mut meeting = machine.open();
+    meeting.agent.send(Message::text("do"));
+    let why = meeting.over().unwrap_or_else(|| panic!("{name}: no trouble"));
+    let took = begun.elapsed();
+    let left = machine.processes();
+    assert!(left.is_empty(), "{name}: outlived the end: {left:#?}");
+    assert!(causes.contains(&why.kind()), "{name}: {}: {why}", why.kind());
+    assert!(took < AT_MOST, "{name}: {took:?}");
+    // The order may have come too late to be a turn.
+    let last = Event::Ended(Some(why.clone()));
+    let failed = [Event::TurnFailed(why), last.clone()];
+    assert!(meeting.seen == failed || meeting.seen == [last], "{name}: {:#?}", meeting.seen);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_told_by_every_driver() {
+    for (kind, account) in DRIVERS {
+        let machine = Machine::new(kind, account, "#!/nowhere/at/all\n");
+        let why = machine.open().over().unwrap();
+        assert_eq!(why.kind(), "cannot_start", "{why}");
+        let program = machine.place.at("bin").join(kind.as_str());
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
+        let missing = driver(kind).find(&machine.surroundings).unwrap_err();
+        assert_eq!(missing.kind(), "not_installed", "{missing}");
+    }
+}
+
+/// A secret that is meant for something else reaches neither the environment
+/// nor the command line of guard and agent, nor any file.
+#[test]
+fn no_driver_gives_an_agent_a_secret_that_is_not_its_own() {
+    let secrets = [
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "GITHUB_TOKEN",
+        "NPM_TOKEN",
+        "DATABASE_URL",
+        "OMX_TEAM_TOKEN",
+        "OMX_WORKER",
+        "OMX_DATABASE_URL",
+        "OPENAI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "GEMINI_API_KEY",
+    ];
+    for (kind, account) in DRIVERS {
+        let mut machine = Machine::new(kind, account, "#!/bin/sh\nexec sleep 1000\n");
+        let foreign = secrets.into_iter().filter(|name| *name != account);
+        for name in foreign {
+            machine.surroundings.environment.insert(name.into(), "canary-5b7e".into());
+        }
+        machine.surroundings.environment.insert(account.into(), "own-key-5b7e".into());
+        let mut meetings = [machine.open(), machine.open()];
+        let is_up = |line: &String| line.starts_with("sleep");
+        await_condition("both are up", DEADLINE, || {
+            machine.processes().values().filter(|line| is_up(line)).count() == 2
+        });
+        let mut marks = BTreeSet::new();
+        for (pid, line) in machine.processes() {
+            let environment = text(&format!("/proc/{pid}/environ"));
+            assert!(!environment.contains("canary"), "{kind} {line}: {environment}");
+            assert!(!line.contains("canary") && !line.contains("own-key"), "{kind}: {line}");
+            let mark = environment.split('\0').find_map(|entry| entry.strip_prefix("OMX_WORKER="));
+            marks.insert(mark.expect("a mark").to_owned());
+        }
+        // What is swept after one conversation is never another's.
+        assert_eq!(marks.len(), 2, "{kind}: {marks:?}");
+        for meeting in &mut meetings {
+            meeting.agent.end();
+            assert_eq!(meeting.over(), None);
+        }
+        no_secret_in(&machine.place.folder());
+    }
+}
+
+fn text(file: &str) -> String {
+    String::from_utf8_lossy(&fs::read(file).unwrap_or_default()).into_owned()
+}
+
+fn no_secret_in(folder: &Path) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            no_secret_in(&path);
+        } else {
+            let text = text(path.to_str().unwrap());
+            assert!(!text.contains("5b7e"), "{}: {text}", path.display());
+        }
+    }
+}

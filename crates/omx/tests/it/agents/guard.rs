@@ -1,0 +1,375 @@
+//! Nothing outlives a run (conductor.md 1.3): whatever an agent's children do
+//! to get away, they are gone when the end is told, however the run ended.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use omx_agents::{Agent, Event, Message};
+use omx_testkit::await_condition;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::stage::OMX;
+use super::stand_in::{
+    DEADLINE, Meeting, Place, StandIn, apart, on_a_terminal, open_files_and_threads, role,
+    second_self,
+};
+
+/// The longest that any ending may take.
+const AT_MOST: Duration = Duration::from_secs(12);
+/// What it takes with children that must be killed: INT, TERM and KILL are a
+/// second apart, and the agent has a moment to leave by itself.
+const USUALLY: Duration = Duration::from_secs(7);
+
+const STARTED: &str = "echo '{\"started\":true}'";
+
+/// One without mark, session and parents, that holds every pipe.
+const STRANGER: &str = "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 1000' <&0 & ); \
+    until test -s stranger; do sleep 0.01; done";
+
+/// An agent that starts every kind of child that gets away from a careless
+/// owner, tells that it is ready, and then reads orders until it is killed.
+/// Each child notes that it is up under its name. All hold one lock.
+const ZOO: &str = r#"
+exec 9> lock; flock 9
+mkdir kids
+up='echo $$ > kids/$0'
+stay='while :; do sleep 0.1; done'
+deaf="trap '' HUP INT QUIT TERM"
+setsid sh -c "$up; exec sleep 1000" session </dev/null >/dev/null 2>&1 &
+( ( sh -c "$up; exec sleep 1000" orphan >/dev/null 2>&1 & ) & )
+sh -c "$deaf; $up; $stay" deaf &
+bash -c 'set -m; sh -c "$1" group & wait' - "$up; exec sleep 1000" &
+sh -c "$deaf; $up; while :; do sleep 1000 & sleep 0.02; done" breeder >/dev/null 2>&1 &
+setsid sh -c "$deaf; $up; $stay" pipes <&0 &
+sh -c "$up; kill -STOP \$\$" stopped &
+env -i sh -c "PATH=$PATH; $up; exec sleep 1000" bare &
+( ( setsid sh -c "$deaf; $up; $stay" worst & ) & )
+for name in session orphan deaf group breeder pipes stopped bare worst; do
+  until test -s kids/$name; do sleep 0.01; done
+done
+echo '{"started":true}'
+"#;
+
+/// Takes orders and is deaf for everything else, the end of its input too.
+const OBEY: &str = r#"
+trap '' HUP INT QUIT TERM
+while read -r line; do
+  case "$line" in
+    *interrupt*) echo '{"stopped":true}' ;;
+    *leave*) exit 3 ;;
+  esac
+done
+while :; do sleep 0.1; done
+"#;
+
+fn zoo(folder: &Path) -> StandIn {
+    StandIn::shell(folder, &format!("{ZOO}{OBEY}"))
+}
+
+/// The zoo is open and everybody is in it.
+fn opened(place: &Place) -> Meeting {
+    let mut meeting = zoo(&place.folder()).open();
+    meeting.started();
+    assert!(place.processes().len() > 12, "{:#?}", place.processes());
+    meeting
+}
+
+/// What is waited for is over in time, and then nothing is left.
+#[track_caller]
+fn nothing_left(place: &Place, begun: Instant, at_most: Duration) {
+    let took = begun.elapsed();
+    let left = place.processes();
+    assert!(left.is_empty(), "outlived the end: {left:#?}");
+    // Those too that are too quick to be seen.
+    let lock = fs::File::open(place.at("lock")).unwrap();
+    assert!(lock.try_lock().is_ok(), "something holds the lock");
+    assert!(took < at_most, "it took {took:?}");
+}
+
+fn kill(pid: i32, signal: Signal) {
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+#[test]
+fn nothing_is_left_after_the_end() {
+    let place = Place::new();
+    let mut meeting = opened(&place);
+    let begun = Instant::now();
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    nothing_left(&place, begun, USUALLY);
+}
+
+#[test]
+fn nothing_is_left_after_an_interrupt_and_the_end() {
+    let place = Place::new();
+    let mut meeting = opened(&place);
+    meeting.agent.send(Message::text("work"));
+    meeting.agent.interrupt();
+    meeting.until("the turn is over", |event| *event == Event::TurnInterrupted);
+    let begun = Instant::now();
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    nothing_left(&place, begun, USUALLY);
+}
+
+#[test]
+fn nothing_is_left_when_the_conversation_is_dropped() {
+    let place = Place::new();
+    let Meeting { agent, events, .. } = opened(&place);
+    let begun = Instant::now();
+    drop(agent);
+    let end = events.iter().last();
+    assert_eq!(end, Some(Event::Ended(None)));
+    nothing_left(&place, begun, USUALLY);
+}
+
+#[test]
+fn nothing_is_left_of_an_agent_that_exits_by_itself() {
+    let place = Place::new();
+    let mut meeting = opened(&place);
+    let begun = Instant::now();
+    meeting.agent.send(Message::text("leave"));
+    let why = meeting.over().unwrap();
+    nothing_left(&place, begun, USUALLY);
+    assert_eq!(why.kind(), "crashed", "{why}");
+    assert!(why.to_string().contains("code 3"), "{why}");
+    assert!(meeting.seen.contains(&Event::TurnFailed(why)), "{:#?}", meeting.seen);
+}
+
+#[test]
+fn nothing_is_left_of_an_agent_that_is_killed() {
+    let place = Place::new();
+    let mut meeting = opened(&place);
+    let agent = place.agent();
+    let begun = Instant::now();
+    kill(agent, Signal::KILL);
+    let why = meeting.over().unwrap();
+    nothing_left(&place, begun, USUALLY);
+    assert_eq!(why.kind(), "crashed", "{why}");
+}
+
+/// The last resort: the mark in the environment, and what stands below it.
+#[test]
+fn nothing_is_left_when_the_guard_is_killed() {
+    let place = Place::new();
+    let mut meeting = opened(&place);
+    let begun = Instant::now();
+    kill(place.guard(), Signal::KILL);
+    let why = meeting.over().unwrap();
+    nothing_left(&place, begun, USUALLY);
+    assert_eq!(why.kind(), "crashed", "{why}");
+}
+
+/// Also what only the guard itself can know of: no mark, no session, no parents.
+#[test]
+fn a_guard_that_is_told_to_end_by_a_signal_ends_its_tree_first() {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let place = Place::new();
+        let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 1000");
+        let mut meeting = place.shell(&script).open();
+        meeting.started();
+        let begun = Instant::now();
+        kill(place.guard(), signal);
+        let why = meeting.over().unwrap();
+        nothing_left(&place, begun, USUALLY);
+        assert_eq!(why.kind(), "crashed", "{why}");
+    }
+}
+
+#[test]
+fn a_stopped_guard_is_woken_for_the_end() {
+    let place = Place::new();
+    let mut meeting = opened(&place);
+    kill(place.guard(), Signal::STOP);
+    let begun = Instant::now();
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    nothing_left(&place, begun, USUALLY);
+}
+
+/// Each one begins the next and is gone: nobody lives long enough to be seen twice.
+#[test]
+fn a_chain_of_children_is_caught() {
+    let place = Place::new();
+    // It ends by itself in a minute, should it ever get away.
+    let chain = r#"trap '' HUP INT TERM; exec 9> lock; flock 9
+        perl -e '$end = time + 60; while (time < $end) { exit if fork }'
+        echo '{"started":true}'; exec sleep 1000"#;
+    let mut meeting = place.shell(chain).open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.end();
+    assert_eq!(meeting.over(), None);
+    nothing_left(&place, begun, USUALLY);
+}
+
+/// A guard that may not signal its children cannot end them; that is told, and
+/// not that all went well.
+#[test]
+fn what_would_not_end_is_told() {
+    let place = Place::new();
+    let powerless = place.at("powerless");
+    let (calls, fault) = ("kill,pidfd_send_signal", "error=EPERM");
+    let strace = format!("strace --output=/dev/null --trace={calls} --inject={calls}:{fault}");
+    let line = format!("exec {strace} {OMX} \"$@\"");
+    fs::write(&powerless, format!("#!/bin/sh\n{line}\n")).unwrap();
+    fs::set_permissions(&powerless, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut program = place.shell(&format!("sleep 1000 & sleep 1000 & {STARTED}; cat"));
+    program.omx = powerless;
+    let mut meeting = program.open();
+    meeting.started();
+    let begun = Instant::now();
+    meeting.agent.end();
+    let why = meeting.over().unwrap();
+    assert!(begun.elapsed() < AT_MOST, "{:?}", begun.elapsed());
+    assert_eq!(why.kind(), "outlived", "{why}");
+    assert!(why.to_string().starts_with("2 of the processes"), "{why}");
+    let left = place.processes();
+    assert_eq!(left.len(), 2, "{left:#?}");
+    left.into_keys().for_each(|pid| kill(pid, Signal::KILL));
+}
+
+/// One that has nothing left by which it could be found may live on; it must
+/// not hold up the end, though it holds every pipe.
+#[test]
+fn a_stranger_that_holds_the_pipes_holds_nothing_up() {
+    apart(|| {
+        let place = Place::new();
+        let before = open_files_and_threads();
+        let script = format!("{STRANGER}; {STARTED}; exec sleep 1000");
+        let mut meeting = place.shell(&script).open();
+        meeting.started();
+        // More than a pipe holds, so that something waits to be written as well.
+        meeting.agent.send(Message::text("do ".repeat(350_000)));
+        let begun = Instant::now();
+        kill(place.guard(), Signal::KILL);
+        assert_eq!(meeting.over().unwrap().kind(), "crashed");
+        assert!(begun.elapsed() < USUALLY, "{:?}", begun.elapsed());
+        await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
+        let left = place.processes();
+        assert_eq!(left.len(), 1, "{left:#?}");
+        left.into_keys().for_each(|pid| kill(pid, Signal::KILL));
+    });
+}
+
+/// The process that drives: open, and then as long as it lives.
+fn drive(folder: &Path) {
+    let mut meeting = zoo(folder).open();
+    meeting.started();
+    fs::write(folder.join("driving"), "").unwrap();
+    let over = meeting.over();
+    panic!("over by itself: {over:?}");
+}
+
+/// Waits until the other process drives, does something to it, and looks
+/// whether everything goes away.
+#[track_caller]
+fn gone_after(place: &Place, what: impl FnOnce()) {
+    await_condition("it drives", DEADLINE, || place.at("driving").exists());
+    assert!(place.processes().len() > 12, "{:#?}", place.processes());
+    let begun = Instant::now();
+    what();
+    await_condition("nothing is left", AT_MOST, || place.processes().is_empty());
+    nothing_left(place, begun, USUALLY);
+}
+
+/// Also when it has only just begun.
+#[test]
+fn nothing_is_left_of_a_driving_process_that_is_killed_at_any_moment() {
+    if let Some(folder) = role() {
+        fs::write(folder.join("begun"), "").unwrap();
+        let script = format!("setsid sleep 1000 & {STARTED}; exec sleep 1000");
+        let mut meeting = StandIn::shell(&folder, &script).open();
+        panic!("over by itself: {:?}", meeting.over());
+    }
+    let mut opened = 0;
+    for round in 0..24 {
+        let place = Place::new();
+        let mut command = second_self(&|| (), &place.folder());
+        let mut driving = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        await_condition("it begins", DEADLINE, || place.at("begun").exists());
+        // No condition is waited for: the point is to meet each moment in between.
+        std::thread::sleep(Duration::from_millis(round));
+        opened += usize::from(!place.processes().is_empty());
+        driving.kill().unwrap();
+        driving.wait().unwrap();
+        await_condition("nothing is left", USUALLY, || place.processes().is_empty());
+    }
+    assert!(opened > 5, "{opened} rounds had something to leave behind");
+}
+
+#[test]
+fn nothing_is_left_when_the_driving_process_is_killed() {
+    if let Some(folder) = role() {
+        return drive(&folder);
+    }
+    let place = Place::new();
+    let mut driving = second_self(&|| (), &place.folder()).stdin(Stdio::null()).spawn().unwrap();
+    gone_after(&place, || driving.kill().unwrap());
+    driving.wait().unwrap();
+}
+
+/// Ctrl-C on a terminal goes to everything in the foreground: it ends the
+/// process that drives and reaches no agent.
+#[test]
+fn nothing_is_left_after_ctrl_c_on_a_terminal() {
+    if let Some(folder) = role() {
+        return drive(&folder);
+    }
+    let place = Place::new();
+    let mut script = on_a_terminal(&second_self(&|| (), &place.folder()));
+    let mut keyboard = script.stdin.take().unwrap();
+    await_condition("it drives", DEADLINE, || place.at("driving").exists());
+    for (pid, line) in place.processes() {
+        assert_eq!(terminal_of(pid), 0, "{line} has a terminal");
+    }
+    gone_after(&place, || keyboard.write_all(b"\x03").unwrap());
+    let status = script.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "SIGINT ended it");
+}
+
+/// A terminal that is closed takes nothing along but the process that drives.
+#[test]
+fn nothing_is_left_when_the_terminal_is_closed() {
+    if let Some(folder) = role() {
+        return drive(&folder);
+    }
+    let place = Place::new();
+    let mut script = on_a_terminal(&second_self(&|| (), &place.folder()));
+    gone_after(&place, || script.kill().unwrap());
+    script.wait().unwrap();
+}
+
+/// The number of a process's terminal; 0 is none.
+fn terminal_of(pid: i32) -> i32 {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return 0 };
+    let fields = stat.rsplit(')').next().unwrap();
+    fields.split_whitespace().nth(4).unwrap().parse().unwrap()
+}
+
+/// A group that is killed as a whole does not take the guard along.
+#[test]
+fn nothing_is_left_when_the_driving_group_is_killed() {
+    if let Some(folder) = role() {
+        return drive(&folder);
+    }
+    let place = Place::new();
+    let mut command = second_self(&|| (), &place.folder());
+    let mut driving = command.process_group(0).stdin(Stdio::null()).spawn().unwrap();
+    gone_after(&place, || {
+        let group = Pid::from_child(&driving);
+        rustix::process::kill_process_group(group, Signal::KILL).unwrap();
+    });
+    driving.wait().unwrap();
+}

@@ -1,0 +1,376 @@
+//! A program of the test's own behind the real loop and the real guard: it
+//! speaks the smallest protocol there is, and behaves as badly as it likes.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use omx_agents::event::{Answer, ApprovalId, Ask, Delivery};
+use omx_agents::protocol::{Effect, Exit, Input, Launch};
+use omx_agents::trouble::{Cause, Trouble};
+use omx_agents::{
+    AgentKind, Conversation, ConversationId, Driver, Event, Installation, Limits, Opening, Order,
+    Protocol, Start, Surroundings, conversation,
+};
+use omx_kernel::approval::Allow;
+use omx_testkit::Outcome;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::stage::{OMX, WORKER};
+
+/// Nothing here takes longer.
+pub const DEADLINE: Duration = Duration::from_secs(30);
+
+/// A driver of one program in one folder.
+#[derive(Clone)]
+pub struct StandIn {
+    pub launch: Launch,
+    /// The program that guards.
+    pub omx: PathBuf,
+    pub limits: Limits,
+    pub after_exit: AfterExit,
+}
+
+/// What the protocol makes of an end it did not expect.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum AfterExit {
+    Fail,
+    /// Nothing: it waits for something that never comes.
+    Wait,
+}
+
+impl StandIn {
+    /// A shell that runs these lines in this folder.
+    pub fn shell(folder: &Path, script: &str) -> Self {
+        let mark = ConversationId::random();
+        let environment =
+            [("PATH", std::env::var_os("PATH").unwrap()), (WORKER, mark.as_str().into())];
+        let launch = Launch {
+            program: "/bin/sh".into(),
+            args: vec!["-c".into(), script.into()],
+            environment: environment.map(|(name, value)| (name.into(), value)).into(),
+            folder: folder.to_owned(),
+        };
+        Self { launch, omx: OMX.into(), limits: Limits::default(), after_exit: AfterExit::Fail }
+    }
+
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Begins a conversation.
+    pub fn open(&self) -> Meeting {
+        let surroundings = Surroundings {
+            environment: BTreeMap::new(),
+            omx: self.omx.clone(),
+            worker_variable: WORKER.to_owned(),
+            scenario: None,
+            rehearsal_folder: self.launch.folder.clone(),
+        };
+        let opening = Opening {
+            start: Start::New,
+            folder: self.launch.folder.clone(),
+            role: None,
+            model: None,
+            allow: Allow::Commands,
+            servers: Vec::new(),
+        };
+        let installation = self.find(&surroundings).unwrap();
+        let (sender, events) = channel();
+        let tell = move |event| {
+            let _ = sender.send(event);
+        };
+        let limits = self.limits;
+        let agent =
+            conversation::open(self, &installation, &opening, &surroundings, limits, tell).unwrap();
+        Meeting { agent, events, seen: Vec::new() }
+    }
+}
+
+impl Driver for StandIn {
+    fn kind(&self) -> AgentKind {
+        AgentKind::Rehearsal
+    }
+
+    fn find(&self, _: &Surroundings) -> Result<Installation, Trouble> {
+        Ok(Installation { kind: self.kind(), program: self.launch.program.clone() })
+    }
+
+    fn protocol(
+        &self,
+        _: &Opening,
+        _: &Installation,
+        _: &Surroundings,
+        _: &Limits,
+    ) -> Result<Box<dyn Protocol>, Trouble> {
+        Ok(Box::new(Plain {
+            launch: self.launch.clone(),
+            after_exit: self.after_exit,
+            is_busy: false,
+            queue: VecDeque::new(),
+        }))
+    }
+}
+
+/// The protocol: `{"say": …}` and `{"interrupt": true}` go in, and what comes
+/// out is `started`, `text`, `ask`, `answer`, `stopped` or `again`, the last
+/// for a program that wants to be replaced by a new one.
+struct Plain {
+    launch: Launch,
+    after_exit: AfterExit,
+    is_busy: bool,
+    queue: VecDeque<String>,
+}
+
+impl Protocol for Plain {
+    fn begin(&mut self, _: Instant) -> Vec<Effect> {
+        vec![Effect::Launch(self.launch.clone())]
+    }
+
+    fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
+        match input {
+            Input::Order(Order::Send(message)) => self.say(message.text),
+            Input::Order(Order::Steer(text)) => self.say(text),
+            Input::Order(Order::Interrupt) => vec![Effect::Write(json!({"interrupt": true}))],
+            Input::Order(Order::Answer(..) | Order::End) | Input::Tick => Vec::new(),
+            Input::Line(line) => self.line(&line),
+            Input::Exited(_) if self.after_exit == AfterExit::Wait => Vec::new(),
+            Input::Exited(Exit { code, stderr }) => {
+                let cause = Cause::Crashed { code, stderr };
+                vec![Effect::Fail(Trouble::new(AgentKind::Rehearsal, cause))]
+            }
+        }
+    }
+
+    fn owes_turn(&self) -> bool {
+        self.is_busy
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        None
+    }
+}
+
+impl Plain {
+    /// Says something, or keeps it until the turn is over.
+    fn say(&mut self, text: String) -> Vec<Effect> {
+        if std::mem::replace(&mut self.is_busy, true) {
+            self.queue.push_back(text);
+            return vec![Effect::Emit(Event::Delivered(Delivery::Queued))];
+        }
+        vec![Effect::Write(json!({"say": text}))]
+    }
+
+    /// Tells the end of the turn, and begins the next if one waits.
+    fn turned(&mut self, event: Event) -> Vec<Effect> {
+        self.is_busy = false;
+        let mut effects = vec![Effect::Emit(event)];
+        if let Some(next) = self.queue.pop_front() {
+            effects.extend(self.say(next));
+        }
+        effects
+    }
+
+    fn line(&mut self, line: &Value) -> Vec<Effect> {
+        let text = |name: &str| line[name].as_str().map(str::to_owned);
+        let event = if line["started"] == true {
+            Event::Started { conversation: ConversationId::random(), model: None }
+        } else if let Some(text) = text("text") {
+            Event::Text(text)
+        } else if let Some(what) = text("ask") {
+            Event::ApprovalNeeded { approval: ApprovalId(what.clone()), ask: Ask::Other { what } }
+        } else if let Some(text) = text("answer") {
+            return self.turned(Event::TurnFinished(Answer { text, structured: None }));
+        } else if line["stopped"] == true {
+            return self.turned(Event::TurnInterrupted);
+        } else if line["again"] == true {
+            return vec![Effect::Launch(self.launch.clone())];
+        } else {
+            return Vec::new();
+        };
+        vec![Effect::Emit(event)]
+    }
+}
+
+/// An open conversation and what was told of it.
+pub struct Meeting {
+    pub agent: Conversation,
+    pub events: Receiver<Event>,
+    pub seen: Vec<Event>,
+}
+
+impl Meeting {
+    /// The next event that fits; all before it are kept.
+    #[track_caller]
+    pub fn until(&mut self, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+        let deadline = Instant::now() + DEADLINE;
+        loop {
+            match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(event) => {
+                    self.seen.push(event.clone());
+                    if fits(&event) {
+                        return event;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("not in time: {what}; {:#?}", self.seen),
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("over before {what}: {:#?}", self.seen)
+                }
+            }
+        }
+    }
+
+    #[track_caller]
+    pub fn started(&mut self) {
+        self.until("the conversation is open", |event| matches!(event, Event::Started { .. }));
+    }
+
+    /// Waits until it is over, and that nothing is told after that.
+    #[track_caller]
+    pub fn over(&mut self) -> Option<Trouble> {
+        let over = self.until("the end", |event| matches!(event, Event::Ended(_)));
+        let Event::Ended(why) = over else { unreachable!() };
+        let after = self.events.recv_timeout(DEADLINE);
+        assert_eq!(after, Err(RecvTimeoutError::Disconnected), "something after the end");
+        why
+    }
+}
+
+/// A folder for a stand-in. Its processes are known by where they work,
+/// whatever else they have changed.
+pub struct Place(TempDir);
+
+impl Place {
+    pub fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("omx-stand-in-").tempdir().unwrap())
+    }
+
+    pub fn folder(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap()
+    }
+
+    pub fn at(&self, path: &str) -> PathBuf {
+        self.folder().join(path)
+    }
+
+    pub fn shell(&self, script: &str) -> StandIn {
+        StandIn::shell(&self.folder(), script)
+    }
+
+    /// What lives here, by command line.
+    pub fn processes(&self) -> BTreeMap<i32, String> {
+        processes_in(&self.folder())
+    }
+
+    /// The guard that works here.
+    #[track_caller]
+    pub fn guard(&self) -> i32 {
+        let processes = self.processes();
+        let mut guards = processes
+            .iter()
+            .filter(|(_, line)| line.starts_with(OMX) && line.split(' ').nth(1) == Some("guard"));
+        match (guards.next(), guards.next()) {
+            (Some((pid, _)), None) => *pid,
+            _ => panic!("not one guard: {processes:#?}"),
+        }
+    }
+
+    /// The agent that works here: the guard's oldest child.
+    #[track_caller]
+    pub fn agent(&self) -> i32 {
+        let guard = self.guard();
+        let children = fs::read_to_string(format!("/proc/{guard}/task/{guard}/children")).unwrap();
+        children.split_whitespace().next().expect("a child").parse().unwrap()
+    }
+}
+
+/// The living processes of a folder, by command line.
+pub fn processes_in(folder: &Path) -> BTreeMap<i32, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        // A dead one works nowhere.
+        if fs::read_link(entry.path().join("cwd")).is_ok_and(|place| place == folder) {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.insert(pid, String::from_utf8_lossy(&line).replace('\0', " "));
+        }
+    }
+    found
+}
+
+const ROLE: &str = "TEST_PLAYS_A_ROLE_IN";
+
+/// The folder in which this process plays a second role in its test.
+pub fn role() -> Option<PathBuf> {
+    std::env::var_os(ROLE).map(PathBuf::from)
+}
+
+/// The command that runs this very test once more in a process of its own,
+/// where [`role`] tells this folder. `body` is any closure of the test function.
+pub fn second_self<Body: FnOnce()>(_: &Body, folder: &Path) -> Command {
+    let name = std::any::type_name::<Body>();
+    let name = name.split_once("::").map_or(name, |(_, name)| name);
+    let name = name.split("::{{closure}}").next().unwrap_or(name);
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--nocapture", "--test-threads=1"]).env(ROLE, folder);
+    command
+}
+
+/// Runs the body of a test in a process of its own, whose threads, files and
+/// memory are the body's alone.
+#[track_caller]
+pub fn apart<Body: FnOnce()>(body: Body) {
+    if role().is_some() {
+        return body();
+    }
+    passed(second_self(&body, Path::new("/")));
+}
+
+/// The same, in a process that this command starts.
+#[track_caller]
+pub fn apart_as<Body: FnOnce()>(prepare: impl FnOnce(&Command) -> Command, body: Body) {
+    if role().is_some() {
+        return body();
+    }
+    passed(prepare(&second_self(&body, Path::new("/"))));
+}
+
+#[track_caller]
+fn passed(mut command: Command) {
+    let outcome: Outcome = command.output().unwrap().into();
+    // A name that fits no test would pass with nothing done.
+    let ran = outcome.stdout.contains("test result: ok. 1 passed");
+    assert!(outcome.code == Some(0) && ran, "{}\n{}", outcome.stdout, outcome.stderr);
+}
+
+/// How many open files and threads this process has.
+pub fn open_files_and_threads() -> (usize, usize) {
+    let count = |folder: &str| fs::read_dir(folder).unwrap().count();
+    (count("/proc/self/fd"), count("/proc/self/task"))
+}
+
+/// Runs a command on a terminal of its own.
+pub fn on_a_terminal(command: &Command) -> Child {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let mut script = Command::new("script");
+    if let Some(folder) = command.get_current_dir() {
+        script.current_dir(folder);
+    }
+    script
+        .args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"])
+        .envs(variables)
+        .env("SHELL", "/bin/sh")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("script runs (apt package bsdutils)")
+}

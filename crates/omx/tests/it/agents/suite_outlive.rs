@@ -1,0 +1,175 @@
+//! Nothing outlives a run (conductor.md 1.3), with the real programs: a tool
+//! call whose processes do what they can to get away, ended in every way.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use omx_agents::{Agent, Event, Message};
+use omx_testkit::await_condition;
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::play::{Play, Step, cue};
+use super::stage::{OMX, Stage};
+use super::stand_in::on_a_terminal;
+use super::suite_results::{Running, omx_ask, start_omx_ask};
+use super::suite_trouble::agent_processes;
+use super::talk::{DEADLINE, Talk, Turned};
+
+/// The longest that any ending may take.
+const AT_MOST: Duration = Duration::from_secs(12);
+
+/// One that left the session, one that lost its parents, both deaf, and a
+/// command that does not end. All of them hold one lock for as long as they live.
+const WILD: &str = "exec 9>lock; flock 9; \
+    (setsid sh -c 'trap : HUP INT TERM; touch far; while :; do sleep 0.1; done' \
+    >/dev/null 2>&1 </dev/null &); \
+    ( ( sh -c 'trap : HUP INT TERM; touch lost; while :; do sleep 0.1; done' \
+    >/dev/null 2>&1 </dev/null & ) & ); \
+    until test -e far && test -e lost; do sleep 0.05; done; touch up; \
+    while :; do sleep 0.1; done";
+
+fn wild<S: Stage>() -> S {
+    let wild = Play::new("wild", [Step::Shell(WILD), Step::Say("never")]);
+    S::with(vec![wild, Play::new("after", [Step::Say("still here")])])
+}
+
+/// The command and its children live: the lock is held.
+fn is_up(stage: &impl Stage) -> bool {
+    stage.root().join("up").exists() && !is_gone(stage)
+}
+
+/// Nothing that had the lock is left.
+fn is_gone(stage: &impl Stage) -> bool {
+    File::open(stage.root().join("lock")).unwrap().try_lock().is_ok()
+}
+
+/// A conversation inside the tool call.
+fn talking(stage: &impl Stage) -> Talk {
+    let mut talk = Talk::new(stage);
+    talk.agent.send(Message::text(cue("wild")));
+    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    await_condition("all are up", DEADLINE, || {
+        // The command may have to be allowed first.
+        talk.answer_what_waits();
+        is_up(stage)
+    });
+    talk
+}
+
+#[track_caller]
+fn nothing_left(stage: &impl Stage, begun: Instant) {
+    let took = begun.elapsed();
+    assert!(is_gone(stage), "a command outlived it: {:#?}", agent_processes(stage));
+    assert_eq!(agent_processes(stage), BTreeMap::new());
+    assert!(took < AT_MOST, "it took {took:?}");
+}
+
+pub fn the_end_inside_a_tool_leaves_nothing<S: Stage>() {
+    let stage = wild::<S>();
+    let mut talk = talking(&stage);
+    let begun = Instant::now();
+    talk.agent.end();
+    assert_eq!(talk.over(), None);
+    nothing_left(&stage, begun);
+    assert!(talk.seen.contains(&Event::TurnInterrupted), "{:#?}", talk.seen);
+}
+
+pub fn an_interrupt_and_the_end_leave_nothing<S: Stage>() {
+    let stage = wild::<S>();
+    let mut talk = talking(&stage);
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    let begun = Instant::now();
+    assert_eq!(talk.end(), None);
+    nothing_left(&stage, begun);
+}
+
+/// Where the driver sees to it, what a command left behind goes with its turn.
+pub fn an_interrupt_leaves_no_runaway<S: Stage>() {
+    let stage = wild::<S>();
+    let mut talk = talking(&stage);
+    talk.agent.interrupt();
+    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    await_condition("no command is left", AT_MOST, || is_gone(&stage));
+    assert_eq!(talk.turn(&cue("after")).text(), "still here");
+    let begun = Instant::now();
+    assert_eq!(talk.end(), None);
+    nothing_left(&stage, begun);
+}
+
+pub fn a_killed_agent_leaves_no_runaway<S: Stage>() {
+    let stage = wild::<S>();
+    let mut talk = talking(&stage);
+    // The child of the guard, and the guard's alone.
+    let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", guard(&stage)));
+    let agent = children.unwrap().split_whitespace().next().unwrap().parse().unwrap();
+    let begun = Instant::now();
+    kill(agent);
+    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    nothing_left(&stage, begun);
+}
+
+pub fn a_killed_guard_leaves_no_runaway<S: Stage>() {
+    let stage = wild::<S>();
+    let mut talk = talking(&stage);
+    let begun = Instant::now();
+    kill(guard(&stage));
+    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    nothing_left(&stage, begun);
+}
+
+pub fn a_killed_omx_leaves_no_runaway<S: Stage>() {
+    let stage = wild::<S>();
+    let (mut running, _) = start_omx_ask(&stage, S::KIND.as_str(), &cue("wild"));
+    await_condition("all are up", DEADLINE, || is_up(&stage));
+    let begun = Instant::now();
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    await_condition("nothing of it is left", AT_MOST, || {
+        is_gone(&stage) && agent_processes(&stage).is_empty()
+    });
+    nothing_left(&stage, begun);
+}
+
+pub fn ctrl_c_leaves_no_runaway<S: Stage>() {
+    pressed::<S>(b"\x03");
+}
+
+pub fn ctrl_c_twice_leaves_no_runaway<S: Stage>() {
+    pressed::<S>(b"\x03\x03");
+}
+
+/// `omx ask` on a terminal, where keys are pressed: it ends by itself, and
+/// when it has ended nothing is left.
+fn pressed<S: Stage>(keys: &[u8]) {
+    let stage = wild::<S>();
+    let mut command = omx_ask(&stage, S::KIND.as_str(), &[&cue("wild")]);
+    command.stdin(Stdio::piped());
+    let mut running = Running(on_a_terminal(&command));
+    let mut keyboard = running.0.stdin.take().unwrap();
+    await_condition("all are up", DEADLINE, || is_up(&stage));
+    let begun = Instant::now();
+    keyboard.write_all(keys).unwrap();
+    let status = running.0.wait().unwrap();
+    nothing_left(&stage, begun);
+    assert_eq!(status.code(), Some(130));
+}
+
+fn kill(pid: i32) {
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+/// The guard of the only agent of a stage.
+#[track_caller]
+fn guard(stage: &impl Stage) -> i32 {
+    let guards = super::stand_in::processes_in(&stage.root());
+    let mut guards =
+        guards.into_iter().filter(|(_, line)| line.starts_with(&format!("{OMX} guard")));
+    match (guards.next(), guards.next()) {
+        (Some((pid, _)), None) => pid,
+        other => panic!("not one guard: {other:?}"),
+    }
+}
