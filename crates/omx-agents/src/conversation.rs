@@ -206,6 +206,11 @@ impl Lead {
                 }
             }
         }
+        // What was said during a turn follows it, and may be waited for as
+        // long as any turn.
+        if self.over.is_none() && self.protocol.is_busy() {
+            self.begin_turn(now);
+        }
     }
 
     fn launch(&mut self, launch: &Launch, now: Instant) {

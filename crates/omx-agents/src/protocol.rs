@@ -76,6 +76,9 @@ pub trait Protocol: Send {
     fn begin(&mut self, now: Instant) -> Vec<Effect>;
     /// What follows from an input.
     fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect>;
+    /// Whether something the owner said has not come to its end: a turn that was
+    /// ordered runs or is yet to begin. The loop watches the program meanwhile.
+    fn is_busy(&self) -> bool;
     /// When it wants a [`Input::Tick`], at the latest.
     fn wake(&self) -> Option<Instant>;
 }

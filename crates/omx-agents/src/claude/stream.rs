@@ -291,6 +291,11 @@ impl Protocol for Stream {
         std::mem::take(&mut self.effects)
     }
 
+    fn is_busy(&self) -> bool {
+        let runs = matches!(self.turn, Turn::Ahead | Turn::Running);
+        runs || self.owed.is_some() || !self.queue.is_empty() || !self.steers.is_empty()
+    }
+
     fn wake(&self) -> Option<Instant> {
         self.owed
     }

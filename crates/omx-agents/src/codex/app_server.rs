@@ -110,6 +110,12 @@ impl AppServer {
         (self.setup.clone(), std::mem::take(&mut self.queue))
     }
 
+    pub(super) fn is_busy(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.origin == Origin::Ordered)
+            || self.state == State::Stopping(Origin::Ordered)
+            || !self.queue.is_empty()
+    }
+
     pub(super) fn wake(&self) -> Option<Instant> {
         self.rpc.next_deadline()
     }

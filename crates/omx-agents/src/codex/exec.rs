@@ -112,7 +112,7 @@ impl Exec {
         }
     }
 
-    fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.progress != Progress::Over)
     }
 

@@ -48,6 +48,13 @@ impl Protocol for Way {
         }
     }
 
+    fn is_busy(&self) -> bool {
+        match self {
+            Self::AppServer(way) => way.is_busy(),
+            Self::Exec(way) => way.is_busy(),
+        }
+    }
+
     fn wake(&self) -> Option<Instant> {
         match self {
             Self::AppServer(way) => way.wake(),

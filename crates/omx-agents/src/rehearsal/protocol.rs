@@ -211,6 +211,10 @@ impl Protocol for Talk {
         }
     }
 
+    fn is_busy(&self) -> bool {
+        self.state == State::Busy || !self.queue.is_empty()
+    }
+
     fn wake(&self) -> Option<Instant> {
         self.rpc.next_deadline()
     }

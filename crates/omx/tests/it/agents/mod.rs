@@ -17,3 +17,4 @@ mod rehearsal;
 mod rehearsal_killed;
 mod rehearsal_page;
 mod rehearsal_policy;
+mod watched;
