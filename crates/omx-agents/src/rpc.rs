@@ -143,6 +143,11 @@ impl<Purpose> Rpc<Purpose> {
         self.waiting.remove(&id).map(|(purpose, _)| purpose)
     }
 
+    /// Gives up every request that waits for an answer; the oldest comes first.
+    pub fn give_up(&mut self) -> Vec<Purpose> {
+        std::mem::take(&mut self.waiting).into_values().map(|(purpose, _)| purpose).collect()
+    }
+
     fn line(&self, mut line: Value) -> Value {
         if let (Some(version), Value::Object(fields)) = (self.version, &mut line) {
             fields.insert("jsonrpc".to_owned(), version.into());

@@ -36,7 +36,7 @@ pub fn run(
     let tell = move |noise| {
         let _ = sender.send(noise);
     };
-    let mut process = Process::start(launch, omx, 64 << 10, tell)?;
+    let process = Process::start(launch, omx, 64 << 10, tell)?;
     process.close_input();
     let deadline = Instant::now() + patience;
     let mut code = None;

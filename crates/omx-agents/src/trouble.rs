@@ -242,6 +242,9 @@ impl fmt::Display for Trouble {
             Cause::CannotStart { detail } => {
                 said(f, format_args!("{agent} could not be started"), detail)
             }
+            Cause::Scenario { detail } if detail.trim().is_empty() => {
+                f.write_str("the scenario cannot be played")
+            }
             Cause::Scenario { detail } => write!(f, "{detail}"),
         }
     }

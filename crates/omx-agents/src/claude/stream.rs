@@ -312,7 +312,8 @@ impl Protocol for Stream {
     }
 
     fn owes_turn(&self) -> bool {
-        self.turn == Turn::Ahead || !self.queue.is_empty()
+        let runs = matches!(self.turn, Turn::Ahead | Turn::Running);
+        runs || self.owed.is_some() || !self.queue.is_empty() || !self.steers.is_empty()
     }
 
     fn wake(&self) -> Option<Instant> {

@@ -49,8 +49,9 @@ enum State {
     Opening,
     /// Turns can be begun.
     Open,
-    /// It was stopped and will be started anew.
-    Stopping,
+    /// It was stopped and will be started anew. The end of a turn that was
+    /// ordered is told then.
+    Stopping(Origin),
     /// It does not speak the protocol.
     Useless,
 }
@@ -110,8 +111,9 @@ impl AppServer {
     }
 
     pub(super) fn owes_turn(&self) -> bool {
-        let ordered = |turn: &Turn| turn.origin == Origin::Ordered;
-        self.turn.as_ref().is_some_and(ordered) || !self.queue.is_empty()
+        self.turn.as_ref().is_some_and(|turn| turn.origin == Origin::Ordered)
+            || self.state == State::Stopping(Origin::Ordered)
+            || !self.queue.is_empty()
     }
 
     pub(super) fn wake(&self) -> Option<Instant> {
@@ -121,8 +123,8 @@ impl AppServer {
     pub(super) fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
         match input {
             Input::Order(order) => self.obey(order, now),
-            // What it still says on its way out means nothing.
-            Input::Line(_) if matches!(self.state, State::Stopping | State::Useless) => Vec::new(),
+            Input::Line(_) if self.state == State::Useless => Vec::new(),
+            Input::Line(line) if matches!(self.state, State::Stopping(_)) => self.last_said(line),
             Input::Line(line) => match self.rpc.incoming(line) {
                 Incoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
                 Incoming::Request { id, method, params } => self.asked(id, &method, &params),
@@ -137,9 +139,30 @@ impl AppServer {
         }
     }
 
+    /// What a process still says on its way out means nothing, but that it
+    /// has heard words.
+    fn last_said(&mut self, line: Value) -> Vec<Effect> {
+        match self.rpc.incoming(line) {
+            Incoming::Answer(Purpose::Steer(_), Ok(_)) => {
+                vec![Effect::Emit(Event::Delivered(Delivery::Steered))]
+            }
+            Incoming::Answer(Purpose::Steer(text), Err(_)) => {
+                self.queue.push_back(Message::text(text));
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     fn launch(&mut self, now: Instant) -> Vec<Effect> {
         self.state = State::Starting;
-        // Answers to the process before will not come.
+        // Answers of the process before will not come. Words it may not have
+        // heard are said again, before all others.
+        for purpose in self.rpc.give_up().into_iter().rev() {
+            if let Purpose::Steer(text) = purpose {
+                self.queue.push_front(Message::text(text));
+            }
+        }
         self.rpc = Rpc::unversioned(self.setup.limits.request);
         self.items = Items::default();
         self.approvals.forget();
@@ -163,7 +186,8 @@ impl AppServer {
                 self.state = State::Useless;
                 Vec::new()
             }
-            State::Stopping => {
+            State::Stopping(Origin::Codex) => self.launch(now),
+            State::Stopping(Origin::Ordered) => {
                 let mut effects = vec![Effect::Emit(Event::TurnInterrupted)];
                 effects.extend(self.launch(now));
                 effects
@@ -320,7 +344,7 @@ impl AppServer {
         match ending {
             Ending::Interrupted => {
                 // What its commands left is gone when the process is.
-                self.state = State::Stopping;
+                self.state = State::Stopping(turn.origin);
                 effects.push(Effect::Stop);
             }
             Ending::Finished(answer) => effects.push(Effect::Emit(Event::TurnFinished(answer))),

@@ -177,3 +177,14 @@ fn each_request_runs_out_in_its_own_time() {
     assert_eq!(rpc.expired(second(31)), Some(Want::Greeting));
     assert_eq!(rpc.next_deadline(), None);
 }
+
+#[test]
+fn requests_that_are_given_up_are_named_in_their_order_and_wait_no_more() {
+    let (mut rpc, now) = (rpc(), Instant::now());
+    rpc.request(Want::Turn, "a", json!({}), now);
+    rpc.request(Want::Greeting, "b", json!({}), now);
+    assert_eq!(rpc.give_up(), [Want::Turn, Want::Greeting]);
+    assert_eq!((rpc.give_up(), rpc.next_deadline()), (Vec::new(), None));
+    let late = json!({"id": 1, "result": 1});
+    assert_eq!(rpc.incoming(late.clone()), Incoming::Unknown(late));
+}

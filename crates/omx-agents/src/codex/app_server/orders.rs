@@ -5,7 +5,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use super::super::approvals::Waiting;
-use super::turn::Turn;
+use super::turn::{Origin, Turn};
 use super::{AppServer, Purpose, State};
 use crate::agent::{ConversationId, Decision, Message, Order};
 use crate::event::{Delivery, Event};
@@ -67,23 +67,24 @@ impl AppServer {
     }
 
     fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
-        match &mut self.turn {
-            Some(turn) if turn.is_interrupted => Vec::new(),
-            Some(turn) => {
-                turn.is_interrupted = true;
-                match turn.running() {
-                    Some(id) => vec![self.interrupt_turn(&id, now)],
-                    None => Vec::new(),
-                }
-            }
-            // The end of the interrupted one is still to be told.
-            None if self.state == State::Stopping => Vec::new(),
-            // It was not begun.
-            None => match self.queue.pop_front() {
-                Some(_) => vec![Effect::Emit(Event::TurnInterrupted)],
-                None => Vec::new(),
-            },
+        // The end of the interrupted one is still to be told.
+        if self.state == State::Stopping(Origin::Ordered) {
+            return Vec::new();
         }
+        let mut effects = Vec::new();
+        if self.turn.as_ref().is_none_or(|turn| turn.origin == Origin::Codex) {
+            // What was ordered was not begun.
+            let waited = self.queue.pop_front();
+            effects.extend(waited.map(|_| Effect::Emit(Event::TurnInterrupted)));
+        }
+        if let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
+            turn.is_interrupted = true;
+            // One that does not run yet is interrupted as soon as it does.
+            if let Some(id) = turn.running() {
+                effects.push(self.interrupt_turn(&id, now));
+            }
+        }
+        effects
     }
 
     pub(super) fn interrupt_turn(&mut self, id: &str, now: Instant) -> Effect {

@@ -11,7 +11,7 @@ use omx_kernel::Timestamp;
 use super::super::spent::sum;
 use super::super::{errors, items};
 use super::turn::{Ending, Origin, Turn};
-use super::{AppServer, trouble};
+use super::{AppServer, State, trouble};
 use crate::agent::ConversationId;
 use crate::event::Event;
 use crate::protocol::Effect;
@@ -59,7 +59,7 @@ impl AppServer {
                 self.approvals.resolved(&params["requestId"]);
                 Vec::new()
             }
-            "turn/started" if is_own => match params["turn"]["id"].as_str() {
+            "turn/started" if is_own && self.state == State::Open => match params["turn"]["id"].as_str() {
                 Some(id) => self.turn_started(id, now),
                 None => Vec::new(),
             },

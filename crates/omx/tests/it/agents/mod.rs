@@ -23,3 +23,4 @@ mod rehearsal;
 mod rehearsal_killed;
 mod rehearsal_page;
 mod rehearsal_policy;
+mod watched;
