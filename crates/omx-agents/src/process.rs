@@ -20,6 +20,9 @@ static STARTING: Mutex<()> = Mutex::new(());
 /// How much of standard error is kept.
 const STDERR_TAIL: usize = 4 << 10;
 
+/// How much of one line of standard error is told.
+const COMPLAINT: usize = 4 << 10;
+
 /// What a process does, as its threads tell it.
 #[derive(Debug)]
 pub(crate) enum Noise {
@@ -27,6 +30,8 @@ pub(crate) enum Noise {
     Line(Vec<u8>),
     /// A line longer than it may be; reading has stopped.
     LineTooLong,
+    /// A line of standard error, cut if it is long.
+    Complaint(String),
     /// Standard output is closed.
     OutputClosed,
     /// Standard error is closed.
@@ -168,9 +173,18 @@ fn read_lines(pipe: ChildStdout, longest: usize, tell: impl Fn(Noise)) {
 
 fn keep_tail(mut pipe: ChildStderr, tail: &Mutex<VecDeque<u8>>, tell: impl Fn(Noise)) {
     let mut buffer = [0; 4096];
+    let mut line = Vec::new();
     while let Ok(read) = pipe.read(&mut buffer) {
         if read == 0 {
             break;
+        }
+        for piece in buffer[..read].split_inclusive(|&byte| byte == b'\n') {
+            let room = COMPLAINT.saturating_sub(line.len());
+            line.extend(&piece[..piece.len().min(room)]);
+            if piece.ends_with(b"\n") {
+                tell(Noise::Complaint(String::from_utf8_lossy(&line).trim_end().to_owned()));
+                line.clear();
+            }
         }
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.extend(&buffer[..read]);

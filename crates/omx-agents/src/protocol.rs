@@ -76,6 +76,11 @@ pub trait Protocol: Send {
     fn begin(&mut self, now: Instant) -> Vec<Effect>;
     /// What follows from an input.
     fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect>;
+    /// What follows from a line of standard error. Most programs say nothing
+    /// there that their protocol does not say; a long line is cut.
+    fn overhear(&mut self, _line: &str, _now: Instant) -> Vec<Effect> {
+        Vec::new()
+    }
     /// When it wants a [`Input::Tick`], at the latest.
     fn wake(&self) -> Option<Instant>;
 }

@@ -81,7 +81,10 @@ impl Running {
                 self.guard_gone = true;
                 state = State::HalfClosed("standard output");
             }
-            Noise::Line(_) | Noise::LineTooLong | Noise::Guard(Report::Running(_)) => {}
+            Noise::Line(_)
+            | Noise::LineTooLong
+            | Noise::Complaint(_)
+            | Noise::Guard(Report::Running(_)) => {}
         }
         if self.guard_gone && self.output_closed && self.errors_closed {
             State::Gone
