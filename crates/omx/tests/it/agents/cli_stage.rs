@@ -10,7 +10,7 @@ use omx_testkit::model::{Failure, ModelServer, Progress, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 
 use super::play::{Failing, Play, Step};
-use super::stage::{OMX, Stage, WORKER};
+use super::stage::{OMX, Stage, WORKER, clock};
 
 /// What differs between the programs.
 pub trait Program {
@@ -73,6 +73,8 @@ impl<P: Program> Stage for CliStage<P> {
             worker_variable: WORKER.to_owned(),
             scenario: None,
             rehearsal_folder: self.home.folder().join("rehearsal"),
+            scratch: self.home.folder().join("tmp"),
+            clock,
         }
     }
 
