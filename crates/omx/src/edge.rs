@@ -9,7 +9,7 @@ use omx_agents::Surroundings;
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, SessionId};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Context, Place, SystemClock};
+use omx_ops::{Ambient, Clock, Context, Place, SystemClock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -32,6 +32,12 @@ fn variable(name: &str) -> Option<OsString> {
 
 fn text(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
+}
+
+/// A folder of the person's, by its variable or by its usual place.
+fn own_folder(name: &str, usual: &str) -> Option<PathBuf> {
+    let named = variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    named.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(usual)))
 }
 
 /// The dialect in force: flag, environment, name of the program.
@@ -60,10 +66,7 @@ pub fn context(
     let home = variable("HOME").map(PathBuf::from);
     let store = Dialect::OMX.env_prefix.to_owned() + "STORE";
     let config_file = Dialect::OMX.env_prefix.to_owned() + "CONFIG";
-    let user_folder = variable("XDG_CONFIG_HOME")
-        .map(PathBuf::from)
-        .filter(|folder| folder.is_absolute())
-        .or_else(|| home.as_ref().map(|home| home.join(".config")));
+    let user_folder = own_folder("XDG_CONFIG_HOME", ".config");
     let user_file = variable(&config_file)
         .map(PathBuf::from)
         .or_else(|| user_folder.map(|folder| folder.join(dialect.name).join("config.toml")));
@@ -106,6 +109,9 @@ pub fn surroundings(
         worker_variable: format!("{}WORKER", dialect.env_prefix),
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
         rehearsal_folder: tree.join("rehearsal"),
+        scratch: own_folder("XDG_CACHE_HOME", ".cache")
+            .map_or_else(|| tree.join("agents"), |folder| folder.join(dialect.name)),
+        clock: || SystemClock.now(),
     })
 }
 
