@@ -76,8 +76,6 @@ pub(super) struct Acp {
     queue: VecDeque<String>,
     work: Work,
     retries: Retries,
-    /// Whether gemini has told what a turn cost.
-    counts: bool,
 }
 
 impl Acp {
@@ -98,7 +96,6 @@ impl Acp {
             queue: VecDeque::new(),
             work: Work::None,
             retries: Retries::default(),
-            counts: false,
         }
     }
 
@@ -288,8 +285,6 @@ impl Acp {
         answer: Result<Value, RpcError>,
         events: &mut Vec<Event>,
     ) -> Event {
-        let costs = events.iter().any(|event| matches!(event, Event::Usage(_)));
-        self.counts |= costs;
         let result = match answer {
             Err(_) if turn.is_interrupted() => return Event::TurnInterrupted,
             Err(error) => return failed(self.cause(&error)),
@@ -298,7 +293,7 @@ impl Acp {
         match result["stopReason"].as_str() {
             Some("cancelled") if turn.is_interrupted() => Event::TurnInterrupted,
             Some("cancelled") => cut_off("it stopped by itself"),
-            Some("end_turn") => match turn.finish().filter(|_| costs || !self.counts) {
+            Some("end_turn") => match turn.finish(&result) {
                 Some((pieces, answer)) => {
                     self.role = None;
                     events.splice(0..0, pieces);

@@ -183,14 +183,16 @@ impl Turn {
         events
     }
 
-    /// The answer of a turn that came to its end; none if there is none. An
-    /// answer of nothing at all is gemini's way to say that the stream broke
-    /// and that its own attempts to mend it were in vain.
-    pub(super) fn finish(&mut self) -> Option<(Vec<Event>, Answer)> {
-        let text = self.text.clone();
-        if text.trim().is_empty() && !self.used_tools {
+    /// The answer of a turn that came to its end; none if it is not whole.
+    /// When the stream of an answer breaks, gemini tries again some times,
+    /// tells the words of every attempt, and then ends the turn as if nothing
+    /// had happened; only what it cost is missing. After a tool call not even
+    /// that tells.
+    pub(super) fn finish(&mut self, result: &Value) -> Option<(Vec<Event>, Answer)> {
+        if usage(result).is_none() && !self.used_tools {
             return None;
         }
+        let text = self.text.clone();
         Some((self.piece(), Answer { text, structured: None }))
     }
 }

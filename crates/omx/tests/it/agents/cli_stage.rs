@@ -25,6 +25,8 @@ pub trait Program {
     fn unknown_model() -> Failure;
     /// Variables without which the program has no account.
     const ACCOUNT: &'static [&'static str];
+    /// After how many events an answer of words is cut in the middle.
+    const CUT: usize = 2;
     /// Variables that its home has besides.
     const VARIABLES: &'static [(&'static str, &'static str)] = &[];
 }
@@ -136,7 +138,7 @@ fn failure<P: Program>(failing: Failing) -> Failure {
         Failing::LimitedUntil(epoch) => P::limited_until(epoch),
         Failing::Unauthorised => Failure::status(401),
         Failing::Service => Failure::status(500),
-        Failing::Cut => Failure::cut_after(2),
+        Failing::Cut => Failure::cut_after(P::CUT),
         Failing::UnknownModel => P::unknown_model(),
     }
 }

@@ -14,6 +14,7 @@ impl Program for Gemini {
     const KIND: AgentKind = AgentKind::Gemini;
     const CLI: Cli = Cli::Gemini;
     const CHATTER: usize = 1;
+    const CUT: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["GEMINI_API_KEY"];
 
     fn limited_until(epoch: u64) -> Failure {
