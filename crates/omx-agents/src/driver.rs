@@ -84,8 +84,6 @@ pub struct Surroundings {
     pub scenario: Option<PathBuf>,
     /// Where the rehearsal agent keeps its conversations.
     pub rehearsal_folder: PathBuf,
-    /// Where a driver may put a file for its program to read.
-    pub scratch: PathBuf,
     /// The wall clock: some vendors tell the end of a limit as a time from now.
     pub clock: fn() -> Timestamp,
 }

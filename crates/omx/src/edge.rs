@@ -34,12 +34,6 @@ fn text(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// A folder of the person's, by its variable or by its usual place.
-fn own_folder(name: &str, usual: &str) -> Option<PathBuf> {
-    let named = variable(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    named.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(usual)))
-}
-
 /// The dialect in force: flag, environment, name of the program.
 pub fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
     let asked = global.dialect.clone().or_else(|| {
@@ -66,7 +60,10 @@ pub fn context(
     let home = variable("HOME").map(PathBuf::from);
     let store = Dialect::OMX.env_prefix.to_owned() + "STORE";
     let config_file = Dialect::OMX.env_prefix.to_owned() + "CONFIG";
-    let user_folder = own_folder("XDG_CONFIG_HOME", ".config");
+    let user_folder = variable("XDG_CONFIG_HOME")
+        .map(PathBuf::from)
+        .filter(|folder| folder.is_absolute())
+        .or_else(|| home.as_ref().map(|home| home.join(".config")));
     let user_file = variable(&config_file)
         .map(PathBuf::from)
         .or_else(|| user_folder.map(|folder| folder.join(dialect.name).join("config.toml")));
@@ -109,8 +106,6 @@ pub fn surroundings(
         worker_variable: format!("{}WORKER", dialect.env_prefix),
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
         rehearsal_folder: tree.join("rehearsal"),
-        scratch: own_folder("XDG_CACHE_HOME", ".cache")
-            .map_or_else(|| tree.join("agents"), |folder| folder.join(dialect.name)),
         clock: || SystemClock.now(),
     })
 }

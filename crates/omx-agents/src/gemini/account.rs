@@ -10,11 +10,9 @@ use crate::driver::Surroundings;
 use crate::environment::variable;
 use crate::trouble::Cause;
 
-/// Gemini's ways to log in, by its own names.
+/// Gemini's ways to log in that need no person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// A Google account.
-    Google,
     /// A key of the Gemini API.
     ApiKey,
     /// Vertex AI.
@@ -25,7 +23,6 @@ impl Method {
     /// The name in gemini's settings.
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Self::Google => "oauth-personal",
             Self::ApiKey => "gemini-api-key",
             Self::Vertex => "vertex-ai",
         }
@@ -99,9 +96,7 @@ impl<'a> Home<'a> {
 
     fn unchosen(&self) -> Option<Account> {
         let says = |name| variable(self.surroundings, name).is_some_and(|value| value == "true");
-        if says("GOOGLE_GENAI_USE_GCA") && self.google() {
-            Some(Account::Found(Method::Google))
-        } else if says("GOOGLE_GENAI_USE_VERTEXAI") && self.vertex() {
+        if says("GOOGLE_GENAI_USE_VERTEXAI") && self.vertex() {
             Some(Account::Found(Method::Vertex))
         } else if self.has("GEMINI_API_KEY") || self.stored() {
             // With an address of the person's own gemini takes it for a gateway.
@@ -109,8 +104,6 @@ impl<'a> Home<'a> {
             Some(if gateway { Account::ByItself } else { Account::Found(Method::ApiKey) })
         } else if self.has("GOOGLE_API_KEY") || self.vertex() {
             Some(Account::Found(Method::Vertex))
-        } else if self.google() {
-            Some(Account::Found(Method::Google))
         } else {
             let own = says("CLOUD_SHELL") || says("GEMINI_CLI_USE_COMPUTE_ADC");
             own.then_some(Account::ByItself)
@@ -198,7 +191,6 @@ mod tests {
                 worker_variable: "W".to_owned(),
                 scenario: None,
                 rehearsal_folder: PathBuf::new(),
-                scratch: PathBuf::new(),
                 clock: || Timestamp::from_millis(0),
             };
             look(&surroundings).ok()
@@ -245,8 +237,8 @@ mod tests {
         let vertex =
             World::new(&[KEY, ("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GOOGLE_API_KEY", "k")]);
         assert_eq!(vertex.look(), found(Method::Vertex));
-        let google = World::new(&[]).file(".gemini/oauth_creds.json", "{}");
-        assert_eq!(google.look(), found(Method::Google));
+        // A Google account takes a choice: without one gemini would ask for it.
+        assert_eq!(World::new(&[]).file(".gemini/oauth_creds.json", "{}").look(), None);
         let gateway = World::new(&[KEY, ("GOOGLE_GEMINI_BASE_URL", "http://x")]);
         assert_eq!(gateway.look(), Some(Account::ByItself));
     }

@@ -15,7 +15,7 @@ use super::door::{Asking, Door, introduction};
 use super::errors;
 use super::retries::{Retries, Retry};
 use super::turn::{Turn, words};
-use crate::agent::{Opening, Order, Start};
+use crate::agent::{Order, Start};
 use crate::driver::AgentKind;
 use crate::event::{Delivery, Event};
 use crate::limits::Limits;
@@ -37,6 +37,7 @@ const SETTLE: Duration = Duration::from_secs(60);
 enum Purpose {
     Introduce,
     Open,
+    LogIn,
     SetMode,
     Prompt,
 }
@@ -45,7 +46,7 @@ impl Purpose {
     fn during(self) -> &'static str {
         match self {
             Self::Introduce => "starting",
-            Self::Open | Self::SetMode => "opening the conversation",
+            Self::Open | Self::LogIn | Self::SetMode => "opening the conversation",
             Self::Prompt => "working",
         }
     }
@@ -81,17 +82,18 @@ pub(super) struct Acp {
 impl Acp {
     pub(super) fn new(
         launch: Launch,
-        opening: Opening,
+        door: Door,
         limits: Limits,
         clock: fn() -> Timestamp,
     ) -> Self {
+        let opening = door.opening();
         let role = if opening.start == Start::New { opening.role.clone() } else { None };
         Self {
             rpc: Rpc::version_2(limits.request),
             launch,
             limits,
             clock,
-            door: Door::new(opening),
+            door,
             role,
             queue: VecDeque::new(),
             work: Work::None,
@@ -237,8 +239,11 @@ impl Acp {
                 self.door.mode_set();
                 Ok(None)
             }
-            (Purpose::Open, Err(error)) => Err(self.not_opened(&error)),
-            (Purpose::Introduce | Purpose::SetMode, Err(error)) => Err(self.cause(&error)),
+            (Purpose::LogIn, Ok(_)) => Ok(self.door.again().map(|asking| (Purpose::Open, asking))),
+            (Purpose::Open, Err(error)) => self.not_opened(&error),
+            (Purpose::Introduce | Purpose::LogIn | Purpose::SetMode, Err(error)) => {
+                Err(self.cause(&error))
+            }
         };
         match next {
             Ok(Some((purpose, asking))) => vec![self.ask(purpose, asking, now)],
@@ -251,10 +256,16 @@ impl Acp {
         Effect::Write(self.rpc.request(purpose, method, params, now))
     }
 
-    fn not_opened(&self, error: &RpcError) -> Cause {
+    fn not_opened(&mut self, error: &RpcError) -> Result<Option<(Purpose, Asking)>, Cause> {
         match (self.cause(error), &self.door.opening().start) {
-            (Cause::Protocol { detail }, Start::Resume(_)) => Cause::UnknownConversation { detail },
-            (cause, _) => cause,
+            (Cause::NotLoggedIn { detail }, _) => match self.door.log_in() {
+                Some(asking) => Ok(Some((Purpose::LogIn, asking))),
+                None => Err(Cause::NotLoggedIn { detail }),
+            },
+            (Cause::Protocol { detail }, Start::Resume(_)) => {
+                Err(Cause::UnknownConversation { detail })
+            }
+            (cause, _) => Err(cause),
         }
     }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use omx_kernel::approval::Allow;
 use serde_json::{Value, json};
 
+use super::account::{Account, Method};
 use super::launch::starting_mode;
 use crate::agent::{ConversationId, Opening, Start};
 use crate::event::Event;
@@ -29,6 +30,10 @@ pub(super) fn introduction() -> Asking {
 #[derive(Debug)]
 pub(super) struct Door {
     opening: Opening,
+    /// The request that opens it.
+    asking: Option<Asking>,
+    /// How to log in, if gemini wants that and it was not tried.
+    login: Option<Method>,
     /// Gemini's name for the conversation.
     session: String,
     conversation: Option<ConversationId>,
@@ -49,9 +54,15 @@ enum Replay {
 }
 
 impl Door {
-    pub(super) fn new(opening: Opening) -> Self {
+    pub(super) fn new(opening: Opening, account: Account) -> Self {
+        let login = match account {
+            Account::Found(method) => Some(method),
+            Account::Chosen | Account::ByItself => None,
+        };
         Self {
             opening,
+            asking: None,
+            login,
             session: String::new(),
             conversation: None,
             model: None,
@@ -95,7 +106,9 @@ impl Door {
             "cwd": self.opening.folder.to_string_lossy(),
             "mcpServers": servers.collect::<Vec<_>>()
         });
-        let Start::Resume(id) = &self.opening.start else { return Ok(("session/new", params)) };
+        let Start::Resume(id) = &self.opening.start else {
+            return Ok(self.ask(("session/new", params)));
+        };
         if result["agentCapabilities"]["loadSession"] != true {
             let detail = "it cannot go on with a conversation".to_owned();
             return Err(Cause::Protocol { detail });
@@ -108,7 +121,25 @@ impl Door {
         self.session = format!(" {id}");
         self.conversation = Some(id.clone());
         params["sessionId"] = self.session.clone().into();
-        Ok(("session/load", params))
+        Ok(self.ask(("session/load", params)))
+    }
+
+    fn ask(&mut self, asking: Asking) -> Asking {
+        self.asking = Some(asking.clone());
+        asking
+    }
+
+    /// Gemini wants to be told how it logs in, though its variables say it:
+    /// it opens some conversations only then. It keeps the answer in its
+    /// settings, as if the person had chosen. None if there is no way.
+    pub(super) fn log_in(&mut self) -> Option<Asking> {
+        let method = self.login.take()?;
+        Some(("authenticate", json!({"methodId": method.as_str()})))
+    }
+
+    /// The request to open it, once more.
+    pub(super) fn again(&mut self) -> Option<Asking> {
+        self.asking.take()
     }
 
     /// Gemini has opened the conversation; what it is asked next, if anything.

@@ -1,26 +1,16 @@
 //! How gemini is started.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
 
 use omx_kernel::approval::Allow;
-use serde_json::json;
 
-use super::account::{self, Account, Method};
 use crate::agent::Opening;
 use crate::driver::{Installation, Surroundings};
-use crate::environment::{environment, variable};
+use crate::environment::environment;
 use crate::protocol::Launch;
-use crate::trouble::Cause;
 
 /// Where gemini is told to write its log.
 const LOG: &str = "GEMINI_DEBUG_LOG_FILE";
-/// Names the file with the settings that count least.
-const DEFAULTS: &str = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH";
-/// Names the file with the settings that count most.
-const SYSTEM: &str = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 /// The ways into the person's editor, which would show every change there.
 const EDITOR: &str = "GEMINI_CLI_IDE_";
 
@@ -47,7 +37,7 @@ pub(super) fn launch(
     opening: &Opening,
     installation: &Installation,
     surroundings: &Surroundings,
-) -> Result<Launch, Cause> {
+) -> Launch {
     let mut args: Vec<OsString> =
         vec!["--acp".into(), "--approval-mode".into(), starting_mode(opening.allow).flag.into()];
     if let Some(model) = &opening.model {
@@ -59,43 +49,10 @@ pub(super) fn launch(
     environment.retain(|name, _| !name.to_string_lossy().starts_with(EDITOR));
     // A log the person wants elsewhere stays there; then retries are not seen.
     environment.entry(LOG.into()).or_insert_with(|| "/dev/stderr".into());
-    if let Account::Found(method) = account::look(surroundings)?
-        && !has_defaults(surroundings)
-    {
-        let file = write_defaults(&surroundings.scratch, method)
-            .map_err(|error| Cause::CannotStart { detail: error.to_string() })?;
-        environment.insert(DEFAULTS.into(), file.into());
-    }
-    Ok(Launch {
+    Launch {
         program: installation.program.clone(),
         args,
         environment,
         folder: opening.folder.clone(),
-    })
-}
-
-/// Whether somebody has set up such settings on this machine.
-fn has_defaults(surroundings: &Surroundings) -> bool {
-    let own = variable(surroundings, SYSTEM).map(Path::new).and_then(Path::parent);
-    let usual = if cfg!(target_os = "macos") {
-        "/Library/Application Support/GeminiCli"
-    } else {
-        "/etc/gemini-cli"
-    };
-    let folder = own.unwrap_or(Path::new(usual));
-    variable(surroundings, DEFAULTS).is_some() || folder.join("system-defaults.json").exists()
-}
-
-/// Over its protocol gemini goes on with a conversation only if its settings
-/// say how it logs in, and no variable says that. Its own way out would write
-/// the choice into the person's settings.
-fn write_defaults(scratch: &Path, method: Method) -> io::Result<PathBuf> {
-    let word = method.as_str();
-    let settings = json!({"security": {"auth": {"selectedType": word}}});
-    fs::create_dir_all(scratch)?;
-    let file = scratch.join(format!("gemini-{word}.json"));
-    let new = scratch.join(format!("gemini-{word}.{}.new", uuid::Uuid::new_v4()));
-    fs::write(&new, settings.to_string())?;
-    fs::rename(&new, &file)?;
-    Ok(file)
+    }
 }

@@ -39,8 +39,10 @@ impl Driver for Gemini {
         surroundings: &Surroundings,
         limits: &Limits,
     ) -> Result<Box<dyn Protocol>, Trouble> {
-        let launch = launch::launch(opening, installation, surroundings)
-            .map_err(|cause| Trouble::new(self.kind(), cause))?;
-        Ok(Box::new(acp::Acp::new(launch, opening.clone(), *limits, surroundings.clock)))
+        let account =
+            account::look(surroundings).map_err(|cause| Trouble::new(self.kind(), cause))?;
+        let launch = launch::launch(opening, installation, surroundings);
+        let door = door::Door::new(opening.clone(), account);
+        Ok(Box::new(acp::Acp::new(launch, door, *limits, surroundings.clock)))
     }
 }

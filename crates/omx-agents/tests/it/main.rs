@@ -4,6 +4,7 @@
 
 mod approval;
 mod environment;
+mod gemini;
 mod rehearsal;
 mod results;
 mod rpc;

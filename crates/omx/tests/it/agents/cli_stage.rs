@@ -75,7 +75,6 @@ impl<P: Program> Stage for CliStage<P> {
             worker_variable: WORKER.to_owned(),
             scenario: None,
             rehearsal_folder: self.home.folder().join("rehearsal"),
-            scratch: self.home.folder().join("tmp"),
             clock,
         }
     }

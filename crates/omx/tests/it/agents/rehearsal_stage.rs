@@ -99,7 +99,6 @@ impl Stage for RehearsalStage {
             worker_variable: WORKER.to_owned(),
             scenario: Some(self.scenario()),
             rehearsal_folder: self.kept(),
-            scratch: self.project.home(),
             clock,
         }
     }
