@@ -285,6 +285,11 @@ impl Lead {
         }
         match noise {
             Noise::Line(line) if self.over.is_none() => self.take_line(&line, now),
+            // What a dismissed process still says is not told.
+            Noise::Complaint(line) if self.over.is_none() && self.held.is_empty() => {
+                let effects = self.protocol.overhear(&line, now);
+                self.carry_out(effects, now);
+            }
             Noise::LineTooLong => {
                 let cause = Cause::LineTooLong { limit: self.limits.line };
                 self.finish(Some(self.trouble(cause)), now);

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 
+use omx_kernel::Timestamp;
+
 use crate::agent::Opening;
 use crate::limits::Limits;
 use crate::protocol::Protocol;
@@ -82,6 +84,8 @@ pub struct Surroundings {
     pub scenario: Option<PathBuf>,
     /// Where the rehearsal agent keeps its conversations.
     pub rehearsal_folder: PathBuf,
+    /// The wall clock: some vendors tell the end of a limit as a time from now.
+    pub clock: fn() -> Timestamp,
 }
 
 /// An agent's program, found and fit to be started as far as files can tell.

@@ -40,6 +40,8 @@ pub(crate) enum Noise {
     Line(Vec<u8>),
     /// A line longer than it may be; standard output is read no more.
     LineTooLong,
+    /// A line of standard error, cut if it is long.
+    Complaint(String),
     /// Standard output is closed.
     OutputClosed,
     /// Standard error is closed.

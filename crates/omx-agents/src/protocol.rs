@@ -79,6 +79,11 @@ pub trait Protocol: Send {
     /// Whether words were ordered whose turn is not over, also those that wait
     /// for the end of another: the loop then expects its program to go on.
     fn owes_turn(&self) -> bool;
+    /// What follows from a line of standard error. Most programs say nothing
+    /// there that their protocol does not say; a long line is cut.
+    fn overhear(&mut self, _line: &str, _now: Instant) -> Vec<Effect> {
+        Vec::new()
+    }
     /// When it wants a [`Input::Tick`], at the latest.
     fn wake(&self) -> Option<Instant>;
 }

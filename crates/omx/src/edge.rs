@@ -10,7 +10,7 @@ use omx_agents::Surroundings;
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, SessionId};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Context, Place, SystemClock};
+use omx_ops::{Ambient, Clock, Context, Place, SystemClock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -112,6 +112,7 @@ pub fn surroundings(
         worker_variable: format!("{}WORKER", dialect.env_prefix),
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
         rehearsal_folder: tree.join("rehearsal"),
+        clock: || SystemClock.now(),
     })
 }
 

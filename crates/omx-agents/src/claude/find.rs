@@ -137,6 +137,7 @@ mod tests {
                 worker_variable: String::new(),
                 scenario: None,
                 rehearsal_folder: PathBuf::new(),
+                clock: || omx_kernel::Timestamp::from_millis(0),
             };
             match find(&surroundings) {
                 Ok(installation) => {

@@ -206,6 +206,7 @@ mod tests {
             worker_variable: "MARK".to_owned(),
             scenario: None,
             rehearsal_folder: PathBuf::new(),
+            clock: || omx_kernel::Timestamp::from_millis(0),
         }
     }
 

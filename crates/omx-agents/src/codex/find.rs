@@ -72,6 +72,7 @@ mod tests {
             worker_variable: "MARK".to_owned(),
             scenario: None,
             rehearsal_folder: "/nowhere".into(),
+            clock: || omx_kernel::Timestamp::from_millis(0),
         })
     }
 

@@ -91,7 +91,7 @@ impl Running {
             }
             // It is read no more.
             Noise::LineTooLong => self.output_closed = true,
-            Noise::Line(_) | Noise::Guard(Report::Running(_)) => {}
+            Noise::Line(_) | Noise::Complaint(_) | Noise::Guard(Report::Running(_)) => {}
         }
         match state {
             _ if self.guard_gone && self.output_closed && self.errors_closed => State::Gone,

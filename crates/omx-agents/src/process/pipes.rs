@@ -18,6 +18,8 @@ use crate::guard::wire::Report;
 
 /// How much of standard error is kept.
 const STDERR_TAIL: usize = 4 << 10;
+/// How much of one line of standard error is told.
+const COMPLAINT: usize = 4 << 10;
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
 
@@ -46,6 +48,7 @@ pub(super) struct Pipes<Tell> {
 #[derive(Default)]
 struct Halves {
     line: Vec<u8>,
+    complaint: Vec<u8>,
     report: Vec<u8>,
     /// Lines to be written, and how much of the first one is.
     unwritten: VecDeque<Vec<u8>>,
@@ -67,7 +70,7 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
                 self.read_output(&mut buffer, &mut halves.line);
             }
             if errors {
-                self.read_errors(&mut buffer);
+                self.read_errors(&mut buffer, &mut halves.complaint);
             }
             if reports {
                 self.read_reports(&mut buffer, &mut halves.report);
@@ -166,13 +169,22 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
     }
 
     /// Always read, so that it never holds the process up; its end is kept.
-    fn read_errors(&mut self, buffer: &mut [u8]) {
+    fn read_errors(&mut self, buffer: &mut [u8], begun: &mut Vec<u8>) {
         match read(self.errors.as_ref(), buffer) {
             Some([]) => {
                 self.errors = None;
                 (self.tell)(Noise::ErrorsClosed);
             }
             Some(bytes) => {
+                for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+                    let room = COMPLAINT.saturating_sub(begun.len());
+                    begun.extend(&piece[..piece.len().min(room)]);
+                    if piece.ends_with(b"\n") {
+                        let line = String::from_utf8_lossy(begun).trim_end().to_owned();
+                        (self.tell)(Noise::Complaint(line));
+                        begun.clear();
+                    }
+                }
                 let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
                 tail.extend(bytes);
                 let over = tail.len().saturating_sub(STDERR_TAIL);

@@ -20,6 +20,7 @@ fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
         scenario: None,
         rehearsal_folder: PathBuf::from("/nowhere"),
+        clock: || omx_kernel::Timestamp::from_millis(0),
     }
 }
 

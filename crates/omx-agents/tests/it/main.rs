@@ -5,6 +5,7 @@
 mod approval;
 mod codex;
 mod environment;
+mod gemini;
 mod rehearsal;
 mod results;
 mod rpc;

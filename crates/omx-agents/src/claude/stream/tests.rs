@@ -27,6 +27,7 @@ fn stream(start: Start) -> Stream {
         worker_variable: "MARK".to_owned(),
         scenario: None,
         rehearsal_folder: PathBuf::new(),
+        clock: || Timestamp::from_millis(0),
     };
     Stream::new(&opening, &installation, &surroundings, &Limits::default())
 }

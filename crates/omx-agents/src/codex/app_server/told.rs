@@ -59,10 +59,12 @@ impl AppServer {
                 self.approvals.resolved(&params["requestId"]);
                 Vec::new()
             }
-            "turn/started" if is_own && self.state == State::Open => match params["turn"]["id"].as_str() {
-                Some(id) => self.turn_started(id, now),
-                None => Vec::new(),
-            },
+            "turn/started" if is_own && self.state == State::Open => {
+                match params["turn"]["id"].as_str() {
+                    Some(id) => self.turn_started(id, now),
+                    None => Vec::new(),
+                }
+            }
             "turn/completed" if is_own => self.turn_completed(&params["turn"], now),
             "error" if is_own => self.error(params),
             _ => Vec::new(),

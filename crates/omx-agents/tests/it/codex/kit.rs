@@ -42,6 +42,7 @@ pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
         scenario: None,
         rehearsal_folder: PathBuf::from("/nonexistent"),
+        clock: || omx_kernel::Timestamp::from_millis(0),
     };
     let folder = PathBuf::from("/nonexistent");
     let opening = Opening { start, folder, role: None, model: None, allow, servers: Vec::new() };

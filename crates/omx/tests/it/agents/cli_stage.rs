@@ -10,7 +10,7 @@ use omx_testkit::model::{Failure, ModelServer, Progress, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 
 use super::play::{Failing, Play, Step};
-use super::stage::{OMX, Stage, WORKER};
+use super::stage::{OMX, Stage, WORKER, clock};
 
 /// What differs between the programs.
 pub trait Program {
@@ -25,6 +25,8 @@ pub trait Program {
     fn unknown_model() -> Failure;
     /// Variables without which the program has no account.
     const ACCOUNT: &'static [&'static str];
+    /// After how many events an answer of words is cut in the middle.
+    const CUT: usize = 2;
     /// Variables that its home has besides.
     const VARIABLES: &'static [(&'static str, &'static str)] = &[];
 }
@@ -73,6 +75,7 @@ impl<P: Program> Stage for CliStage<P> {
             worker_variable: WORKER.to_owned(),
             scenario: None,
             rehearsal_folder: self.home.folder().join("rehearsal"),
+            clock,
         }
     }
 
@@ -134,7 +137,7 @@ fn failure<P: Program>(failing: Failing) -> Failure {
         Failing::LimitedUntil(epoch) => P::limited_until(epoch),
         Failing::Unauthorised => Failure::status(401),
         Failing::Service => Failure::status(500),
-        Failing::Cut => Failure::cut_after(2),
+        Failing::Cut => Failure::cut_after(P::CUT),
         Failing::UnknownModel => P::unknown_model(),
     }
 }

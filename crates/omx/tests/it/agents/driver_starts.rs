@@ -81,6 +81,7 @@ impl Machine {
             worker_variable: WORKER.to_owned(),
             scenario: None,
             rehearsal_folder: place.at("rehearsal"),
+            clock: || omx_kernel::Timestamp::from_millis(0),
         };
         Self { place, kind, surroundings }
     }

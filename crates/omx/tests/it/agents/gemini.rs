@@ -5,6 +5,7 @@ use omx_testkit::model::Failure;
 use omx_testkit::real_cli::Cli;
 
 use super::cli_stage::{CliStage, Program};
+use super::stage::clock;
 use super::suite::driver_suite;
 
 pub struct Gemini;
@@ -13,10 +14,13 @@ impl Program for Gemini {
     const KIND: AgentKind = AgentKind::Gemini;
     const CLI: Cli = Cli::Gemini;
     const CHATTER: usize = 1;
+    const CUT: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["GEMINI_API_KEY"];
 
     fn limited_until(epoch: u64) -> Failure {
-        Failure::status(429).resets_at(epoch)
+        // The vendor tells a time from now.
+        let now = u64::try_from(clock().millis() / 1000).unwrap();
+        Failure::status(429).retry_after(epoch - now)
     }
 
     fn unknown_model() -> Failure {

@@ -19,6 +19,7 @@ mod talk;
 mod claude;
 mod codex;
 mod gemini;
+mod gemini_own;
 mod rehearsal;
 mod rehearsal_killed;
 mod rehearsal_page;

@@ -10,7 +10,7 @@ use omx_testkit::Project;
 use serde_json::{Value, json};
 
 use super::play::{Failing, Play, Step};
-use super::stage::{OMX, Stage, WORKER};
+use super::stage::{OMX, Stage, WORKER, clock};
 
 /// A project, and a scenario that is played in it.
 pub struct RehearsalStage {
@@ -99,6 +99,7 @@ impl Stage for RehearsalStage {
             worker_variable: WORKER.to_owned(),
             scenario: Some(self.scenario()),
             rehearsal_folder: self.kept(),
+            clock,
         }
     }
 

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use omx_agents::{AgentKind, Surroundings};
+use omx_kernel::Timestamp;
+use omx_ops::{Clock, SystemClock};
 
 use super::play::Play;
 
@@ -45,6 +47,11 @@ pub trait Stage: Sized {
 
 /// The program under test.
 pub const OMX: &str = env!("CARGO_BIN_EXE_omx");
+
+/// The machine's clock.
+pub fn clock() -> Timestamp {
+    SystemClock.now()
+}
 
 /// The variable that marks processes of workers.
 pub const WORKER: &str = "OMX_WORKER";

@@ -71,6 +71,7 @@ impl StandIn {
             worker_variable: WORKER.to_owned(),
             scenario: None,
             rehearsal_folder: self.launch.folder.clone(),
+            clock: || omx_kernel::Timestamp::from_millis(0),
         };
         let opening = Opening {
             start: Start::New,

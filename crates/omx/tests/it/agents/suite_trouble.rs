@@ -84,7 +84,9 @@ pub fn a_limit_with_its_end_is_told<S: Stage>() {
     // A time of day that no clock of this test can reach by itself.
     let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
     let Cause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
-    assert_eq!(until.to_string(), "2030-03-17T17:46:40.000Z");
+    // A vendor that tells a time from now is understood to the minute.
+    let told = until.millis() / 1000;
+    assert!((1_899_999_940..=1_900_000_060).contains(&told), "{until}");
 }
 
 pub fn a_limit_without_an_end_is_told<S: Stage>() {

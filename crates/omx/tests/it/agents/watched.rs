@@ -80,7 +80,7 @@ impl Protocol for Talk {
         }
     }
 
-    fn is_busy(&self) -> bool {
+    fn owes_turn(&self) -> bool {
         self.in_turn
     }
 

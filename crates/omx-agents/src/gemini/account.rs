@@ -1,0 +1,245 @@
+//! Whether gemini has an account to work with, as far as files and variables
+//! can tell, and which of its ways to log in that is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jsonc_parser::JsonValue;
+
+use crate::driver::Surroundings;
+use crate::environment::variable;
+use crate::trouble::Cause;
+
+/// Gemini's ways to log in that need no person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// A key of the Gemini API.
+    ApiKey,
+    /// Vertex AI.
+    Vertex,
+}
+
+impl Method {
+    /// The name in gemini's settings.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::ApiKey => "gemini-api-key",
+            Self::Vertex => "vertex-ai",
+        }
+    }
+}
+
+/// What is known of the account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Account {
+    /// The person has chosen, in gemini itself.
+    Chosen,
+    /// Nobody has chosen; this is what there is.
+    Found(Method),
+    /// Gemini finds its way by itself.
+    ByItself,
+}
+
+/// Looks for an account. Starts nothing.
+pub(super) fn look(surroundings: &Surroundings) -> Result<Account, Cause> {
+    let home = Home::of(surroundings);
+    let account = match home.chosen().as_deref() {
+        Some("oauth-personal") => home.google().then_some(Account::Chosen),
+        Some("gemini-api-key") => (home.has("GEMINI_API_KEY") || home.stored() || home.keychain())
+            .then_some(Account::Chosen),
+        Some("vertex-ai") => home.vertex().then_some(Account::Chosen),
+        // A gateway, the machine's own account, or a way of a later version.
+        Some(_) => Some(Account::Chosen),
+        None => home.unchosen(),
+    };
+    account.ok_or_else(|| Cause::NotLoggedIn {
+        detail: "no GEMINI_API_KEY and no account in ~/.gemini".to_owned(),
+    })
+}
+
+struct Home<'a> {
+    surroundings: &'a Surroundings,
+    /// The home directory gemini uses.
+    folder: Option<PathBuf>,
+    /// The lines of its files with variables.
+    variables: String,
+}
+
+impl<'a> Home<'a> {
+    fn of(surroundings: &'a Surroundings) -> Self {
+        let folder = variable(surroundings, "GEMINI_CLI_HOME")
+            .or_else(|| variable(surroundings, "HOME"))
+            .map(PathBuf::from);
+        let read = |path: &str| {
+            let path = folder.as_ref().map(|folder| folder.join(path));
+            path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
+        };
+        let variables = [read(".gemini/.env"), read(".env")].join("\n");
+        Self { surroundings, folder, variables }
+    }
+
+    fn gemini(&self, name: &str) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(".gemini").join(name))
+    }
+
+    /// The way to log in that the person has chosen.
+    fn chosen(&self) -> Option<String> {
+        let text = fs::read_to_string(self.gemini("settings.json")?).ok()?;
+        let options = jsonc_parser::ParseOptions::default();
+        let Ok(Some(JsonValue::Object(settings))) = jsonc_parser::parse_to_value(&text, &options)
+        else {
+            return None;
+        };
+        let chosen = settings.get_object("security")?.get_object("auth")?;
+        chosen.get_string("selectedType").map(|chosen| chosen.to_string())
+    }
+
+    fn unchosen(&self) -> Option<Account> {
+        let says = |name| variable(self.surroundings, name).is_some_and(|value| value == "true");
+        if says("GOOGLE_GENAI_USE_VERTEXAI") && self.vertex() {
+            Some(Account::Found(Method::Vertex))
+        } else if self.has("GEMINI_API_KEY") || self.stored() {
+            // With an address of the person's own gemini takes it for a gateway.
+            let gateway = self.has("GOOGLE_GEMINI_BASE_URL");
+            Some(if gateway { Account::ByItself } else { Account::Found(Method::ApiKey) })
+        } else if self.has("GOOGLE_API_KEY") || self.vertex() {
+            Some(Account::Found(Method::Vertex))
+        } else {
+            let own = says("CLOUD_SHELL") || says("GEMINI_CLI_USE_COMPUTE_ADC");
+            own.then_some(Account::ByItself)
+        }
+    }
+
+    /// Whether a variable is set, for us or in one of gemini's own files.
+    fn has(&self, name: &str) -> bool {
+        let set = |line: &str| {
+            let line = line.trim_start();
+            let line = line.strip_prefix("export ").unwrap_or(line);
+            let value =
+                line.strip_prefix(name).and_then(|rest| rest.trim_start().strip_prefix('='));
+            value.is_some_and(|value| !value.trim().trim_matches(['"', '\'']).is_empty())
+        };
+        variable(self.surroundings, name).is_some() || self.variables.lines().any(set)
+    }
+
+    fn google(&self) -> bool {
+        is_file(self.gemini("oauth_creds.json")) || self.stored()
+    }
+
+    fn vertex(&self) -> bool {
+        let project = self.has("GOOGLE_CLOUD_PROJECT") || self.has("GOOGLE_CLOUD_PROJECT_ID");
+        self.has("GOOGLE_API_KEY") || (project && self.has("GOOGLE_CLOUD_LOCATION"))
+    }
+
+    /// Gemini's own store, for machines without a keychain.
+    fn stored(&self) -> bool {
+        is_file(self.gemini("gemini-credentials.json"))
+    }
+
+    /// Whether there is a keychain, into which nobody can look from here:
+    /// gemini itself will tell when the conversation is opened.
+    fn keychain(&self) -> bool {
+        let bus = variable(self.surroundings, "XDG_RUNTIME_DIR")
+            .map(|folder| Path::new(folder).join("bus"));
+        cfg!(target_os = "macos")
+            || variable(self.surroundings, "DBUS_SESSION_BUS_ADDRESS").is_some()
+            || bus.is_some_and(|bus| bus.exists())
+    }
+}
+
+fn is_file(path: Option<PathBuf>) -> bool {
+    path.is_some_and(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omx_kernel::Timestamp;
+
+    struct World {
+        home: tempfile::TempDir,
+        variables: Vec<(&'static str, &'static str)>,
+    }
+
+    impl World {
+        fn new(variables: &[(&'static str, &'static str)]) -> Self {
+            Self { home: tempfile::tempdir().unwrap(), variables: variables.to_vec() }
+        }
+
+        fn file(self, path: &str, text: &str) -> Self {
+            let path = self.home.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+            self
+        }
+
+        fn chosen(self, method: &str) -> Self {
+            let text = format!(
+                r#"{{ // chosen
+                "security": {{"auth": {{"selectedType": "{method}"}}}},}}"#
+            );
+            self.file(".gemini/settings.json", &text)
+        }
+
+        fn look(&self) -> Option<Account> {
+            let own = self.variables.iter().map(|&(name, value)| (name.into(), value.into()));
+            let mut environment: std::collections::BTreeMap<_, _> = own.collect();
+            environment.insert("HOME".into(), self.home.path().into());
+            let surroundings = Surroundings {
+                environment,
+                omx: "omx".into(),
+                worker_variable: "W".to_owned(),
+                scenario: None,
+                rehearsal_folder: PathBuf::new(),
+                clock: || Timestamp::from_millis(0),
+            };
+            look(&surroundings).ok()
+        }
+    }
+
+    const KEY: (&str, &str) = ("GEMINI_API_KEY", "k");
+
+    #[test]
+    fn without_anything_there_is_no_account() {
+        assert_eq!(World::new(&[]).look(), None);
+        assert_eq!(World::new(&[("GEMINI_API_KEY", "")]).look(), None);
+        assert_eq!(World::new(&[]).file(".gemini/.env", "GEMINI_API_KEY=\n").look(), None);
+        assert_eq!(World::new(&[]).file(".gemini/settings.json", "{").look(), None);
+    }
+
+    #[test]
+    fn what_was_chosen_must_be_there() {
+        assert_eq!(World::new(&[]).chosen("gemini-api-key").look(), None);
+        assert_eq!(World::new(&[KEY]).chosen("gemini-api-key").look(), Some(Account::Chosen));
+        assert_eq!(World::new(&[KEY]).chosen("oauth-personal").look(), None);
+        let google =
+            World::new(&[]).chosen("oauth-personal").file(".gemini/oauth_creds.json", "{}");
+        assert_eq!(google.look(), Some(Account::Chosen));
+        assert_eq!(World::new(&[KEY]).chosen("vertex-ai").look(), None);
+        let vertex = World::new(&[("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "l")]);
+        assert_eq!(vertex.chosen("vertex-ai").look(), Some(Account::Chosen));
+    }
+
+    #[test]
+    fn a_key_in_a_keychain_cannot_be_seen_and_is_not_denied() {
+        let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x");
+        assert_eq!(World::new(&[bus]).chosen("gemini-api-key").look(), Some(Account::Chosen));
+        assert_eq!(World::new(&[bus]).look(), None);
+    }
+
+    #[test]
+    fn without_a_choice_what_is_found_counts() {
+        let found = |method| Some(Account::Found(method));
+        assert_eq!(World::new(&[KEY]).look(), found(Method::ApiKey));
+        let in_file = World::new(&[]).file(".gemini/.env", "# a\nexport GEMINI_API_KEY=\"k\"\n");
+        assert_eq!(in_file.look(), found(Method::ApiKey));
+        assert_eq!(World::new(&[("GOOGLE_API_KEY", "k")]).look(), found(Method::Vertex));
+        let vertex =
+            World::new(&[KEY, ("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GOOGLE_API_KEY", "k")]);
+        assert_eq!(vertex.look(), found(Method::Vertex));
+        // A Google account takes a choice: without one gemini would ask for it.
+        assert_eq!(World::new(&[]).file(".gemini/oauth_creds.json", "{}").look(), None);
+        let gateway = World::new(&[KEY, ("GOOGLE_GEMINI_BASE_URL", "http://x")]);
+        assert_eq!(gateway.look(), Some(Account::ByItself));
+    }
+}

@@ -1,0 +1,266 @@
+//! What gemini's words about an error mean.
+//!
+//! Gemini wraps the vendor's answer several times: the code of its own error
+//! is the HTTP status where it kept one and 500 where it did not; the message
+//! is plain text, or JSON inside JSON with the true status in it.
+
+use std::time::Duration;
+
+use omx_kernel::Timestamp;
+use serde_json::Value;
+
+use super::retries::is_log;
+use crate::protocol::Exit;
+use crate::rpc::RpcError;
+use crate::trouble::Cause;
+
+/// The error with which gemini asks for an account.
+const AUTH_REQUIRED: i64 = -32000;
+
+/// Exit codes of gemini that have a meaning.
+const NO_ACCOUNT: i32 = 41;
+const NOT_TRUSTED: i32 = 55;
+
+/// How deep messages are unwrapped.
+const DEPTH: usize = 8;
+
+/// An error as the vendor gave it, as far as gemini kept it.
+#[derive(Debug, Default, PartialEq)]
+struct Said {
+    /// The HTTP status in the vendor's own words.
+    status: Option<u16>,
+    message: String,
+    wait: Option<Duration>,
+}
+
+/// The cause of a refused request of ours.
+pub(super) fn cause(error: &RpcError, model: Option<&str>, now: Timestamp) -> Cause {
+    let said = said(&error.message);
+    let mut detail = said.message;
+    let extra = error.data["details"].as_str().or(error.data.as_str()).unwrap_or_default();
+    if !extra.is_empty() {
+        detail = format!("{detail}: {extra}");
+    }
+    if error.code == AUTH_REQUIRED {
+        return Cause::NotLoggedIn { detail };
+    }
+    let code = u16::try_from(error.code).ok();
+    match said.status.or(code.filter(|&code| code != 500)) {
+        Some(status) => of_status(status, detail, said.wait, model, now),
+        // Gemini's own number for "no number".
+        None if code == Some(500) => of_words(detail, said.wait, model, now),
+        None => Cause::Protocol { detail },
+    }
+}
+
+/// The cause of a failed attempt, from its status and the vendor's words.
+pub(super) fn attempt(status: Option<u16>, words: &str, now: Timestamp) -> Cause {
+    let Said { status: inner, message, wait } = said(words);
+    match inner.or(status) {
+        Some(status) => of_status(status, message, wait, None, now),
+        None => of_words(message, wait, None, now),
+    }
+}
+
+/// Why gemini ended by itself.
+pub(super) fn ended(exit: &Exit) -> Cause {
+    let own = exit.stderr.lines().filter(|line| !is_log(line));
+    let stderr = own.collect::<Vec<_>>().join("\n").trim().to_owned();
+    match exit.code {
+        Some(NO_ACCOUNT) => Cause::NotLoggedIn { detail: stderr },
+        Some(NOT_TRUSTED) => Cause::FolderNotTrusted,
+        code => Cause::Crashed { code, stderr },
+    }
+}
+
+fn of_status(
+    status: u16,
+    detail: String,
+    wait: Option<Duration>,
+    model: Option<&str>,
+    now: Timestamp,
+) -> Cause {
+    match status {
+        429 | 499 => limited(detail, wait, now),
+        401 | 403 => Cause::NotLoggedIn { detail },
+        400 if has(&detail, &["api key not valid", "api_key_invalid", "api key expired"]) => {
+            Cause::NotLoggedIn { detail }
+        }
+        404 => Cause::UnknownModel { model: model.map(str::to_owned), detail },
+        500.. => Cause::Service { status: Some(status), detail },
+        _ => Cause::Rejected { detail },
+    }
+}
+
+/// An error without a number.
+fn of_words(detail: String, wait: Option<Duration>, model: Option<&str>, now: Timestamp) -> Cause {
+    const NETWORK: &[&str] = &[
+        "fetch failed",
+        "econnrefused",
+        "enotfound",
+        "eai_again",
+        "etimedout",
+        "econnreset",
+        "ehostunreach",
+        "enetunreach",
+        "getaddrinfo",
+        "connect timeout",
+    ];
+    const CUT: &[&str] = &["terminated", "premature close", "other side closed", "incomplete json"];
+    const LIMIT: &[&str] = &["quota", "rate limit", "exhausted your", "resource_exhausted"];
+    const ACCOUNT: &[&str] =
+        &["unauthenticated", "authentication", "credentials", "api key", "permission denied"];
+    const MISSING: &[&str] = &["not found", "does not exist", "not supported", "unknown"];
+    if has(&detail, NETWORK) {
+        Cause::Network { detail }
+    } else if has(&detail, CUT) {
+        Cause::CutOff { detail }
+    } else if wait.is_some() || has(&detail, LIMIT) {
+        limited(detail, wait, now)
+    } else if has(&detail, ACCOUNT) {
+        Cause::NotLoggedIn { detail }
+    } else if has(&detail, MISSING) && has(&detail, &["model", "requested entity"]) {
+        Cause::UnknownModel { model: model.map(str::to_owned), detail }
+    } else {
+        Cause::Service { status: None, detail }
+    }
+}
+
+fn limited(detail: String, wait: Option<Duration>, now: Timestamp) -> Cause {
+    let until = wait.map(|wait| {
+        let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(now.millis().saturating_add(millis))
+    });
+    Cause::Limited { until, detail }
+}
+
+fn has(text: &str, words: &[&str]) -> bool {
+    let text = text.to_ascii_lowercase();
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Unwraps a message that may be the vendor's JSON.
+fn said(message: &str) -> Said {
+    let mut said = Said { message: message.trim().to_owned(), ..Said::default() };
+    for _ in 0..DEPTH {
+        let Ok(body) = serde_json::from_str::<Value>(&said.message) else { break };
+        let body = if body.is_array() { &body[0] } else { &body };
+        let error = body.get("error").unwrap_or(body);
+        let Some(inner) = error["message"].as_str() else { break };
+        said.status = error["code"].as_u64().and_then(|code| code.try_into().ok()).or(said.status);
+        let details = error["details"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let delay = details.iter().find_map(|detail| detail["retryDelay"].as_str());
+        said.wait = delay.and_then(duration).or(said.wait);
+        said.message = inner.trim().to_owned();
+    }
+    said.wait = said.wait.or_else(|| wait(&said.message));
+    said
+}
+
+/// How long the vendor asks to wait, in a sentence.
+pub(super) fn wait(text: &str) -> Option<Duration> {
+    const BEFORE: &[&str] =
+        &["retry after ", "retry in ", "reset after ", "reset in ", "resets in "];
+    let lower = text.to_ascii_lowercase();
+    BEFORE.iter().find_map(|words| duration(lower.split_once(words)?.1))
+}
+
+/// A duration at the beginning of a text: `45s`, `1.5s`, `300ms`, `2h3m59s`.
+fn duration(text: &str) -> Option<Duration> {
+    let mut rest = text;
+    let mut seconds = 0.0;
+    let mut some = false;
+    loop {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+        let (number, after) = rest.split_at(digits.unwrap_or(rest.len()));
+        let Ok(number) = number.parse::<f64>() else { break };
+        let unit = after.find(|letter: char| !letter.is_ascii_alphabetic());
+        let (unit, after) = after.split_at(unit.unwrap_or(after.len()));
+        seconds += number
+            * match unit {
+                "ms" => 0.001,
+                "s" => 1.0,
+                "m" => 60.0,
+                "h" => 3600.0,
+                "d" => 86_400.0,
+                _ => break,
+            };
+        some = true;
+        rest = after;
+    }
+    // What no clock can hold is no duration.
+    some.then(|| Duration::try_from_secs_f64(seconds).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_000_000);
+
+    fn of(code: i64, message: &str) -> Cause {
+        let error = RpcError { code, message: message.to_owned(), data: Value::Null };
+        cause(&error, Some("m"), NOW)
+    }
+
+    fn kind(code: i64, message: &str) -> &'static str {
+        crate::Trouble::new(crate::AgentKind::Gemini, of(code, message)).kind()
+    }
+
+    #[test]
+    fn a_number_of_the_vendor_decides() {
+        assert_eq!(kind(429, "Rate limit exceeded. Try again later."), "rate_limit");
+        assert_eq!(kind(401, "bad key"), "not_logged_in");
+        assert_eq!(kind(403, "no"), "not_logged_in");
+        assert_eq!(kind(404, "no such thing"), "unknown_model");
+        assert_eq!(kind(503, "overloaded"), "service");
+        assert_eq!(kind(400, "bad request"), "rejected");
+        assert_eq!(kind(400, "API key not valid. Please pass one."), "not_logged_in");
+        assert_eq!(kind(-32000, "Gemini API key is missing"), "not_logged_in");
+        assert_eq!(kind(-32602, "Session not found"), "protocol");
+        assert_eq!(kind(i64::MIN, ""), "protocol");
+    }
+
+    #[test]
+    fn a_number_inside_counts_more_than_the_one_outside() {
+        let inner = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"too much"}}"#;
+        let outer = serde_json::json!({"error": {"message": inner}}).to_string();
+        for message in [inner.to_owned(), outer, format!("[{inner}]")] {
+            let Cause::Limited { until: None, detail } = of(500, &message) else { panic!() };
+            assert_eq!(detail, "too much");
+        }
+        let real = r#"{"error":{"code":500,"message":"the model was not found"}}"#;
+        assert_eq!(kind(500, real), "service");
+    }
+
+    #[test]
+    fn words_decide_where_gemini_lost_the_number() {
+        let fetch = "exception TypeError: fetch failed sending request";
+        assert_eq!(kind(500, fetch), "network");
+        assert_eq!(kind(500, "terminated"), "cut_off");
+        let model = "models/x is not found for API version v1beta, or is not supported";
+        assert_eq!(kind(500, model), "unknown_model");
+        assert_eq!(kind(500, "Requested entity was not found."), "unknown_model");
+        let account = "Request had invalid authentication credentials.";
+        assert_eq!(kind(500, account), "not_logged_in");
+        assert_eq!(kind(500, "You have exhausted your daily quota"), "rate_limit");
+        assert_eq!(kind(500, "something else"), "service");
+    }
+
+    #[test]
+    fn the_end_of_a_limit_is_found() {
+        let until = |message: &str| match of(429, message) {
+            Cause::Limited { until, .. } => until.map(|until| until.millis() - NOW.millis()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(until("too much\nSuggested retry after 400s."), Some(400_000));
+        assert_eq!(until("Please retry in 12.5s."), Some(12_500));
+        assert_eq!(until("Your quota will reset after 2h3m59s."), Some(7_439_000));
+        assert_eq!(until("Please retry in 300ms"), Some(300));
+        assert_eq!(until("Try again later."), None);
+        assert_eq!(until("retry after lunch"), None);
+        assert_eq!(until("retry after 9999999999999999999999s"), None);
+        let info = r#"{"error":{"code":429,"message":"no","details":[{"retryDelay":"61s"}]}}"#;
+        assert_eq!(until(info), Some(61_000));
+    }
+}

@@ -1,0 +1,161 @@
+//! Gemini's own retries, as its log tells them.
+//!
+//! While gemini tries a failed request again it says nothing over its
+//! protocol: up to ten attempts, up to five minutes apart. Its log does tell,
+//! and can be sent to standard error.
+
+use std::time::Duration;
+
+use omx_kernel::Timestamp;
+
+use super::errors;
+use crate::trouble::Cause;
+
+/// How much of an entry is kept while it is read.
+const ENTRY: usize = 16 << 10;
+
+/// A failed attempt after which gemini means to try again.
+#[derive(Debug, PartialEq)]
+pub(super) struct Retry {
+    /// Which attempt failed, from one.
+    pub(super) attempt: u32,
+    /// Why.
+    pub(super) cause: Cause,
+    /// How long gemini waits now, where it says so.
+    pub(super) wait: Option<Duration>,
+}
+
+/// Reads the log, line by line.
+#[derive(Debug, Default)]
+pub(super) struct Retries {
+    /// An attempt whose words go on in the next lines.
+    open: Option<(u32, String)>,
+}
+
+impl Retries {
+    /// Takes a line; tells the retry that it completes.
+    pub(super) fn take(&mut self, line: &str, now: Timestamp) -> Option<Retry> {
+        let Some(message) = beginning(line) else {
+            let (_, words) = self.open.as_mut()?;
+            if words.len() + line.len() > ENTRY {
+                self.open = None;
+                return None;
+            }
+            words.push('\n');
+            words.push_str(line);
+            return self.announced(now);
+        };
+        self.open = None;
+        let (number, rest) = message.strip_prefix("Attempt ")?.split_once(" failed")?;
+        let attempt = number.parse().ok()?;
+        if let Some(words) = rest.strip_prefix(": ") {
+            self.open = Some((attempt, words.to_owned()));
+            return self.announced(now);
+        }
+        let (status, words) = rest.split_once("Retrying with backoff...")?;
+        let status = status.strip_prefix(" with status ");
+        let status = status.and_then(|status| status.trim_end_matches(['.', ' ']).parse().ok());
+        // The name of the error stands before what it says.
+        let said = words.split_once(": ").map_or(words, |(_, said)| said);
+        Some(Retry { attempt, cause: errors::attempt(status, said, now), wait: None })
+    }
+
+    /// The words of a quota error end with how long gemini waits, or with the
+    /// news that it does not try again.
+    fn announced(&mut self, now: Timestamp) -> Option<Retry> {
+        let (attempt, words) = self.open.as_ref()?;
+        let (said, wait) = words.rsplit_once(". Retrying after ")?;
+        let millis: u64 = wait.strip_suffix("ms...")?.parse().ok()?;
+        let cause = errors::attempt(Some(429), said, now);
+        let retry = Retry { attempt: *attempt, cause, wait: Some(Duration::from_millis(millis)) };
+        self.open = None;
+        Some(retry)
+    }
+}
+
+/// What an entry of the log says, if this line begins one that warns.
+/// `[2026-11-15T12:43:01.996Z] [WARN] …`
+fn beginning(line: &str) -> Option<&str> {
+    let (time, rest) = line.strip_prefix('[')?.split_once("] [")?;
+    let (level, message) = rest.split_once("] ")?;
+    Timestamp::parse(time)?;
+    // Entries of other levels end the one before too.
+    Some(if level == "WARN" { message } else { "" })
+}
+
+/// Whether a line was written by the log and not by the program's errors.
+pub(super) fn is_log(line: &str) -> bool {
+    beginning(line).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(0);
+    const AT: &str = "[2026-11-15T12:43:01.996Z] [WARN] ";
+
+    fn read(text: &str) -> Vec<Retry> {
+        let mut retries = Retries::default();
+        text.lines().filter_map(|line| retries.take(line, NOW)).collect()
+    }
+
+    #[test]
+    fn a_status_is_understood() {
+        let line = r#"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,"message":"slow down"}}"#;
+        let text = format!("{AT}{line}\n    at somewhere (file.js:1:2) {{\n  status: 429\n}}");
+        let [Retry { attempt: 2, cause: Cause::Limited { until: None, detail }, wait: None }] =
+            &read(&text)[..]
+        else {
+            panic!("{:?}", read(&text))
+        };
+        assert_eq!(detail, "slow down");
+        let text = format!("{AT}Attempt 1 failed with status 500. Retrying with backoff... E: x");
+        assert!(matches!(read(&text)[0].cause, Cause::Service { status: Some(500), .. }));
+    }
+
+    #[test]
+    fn a_network_error_is_understood() {
+        let text = format!(
+            "{AT}Attempt 1 failed. Retrying with backoff... TypeError: fetch failed sending request"
+        );
+        assert!(matches!(read(&text)[0].cause, Cause::Network { .. }));
+    }
+
+    #[test]
+    fn words_over_several_lines_are_one_attempt() {
+        let text = format!(
+            "{AT}Attempt 1 failed: too much\nSuggested retry after 60s.. Retrying after 61234ms..."
+        );
+        let wait = Some(Duration::from_millis(61_234));
+        let [Retry { attempt: 1, cause: Cause::Limited { until: Some(until), .. }, wait: told }] =
+            &read(&text)[..]
+        else {
+            panic!("{:?}", read(&text))
+        };
+        assert_eq!((until.millis(), *told), (60_000, wait));
+    }
+
+    #[test]
+    fn the_last_attempt_is_no_retry() {
+        let text = format!("{AT}Attempt 3 failed: too much. Max attempts reached");
+        assert_eq!(read(&text), []);
+        // The entry after it has nothing to do with it.
+        let more = format!("{text}\n[2026-11-15T12:43:01.996Z] [DEBUG] x. Retrying after 5ms...");
+        assert_eq!(read(&more), []);
+    }
+
+    #[test]
+    fn other_lines_mean_nothing() {
+        for line in [
+            "",
+            "[",
+            "Attempt 1 failed with status 429. Retrying with backoff... x",
+            "[2026-11-15T12:43:01.996Z] [DEBUG] Attempt 1 failed. Retrying with backoff... x",
+            "[2026-11-15T12:43:01.996Z] [WARN] Attempt many failed. Retrying with backoff... x",
+            "[not a time] [WARN] Attempt 1 failed. Retrying with backoff... x",
+        ] {
+            assert_eq!(read(line), [], "{line}");
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! What a tool call of gemini is, and what it asks leave for.
+
+use std::path::{Path, PathBuf};
+
+use omx_kernel::approval::{Ask, Reach};
+use serde_json::Value;
+
+use crate::agent::McpServer;
+use crate::approval::{reach, reach_of_all};
+use crate::event::{CallId, Tool, ToolEnd};
+
+/// A tool call as it is told in updates and in requests for permission.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Call {
+    pub(super) id: CallId,
+    pub(super) tool: Tool,
+    /// The first text that comes with it.
+    text: String,
+    status: String,
+}
+
+impl Call {
+    /// Reads one; the servers are those we gave gemini.
+    pub(super) fn read(told: &Value, servers: &[McpServer]) -> Option<Self> {
+        let id = told["toolCallId"].as_str()?;
+        let title = told["title"].as_str().unwrap_or_default();
+        let contents = told["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let tool = match told["kind"].as_str() {
+            Some("execute") if !title.is_empty() => Tool::Command(title.to_owned()),
+            Some("edit" | "delete" | "move") => Tool::Edit(paths(told, contents)),
+            _ => mcp(id, title, servers).unwrap_or_else(|| Tool::Other(name(id).to_owned())),
+        };
+        let text = contents.iter().find_map(|content| content["content"]["text"].as_str());
+        Some(Self {
+            id: CallId(id.to_owned()),
+            tool,
+            text: text.unwrap_or_default().to_owned(),
+            status: told["status"].as_str().unwrap_or_default().to_owned(),
+        })
+    }
+
+    /// How it ended, if it did.
+    pub(super) fn end(&self) -> Option<ToolEnd> {
+        let told = match self.status.as_str() {
+            "completed" => ToolEnd::Succeeded,
+            "failed" => return Some(ToolEnd::Failed),
+            _ => return None,
+        };
+        if !matches!(self.tool, Tool::Command(_)) {
+            return Some(told);
+        }
+        // A command's code is told only if it wrote nothing.
+        let code = self.text.strip_prefix("Command exited with code: ");
+        Some(if let Some(code) = code.and_then(|code| code.trim().parse().ok()) {
+            ToolEnd::Exited(code)
+        } else if ["Command cancelled", "Command terminated by signal", "Command failed"]
+            .iter()
+            .any(|beginning| self.text.starts_with(beginning))
+        {
+            ToolEnd::Failed
+        } else {
+            told
+        })
+    }
+
+    /// What it asks leave for, in this folder.
+    pub(super) fn ask(&self, folder: &Path, title: &str) -> Ask {
+        match &self.tool {
+            Tool::Command(command) => {
+                Ask::Command { command: command.clone(), reach: place(&self.text, folder) }
+            }
+            Tool::Edit(paths) => Ask::Edit {
+                paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+                reach: reach_of_all(folder, paths.iter().map(PathBuf::as_path)),
+            },
+            Tool::Mcp { server, tool } => Ask::Tool { server: server.clone(), tool: tool.clone() },
+            Tool::Other(name) => {
+                Ask::Other { what: if title.is_empty() { name.clone() } else { title.to_owned() } }
+            }
+        }
+    }
+}
+
+/// The files a call names, each once.
+fn paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
+    let locations = told["locations"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut paths = Vec::new();
+    for path in contents.iter().chain(locations).filter_map(|item| item["path"].as_str()) {
+        if !paths.contains(&PathBuf::from(path)) {
+            paths.push(PathBuf::from(path));
+        }
+    }
+    paths
+}
+
+/// The tool's name, which gemini puts before the id of a call.
+fn name(id: &str) -> &str {
+    id.split_once("__").map_or(id, |(name, _)| name)
+}
+
+/// A tool of an MCP server. The id says `mcp_SERVER_TOOL__…`, the title
+/// `TOOL (SERVER MCP Server)`, except for a tool whose arguments have a
+/// `command`: then that is the title. The title can thus be anything the model
+/// likes and is believed only where the id agrees.
+fn mcp(id: &str, title: &str, servers: &[McpServer]) -> Option<Tool> {
+    let joined = id.strip_prefix("mcp_")?;
+    let titled = title.strip_suffix(" MCP Server)").and_then(|title| title.rsplit_once(" ("));
+    if let Some((tool, server)) = titled
+        && joined.starts_with(&format!("{}_{}__", plain(server), plain(tool)))
+    {
+        return Some(Tool::Mcp { server: server.to_owned(), tool: tool.to_owned() });
+    }
+    let (name, _) = joined.rsplit_once("__")?;
+    servers.iter().find_map(|server| {
+        let tool = name.strip_prefix(&plain(&server.name))?.strip_prefix('_')?;
+        Some(Tool::Mcp { server: server.name.clone(), tool: tool.to_owned() })
+    })
+}
+
+/// A name with gemini's stand-in for letters the vendor does not take.
+fn plain(name: &str) -> String {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
+    name.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
+}
+
+/// Where a command would run: gemini says `[in FOLDER]`, if the model named
+/// one, or `[current working directory FOLDER]`, then other things.
+fn place(text: &str, folder: &Path) -> Reach {
+    let named = text.strip_prefix("[in ").or(text.strip_prefix("[current working directory "));
+    let Some((named, rest)) = named.and_then(|text| text.split_once(']')) else {
+        return Reach::Outside;
+    };
+    // A folder with a bracket in its name cannot be told from what follows.
+    if !(rest.is_empty() || rest.starts_with(' ')) {
+        return Reach::Outside;
+    }
+    reach(folder, Path::new(named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn servers() -> Vec<McpServer> {
+        vec![McpServer { name: "omx".to_owned(), program: "omx".into(), args: Vec::new() }]
+    }
+
+    fn read(told: &Value) -> Call {
+        Call::read(told, &servers()).unwrap()
+    }
+
+    fn tool(id: &str, title: &str) -> Tool {
+        read(&json!({"toolCallId": id, "title": title, "kind": "other"})).tool
+    }
+
+    fn of_server(server: &str, tool: &str) -> Tool {
+        Tool::Mcp { server: server.to_owned(), tool: tool.to_owned() }
+    }
+
+    #[test]
+    fn tools_of_servers_are_told_by_id_and_title() {
+        let state = tool("mcp_omx_state_write__fc_3", "state_write (omx MCP Server)");
+        assert_eq!(state, of_server("omx", "state_write"));
+        assert_eq!(tool("mcp_my_db_q__1", "q (my db MCP Server)"), of_server("my db", "q"));
+        // One with a command among its arguments.
+        assert_eq!(tool("mcp_omx_run__1", "ls -l"), of_server("omx", "run"));
+    }
+
+    #[test]
+    fn no_other_tool_passes_for_one_of_ours() {
+        let other = |name: &str| Tool::Other(name.to_owned());
+        assert_eq!(tool("mcp_evil_do__1", "do (omx MCP Server)"), other("mcp_evil_do"));
+        assert_eq!(tool("mcp_evil__omx_do__1", "x (omx MCP Server)"), other("mcp_evil"));
+        assert_eq!(tool("web_fetch__1", "state_write (omx MCP Server)"), other("web_fetch"));
+        let shell = json!({"toolCallId": "mcp_omx_x__1", "kind": "execute",
+            "title": "x (omx MCP Server)"});
+        assert_eq!(read(&shell).tool, Tool::Command("x (omx MCP Server)".to_owned()));
+        assert_eq!(
+            tool("mcp_omx_evil_do__1", "do (omx_evil MCP Server)"),
+            of_server("omx_evil", "do")
+        );
+    }
+
+    #[test]
+    fn the_files_of_an_edit_are_told_once() {
+        let told = json!({"toolCallId": "write_file__1", "kind": "edit", "title": "Writing",
+            "content": [{"type": "diff", "path": "/p/a"}], "locations": [{"path": "/p/a"}]});
+        assert_eq!(read(&told).tool, Tool::Edit(vec!["/p/a".into()]));
+        let ask = read(&told).ask(Path::new("/nowhere"), "Writing");
+        assert_eq!(ask, Ask::Edit { paths: vec!["/p/a".to_owned()], reach: Reach::Outside });
+    }
+
+    #[test]
+    fn the_end_of_a_command_is_told_as_well_as_gemini_tells_it() {
+        let end = |status: &str, text: &str| {
+            read(&json!({"toolCallId": "x", "kind": "execute", "title": "ls", "status": status,
+                "content": [{"type": "content", "content": {"type": "text", "text": text}}]}))
+            .end()
+        };
+        assert_eq!(end("in_progress", ""), None);
+        assert_eq!(end("completed", ""), Some(ToolEnd::Succeeded));
+        assert_eq!(end("completed", "Command exited with code: 3"), Some(ToolEnd::Exited(3)));
+        assert_eq!(end("completed", "Command cancelled by user."), Some(ToolEnd::Failed));
+        assert_eq!(end("failed", "no such file"), Some(ToolEnd::Failed));
+    }
+
+    #[test]
+    fn where_a_command_runs_is_believed_only_if_it_is_clear() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        let at = |text: &str| place(text, folder.path());
+        let here = format!("[current working directory {}] (why)", folder.path().display());
+        assert_eq!(at(&here), Reach::Inside);
+        assert_eq!(at("[in sub]"), Reach::Inside);
+        assert_eq!(at("[in sub] (why]) [background]"), Reach::Inside);
+        assert_eq!(at("[in ..] (why)"), Reach::Outside);
+        assert_eq!(at("[in /etc]"), Reach::Outside);
+        assert_eq!(at("[in sub]/../..] (why)"), Reach::Outside);
+        assert_eq!(at("[in sub"), Reach::Outside);
+        assert_eq!(at(""), Reach::Outside);
+    }
+}

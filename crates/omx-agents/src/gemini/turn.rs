@@ -1,0 +1,222 @@
+//! One turn: what gemini has said and done in it so far.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::tools::Call;
+use crate::agent::{Decision, Opening};
+use crate::event::{Answer, ApprovalId, CallId, Event, Tool, ToolEnd, Usage};
+
+/// How gemini says that its mode has changed: as if the model had said it.
+const MODE_CHANGED: &str = "[MODE_UPDATE] ";
+
+/// A request for permission that waits for an answer.
+#[derive(Debug)]
+struct Permission {
+    request: Value,
+    call: Call,
+    allow: Option<String>,
+    reject: Option<String>,
+}
+
+/// A running turn.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// Words since the last tool call.
+    text: String,
+    at_work: BTreeSet<CallId>,
+    used_tools: bool,
+    waiting: BTreeMap<ApprovalId, Permission>,
+    state: State,
+}
+
+/// How a turn goes.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Works,
+    /// Gemini tries a request to the model again.
+    Retries,
+    /// It was told to stop.
+    Interrupted,
+}
+
+impl Turn {
+    /// Gemini tries a request to the model again.
+    pub(super) fn retries(&mut self) {
+        if self.state == State::Works {
+            self.state = State::Retries;
+        }
+    }
+
+    /// Whether that is all it does.
+    pub(super) fn is_retrying(&self) -> bool {
+        self.state == State::Retries
+    }
+
+    /// Notes that gemini is told to stop; false if it was told before.
+    pub(super) fn interrupt(&mut self) -> bool {
+        std::mem::replace(&mut self.state, State::Interrupted) != State::Interrupted
+    }
+
+    /// Whether gemini was told to stop.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.state == State::Interrupted
+    }
+
+    /// Takes a `session/update` of this turn.
+    pub(super) fn update(&mut self, update: &Value, opening: &Opening) -> Vec<Event> {
+        if self.state == State::Retries {
+            self.state = State::Works;
+        }
+        match update["sessionUpdate"].as_str() {
+            Some("agent_message_chunk") => {
+                let text = update["content"]["text"].as_str().unwrap_or_default();
+                if !text.starts_with(MODE_CHANGED) {
+                    self.text.push_str(text);
+                }
+                Vec::new()
+            }
+            Some("tool_call" | "tool_call_update") => match Call::read(update, &opening.servers) {
+                Some(call) => self.call(call),
+                None => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn call(&mut self, call: Call) -> Vec<Event> {
+        let end = call.end();
+        let changed = match (&call.tool, end) {
+            (Tool::Edit(paths), Some(ToolEnd::Succeeded)) => paths.clone(),
+            _ => Vec::new(),
+        };
+        let mut events = self.start(&call);
+        events.extend(changed.into_iter().map(Event::FileChanged));
+        if let Some(end) = end {
+            self.at_work.remove(&call.id);
+            events.push(Event::ToolFinished { call: call.id, end });
+        }
+        events
+    }
+
+    /// The events of a call that begins; none if it has begun before.
+    fn start(&mut self, call: &Call) -> Vec<Event> {
+        let mut events = self.piece();
+        if self.at_work.insert(call.id.clone()) {
+            self.used_tools = true;
+            events.push(Event::ToolStarted { call: call.id.clone(), tool: call.tool.clone() });
+        }
+        events
+    }
+
+    /// The words so far, as a finished piece.
+    fn piece(&mut self) -> Vec<Event> {
+        let text = std::mem::take(&mut self.text);
+        if text.trim().is_empty() { Vec::new() } else { vec![Event::Text(text)] }
+    }
+
+    /// Takes a request for permission; gives it back if it cannot be
+    /// understood, or if the turn is being interrupted.
+    pub(super) fn ask(
+        &mut self,
+        request: Value,
+        params: &Value,
+        opening: &Opening,
+    ) -> Result<Vec<Event>, Value> {
+        let told = &params["toolCall"];
+        let call = Call::read(told, &opening.servers).filter(|_| !self.is_interrupted());
+        let Some(call) = call else { return Err(request) };
+        let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let option = |kind: &str| {
+            let option = options.iter().find(|option| option["kind"] == kind)?;
+            option["optionId"].as_str().map(str::to_owned)
+        };
+        let ask = call.ask(&opening.folder, told["title"].as_str().unwrap_or_default());
+        let approval = ApprovalId(request.to_string());
+        let (allow, reject) = (option("allow_once"), option("reject_once"));
+        self.waiting.insert(approval.clone(), Permission { request, call, allow, reject });
+        let mut events = self.piece();
+        events.push(Event::ApprovalNeeded { approval, ask });
+        Ok(events)
+    }
+
+    /// Answers a request for permission: its id, the answer, and what follows.
+    /// Gemini has no place for the reason of a refusal.
+    pub(super) fn answer(
+        &mut self,
+        approval: &ApprovalId,
+        decision: &Decision,
+    ) -> Option<(Value, Value, Vec<Event>)> {
+        let permission = self.waiting.remove(approval)?;
+        let (option, end) = match decision {
+            Decision::Allow => (permission.allow, None),
+            Decision::Deny(_) => (permission.reject, Some(ToolEnd::Failed)),
+        };
+        let mut events = self.start(&permission.call);
+        // What cannot be answered as it should be is refused.
+        let end = if option.is_none() { Some(ToolEnd::Failed) } else { end };
+        if let Some(end) = end {
+            self.at_work.remove(&permission.call.id);
+            events.push(Event::ToolFinished { call: permission.call.id, end });
+        }
+        let outcome = match option {
+            Some(option) => json!({"outcome": "selected", "optionId": option}),
+            None => json!({"outcome": "cancelled"}),
+        };
+        Some((permission.request, json!({"outcome": outcome}), events))
+    }
+
+    /// The requests that nobody will answer any more.
+    pub(super) fn withdraw(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.waiting).into_values().map(|asked| asked.request).collect()
+    }
+
+    /// What is told when the turn is over: tools that never ended, and what
+    /// was spent.
+    pub(super) fn close(&mut self, result: &Value) -> Vec<Event> {
+        let at_work = std::mem::take(&mut self.at_work).into_iter();
+        let mut events: Vec<_> =
+            at_work.map(|call| Event::ToolFinished { call, end: ToolEnd::Failed }).collect();
+        events.extend(usage(result).map(Event::Usage));
+        events
+    }
+
+    /// The answer of a turn that came to its end; none if it is not whole.
+    /// When the stream of an answer breaks, gemini tries again some times,
+    /// tells the words of every attempt, and then ends the turn as if nothing
+    /// had happened; only what it cost is missing. After a tool call not even
+    /// that tells.
+    pub(super) fn finish(&mut self, result: &Value) -> Option<(Vec<Event>, Answer)> {
+        if usage(result).is_none() && !self.used_tools {
+            return None;
+        }
+        let text = self.text.clone();
+        Some((self.piece(), Answer { text, structured: None }))
+    }
+}
+
+/// What a turn has cost, as its end tells.
+fn usage(result: &Value) -> Option<Usage> {
+    let count = &result["_meta"]["quota"]["token_count"];
+    let usage = Usage {
+        input_tokens: count["input_tokens"].as_u64().unwrap_or_default(),
+        output_tokens: count["output_tokens"].as_u64().unwrap_or_default(),
+        ..Usage::default()
+    };
+    (usage != Usage::default()).then_some(usage)
+}
+
+/// What is said to begin a turn, with the role before it. A message that
+/// begins like one of gemini's own commands would be carried out as one
+/// instead of being said to the model.
+pub(super) fn words(role: Option<&str>, text: &str) -> String {
+    let whole = match role {
+        Some(role) => format!("{role}\n\n{text}"),
+        None => text.to_owned(),
+    };
+    let blank = |letter: char| letter.is_whitespace() || letter == '\u{feff}';
+    let command = whole.trim_start_matches(blank).starts_with(['/', '$']);
+    if command { format!("Message:\n{whole}") } else { whole }
+}

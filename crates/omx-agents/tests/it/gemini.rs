@@ -1,0 +1,185 @@
+//! Gemini's protocol without gemini: what follows from lines it has written,
+//! and from any others.
+
+mod any;
+mod open;
+mod turns;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use omx_agents::agent::McpServer;
+use omx_agents::event::Delivery;
+use omx_agents::protocol::{Effect, Input, Protocol};
+use omx_agents::trouble::Cause;
+use omx_agents::{
+    AgentKind, ConversationId, Event, Installation, Limits, Message, Opening, Order, Start,
+    Surroundings, driver,
+};
+use omx_kernel::Timestamp;
+use omx_kernel::approval::Allow;
+use serde_json::{Value, json};
+
+const ID: &str = "66499257-6eb5-47bf-8dda-7c395cdf8ad8";
+
+fn opening(start: Start, allow: Allow) -> Opening {
+    let program = "/nowhere/omx".into();
+    let server = McpServer { name: "omx".to_owned(), program, args: Vec::new() };
+    Opening {
+        start,
+        folder: "/nowhere/project".into(),
+        role: None,
+        model: None,
+        allow,
+        servers: vec![server],
+    }
+}
+
+/// The protocol for somebody with a key and these variables.
+fn protocol(opening: &Opening, more: &[(&str, &str)]) -> Box<dyn Protocol> {
+    let own = [("GEMINI_API_KEY", "k"), ("HOME", "/nowhere")];
+    let variables = own.iter().chain(more).map(|(name, value)| (name.into(), value.into()));
+    let surroundings = Surroundings {
+        environment: variables.collect(),
+        omx: "/nowhere/omx".into(),
+        worker_variable: "W".to_owned(),
+        scenario: None,
+        rehearsal_folder: PathBuf::new(),
+        clock: || Timestamp::from_millis(1_000_000),
+    };
+    let installation = Installation { kind: AgentKind::Gemini, program: "/nowhere/gemini".into() };
+    let driver = driver(AgentKind::Gemini);
+    driver.protocol(opening, &installation, &surroundings, &Limits::default()).unwrap()
+}
+
+/// A protocol, and the time it is told.
+struct Stage {
+    protocol: Box<dyn Protocol>,
+    now: Instant,
+    /// The id of the last request it made.
+    last: Value,
+}
+
+impl Stage {
+    fn new(start: Start, allow: Allow) -> Self {
+        let protocol = protocol(&opening(start, allow), &[]);
+        let mut stage = Self { protocol, now: Instant::now(), last: Value::Null };
+        let begun = stage.protocol.begin(stage.now);
+        assert!(matches!(begun[0], Effect::Launch(_)), "{begun:?}");
+        stage.note(&begun);
+        stage
+    }
+
+    /// A new conversation that is open.
+    fn open() -> Self {
+        let mut stage = Self::new(Start::New, Allow::Commands);
+        stage.introduce();
+        stage.answer(opened("autoEdit"));
+        let events = events(&stage.answer(json!({})));
+        let conversation = ConversationId::new(ID).unwrap();
+        let model = Some("auto".to_owned());
+        assert_eq!(events, [Event::Started { conversation, model }]);
+        stage
+    }
+
+    /// One in which a turn runs.
+    fn busy() -> Self {
+        let mut stage = Self::open();
+        let effects = stage.order(Order::Send(Message::text("do it")));
+        assert_eq!(methods(&effects), ["session/prompt"]);
+        assert_eq!(events(&effects), [Event::Delivered(Delivery::Turn)]);
+        stage
+    }
+
+    fn note(&mut self, effects: &[Effect]) {
+        let requests = written(effects).filter(|line| line["method"].is_string());
+        if let Some(id) = requests.filter_map(|line| line.get("id")).next_back() {
+            self.last = id.clone();
+        }
+    }
+
+    fn give(&mut self, input: Input) -> Vec<Effect> {
+        let effects = self.protocol.handle(input, self.now);
+        self.note(&effects);
+        effects
+    }
+
+    fn order(&mut self, order: Order) -> Vec<Effect> {
+        self.give(Input::Order(order))
+    }
+
+    fn line(&mut self, line: Value) -> Vec<Effect> {
+        self.give(Input::Line(line))
+    }
+
+    fn answer(&mut self, result: Value) -> Vec<Effect> {
+        let id = self.last.clone();
+        self.line(json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    }
+
+    fn refuse(&mut self, code: i64, message: &str) -> Vec<Effect> {
+        let id = self.last.clone();
+        let error = json!({"code": code, "message": message});
+        self.line(json!({"jsonrpc": "2.0", "id": id, "error": error}))
+    }
+
+    fn introduce(&mut self) -> Vec<Effect> {
+        self.answer(json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}))
+    }
+
+    fn update(&mut self, update: Value) -> Vec<Effect> {
+        let params = json!({"sessionId": ID, "update": update});
+        self.line(json!({"jsonrpc": "2.0", "method": "session/update", "params": params}))
+    }
+
+    fn say(&mut self, text: &str) -> Vec<Effect> {
+        let content = json!({"type": "text", "text": text});
+        self.update(json!({"sessionUpdate": "agent_message_chunk", "content": content}))
+    }
+
+    fn overhear(&mut self, line: &str) -> Vec<Effect> {
+        let line = format!("[2026-11-15T12:43:01.996Z] [WARN] {line}");
+        self.protocol.overhear(&line, self.now)
+    }
+
+    /// Lets the time pass that it wants to be woken after.
+    fn wait(&mut self) -> Duration {
+        let wake = self.protocol.wake().expect("it waits for something");
+        let waited = wake - self.now;
+        self.now = wake;
+        waited
+    }
+}
+
+fn opened(mode: &str) -> Value {
+    let modes = json!({"currentModeId": mode, "availableModes": []});
+    json!({"sessionId": ID, "modes": modes, "models": {"currentModelId": "auto"}})
+}
+
+fn written(effects: &[Effect]) -> impl DoubleEndedIterator<Item = &Value> {
+    effects.iter().filter_map(|effect| match effect {
+        Effect::Write(line) => Some(line),
+        _ => None,
+    })
+}
+
+fn methods(effects: &[Effect]) -> Vec<&str> {
+    written(effects).filter_map(|line| line["method"].as_str()).collect()
+}
+
+fn events(effects: &[Effect]) -> Vec<Event> {
+    let events = effects.iter().filter_map(|effect| match effect {
+        Effect::Emit(event) => Some(event.clone()),
+        _ => None,
+    });
+    events.collect()
+}
+
+/// Why the conversation cannot go on.
+#[track_caller]
+fn failed(effects: &[Effect]) -> Cause {
+    match effects {
+        [Effect::Fail(trouble)] => trouble.cause.clone(),
+        other => panic!("{other:?}"),
+    }
+}

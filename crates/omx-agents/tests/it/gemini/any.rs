@@ -1,0 +1,151 @@
+//! Lines and orders of any kind, in any order.
+
+use omx_agents::agent::Decision;
+use omx_agents::event::{ApprovalId, Delivery};
+use omx_agents::protocol::{Effect, Input};
+use omx_agents::{Event, Message, Order};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::Stage;
+
+/// Any JSON, more often with the words of the protocol in it.
+fn any_json() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "session/update",
+        "session/request_permission",
+        "agent_message_chunk",
+        "tool_call",
+        "tool_call_update",
+        "available_commands_update",
+        "end_turn",
+        "cancelled",
+        "execute",
+        "edit",
+        "completed",
+        "allow_once",
+        "mcp_omx_x__1",
+        "[in ",
+        "",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (0..6_u64).prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.prop_map(Value::from),
+        ".*".prop_map(Value::from),
+    ];
+    let key = prop::sample::select(vec![
+        "id",
+        "method",
+        "params",
+        "result",
+        "error",
+        "code",
+        "message",
+        "data",
+        "update",
+        "sessionUpdate",
+        "content",
+        "text",
+        "toolCallId",
+        "toolCall",
+        "kind",
+        "title",
+        "status",
+        "options",
+        "optionId",
+        "locations",
+        "path",
+        "stopReason",
+        "_meta",
+        "quota",
+        "token_count",
+        "input_tokens",
+        "modes",
+        "currentModeId",
+        "sessionId",
+        "protocolVersion",
+    ]);
+    leaf.prop_recursive(5, 48, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::btree_map(key.clone().prop_map(str::to_owned), inner, 0..6)
+                .prop_map(|fields| fields.into_iter().collect()),
+        ]
+    })
+}
+
+fn any_order() -> impl Strategy<Value = Order> {
+    let approval = (0..6_u64).prop_map(|id| ApprovalId(id.to_string()));
+    prop_oneof![
+        ".*".prop_map(|text| Order::Send(Message::text(text))),
+        ".*".prop_map(Order::Steer),
+        Just(Order::Interrupt),
+        approval.prop_map(|id| Order::Answer(id, Decision::Allow)),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Line(Value),
+    Order(Order),
+    Overheard(String),
+    Wait,
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => any_json().prop_map(Step::Line),
+        2 => any_order().prop_map(Step::Order),
+        1 => "\\PC{0,40}".prop_map(Step::Overheard),
+        1 => "Attempt [0-9]{1,12} failed(:| with status [0-9]{1,6}\\.)? .{0,20}Retrying (with backoff|after [0-9]{1,22}ms)\\.\\.\\..{0,20}"
+            .prop_map(Step::Overheard),
+        1 => Just(Step::Wait),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
+
+    /// Nothing gemini can say makes the protocol panic, and a turn that was
+    /// begun ends once.
+    #[test]
+    fn any_line_is_survived(steps in prop::collection::vec(any_step(), 0..30)) {
+        let mut stage = Stage::busy();
+        let mut running = true;
+        for step in steps {
+            let effects = match step {
+                Step::Line(line) => stage.line(line),
+                Step::Order(order) => stage.order(order),
+                Step::Overheard(line) => stage.overhear(&line),
+                Step::Wait if stage.protocol.wake().is_none() => continue,
+                Step::Wait => {
+                    stage.wait();
+                    stage.give(Input::Tick)
+                }
+            };
+            for effect in &effects {
+                match effect {
+                    Effect::Emit(Event::Delivered(Delivery::Turn)) => {
+                        prop_assert!(!running);
+                        running = true;
+                    }
+                    Effect::Emit(
+                        Event::TurnFinished(_) | Event::TurnFailed(_) | Event::TurnInterrupted,
+                    ) => running = false,
+                    Effect::Emit(Event::Text(_) | Event::ToolStarted { .. }) => {
+                        prop_assert!(running);
+                    }
+                    Effect::Emit(Event::Started { .. }) => prop_assert!(false, "opened twice"),
+                    _ => {}
+                }
+            }
+            if effects.iter().any(|effect| matches!(effect, Effect::Fail(_))) {
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! How a conversation with gemini comes to be open.
+
+use std::ffi::OsStr;
+use std::time::{Duration, Instant};
+
+use omx_agents::protocol::{Effect, Input, Launch};
+use omx_agents::trouble::Cause;
+use omx_agents::{ConversationId, Event, Limits, Message, Opening, Order, Start};
+use omx_kernel::approval::Allow;
+use serde_json::json;
+
+use super::{ID, Stage, events, failed, methods, opened, opening, protocol, written};
+
+#[test]
+fn gemini_is_started_with_what_it_needs_and_no_more() {
+    let launched = |more: &[(&str, &str)], allow, model: Option<&str>| {
+        let model = model.map(str::to_owned);
+        let opening = Opening { model, ..opening(Start::New, allow) };
+        match protocol(&opening, more).begin(Instant::now()).remove(0) {
+            Effect::Launch(launch) => launch,
+            other => panic!("{other:?}"),
+        }
+    };
+    let more = [
+        ("GOOGLE_CLOUD_PROJECT", "p"),
+        ("GEMINI_CLI_IDE_SERVER_PORT", "1"),
+        ("OTHER_TOKEN", "secret"),
+    ];
+    let launch = launched(&more, Allow::Commands, Some("m"));
+    let args = ["--acp", "--approval-mode", "auto_edit", "--model=m"];
+    assert_eq!(launch.args, args);
+    let names: Vec<_> = launch.environment.keys().map(|name| name.to_str().unwrap()).collect();
+    let wanted = ["GEMINI_API_KEY", "GEMINI_DEBUG_LOG_FILE", "GOOGLE_CLOUD_PROJECT", "HOME", "W"];
+    assert_eq!(names, wanted);
+    let log = |launch: &Launch| launch.environment[OsStr::new("GEMINI_DEBUG_LOG_FILE")].clone();
+    assert_eq!(log(&launch), "/dev/stderr");
+    let own = launched(&[("GEMINI_DEBUG_LOG_FILE", "/own")], Allow::All, None);
+    assert_eq!((log(&own), &own.args[2]), ("/own".into(), &"yolo".into()));
+}
+
+#[test]
+fn what_is_said_early_is_sent_when_the_conversation_is_open() {
+    let mut stage = Stage::new(Start::New, Allow::Commands);
+    assert_eq!(stage.order(Order::Send(Message::text("early"))), []);
+    assert_eq!(methods(&stage.introduce()), ["session/new"]);
+    assert_eq!(methods(&stage.answer(opened("autoEdit"))), ["session/set_mode"]);
+    let effects = stage.answer(json!({}));
+    assert!(matches!(effects[0], Effect::Emit(Event::Started { .. })), "{effects:?}");
+    assert_eq!(methods(&effects), ["session/prompt"]);
+}
+
+#[test]
+fn what_is_interrupted_before_it_was_sent_never_is() {
+    let mut stage = Stage::new(Start::New, Allow::All);
+    stage.order(Order::Send(Message::text("early")));
+    assert_eq!(events(&stage.order(Order::Interrupt)), [Event::TurnInterrupted]);
+    assert_eq!(events(&stage.order(Order::Interrupt)), []);
+    stage.introduce();
+    assert_eq!(methods(&stage.answer(opened("yolo"))), [""; 0]);
+}
+
+#[test]
+fn a_history_is_not_told_again() {
+    let id = ConversationId::new(ID).unwrap();
+    let mut stage = Stage::new(Start::Resume(id.clone()), Allow::Commands);
+    let effects = stage.introduce();
+    let load = written(&effects).next().unwrap();
+    assert_eq!(load["method"], "session/load");
+    // Under its own name gemini would write over it.
+    assert_eq!(load["params"]["sessionId"], format!(" {ID}"));
+    stage.say("old words");
+    stage.answer(opened("autoEdit"));
+    stage.say("older words");
+    assert_eq!(stage.answer(json!({})), []);
+    let call = json!({"sessionUpdate": "tool_call", "toolCallId": "x__1", "status": "completed"});
+    assert_eq!(stage.update(call), []);
+    let last = json!({"sessionUpdate": "available_commands_update", "availableCommands": []});
+    let told = events(&stage.update(last));
+    assert_eq!(told, [Event::Started { conversation: id, model: Some("auto".to_owned()) }]);
+    stage.order(Order::Send(Message::text("new")));
+    stage.say("new words");
+    let usage = json!({"quota": {"token_count": {"input_tokens": 5, "output_tokens": 1}}});
+    let told = events(&stage.answer(json!({"stopReason": "end_turn", "_meta": usage})));
+    assert_eq!(told[0], Event::Text("new words".to_owned()));
+}
+
+#[test]
+fn a_history_without_an_end_is_not_waited_for_long() {
+    let id = ConversationId::new(ID).unwrap();
+    let mut stage = Stage::new(Start::Resume(id), Allow::All);
+    stage.introduce();
+    assert_eq!(stage.answer(opened("yolo")), []);
+    assert_eq!(stage.wait(), Duration::from_secs(2));
+    assert!(matches!(events(&stage.give(Input::Tick))[..], [Event::Started { .. }]));
+}
+
+#[test]
+fn every_request_has_an_end() {
+    let mut stage = Stage::new(Start::New, Allow::Commands);
+    for next in [json!({"protocolVersion": 1}), opened("autoEdit"), json!({})] {
+        let waited = stage.wait();
+        assert_eq!(waited, Limits::default().request);
+        stage.now -= waited;
+        stage.answer(next);
+    }
+    let mut stage = Stage::new(Start::New, Allow::Commands);
+    stage.introduce();
+    let waited = stage.wait();
+    let cause = failed(&stage.give(Input::Tick));
+    assert_eq!(cause, Cause::Silent { waited, during: "opening the conversation" });
+}
+
+#[test]
+fn another_protocol_is_told() {
+    let mut stage = Stage::new(Start::New, Allow::Commands);
+    let cause = failed(&stage.answer(json!({"protocolVersion": 2})));
+    assert!(matches!(cause, Cause::Protocol { .. }), "{cause:?}");
+    let mut stage = Stage::new(Start::New, Allow::Commands);
+    stage.introduce();
+    let cause = failed(&stage.answer(json!({"sessionId": "../../etc"})));
+    assert!(matches!(cause, Cause::Protocol { .. }), "{cause:?}");
+}
+
+#[test]
+fn a_login_is_tried_once() {
+    let mut stage = Stage::new(Start::New, Allow::Commands);
+    stage.introduce();
+    let effects = stage.refuse(-32000, "Authentication required");
+    let line = written(&effects).next().unwrap();
+    assert_eq!(
+        (&line["method"], &line["params"]["methodId"]),
+        (&json!("authenticate"), &json!("gemini-api-key"))
+    );
+    assert_eq!(methods(&stage.answer(json!({}))), ["session/new"]);
+    let cause = failed(&stage.refuse(-32000, "Authentication required"));
+    assert!(matches!(cause, Cause::NotLoggedIn { .. }), "{cause:?}");
+}
