@@ -32,7 +32,8 @@ use crate::trouble::Cause;
 /// Whether the process takes messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    Starting,
+    /// Not yet; by then it must.
+    Starting(Instant),
     Ready,
 }
 
@@ -91,6 +92,8 @@ pub(super) struct Stream {
     conversation: ConversationId,
     /// How long the end of an interrupted turn may be held back.
     patience: Duration,
+    /// How long a process may take to be ready.
+    start: Duration,
     record: Record,
     /// The schema the process was started with.
     schema: Option<Value>,
@@ -132,9 +135,10 @@ impl Stream {
             conversation,
             // Short of the loop's own deadline, which ends the conversation.
             patience: limits.interrupt * 3 / 4,
+            start: limits.start,
             record,
             schema: None,
-            phase: Phase::Starting,
+            phase: Phase::Ready,
             turn: Turn::None,
             sent: None,
             queue: VecDeque::new(),
@@ -154,12 +158,12 @@ impl Stream {
     }
 
     /// Starts a process; what the one before had not heard is said again.
-    fn launch(&mut self) {
+    fn launch(&mut self, now: Instant) {
         let unheard = std::mem::take(&mut self.steers).into_iter().rev();
         for steer in unheard {
             self.queue.push_front(Message::text(steer.text));
         }
-        self.phase = Phase::Starting;
+        self.phase = Phase::Starting(now + self.start);
         self.turn = Turn::None;
         self.sent = None;
         self.interrupt = None;
@@ -175,25 +179,25 @@ impl Stream {
 
     fn obey(&mut self, order: Order, now: Instant) {
         match order {
-            Order::Send(message) => self.send(message),
-            Order::Steer(text) => self.steer(text),
+            Order::Send(message) => self.send(message, now),
+            Order::Steer(text) => self.steer(text, now),
             Order::Interrupt => self.cut_short(now),
             Order::Answer(approval, decision) => self.answer(&approval, decision),
             Order::End => self.effects.push(Effect::CloseInput),
         }
     }
 
-    fn send(&mut self, message: Message) {
+    fn send(&mut self, message: Message, now: Instant) {
         let waits = self.turn != Turn::None || self.owed.is_some() || !self.queue.is_empty();
         self.queue.push_back(message);
         if waits {
             self.emit(Event::Delivered(Delivery::Queued));
         }
-        self.next();
+        self.next(now);
     }
 
     /// Begins the next turn if it can be begun.
-    fn next(&mut self) {
+    fn next(&mut self, now: Instant) {
         if self.phase != Phase::Ready || self.turn != Turn::None {
             return;
         }
@@ -202,7 +206,7 @@ impl Stream {
             // A schema is for the life of a process.
             self.schema.clone_from(&message.schema);
             self.queue.push_front(message);
-            return self.launch();
+            return self.launch(now);
         }
         let id = Uuid::new_v4().to_string();
         self.effects.push(Effect::Write(lines::message(&message.text, &id)));
@@ -210,10 +214,10 @@ impl Stream {
         self.turn = Turn::Ahead;
     }
 
-    fn steer(&mut self, text: String) {
+    fn steer(&mut self, text: String, now: Instant) {
         let reaches = matches!(self.turn, Turn::Ahead | Turn::Running) && self.interrupt.is_none();
         if !reaches {
-            return self.send(Message::text(text));
+            return self.send(Message::text(text), now);
         }
         let id = Uuid::new_v4().to_string();
         self.effects.push(Effect::Write(lines::message(&text, &id)));
@@ -225,7 +229,7 @@ impl Stream {
     }
 
     fn cut_short(&mut self, now: Instant) {
-        let begins = self.phase == Phase::Starting && self.owed.is_none();
+        let begins = self.phase != Phase::Ready && self.owed.is_none();
         if self.turn == Turn::None && begins && self.queue.pop_front().is_some() {
             // Ordered, and not yet said to anyone.
             return self.emit(Event::TurnInterrupted);
@@ -258,6 +262,23 @@ impl Stream {
         self.requests.insert(id, purpose);
     }
 
+    /// When the process must be ready.
+    fn ready_by(&self) -> Option<Instant> {
+        match self.phase {
+            Phase::Starting(moment) => Some(moment),
+            Phase::Ready => None,
+        }
+    }
+
+    fn keep_time(&mut self, now: Instant) {
+        if self.owed.is_some_and(|moment| moment <= now) {
+            self.settle();
+        }
+        if self.ready_by().is_some_and(|moment| moment <= now) {
+            self.fail(Cause::Silent { waited: self.start, during: "starting" });
+        }
+    }
+
     /// Tells the end of an interrupted turn that was held back.
     fn settle(&mut self) {
         if self.owed.take().is_some() {
@@ -275,23 +296,22 @@ impl Stream {
 }
 
 impl Protocol for Stream {
-    fn begin(&mut self, _: Instant) -> Vec<Effect> {
-        self.launch();
+    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+        self.launch(now);
         std::mem::take(&mut self.effects)
     }
 
     fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
         match input {
             Input::Order(order) => self.obey(order, now),
-            Input::Line(line) => self.hear(&line),
+            Input::Line(line) => self.hear(&line, now),
             Input::Exited(exit) => self.fail(of_exit(exit)),
-            Input::Tick if self.owed.is_some_and(|moment| moment <= now) => self.settle(),
-            Input::Tick => {}
+            Input::Tick => self.keep_time(now),
         }
         std::mem::take(&mut self.effects)
     }
 
     fn wake(&self) -> Option<Instant> {
-        self.owed
+        [self.owed, self.ready_by()].into_iter().flatten().min()
     }
 }

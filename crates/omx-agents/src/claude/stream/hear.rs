@@ -1,5 +1,7 @@
 //! What claude's lines mean.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
 use omx_kernel::Timestamp;
@@ -15,9 +17,9 @@ use crate::trouble::Cause;
 
 impl Stream {
     /// Takes a line. What is unknown, or not as expected, means nothing.
-    pub(super) fn hear(&mut self, line: &Value) {
+    pub(super) fn hear(&mut self, line: &Value, now: Instant) {
         match line["type"].as_str().unwrap_or_default() {
-            "control_response" => self.hear_answer(&line["response"]),
+            "control_response" => self.hear_answer(&line["response"], now),
             "control_request" => self.hear_request(line),
             "control_cancel_request" => {
                 self.asked.remove(&ApprovalId(text(&line["request_id"])));
@@ -32,14 +34,14 @@ impl Stream {
                 let millis = |seconds: i64| Timestamp::from_millis(seconds.saturating_mul(1000));
                 self.limited_until = reset.map(millis);
             }
-            "result" if self.phase == Phase::Starting => self.fail(of_start(line)),
-            "result" => self.hear_result(line),
+            "result" if self.phase != Phase::Ready => self.fail(of_start(line)),
+            "result" => self.hear_result(line, now),
             _ => {}
         }
     }
 
     /// Claude also repeats our own answers; they fit no request of ours.
-    fn hear_answer(&mut self, response: &Value) {
+    fn hear_answer(&mut self, response: &Value, now: Instant) {
         let id = response["request_id"].as_str().unwrap_or_default();
         let done = response["subtype"] == "success";
         match self.requests.remove(id) {
@@ -48,7 +50,7 @@ impl Stream {
                 let conversation = self.conversation.clone();
                 self.emit(Event::Started { conversation, model: None });
                 self.settle();
-                self.next();
+                self.next(now);
             }
             Some(Purpose::Initialize) => {
                 self.fail(Cause::Protocol { detail: text(&response["error"]) });
@@ -196,7 +198,7 @@ impl Stream {
     }
 
     /// The turn is over.
-    fn hear_result(&mut self, line: &Value) {
+    fn hear_result(&mut self, line: &Value, now: Instant) {
         if self.turn == Turn::Ahead {
             self.begun();
         }
@@ -216,7 +218,7 @@ impl Stream {
             (_, Some(interrupt)) if interrupt.in_tool => {
                 // What a command left behind goes with the process.
                 self.owed = Some(interrupt.ordered + self.patience);
-                return self.launch();
+                return self.launch(now);
             }
             (_, Some(_)) => self.emit(Event::TurnInterrupted),
             (_, None) => {
@@ -225,7 +227,7 @@ impl Stream {
             }
         }
         if self.steers.is_empty() {
-            return self.next();
+            return self.next(now);
         }
         // Claude goes on with the words it kept.
         self.turn = Turn::Ahead;

@@ -230,13 +230,24 @@ fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
     assert!(moment < play.now + Limits::default().interrupt);
     assert_eq!(play.stream.handle(Input::Tick, play.now), []);
     assert_eq!(told(&play.stream.handle(Input::Tick, moment)), ["interrupted"]);
-    assert_eq!(play.stream.wake(), None);
+    assert_eq!(play.stream.wake(), Some(play.now + Limits::default().start));
     // And it is told once.
     let launched: Vec<_> = effects
         .into_iter()
         .filter(|effect| matches!(effect, Effect::Launch(_) | Effect::Write(_)))
         .collect();
     assert_eq!(told(&play.accept(&launched)), Vec::<String>::new());
+    assert_eq!(play.stream.wake(), None);
+}
+
+/// conductor.md 1.3: a driver never waits without a deadline.
+#[test]
+fn a_process_that_is_not_ready_in_time_is_given_up() {
+    let mut play = Play::open();
+    let message = Message { schema: Some(json!({})), ..Message::text("a") };
+    play.order(Order::Send(message));
+    let moment = play.stream.wake().unwrap();
+    assert_eq!(told(&play.stream.handle(Input::Tick, moment)), ["over silent"]);
 }
 
 #[test]

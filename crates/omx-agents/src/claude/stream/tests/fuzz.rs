@@ -87,7 +87,7 @@ fn any_line() -> impl Strategy<Value = Value> {
 fn any_input() -> impl Strategy<Value = Input> {
     let orders = prop::sample::select(vec![
         Order::Send(Message::text("a")),
-        Order::Send(Message { text: "b".to_owned(), schema: Some(json!({})) }),
+        Order::Send(Message { schema: Some(json!({})), ..Message::text("b") }),
         Order::Steer("c".to_owned()),
         Order::Interrupt,
         Order::Answer(ApprovalId("a".to_owned()), Decision::Allow),

@@ -2,7 +2,7 @@
 
 use omx_agents::event::{Tool, Usage};
 use omx_agents::trouble::Cause;
-use omx_agents::{Event, Trouble};
+use omx_agents::{Agent, Event, Message, Trouble};
 use omx_testkit::model::{Failure, Script, Turn};
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;
@@ -94,9 +94,8 @@ fn what_is_told_to_be_spent_adds_up() {
         let twice = spent(&talk);
         assert_eq!((twice.input_tokens, twice.output_tokens), (3400, 34));
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-        let message =
-            omx_agents::Message { schema: Some(schema), ..omx_agents::Message::text(cue("third")) };
-        omx_agents::Agent::send(&talk.agent, message);
+        let message = Message { schema: Some(schema), ..Message::text(cue("third")) };
+        talk.agent.send(message);
         talk.turn_end().text();
         let all = spent(&talk);
         assert_eq!((all.input_tokens, all.output_tokens), (3450, 39));
