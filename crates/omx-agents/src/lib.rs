@@ -26,6 +26,7 @@ pub mod results;
 pub mod rpc;
 pub mod task;
 pub mod trouble;
+pub mod version;
 
 pub use agent::{Agent, ConversationId, Message, Opening, Order, Start};
 pub use conversation::Conversation;

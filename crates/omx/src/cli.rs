@@ -62,7 +62,7 @@ pub enum Command {
     Ps(JsonFlag),
     /// Ask an agent one thing
     Ask(AskArgs),
-    /// List roles and modes, or show one
+    /// List agents, roles and modes, or show one
     List(ListArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
@@ -284,6 +284,7 @@ pub struct AskArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
+  omx list agents
   omx list roles
   omx list show critic > critic.md     begin a role of your own")]
 pub struct ListArgs {
@@ -293,6 +294,8 @@ pub struct ListArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ListWhat {
+    /// The agents omx can drive: installed, version, logged in
+    Agents(JsonFlag),
     /// The roles an agent can take
     Roles(JsonFlag),
     /// The modes and their phases

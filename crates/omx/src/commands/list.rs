@@ -1,25 +1,85 @@
 //! `list`: the catalogue, for people and programs.
 
+use std::time::Duration;
+
+use omx_agents::version::version;
+use omx_agents::{AgentKind, Trouble, driver};
 use omx_host::{Role, catalogue};
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 
 use super::with_context;
 use crate::cli::{Global, ListWhat};
+use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Lists.
 pub fn run(what: ListWhat, global: &Global, by_name: Dialect) -> Exit {
     let format = match &what {
-        ListWhat::Roles(flag) | ListWhat::Modes(flag) => Format::from_flag(flag.json),
+        ListWhat::Agents(flag) | ListWhat::Roles(flag) | ListWhat::Modes(flag) => {
+            Format::from_flag(flag.json)
+        }
         ListWhat::Show(args) => Format::from_flag(args.json),
     };
     with_context(global, by_name, format, |context| match what {
+        ListWhat::Agents(_) => agents(context, format),
         ListWhat::Roles(_) => roles(context, format),
         ListWhat::Modes(_) => Ok(modes(format)),
         ListWhat::Show(args) => show(context, &args.name, format),
     })
+}
+
+/// How long a program may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The agents there are, and what keeps one from working.
+fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
+    let store = context.store(&Input::default())?;
+    let surroundings = edge::surroundings(context.dialect, store.tree(), None)?;
+    let mut rows = Vec::new();
+    for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
+        let found = driver(kind).find(&surroundings);
+        let version = found.as_ref().ok().map(|found| version(found, &surroundings, PATIENCE));
+        let trouble = match (&found, &version) {
+            (Err(trouble), _) | (_, Some(Err(trouble))) => Some(trouble.clone()),
+            _ => None,
+        };
+        rows.push((kind, found.ok(), version.and_then(Result::ok), trouble));
+    }
+    if format == Format::Json {
+        let list = rows.iter().map(|(kind, found, version, trouble)| {
+            let program = found.as_ref().map(|found| found.program.to_string_lossy());
+            Value::record([
+                ("name", Value::string(kind.as_str())),
+                ("ready", Value::bool(trouble.is_none())),
+                ("program", Value::string_or_null(program.as_deref())),
+                ("version", Value::string_or_null(version.as_deref())),
+                ("problem", Value::string_or_null(trouble.as_ref().map(Trouble::kind))),
+                (
+                    "remedy",
+                    Value::string_or_null(trouble.as_ref().and_then(Trouble::remedy).as_deref()),
+                ),
+            ])
+        });
+        let list = Value::list(list.collect());
+        return Ok(output::value(&Value::record([("agents", list)]), format));
+    }
+    let line = |(kind, _, version, trouble): &(AgentKind, _, Option<String>, Option<Trouble>)| {
+        let words = match (version, trouble) {
+            (_, Some(trouble)) => {
+                let remedy = trouble.remedy().map(|remedy| format!("; {remedy}"));
+                format!("{trouble}{}", remedy.unwrap_or_default())
+            }
+            (version, None) => {
+                format!("ready, version {}", version.as_deref().unwrap_or("unknown"))
+            }
+        };
+        format!("{:<9}  {words}", kind.as_str())
+    };
+    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    lines.push("rehearsal  built in; plays a --scenario".to_owned());
+    Ok(output::lines(&lines))
 }
 
 fn load(context: &Context<'_>) -> Result<Vec<Role>, Refusal> {

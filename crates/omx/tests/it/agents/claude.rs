@@ -63,3 +63,11 @@ fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P
     let home = AgentHome::new(P::CLI, &server);
     CliStage::new(server, home)
 }
+
+/// The program is the one these tests are written for, as omx sees it too.
+#[test]
+fn claude_has_the_version_that_is_tested() {
+    <CliStage<Claude> as super::stage::Stage>::alone(|| {
+        super::suite_trouble::has_the_tested_version::<Claude>()
+    });
+}

@@ -46,3 +46,11 @@ fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
     let home = AgentHome::new(Cli::Codex, &server);
     CliStage::new(server, home)
 }
+
+/// The program is the one these tests are written for, as omx sees it too.
+#[test]
+fn codex_has_the_version_that_is_tested() {
+    <CliStage<Codex> as super::stage::Stage>::alone(|| {
+        super::suite_trouble::has_the_tested_version::<Codex>()
+    });
+}

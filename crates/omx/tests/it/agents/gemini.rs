@@ -29,3 +29,11 @@ impl Program for Gemini {
 }
 
 driver_suite!(CliStage<Gemini>);
+
+/// The program is the one these tests are written for, as omx sees it too.
+#[test]
+fn gemini_has_the_version_that_is_tested() {
+    <CliStage<Gemini> as super::stage::Stage>::alone(|| {
+        super::suite_trouble::has_the_tested_version::<Gemini>()
+    });
+}

@@ -162,3 +162,11 @@ pub fn a_missing_account_is_told<S: Stage>() {
     assert_eq!(trouble.kind(), "not_logged_in", "{trouble}");
     assert!(trouble.remedy().is_some());
 }
+
+pub fn has_the_tested_version<P: super::cli_stage::Program>() {
+    let stage = super::cli_stage::CliStage::<P>::with(vec![]);
+    let surroundings = stage.surroundings();
+    let installation = driver(P::KIND).find(&surroundings).unwrap();
+    let version = omx_agents::version::version(&installation, &surroundings, DEADLINE).unwrap();
+    assert_eq!(version, P::CLI.version());
+}

@@ -1,0 +1,68 @@
+//! Which version of an agent's program is installed: the program is asked.
+
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use crate::driver::{AgentKind, Installation, Surroundings};
+use crate::environment::environment;
+use crate::guard::wire::Word;
+use crate::process::{Noise, Process};
+use crate::protocol::Launch;
+use crate::trouble::{Cause, Trouble};
+
+/// Asks a program for its version; the answer's first word that begins with a
+/// digit. The rehearsal agent has omx's own.
+pub fn version(
+    installation: &Installation,
+    surroundings: &Surroundings,
+    patience: Duration,
+) -> Result<String, Trouble> {
+    let kind = installation.kind;
+    let argument = match kind {
+        AgentKind::Rehearsal => "version",
+        AgentKind::Codex | AgentKind::Claude | AgentKind::Gemini => "--version",
+    };
+    let mark = format!("version-{}", uuid::Uuid::new_v4());
+    let launch = Launch {
+        program: installation.program.clone(),
+        args: vec![argument.into()],
+        environment: environment(surroundings, &[], &[], &mark),
+        folder: "/".into(),
+    };
+    let trouble = |cause| Trouble::new(kind, cause);
+    let (sender, noises) = channel();
+    let tell = move |noise| {
+        let _ = sender.send(noise);
+    };
+    let process = Process::start(&launch, &surroundings.omx, 4096, tell)
+        .map_err(|error| trouble(Cause::CannotStart { detail: error.to_string() }))?;
+    process.close_input();
+    let deadline = Instant::now() + patience;
+    let mut found = None;
+    let mut said = String::new();
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match noises.recv_timeout(left) {
+            Ok(Noise::Line(line)) => {
+                let line = String::from_utf8_lossy(&line).into_owned();
+                let numbered = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+                found = found.or_else(|| line.split_whitespace().find(numbered).map(str::to_owned));
+                if said.is_empty() {
+                    said = line;
+                }
+            }
+            Ok(Noise::GuardGone) => break,
+            Ok(_) => {}
+            Err(_) => {
+                process.tell_guard(Word::Kill);
+                process.bury();
+                return Err(trouble(Cause::Silent {
+                    waited: patience,
+                    during: "telling its version",
+                }));
+            }
+        }
+    }
+    process.bury();
+    found.ok_or_else(|| trouble(Cause::Garbage { sample: said }))
+}
