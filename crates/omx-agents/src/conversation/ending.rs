@@ -48,6 +48,8 @@ impl Lead {
     /// Ends a process whose end the protocol waits for.
     pub(super) fn stop(&mut self, now: Instant) {
         self.ask_to_leave(now);
+        // The program has done its part; the guard has its own deadline.
+        self.deadlines.clear(Due::Interrupt);
     }
 
     /// Ends a process, by force if it is still there by then.

@@ -222,7 +222,8 @@ pub fn an_interrupt_while_it_speaks_ends_the_turn<S: Stage>() {
 pub fn an_interrupt_inside_a_tool_ends_the_tool_too<S: Stage>() {
     let slow = Play::new(
         "slow",
-        [Step::Shell("sh -c 'touch running; sleep 1000; touch survived'"), Step::Say("no")],
+        // Should the program not wait for the command, the turn goes on.
+        [Step::Shell("sh -c 'touch running; sleep 1000; touch survived'"), Step::SaySlowly],
     );
     let after = Play::new("after", [Step::Say("still here")]);
     let stage = S::with(vec![slow, after]);

@@ -1,5 +1,7 @@
 //! Interrupts: codex by itself would leave commands running.
 
+use std::time::Duration;
+
 use omx_agents::event::Delivery;
 use omx_agents::{Agent, Event, Message, Start};
 use omx_kernel::approval::Allow;
@@ -14,6 +16,11 @@ use super::super::suite::lives;
 use super::super::talk::{DEADLINE, Talk, Turned, opening};
 use super::stage;
 
+/// Words that take a minute.
+fn slowly() -> Turn {
+    Turn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200))
+}
+
 /// Outside the sandbox, where nothing but its parents ties a command to codex:
 /// also what left its session and heeds no polite signal is gone when the end
 /// of the turn is told.
@@ -26,7 +33,8 @@ fn no_command_survives_an_interrupt() {
              sleep 0.05; done; touch near; sleep 1000"
         );
         let after = Script::named("after").say("still here");
-        let stage = stage([Script::named("slow").shell(&command).say("no"), after]);
+        // Codex does not wait longer than ten seconds for a command.
+        let stage = stage([Script::named("slow").shell(&command).turn(slowly()), after]);
         let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
         talk.agent.send(Message::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
@@ -49,9 +57,7 @@ fn nothing_in_the_background_survives_an_interrupt() {
         let left = json!({"cmd": "sleep 1001", "yield_time_ms": 250});
         let background =
             Script::named("background").turn(Turn::new().call("exec_command", left)).say("left");
-        let slow =
-            Turn::new().say(&"word ".repeat(300)).slowly(std::time::Duration::from_millis(200));
-        let stage = stage([background, Script::named("slow").turn(slow)]);
+        let stage = stage([background, Script::named("slow").turn(slowly())]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("background")).text(), "left");
         assert!(lives(&stage, "sleep 1001"));
@@ -96,9 +102,8 @@ fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
 #[test]
 fn an_interrupt_of_a_turn_that_has_just_begun_keeps_the_conversation() {
     offline(&[Cli::Codex], || {
-        let words = "word ".repeat(300);
-        let slow = Turn::new().say(&words).slowly(std::time::Duration::from_millis(200));
-        let stage = stage([Script::named("slow").turn(slow), Script::named("after").say("after")]);
+        let stage =
+            stage([Script::named("slow").turn(slowly()), Script::named("after").say("after")]);
         let mut talk = Talk::new(&stage);
         talk.agent.send(Message::text(cue("slow")));
         talk.until("it has begun", |event| *event == Event::Delivered(Delivery::Turn));
