@@ -257,11 +257,12 @@ fn a_step_that_is_taken_up_again_goes_on_whatever_the_words() {
     let stage = playing(
         r#"
         [[entry]]
+        match = "go on"
+        do = [{ say = "not this" }]
+        [[entry]]
         match = "the task"
         times = 2
         do = [{ run = { command = "until test -e go; do sleep 0.05; done" } }, { say = "done" }]
-        [[entry]]
-        do = [{ say = "not this" }]
         "#,
     );
     let mut talk = Talk::new(&stage);
