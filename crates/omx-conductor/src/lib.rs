@@ -6,6 +6,7 @@
 pub mod ask;
 pub mod asked;
 pub mod engine;
+pub mod git;
 pub mod input;
 pub mod progress;
 pub mod prompts;

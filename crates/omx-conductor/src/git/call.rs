@@ -1,0 +1,282 @@
+//! Calling git: its arguments, its environment, its deadline.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::GitError;
+use super::hooks::{FailedHook, failed_hook};
+use super::process;
+use super::scratch::ScratchFile;
+
+/// Variables of git's that tell who the person is and what they configured.
+/// All others would turn a call to another repository, index or editor.
+const PERSONS: &[&str] = &[
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+];
+const PERSONS_PREFIXES: &[&str] = &["GIT_CONFIG_", "GIT_LFS_"];
+
+/// Settings that keep git from asking, from guessing what changed, and from
+/// leaving something running.
+const SETTINGS: &[&str] = &[
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.safecrlf=false",
+    "core.quotePath=false",
+    "advice.addEmbeddedRepo=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+];
+
+/// How much of an answer is read: far more than any list of files.
+const MOST_OUTPUT: usize = 256 << 20;
+
+/// How long git may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GitLimits {
+    /// For a call that only looks.
+    pub look: Duration,
+    /// For one that fills a worktree, or runs the person's hooks.
+    pub work: Duration,
+}
+
+impl Default for GitLimits {
+    fn default() -> Self {
+        Self { look: Duration::from_secs(120), work: Duration::from_secs(15 * 60) }
+    }
+}
+
+/// git, as it is called from here.
+#[derive(Clone, Debug)]
+pub struct Git {
+    setup: Arc<Setup>,
+}
+
+#[derive(Debug)]
+struct Setup {
+    program: PathBuf,
+    environment: BTreeMap<OsString, OsString>,
+    scratch: PathBuf,
+    limits: GitLimits,
+}
+
+impl Git {
+    /// git under this name, for a caller with this environment. `scratch` is a
+    /// folder that nobody else writes to, outside every worktree.
+    pub fn new(
+        program: PathBuf,
+        environment: &BTreeMap<OsString, OsString>,
+        scratch: PathBuf,
+        limits: GitLimits,
+    ) -> Self {
+        let kept = |name: &OsStr| {
+            let name = name.to_string_lossy();
+            let is_gits = name.starts_with("GIT_");
+            let is_language = matches!(&*name, "LANGUAGE" | "LANG") || name.starts_with("LC_");
+            PERSONS.contains(&&*name)
+                || PERSONS_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+                || !(is_gits || is_language)
+        };
+        let own = environment.iter().filter(|(name, _)| kept(name));
+        let mut environment: BTreeMap<OsString, OsString> =
+            own.map(|(name, value)| (name.clone(), value.clone())).collect();
+        // Not configured by the person: `git -c` hands these down to what it starts.
+        environment.remove(OsStr::new("GIT_CONFIG_PARAMETERS"));
+        for (name, value) in [
+            ("LC_ALL", "C.UTF-8"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            // Looking must not write the index.
+            ("GIT_OPTIONAL_LOCKS", "0"),
+            ("GIT_EDITOR", "true"),
+            ("GIT_SEQUENCE_EDITOR", "true"),
+            ("GIT_PAGER", "cat"),
+            ("GIT_MERGE_AUTOEDIT", "no"),
+        ] {
+            environment.insert(name.into(), value.into());
+        }
+        Self { setup: Arc::new(Setup { program, environment, scratch, limits }) }
+    }
+
+    /// The folder for what is needed for a moment.
+    pub(super) fn scratch(&self) -> &Path {
+        &self.setup.scratch
+    }
+
+    /// A call in a folder.
+    pub(super) fn call(&self, folder: &Path, args: &[&str]) -> Call<'_> {
+        Call {
+            git: &self.setup,
+            folder: folder.to_owned(),
+            settings: Vec::new(),
+            args: args.iter().map(OsString::from).collect(),
+            environment: Vec::new(),
+            deadline: self.setup.limits.look,
+            keep: MOST_OUTPUT,
+            trace: None,
+        }
+    }
+}
+
+/// One call of git, not yet made.
+pub(super) struct Call<'a> {
+    git: &'a Setup,
+    folder: PathBuf,
+    settings: Vec<&'static str>,
+    args: Vec<OsString>,
+    environment: Vec<(&'static str, OsString)>,
+    deadline: Duration,
+    keep: usize,
+    trace: Option<ScratchFile>,
+}
+
+/// What came of a call that was made.
+#[derive(Debug)]
+pub(super) struct Answer {
+    /// The exit code; none after a signal.
+    pub code: Option<i32>,
+    /// Standard output, up to what was to be kept.
+    pub output: Vec<u8>,
+    /// How much there was.
+    pub output_length: usize,
+    /// The end of standard error.
+    pub words: String,
+    /// A hook that failed, whatever git made of it.
+    pub hook: Option<FailedHook>,
+    what: String,
+    folder: PathBuf,
+}
+
+impl Call<'_> {
+    /// One more argument.
+    pub(super) fn arg(mut self, arg: impl Into<OsString>) -> Self {
+        self.args.push(arg.into());
+        self
+    }
+
+    /// A setting for this call.
+    pub(super) fn set(mut self, setting: &'static str) -> Self {
+        self.settings.push(setting);
+        self
+    }
+
+    /// A variable for this call.
+    pub(super) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
+        self.environment.push((name, value.into()));
+        self
+    }
+
+    /// The person's hooks are not run.
+    pub(super) fn without_hooks(self) -> Self {
+        self.set("core.hooksPath=/dev/null")
+    }
+
+    /// It may take as long as filling a worktree and running hooks takes, and
+    /// which hook failed is found out.
+    pub(super) fn work(mut self) -> Self {
+        let trace = ScratchFile::new(&self.git.scratch, "trace");
+        self.environment.push(("GIT_TRACE2_EVENT", trace.path().into()));
+        self.trace = Some(trace);
+        self.deadline = self.git.limits.work;
+        self
+    }
+
+    /// Keeps only so many bytes of the output.
+    pub(super) fn keep(mut self, bytes: usize) -> Self {
+        self.keep = bytes;
+        self
+    }
+
+    /// Makes the call. That git says no is an answer, too.
+    pub(super) fn answer(self) -> Result<Answer, GitError> {
+        let what = self.args.first().map(|word| word.to_string_lossy().into_owned());
+        let what = what.unwrap_or_default();
+        let mut command = Command::new(&self.git.program);
+        command.arg("-C").arg(&self.folder).arg("--no-pager");
+        for setting in SETTINGS.iter().chain(&self.settings) {
+            command.args(["-c", setting]);
+        }
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(&self.git.environment)
+            .envs(self.environment)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0);
+        let said = process::run(&mut command, self.deadline, self.keep).map_err(|error| {
+            let program = self.git.program.clone();
+            match error.kind() {
+                std::io::ErrorKind::NotFound => GitError::NotInstalled { program },
+                _ => GitError::io("run", &program, error),
+            }
+        })?;
+        let Some(status) = said.status else {
+            return Err(GitError::TimedOut { what, after: self.deadline });
+        };
+        let words = String::from_utf8_lossy(&said.errors).trim().to_owned();
+        let hook = self.trace.and_then(|trace| failed_hook(trace.path()));
+        Ok(Answer {
+            code: status.code(),
+            hook: hook.map(|(name, code)| FailedHook { name, code, words: words.clone() }),
+            output: said.output,
+            output_length: said.output_length,
+            words,
+            what,
+            folder: self.folder,
+        })
+    }
+
+    /// Makes a call that must succeed; its output.
+    pub(super) fn output(self) -> Result<Vec<u8>, GitError> {
+        let answer = self.answer()?;
+        if answer.code == Some(0) { Ok(answer.output) } else { Err(answer.refusal()) }
+    }
+
+    /// The same, where the output is one line of text.
+    pub(super) fn line(self) -> Result<String, GitError> {
+        self.output().map(|output| String::from_utf8_lossy(&output).trim().to_owned())
+    }
+
+    /// The same, where the output is one path: only the last byte is not part of it.
+    pub(super) fn path(self) -> Result<PathBuf, GitError> {
+        self.output().map(|mut output| {
+            if output.last() == Some(&b'\n') {
+                output.pop();
+            }
+            OsString::from_vec(output).into()
+        })
+    }
+}
+
+impl Answer {
+    /// Why it was no.
+    pub(super) fn refusal(self) -> GitError {
+        match self.hook {
+            Some(hook) => GitError::Hook { hook },
+            None => GitError::explain(self.what, &self.folder, &self.words),
+        }
+    }
+}
+
+/// The parts of an output that ends each with a zero byte.
+pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
+/// A path as git printed it.
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
+    OsString::from_vec(bytes.to_vec()).into()
+}

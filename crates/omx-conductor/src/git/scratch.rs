@@ -1,0 +1,30 @@
+//! Files git needs for a moment: another index, a trace. They lie in a folder
+//! of omx's own, never in the worktree, and go when they are not needed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A path that nobody else uses; what is there goes with this value.
+#[derive(Debug)]
+pub(super) struct ScratchFile(PathBuf);
+
+impl ScratchFile {
+    pub(super) fn new(folder: &Path, what: &str) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(folder.join(format!("{what}-{}-{number}", std::process::id())))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for ScratchFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+        // git writes an index through its lock.
+        let _ = fs::remove_file(self.0.with_added_extension("lock"));
+    }
+}
