@@ -33,6 +33,7 @@ impl Checkout {
     /// Where git knows nobody, the commit is omx's: a run does not end for
     /// that, and the person's branches never get such a commit by omx.
     pub fn commit_all(&self, branch: &BranchName, message: &str) -> Result<Committed, GitError> {
+        self.is_on(branch)?;
         if let Some(operation) = self.operation() {
             return Err(GitError::InProgress { operation });
         }

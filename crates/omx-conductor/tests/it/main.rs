@@ -2,5 +2,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod git;
 mod kit;
 mod story;
