@@ -146,6 +146,25 @@ impl From<Option<SessionId>> for Scope {
     }
 }
 
+/// A short name made of a sentence: small letters, digits and single dashes,
+/// at most 30 of them, never empty.
+pub fn slug(sentence: &str) -> String {
+    const LONGEST: usize = 30;
+    let mut slug = String::new();
+    for word in sentence.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
+    {
+        let whole = slug.len() + usize::from(!slug.is_empty()) + word.len() <= LONGEST;
+        if !whole && !slug.is_empty() {
+            break;
+        }
+        if !slug.is_empty() {
+            slug.push('-');
+        }
+        slug.extend(word.chars().take(LONGEST).map(|c| c.to_ascii_lowercase()));
+    }
+    if slug.is_empty() { "task".to_owned() } else { slug }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,23 +209,4 @@ mod tests {
         let at = |millis| RunId::from_parts(Timestamp::from_millis(millis), [9; 10]);
         assert!(at(1_794_000_000_123) < at(1_794_000_000_124));
     }
-}
-
-/// A short name made of a sentence: small letters, digits and single dashes,
-/// at most 30 of them, never empty.
-pub fn slug(sentence: &str) -> String {
-    const LONGEST: usize = 30;
-    let mut slug = String::new();
-    for word in sentence.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty())
-    {
-        let whole = slug.len() + usize::from(!slug.is_empty()) + word.len() <= LONGEST;
-        if !whole && !slug.is_empty() {
-            break;
-        }
-        if !slug.is_empty() {
-            slug.push('-');
-        }
-        slug.extend(word.chars().take(LONGEST).map(|c| c.to_ascii_lowercase()));
-    }
-    if slug.is_empty() { "task".to_owned() } else { slug }
 }

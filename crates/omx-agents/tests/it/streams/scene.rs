@@ -93,6 +93,7 @@ impl Scene {
             worker_variable: "OMX_WORKER".to_owned(),
             scenario: Some("/w/scenario.toml".into()),
             rehearsal_folder: "/w/rehearsal".into(),
+            clock: || omx_kernel::Timestamp::from_millis(0),
         };
         let made =
             driver(row.kind).protocol(&opening, &installation, &surroundings, &Limits::default());
