@@ -276,12 +276,9 @@ impl AppServer {
         self.resets.learn_clock(&answer["thread"]);
         self.thread = thread;
         self.state = State::Open;
-        let mut effects = Vec::new();
-        if !self.is_told {
-            self.is_told = true;
-            let model = answer["model"].as_str().map(str::to_owned);
-            effects.push(Effect::Emit(Event::Started { conversation, model }));
-        }
+        self.is_told = true;
+        let model = answer["model"].as_str().map(str::to_owned);
+        let mut effects = vec![Effect::Emit(Event::Started { conversation, model })];
         effects.extend(self.next(now));
         effects
     }

@@ -42,7 +42,6 @@ struct Turn {
 pub(super) struct Exec {
     setup: Setup,
     thread: Option<ConversationId>,
-    is_told: bool,
     /// The turn of the process that runs.
     turn: Option<Turn>,
     queue: VecDeque<Message>,
@@ -67,7 +66,6 @@ impl Exec {
             is_settled: thread.is_none(),
             setup,
             thread,
-            is_told: false,
             turn: None,
             queue,
             items: Items::default(),
@@ -206,9 +204,6 @@ impl Exec {
 
     fn started(&mut self, conversation: ConversationId) -> Vec<Effect> {
         self.thread = Some(conversation.clone());
-        if std::mem::replace(&mut self.is_told, true) {
-            return Vec::new();
-        }
         let model = self.setup.model.clone();
         vec![Effect::Emit(Event::Started { conversation, model })]
     }

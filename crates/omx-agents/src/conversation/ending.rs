@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::deadlines::{Deadlines, Due};
+use super::time::{GUARD, LIMBO};
 use super::{Lead, Turn, Why};
 use crate::event::Event;
 use crate::protocol::{Exit, Input};
@@ -48,8 +49,10 @@ impl Lead {
     /// Ends a process whose end the protocol waits for.
     pub(super) fn stop(&mut self, now: Instant) {
         self.ask_to_leave(now);
-        // The program has done its part; the guard has its own deadline.
-        self.deadlines.clear(Due::Interrupt);
+        if self.turn == Turn::Interrupting {
+            // The program has done its part; what is left is the guard's.
+            self.deadlines.set(Due::Interrupt, now + GUARD + LIMBO);
+        }
     }
 
     /// Ends a process, by force if it is still there by then.

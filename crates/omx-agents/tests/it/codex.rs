@@ -6,6 +6,7 @@ mod kit;
 
 use omx_agents::agent::{Decision, Order};
 use omx_agents::event::{Answer, ApprovalId, Ask, Delivery, Reach, Tool, Usage};
+use omx_agents::protocol::Effect;
 use omx_agents::{Event, Message};
 use omx_kernel::approval::Allow;
 use serde_json::{Value, json};
@@ -141,6 +142,8 @@ fn an_interrupt_starts_codex_anew() {
     assert_eq!(talk.notified(), "initialized");
     assert_eq!(talk.request("thread/resume")["threadId"], THREAD);
     talk.answer(json!({"thread": {"id": THREAD}}));
+    // Told after each launch: the loop waits for it, and tells the owner once.
+    assert!(matches!(talk.take(), Told::Event(Event::Started { .. })));
     assert_eq!(talk.request("turn/start")["input"], input("next"));
     talk.nothing_more();
 }
@@ -276,6 +279,30 @@ fn a_request_without_an_answer_is_told_by_what_it_was_for() {
     talk.request("turn/start");
     talk.wait();
     assert_eq!(talk.failure(), "codex said nothing for 30 s while taking a message");
+}
+
+/// The way without an app-server: each process tells that it is open.
+#[test]
+fn each_process_of_exec_goes_on_with_the_conversation() {
+    let mut talk = Talk::new(Allow::Commands);
+    talk.drain();
+    talk.exited(Some(2), "unknown command");
+    talk.nothing_more();
+    for (words, resumes) in [("one", false), ("two", true)] {
+        talk.order(send(words));
+        let args = talk.launched().args;
+        assert_eq!(args.contains(&"resume".into()), resumes, "{args:?}");
+        assert_eq!(talk.take(), Told::Other(Effect::WriteText(words.to_owned())));
+        assert_eq!(talk.take(), Told::Other(Effect::CloseInput));
+        talk.said(json!({"type": "thread.started", "thread_id": THREAD}));
+        assert!(matches!(talk.take(), Told::Event(Event::Started { .. })));
+        talk.said(json!({"type": "turn.started"}));
+        assert_eq!(talk.take(), taken());
+        talk.said(json!({"type": "turn.completed", "usage": {}}));
+        assert_eq!(talk.take(), finished(""));
+        talk.exited(Some(0), "");
+        talk.nothing_more();
+    }
 }
 
 #[test]

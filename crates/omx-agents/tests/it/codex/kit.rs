@@ -214,6 +214,11 @@ impl Talk {
         }));
     }
 
+    /// A line of any form.
+    pub fn said(&mut self, line: Value) {
+        self.feed(Input::Line(line));
+    }
+
     pub fn told_raw(&mut self, method: &str, params: Value) {
         self.feed(Input::Line(json!({"method": method, "params": params, "emittedAtMs": 1})));
     }
