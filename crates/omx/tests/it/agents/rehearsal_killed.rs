@@ -60,6 +60,17 @@ fn a_crash_is_played_once_and_the_conversation_goes_on() {
 }
 
 #[test]
+fn a_conversation_can_be_resumed_as_soon_as_it_is_told() {
+    let stage = playing("[[entry]]\ndo = [{ say = \"here\" }]");
+    let talk = Talk::new(&stage);
+    let id = talk.id.clone();
+    kill(&stage, talk);
+    let mut talk = Talk::resume(&stage, &id);
+    assert_eq!(talk.turn("go").text(), "here");
+    assert_eq!(talk.end(), None);
+}
+
+#[test]
 fn an_agent_that_hangs_can_be_interrupted() {
     let stage = playing(
         r#"
