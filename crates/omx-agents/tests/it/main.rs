@@ -9,3 +9,4 @@ mod gemini;
 mod rehearsal;
 mod results;
 mod rpc;
+mod streams;

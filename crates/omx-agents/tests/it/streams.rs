@@ -1,0 +1,85 @@
+//! quality.md R16 for what agents' programs say: recorded lines of every
+//! driver's program, damaged, repeated, out of order and at odd times, among
+//! orders of all kinds. No driver panics, hangs or tells an end twice.
+//!
+//! Each driver is one row: what its program answers, and what it says unasked.
+
+mod claude;
+mod codex;
+mod codex_exec;
+mod faults;
+mod gemini;
+mod rehearsal;
+mod row;
+mod scene;
+mod warp;
+
+use omx_agents::AgentKind;
+use omx_agents::event::Event;
+use omx_testkit::fuzz::{Random, fuzz};
+
+use self::row::{Leave, Row};
+use self::scene::Scene;
+
+#[test]
+fn every_agent_has_a_row() {
+    for kind in AgentKind::ALL {
+        assert!(ROWS.iter().any(|row| row.kind == kind), "{kind}");
+    }
+}
+
+/// Without damage the programs are understood; else nothing below would mean much.
+fn hear_whole_turns(row: &'static Row) {
+    let mut scene = Scene::plain(row);
+    for turn in 1..=2 {
+        scene.send("go");
+        scene.hear_all();
+        let ends = scene.count(|event| matches!(event, Event::TurnFinished(_)));
+        assert_eq!(ends, turn, "{} {:#?}", row.kind, scene.told);
+    }
+    for (what, times) in [
+        ("a start", scene.count(|event| matches!(event, Event::Started { .. }))),
+        ("text", scene.count(|event| matches!(event, Event::Text(_)))),
+        ("a tool", scene.count(|event| matches!(event, Event::ToolStarted { .. }))),
+        ("its end", scene.count(|event| matches!(event, Event::ToolFinished { .. }))),
+        ("usage", scene.count(|event| matches!(event, Event::Usage(_)))),
+    ] {
+        assert!(times > 0, "{} never told {what}: {:#?}", row.kind, scene.told);
+    }
+    let asked = scene.count(|event| matches!(event, Event::ApprovalNeeded { .. }));
+    assert_eq!(asked > 0, row.leave == Leave::Asked, "{} {:#?}", row.kind, scene.told);
+}
+
+fn play(row: &'static Row, rng: &mut Random) {
+    let mut scene = Scene::any(row, rng);
+    for _ in 0..20 + rng.below(100) {
+        scene.step(rng);
+    }
+    scene.wait_long();
+}
+
+macro_rules! rows {
+    ($($module:ident: $whole:ident, $damaged:ident;)+) => {
+        const ROWS: &[&Row] = &[$(&$module::ROW),+];
+
+        $(
+            #[test]
+            fn $whole() {
+                hear_whole_turns(&$module::ROW);
+            }
+
+            #[test]
+            fn $damaged() {
+                fuzz(stringify!($damaged), |rng| play(&$module::ROW, rng));
+            }
+        )+
+    };
+}
+
+rows! {
+    codex: an_undamaged_codex_stream_is_understood, fuzz_codex_stream;
+    codex_exec: an_undamaged_codex_exec_stream_is_understood, fuzz_codex_exec_stream;
+    claude: an_undamaged_claude_stream_is_understood, fuzz_claude_stream;
+    gemini: an_undamaged_gemini_stream_is_understood, fuzz_gemini_stream;
+    rehearsal: an_undamaged_rehearsal_stream_is_understood, fuzz_rehearsal_stream;
+}

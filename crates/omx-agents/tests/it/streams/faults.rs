@@ -1,0 +1,123 @@
+//! The scene notices each fault it is there for.
+
+use std::time::Instant;
+
+use omx_agents::agent::{ConversationId, Order};
+use omx_agents::event::{Answer, Event};
+use omx_agents::protocol::{Effect, Exit, Input, Launch, Protocol};
+
+use super::codex;
+use super::scene::Scene;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    StartsTwice,
+    EndsTwice,
+    IsStuckInThePast,
+    IgnoresTheExit,
+    NeverStopsTalking,
+    TellsTheEnd,
+    ForgetsTheTurn,
+}
+
+/// A protocol for which any line ends the turn.
+struct Faulty {
+    fault: Fault,
+    began: Option<Instant>,
+    in_turn: bool,
+}
+
+impl Faulty {
+    fn has(&self, fault: Fault) -> bool {
+        self.fault == fault
+    }
+}
+
+impl Protocol for Faulty {
+    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+        self.began = Some(now);
+        let conversation = ConversationId::new("x").unwrap();
+        let started = Effect::Emit(Event::Started { conversation, model: None });
+        let launch = Launch {
+            program: "/bin/agent".into(),
+            args: Vec::new(),
+            environment: Default::default(),
+            folder: "/w".into(),
+        };
+        let mut effects = vec![Effect::Launch(launch), started.clone()];
+        if self.has(Fault::StartsTwice) {
+            effects.push(started);
+        }
+        effects
+    }
+
+    fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
+        let end =
+            Effect::Emit(Event::TurnFinished(Answer { text: String::new(), structured: None }));
+        match input {
+            Input::Order(Order::Send(_)) => {
+                self.in_turn = true;
+                Vec::new()
+            }
+            Input::Line(_) if self.has(Fault::NeverStopsTalking) => {
+                vec![Effect::Emit(Event::Text(String::new())); 100_000]
+            }
+            Input::Line(_) if self.has(Fault::TellsTheEnd) => {
+                vec![Effect::Emit(Event::Ended(None))]
+            }
+            Input::Line(_) if self.in_turn => {
+                self.in_turn = self.has(Fault::EndsTwice);
+                vec![end]
+            }
+            Input::Exited(_) if self.in_turn && !self.has(Fault::IgnoresTheExit) => {
+                self.in_turn = false;
+                vec![end]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn owes_turn(&self) -> bool {
+        self.in_turn && !self.has(Fault::ForgetsTheTurn)
+    }
+
+    fn wake(&self) -> Option<Instant> {
+        self.began.filter(|_| self.has(Fault::IsStuckInThePast))
+    }
+}
+
+fn plays(fault: Fault) -> bool {
+    let play = move || {
+        let faulty = Faulty { fault, began: None, in_turn: false };
+        let mut scene = Scene::with(&codex::ROW, Box::new(faulty));
+        scene.send("go");
+        if fault == Fault::IgnoresTheExit {
+            return scene.exit(Exit { code: None, stderr: String::new() });
+        }
+        if fault == Fault::ForgetsTheTurn {
+            return scene.wait_long();
+        }
+        scene.hear(1.into());
+        scene.hear(2.into());
+        scene.wait_long();
+    };
+    // The message of the fault is wanted here, not on the screen.
+    std::panic::catch_unwind(play).is_ok()
+}
+
+#[test]
+fn each_fault_is_noticed() {
+    assert!(plays(Fault::None));
+    for fault in [
+        Fault::StartsTwice,
+        Fault::EndsTwice,
+        Fault::IsStuckInThePast,
+        Fault::IgnoresTheExit,
+        Fault::NeverStopsTalking,
+        Fault::TellsTheEnd,
+        Fault::ForgetsTheTurn,
+    ] {
+        assert!(!plays(fault), "fault {} goes unnoticed", fault as u8);
+    }
+}

@@ -1,0 +1,395 @@
+//! A protocol between its owner and its program, with time that is only told.
+//! It does what the loop of a conversation does, and looks at every effect.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use omx_agents::agent::{ConversationId, Decision, McpServer, Message, Opening, Order, Start};
+use omx_agents::event::{ApprovalId, Delivery, Event};
+use omx_agents::protocol::{Effect, Exit, Input, Protocol};
+use omx_agents::{Installation, Limits, Surroundings, Trouble, driver};
+use omx_kernel::Timestamp;
+use omx_kernel::approval::Allow;
+use omx_testkit::fuzz::{Random, json_value, mutated};
+use serde_json::{Value, json};
+
+use super::row::{Mind, Row};
+use super::warp::warped;
+
+/// No input has more effects: what waits is bounded by what was ordered.
+const MOST_EFFECTS: usize = 200;
+/// A moment that has passed is dealt with in so many ticks.
+const MOST_TICKS: usize = 200;
+
+/// The program that runs.
+struct Program {
+    mind: Mind,
+    /// What it has still to say.
+    lines: VecDeque<Value>,
+    /// It was told to go.
+    is_stopped: bool,
+}
+
+pub struct Scene {
+    row: &'static Row,
+    protocol: Box<dyn Protocol>,
+    now: Instant,
+    /// Things go wrong about once in so many times.
+    calm: usize,
+    program: Option<Program>,
+    starts_since_launch: usize,
+    /// Turns that were ordered and have not ended.
+    open_turns: usize,
+    /// Whether the owner was told that a turn runs, and not of its end.
+    in_turn: bool,
+    approvals: Vec<ApprovalId>,
+    over: bool,
+    /// All that the owner was told.
+    pub told: Vec<Event>,
+    trace: Vec<String>,
+}
+
+/// Enough for every driver, with nothing for which it would touch a file.
+fn environment() -> BTreeMap<OsString, OsString> {
+    let set = [
+        ("PATH", "/bin"),
+        ("HOME", "/h"),
+        ("GEMINI_API_KEY", "x"),
+        ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "/h/defaults.json"),
+    ];
+    set.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
+}
+
+impl Scene {
+    /// An ordinary conversation.
+    pub fn plain(row: &'static Row) -> Self {
+        Self::opened(row, Start::New, Allow::Edits)
+    }
+
+    /// Any conversation.
+    pub fn any(row: &'static Row, rng: &mut Random) -> Self {
+        let id = || ConversationId::new("01a1df44-58d4-7310-91d0-ac6d5f4ecbb8").unwrap();
+        let start = if rng.one_in(3) { Start::Resume(id()) } else { Start::New };
+        let mut scene = Self::opened(row, start, *rng.of(&Allow::ALL));
+        scene.calm = *rng.of(&[4, 12, 40, 150]);
+        scene
+    }
+
+    fn opened(row: &'static Row, start: Start, allow: Allow) -> Self {
+        let server =
+            McpServer { name: "omx".into(), program: "/bin/omx".into(), args: vec!["mcp".into()] };
+        let opening = Opening {
+            start,
+            folder: "/w".into(),
+            role: Some("You build.".to_owned()),
+            model: Some("some-model".to_owned()),
+            allow,
+            servers: vec![server],
+        };
+        let installation = Installation { kind: row.kind, program: "/bin/agent".into() };
+        let surroundings = Surroundings {
+            environment: environment(),
+            omx: "/bin/omx".into(),
+            worker_variable: "OMX_WORKER".to_owned(),
+            scenario: Some("/w/scenario.toml".into()),
+            rehearsal_folder: "/w/rehearsal".into(),
+            clock: || Timestamp::from_millis(1_794_747_160_000),
+        };
+        let made =
+            driver(row.kind).protocol(&opening, &installation, &surroundings, &Limits::default());
+        Self::with(row, made.unwrap())
+    }
+
+    /// A conversation with this protocol.
+    pub fn with(row: &'static Row, protocol: Box<dyn Protocol>) -> Self {
+        let mut scene = Self {
+            row,
+            protocol,
+            now: Instant::now(),
+            calm: usize::MAX,
+            program: None,
+            starts_since_launch: 0,
+            open_turns: 0,
+            in_turn: false,
+            approvals: Vec::new(),
+            over: false,
+            told: Vec::new(),
+            trace: Vec::new(),
+        };
+        let effects = scene.protocol.begin(scene.now);
+        scene.carry_out(effects);
+        assert!(scene.program.is_some(), "{}: it begins with a launch", row.kind);
+        scene
+    }
+
+    pub fn count(&self, fits: impl Fn(&Event) -> bool) -> usize {
+        self.told.iter().filter(|event| fits(event)).count()
+    }
+
+    pub fn send(&mut self, text: &str) {
+        self.order(Order::Send(Message::text(text)));
+    }
+
+    /// Hears everything the program has to say, as it says it, and allows what it asks for.
+    pub fn hear_all(&mut self) {
+        while let Some(program) = &mut self.program {
+            match program.lines.pop_front() {
+                Some(line) => self.hear(line),
+                None if program.is_stopped => self.exit(Exit { code: None, stderr: String::new() }),
+                None => return,
+            }
+            while let Some(approval) = self.approvals.pop() {
+                self.order(Order::Answer(approval, Decision::Allow));
+            }
+        }
+    }
+
+    /// Something happens.
+    pub fn step(&mut self, rng: &mut Random) {
+        if self.over {
+            return;
+        }
+        match rng.below(10) {
+            0..6 => self.hear_next(rng),
+            6 | 7 => {
+                let order = self.any_order(rng);
+                self.order(order);
+            }
+            8 => self.now += Duration::from_millis(rng.below(900) as u64),
+            _ if self.is_rough(rng) || self.is_rough(rng) => self.something_odd(rng),
+            _ => {}
+        }
+        if self.program.as_ref().is_some_and(|program| program.is_stopped) && rng.one_in(3) {
+            self.exit_somehow(rng);
+        }
+        self.keep_time();
+    }
+
+    /// Time passes and nobody says anything: whatever was waited for has been given up.
+    pub fn wait_long(&mut self) {
+        while self.program.as_ref().is_some_and(|program| program.is_stopped) {
+            self.exit(Exit { code: None, stderr: String::new() });
+        }
+        for _ in 0..100 {
+            self.now += Duration::from_secs(24 * 3_600);
+            self.keep_time();
+        }
+        let waits = self.protocol.wake();
+        assert!(self.over || waits.is_none(), "it still waits after months; {}", self.story());
+        // Else nobody would notice that the program hangs.
+        let is_watched = self.in_turn || self.protocol.owes_turn();
+        let is_noticed = self.over || self.open_turns == 0 || is_watched;
+        assert!(is_noticed, "an order is forgotten; {}", self.story());
+    }
+
+    fn is_rough(&self, rng: &mut Random) -> bool {
+        rng.one_in(self.calm)
+    }
+
+    fn something_odd(&mut self, rng: &mut Random) {
+        match rng.below(9) {
+            0..5 => {
+                let line = rng.of(&self.row.unasked()).clone();
+                self.hear_maybe_warped(rng, line);
+            }
+            5 => {
+                if let Ok(line) = serde_json::from_str(&json_value(rng, 4)) {
+                    self.hear(line);
+                }
+            }
+            6 => self.overhear(rng),
+            7 => self.now += Duration::from_secs(*rng.of(&[4, 29, 31, 61, 3_600])),
+            _ => self.exit_somehow(rng),
+        }
+    }
+
+    /// The next line: late, twice, never or damaged, if it is rough.
+    fn hear_next(&mut self, rng: &mut Random) {
+        let (late, twice, never) = (self.is_rough(rng), self.is_rough(rng), self.is_rough(rng));
+        let Some(Program { lines, .. }) = &mut self.program else { return };
+        if lines.is_empty() {
+            return;
+        }
+        let at = if late { rng.below(lines.len()) } else { 0 };
+        let line = if twice { lines[at].clone() } else { lines.remove(at).unwrap() };
+        if !never {
+            self.hear_maybe_warped(rng, line);
+        }
+    }
+
+    fn hear_maybe_warped(&mut self, rng: &mut Random, line: Value) {
+        let line = if self.is_rough(rng) { warped(rng, &line) } else { Some(line) };
+        if let Some(line) = line {
+            self.hear(line);
+        }
+    }
+
+    fn any_order(&self, rng: &mut Random) -> Order {
+        let decision =
+            if rng.one_in(2) { Decision::Allow } else { Decision::Deny("no".to_owned()) };
+        match rng.below(10) {
+            0..4 => {
+                let mut message = Message::text("go");
+                message.schema = rng.one_in(3).then(|| json!({"type": "object"}));
+                Order::Send(message)
+            }
+            4 | 5 => Order::Steer("this way".to_owned()),
+            6 | 7 => Order::Interrupt,
+            8 if !self.approvals.is_empty() => {
+                Order::Answer(rng.of(&self.approvals).clone(), decision)
+            }
+            8 => Order::Answer(ApprovalId("nobody".to_owned()), decision),
+            _ if rng.one_in(8) => Order::End,
+            _ => Order::Steer(String::new()),
+        }
+    }
+
+    /// The owner orders something.
+    pub fn order(&mut self, order: Order) {
+        if matches!(order, Order::Send(_) | Order::Steer(_)) {
+            self.open_turns += 1;
+        }
+        let ends = order == Order::End;
+        self.feed(Input::Order(order));
+        // The loop ends the process then, and asks the protocol nothing more.
+        self.over |= ends;
+    }
+
+    pub fn hear(&mut self, line: Value) {
+        if self.program.is_some() {
+            self.feed(Input::Line(line));
+        }
+    }
+
+    /// The program writes to standard error.
+    fn overhear(&mut self, rng: &mut Random) {
+        if self.row.complaints.is_empty() || self.program.is_none() {
+            return;
+        }
+        let line = rng.pick(self.row.complaints).to_owned();
+        let line = if self.is_rough(rng) { mutated(rng, line.as_bytes()) } else { line.into() };
+        let line = String::from_utf8_lossy(&line).into_owned();
+        self.trace.push(format!("overheard {line:?}"));
+        let effects = self.protocol.overhear(&line, self.now);
+        self.carry_out(effects);
+    }
+
+    fn exit_somehow(&mut self, rng: &mut Random) {
+        let code = *rng.of(&[None, Some(0), Some(1), Some(143), Some(i32::MIN)]);
+        let stderr = rng.pick(&["", "Error: boom\n", "No conversation found with session ID: x"]);
+        self.exit(Exit { code, stderr: stderr.to_owned() });
+    }
+
+    /// The program is gone.
+    pub fn exit(&mut self, exit: Exit) {
+        if self.program.take().is_none() {
+            return;
+        }
+        self.feed(Input::Exited(exit));
+        let goes_on = self.over || self.program.is_some();
+        // No deadline would be left that could tell the owner.
+        assert!(goes_on || self.open_turns == 0, "a turn outlives its program; {}", self.story());
+    }
+
+    /// What the loop does when the moment has come that the protocol asked for.
+    fn keep_time(&mut self) {
+        for _ in 0..MOST_TICKS {
+            if self.over || self.protocol.wake().is_none_or(|wake| wake > self.now) {
+                return;
+            }
+            self.feed(Input::Tick);
+        }
+        panic!("{MOST_TICKS} ticks change nothing; {}", self.story());
+    }
+
+    fn feed(&mut self, input: Input) {
+        if self.over {
+            return;
+        }
+        let shown = format!("{input:?}");
+        self.trace.push(shown.chars().take(300).collect());
+        let effects = self.protocol.handle(input, self.now);
+        self.carry_out(effects);
+        // Else an idle program would be ended for its silence.
+        let owes_none = self.open_turns > 0 || !self.protocol.owes_turn();
+        assert!(self.over || owes_none, "a turn nobody ordered is owed; {}", self.story());
+    }
+
+    fn carry_out(&mut self, effects: Vec<Effect>) {
+        assert!(effects.len() < MOST_EFFECTS, "{} effects; {}", effects.len(), self.story());
+        for effect in effects {
+            if self.over {
+                return;
+            }
+            match effect {
+                Effect::Launch(launch) => {
+                    self.starts_since_launch = 0;
+                    let mind = Mind::of(&launch);
+                    self.program =
+                        Some(Program { mind, lines: VecDeque::new(), is_stopped: false });
+                }
+                Effect::Write(line) => self.write(&line),
+                Effect::WriteText(text) => self.write(&text.into()),
+                Effect::CloseInput => {}
+                Effect::Stop => {
+                    if let Some(program) = &mut self.program {
+                        program.is_stopped = true;
+                    }
+                }
+                Effect::Emit(event) => self.tell(event),
+                Effect::Fail(trouble) => {
+                    self.read(&trouble);
+                    self.over = true;
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, line: &Value) {
+        if let Some(Program { mind, lines, .. }) = &mut self.program {
+            lines.extend((self.row.answer)(mind, line));
+        }
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.trace.push(format!("  told {event:?}").chars().take(300).collect());
+        if let Event::TurnFailed(trouble) | Event::Retrying(trouble) = &event {
+            self.read(trouble);
+        }
+        match &event {
+            Event::Started { .. } => {
+                self.starts_since_launch += 1;
+                assert_eq!(self.starts_since_launch, 1, "started twice; {}", self.story());
+            }
+            Event::Delivered(Delivery::Turn) => self.in_turn = true,
+            // Words that joined a turn begin none.
+            Event::Delivered(Delivery::Steered) => {
+                assert!(self.open_turns > 0, "steered into no turn; {}", self.story());
+                self.open_turns -= 1;
+            }
+            Event::ApprovalNeeded { approval, .. } => self.approvals.push(approval.clone()),
+            Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_) => {
+                assert!(self.open_turns > 0, "a turn ended twice; {}", self.story());
+                self.open_turns -= 1;
+                self.in_turn = false;
+                self.approvals.clear();
+            }
+            Event::Ended(_) => panic!("only the loop knows the end; {}", self.story()),
+            _ => {}
+        }
+        self.told.push(event);
+    }
+
+    /// Reads trouble as a person would get to see it.
+    fn read(&self, trouble: &Trouble) {
+        assert_eq!(trouble.agent, self.row.kind);
+        assert!(!trouble.to_string().is_empty() && !trouble.kind().is_empty());
+        let _ = trouble.remedy();
+    }
+
+    fn story(&self) -> String {
+        let from = self.trace.len().saturating_sub(40);
+        format!("{}:\n{}", self.row.kind, self.trace[from..].join("\n"))
+    }
+}
