@@ -8,16 +8,25 @@ mod claude;
 mod codex;
 mod codex_exec;
 mod faults;
+mod gemini;
 mod rehearsal;
 mod row;
 mod scene;
 mod warp;
 
+use omx_agents::AgentKind;
 use omx_agents::event::Event;
 use omx_testkit::fuzz::{Random, fuzz};
 
 use self::row::{Leave, Row};
 use self::scene::Scene;
+
+#[test]
+fn every_agent_has_a_row() {
+    for kind in AgentKind::ALL {
+        assert!(ROWS.iter().any(|row| row.kind == kind), "{kind}");
+    }
+}
 
 /// Without damage the programs are understood; else nothing below would mean much.
 fn hear_whole_turns(row: &'static Row) {
@@ -51,6 +60,8 @@ fn play(row: &'static Row, rng: &mut Random) {
 
 macro_rules! rows {
     ($($module:ident: $whole:ident, $damaged:ident;)+) => {
+        const ROWS: &[&Row] = &[$(&$module::ROW),+];
+
         $(
             #[test]
             fn $whole() {
@@ -69,5 +80,6 @@ rows! {
     codex: an_undamaged_codex_stream_is_understood, fuzz_codex_stream;
     codex_exec: an_undamaged_codex_exec_stream_is_understood, fuzz_codex_exec_stream;
     claude: an_undamaged_claude_stream_is_understood, fuzz_claude_stream;
+    gemini: an_undamaged_gemini_stream_is_understood, fuzz_gemini_stream;
     rehearsal: an_undamaged_rehearsal_stream_is_understood, fuzz_rehearsal_stream;
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::row::{Leave, Mind, Row};
 
-pub const ROW: Row = Row { kind: AgentKind::Claude, leave: Leave::Asked, answer, unasked: UNASKED };
+pub const ROW: Row =
+    Row { kind: AgentKind::Claude, leave: Leave::Asked, answer, unasked: UNASKED, complaints: &[] };
 
 const SESSION: &str = "c023e13e-4eb6-45ba-a5d0-0609acfaeec3";
 

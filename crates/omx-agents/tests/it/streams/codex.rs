@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::row::{Leave, Mind, Row};
 use super::scene::Scene;
 
-pub const ROW: Row = Row { kind: AgentKind::Codex, leave: Leave::Asked, answer, unasked: UNASKED };
+pub const ROW: Row =
+    Row { kind: AgentKind::Codex, leave: Leave::Asked, answer, unasked: UNASKED, complaints: &[] };
 
 const THREAD: &str = "01a1df44-58d4-7310-91d0-ac6d5f4ecbb8";
 

@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 
 use super::row::{Leave, Mind, Row};
 
-pub const ROW: Row =
-    Row { kind: AgentKind::Codex, leave: Leave::NeverAsked, answer, unasked: UNASKED };
+pub const ROW: Row = Row {
+    kind: AgentKind::Codex,
+    leave: Leave::NeverAsked,
+    answer,
+    unasked: UNASKED,
+    complaints: &[],
+};
 
 fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
     match (line, line["method"].as_str()) {

@@ -5,8 +5,13 @@ use serde_json::{Value, json};
 
 use super::row::{Leave, Mind, Row};
 
-pub const ROW: Row =
-    Row { kind: AgentKind::Rehearsal, leave: Leave::Asked, answer, unasked: UNASKED };
+pub const ROW: Row = Row {
+    kind: AgentKind::Rehearsal,
+    leave: Leave::Asked,
+    answer,
+    unasked: UNASKED,
+    complaints: &[],
+};
 
 fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
     let granted = |result: Value| json!({"jsonrpc": "2.0", "id": line["id"], "result": result});

@@ -19,6 +19,8 @@ pub struct Row {
     pub answer: fn(&mut Mind, &Value) -> Vec<Value>,
     /// Other lines it may say, at any time: one JSON value a line.
     pub unasked: &'static str,
+    /// Lines it may write to standard error.
+    pub complaints: &'static [&'static str],
 }
 
 impl Row {
@@ -35,6 +37,8 @@ pub struct Mind {
     pub args: Vec<String>,
     /// Turns it was asked for.
     pub turns: usize,
+    /// The id of the request that began the last turn.
+    pub request: Value,
 }
 
 impl Mind {

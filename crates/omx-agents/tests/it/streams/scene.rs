@@ -9,8 +9,9 @@ use omx_agents::agent::{ConversationId, Decision, McpServer, Message, Opening, O
 use omx_agents::event::{ApprovalId, Delivery, Event};
 use omx_agents::protocol::{Effect, Exit, Input, Protocol};
 use omx_agents::{Installation, Limits, Surroundings, Trouble, driver};
+use omx_kernel::Timestamp;
 use omx_kernel::approval::Allow;
-use omx_testkit::fuzz::{Random, json_value};
+use omx_testkit::fuzz::{Random, json_value, mutated};
 use serde_json::{Value, json};
 
 use super::row::{Mind, Row};
@@ -93,7 +94,7 @@ impl Scene {
             worker_variable: "OMX_WORKER".to_owned(),
             scenario: Some("/w/scenario.toml".into()),
             rehearsal_folder: "/w/rehearsal".into(),
-            clock: || omx_kernel::Timestamp::from_millis(0),
+            clock: || Timestamp::from_millis(1_794_747_160_000),
         };
         let made =
             driver(row.kind).protocol(&opening, &installation, &surroundings, &Limits::default());
@@ -187,7 +188,7 @@ impl Scene {
     }
 
     fn something_odd(&mut self, rng: &mut Random) {
-        match rng.below(8) {
+        match rng.below(9) {
             0..5 => {
                 let line = rng.of(&self.row.unasked()).clone();
                 self.hear_maybe_warped(rng, line);
@@ -197,7 +198,8 @@ impl Scene {
                     self.hear(line);
                 }
             }
-            6 => self.now += Duration::from_secs(*rng.of(&[4, 29, 31, 61, 3_600])),
+            6 => self.overhear(rng),
+            7 => self.now += Duration::from_secs(*rng.of(&[4, 29, 31, 61, 3_600])),
             _ => self.exit_somehow(rng),
         }
     }
@@ -258,6 +260,19 @@ impl Scene {
         if self.program.is_some() {
             self.feed(Input::Line(line));
         }
+    }
+
+    /// The program writes to standard error.
+    fn overhear(&mut self, rng: &mut Random) {
+        if self.row.complaints.is_empty() || self.program.is_none() {
+            return;
+        }
+        let line = rng.pick(self.row.complaints).to_owned();
+        let line = if self.is_rough(rng) { mutated(rng, line.as_bytes()) } else { line.into() };
+        let line = String::from_utf8_lossy(&line).into_owned();
+        self.trace.push(format!("overheard {line:?}"));
+        let effects = self.protocol.overhear(&line, self.now);
+        self.carry_out(effects);
     }
 
     fn exit_somehow(&mut self, rng: &mut Random) {
