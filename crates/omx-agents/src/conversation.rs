@@ -269,7 +269,7 @@ impl Lead {
             return;
         }
         let Some(running) = &mut self.running else { return };
-        if let Noise::Line(line) = &noise {
+        if let Noise::Line(line) | Noise::Complaint(line) = &noise {
             running.process.took(line);
         }
         match running.note(&noise) {
@@ -287,7 +287,7 @@ impl Lead {
             Noise::Line(line) if self.over.is_none() => self.take_line(&line, now),
             // What a dismissed process still says is not told.
             Noise::Complaint(line) if self.over.is_none() && self.held.is_empty() => {
-                let effects = self.protocol.overhear(&line, now);
+                let effects = self.protocol.overhear(&String::from_utf8_lossy(&line), now);
                 self.carry_out(effects, now);
             }
             Noise::LineTooLong => {

@@ -40,8 +40,9 @@ pub(crate) enum Noise {
     Line(Vec<u8>),
     /// A line longer than it may be; standard output is read no more.
     LineTooLong,
-    /// A line of standard error, cut if it is long.
-    Complaint(String),
+    /// A line of standard error, cut if it is long; also to be dealt with.
+    /// Where too much waits to be, it is not told.
+    Complaint(Vec<u8>),
     /// Standard output is closed.
     OutputClosed,
     /// Standard error is closed.

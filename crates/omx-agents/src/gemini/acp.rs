@@ -12,16 +12,15 @@ use omx_kernel::Timestamp;
 use serde_json::{Value, json};
 
 use super::door::{Asking, Door, introduction};
-use super::errors;
+use super::errors::{self, cut_off, failed, trouble};
 use super::retries::{Retries, Retry};
 use super::turn::{Turn, words};
 use crate::agent::{Order, Start};
-use crate::driver::AgentKind;
 use crate::event::{Delivery, Event};
 use crate::limits::Limits;
 use crate::protocol::{Effect, Input, Launch, Protocol};
 use crate::rpc::{Incoming, Rpc, RpcError};
-use crate::trouble::{Cause, Trouble};
+use crate::trouble::Cause;
 
 /// A turn's request has no deadline of its own: silence is the loop's business.
 const TURN: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -387,18 +386,6 @@ impl Protocol for Acp {
 
 fn emit(events: Vec<Event>) -> Vec<Effect> {
     events.into_iter().map(Effect::Emit).collect()
-}
-
-fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Gemini, cause)
-}
-
-fn failed(cause: Cause) -> Event {
-    Event::TurnFailed(trouble(cause))
-}
-
-fn cut_off(detail: &str) -> Event {
-    failed(Cause::CutOff { detail: detail.to_owned() })
 }
 
 fn fail(cause: Cause) -> Vec<Effect> {

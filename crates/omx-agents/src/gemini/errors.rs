@@ -10,9 +10,11 @@ use omx_kernel::Timestamp;
 use serde_json::Value;
 
 use super::retries::is_log;
+use crate::driver::AgentKind;
+use crate::event::Event;
 use crate::protocol::Exit;
 use crate::rpc::RpcError;
-use crate::trouble::Cause;
+use crate::trouble::{Cause, Trouble};
 
 /// The error with which gemini asks for an account.
 const AUTH_REQUIRED: i64 = -32000;
@@ -31,6 +33,21 @@ struct Said {
     status: Option<u16>,
     message: String,
     wait: Option<Duration>,
+}
+
+/// Trouble with gemini.
+pub(super) fn trouble(cause: Cause) -> Trouble {
+    Trouble::new(AgentKind::Gemini, cause)
+}
+
+/// A turn that failed.
+pub(super) fn failed(cause: Cause) -> Event {
+    Event::TurnFailed(trouble(cause))
+}
+
+/// A turn whose answer is not whole.
+pub(super) fn cut_off(detail: &str) -> Event {
+    failed(Cause::CutOff { detail: detail.to_owned() })
 }
 
 /// The cause of a refused request of ours.
@@ -204,7 +221,7 @@ mod tests {
     }
 
     fn kind(code: i64, message: &str) -> &'static str {
-        crate::Trouble::new(crate::AgentKind::Gemini, of(code, message)).kind()
+        trouble(of(code, message)).kind()
     }
 
     #[test]

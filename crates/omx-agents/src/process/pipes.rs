@@ -168,27 +168,34 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
         (self.tell)(Noise::Line(line));
     }
 
+    fn tell_complaint(&self, line: Vec<u8>) {
+        if self.ahead.load(Ordering::Acquire) < AHEAD {
+            self.ahead.fetch_add(weight(&line), Ordering::AcqRel);
+            (self.tell)(Noise::Complaint(line));
+        }
+    }
+
     /// Always read, so that it never holds the process up; its end is kept.
-    fn read_errors(&mut self, buffer: &mut [u8], begun: &mut Vec<u8>) {
+    fn read_errors(&mut self, buffer: &mut [u8], complaint: &mut Vec<u8>) {
         match read(self.errors.as_ref(), buffer) {
             Some([]) => {
                 self.errors = None;
                 (self.tell)(Noise::ErrorsClosed);
             }
             Some(bytes) => {
-                for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
-                    let room = COMPLAINT.saturating_sub(begun.len());
-                    begun.extend(&piece[..piece.len().min(room)]);
-                    if piece.ends_with(b"\n") {
-                        let line = String::from_utf8_lossy(begun).trim_end().to_owned();
-                        (self.tell)(Noise::Complaint(line));
-                        begun.clear();
-                    }
-                }
                 let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
                 tail.extend(bytes);
                 let over = tail.len().saturating_sub(STDERR_TAIL);
                 tail.drain(..over);
+                drop(tail);
+                for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
+                    let line = piece.strip_suffix(b"\n").unwrap_or(piece);
+                    let room = COMPLAINT.saturating_sub(complaint.len());
+                    complaint.extend(line.iter().take(room));
+                    if line.len() < piece.len() {
+                        self.tell_complaint(std::mem::take(complaint));
+                    }
+                }
             }
             None => {}
         }
