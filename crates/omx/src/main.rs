@@ -5,9 +5,11 @@ mod cli_runs;
 mod commands;
 mod edge;
 mod exit;
+mod hot;
 mod live;
 mod output;
 
+use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 
 use clap::{CommandFactory, FromArgMatches};
@@ -20,12 +22,15 @@ fn main() -> ! {
 }
 
 fn run() -> Exit {
-    let dialect = edge::dialect_of_name(std::env::args_os().next());
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let dialect = edge::dialect_of_name(args.first().cloned());
+    if let Some(cli) = hot::parse(&args, dialect) {
+        return commands::run(cli, dialect);
+    }
     // The program ends before taking the description apart would pay.
     let mut command = ManuallyDrop::new(Cli::command().name(dialect.name).bin_name(dialect.name));
-    let parsed = command
-        .try_get_matches_from_mut(std::env::args_os())
-        .and_then(|matches| Cli::from_arg_matches(&matches));
+    let parsed =
+        command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => commands::run(cli, dialect),
         Err(error) => {
