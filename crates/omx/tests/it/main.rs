@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
 mod agents;
+mod ask;
 mod both_doors;
 mod cancel_force;
 mod cancel_kit;
