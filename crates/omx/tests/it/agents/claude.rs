@@ -28,6 +28,16 @@ impl Program for Claude {
         Failure::status(429).resets_at(epoch)
     }
 
+    /// Claude writes what is said in its own time.
+    fn is_kept(home: &AgentHome, conversation: &str) -> bool {
+        let projects = home.home().join(".claude/projects");
+        let folders = std::fs::read_dir(projects).into_iter().flatten().flatten();
+        let mut files = folders.map(|entry| entry.path().join(format!("{conversation}.jsonl")));
+        files.any(|file| {
+            std::fs::read_to_string(file).is_ok_and(|text| text.contains("\"type\":\"user\""))
+        })
+    }
+
     fn unknown_model() -> Failure {
         Failure::status(404).message("the model does not exist")
     }

@@ -23,6 +23,10 @@ pub trait Program {
     fn limited_until(epoch: u64) -> Failure;
     /// The vendor's form of "no such model".
     fn unknown_model() -> Failure;
+    /// Whether the program has written a conversation down.
+    fn is_kept(_home: &AgentHome, _conversation: &str) -> bool {
+        true
+    }
     /// Variables without which the program has no account.
     const ACCOUNT: &'static [&'static str];
     /// After how many events an answer of words is cut in the middle.
@@ -99,6 +103,10 @@ impl<P: Program> Stage for CliStage<P> {
     fn is_streaming(&self, play: &str) -> bool {
         let turns = self.server.turns(play);
         turns.last().is_some_and(|turn| turn.progress == Progress::Streaming)
+    }
+
+    fn is_kept(&self, conversation: &str) -> bool {
+        P::is_kept(&self.home, conversation)
     }
 
     fn history(&self, play: &str) -> String {

@@ -41,6 +41,12 @@ pub trait Stage: Sized {
     /// Whether words of a slow answer are under way.
     fn is_streaming(&self, play: &str) -> bool;
 
+    /// Whether the program has written a conversation down: one that was never
+    /// kept cannot be gone on with, whoever kills it.
+    fn is_kept(&self, _conversation: &str) -> bool {
+        true
+    }
+
     /// All that was said before, as the last answer of a play was given it.
     fn history(&self, play: &str) -> String;
 }

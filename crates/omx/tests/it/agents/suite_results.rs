@@ -100,6 +100,7 @@ pub fn a_killed_omx_leaves_nothing_and_its_conversation_goes_on<S: Stage>() {
     let kind = S::KIND.as_str();
     let (mut running, id) = start_omx_ask(&stage, kind, &first.cue("the word is plum"));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("first"));
+    await_condition("it is kept", DEADLINE, || stage.is_kept(&id));
     assert!(!agent_processes(&stage).is_empty());
     let pid = Pid::from_raw(i32::try_from(running.0.id()).unwrap()).unwrap();
     kill_process(pid, Signal::KILL).unwrap();

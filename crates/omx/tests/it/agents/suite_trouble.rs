@@ -48,6 +48,7 @@ pub fn a_killed_agent_is_told_and_its_conversation_goes_on<S: Stage>() {
     assert_eq!(talk.turn(&first.cue("the word is plum")).text(), "remembered");
     talk.agent.send(Message::text(cue("slow")));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
+    await_condition("it is kept", DEADLINE, || stage.is_kept(talk.id.as_str()));
     let processes = agent_processes(&stage);
     assert!(!processes.is_empty());
     for pid in processes.keys() {
