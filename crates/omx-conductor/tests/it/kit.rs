@@ -33,7 +33,7 @@ pub fn asked(mode: Mode) -> Asked {
     }
 }
 
-fn stage(name: &str, role: &str) -> Stage {
+pub fn stage(name: &str, role: &str) -> Stage {
     Stage { name: name.to_owned(), role: role.to_owned(), prompt: String::new(), model: None }
 }
 
@@ -104,9 +104,19 @@ impl Whole {
     }
 }
 
-/// Tells a story to its end with these answers.
+/// Tells a story to its end with these answers, where no folder can be seen.
 #[track_caller]
 pub fn play(asked: &Asked, answer: impl Fn(&Step) -> Value) -> Whole {
+    play_in(asked, answer, |_| None)
+}
+
+/// Tells a story to its end with these answers, each leaving a folder behind.
+#[track_caller]
+pub fn play_in(
+    asked: &Asked,
+    answer: impl Fn(&Step) -> Value,
+    tree: impl Fn(&Step) -> Option<String>,
+) -> Whole {
     let mut past = Past::default();
     let mut steps = Vec::new();
     for _ in 0..2000 {
@@ -119,8 +129,8 @@ pub fn play(asked: &Asked, answer: impl Fn(&Step) -> Value) -> Whole {
                 for step in next {
                     let input = input_hash(asked, &past, &step);
                     steps.push(step.key.clone());
-                    let result = answer(&step);
-                    past.add(step.key, Finished { result, input, tree: None });
+                    let (result, tree) = (answer(&step), tree(&step));
+                    past.add(step.key, Finished { result, input, tree });
                 }
             }
         }

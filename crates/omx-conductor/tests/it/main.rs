@@ -2,6 +2,8 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod engine;
 mod git;
 mod kit;
+mod simulation;
 mod story;

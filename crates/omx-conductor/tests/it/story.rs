@@ -4,7 +4,7 @@ use omx_conductor::story::{End, Step, Work};
 use omx_kernel::Mode;
 use serde_json::{Value, json};
 
-use crate::kit::{asked, check, good, play, review, verification};
+use crate::kit::{asked, check, good, play, play_in, review, stage, verification, work};
 
 fn named(step: &Step, name: &str) -> bool {
     step.key.as_str() == name
@@ -155,4 +155,89 @@ fn a_pipeline_stops_at_the_stage_that_fails() {
     let whole = play(&asked(Mode::Pipeline), good);
     assert_eq!(whole.names(), ["stage1", "stage2", "stage3"]);
     assert_eq!(whole.phases(Mode::Pipeline), ["stage:build", "stage:prove", "complete"]);
+}
+
+fn never_passes(step: &Step) -> Value {
+    if step.work == Work::Check { check(1) } else { good(step) }
+}
+
+#[test]
+fn modes_4_3_ralph_ends_at_its_limit() {
+    let mut asked = asked(Mode::Ralph);
+    asked.max_iterations = Some(3);
+    let whole = play_in(&asked, never_passes, |step| Some(step.key.to_string()));
+    assert_eq!(whole.end, End::Limit("max_iterations reached".to_owned()));
+    assert_eq!(whole.names(), ["work", "check1", "fix1", "check2", "fix2", "check3"]);
+}
+
+#[test]
+fn modes_4_3_ralph_pauses_when_five_mendings_in_a_row_change_nothing() {
+    let whole = play_in(&asked(Mode::Ralph), never_passes, |_| Some("same".to_owned()));
+    let End::Blocked(why) = &whole.end else { panic!("{:?}", whole.end) };
+    assert!(why.starts_with("no progress") && why.ends_with("sh check.sh: exit 1"), "{why}");
+    assert_eq!(whole.names().last(), Some(&"fix5"));
+}
+
+#[test]
+fn r15_a_ralph_that_is_slow_but_moves_is_not_paused() {
+    let mut asked = asked(Mode::Ralph);
+    asked.max_iterations = Some(12);
+    let moves = |step: &Step| Some(step.key.to_string());
+    assert!(matches!(play_in(&asked, never_passes, moves).end, End::Limit(_)));
+    // Where no folder can be seen, other words are taken for movement.
+    let tells_more = |step: &Step| match step.work {
+        Work::Errand(_) => work(step.key.as_str()),
+        _ => never_passes(step),
+    };
+    let other_words = |step: &Step| if named(step, "work") { good(step) } else { tells_more(step) };
+    assert!(matches!(play(&asked, other_words).end, End::Limit(_)));
+    assert!(matches!(play(&asked, never_passes).end, End::Blocked(_)));
+}
+
+#[test]
+fn the_limit_of_a_part_is_a_limit_of_the_autopilot() {
+    let answer = |step: &Step| {
+        if step.key.as_str().contains("critic") {
+            review("critic", "REQUEST CHANGES", &["vague"])
+        } else {
+            good(step)
+        }
+    };
+    let whole = play(&asked(Mode::Autopilot), answer);
+    assert_eq!(whole.end, End::Limit("max_iterations reached".to_owned()));
+    let last = whole.entries.last().unwrap();
+    assert_eq!((last.mode, &last.fields["run_outcome"]), (Mode::Autopilot, &json!("failed")));
+}
+
+#[test]
+fn an_autopilot_that_changes_no_file_asks_the_person() {
+    let answer = |step: &Step| {
+        let mut value = good(step);
+        if value.get("changed_files").is_some() {
+            value["changed_files"] = json!([]);
+        }
+        value
+    };
+    let whole = play(&asked(Mode::Autopilot), answer);
+    assert!(matches!(&whole.end, End::Blocked(why) if why.contains("no file")), "{:?}", whole.end);
+}
+
+#[test]
+fn a_pipeline_that_is_autopilots_has_its_bare_phases() {
+    let mut asked = asked(Mode::Pipeline);
+    asked.stages = vec![
+        stage("ralplan", "planner"),
+        stage("ralph", "executor"),
+        stage("code-review", "code-reviewer"),
+    ];
+    let whole = play(&asked, good_in_pipeline);
+    assert!(matches!(whole.end, End::Complete(_)), "{:?}", whole.end);
+    assert_eq!(whole.phases(Mode::Pipeline), ["ralph", "code-review", "complete"]);
+}
+
+fn good_in_pipeline(step: &Step) -> Value {
+    match &step.work {
+        Work::Errand(errand) if errand.wants.as_str() == "work" => work("did it"),
+        _ => good(step),
+    }
 }

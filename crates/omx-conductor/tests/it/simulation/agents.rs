@@ -1,0 +1,381 @@
+//! Simulated agents. What was said and done in a conversation is remembered
+//! by it, whichever process talks; a process only goes on with it.
+
+use std::collections::VecDeque;
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use omx_agents::AgentKind;
+use omx_agents::agent::{ConversationId, Decision, Message, Start};
+use omx_agents::event::{ApprovalId, Ask, Event, Reach, Tool, Usage};
+use omx_agents::results::ResultKind;
+use omx_agents::trouble::{Cause, Trouble};
+use omx_conductor::engine::Talk;
+use omx_conductor::story::StepKey;
+use omx_kernel::Timestamp;
+use serde_json::Value;
+
+use super::scenario::Ill;
+use super::world::{Coming, World};
+
+/// A conversation, as the agent's program keeps it.
+pub struct Conversation {
+    pub id: String,
+    pub step: StepKey,
+    /// Which try of the step it belongs to.
+    pub again: u32,
+    pub kind: Option<ResultKind>,
+    /// It was told what to do.
+    pub was_told: bool,
+    /// The pieces of its work, and how many are done.
+    pub pieces: u32,
+    pub done: u32,
+    /// What it found out; it says the same when asked again.
+    pub answer: Option<Value>,
+    /// How often it will answer with something nobody can read.
+    pub wrong_left: u32,
+    /// The program does not have it any longer.
+    pub is_lost: bool,
+}
+
+/// A process of an agent.
+pub struct Agent {
+    pub step: StepKey,
+    pub role: String,
+    pub phase: String,
+    start: Start,
+    pub conversation: Option<usize>,
+    script: VecDeque<Act>,
+    pub is_alive: bool,
+    pub is_in_turn: bool,
+    pub waits_for: Option<ApprovalId>,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Begin,
+    Say,
+    UseTool,
+    Edit,
+    Spend,
+    AskLeave,
+    FailTurn(Cause),
+    Die(Cause),
+    BreakOff,
+    Answer,
+    End,
+}
+
+impl World {
+    /// The living agent of a step.
+    pub fn agent_of(&self, step: &StepKey) -> Option<usize> {
+        self.agents.iter().rposition(|agent| agent.is_alive && agent.step == *step)
+    }
+
+    pub fn open(&mut self, step: StepKey, talk: Talk) {
+        let number = self.agents.len();
+        self.agents.push(Agent {
+            step,
+            role: talk.role,
+            phase: talk.phase,
+            start: talk.start,
+            conversation: None,
+            script: VecDeque::from([Act::Begin]),
+            is_alive: true,
+            is_in_turn: false,
+            waits_for: None,
+        });
+        self.soon(2_000, Coming::Agent(number));
+    }
+
+    /// The agent is told something that begins a turn.
+    pub fn send(&mut self, number: usize, message: &Message) {
+        let Some(at) = self.agents[number].conversation else {
+            self.broken("nothing is said before a conversation is open", &message.text)
+        };
+        let has_errand = message.text.contains("## Your part");
+        if has_errand && !self.conversations[at].was_told {
+            self.is_told(number, at, message);
+        }
+        if !self.conversations[at].was_told {
+            self.broken("an agent is told what to do before it is told to go on", &message.text);
+        }
+        let conversation = &self.conversations[at];
+        let mut script = Vec::new();
+        for _ in conversation.done..conversation.pieces {
+            script.extend([Act::UseTool, Act::Edit]);
+        }
+        script.push(Act::Answer);
+        self.insert(&mut script, Act::Say, 1);
+        self.insert(&mut script, Act::Spend, 1);
+        let ask_one_in = self.scenario.ask_one_in;
+        self.insert(&mut script, Act::AskLeave, ask_one_in);
+        if let Some(ill) = self.ill() {
+            let cut = self.random.below(script.len());
+            script.truncate(cut);
+            script.push(self.fails(ill));
+        }
+        let agent = &mut self.agents[number];
+        agent.script = script.into();
+        agent.is_in_turn = true;
+        self.soon(60_000, Coming::Agent(number));
+    }
+
+    /// A conversation hears what it is for.
+    fn is_told(&mut self, number: usize, at: usize, message: &Message) {
+        let kind = kind_of(message);
+        let (step, again) = {
+            let conversation = &self.conversations[at];
+            (conversation.step.clone(), conversation.again)
+        };
+        let others = self.conversations.iter().enumerate();
+        let mut others = others.filter(|(other, conversation)| {
+            *other != at && conversation.step == step && conversation.again == again
+        });
+        if let Some((_, other)) = others.find(|(_, other)| other.was_told && !other.is_lost) {
+            let how = format!("{step} was given to {} already", other.id);
+            self.broken("a step is given to one conversation only", how);
+        }
+        let is_idle = match self.agents[number].phase.as_str() {
+            "fixing" => self.scenario.mends_nothing,
+            "diagnose" => true,
+            _ => false,
+        };
+        let pieces =
+            if kind == ResultKind::Work && !is_idle { 1 + self.random.below(3) } else { 0 };
+        let wrong = self.random.one_in(self.scenario.wrong_one_in);
+        let wrong_left = if wrong { 1 + self.random.below(2) as u32 } else { 0 };
+        let conversation = &mut self.conversations[at];
+        conversation.was_told = true;
+        conversation.kind = Some(kind);
+        conversation.pieces = pieces as u32;
+        conversation.wrong_left = wrong_left;
+    }
+
+    /// Puts an act somewhere before the last, once in so many times.
+    fn insert(&mut self, script: &mut Vec<Act>, act: Act, one_in: usize) {
+        if self.random.one_in(one_in) {
+            script.insert(self.random.below(script.len()), act);
+        }
+    }
+
+    pub fn answer_approval(&mut self, number: usize, approval: &ApprovalId, decision: &Decision) {
+        if self.agents[number].waits_for.as_ref() != Some(approval) {
+            self.broken("an approval is answered once", format!("{approval:?} {decision:?}"));
+        }
+        self.agents[number].waits_for = None;
+        self.soon(5_000, Coming::Agent(number));
+    }
+
+    /// The agent is told to end. A word may already be on its way.
+    pub fn end(&mut self, number: usize) {
+        let late = match self.random.below(8) {
+            0 if self.agents[number].is_in_turn => Some(Act::Answer),
+            1 if self.agents[number].is_in_turn => Some(Act::AskLeave),
+            2 if self.agents[number].conversation.is_some() => Some(Act::Spend),
+            3 if self.agents[number].conversation.is_none() => Some(Act::Begin),
+            _ => None,
+        };
+        self.agents[number].script = late.into_iter().chain([Act::End]).collect();
+        self.agents[number].waits_for = None;
+        self.soon(5_000, Coming::Agent(number));
+    }
+
+    /// The agent does the next thing.
+    pub fn agent_acts(&mut self, number: usize) -> Option<Event> {
+        let agent = &mut self.agents[number];
+        if !agent.is_alive || agent.waits_for.is_some() {
+            return None;
+        }
+        let act = agent.script.pop_front()?;
+        let ends_soon = matches!(agent.script.front(), Some(Act::End));
+        let event = self.perform(number, act);
+        let agent = &mut self.agents[number];
+        if ends_soon {
+            agent.waits_for = None;
+        }
+        if agent.is_alive && agent.waits_for.is_none() && !agent.script.is_empty() {
+            self.soon(60_000, Coming::Agent(number));
+        }
+        event
+    }
+
+    fn perform(&mut self, number: usize, act: Act) -> Option<Event> {
+        Some(match act {
+            Act::Begin => self.begins(number),
+            Act::Say => Event::Text("I am at it.".to_owned()),
+            Act::UseTool => {
+                let call = omx_agents::event::CallId("1".to_owned());
+                Event::ToolStarted { call, tool: Tool::Command("ls".to_owned()) }
+            }
+            Act::Edit => {
+                self.edits(number);
+                Event::FileChanged("a.rs".into())
+            }
+            Act::Spend => Event::Usage(Usage {
+                input_tokens: self.random.below(2_000) as u64,
+                cached_tokens: 0,
+                output_tokens: self.random.below(500) as u64,
+                micro_usd: self.random.one_in(2).then(|| self.random.below(900) as u64),
+            }),
+            Act::AskLeave => {
+                let ask = self.ask();
+                let approval = ApprovalId(format!("a{}", self.random.number()));
+                self.agents[number].waits_for = Some(approval.clone());
+                Event::ApprovalNeeded { approval, ask }
+            }
+            Act::FailTurn(cause) => {
+                self.agents[number].is_in_turn = false;
+                self.meets(number, &cause);
+                Event::TurnFailed(trouble(cause))
+            }
+            Act::Die(cause) => {
+                self.agents[number].is_alive = false;
+                self.meets(number, &cause);
+                Event::Ended(Some(trouble(cause)))
+            }
+            Act::BreakOff => {
+                self.agents[number].is_in_turn = false;
+                self.meets(number, &Cause::CutOff { detail: String::new() });
+                Event::TurnInterrupted
+            }
+            Act::Answer => {
+                self.agents[number].is_in_turn = false;
+                Event::TurnFinished(self.answers(number))
+            }
+            Act::End => {
+                self.agents[number].is_alive = false;
+                Event::Ended(None)
+            }
+        })
+    }
+
+    /// The program starts, and finds or begins its conversation.
+    fn begins(&mut self, number: usize) -> Event {
+        if self.random.one_in(3)
+            && let Some(ill) = self.ill()
+        {
+            let cause = match self.fails(ill) {
+                Act::Die(cause) | Act::FailTurn(cause) => cause,
+                _ => Cause::Crashed { code: None, stderr: String::new() },
+            };
+            self.agents[number].is_alive = false;
+            self.meets(number, &cause);
+            return Event::Ended(Some(trouble(cause)));
+        }
+        let at = match self.agents[number].start.clone() {
+            Start::New => Some(self.new_conversation(number)),
+            Start::Resume(id) => self.find(&id),
+        };
+        let Some(at) = at else {
+            self.agents[number].is_alive = false;
+            let cause = Cause::UnknownConversation { detail: String::new() };
+            self.meets(number, &cause);
+            return Event::Ended(Some(trouble(cause)));
+        };
+        self.agents[number].conversation = Some(at);
+        let conversation = ConversationId::new(&self.conversations[at].id).unwrap();
+        Event::Started { conversation, model: None }
+    }
+
+    fn new_conversation(&mut self, number: usize) -> usize {
+        let step = self.agents[number].step.clone();
+        let again = self.journal.tries(&step);
+        self.conversations.push(Conversation {
+            id: format!("conversation-{}", self.conversations.len()),
+            step,
+            again,
+            kind: None,
+            was_told: false,
+            pieces: 0,
+            done: 0,
+            answer: None,
+            wrong_left: 0,
+            is_lost: false,
+        });
+        self.conversations.len() - 1
+    }
+
+    /// A conversation that is still there.
+    fn find(&mut self, id: &ConversationId) -> Option<usize> {
+        let at = self.conversations.iter().position(|known| known.id == id.as_str())?;
+        // One in which nothing was said was perhaps never kept.
+        let one_in = if self.conversations[at].was_told { self.scenario.lose_one_in } else { 2 };
+        if self.random.one_in(one_in) {
+            self.conversations[at].is_lost = true;
+        }
+        (!self.conversations[at].is_lost).then_some(at)
+    }
+
+    fn edits(&mut self, number: usize) {
+        let Some(at) = self.agents[number].conversation else { return };
+        let conversation = &mut self.conversations[at];
+        let piece = conversation.done;
+        conversation.done += 1;
+        let done =
+            self.folder.edit(&conversation.step, conversation.again, piece, &conversation.id);
+        if let Err(how) = done {
+            self.broken("no work is done twice", how);
+        }
+    }
+
+    fn ask(&mut self) -> Ask {
+        let reach = *self.random.of(&[Reach::Inside, Reach::Outside]);
+        match self.random.below(4) {
+            0 => Ask::Edit { paths: vec!["a.rs".to_owned()], reach },
+            1 => Ask::Command { command: "make".to_owned(), reach },
+            2 => {
+                let server = (*self.random.of(&["omx", "other"])).to_owned();
+                Ask::Tool { server, tool: "t".to_owned() }
+            }
+            _ => Ask::Other { what: "to go out".to_owned() },
+        }
+    }
+
+    /// Something that goes wrong now, if anything does.
+    fn ill(&mut self) -> Option<Ill> {
+        let is_due = self.scenario.ills_left > 0
+            && !self.scenario.ills.is_empty()
+            && self.random.one_in(self.scenario.ill_one_in);
+        is_due.then(|| {
+            self.scenario.ills_left -= 1;
+            *self.random.of(&self.scenario.ills)
+        })
+    }
+
+    fn fails(&mut self, ill: Ill) -> Act {
+        let detail = String::new();
+        let cause = match ill {
+            Ill::Limited => {
+                let seconds = *self.random.of(&[-600, 0, 1, 30, 3_600, 20_000]);
+                let until = Timestamp::from_millis(self.now.millis() + seconds * 1000);
+                Cause::Limited { until: Some(until), detail }
+            }
+            Ill::LimitedWithoutEnd => Cause::Limited { until: None, detail },
+            Ill::Network => Cause::Network { detail },
+            Ill::Service => Cause::Service { status: Some(503), detail },
+            Ill::CutOff => Cause::CutOff { detail },
+            Ill::NotLoggedIn => Cause::NotLoggedIn { detail },
+            Ill::Crashed => return Act::Die(Cause::Crashed { code: Some(1), stderr: detail }),
+            Ill::Silent => {
+                return Act::Die(Cause::Silent { waited: Duration::from_secs(9), during: "work" });
+            }
+            Ill::Rejected => Cause::Rejected { detail },
+            Ill::Interrupted => return Act::BreakOff,
+        };
+        if self.random.one_in(2) { Act::Die(cause) } else { Act::FailTurn(cause) }
+    }
+}
+
+/// What a message wants to be answered with.
+fn kind_of(message: &Message) -> ResultKind {
+    static SCHEMAS: LazyLock<Vec<(ResultKind, Value)>> =
+        LazyLock::new(|| ResultKind::ALL.into_iter().map(|kind| (kind, kind.schema())).collect());
+    let wanted = message.schema.as_ref().expect("an errand has a schema");
+    let found = SCHEMAS.iter().find(|(_, schema)| schema == wanted);
+    found.expect("the schema of a result").0
+}
+
+fn trouble(cause: Cause) -> Trouble {
+    Trouble::new(AgentKind::Rehearsal, cause)
+}

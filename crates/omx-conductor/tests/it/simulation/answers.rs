@@ -1,0 +1,136 @@
+//! What simulated agents answer with, rightly and wrongly.
+
+use omx_agents::event::Answer;
+use omx_agents::results::{ResultKind, ReviewKind};
+use omx_kernel::Mode;
+use serde_json::{Value, json};
+
+use super::folder::Deed;
+use super::world::World;
+use crate::kit;
+
+/// A result and what it means.
+struct Judgement {
+    value: Value,
+    is_good: bool,
+    /// The run cannot go on from it.
+    ends_run: bool,
+}
+
+impl World {
+    /// The end of a turn.
+    pub fn answers(&mut self, number: usize) -> Answer {
+        let step = self.agents[number].step.clone();
+        let Some(at) = self.agents[number].conversation else {
+            return Answer { text: "Hello?".to_owned(), structured: None };
+        };
+        if self.conversations[at].wrong_left > 0 {
+            self.conversations[at].wrong_left -= 1;
+            *self.rules.unreadable.entry(step).or_default() += 1;
+            return self.wrong();
+        }
+        let (role, kind) = (self.agents[number].role.clone(), self.conversations[at].kind);
+        let kind = kind.expect("it was told");
+        let known = self.conversations[at].answer.clone();
+        let judgement = match known {
+            Some(value) => self.judged(kind, value),
+            None => self.judge(number, kind),
+        };
+        self.conversations[at].answer = Some(judgement.value.clone());
+        let Judgement { value, is_good, ends_run } = judgement;
+        if kind == ResultKind::Verification && !is_good {
+            self.rules.failure = value["findings"].to_string();
+        }
+        self.folder.deeds.push(Deed::Answered { step, role, kind, is_good, ends_run });
+        if self.random.one_in(2) {
+            Answer { text: format!("Done.\n\n```json\n{value}\n```\n"), structured: None }
+        } else {
+            Answer { text: "Done.".to_owned(), structured: Some(value) }
+        }
+    }
+
+    fn wrong(&mut self) -> Answer {
+        let text = *self.random.of(&["", "All done!", "```json\n{\"passed\": \"yes\"}\n```", "{"]);
+        Answer { text: text.to_owned(), structured: None }
+    }
+
+    fn judge(&mut self, number: usize, kind: ResultKind) -> Judgement {
+        let value = match kind {
+            ResultKind::Plan => kit::plan(),
+            ResultKind::Work => self.work(number),
+            ResultKind::Verification => self.verification(),
+            ResultKind::Review(kind) => self.review(kind),
+        };
+        self.judged(kind, value)
+    }
+
+    /// What a result means, read from itself and from nothing else.
+    fn judged(&self, kind: ResultKind, value: Value) -> Judgement {
+        let is_pipeline = self.scenario.asked.mode == Mode::Pipeline;
+        let has_findings = value["findings"].as_array().is_some_and(|list| !list.is_empty());
+        let (is_good, ends_run) = match kind {
+            ResultKind::Plan => (true, false),
+            ResultKind::Work => {
+                let is_done = value["done"] == true;
+                (is_done, !is_done && (is_pipeline || !value["blocked_reason"].is_null()))
+            }
+            ResultKind::Verification => {
+                let passed = value["passed"] == true;
+                (passed && !has_findings, is_pipeline && !passed)
+            }
+            // Plans are approved by the word; a change must also have no finding.
+            ResultKind::Review(ReviewKind::Architect | ReviewKind::Critic) => {
+                (value["verdict"] == "APPROVE", false)
+            }
+            ResultKind::Review(ReviewKind::Code) => {
+                (value["verdict"] == "APPROVE" && !has_findings, false)
+            }
+            ResultKind::Review(ReviewKind::ArchitectInCodeReview) => {
+                (value["verdict"] == "CLEAR" && !has_findings, false)
+            }
+        };
+        Judgement { value, is_good, ends_run }
+    }
+
+    fn work(&mut self, number: usize) -> Value {
+        let pieces = self.agents[number].conversation.map_or(0, |at| self.conversations[at].pieces);
+        let mut value = kit::work("did it");
+        if pieces == 0 || self.scenario.tells_no_files {
+            value["changed_files"] = json!([]);
+        }
+        if self.random.one_in(self.scenario.blocked_one_in) {
+            value["done"] = json!(false);
+            if self.random.one_in(2) {
+                value["blocked_reason"] = json!("there is no key");
+            }
+        }
+        value
+    }
+
+    fn verification(&mut self) -> Value {
+        let mut value = kit::verification(true);
+        if !self.scenario.verification.is_content() {
+            let title = self.complaint("missing");
+            // Passed with findings is not passed.
+            value["passed"] = json!(self.random.one_in(3));
+            value["findings"] = json!([kit::finding(&title)]);
+        }
+        value
+    }
+
+    fn review(&mut self, kind: ReviewKind) -> Value {
+        let lane = kind.lane().as_str();
+        let [good, middling, bad] = kind.verdicts().map(|verdict| verdict.as_str());
+        let is_of_plan = matches!(kind, ReviewKind::Architect | ReviewKind::Critic);
+        let patience = if is_of_plan { &mut self.scenario.plan } else { &mut self.scenario.review };
+        if patience.is_content() {
+            return kit::review(lane, good, &[]);
+        }
+        let title = self.complaint("finding");
+        match self.random.below(4) {
+            0 if !is_of_plan => kit::review(lane, good, &[&title]),
+            1 => kit::review(lane, middling, &[]),
+            _ => kit::review(lane, bad, &[&title]),
+        }
+    }
+}

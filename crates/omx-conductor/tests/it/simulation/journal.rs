@@ -1,0 +1,77 @@
+//! The journal in memory: lines of text, of which those survive a crash that
+//! were flushed; and what they say, for the rules to look at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use omx_conductor::record::{Record, Spent};
+use omx_conductor::story::StepKey;
+
+/// The journal.
+#[derive(Default)]
+pub struct Journal {
+    lines: Vec<String>,
+    /// Steps that are begun and not finished.
+    pub begun: BTreeSet<StepKey>,
+    pub finished: BTreeSet<StepKey>,
+    /// The conversation of a step that is begun.
+    pub conversations: BTreeMap<StepKey, String>,
+    /// How often a step was given up and begun anew.
+    pub tries: BTreeMap<StepKey, u32>,
+    pub spent: Spent,
+    /// What processes worked that are gone, as far as the journal can tell.
+    pub worked_ms: u64,
+    /// What this one did, up to its last step.
+    worked_now_ms: u64,
+    pub closed: Option<String>,
+}
+
+impl Journal {
+    /// A process takes the run up.
+    pub fn is_opened(&mut self) {
+        self.worked_ms += std::mem::take(&mut self.worked_now_ms);
+        self.append(&Record::Opened { version: "1".to_owned() }, 0);
+    }
+
+    /// Appends and flushes, so many milliseconds after the process began.
+    pub fn append(&mut self, record: &Record, worked_ms: u64) {
+        self.lines.push(serde_json::to_string(record).unwrap());
+        self.closed = None;
+        match record.clone() {
+            Record::StepStarted { step, .. } => {
+                self.begun.insert(step);
+            }
+            Record::Conversation { step, id, .. } => {
+                self.conversations.insert(step, id);
+            }
+            Record::StepFinished { step, .. } => {
+                self.begun.remove(&step);
+                self.conversations.remove(&step);
+                self.finished.insert(step);
+                self.worked_now_ms = worked_ms;
+            }
+            Record::StepForgotten { step, .. } => {
+                self.begun.remove(&step);
+                self.conversations.remove(&step);
+                self.finished.remove(&step);
+                *self.tries.entry(step).or_default() += 1;
+            }
+            Record::Spent { usage, .. } => self.spent.add(usage),
+            Record::Worked { .. } => self.worked_now_ms = worked_ms,
+            Record::Closed { outcome, .. } => {
+                self.closed = Some(outcome);
+                self.worked_now_ms = worked_ms;
+            }
+            _ => {}
+        }
+    }
+
+    /// Which try of a step this is.
+    pub fn tries(&self, step: &StepKey) -> u32 {
+        self.tries.get(step).copied().unwrap_or_default()
+    }
+
+    /// As a process reads it that takes the run up.
+    pub fn read(&self) -> Vec<Record> {
+        self.lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}

@@ -1,0 +1,159 @@
+//! Whole runs in a simulated world (quality.md R17): the clock, the journal,
+//! agents, checks and the person are simulated; the machine, the stories and
+//! the documents' rules are the real ones. A seed that fails is printed and
+//! repeats exactly.
+//!
+//! `SIMULATE_SEEDS` and `SIMULATE_FIRST` say which seeds (scripts/simulate).
+
+mod agents;
+mod answers;
+mod carry;
+mod documents;
+mod folder;
+mod journal;
+mod person;
+mod rules;
+mod scenario;
+mod truth;
+mod world;
+
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use omx_testkit::in_parallel;
+
+use world::World;
+
+/// How many lines of a failed run are shown.
+const SHOWN: usize = 150;
+/// So many seeds at a time, each lot on one thread.
+const LOT: u64 = 50;
+
+/// Seeds that together show everything there is to see.
+const ENOUGH: u64 = 10_000;
+
+/// What some world must have shown, or the others prove nothing about it.
+fn everything() -> impl Iterator<Item = &'static str> {
+    let ends = [
+        "autopilot complete",
+        "autopilot failed",
+        "autopilot limit",
+        "autopilot budget",
+        "autopilot blocked_on_user",
+        "autopilot cancelled",
+        "autopilot interrupted",
+        "ralph complete",
+        "ralph failed",
+        "ralph limit",
+        "ralph budget",
+        "ralph blocked_on_user",
+        "ralph cancelled",
+        "ralph interrupted",
+        "ralplan complete",
+        "ralplan failed",
+        "ralplan limit",
+        "ralplan budget",
+        "ralplan blocked_on_user",
+        "ralplan cancelled",
+        "ralplan interrupted",
+        "code-review complete",
+        "code-review failed",
+        "code-review budget",
+        "code-review blocked_on_user",
+        "code-review cancelled",
+        "code-review interrupted",
+        "ultraqa complete",
+        "ultraqa failed",
+        "ultraqa limit",
+        "ultraqa budget",
+        "ultraqa blocked_on_user",
+        "ultraqa cancelled",
+        "ultraqa interrupted",
+        "pipeline complete",
+        "pipeline failed",
+        "pipeline budget",
+        "pipeline blocked_on_user",
+        "pipeline cancelled",
+        "pipeline interrupted",
+    ];
+    let ways = [
+        "crash",
+        "gone on with",
+        "begun again",
+        "waited for a limit",
+        "decided Rerun",
+        "decided Skip",
+        "stuck",
+    ];
+    ends.into_iter().chain(ways)
+}
+
+#[test]
+fn r17_simulated_runs_keep_every_promise() {
+    let count = number("SIMULATE_SEEDS").unwrap_or(10_000);
+    let first = number("SIMULATE_FIRST").unwrap_or(0);
+    let lots: Vec<u64> = (first..first + count).step_by(LOT as usize).collect();
+    let threads = std::thread::available_parallelism().map_or(2, usize::from);
+    let start = Instant::now();
+    let seen = Mutex::new(BTreeSet::new());
+    in_parallel(threads, &lots, |lot| {
+        for seed in *lot..(lot + LOT).min(first + count) {
+            let shown = simulate(seed);
+            seen.lock().unwrap().extend(shown);
+        }
+    });
+    if count >= ENOUGH {
+        let seen = seen.into_inner().unwrap();
+        let missing: Vec<&str> = everything().filter(|what| !seen.contains(*what)).collect();
+        assert!(missing.is_empty(), "no world shows {missing:?}");
+    }
+    println!("{count} runs from seed {first} in {:.1} s", start.elapsed().as_secs_f64());
+}
+
+fn number(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok().filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
+}
+
+/// One seed. If it fails, it is told again from its beginning, and shown.
+fn simulate(seed: u64) -> BTreeSet<String> {
+    static FAILED: AtomicBool = AtomicBool::new(false);
+    let run = || {
+        let mut world = World::new(seed, None);
+        world.run();
+        world.seen
+    };
+    let broken = match catch_unwind(run) {
+        Ok(seen) => return seen,
+        Err(broken) => broken,
+    };
+    let why = words(broken.as_ref());
+    if std::env::var("SIMULATE_TALLY").is_ok() {
+        println!("FAIL {seed} {}", why.lines().next().unwrap_or_default());
+        return BTreeSet::new();
+    }
+    // One is enough to look at.
+    if FAILED.swap(true, Ordering::Relaxed) {
+        return BTreeSet::new();
+    }
+    let mut world = World::new(seed, Some(Vec::new()));
+    let again = catch_unwind(AssertUnwindSafe(|| world.run())).err();
+    let again = again.map(|broken| words(broken.as_ref()));
+    let lines = world.trace.unwrap_or_default();
+    let skipped = lines.len().saturating_sub(SHOWN).max(1);
+    for line in lines.iter().take(1).chain(lines.iter().skip(skipped)) {
+        println!("{line}");
+    }
+    assert_eq!(again.as_ref(), Some(&why), "seed {seed} does not repeat");
+    panic!("{why}\nseed {seed} fails; repeat it with: scripts/simulate 1 {seed}");
+}
+
+fn words(broken: &(dyn Any + Send)) -> String {
+    let text = broken.downcast_ref::<String>().cloned();
+    let text = text.or_else(|| broken.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+    text.unwrap_or_default()
+}
