@@ -47,7 +47,9 @@ pub fn drive(
         drop(taken);
         return detach(context, store, id.as_str(), format);
     }
-    let crew = crew(context, store, &taken.asked)?;
+    let mut crew = crew(context, store, &taken.asked)?;
+    // How often an entry may be played is counted for each run.
+    crew.surroundings.rehearsal_folder = taken.held.folder().path().join("rehearsal");
     let asked = taken.asked.clone();
     register(context, store, &taken);
     let live = Live::new(format);

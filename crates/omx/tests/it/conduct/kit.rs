@@ -111,7 +111,7 @@ impl Repository {
 
     /// What the agents have played, by the agents' own books: entry and how often.
     pub fn plays(&self) -> BTreeMap<u64, usize> {
-        let folder = self.project.root().join(".omx/rehearsal");
+        let folder = self.run_folder().join("rehearsal");
         let mut counts = BTreeMap::new();
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let name = entry.file_name().to_str().unwrap().to_owned();

@@ -50,7 +50,7 @@ fn an_edit_outside_the_folder_needs_the_person() {
     offline(&[Cli::Codex], || {
         for decision in both() {
             // Not under a folder for temporary files, which the sandbox leaves open.
-            let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let far = tempfile::tempdir_in("/var/tmp").unwrap();
             let file = far.path().canonicalize().unwrap().join("far.txt");
             let path = file.to_str().unwrap().to_owned();
             let stage = stage([Script::named("edit").write(&path, "x").say("edited")]);
@@ -71,7 +71,7 @@ fn an_edit_outside_the_folder_needs_the_person() {
 fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
     offline(&[Cli::Codex], || {
         for decision in both() {
-            let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+            let far = tempfile::tempdir_in("/var/tmp").unwrap();
             let file = far.path().join("far.txt");
             let command = format!("touch {}", file.display());
             let ask_for = json!({"cmd": command, "sandbox_permissions": "require_escalated"});
@@ -141,7 +141,7 @@ fn a_tool_of_another_server_needs_the_person() {
 #[test]
 fn with_everything_allowed_nothing_is_asked() {
     offline(&[Cli::Codex], || {
-        let far = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let far = tempfile::tempdir_in("/var/tmp").unwrap();
         let file = far.path().join("far.txt");
         let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
         let stage = stage([script]);
