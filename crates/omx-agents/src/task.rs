@@ -76,7 +76,7 @@ impl Watch<'_> {
         let mut guard_must_end = None;
         loop {
             match self.noises.recv_timeout(LISTEN) {
-                Ok(Noise::Line(line)) => self.process.took(&line),
+                Ok(Noise::Line(line) | Noise::Complaint(line)) => self.process.took(&line),
                 Ok(Noise::Guard(Report::Exited(code))) => {
                     seen.code = code;
                     guard_must_end.get_or_insert(Instant::now() + GUARD);

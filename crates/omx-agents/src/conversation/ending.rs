@@ -3,10 +3,10 @@
 use std::time::Instant;
 
 use super::deadlines::{Deadlines, Due};
-use super::time::{GUARD, LIMBO};
+use super::time::LIMBO;
 use super::{Lead, Turn, Why};
 use crate::event::Event;
-use crate::process::SWEEP;
+use crate::process::{GUARD, SWEEP};
 use crate::protocol::{Exit, Input};
 use crate::trouble::Cause;
 

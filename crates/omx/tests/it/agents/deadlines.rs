@@ -3,7 +3,6 @@
 //! process nor a thread nor an open file is left.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 use omx_agents::agent::Decision;
@@ -174,8 +173,7 @@ fn what_cannot_be_started_is_told() {
     apart(|| {
         let place = Place::new();
         let script = place.at("no-interpreter");
-        fs::write(&script, "#!/nowhere/at/all\n").unwrap();
-        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        omx_testkit::write_program(&script, "#!/nowhere/at/all\n");
         fs::write(place.at("not-executable"), "#!/bin/sh\n").unwrap();
         let before = open_files_and_threads();
         for (name, word) in [

@@ -35,8 +35,11 @@ const LIMITS: Limits = Limits {
 const AT_MOST: Duration = Duration::from_secs(20);
 
 /// The drivers of programs, and the variable that is an account.
-const DRIVERS: [(AgentKind, &str); 2] =
-    [(AgentKind::Codex, "OPENAI_API_KEY"), (AgentKind::Claude, "ANTHROPIC_API_KEY")];
+const DRIVERS: [(AgentKind, &str); 3] = [
+    (AgentKind::Codex, "OPENAI_API_KEY"),
+    (AgentKind::Claude, "ANTHROPIC_API_KEY"),
+    (AgentKind::Gemini, "GEMINI_API_KEY"),
+];
 
 /// Name, program, and the causes that fit.
 const TABLE: &[(&str, &str, &[&str])] = &[
@@ -70,8 +73,7 @@ impl Machine {
             fs::create_dir(place.at(folder)).unwrap();
         }
         let file = place.at("bin").join(kind.as_str());
-        fs::write(&file, program).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        omx_testkit::write_program(&file, program);
         let path = format!("{}:/usr/bin:/bin", place.at("bin").display());
         let environment: [(&str, OsString); 3] =
             [("PATH", path.into()), ("HOME", place.at("home").into()), (account, "x".into())];

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -219,8 +218,7 @@ fn what_would_not_end_is_told() {
     let (calls, fault) = ("kill,pidfd_send_signal", "error=EPERM");
     let strace = format!("strace --output=/dev/null --trace={calls} --inject={calls}:{fault}");
     let line = format!("exec {strace} {OMX} \"$@\"");
-    fs::write(&powerless, format!("#!/bin/sh\n{line}\n")).unwrap();
-    fs::set_permissions(&powerless, fs::Permissions::from_mode(0o755)).unwrap();
+    omx_testkit::write_program(&powerless, &format!("#!/bin/sh\n{line}\n"));
     let mut program = place.shell(&format!("sleep 100 & sleep 100 & {STARTED}; cat"));
     program.omx = powerless;
     let mut meeting = program.open();

@@ -2,7 +2,6 @@
 //! has no app-server or none that is understood.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,8 +43,7 @@ impl Old {
         fs::create_dir(&folder).unwrap();
         let codex = Cli::Codex.program();
         let text = format!("#!/bin/sh\n{app_server}\nexec {} \"$@\"\n", codex.display());
-        fs::write(folder.join("codex"), text).unwrap();
-        fs::set_permissions(folder.join("codex"), fs::Permissions::from_mode(0o755)).unwrap();
+        omx_testkit::write_program(&folder.join("codex"), &text);
         Self(stage)
     }
 
