@@ -13,12 +13,12 @@ use std::time::Instant;
 
 use self::deadlines::{Deadlines, Due};
 use self::running::{Generation, Running, State};
-use self::time::LIMBO;
+use self::time::{GUARD, LIMBO};
 use crate::agent::{Agent, Opening, Order};
 use crate::driver::{AgentKind, Driver, Installation, Surroundings};
 use crate::event::{ApprovalId, Delivery, Event};
 use crate::limits::Limits;
-use crate::process::{GUARD, Noise, Process};
+use crate::process::{Noise, Process};
 use crate::protocol::{Effect, Input, Launch, Protocol};
 use crate::trouble::{Cause, Trouble};
 

@@ -22,10 +22,6 @@ use crate::guard::wire::{Report, Word};
 use crate::guard::{self, Traces};
 use crate::protocol::Launch;
 
-/// How long a guard may take to end a tree, all its own patience included.
-pub(crate) const GUARD: Duration = Duration::from_secs(7);
-/// How long its processes are looked for after a guard was killed.
-pub(crate) const SWEEP: Duration = Duration::from_secs(3);
 /// How much is read ahead of whoever listens.
 const AHEAD: usize = 1 << 20;
 /// How long a killed guard may take to die.

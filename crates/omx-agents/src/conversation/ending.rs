@@ -1,14 +1,16 @@
 //! How a process, and with it a conversation, comes to its end.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::deadlines::{Deadlines, Due};
-use super::time::LIMBO;
+use super::time::{GUARD, LIMBO};
 use super::{Lead, Turn, Why};
 use crate::event::Event;
-use crate::process::{GUARD, SWEEP};
 use crate::protocol::{Exit, Input};
 use crate::trouble::Cause;
+
+/// How long its processes are looked for after a guard was killed.
+const SWEEP: Duration = Duration::from_secs(2);
 
 impl Lead {
     /// The process and all it started are gone.

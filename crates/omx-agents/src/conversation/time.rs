@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 use super::deadlines::Due;
 use super::{Lead, Turn};
 use crate::guard::wire::Word;
-use crate::process::GUARD;
 use crate::protocol::Input;
 use crate::trouble::Cause;
 
 /// How long the streams of a process may stay open after its tree is gone,
 /// and the process after its streams are closed.
 pub(super) const LIMBO: Duration = Duration::from_secs(1);
+/// How long a guard may take to end a tree, all its own patience included.
+pub(super) const GUARD: Duration = Duration::from_secs(8);
 
 impl Lead {
     pub(super) fn next_moment(&self) -> Option<Instant> {

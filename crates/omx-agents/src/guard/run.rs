@@ -25,7 +25,7 @@ const STROKE: Duration = Duration::from_millis(20);
 /// The pause between two such strokes.
 const PAUSE: Duration = Duration::from_millis(20);
 /// When processes that even SIGKILL does not end are given up.
-const GIVE_UP: Duration = Duration::from_secs(5);
+const GIVE_UP: Duration = Duration::from_secs(6);
 
 /// Runs a program under guard until nothing of it is left. The program gets
 /// the input that omx sent, and this process's output, errors and environment.

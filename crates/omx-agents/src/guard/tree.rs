@@ -20,66 +20,29 @@ pub(super) type Table = BTreeMap<i32, Entry>;
 /// Sends a signal to every process below this one and tells how many there
 /// were. Dead ones that nobody has waited for do not count.
 pub(super) fn signal_below(root: i32, signal: Signal) -> usize {
-    let table = below(root);
-    table.keys().filter(|pid| send(**pid, &table, signal)).count()
+    let table = processes();
+    let below = with_all_below([root], &table);
+    let living = below.into_iter().filter(|pid| *pid != root);
+    living.filter(|pid| send(*pid, &table, signal)).count()
 }
 
 /// Kills the direct children of this process. Those of a killed one become
 /// its children in turn, so nothing deeper has to be looked for: this takes
 /// microseconds, and so it also meets what has only just been started.
 pub(super) fn kill_children(own: i32) {
-    let children = children(own).unwrap_or_else(|| {
-        let all = processes().into_iter();
-        all.filter(|(_, entry)| entry.parent == own).map(|(pid, _)| pid).collect()
-    });
+    let listed = fs::read_to_string(format!("/proc/{own}/task/{own}/children"));
+    let children: Vec<i32> = match &listed {
+        Ok(list) => list.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        // A kernel that does not tell.
+        Err(_) => {
+            let all = processes().into_iter();
+            all.filter(|(_, entry)| entry.parent == own).map(|(pid, _)| pid).collect()
+        }
+    };
     for child in children.into_iter().filter_map(Pid::from_raw) {
         // Its number is its own until this process, and nobody else, buries it.
         let _ = kill_process(child, Signal::KILL);
     }
-}
-
-/// The processes below this one. Only they are looked at, so that it takes no
-/// longer on a machine with many others.
-fn below(root: i32) -> Table {
-    let mut found = Table::new();
-    let mut open = vec![root];
-    while let Some(next) = open.pop() {
-        let Some(children) = children(next) else {
-            let all = processes();
-            let below = with_all_below([root], &all);
-            return all
-                .into_iter()
-                .filter(|(pid, _)| *pid != root && below.contains(pid))
-                .collect();
-        };
-        for child in children {
-            if let Some(entry) = entry(child)
-                && found.insert(child, entry).is_none()
-            {
-                open.push(child);
-            }
-        }
-    }
-    found
-}
-
-/// The children of a process, where the kernel lists them; a process that is
-/// gone has none.
-fn children(parent: i32) -> Option<Vec<i32>> {
-    let mut children = Vec::new();
-    let Ok(threads) = fs::read_dir(format!("/proc/{parent}/task")) else { return Some(children) };
-    for thread in threads.flatten() {
-        match fs::read_to_string(thread.path().join("children")) {
-            Ok(list) => children.extend(list.split_whitespace().filter_map(parsed)),
-            Err(_) if thread.path().exists() => return None,
-            Err(_) => {}
-        }
-    }
-    Some(children)
-}
-
-fn parsed(number: &str) -> Option<i32> {
-    number.parse().ok()
 }
 
 /// Sends a signal to a living process of the table, unless another one has its

@@ -14,19 +14,18 @@ use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart, open_files_and
 
 /// Long enough for a loaded machine, short enough to wait for.
 const LIMITS: Limits = Limits {
-    start: Duration::from_secs(4),
-    request: Duration::from_secs(4),
-    silence: Duration::from_secs(3),
-    interrupt: Duration::from_secs(2),
+    start: Duration::from_millis(1500),
+    request: Duration::from_millis(1500),
+    silence: Duration::from_millis(1500),
+    interrupt: Duration::from_millis(700),
     end: Duration::from_millis(300),
-    write: Duration::from_secs(2),
+    write: Duration::from_millis(1000),
     line: 1 << 20,
     garbage: 50,
 };
 
-/// The longest deadline, a moment in limbo, INT, TERM and KILL a second apart,
-/// and some time to breathe.
-const AT_MOST: Duration = Duration::from_secs(4 + 1 + 2 + 4);
+/// The longest deadline, INT, TERM and KILL a second apart, and some time to breathe.
+const AT_MOST: Duration = Duration::from_millis(1500 + 1000 + 2000 + 2500);
 
 /// What is done to a program after it was started.
 #[derive(Clone, Copy)]
@@ -42,44 +41,49 @@ enum Done {
 
 /// Name, program, what is done to it, and the cause that is told.
 const TABLE: &[(&str, &str, Done, &str)] = &[
-    ("prints nothing", "exec sleep 100", Done::Nothing, "silent"),
+    ("prints nothing", "exec sleep 1000", Done::Nothing, "silent"),
     ("prints blank lines", "while :; do echo; sleep 0.01; done", Done::Nothing, "silent"),
     ("prints garbage for ever", "exec yes garbage", Done::Nothing, "garbage"),
-    ("prints garbage, then nothing", "echo hm; exec sleep 100", Done::Nothing, "garbage"),
+    ("prints garbage, then nothing", "echo hm; exec sleep 1000", Done::Nothing, "garbage"),
     ("prints no text at all", "exec cat /dev/urandom", Done::Nothing, "garbage"),
     ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", Done::Nothing, "silent"),
     ("prints one endless line", "exec tr '\\0' x </dev/zero", Done::Nothing, "line_too_long"),
     ("is stopped", "kill -STOP $$", Done::Nothing, "silent"),
-    ("closes its output", "exec >&-; exec sleep 100", Done::Nothing, "pipe_closed"),
-    ("closes everything", "exec <&- >&- 2>&-; exec sleep 100", Done::Nothing, "pipe_closed"),
+    ("closes its output", "exec >&-; exec sleep 1000", Done::Nothing, "pipe_closed"),
+    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", Done::Nothing, "pipe_closed"),
     (
         "closes its output, deaf",
-        "trap '' INT TERM; exec >&-; sleep 100",
+        "trap '' INT TERM; exec >&-; sleep 1000",
         Done::Nothing,
         "pipe_closed",
     ),
     ("exits at once", "exit 7", Done::Nothing, "crashed"),
     ("kills itself", "kill -KILL $$", Done::Nothing, "crashed"),
-    ("exits and leaves a child with its pipes", "sleep 100 <&0 & exit 7", Done::Nothing, "crashed"),
+    (
+        "exits and leaves a child with its pipes",
+        "sleep 1000 <&0 & exit 7",
+        Done::Nothing,
+        "crashed",
+    ),
     (
         "exits and leaves a deaf child",
-        "sh -c \"trap '' INT TERM; echo; for i in $(seq 1000); do sleep 0.1; done\" >/dev/null 2>&1 & sleep 0.2; exit 7",
+        "sh -c \"trap '' INT TERM; echo; while :; do sleep 0.1; done\" >/dev/null 2>&1 & sleep 0.2; exit 7",
         Done::Nothing,
         "crashed",
     ),
     (
         "closes its input",
-        "exec <&-; echo '{\"started\":true}'; exec sleep 100",
+        "exec <&-; echo '{\"started\":true}'; exec sleep 1000",
         Done::SentMuch,
         "pipe_closed",
     ),
     (
         "never reads its input",
-        "echo '{\"started\":true}'; exec sleep 100",
+        "echo '{\"started\":true}'; exec sleep 1000",
         Done::SentMuch,
         "pipe_closed",
     ),
-    ("never answers", "echo '{\"started\":true}'; exec sleep 100", Done::Sent, "silent"),
+    ("never answers", "echo '{\"started\":true}'; exec sleep 1000", Done::Sent, "silent"),
     (
         "answers with garbage for ever",
         "echo '{\"started\":true}'; read -r line; exec yes garbage",
@@ -88,13 +92,13 @@ const TABLE: &[(&str, &str, Done, &str)] = &[
     ),
     (
         "answers with garbage, then nothing",
-        "echo '{\"started\":true}'; read -r line; echo hm; exec sleep 100",
+        "echo '{\"started\":true}'; read -r line; echo hm; exec sleep 1000",
         Done::Sent,
         "garbage",
     ),
     (
         "closes its output in a turn",
-        "echo '{\"started\":true}'; read -r line; exec >&-; exec sleep 100",
+        "echo '{\"started\":true}'; read -r line; exec >&-; exec sleep 1000",
         Done::Sent,
         "pipe_closed",
     ),
@@ -206,12 +210,12 @@ fn what_cannot_be_started_is_told() {
 #[test]
 fn the_end_is_the_end_whatever_the_program_does() {
     for script in [
-        "trap '' HUP INT TERM; for i in $(seq 1000); do sleep 0.1; done",
+        "trap '' HUP INT TERM; while :; do sleep 0.1; done",
         "kill -STOP $$",
         "exec yes garbage",
         "exec yes '{\"x\":1}'",
-        "exec sleep 100",
-        "exec >&-; exec sleep 100",
+        "exec sleep 1000",
+        "exec >&-; exec sleep 1000",
         "exit 7",
     ] {
         let place = Place::new();
@@ -221,7 +225,7 @@ fn the_end_is_the_end_whatever_the_program_does() {
         assert_eq!(meeting.over(), None, "{script}");
         let took = begun.elapsed();
         assert!(place.processes().is_empty(), "{script}: {:#?}", place.processes());
-        assert!(took < LIMITS.end + Duration::from_secs(5), "{script}: {took:?}");
+        assert!(took < LIMITS.end + Duration::from_millis(3500), "{script}: {took:?}");
     }
 }
 
@@ -255,7 +259,7 @@ fn what_a_program_prints_takes_bounded_memory() {
             "exec tr '\\0' '\\n' </dev/zero",
             "exec tr '\\0' x </dev/zero",
             "exec yes complaint >&2",
-            "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 100",
+            "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000",
         ] {
             let place = Place::new();
             let before = most_memory();
@@ -288,7 +292,7 @@ fn a_program_that_complains_for_ever_works() {
 fn a_program_that_moves_is_not_ended() {
     let place = Place::new();
     let script = format!(
-        "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.5; done; \
+        "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
          echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
     );
     let mut meeting = place.shell(&script).limits(LIMITS).open();
@@ -312,7 +316,7 @@ fn asking(meeting: &mut Meeting) {
 #[test]
 fn silence_counts_only_while_it_is_the_programs_turn() {
     let place = Place::new();
-    let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 100");
+    let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 1000");
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     asking(&mut meeting);
     let told = meeting.events.recv_timeout(LIMITS.silence * 2);
@@ -362,7 +366,7 @@ fn a_turn_without_a_process_runs_out_too() {
 fn a_message_that_waited_and_is_never_taken_runs_out_too() {
     let place = Place::new();
     let script = format!(
-        "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 100"
+        "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 1000"
     );
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     meeting.started();
@@ -380,7 +384,7 @@ fn a_message_that_waited_and_is_never_taken_runs_out_too() {
 fn a_process_that_is_started_anew_and_says_nothing_is_ended() {
     let place = Place::new();
     let script = format!(
-        "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 100"
+        "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 1000"
     );
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     let begun = Instant::now();
@@ -398,10 +402,10 @@ fn a_process_that_is_replaced_is_gone_before_the_next_begins() {
     let script = r#"
         if mkdir first 2>/dev/null; then
             trap '' HUP INT TERM
-            setsid sh -c "trap '' TERM; echo \$\$ > child; for i in $(seq 1000); do sleep 0.1; done" >/dev/null 2>&1 &
+            setsid sh -c "trap '' TERM; echo \$\$ > child; while :; do sleep 0.1; done" >/dev/null 2>&1 &
             until test -s child; do sleep 0.01; done
             echo '{"again":true}'; echo '{"text":"from the first"}'
-            for i in $(seq 1000); do sleep 0.1; done
+            while :; do sleep 0.1; done
         fi
         kill -0 "$(cat child)" 2>/dev/null && echo '{"text":"the child lives"}'
         echo '{"started":true}'; cat >/dev/null"#;

@@ -20,19 +20,19 @@ use super::stage::{OMX, WORKER};
 use super::stand_in::{DEADLINE, Meeting, Place, apart, open_files_and_threads};
 
 const LIMITS: Limits = Limits {
-    start: Duration::from_secs(4),
-    request: Duration::from_secs(4),
-    silence: Duration::from_secs(4),
-    interrupt: Duration::from_secs(2),
+    start: Duration::from_millis(1500),
+    request: Duration::from_millis(1500),
+    silence: Duration::from_millis(1500),
+    interrupt: Duration::from_millis(700),
     end: Duration::from_millis(300),
-    write: Duration::from_secs(2),
+    write: Duration::from_millis(1000),
     line: 1 << 20,
     garbage: 50,
 };
 
 /// Two processes, where a driver tries another way, each with the longest
 /// deadline and its end by force, and some time to breathe.
-const AT_MOST: Duration = Duration::from_secs(20);
+const AT_MOST: Duration = Duration::from_secs(14);
 
 /// The drivers of programs, and the variable that is an account.
 const DRIVERS: [(AgentKind, &str); 3] = [
@@ -43,20 +43,20 @@ const DRIVERS: [(AgentKind, &str); 3] = [
 
 /// Name, program, and the causes that fit.
 const TABLE: &[(&str, &str, &[&str])] = &[
-    ("prints nothing", "exec sleep 100", &["silent"]),
-    ("never reads", "trap '' INT TERM; for i in $(seq 1000); do sleep 0.1; done", &["silent"]),
+    ("prints nothing", "exec sleep 1000", &["silent"]),
+    ("never reads", "trap '' INT TERM; while :; do sleep 0.1; done", &["silent"]),
     ("prints garbage for ever", "exec yes garbage", &["garbage"]),
-    ("prints garbage, then nothing", "echo hm; exec sleep 100", &["garbage"]),
+    ("prints garbage, then nothing", "echo hm; exec sleep 1000", &["garbage"]),
     ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", &["silent"]),
     ("prints one endless line", "exec tr '\\0' x </dev/zero", &["line_too_long"]),
     ("is stopped", "kill -STOP $$", &["silent"]),
-    ("closes its output", "exec >&-; exec sleep 100", &["pipe_closed"]),
-    ("closes everything", "exec <&- >&- 2>&-; exec sleep 100", &["pipe_closed"]),
+    ("closes its output", "exec >&-; exec sleep 1000", &["pipe_closed"]),
+    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", &["pipe_closed"]),
     // What was written before that is not missed.
-    ("closes its input", "exec <&-; exec sleep 100", &["pipe_closed", "silent"]),
+    ("closes its input", "exec <&-; exec sleep 1000", &["pipe_closed", "silent"]),
     ("exits at once", "echo why >&2; exit 7", &["crashed", "protocol"]),
-    ("exits and leaves a child", "sleep 100 & exit 7", &["crashed", "protocol"]),
-    ("complains for ever", "yes complaint >&2 & exec sleep 100", &["silent"]),
+    ("exits and leaves a child", "sleep 1000 & exit 7", &["crashed", "protocol"]),
+    ("complains for ever", "yes complaint >&2 & exec sleep 1000", &["silent"]),
 ];
 
 /// A machine on which an agent's program is this script.
@@ -182,7 +182,7 @@ fn no_driver_gives_an_agent_a_secret_that_is_not_its_own() {
         "GEMINI_API_KEY",
     ];
     for (kind, account) in DRIVERS {
-        let mut machine = Machine::new(kind, account, "#!/bin/sh\nexec sleep 100\n");
+        let mut machine = Machine::new(kind, account, "#!/bin/sh\nexec sleep 1000\n");
         let foreign = secrets.into_iter().filter(|name| *name != account);
         for name in foreign {
             machine.surroundings.environment.insert(name.into(), "canary-5b7e".into());

@@ -27,27 +27,26 @@ const USUALLY: Duration = Duration::from_secs(7);
 const STARTED: &str = "echo '{\"started\":true}'";
 
 /// One without mark, session and parents, that holds every pipe.
-const STRANGER: &str = "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 100' <&0 & ); \
+const STRANGER: &str = "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 1000' <&0 & ); \
     until test -s stranger; do sleep 0.01; done";
 
 /// An agent that starts every kind of child that gets away from a careless
 /// owner, tells that it is ready, and then reads orders until it is killed.
-/// Each child notes that it is up under its name. All hold one lock, and all
-/// end by themselves in minutes, should one ever get away.
+/// Each child notes that it is up under its name. All hold one lock.
 const ZOO: &str = r#"
 exec 9> lock; flock 9
 mkdir kids
 up='echo $$ > kids/$0'
-stay='for i in $(seq 1000); do sleep 0.1; done'
+stay='while :; do sleep 0.1; done'
 deaf="trap '' HUP INT QUIT TERM"
-setsid sh -c "$up; exec sleep 100" session </dev/null >/dev/null 2>&1 &
-( ( sh -c "$up; exec sleep 100" orphan >/dev/null 2>&1 & ) & )
+setsid sh -c "$up; exec sleep 1000" session </dev/null >/dev/null 2>&1 &
+( ( sh -c "$up; exec sleep 1000" orphan >/dev/null 2>&1 & ) & )
 sh -c "$deaf; $up; $stay" deaf &
-bash -c 'set -m; sh -c "$1" group & wait' - "$up; exec sleep 100" &
-sh -c "$deaf; $up; for i in $(seq 5000); do sleep 100 & sleep 0.02; done" breeder >/dev/null 2>&1 &
+bash -c 'set -m; sh -c "$1" group & wait' - "$up; exec sleep 1000" &
+sh -c "$deaf; $up; while :; do sleep 1000 & sleep 0.02; done" breeder >/dev/null 2>&1 &
 setsid sh -c "$deaf; $up; $stay" pipes <&0 &
 sh -c "$up; kill -STOP \$\$" stopped &
-env -i sh -c "PATH=$PATH; $up; exec sleep 100" bare &
+env -i sh -c "PATH=$PATH; $up; exec sleep 1000" bare &
 ( ( setsid sh -c "$deaf; $up; $stay" worst & ) & )
 for name in session orphan deaf group breeder pipes stopped bare worst; do
   until test -s kids/$name; do sleep 0.01; done
@@ -64,7 +63,7 @@ while read -r line; do
     *leave*) exit 3 ;;
   esac
 done
-for i in $(seq 1000); do sleep 0.1; done
+while :; do sleep 0.1; done
 "#;
 
 fn zoo(folder: &Path) -> StandIn {
@@ -171,7 +170,7 @@ fn nothing_is_left_when_the_guard_is_killed() {
 fn a_guard_that_is_told_to_end_by_a_signal_ends_its_tree_first() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let place = Place::new();
-        let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 100");
+        let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 1000");
         let mut meeting = place.shell(&script).open();
         meeting.started();
         let begun = Instant::now();
@@ -200,7 +199,7 @@ fn a_chain_of_children_is_caught() {
     // It ends by itself in a minute, should it ever get away.
     let chain = r#"trap '' HUP INT TERM; exec 9> lock; flock 9
         perl -e '$end = time + 60; while (time < $end) { exit if fork }'
-        echo '{"started":true}'; exec sleep 100"#;
+        echo '{"started":true}'; exec sleep 1000"#;
     let mut meeting = place.shell(chain).open();
     meeting.started();
     let begun = Instant::now();
@@ -219,7 +218,7 @@ fn what_would_not_end_is_told() {
     let strace = format!("strace --output=/dev/null --trace={calls} --inject={calls}:{fault}");
     let line = format!("exec {strace} {OMX} \"$@\"");
     omx_testkit::write_program(&powerless, &format!("#!/bin/sh\n{line}\n"));
-    let mut program = place.shell(&format!("sleep 100 & sleep 100 & {STARTED}; cat"));
+    let mut program = place.shell(&format!("sleep 1000 & sleep 1000 & {STARTED}; cat"));
     program.omx = powerless;
     let mut meeting = program.open();
     meeting.started();
@@ -241,7 +240,7 @@ fn a_stranger_that_holds_the_pipes_holds_nothing_up() {
     apart(|| {
         let place = Place::new();
         let before = open_files_and_threads();
-        let script = format!("{STRANGER}; {STARTED}; exec sleep 100");
+        let script = format!("{STRANGER}; {STARTED}; exec sleep 1000");
         let mut meeting = place.shell(&script).open();
         meeting.started();
         // More than a pipe holds, so that something waits to be written as well.
@@ -283,7 +282,7 @@ fn gone_after(place: &Place, what: impl FnOnce()) {
 fn nothing_is_left_of_a_driving_process_that_is_killed_at_any_moment() {
     if let Some(folder) = role() {
         fs::write(folder.join("begun"), "").unwrap();
-        let script = format!("setsid sleep 100 & {STARTED}; exec sleep 100");
+        let script = format!("setsid sleep 1000 & {STARTED}; exec sleep 1000");
         let mut meeting = StandIn::shell(&folder, &script).open();
         panic!("over by itself: {:?}", meeting.over());
     }

@@ -15,7 +15,6 @@ mod suite_outlive;
 mod suite_results;
 mod suite_trouble;
 mod talk;
-mod tasks;
 
 mod claude;
 mod codex;

@@ -17,7 +17,6 @@ use omx_agents::{
 };
 use omx_kernel::approval::Allow;
 use omx_testkit::Outcome;
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -244,18 +243,8 @@ impl Meeting {
 }
 
 /// A folder for a stand-in. Its processes are known by where they work,
-/// whatever else they have changed; none outlives a test, also not one that fails.
+/// whatever else they have changed.
 pub struct Place(TempDir);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        while !self.processes().is_empty() {
-            for pid in self.processes().into_keys().filter_map(Pid::from_raw) {
-                let _ = kill_process(pid, Signal::KILL);
-            }
-        }
-    }
-}
 
 impl Place {
     pub fn new() -> Self {

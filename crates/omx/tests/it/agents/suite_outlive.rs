@@ -24,12 +24,12 @@ const AT_MOST: Duration = Duration::from_secs(12);
 /// One that left the session, one that lost its parents, both deaf, and a
 /// command that does not end. All of them hold one lock for as long as they live.
 const WILD: &str = "exec 9>lock; flock 9; \
-    (setsid sh -c 'trap : HUP INT TERM; touch far; for i in $(seq 1000); do sleep 0.1; done' \
+    (setsid sh -c 'trap : HUP INT TERM; touch far; while :; do sleep 0.1; done' \
     >/dev/null 2>&1 </dev/null &); \
-    ( ( sh -c 'trap : HUP INT TERM; touch lost; for i in $(seq 1000); do sleep 0.1; done' \
+    ( ( sh -c 'trap : HUP INT TERM; touch lost; while :; do sleep 0.1; done' \
     >/dev/null 2>&1 </dev/null & ) & ); \
     until test -e far && test -e lost; do sleep 0.05; done; touch up; \
-    for i in $(seq 1000); do sleep 0.1; done";
+    while :; do sleep 0.1; done";
 
 fn wild<S: Stage>() -> S {
     let wild = Play::new("wild", [Step::Shell(WILD), Step::Say("never")]);
