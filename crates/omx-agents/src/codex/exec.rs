@@ -32,6 +32,8 @@ enum Progress {
 #[derive(Debug)]
 struct Turn {
     progress: Progress,
+    /// Its process has said which conversation it is in.
+    is_named: bool,
     has_schema: bool,
     last_words: Option<String>,
     /// The last error that was told.
@@ -136,6 +138,7 @@ impl Exec {
         self.patience = None;
         self.items = Items::default();
         self.turn = Some(Turn {
+            is_named: false,
             progress: Progress::Running,
             has_schema: message.schema.is_some(),
             last_words: None,
@@ -166,7 +169,10 @@ impl Exec {
         match line["type"].as_str().unwrap_or_default() {
             "thread.started" => {
                 let id = line["thread_id"].as_str().and_then(ConversationId::new);
-                id.map(|id| self.started(id)).unwrap_or_default()
+                match id {
+                    Some(id) if !std::mem::replace(&mut turn.is_named, true) => self.started(id),
+                    _ => Vec::new(),
+                }
             }
             "turn.started" => vec![Effect::Emit(Event::Delivered(Delivery::Turn))],
             "item.started" => emit(self.items.started(&line["item"])),

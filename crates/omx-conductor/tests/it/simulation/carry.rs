@@ -80,7 +80,7 @@ impl World {
             Effect::Open(step, talk) => self.open(step, talk),
             Effect::Order(step, order) => {
                 // One that is gone ignores it.
-                let Some(number) = self.agent_of(&step) else { return None };
+                let number = self.agent_of(&step)?;
                 match order {
                     Order::Send(message) => self.send(number, &message),
                     Order::Answer(approval, decision) => {
