@@ -25,6 +25,9 @@ pub enum Reason {
     Broke,
 }
 
+/// What a run's documents count.
+type Counters = Vec<(Mode, &'static str, u64)>;
+
 /// What the rules remember.
 #[derive(Default)]
 pub struct Rules {
@@ -34,7 +37,7 @@ pub struct Rules {
     /// The process knows that the run was cancelled.
     pub knows_cancel: bool,
     /// Steps that wait, until when, and the counters when they began to.
-    waiting: BTreeMap<StepKey, (Timestamp, Vec<(Mode, &'static str, u64)>)>,
+    waiting: BTreeMap<StepKey, (Timestamp, Counters)>,
     /// Steps whose folder was looked at.
     settled: BTreeSet<StepKey>,
     /// Steps whose check ran to its end.
