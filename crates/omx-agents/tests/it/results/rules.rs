@@ -38,7 +38,7 @@ fn conductor_4_2_a_plan_is_read_whole() {
     assert!(last.files().iter().map(FilePath::as_str).eq([
         "src/parser.rs",
         "src/new..rs",
-        "/work/x.rs"
+        "/srv/x.rs"
     ]));
     assert!(last.blocked_by().iter().map(Text::as_str).eq(["a", "b"]));
     assert!(last.acceptance().iter().map(Text::as_str).eq(["cargo test exits 0"]));
@@ -67,7 +67,7 @@ fn conductor_4_2_work_and_verification_are_read_whole() {
     };
     assert!(work.done() && work.blocked_reason().is_none());
     let paths = work.changed_files().iter().map(FilePath::as_path);
-    assert!(paths.eq(["src/parser.rs", "/work/tests/deep.rs"].map(std::path::Path::new)));
+    assert!(paths.eq(["src/parser.rs", "/srv/tests/deep.rs"].map(std::path::Path::new)));
     let commands = work.commands().iter().map(|run| (run.command(), run.exit_code()));
     assert!(commands.eq([("cargo test", 101), ("cargo test", 0)]));
 
