@@ -33,7 +33,7 @@ pub fn good(kind: ResultKind) -> Value {
         }
         ResultKind::Work => json!({
             "summary": "The parser keeps its own stack.",
-            "changed_files": ["src/parser.rs", "/work/tests/deep.rs"],
+            "changed_files": ["src/parser.rs", "/srv/tests/deep.rs"],
             "commands": [
                 {"command": "cargo test", "exit_code": 101},
                 {"command": "cargo test", "exit_code": 0},
@@ -58,7 +58,7 @@ pub fn subtask(id: &str, blocked_by: &[&str]) -> Value {
         "subject": "Replace the recursion",
         "description": "",
         "role": "executor",
-        "files": ["src/parser.rs", "src/new..rs", "/work/x.rs"],
+        "files": ["src/parser.rs", "src/new..rs", "/srv/x.rs"],
         "blocked_by": blocked_by,
         "acceptance": ["cargo test exits 0"],
     })
