@@ -26,8 +26,50 @@ pub struct Activity {
     pub fingerprint: Option<u64>,
     /// How many holds in a row had that fingerprint.
     pub same_fingerprint: u32,
+    /// The person interrupted, and has said nothing since.
+    pub interrupted: bool,
+    /// What the first tool call after the last hold did.
+    pub last_tool: Option<ToolClass>,
     /// What was cleared away, by mode.
     pub cleared: BTreeMap<String, Cleared>,
+}
+
+/// What a tool call does, roughly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolClass {
+    /// Changes files.
+    Edit,
+    /// Runs a command.
+    Run,
+    /// Looks only.
+    Read,
+    /// Calls a server's tool.
+    Mcp,
+    /// Anything else.
+    Other,
+}
+
+impl ToolClass {
+    /// The class of a host's tool, by its name.
+    pub fn of(tool: &str) -> Self {
+        match tool {
+            "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "apply_patch" | "write_file"
+            | "replace" => Self::Edit,
+            "Bash" | "shell" | "exec_command" | "run_shell_command" => Self::Run,
+            "Read"
+            | "Grep"
+            | "Glob"
+            | "LS"
+            | "read_file"
+            | "read_many_files"
+            | "search_file_content"
+            | "glob"
+            | "list_directory" => Self::Read,
+            _ if tool.starts_with("mcp__") || tool.starts_with("mcp_") => Self::Mcp,
+            _ => Self::Other,
+        }
+    }
 }
 
 /// What is left of a document that was cleared away.

@@ -99,6 +99,12 @@ pub fn ralph_has_team(documents: &Documents) -> bool {
     RULES[0].links(documents)
 }
 
+/// How parent and dependent name each other, where both do.
+pub fn fields(parent: Mode, dependent: Mode) -> Option<(&'static str, &'static str)> {
+    let rule = RULES.iter().find(|rule| rule.parent == parent && rule.dependent == dependent)?;
+    Some((rule.parent_field?, rule.dependent_field))
+}
+
 /// Whether two active modes hang together, directly or through others.
 pub fn connected(documents: &Documents, one: Mode, other: Mode) -> bool {
     let mut reached = vec![one];

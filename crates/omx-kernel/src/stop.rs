@@ -8,6 +8,7 @@ use crate::counters::default_limit;
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::evidence::{Facts, Needs, Questions, missing};
+use crate::links;
 use crate::mode::Mode;
 use crate::outcome::Ending;
 use crate::snapshot::Snapshot;
@@ -57,6 +58,8 @@ pub struct StopEvent {
     pub self_driven: Vec<Mode>,
     /// What the work looks like now; equal values mean that nothing moved.
     pub progress: Option<u64>,
+    /// How long a run may take, in milliseconds, where the person set that.
+    pub time_budget: Option<i64>,
 }
 
 impl StopEvent {
@@ -68,6 +71,7 @@ impl StopEvent {
             cancel_requested: false,
             self_driven: Vec::new(),
             progress: None,
+            time_budget: None,
         }
     }
 }
@@ -146,10 +150,18 @@ pub struct Exhausted {
     pub mode: Mode,
     /// Why.
     pub error: String,
-    /// Its document, ended.
-    pub document: Document,
+    /// What ends with it and its own document, in the order in which they must
+    /// reach the disk.
+    pub writes: Vec<(Mode, Document)>,
     /// The session's record, begun anew.
     pub activity: Activity,
+}
+
+impl Exhausted {
+    /// The document of the mode that ends.
+    pub fn document(&self) -> Option<&Document> {
+        self.writes.iter().find(|(mode, _)| *mode == self.mode).map(|(_, document)| document)
+    }
 }
 
 /// Decides a stop.
@@ -170,6 +182,7 @@ pub fn decide(
         return Allow(Allowed::CancelRequested);
     }
     match event.cause {
+        Cause::TurnEnded if snapshot.activity.interrupted => return Allow(Allowed::Interrupted),
         Cause::TurnEnded => {}
         Cause::Interrupted => return Allow(Allowed::Interrupted),
         Cause::ContextLimit | Cause::RateLimit => return Allow(Allowed::Limit),
@@ -213,7 +226,10 @@ fn hold(
     activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint.saturating_add(1) };
     activity.fingerprint = event.progress;
     let iteration = old.whole("iteration").unwrap_or(0);
-    let bound = if iteration >= limit_of(mode, old) {
+    let age = old.time("started_at").map_or(0, |started| now.millis_since(started));
+    let bound = if event.time_budget.is_some_and(|budget| age > budget) {
+        Some((Ending::Blocked, "budget.time is used up".to_owned()))
+    } else if iteration >= limit_of(mode, old) {
         Some((Ending::Failed, "max_iterations reached".to_owned()))
     } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
         Some((
@@ -231,22 +247,47 @@ fn hold(
     } else {
         None
     };
-    let mut document = old.clone();
     let session = snapshot.scope.session().map(|id| id.as_str());
     if let Some((ending, error)) = bound {
-        document.set("error", Value::string(&error));
-        document.end(mode, ending, now);
-        document.stamp(mode, session, old.next_revision(), now);
         activity.holds_in_a_row = 0;
         activity.same_fingerprint = 0;
         activity.fingerprint = None;
-        return StopDecision::Exhausted(Exhausted { mode, error, document, activity });
+        let writes = ended(snapshot, mode, ending, &error, now);
+        return StopDecision::Exhausted(Exhausted { mode, error, writes, activity });
     }
+    let mut document = old.clone();
     activity.holds_in_a_row = activity.holds_in_a_row.saturating_add(1);
     document.set("iteration", Value::whole(iteration.saturating_add(1)));
     document.stamp(mode, session, old.next_revision(), now);
     let text = text(mode, &document, dialect);
     StopDecision::Hold(Hold { mode, text, document, activity })
+}
+
+/// The run ended, with what depends on it: that would hold the session for a
+/// parent that is gone.
+fn ended(
+    snapshot: &Snapshot,
+    mode: Mode,
+    ending: Ending,
+    error: &str,
+    now: Timestamp,
+) -> Vec<(Mode, Document)> {
+    let mut documents = snapshot.documents.clone();
+    if let Some(document) = documents.get_mut(&mode) {
+        document.set("error", Value::string(error));
+        document.end(mode, ending, now);
+    }
+    let mut changed = links::end_dependents(&mut documents, mode, now);
+    changed.push(mode);
+    links::dependents_first(&mut changed);
+    let session = snapshot.scope.session().map(|id| id.as_str());
+    let writes = changed.into_iter().filter_map(|written| {
+        let mut document = documents.remove(&written)?;
+        let revision = document.next_revision();
+        document.stamp(written, session, revision, now);
+        Some((written, document))
+    });
+    writes.collect()
 }
 
 fn limit_of(mode: Mode, document: &Document) -> u64 {

@@ -140,7 +140,7 @@ impl Cancelling {
             Actor::Hook => {
                 match stop::decide(seen, &StopEvent::turn_ended(), Dialect::OMX, now()) {
                     StopDecision::Hold(hold) => vec![(hold.mode, hold.document)],
-                    StopDecision::Exhausted(end) => vec![(end.mode, end.document)],
+                    StopDecision::Exhausted(end) => end.writes,
                     StopDecision::Allow(_) => Vec::new(),
                 }
             }

@@ -202,9 +202,9 @@ fn modes_4_3_seven_holds_without_a_tool_call_then_blocked_on_user() {
         held(world.stop(&seen(progress)));
     }
     let end = exhausted(world.stop(&seen(7)));
-    assert_ended(&end.document, "blocked_on_user", "blocked");
-    assert_eq!(end.document.phase(), Some("executing"));
-    assert!(end.error.contains('7') && end.document.text("error") == Some(&end.error));
+    assert_ended(end.document().unwrap(), "blocked_on_user", "blocked");
+    assert_eq!(end.document().unwrap().phase(), Some("executing"));
+    assert!(end.error.contains('7') && end.document().unwrap().text("error") == Some(&end.error));
     assert_eq!(world.stop(&seen(8)), StopDecision::Allow(Allowed::NothingActive));
 }
 
@@ -226,9 +226,9 @@ fn modes_4_3_at_most_max_iterations_then_failed() {
         held(world.stop(&turn()));
     }
     let end = exhausted(world.stop(&turn()));
-    assert_ended(&end.document, "failed", "failed");
-    assert_eq!(end.document.text("error"), Some("max_iterations reached"));
-    assert_eq!(end.document.whole("iteration"), Some(3));
+    assert_ended(end.document().unwrap(), "failed", "failed");
+    assert_eq!(end.document().unwrap().text("error"), Some("max_iterations reached"));
+    assert_eq!(end.document().unwrap().whole("iteration"), Some(3));
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn modes_4_3_a_mode_that_names_no_limit_is_held_a_finite_number_of_times() {
             held(world.stop(&seen(progress)));
         }
         world.snapshot.activity.tool_used(world.now);
-        assert_ended(&exhausted(world.stop(&seen(50))).document, "failed", "failed");
+        assert_ended(exhausted(world.stop(&seen(50))).document().unwrap(), "failed", "failed");
         let mut world = World::live(mode, first(mode), "");
         world.refused(mode, Code::InvalidInput, r#"{"max_iterations":51}"#);
     }
@@ -266,7 +266,7 @@ fn modes_4_3_five_equal_progress_fingerprints_in_a_row_then_blocked_on_user() {
         world.snapshot.activity.tool_used(world.now);
     }
     let end = exhausted(world.stop(&seen(9)));
-    assert_ended(&end.document, "blocked_on_user", "blocked");
+    assert_ended(end.document().unwrap(), "blocked_on_user", "blocked");
     assert!(end.error.contains("executing"), "the repeated thing is named: {}", end.error);
 }
 
@@ -301,8 +301,8 @@ fn modes_4_4_a_bound_is_written_as_what_it_is_never_complete() {
                     "max_iterations reached" => ("failed", "failed"),
                     _ => ("blocked_on_user", "blocked"),
                 };
-                assert_ended(&end.document, outcome, lifecycle);
-                assert_ne!(end.document.phase(), Some("complete"));
+                assert_ended(end.document().unwrap(), outcome, lifecycle);
+                assert_ne!(end.document().unwrap().phase(), Some("complete"));
             }
         }
     }

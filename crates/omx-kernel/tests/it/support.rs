@@ -215,12 +215,12 @@ impl World {
     /// Stops, and keeps what the decision changes.
     pub fn stop(&mut self, event: &StopEvent) -> StopDecision {
         let decision = self.decide(event);
-        let (mode, document, activity) = match &decision {
+        let (writes, activity) = match &decision {
             StopDecision::Allow(_) => return decision,
-            StopDecision::Hold(hold) => (hold.mode, &hold.document, &hold.activity),
-            StopDecision::Exhausted(end) => (end.mode, &end.document, &end.activity),
+            StopDecision::Hold(hold) => (vec![(hold.mode, hold.document.clone())], &hold.activity),
+            StopDecision::Exhausted(end) => (end.writes.clone(), &end.activity),
         };
-        self.snapshot.documents.insert(mode, document.clone());
+        self.snapshot.documents.extend(writes);
         self.snapshot.activity = activity.clone();
         decision
     }
