@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, Scope, SessionId, Timestamp};
+use omx_store::identity::{self, Sessions};
 use omx_store::{Locked, Store, Surroundings, find_project};
 
 use crate::clock::Clock;
@@ -32,6 +33,10 @@ pub enum Ambient {
     None,
     /// This one.
     Session(SessionId),
+    /// That of the nearest process among these which holds conversations: the
+    /// caller's own ancestors, by their records, the nearest first. Asked anew
+    /// every time, because a host begins and ends conversations.
+    Processes(Vec<PathBuf>),
     /// Something that is no session id; an error only for those who need it.
     Unusable(Refusal),
 }
@@ -86,6 +91,7 @@ impl Context<'_> {
         match &self.ambient {
             Ambient::None => Ok(Scope::Compatibility),
             Ambient::Session(session) => Ok(Scope::Session(session.clone())),
+            Ambient::Processes(records) => Ok(Scope::from(session_of(records))),
             Ambient::Unusable(refusal) => Err(refusal.clone()),
         }
     }
@@ -98,4 +104,14 @@ impl Context<'_> {
         let purpose = format!("{} {purpose}", self.dialect.name);
         Ok(store.lock(self.lock_deadline, &purpose)?)
     }
+}
+
+/// The conversation of the nearest process that has a record; none if that one
+/// holds several.
+fn session_of(records: &[PathBuf]) -> Option<SessionId> {
+    records.iter().find_map(|folder| match identity::sessions(folder) {
+        Sessions::Unknown => None,
+        Sessions::One(session) => Some(Some(session)),
+        Sessions::Unclear => Some(None),
+    })?
 }

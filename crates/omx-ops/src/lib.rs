@@ -11,6 +11,7 @@ pub mod config;
 mod context;
 mod facts;
 mod force;
+pub mod hook;
 mod input;
 mod list;
 mod report;

@@ -1,11 +1,11 @@
 //! What runs, where, and whether a stop would be held: what cancel would act on.
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
-use omx_kernel::{Mode, Refusal, RunId, Scope, SessionId, Timestamp, Value};
-use omx_store::runs::Liveness;
+use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
 use omx_store::{ScopeRead, StateDir, Store, Unreadable};
 
 use crate::context::Context;
+use crate::hook::is_driven;
 use crate::input::Input;
 use crate::list::{entry, read_scopes};
 use crate::report;
@@ -141,11 +141,4 @@ fn stop_answer(
         StopDecision::Exhausted(exhausted) => (None, exhausted.error),
     };
     StopAnswer { scope: read.snapshot.scope.clone(), held_by, why }
-}
-
-/// Whether a live omx process drives the run of this session: it holds its lock.
-fn is_driven(store: &Store, session: &SessionId) -> bool {
-    let Ok(id) = RunId::new(session.as_str()) else { return false };
-    let run = store.run(&id).ok().flatten();
-    run.is_some_and(|run| matches!(run.liveness(), Ok(Liveness::Alive(_))))
 }

@@ -11,6 +11,7 @@ mod dir;
 mod documents;
 mod error;
 mod events;
+pub mod identity;
 pub mod json;
 mod lock;
 mod project;

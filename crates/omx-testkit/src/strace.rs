@@ -110,8 +110,14 @@ impl Call {
 /// Runs the program and lists its calls on files of this test, its answer and its end.
 #[track_caller]
 pub fn trace(project: &Project, args: &[&str]) -> (Outcome, Vec<Call>) {
+    trace_reading(project, args, Path::new("/dev/null"))
+}
+
+/// The same, with a file as its standard input.
+#[track_caller]
+pub fn trace_reading(project: &Project, args: &[&str], input: &Path) -> (Outcome, Vec<Call>) {
     let log = project.folder().join("trace");
-    let outcome = run(project, args, &log, None);
+    let outcome = run(project, args, &log, None, input);
     let folder = project.folder().display().to_string();
     let mut counts = std::collections::BTreeMap::new();
     let mut calls = Vec::new();
@@ -136,7 +142,19 @@ pub fn trace(project: &Project, args: &[&str]) -> (Outcome, Vec<Call>) {
 /// Runs the program with something done to it at one call.
 #[track_caller]
 pub fn inject(project: &Project, args: &[&str], call: &Call, injection: Injection) -> Outcome {
-    run(project, args, Path::new("/dev/null"), Some(rule(call, injection)))
+    inject_reading(project, args, call, injection, Path::new("/dev/null"))
+}
+
+/// The same, with a file as its standard input.
+#[track_caller]
+pub fn inject_reading(
+    project: &Project,
+    args: &[&str],
+    call: &Call,
+    injection: Injection,
+    input: &Path,
+) -> Outcome {
+    run(project, args, Path::new("/dev/null"), Some(rule(call, injection)), input)
 }
 
 /// The command that runs the program so, its trace going to a file.
@@ -163,8 +181,15 @@ pub fn rule(call: &Call, injection: Injection) -> String {
 }
 
 #[track_caller]
-fn run(project: &Project, args: &[&str], log: &Path, rule: Option<String>) -> Outcome {
+fn run(
+    project: &Project,
+    args: &[&str],
+    log: &Path,
+    rule: Option<String>,
+    input: &Path,
+) -> Outcome {
     let output = injected(project, args, log, rule)
+        .stdin(std::fs::File::open(input).expect("the input is there"))
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .output()

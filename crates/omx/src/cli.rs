@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 
+use crate::cli_host::HookArgs;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
 use crate::exit;
 
@@ -66,6 +67,8 @@ pub enum Command {
     List(ListArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
+    /// Answer a host's event, or explain what a prompt would start
+    Hook(HookArgs),
     /// Show what omx does, in a throw-away folder
     Demo(DemoArgs),
     /// Run a program and end everything it started
@@ -178,6 +181,9 @@ pub struct CancelArgs {
     /// Cancel in every session; delete nothing
     #[arg(long)]
     pub every_session: bool,
+    /// Stop what is left running of a session that a hook cancelled
+    #[arg(long, hide = true, requires = "session_id")]
+    pub finish: bool,
     /// Answer with one compact line
     #[arg(long)]
     pub json: bool,

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_agents::Surroundings;
+use omx_host::hook::{Event, Host, Payload, World};
+use omx_host::process;
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, SessionId};
 use omx_ops::config::Sources;
@@ -69,7 +71,7 @@ pub fn context(
         .map(PathBuf::from)
         .or_else(|| user_folder.map(|folder| folder.join(dialect.name).join("config.toml")));
     Ok(Context {
-        ambient: ambient(&named("SESSION_ID")),
+        ambient: ambient(dialect),
         place: Place {
             working_directory,
             home,
@@ -90,6 +92,48 @@ pub fn context(
             flags: global.config.clone(),
         },
     })
+}
+
+/// How long a hook waits for the project's lock.
+const HOOK_LOCK_DEADLINE: Duration = Duration::from_millis(300);
+
+/// What a hook is handed.
+pub struct HookSurroundings {
+    pub context: Context<'static>,
+    pub world: World,
+}
+
+/// The circumstances of a host's event; `None` where omx has no say: in the
+/// conversations of its own workers.
+pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookSurroundings> {
+    let global = Global::default();
+    let dialect = dialect(&global, by_name).ok()?;
+    if variable(&format!("{}WORKER", dialect.env_prefix)).is_some() {
+        return None;
+    }
+    let mut context = context(&global, dialect, "hook").ok()?;
+    if let Some(folder) = hook_folder(payload) {
+        context.place.working_directory = folder;
+    }
+    context.lock_deadline = HOOK_LOCK_DEADLINE;
+    context.reader = Reader::Program;
+    let world = World {
+        records: records_folder(dialect),
+        environment_file: match (payload.host, &payload.event) {
+            (Host::Claude, Event::Opened(_)) => variable("CLAUDE_ENV_FILE").map(PathBuf::from),
+            _ => None,
+        },
+    };
+    Some(HookSurroundings { context, world })
+}
+
+/// The folder an event is about: the host's own word, else the payload's.
+pub fn hook_folder(payload: &Payload<'_>) -> Option<PathBuf> {
+    let named = match payload.host {
+        Host::Claude => variable("CLAUDE_PROJECT_DIR").map(PathBuf::from),
+        Host::Codex | Host::Gemini => None,
+    };
+    named.or_else(|| payload.cwd.clone()).filter(|folder| folder.is_absolute())
 }
 
 /// The caller's environment, for what must hand parts of it down.
@@ -116,11 +160,21 @@ pub fn surroundings(
     })
 }
 
-/// Where live runs of all projects are listed; none without a home.
-pub fn registry_folder(dialect: Dialect) -> Option<PathBuf> {
+/// What omx keeps of the person's projects, outside them; none without a home.
+fn own_state(dialect: Dialect) -> Option<PathBuf> {
     let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
-    Some(state.or_else(home)?.join(dialect.name).join("runs"))
+    Some(state.or_else(home)?.join(dialect.name))
+}
+
+/// Where live runs of all projects are listed.
+pub fn registry_folder(dialect: Dialect) -> Option<PathBuf> {
+    Some(own_state(dialect)?.join("runs"))
+}
+
+/// Where it is recorded which host process holds which conversation.
+fn records_folder(dialect: Dialect) -> Option<PathBuf> {
+    Some(own_state(dialect)?.join("hosts"))
 }
 
 /// Calls this for every Ctrl-C, and for every polite request to end.
@@ -134,12 +188,19 @@ pub fn on_interrupt(mut call: impl FnMut() + Send + 'static) -> std::io::Result<
     Ok(())
 }
 
-/// The session the caller lives in: our own variable first, then the host's.
-fn ambient(own: &str) -> Ambient {
-    let Some((name, value)) =
-        [own, "CLAUDE_CODE_SESSION_ID"].into_iter().find_map(|name| Some((name, text(name)?)))
+/// The session the caller lives in: our own variable first, then the host's,
+/// then what the hosts among the caller's ancestors hold.
+fn ambient(dialect: Dialect) -> Ambient {
+    let own = format!("{}SESSION_ID", dialect.env_prefix);
+    let Some((name, value)) = [own.as_str(), "CLAUDE_CODE_SESSION_ID"]
+        .into_iter()
+        .find_map(|name| Some((name, text(name)?)))
     else {
-        return Ambient::None;
+        let Some(records) = records_folder(dialect).filter(|folder| folder.is_dir()) else {
+            return Ambient::None;
+        };
+        let ancestors = process::ancestors().into_iter();
+        return Ambient::Processes(ancestors.map(|found| found.process.folder(&records)).collect());
     };
     match SessionId::new(&value) {
         Ok(session) => Ambient::Session(session),

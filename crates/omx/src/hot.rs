@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use omx_host::hook::Host;
 use omx_kernel::Dialect;
 
 use crate::cli::{CancelArgs, Cli, Command, Global, HudArgs, StateArgs, StatusArgs};
@@ -50,4 +51,21 @@ pub fn parse(args: &[OsString], dialect: Dialect) -> Option<Cli> {
     let matches = command.try_get_matches_from(args).ok()?;
     let hot = HotCli::from_arg_matches(&matches).ok()?;
     Some(Cli { global: hot.global, command: Some(hot.command.into()) })
+}
+
+/// The host and event of a hook as hosts call it, if the line is just that: not
+/// even a description is needed.
+pub fn hook(args: &[OsString]) -> Option<(Host, Option<&str>)> {
+    let [_, command, rest @ ..] = args else { return None };
+    if command != "hook" {
+        return None;
+    }
+    let words: Vec<&str> = rest.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
+    match words.as_slice() {
+        ["--host", host] => Some((Host::named(host)?, None)),
+        ["--host", host, event] if !event.starts_with('-') && *event != "explain" => {
+            Some((Host::named(host)?, Some(event)))
+        }
+        _ => None,
+    }
 }

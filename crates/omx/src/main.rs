@@ -1,6 +1,7 @@
 //! The program: arguments, environment, exit codes, wording. Nothing is decided here.
 
 mod cli;
+mod cli_host;
 mod cli_runs;
 mod commands;
 mod edge;
@@ -24,6 +25,10 @@ fn main() -> ! {
 fn run() -> Exit {
     let args: Vec<OsString> = std::env::args_os().collect();
     let dialect = edge::dialect_of_name(args.first().cloned());
+    if let Some((host, event)) = hot::hook(&args) {
+        return commands::hook::run(host, event, dialect);
+    }
+    let is_hook = args.iter().any(|word| word == "hook");
     if let Some(cli) = hot::parse(&args, dialect) {
         return commands::run(cli, dialect);
     }
@@ -42,7 +47,8 @@ fn run() -> Exit {
             if !error.render().to_string().contains("Usage: ") {
                 output::note(&format!("\n{}", usage(ManuallyDrop::into_inner(command))));
             }
-            Exit::Usage
+            // To a host, the code for wrong usage means: stop the person.
+            if is_hook { Exit::Failed } else { Exit::Usage }
         }
     }
 }

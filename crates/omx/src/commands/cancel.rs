@@ -19,6 +19,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Cancels.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
+    if args.finish {
+        // The host that ran the hook may end everything it started.
+        let _ = rustix::process::setsid();
+    }
     with_context(global, by_name, format, |context| {
         let mut input = Input::default();
         let flags = [("mode", args.mode.as_ref()), ("session_id", args.session_id.as_ref())];
@@ -38,15 +42,22 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
             result => result?,
         };
         let printed = print(&report, format);
-        Ok(stop_runs(context, &report)?.unwrap_or(printed))
+        let mut sessions: BTreeSet<SessionId> =
+            report.cancelled.iter().filter_map(|(scope, _)| scope.session().cloned()).collect();
+        if args.finish {
+            // Its documents were ended by the hook already.
+            sessions.extend(args.session_id.as_deref().and_then(|id| SessionId::new(id).ok()));
+        }
+        Ok(stop_runs(context, &sessions)?.unwrap_or(printed))
     })
 }
 
 /// Ends the processes that drove what was cancelled. The documents are written
 /// by now, so nothing of it begins again whatever comes of this.
-fn stop_runs(context: &Context<'_>, report: &CancelReport) -> Result<Option<Exit>, Refusal> {
-    let sessions: BTreeSet<&SessionId> =
-        report.cancelled.iter().filter_map(|(scope, _)| scope.session()).collect();
+fn stop_runs(
+    context: &Context<'_>,
+    sessions: &BTreeSet<SessionId>,
+) -> Result<Option<Exit>, Refusal> {
     let mut exit = None;
     for session in sessions {
         let Ok(run) = RunId::new(session.as_str()) else { continue };

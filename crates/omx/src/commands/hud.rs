@@ -1,7 +1,7 @@
 //! `hud`: one line, drawn often, so it starts nothing and reads little.
 
-use omx_kernel::{Dialect, Refusal, Value};
-use omx_ops::{Ambient, Context, Input, config, status};
+use omx_kernel::{Dialect, Refusal, Scope, Value};
+use omx_ops::{Context, Input, config, status};
 use omx_view::{Preset, StatusLine, branch};
 
 use super::with_context;
@@ -14,10 +14,12 @@ pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
         let mut input = Input::default();
-        match (&args.session_id, &context.ambient) {
+        // What cannot be used as a session is not told in a status line.
+        let own = context.ambient_scope().unwrap_or(Scope::Compatibility);
+        match (&args.session_id, own.session()) {
             (Some(id), _) => input.set("session_id", Value::string(id))?,
-            (None, Ambient::Session(id)) => input.set("session_id", Value::string(id.as_str()))?,
-            _ => {}
+            (None, Some(id)) => input.set("session_id", Value::string(id.as_str()))?,
+            (None, None) => {}
         }
         let report = status(context, &input)?;
         let branch = branch(&context.place.working_directory);

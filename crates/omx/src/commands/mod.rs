@@ -6,6 +6,7 @@ mod conduct;
 mod config;
 mod demo;
 mod guard;
+pub mod hook;
 mod hud;
 mod list;
 mod mcp;
@@ -15,10 +16,12 @@ mod runs;
 mod state;
 mod status;
 
+use omx_host::hook::Host;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 
 use crate::cli::{Cli, Command, Global};
+use crate::cli_host::HookWhat;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -47,6 +50,15 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),
+        Some(Command::Hook(args)) => match args.what {
+            Some(HookWhat::Explain(args)) => {
+                hook::explain(&args.prompt.join(" "), &global, by_name)
+            }
+            None => match args.host.as_deref().and_then(Host::named) {
+                Some(host) => hook::run(host, args.event.as_deref(), by_name),
+                None => Exit::Failed,
+            },
+        },
         Some(Command::Version(flag)) => {
             pages::version(Format::from_flag(flag.json), &global, by_name)
         }

@@ -98,6 +98,8 @@ fn help_of_every_command() {
         "list modes",
         "list show",
         "mcp",
+        "hook",
+        "hook explain",
         "demo",
         "version",
         "completions",

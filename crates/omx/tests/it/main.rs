@@ -25,6 +25,7 @@ mod first_steps;
 mod fuzz;
 mod fuzz_found;
 mod help;
+mod hooks;
 mod hud;
 mod inspector;
 mod instructions;

@@ -6,3 +6,5 @@ mod kit;
 mod limits;
 mod place;
 mod stops;
+
+pub use kit::Repository;

@@ -1,0 +1,124 @@
+//! The events of all hosts, by what they mean.
+
+use std::borrow::Cow;
+
+use omx_kernel::Timestamp;
+use omx_kernel::stop::Cause;
+use serde_json::value::RawValue;
+
+/// A program that runs hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// Codex CLI.
+    Codex,
+    /// Claude Code.
+    Claude,
+    /// Gemini CLI.
+    Gemini,
+}
+
+impl Host {
+    /// All of them.
+    pub const ALL: [Host; 3] = [Self::Codex, Self::Claude, Self::Gemini];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Codex => "codex",
+            Self::Claude => "claude",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The host of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|host| host.name() == name)
+    }
+}
+
+/// Why a conversation begins to be told things.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It begins, or is taken up again.
+    Begun,
+    /// Its past was compacted.
+    Compacted,
+}
+
+/// Something that happened in a host.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// A conversation begins, goes on or was compacted.
+    Opened(Opening),
+    /// A conversation ends.
+    Closed,
+    /// The person typed something.
+    Prompt(Cow<'a, str>),
+    /// A tool is about to be used.
+    ToolBefore {
+        /// Its name.
+        tool: Cow<'a, str>,
+        /// Its arguments.
+        input: Option<&'a RawValue>,
+    },
+    /// A tool was used.
+    ToolAfter {
+        /// Its name.
+        tool: Cow<'a, str>,
+    },
+    /// The agent wants to stop.
+    Stop {
+        /// Why.
+        cause: Cause,
+        /// Its last words.
+        last_words: Cow<'a, str>,
+    },
+    /// The agent was stopped by trouble.
+    Failed {
+        /// By which.
+        cause: Cause,
+        /// Until when, where that is known.
+        until: Option<Timestamp>,
+    },
+    /// The person interrupted.
+    Interrupted,
+    /// The conversation is about to be compacted.
+    Compacting,
+    /// Nothing that concerns omx.
+    Other,
+}
+
+/// What kind of event a host's name for it means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Opened,
+    Closed,
+    Prompt,
+    ToolBefore,
+    ToolAfter,
+    Stop,
+    Failed,
+    Interrupted,
+    Compacting,
+    Other,
+}
+
+impl Kind {
+    /// Reads a name in any host's spelling.
+    pub fn named(name: &str) -> Self {
+        let plain = |c: &char| c.is_ascii_alphanumeric();
+        let name: String = name.chars().filter(plain).map(|c| c.to_ascii_lowercase()).collect();
+        match name.as_str() {
+            "sessionstart" => Self::Opened,
+            "sessionend" => Self::Closed,
+            "userpromptsubmit" | "beforeagent" => Self::Prompt,
+            "pretooluse" | "beforetool" => Self::ToolBefore,
+            "posttooluse" | "posttoolusefailure" | "aftertool" => Self::ToolAfter,
+            "stop" | "afteragent" => Self::Stop,
+            "stopfailure" => Self::Failed,
+            "interrupt" => Self::Interrupted,
+            "precompact" | "precompress" => Self::Compacting,
+            _ => Self::Other,
+        }
+    }
+}

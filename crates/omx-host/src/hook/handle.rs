@@ -1,0 +1,197 @@
+//! An event carried out: which operation it asks for, and what the host is told.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::activity::ToolClass;
+use omx_kernel::stop::{Agent, Cause};
+use omx_kernel::{Refusal, SessionId};
+use omx_ops::hook::{self, Prompted, Rest, StopOutcome, StopSeen};
+use omx_ops::{Context, Input};
+use omx_store::identity;
+use serde_json::{Map, Value};
+
+use super::answer::Answer;
+use super::event::{Event, Host, Opening};
+use super::payload::Payload;
+use crate::process;
+
+/// What a hook may know of the world besides its project.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    /// Where it is recorded which process holds which conversation.
+    pub records: Option<PathBuf>,
+    /// A file whose exports the host hands to every command of the conversation.
+    pub environment_file: Option<PathBuf>,
+}
+
+/// Work that takes longer than a hook may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errand {
+    /// None.
+    None,
+    /// Stop the processes of what was cancelled in this session.
+    FinishCancel,
+}
+
+/// What came of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handled {
+    /// What the host is told.
+    pub answer: Answer,
+    /// What somebody else has to do now.
+    pub errand: Errand,
+}
+
+impl From<Answer> for Handled {
+    fn from(answer: Answer) -> Self {
+        Self { answer, errand: Errand::None }
+    }
+}
+
+/// No more than this is told at the start of a conversation.
+const LONGEST_CONTEXT: usize = 3_500;
+
+/// Carries an event out. An error means that nothing is said or held.
+pub fn handle(
+    payload: &Payload<'_>,
+    context: &Context<'_>,
+    world: &World,
+) -> Result<Handled, Refusal> {
+    let Some(session) = &payload.session else { return Ok(Answer::Empty.into()) };
+    let is_main = payload.agent == Agent::Main;
+    Ok(match &payload.event {
+        Event::Opened(opening) if is_main => {
+            open(context, world, session, *opening).map(Handled::from)?
+        }
+        Event::Closed if is_main => {
+            if let (Some(records), Some(host)) = (&world.records, process::host()) {
+                identity::forget(records, host, session);
+            }
+            Answer::Empty.into()
+        }
+        Event::Prompt(text) if is_main => match hook::prompted(context, session, text)? {
+            Prompted::Nothing => Answer::Empty.into(),
+            Prompted::Told(text) => Answer::Context(text).into(),
+            Prompted::Cancelled { text, rest: Rest::Nothing } => Answer::Context(text).into(),
+            Prompted::Cancelled { text, rest: Rest::Processes } => {
+                Handled { answer: Answer::Context(text), errand: Errand::FinishCancel }
+            }
+        },
+        Event::ToolBefore { tool, input } => {
+            // What omx's own tool is asked must not fail for want of a note.
+            let noted = hook::tool_used(context, session, ToolClass::of(tool));
+            match with_session(context, session, tool, input.map(|raw| raw.get())) {
+                Some(input) if is_main => Answer::Arguments(input).into(),
+                _ => noted.map(|()| Answer::Empty.into())?,
+            }
+        }
+        Event::ToolAfter { tool } => {
+            hook::tool_used(context, session, ToolClass::of(tool))?;
+            Answer::Empty.into()
+        }
+        Event::Stop { cause, last_words } if is_main => {
+            let seen = StopSeen { cause: *cause, agent: payload.agent, last_words };
+            match hook::stop(context, session, &seen)? {
+                StopOutcome::Allowed(_) => Answer::Empty.into(),
+                StopOutcome::Held(text) => {
+                    Answer::Hold(format!("[{}] {text}", context.dialect.name)).into()
+                }
+                StopOutcome::RanOut { mode, error } => Answer::Notice(format!(
+                    "{}: {} has stopped and is not complete: {error}",
+                    context.dialect.name,
+                    mode.name()
+                ))
+                .into(),
+            }
+        }
+        Event::Failed { cause: Cause::RateLimit, until } if is_main => {
+            hook::limited(context, session, *until)?;
+            Answer::Empty.into()
+        }
+        Event::Interrupted if is_main => {
+            hook::interrupted(context, session)?;
+            Answer::Empty.into()
+        }
+        Event::Compacting if is_main => {
+            hook::checkpoint(context, session)?;
+            Answer::Empty.into()
+        }
+        _ => Answer::Empty.into(),
+    })
+}
+
+/// A conversation begins: who it is becomes known to the commands it will run,
+/// and it hears what is active.
+fn open(
+    context: &Context<'_>,
+    world: &World,
+    session: &SessionId,
+    opening: Opening,
+) -> Result<Answer, Refusal> {
+    let store = context.store(&Input::default())?;
+    if let (Some(records), Some(host)) = (&world.records, process::host()) {
+        identity::prune(records, process::is_alive);
+        // Where it cannot be noted, the agent can still name the id it is told.
+        let _ = identity::record(records, host, session, store.root());
+    }
+    if let Some(file) = &world.environment_file {
+        let line = format!("export {}SESSION_ID={session}\n", context.dialect.env_prefix);
+        let _ = append_once(file, &line);
+    }
+    let name = context.dialect.name;
+    let mut text = format!(
+        "[{name}] This conversation is session {session}; {name}'s tools and commands take it as session_id."
+    );
+    let lines = hook::brief(context, session).unwrap_or_default();
+    if opening == Opening::Compacted && !lines.is_empty() {
+        text.push_str(
+            " The conversation was compacted; this is how things stand by the documents:",
+        );
+    }
+    for line in lines {
+        if text.len() + line.len() < LONGEST_CONTEXT {
+            text.push('\n');
+            text.push_str(&line);
+        }
+    }
+    Ok(Answer::Context(text))
+}
+
+fn append_once(file: &Path, line: &str) -> std::io::Result<()> {
+    if fs::read_to_string(file).is_ok_and(|text| text.lines().any(|old| old == line.trim_end())) {
+        return Ok(());
+    }
+    fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes())
+}
+
+/// The arguments of a call of omx's own tools with the session filled in, where
+/// it is missing. Nothing else is touched.
+fn with_session(
+    context: &Context<'_>,
+    session: &SessionId,
+    tool: &str,
+    input: Option<&str>,
+) -> Option<Map<String, Value>> {
+    let own = tool
+        .strip_prefix("mcp__")
+        .and_then(|rest| rest.strip_prefix(context.dialect.name))
+        .is_some_and(|rest| rest.starts_with("__"));
+    if !own {
+        return None;
+    }
+    let mut fields: Map<String, Value> = serde_json::from_str(input.unwrap_or("{}")).ok()?;
+    if fields.contains_key("session_id") || fields.contains_key("all_sessions") {
+        return None;
+    }
+    fields.insert("session_id".to_owned(), Value::from(session.as_str()));
+    Some(fields)
+}
+
+impl Host {
+    /// The folder a host's own word puts the project in, before the payload's.
+    pub fn names_folder(self) -> bool {
+        self == Self::Claude
+    }
+}

@@ -1,0 +1,154 @@
+//! A host's payload: read once, nothing of it parsed that nobody asks for.
+//!
+//! Hosts differ in spelling and change over time. A field of another type than
+//! expected is a field that is not there; what is no JSON object at all is no
+//! event.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use omx_kernel::stop::{Agent, Cause};
+use omx_kernel::{SessionId, Timestamp, host};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::event::{Event, Host, Kind, Opening};
+
+/// An event with who and where.
+#[derive(Clone, Debug)]
+pub struct Payload<'a> {
+    /// Who runs the hook.
+    pub host: Host,
+    /// What happened.
+    pub event: Event<'a>,
+    /// The host's own name for it; answers repeat it.
+    pub name: Cow<'a, str>,
+    /// In which conversation; `None` where none is told or it is no usable id.
+    pub session: Option<SessionId>,
+    /// In which folder.
+    pub cwd: Option<PathBuf>,
+    /// By the conversation's own agent, or by one it started.
+    pub agent: Agent,
+}
+
+/// The fields omx looks at, as they stand.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Raw<'a> {
+    #[serde(borrow)]
+    hook_event_name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    session_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    cwd: Option<&'a RawValue>,
+    #[serde(borrow)]
+    agent_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    source: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tool_input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    last_assistant_message: Option<&'a RawValue>,
+    #[serde(borrow)]
+    prompt_response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    stop_reason: Option<&'a RawValue>,
+    #[serde(borrow, rename = "stopReason")]
+    stop_reason_camel: Option<&'a RawValue>,
+    #[serde(borrow)]
+    user_requested: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    resets_at: Option<&'a RawValue>,
+}
+
+/// The string a field holds; empty ones say nothing.
+fn text<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
+    let raw = raw?.get();
+    // A text without escapes is borrowed as it stands.
+    let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
+    let text = match inner {
+        Some(inner) if !inner.contains('\\') => Cow::Borrowed(inner),
+        _ => Cow::Owned(serde_json::from_str(raw).ok()?),
+    };
+    Some(text).filter(|text| !text.is_empty())
+}
+
+impl<'a> Payload<'a> {
+    /// Reads a payload; `event` is what the command line said, for hosts whose
+    /// payload does not.
+    pub fn read(host: Host, event: Option<&'a str>, bytes: &'a [u8]) -> Option<Self> {
+        let raw: Raw<'a> = serde_json::from_slice(bytes.trim_ascii()).ok()?;
+        let name = text(raw.hook_event_name).or_else(|| event.map(Cow::Borrowed))?;
+        let agent = match text(raw.agent_id) {
+            Some(_) => Agent::Subagent,
+            None => Agent::Main,
+        };
+        Some(Self {
+            host,
+            event: raw.event(Kind::named(&name)),
+            name,
+            session: text(raw.session_id).and_then(|id| SessionId::new(&id).ok()),
+            cwd: text(raw.cwd).map(|cwd| PathBuf::from(cwd.as_ref())),
+            agent,
+        })
+    }
+}
+
+impl<'a> Raw<'a> {
+    fn event(&self, kind: Kind) -> Event<'a> {
+        let words = |raw| text(raw).unwrap_or_default();
+        match kind {
+            Kind::Opened => Event::Opened(match text(self.source).as_deref() {
+                Some("compact") => Opening::Compacted,
+                _ => Opening::Begun,
+            }),
+            Kind::Closed => Event::Closed,
+            Kind::Prompt => Event::Prompt(words(self.prompt)),
+            Kind::ToolBefore => {
+                Event::ToolBefore { tool: words(self.tool_name), input: self.tool_input }
+            }
+            Kind::ToolAfter => Event::ToolAfter { tool: words(self.tool_name) },
+            Kind::Stop => Event::Stop {
+                cause: self.cause().unwrap_or(Cause::TurnEnded),
+                last_words: words(self.last_assistant_message.or(self.prompt_response)),
+            },
+            Kind::Failed => match self.cause() {
+                Some(cause) => Event::Failed { cause, until: self.until() },
+                None => Event::Other,
+            },
+            Kind::Interrupted => Event::Interrupted,
+            Kind::Compacting => Event::Compacting,
+            Kind::Other => Event::Other,
+        }
+    }
+
+    /// Why the turn ended, where the host says more than that it did.
+    fn cause(&self) -> Option<Cause> {
+        if self.user_requested.is_some_and(|raw| raw.get() == "true") {
+            return Some(Cause::Interrupted);
+        }
+        [self.stop_reason, self.stop_reason_camel, self.error, self.error_type]
+            .into_iter()
+            .find_map(|raw| host::cause_of(&text(raw)?))
+    }
+
+    /// When the limit passes: a time, or seconds since 1970.
+    fn until(&self) -> Option<Timestamp> {
+        let raw = self.resets_at?;
+        match text(Some(raw)) {
+            Some(time) => Timestamp::parse(&time),
+            None => {
+                let seconds: i64 = raw.get().parse().ok()?;
+                Some(Timestamp::from_millis(seconds.checked_mul(1_000)?))
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! What a host's events do: the operations behind a hook.
+//!
+//! All of them look first and take no lock for that; most events change
+//! nothing. An error is for the hook to swallow: a person is never held
+//! because omx has a problem.
+
+mod cancelled;
+mod folder;
+mod notes;
+mod prompt;
+mod stop;
+
+pub use notes::{brief, checkpoint, interrupted, limited, spoken, tool_used};
+pub use prompt::{Prompted, Rest, present, prompted};
+pub(crate) use stop::is_driven;
+pub use stop::{StopOutcome, StopSeen, stop};
+
+use omx_kernel::{Document, Mode, Refusal, Scope, SessionId, Value};
+use omx_store::{Event, Locked, ScopeRead, Store};
+
+use crate::context::Context;
+use crate::input::Input;
+
+/// A session that has something to decide about, read without a lock.
+struct Found {
+    store: Store,
+    scope: Scope,
+    read: ScopeRead,
+}
+
+/// The documents of a session; `None` where there are none.
+fn look(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
+    let store = context.store(&Input::default())?;
+    let scope = Scope::Session(session.clone());
+    let Some(state) = store.read()? else { return Ok(None) };
+    let read = state.scope(&scope)?;
+    Ok((!read.snapshot.documents.is_empty()).then_some(Found { store, scope, read }))
+}
+
+/// The same, if anything of it is active.
+fn look_at_active(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
+    let found = look(context, session)?;
+    Ok(found.filter(|found| found.read.snapshot.active_modes().next().is_some()))
+}
+
+/// Writes documents in their order and logs them.
+fn write_all(
+    context: &Context<'_>,
+    locked: &Locked,
+    scope: &Scope,
+    kind: &'static str,
+    writes: &[(Mode, Document)],
+) -> Result<(), Refusal> {
+    for (mode, document) in writes {
+        locked.write(scope, *mode, document)?;
+    }
+    let event = |(mode, document): &(Mode, Document)| Event {
+        time: context.now(),
+        session: scope.session().map(ToString::to_string),
+        actor: context.actor,
+        kind,
+        data: Value::record([
+            ("mode", Value::string(mode.name())),
+            ("revision", Value::whole(document.revision())),
+            ("active", Value::bool(document.is_active())),
+            ("phase", Value::string_or_null(document.phase())),
+        ]),
+    };
+    locked.log(&writes.iter().map(event).collect::<Vec<_>>());
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! What is noted of a session while its agent works, and what it is told.
+
+use omx_kernel::activity::{Activity, ToolClass};
+use omx_kernel::host;
+use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp};
+
+use super::{Found, look, look_at_active, write_all};
+use crate::context::Context;
+
+/// What a conversation is told of its session, a line each.
+pub fn brief(context: &Context<'_>, session: &SessionId) -> Result<Vec<String>, Refusal> {
+    let found = look(context, session)?;
+    let now = context.now();
+    Ok(found.map_or_else(Vec::new, |f| host::brief(&f.read.snapshot, context.dialect, now)))
+}
+
+/// A tool was used: holds begin anew, and what waited for a limit goes on.
+pub fn tool_used(
+    context: &Context<'_>,
+    session: &SessionId,
+    tool: ToolClass,
+) -> Result<(), Refusal> {
+    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    change(context, &found, "agent_works", host::unlimited, |activity, now| {
+        host::tool_used(activity, tool, now)
+    })
+}
+
+/// The person said something that starts and cancels nothing.
+pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
+    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    super::cancelled::forget(&found.store, session);
+    change(context, &found, "person_spoke", host::unlimited, host::person_spoke)
+}
+
+/// The person interrupted: nothing is held until they speak again.
+pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
+    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    change(
+        context,
+        &found,
+        "interrupted",
+        |_, _| Vec::new(),
+        |activity, now| Some(host::interrupted(activity, now)),
+    )
+}
+
+/// The conversation is about to be compacted. Documents are on the disk
+/// already; the sign of life is noted, so that what is active is not stale when
+/// it comes back.
+pub fn checkpoint(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
+    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    change(
+        context,
+        &found,
+        "compacting",
+        |_, _| Vec::new(),
+        |activity, now| Some(Activity { last_seen: Some(now), ..activity.clone() }),
+    )
+}
+
+/// A limit of the model's service stopped the agent.
+pub fn limited(
+    context: &Context<'_>,
+    session: &SessionId,
+    until: Option<Timestamp>,
+) -> Result<(), Refusal> {
+    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    let waiting = |snapshot: &Snapshot, now| host::limited(snapshot, until, now);
+    change(context, &found, "limited", waiting, |_, _| None)
+}
+
+/// Carries a change out under the lock, if there is one.
+fn change(
+    context: &Context<'_>,
+    found: &Found,
+    kind: &'static str,
+    documents: impl Fn(&Snapshot, Timestamp) -> Vec<(Mode, Document)>,
+    record: impl Fn(&Activity, Timestamp) -> Option<Activity>,
+) -> Result<(), Refusal> {
+    let now = context.now();
+    let is_needed = |snapshot: &Snapshot| {
+        record(&snapshot.activity, now).is_some() || !documents(snapshot, now).is_empty()
+    };
+    if !is_needed(&found.read.snapshot) {
+        return Ok(());
+    }
+    let locked = context.lock(&found.store, "hook")?;
+    let read = locked.scope(&found.scope)?;
+    if read.snapshot.active_modes().next().is_none() {
+        // Ended since: a hook writes nothing for a run that is gone.
+        return Ok(());
+    }
+    if let Some(activity) = record(&read.snapshot.activity, now) {
+        locked.write_activity(&found.scope, &activity, now)?;
+    }
+    write_all(context, &locked, &found.scope, kind, &documents(&read.snapshot, now))
+}

@@ -1,0 +1,282 @@
+//! What the person typed, before the agent sees it: it may start a mode, cancel
+//! what runs, or let what waits go on.
+
+use omx_kernel::document::Life;
+use omx_kernel::host::shortened;
+use omx_kernel::ids::slug;
+use omx_kernel::outcome::Ending;
+use omx_kernel::prompt::{self, Decision, Keywords, Present, Start};
+use omx_kernel::start::{self, How, Wanted};
+use omx_kernel::write::Circumstances;
+use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Snapshot, Value, stop};
+use omx_store::{Locked, Shelf};
+
+use super::{cancelled, is_driven, look, notes, write_all};
+use crate::config::{limits, load};
+use crate::context::Context;
+use crate::facts;
+use crate::input::Input;
+
+/// What came of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Prompted {
+    /// Nothing; the agent reads the prompt as it is.
+    Nothing,
+    /// The agent is told this.
+    Told(String),
+    /// Everything active was cancelled; the agent is told this.
+    Cancelled {
+        /// What the agent is told.
+        text: String,
+        /// Whether processes are left that somebody has to stop.
+        rest: Rest,
+    },
+}
+
+/// What a cancel leaves to do outside the documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// Nothing.
+    Nothing,
+    /// Processes run that belonged to what was cancelled, or the cancel itself
+    /// could not be written yet.
+    Processes,
+}
+
+/// Reads a prompt and does what it says.
+pub fn prompted(
+    context: &Context<'_>,
+    session: &SessionId,
+    text: &str,
+) -> Result<Prompted, Refusal> {
+    // Most prompts say nothing to omx; that is found out without a file.
+    let Some(present) = wanted_present(context, session, text)? else {
+        notes::spoken(context, session)?;
+        return Ok(Prompted::Nothing);
+    };
+    match prompt::decide(text, Keywords::Explicit, present) {
+        Decision::Nothing => {
+            notes::spoken(context, session)?;
+            Ok(Prompted::Nothing)
+        }
+        Decision::Cancel => cancel(context, session),
+        Decision::Resume => resume(context, session),
+        Decision::Start(wanted) => begin(context, session, &wanted),
+        Decision::Suggest(mode) => phrase(context, session, text, present, mode),
+    }
+}
+
+/// What is in the session, if the prompt could mean anything there.
+fn wanted_present(
+    context: &Context<'_>,
+    session: &SessionId,
+    text: &str,
+) -> Result<Option<Present>, Refusal> {
+    let idle = |present| prompt::decide(text, Keywords::Explicit, present) == Decision::Nothing;
+    if [Present::Nothing, Present::Active, Present::Blocked].into_iter().all(idle) {
+        return Ok(None);
+    }
+    let found = look(context, session)?;
+    Ok(Some(found.map_or(Present::Nothing, |found| present(&found.read.snapshot))))
+}
+
+/// What a session has that words could be about.
+pub fn present(snapshot: &Snapshot) -> Present {
+    if snapshot.active_modes().next().is_some() {
+        Present::Active
+    } else if blocked(snapshot).is_some() {
+        Present::Blocked
+    } else {
+        Present::Nothing
+    }
+}
+
+fn blocked(snapshot: &Snapshot) -> Option<Mode> {
+    let is_blocked = |mode: &Mode| {
+        let document = snapshot.documents.get(mode);
+        document.is_some_and(|document| document.life() == Life::Ended(Ending::Blocked))
+    };
+    Mode::STOP_PRIORITY.into_iter().find(is_blocked)
+}
+
+/// A phrase suggests a mode, starts it or means nothing, as configured.
+fn phrase(
+    context: &Context<'_>,
+    session: &SessionId,
+    text: &str,
+    present: Present,
+    mode: Mode,
+) -> Result<Prompted, Refusal> {
+    let store = context.store(&Input::default())?;
+    let config = load(context, &store).ok();
+    let word = config.as_ref().and_then(|config| config.get("keywords")?.value.as_str());
+    let keywords = word.and_then(Keywords::parse).unwrap_or_default();
+    match prompt::decide(text, keywords, present) {
+        Decision::Start(wanted) => begin(context, session, &wanted),
+        Decision::Suggest(_) => Ok(Prompted::Told(format!(
+            "[{}] There is a mode for this: {}. It was not started. If the person wants it, they type ${}.",
+            context.dialect.name,
+            mode.name(),
+            mode.name()
+        ))),
+        _ => Ok(Prompted::Nothing),
+    }
+}
+
+fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
+    let mut input = Input::default();
+    input.set("session_id", Value::string(session.as_str()))?;
+    let store = context.store(&Input::default())?;
+    match crate::cancel::cancel(context, &input) {
+        Ok(report) if report.cancelled.is_empty() => Ok(Prompted::Told(format!(
+            "[{}] {}",
+            context.dialect.name,
+            omx_kernel::message::nothing_active(context.dialect)
+        ))),
+        Ok(report) => {
+            cancelled::forget(&store, session);
+            let runs = is_driven(&store, session) || !report.teams.is_empty();
+            let rest = if runs { Rest::Processes } else { Rest::Nothing };
+            let text = format!("[{}] {}", context.dialect.name, report.lines.join(" "));
+            Ok(Prompted::Cancelled { text, rest })
+        }
+        Err(refusal) if refusal.code == Code::Busy => {
+            cancelled::wish(&store, session);
+            let text = format!(
+                "[{}] Cancel was asked for; the state is locked by another process, so it is written as soon as that lets go. Nothing is held meanwhile.",
+                context.dialect.name
+            );
+            Ok(Prompted::Cancelled { text, rest: Rest::Processes })
+        }
+        Err(refusal) => Err(refusal),
+    }
+}
+
+fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
+    let Some(found) = look(context, session)? else { return Ok(Prompted::Nothing) };
+    let Some(mode) = blocked(&found.read.snapshot) else { return Ok(Prompted::Nothing) };
+    let wanted = Start { mode, linked: Vec::new(), task: "", how: prompt::How::Call };
+    begin(context, session, &wanted)
+}
+
+/// Starts a mode, or says why not.
+fn begin(
+    context: &Context<'_>,
+    session: &SessionId,
+    wanted: &Start<'_>,
+) -> Result<Prompted, Refusal> {
+    match begun(context, session, wanted) {
+        Ok(text) => Ok(Prompted::Told(format!("[{}] {text}", context.dialect.name))),
+        // Trouble with files is the hook's to swallow; a rule's no is the person's to hear.
+        Err(refusal) if matches!(refusal.code, Code::Busy | Code::Io) => Err(refusal),
+        Err(refusal) => Ok(Prompted::Told(format!(
+            "[{}] {} was not started: {}. Tell the person.",
+            context.dialect.name,
+            wanted.mode.title(),
+            refusal.message
+        ))),
+    }
+}
+
+fn begun(
+    context: &Context<'_>,
+    session: &SessionId,
+    wanted: &Start<'_>,
+) -> Result<String, Refusal> {
+    let store = context.store(&Input::default())?;
+    let scope = Scope::Session(session.clone());
+    let limits = limits(context, &store)?;
+    let now = context.now();
+    let locked = context.lock(&store, "hook")?;
+    let read = locked.scope(&scope)?;
+    let snapshot = &read.snapshot;
+    let task = wanted.task.trim();
+    let mut asked =
+        Wanted { mode: wanted.mode, companions: &wanted.linked, task, context_path: None };
+    let facts = facts::answer(
+        &start::questions(snapshot, &asked)?,
+        &store,
+        &context.place.working_directory,
+    );
+    let circumstances =
+        Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
+    let how = start::start(snapshot, &asked, circumstances)?.how;
+    let kept = if how == How::Begun && wanted.mode == Mode::Autopilot {
+        Some(keep_words(&locked, &store, task, now)?)
+    } else {
+        None
+    };
+    asked.context_path = kept.as_deref();
+    let plan = start::start(snapshot, &asked, circumstances)?;
+    for (_, document) in &plan.writes {
+        Locked::check_size(document)?;
+    }
+    write_all(context, &locked, &scope, "started", &plan.writes)?;
+    let mut after = snapshot.clone();
+    after.documents.extend(plan.writes);
+    if plan.how != How::Running {
+        // A new run begins with a clean record; what was cleared stays remembered.
+        let mut activity = snapshot.activity.clone();
+        activity.last_seen = Some(now);
+        activity.holds_in_a_row = 0;
+        activity.same_fingerprint = 0;
+        activity.fingerprint = None;
+        activity.interrupted = false;
+        activity.last_tool = None;
+        let _ = locked.write_activity(&scope, &activity, now);
+        cancelled::forget(&store, session);
+    }
+    Ok(told(context, session, wanted, plan.how, &after))
+}
+
+/// What the person said, kept for the phases to come. Told as a path from the
+/// project's folder.
+fn keep_words(
+    locked: &Locked,
+    store: &omx_store::Store,
+    task: &str,
+    now: omx_kernel::Timestamp,
+) -> Result<String, Refusal> {
+    let stem = format!("{}-{}", slug(task), now.millis());
+    let text = format!("# Task\n\n{task}\n\nStarted: {now}\n");
+    let path = locked.put(Shelf::Context, &stem, "md", &text)?;
+    let path = path.strip_prefix(store.root()).unwrap_or(&path);
+    Ok(path.display().to_string())
+}
+
+fn told(
+    context: &Context<'_>,
+    session: &SessionId,
+    wanted: &Start<'_>,
+    how: How,
+    after: &Snapshot,
+) -> String {
+    let mode = wanted.mode;
+    let title = mode.title();
+    let state = after
+        .active(mode)
+        .map(|document| stop::text(mode, document, context.dialect))
+        .unwrap_or_default();
+    let linked: Vec<&str> = wanted.linked.iter().map(|mode| mode.name()).collect();
+    let with = if linked.is_empty() {
+        String::new()
+    } else {
+        format!(", linked with {}", linked.join(" and "))
+    };
+    let begins = match how {
+        How::Begun => format!("{title} started{with} in session {session}."),
+        How::Resumed => format!("{title} goes on{with} in session {session}."),
+        How::Running => format!("{title} runs already in session {session}; nothing was started."),
+    };
+    let task = after
+        .active(mode)
+        .and_then(|document| document.text("task_description"))
+        .filter(|task| how == How::Resumed && !task.is_empty())
+        .map(|task| format!(" Task: {}", shortened(task)))
+        .unwrap_or_default();
+    format!(
+        "{begins}{task} {state} Follow the skill {}; record every change of phase with state_write (mode {}, session_id {session}).",
+        mode.name(),
+        mode.name()
+    )
+}

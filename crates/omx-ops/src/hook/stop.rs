@@ -1,0 +1,118 @@
+//! The agent wants to stop: decided by the rule, counted on the disk.
+
+use omx_kernel::host::{self, Standing};
+use omx_kernel::stop::{Agent, Allowed, Cause, StopDecision, StopEvent, decide};
+use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot, Value};
+use omx_store::Store;
+use omx_store::runs::Liveness;
+
+use super::{cancelled, folder, look_at_active, write_all};
+use crate::config::{load, span_seconds};
+use crate::context::Context;
+use crate::input::Input;
+
+/// A stop as the host tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StopSeen<'a> {
+    /// Why.
+    pub cause: Cause,
+    /// Who.
+    pub agent: Agent,
+    /// The agent's last words.
+    pub last_words: &'a str,
+}
+
+/// What the agent is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StopOutcome {
+    /// Nothing: it may stop.
+    Allowed(Allowed),
+    /// To go on.
+    Held(String),
+    /// It may stop; the person should know that a bound was reached.
+    RanOut {
+        /// Of which mode.
+        mode: Mode,
+        /// Which bound.
+        error: String,
+    },
+}
+
+/// Decides a stop and keeps what the decision changes.
+pub fn stop(
+    context: &Context<'_>,
+    session: &SessionId,
+    seen: &StopSeen<'_>,
+) -> Result<StopOutcome, Refusal> {
+    let Some(found) = look_at_active(context, session)? else {
+        return Ok(StopOutcome::Allowed(Allowed::NothingActive));
+    };
+    if cancelled::is_wished(&found.store, session) {
+        let mut input = Input::default();
+        input.set("session_id", Value::string(session.as_str()))?;
+        crate::cancel::cancel(context, &input)?;
+        cancelled::forget(&found.store, session);
+        return Ok(StopOutcome::Allowed(Allowed::CancelRequested));
+    }
+    let now = context.now();
+    let event = event(context, &found.store, &found.read.snapshot, session, seen);
+    if let StopDecision::Allow(why) = decide(&found.read.snapshot, &event, context.dialect, now) {
+        return Ok(StopOutcome::Allowed(why));
+    }
+    let locked = context.lock(&found.store, "hook")?;
+    let read = locked.scope(&found.scope)?;
+    let progress = Some(fingerprint(&found.store, &read.snapshot, seen));
+    let event = StopEvent { progress, ..event };
+    let (outcome, activity) = match decide(&read.snapshot, &event, context.dialect, now) {
+        StopDecision::Allow(why) => return Ok(StopOutcome::Allowed(why)),
+        StopDecision::Hold(hold) => {
+            let writes = [(hold.mode, hold.document)];
+            write_all(context, &locked, &found.scope, "held", &writes)?;
+            (StopOutcome::Held(hold.text), hold.activity)
+        }
+        StopDecision::Exhausted(end) => {
+            write_all(context, &locked, &found.scope, "ran_out", &end.writes)?;
+            (StopOutcome::RanOut { mode: end.mode, error: end.error }, end.activity)
+        }
+    };
+    // The iteration is counted in the document; the record may be lost.
+    let _ = locked.write_activity(&found.scope, &activity, now);
+    Ok(outcome)
+}
+
+fn event(
+    context: &Context<'_>,
+    store: &Store,
+    snapshot: &Snapshot,
+    session: &SessionId,
+    seen: &StopSeen<'_>,
+) -> StopEvent {
+    let self_driven =
+        if is_driven(store, session) { snapshot.active_modes().collect() } else { Vec::new() };
+    // A configuration that cannot be read sets no budget.
+    let config = load(context, store).ok();
+    let time_budget = config.as_ref().and_then(|config| {
+        let span = config.get("budget.time")?.value.as_str()?;
+        i64::try_from(span_seconds(span)?).ok()?.checked_mul(1_000)
+    });
+    StopEvent {
+        cause: seen.cause,
+        agent: seen.agent,
+        cancel_requested: false,
+        self_driven,
+        progress: Some(fingerprint(store, snapshot, seen)),
+        time_budget,
+    }
+}
+
+fn fingerprint(store: &Store, snapshot: &Snapshot, seen: &StopSeen<'_>) -> u64 {
+    let folder = folder::standing(store.root());
+    host::fingerprint(snapshot, Standing { folder: &folder, last_words: seen.last_words })
+}
+
+/// Whether a live omx process drives the run of this session: it holds its lock.
+pub(crate) fn is_driven(store: &Store, session: &SessionId) -> bool {
+    let Ok(id) = RunId::new(session.as_str()) else { return false };
+    let run = store.run(&id).ok().flatten();
+    run.is_some_and(|run| matches!(run.liveness(), Ok(Liveness::Alive(_))))
+}

@@ -1,0 +1,135 @@
+//! Which conversations a host process holds: one small file each, outside any
+//! project, so that a command the agent runs finds the session it belongs to.
+//!
+//! A folder is named after a process (its id and when it started, so that a
+//! number used again is not mistaken for it), the files in it after sessions.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use omx_kernel::SessionId;
+
+/// A process, told apart from every other that had or will have its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessName {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in ticks since boot.
+    pub started: u64,
+}
+
+impl ProcessName {
+    /// The folder of this process among the records.
+    pub fn folder(self, records: &Path) -> PathBuf {
+        records.join(format!("{}.{}", self.pid, self.started))
+    }
+
+    fn of_folder(name: &str) -> Option<Self> {
+        let (pid, started) = name.split_once('.')?;
+        Some(Self { pid: pid.parse().ok()?, started: started.parse().ok()? })
+    }
+}
+
+/// What a process's folder says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// There is no record of the process.
+    Unknown,
+    /// It holds exactly this conversation.
+    One(SessionId),
+    /// It holds several, or none any more: nobody can tell which is meant.
+    Unclear,
+}
+
+/// Notes that a process holds a conversation about a project.
+pub fn record(
+    records: &Path,
+    process: ProcessName,
+    session: &SessionId,
+    root: &Path,
+) -> std::io::Result<()> {
+    let folder = process.folder(records);
+    let path = folder.join(session.as_str());
+    let text = root.as_os_str().as_encoded_bytes();
+    if fs::read(&path).is_ok_and(|known| known == text) {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let mut options = File::options();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text)
+}
+
+/// Forgets that a process holds a conversation.
+pub fn forget(records: &Path, process: ProcessName, session: &SessionId) {
+    let folder = process.folder(records);
+    let _ = fs::remove_file(folder.join(session.as_str()));
+    // Stays while others are in it.
+    let _ = fs::remove_dir(folder);
+}
+
+/// Removes the records of processes that are gone.
+pub fn prune(records: &Path, is_alive: impl Fn(ProcessName) -> bool) {
+    for entry in fs::read_dir(records).into_iter().flatten().flatten() {
+        let process = entry.file_name().to_str().and_then(ProcessName::of_folder);
+        if process.is_some_and(|process| !is_alive(process)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The conversations of the process whose folder this is.
+pub fn sessions(folder: &Path) -> Sessions {
+    let Ok(entries) = fs::read_dir(folder) else { return Sessions::Unknown };
+    let mut found = Sessions::Unclear;
+    for (index, entry) in entries.flatten().enumerate() {
+        let session = entry.file_name().to_str().and_then(|name| SessionId::new(name).ok());
+        found = match (index, session) {
+            (0, Some(session)) => Sessions::One(session),
+            _ => return Sessions::Unclear,
+        };
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(name: &str) -> SessionId {
+        SessionId::new(name).unwrap()
+    }
+
+    #[test]
+    fn hosts_1_6_a_process_with_exactly_one_conversation_tells_it() {
+        let records = tempfile::tempdir().unwrap();
+        let process = ProcessName { pid: 10, started: 77 };
+        let folder = process.folder(records.path());
+        assert_eq!(sessions(&folder), Sessions::Unknown);
+        record(records.path(), process, &session("a"), Path::new("/p")).unwrap();
+        assert_eq!(sessions(&folder), Sessions::One(session("a")));
+        record(records.path(), process, &session("b"), Path::new("/p")).unwrap();
+        assert_eq!(sessions(&folder), Sessions::Unclear);
+        forget(records.path(), process, &session("a"));
+        assert_eq!(sessions(&folder), Sessions::One(session("b")));
+        forget(records.path(), process, &session("b"));
+        assert_eq!(sessions(&folder), Sessions::Unknown);
+    }
+
+    #[test]
+    fn hosts_1_6_records_of_processes_that_are_gone_are_removed() {
+        let records = tempfile::tempdir().unwrap();
+        let gone = ProcessName { pid: 10, started: 77 };
+        let again = ProcessName { pid: 10, started: 99 };
+        for process in [gone, again] {
+            record(records.path(), process, &session("a"), Path::new("/p")).unwrap();
+        }
+        std::fs::create_dir(records.path().join("something else")).unwrap();
+        prune(records.path(), |process| process == again);
+        assert_eq!(sessions(&gone.folder(records.path())), Sessions::Unknown);
+        assert_eq!(sessions(&again.folder(records.path())), Sessions::One(session("a")));
+        assert!(records.path().join("something else").exists());
+    }
+}

@@ -1,0 +1,40 @@
+//! The command line of what hosts call and what sets them up.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+A host calls this for every event, with the event as JSON on standard input; it
+answers with one line of JSON. Whatever goes wrong, the answer is {} and the exit
+code 0, within a second.
+
+Examples:
+  omx hook explain '$ralph make the tests pass'
+  omx hook explain 'why did ralph start by itself yesterday?'
+  echo '{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\"}' | omx hook --host claude"
+)]
+pub struct HookArgs {
+    /// The host that calls
+    #[arg(long, value_name = "HOST", value_parser = ["codex", "claude", "gemini"], required = true)]
+    pub host: Option<String>,
+    /// The event, for payloads that do not name it
+    #[arg(value_name = "EVENT")]
+    pub event: Option<String>,
+    #[command(subcommand)]
+    pub what: Option<HookWhat>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HookWhat {
+    /// Say what a prompt would start, and why not the others
+    Explain(ExplainArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The prompt
+    #[arg(required = true, allow_hyphen_values = true, trailing_var_arg = true)]
+    pub prompt: Vec<String>,
+}

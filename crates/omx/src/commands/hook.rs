@@ -1,0 +1,155 @@
+//! `hook`: a host's event on standard input, an effect on standard output.
+//!
+//! Whatever goes wrong, the answer is the empty effect, exit 0, within a second:
+//! a person is never stopped or delayed because omx has a problem.
+
+use std::io::{self, Write};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use omx_host::hook::{Answer, Errand, Event, Handled, Host, Payload, handle};
+use omx_kernel::Dialect;
+use omx_kernel::prompt::{self, Decision, Keywords, Present, Verdict, Word};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::cli::Global;
+use crate::edge;
+use crate::exit::Exit;
+use crate::output;
+
+/// From the start of the process to its answer.
+const DEADLINE: Duration = Duration::from_secs(1);
+
+/// A payload that is longer is no event of ours.
+const LONGEST: usize = 16 * 1024 * 1024;
+
+/// Whether somebody has answered; the first does, and nobody after.
+static ANSWERED: AtomicBool = AtomicBool::new(false);
+
+/// Answers one event.
+pub fn run(host: Host, event: Option<&str>, by_name: Dialect) -> Exit {
+    let begun = Instant::now();
+    // With panic=abort there is no way back from a panic but this one.
+    std::panic::set_hook(Box::new(|_| give_up()));
+    if let Some(bytes) = read(begun)
+        && let Some(payload) = Payload::read(host, event, &bytes)
+    {
+        if may_flush(&payload.event) {
+            watch(begun);
+        }
+        let handled = answer(&payload, by_name).unwrap_or(Answer::Empty.into());
+        say(&handled.answer.line(host, &payload.name));
+        if let (Errand::FinishCancel, Some(session)) = (handled.errand, &payload.session) {
+            finish_cancel(&payload, session.as_str());
+        }
+    }
+    say("{}");
+    Exit::Done
+}
+
+fn answer(payload: &Payload<'_>, by_name: Dialect) -> Option<Handled> {
+    let surroundings = edge::hook(payload, by_name)?;
+    handle(payload, &surroundings.context, &surroundings.world).ok()
+}
+
+/// Reads standard input to its end; `None` if that takes too long or too much.
+fn read(begun: Instant) -> Option<Vec<u8>> {
+    let input = rustix::stdio::stdin();
+    let mut bytes = Vec::with_capacity(16 * 1024);
+    loop {
+        let left = DEADLINE.checked_sub(begun.elapsed())?;
+        let timeout = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
+        let timeout = if left.as_secs() > 0 { Timespec { tv_sec: 1, tv_nsec: 0 } } else { timeout };
+        match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) => return None,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+        bytes.reserve(16 * 1024);
+        match rustix::io::read(input, rustix::buffer::spare_capacity(&mut bytes)) {
+            Ok(0) => return Some(bytes),
+            Ok(_) if bytes.len() > LONGEST => return None,
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Whether the event may wait for a disk: then somebody keeps the deadline.
+fn may_flush(event: &Event<'_>) -> bool {
+    !matches!(event, Event::ToolBefore { .. } | Event::ToolAfter { .. } | Event::Other)
+}
+
+/// Gives up when the time is over.
+fn watch(begun: Instant) {
+    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
+        std::thread::sleep(DEADLINE.saturating_sub(begun.elapsed() + Duration::from_millis(50)));
+        give_up();
+    });
+}
+
+/// Ends the process with the empty effect, unless there was an answer.
+fn give_up() {
+    say("{}");
+    std::process::exit(0);
+}
+
+/// Says it, unless something was said before.
+fn say(line: &str) {
+    if !ANSWERED.swap(true, Ordering::SeqCst) {
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(line.as_bytes());
+        let _ = out.write_all(b"\n");
+        let _ = out.flush();
+    }
+}
+
+/// Leaves the processes of a cancelled run to one that may take its time.
+fn finish_cancel(payload: &Payload<'_>, session: &str) {
+    let Ok(program) = std::env::current_exe() else { return };
+    let mut command = Command::new(program);
+    command.args(["cancel", "--finish", "--session-id", session]);
+    if let Some(folder) = edge::hook_folder(payload) {
+        command.current_dir(folder);
+    }
+    let null = Stdio::null;
+    let _ = command.stdin(null()).stdout(null()).stderr(null()).spawn();
+}
+
+/// Says what a prompt would start, and why it would not start the others.
+pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
+    let keywords = edge::context(global, by_name, "cli").ok().and_then(|context| {
+        let store = context.store(&omx_ops::Input::default()).ok()?;
+        let config = omx_ops::config::load(&context, &store).ok()?;
+        Keywords::parse(config.get("keywords")?.value.as_str()?)
+    });
+    let explained = prompt::explain(text, keywords.unwrap_or_default(), Present::Nothing);
+    let mut lines = vec![match &explained.decision {
+        Decision::Nothing => "Starts nothing.".to_owned(),
+        Decision::Suggest(mode) => {
+            format!("Suggests {0}; starts nothing. ${0} would start it.", mode.name())
+        }
+        Decision::Start(start) => {
+            let linked: Vec<&str> = start.linked.iter().map(|mode| mode.name()).collect();
+            let with = if linked.is_empty() { String::new() } else { " with ".to_owned() };
+            let task = if start.task.is_empty() { "(none)" } else { start.task };
+            format!("Starts {}{with}{}. Task: {task}", start.mode.name(), linked.join(" and "))
+        }
+        Decision::Cancel => "Cancels what is active.".to_owned(),
+        Decision::Resume => "Goes on with what waits for the person.".to_owned(),
+    }];
+    for candidate in &explained.candidates {
+        let word = match candidate.word {
+            Word::Mode(mode) => mode.name(),
+            Word::Cancel => "cancel",
+        };
+        let why = match candidate.verdict {
+            Verdict::Counts => "counts",
+            Verdict::Not(why) => why.as_str(),
+        };
+        lines.push(format!("  {word} ({:?}, byte {}): {why}", candidate.text, candidate.at));
+    }
+    output::lines(&lines)
+}

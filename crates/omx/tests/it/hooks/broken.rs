@@ -1,0 +1,135 @@
+//! hosts.md 1.1: whatever comes in, and whatever state the store is in, the
+//! answer is the empty effect, exit 0, in time.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::kit::{BOTH, Conversation, Host, answer, ended, held, used_project};
+
+#[test]
+fn hosts_1_1_every_broken_payload_gets_the_empty_effect() {
+    let project = used_project();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let deep_field =
+        format!(r#"{{"hook_event_name":"PreToolUse","session_id":"s1","tool_input":{deep}}}"#);
+    let huge = format!(
+        r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt":"{}"}}"#,
+        "a ".repeat(20_000_000)
+    );
+    let large = format!(
+        r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s1","prompt":"{}"}}"#,
+        "a ".repeat(2_000_000)
+    );
+    let payloads: Vec<&[u8]> = vec![
+        b"",
+        b"\n",
+        b"nonsense",
+        b"{",
+        b"null",
+        b"[]",
+        b"7",
+        b"\"Stop\"",
+        b"{}",
+        b"{\"hook_event_name\":\"Stop\"}",
+        b"{\"hook_event_name\":null,\"session_id\":\"s1\"}",
+        b"{\"hook_event_name\":[\"Stop\"],\"session_id\":\"s1\"}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":7}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"../../etc\"}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"\"}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"/nowhere/at/all\"}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"cwd\":\"relative\"}",
+        b"{\"hook_event_name\":\"NeverHeardOf\",\"session_id\":\"s1\"}",
+        b"{\"hook_event_name\":\"UserPromptSubmit\",\"session_id\":\"s1\",\"prompt\":[1,2]}",
+        b"{\"hook_event_name\":\"UserPromptSubmit\",\"session_id\":\"s1\"}",
+        b"{\"hook_event_name\":\"PreToolUse\",\"session_id\":\"s1\",\"tool_input\":\"x\",\"tool_name\":{}}",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"s1\",\"session_id\":\"s2\"}",
+        b"\xff\xfe\x00\x01",
+        b"{\"hook_event_name\":\"Stop\",\"session_id\":\"\\ud800\"}",
+        &[0; 4096],
+        deep.as_bytes(),
+        deep_field.as_bytes(),
+        huge.as_bytes(),
+        large.as_bytes(),
+    ];
+    let before = project.bytes("");
+    for host in BOTH {
+        for payload in &payloads {
+            let command = project.omx_command(&["hook", "--host", host.name()]);
+            let shown = String::from_utf8_lossy(&payload[..payload.len().min(80)]).into_owned();
+            assert_eq!(answer(command, payload), json!({}), "{shown}");
+        }
+    }
+    assert_eq!(project.bytes(""), before);
+}
+
+#[test]
+fn hosts_1_1_a_payload_that_never_ends_is_not_waited_for() {
+    let project = used_project();
+    let mut command = project.omx_command(&["hook", "--host", "claude", "Stop"]);
+    let begun = Instant::now();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let open = child.stdin.take();
+    assert_eq!(ended(child, begun), json!({}));
+    assert!(begun.elapsed() >= Duration::from_millis(900), "it waited for a while");
+    drop(open);
+}
+
+#[test]
+fn hosts_1_1_wrong_usage_never_stops_a_person() {
+    let project = used_project();
+    // To a host, exit code 2 means: block.
+    for args in [&["hook"][..], &["hook", "--host", "emacs"], &["hook", "--hots", "codex"]] {
+        let outcome = project.omx(args);
+        assert_eq!(outcome.code, Some(1), "{args:?}: {outcome:?}");
+        assert_eq!(outcome.stdout, "");
+    }
+}
+
+#[test]
+fn r6_a_store_that_cannot_be_used_holds_nobody() {
+    for host in BOTH {
+        // A document of zeros beside a good one: the good one still counts.
+        let project = used_project();
+        let talk = Conversation { project: &project, host, session: "s1" };
+        talk.prompt("$ralph mend the parser");
+        project.write(".omx/state/sessions/s1/ultraqa-state.json", [0; 512]);
+        held(&talk.stop("go on"));
+        // A document that is broken itself holds nothing, and is kept.
+        for broken in [&[0; 512][..], b"{", b"[]", b"{\"active\":true"] {
+            project.write(".omx/state/sessions/s1/ralph-state.json", broken);
+            assert_eq!(talk.stop("go on"), json!({}));
+            assert_eq!(fs::read(project.session("s1", "ralph-state.json")).unwrap(), broken);
+        }
+        // Something else in place of the session, the state, the tree.
+        for place in [".omx/state/sessions/s1", ".omx/state", ".omx"] {
+            let path = project.root().join(place);
+            fs::remove_dir_all(&path).unwrap();
+            symlink("/nowhere", &path).unwrap();
+            assert_eq!(talk.stop("go on"), json!({}), "{place}");
+            assert_eq!(talk.prompt("hello"), json!({}), "{place}");
+            fs::remove_file(&path).unwrap();
+            fs::create_dir_all(&path).unwrap();
+        }
+    }
+}
+
+#[test]
+fn r6_a_newer_schema_is_held_by_what_is_understood() {
+    let project = used_project();
+    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let newer = r#"{"schema":99,"mode":"ralph","active":true,"current_phase":"hovering","novel":{"x":[1]},"updated_at":"2999-01-01T00:00:00Z"}"#;
+    project.write(".omx/state/sessions/s1/ralph-state.json", newer);
+    let answer = talk.stop("go on");
+    assert!(held(&answer).contains("phase hovering"), "{answer}");
+    let document = talk.document("ralph");
+    assert_eq!((&document["schema"], &document["novel"]), (&json!(99), &json!({"x": [1]})));
+}

@@ -1,0 +1,155 @@
+//! Cancel and hooks: cancel.md 3.4, 3.6, 3.7, and a lock somebody sits on.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use omx_testkit::{Project, await_condition};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::kit::{BOTH, Conversation, Host, PATIENCE, context, ended, held, start, used_project};
+use crate::conduct::Repository;
+
+/// Somebody who holds the project's lock and does not let go.
+struct Sitter(std::process::Child);
+
+impl Sitter {
+    fn on(project: &Project) -> Self {
+        let lock = project.state(".lock");
+        let mut command = Command::new("flock");
+        command.arg("--exclusive").arg(&lock).args(["sh", "-c", "echo; exec sleep 600"]);
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        // It says when it has it.
+        let mut line = String::new();
+        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        Self(child)
+    }
+}
+
+impl Drop for Sitter {
+    fn drop(&mut self) {
+        // The lock is the child's as long as it lives; both are ours.
+        let pid = i32::try_from(self.0.id()).unwrap();
+        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        for child in children.unwrap_or_default().split_whitespace() {
+            let _ = kill_process(Pid::from_raw(child.parse().unwrap()).unwrap(), Signal::KILL);
+        }
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn cancel_3_4_when_cancel_has_returned_every_later_stop_is_allowed() {
+    for host in BOTH {
+        let project = used_project();
+        let talk = Conversation { project: &project, host, session: "s1" };
+        for call in ["$ralph one", "$autopilot two", "$ultraqa three", "$ultrawork four"] {
+            talk.prompt(call);
+            held(&talk.stop("not yet"));
+            assert_eq!(project.omx(&["cancel", "--session-id", "s1"]).code, Some(0));
+            let before = project.bytes(".omx/state/sessions");
+            for words in ["done", "ralph is still active, go on", ""] {
+                assert_eq!(talk.stop(words), json!({}), "{call}");
+            }
+            talk.tool("Bash");
+            talk.event("PreCompact", json!({"trigger": "auto"}));
+            talk.event("SessionStart", json!({"source": "compact"}));
+            talk.event("StopFailure", json!({"error": "rate_limit"}));
+            assert_eq!(project.bytes(".omx/state/sessions"), before, "{call}: a hook revived it");
+        }
+    }
+}
+
+#[test]
+fn modes_5_3_cancel_words_cancel_at_once_and_say_so() {
+    for host in BOTH {
+        for word in ["cancelomx", "stopomx", "cancelomc", "stopomc", "stop", "cancel", "abort"] {
+            let project = used_project();
+            let talk = Conversation { project: &project, host, session: "s1" };
+            talk.prompt("$ralph mend the parser");
+            let answer = talk.prompt(word);
+            assert!(context(&answer).contains("Ralph cancelled."), "{word}: {answer}");
+            assert_eq!(talk.document("ralph")["run_outcome"], "cancelled", "{word}");
+            assert_eq!(talk.stop("ok"), json!({}), "{word}");
+        }
+    }
+}
+
+#[test]
+fn cancel_3_6_a_hook_writes_at_once_and_the_processes_are_stopped_after_it() {
+    let repository = Repository::new();
+    let mut running = repository.start("autopilot", &["greet people by name"]);
+    repository.await_records(12);
+    let id = repository.id();
+    let talk = Conversation { project: &repository.project, host: Host::Claude, session: &id };
+    let begun = Instant::now();
+    let answer = talk.prompt("cancelomx");
+    assert!(begun.elapsed() < PATIENCE);
+    assert!(context(&answer).contains("Autopilot cancelled at phase"), "{answer}");
+    // Written by the time the hook answers, whatever becomes of the processes.
+    assert_eq!(talk.document("autopilot")["run_outcome"], "cancelled");
+    assert_eq!(running.code(), Some(4));
+    await_condition("nobody is left", Duration::from_secs(12), || {
+        repository.processes().is_empty()
+    });
+    let outcome = repository.resume(&[]);
+    repository.assert_complete(&outcome);
+}
+
+#[test]
+fn cancel_3_7_a_hook_makes_no_document_for_a_run_that_force_removed() {
+    for host in BOTH {
+        let project = used_project();
+        let talk = Conversation { project: &project, host, session: "s1" };
+        talk.prompt("$ralph mend the parser");
+        held(&talk.stop("one"));
+        // Hooks that have read the document and wait for the lock while force runs.
+        let payload = talk.payload("Stop", json!({})).to_string();
+        for _ in 0..20 {
+            let sitter = Sitter::on(&project);
+            let begun = Instant::now();
+            let waiting = start(talk.command(), payload.as_bytes());
+            std::fs::remove_dir_all(project.root().join(".omx/state/sessions/s1")).unwrap();
+            drop(sitter);
+            assert_eq!(ended(waiting, begun), json!({}));
+            assert!(!project.session("s1", "ralph-state.json").exists());
+            talk.prompt("$ralph mend the parser");
+            held(&talk.stop("one"));
+        }
+        assert_eq!(project.omx(&["cancel", "--force"]).code, Some(0));
+        talk.stop("two");
+        talk.tool("Bash");
+        talk.event("PreCompact", json!({"trigger": "auto"}));
+        talk.event("StopFailure", json!({"error": "rate_limit"}));
+        talk.event("Interrupt", json!({}));
+        assert!(!project.session("s1", "ralph-state.json").exists());
+    }
+}
+
+#[test]
+fn hosts_1_4_somebody_who_sits_on_the_lock_delays_no_hook_beyond_its_deadline() {
+    for host in BOTH {
+        let project = used_project();
+        let talk = Conversation { project: &project, host, session: "s1" };
+        talk.prompt("$ralph mend the parser");
+        held(&talk.stop("one"));
+        let before = project.bytes(".omx/state/sessions");
+        let sitter = Sitter::on(&project);
+        assert_eq!(talk.stop("two"), json!({}));
+        assert_eq!(talk.event("Interrupt", json!({})), json!({}));
+        talk.tool("Bash");
+        assert_eq!(talk.prompt("$ultraqa x"), json!({}));
+        assert_eq!(project.bytes(".omx/state/sessions"), before);
+        // A cancel that cannot be written is not forgotten.
+        let answer = talk.prompt("cancelomx");
+        assert!(context(&answer).contains("Cancel was asked for"), "{answer}");
+        assert_eq!(talk.stop("three"), json!({}));
+        drop(sitter);
+        await_condition("the cancel is written", Duration::from_secs(10), || {
+            talk.document("ralph")["active"] == json!(false)
+        });
+        assert_eq!(talk.stop("four"), json!({}));
+    }
+}

@@ -1,0 +1,163 @@
+//! A host, as far as its hooks go: it calls `omx hook` with payloads of the
+//! shape the real programs send, and reads what comes back.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use omx_testkit::{Outcome, Project};
+use serde_json::{Value, json};
+
+use crate::project;
+
+/// No hook takes longer, whatever happens. The page says a second; the rest is
+/// for a machine that is busy with other tests.
+pub const PATIENCE: Duration = Duration::from_secs(4);
+
+/// A host that runs hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Host {
+    Codex,
+    Claude,
+}
+
+pub const BOTH: [Host; 2] = [Host::Codex, Host::Claude];
+
+impl Host {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Codex => "codex",
+            Self::Claude => "claude",
+        }
+    }
+}
+
+/// One conversation of a host in a project.
+pub struct Conversation<'a> {
+    pub project: &'a Project,
+    pub host: Host,
+    pub session: &'a str,
+}
+
+/// A project in use: omx has been called in it before.
+pub fn used_project() -> Project {
+    let project = project();
+    project.git();
+    project.omx(&["state", "write", "--mode", "team", "--input", r#"{"active":false}"#]);
+    project
+}
+
+impl Conversation<'_> {
+    /// What both hosts put into every payload.
+    pub fn payload(&self, event: &str, more: Value) -> Value {
+        let mut payload = json!({
+            "session_id": self.session,
+            "transcript_path": "/nowhere/transcript.jsonl",
+            "cwd": self.project.root(),
+            "hook_event_name": event,
+            "permission_mode": "default",
+        });
+        if self.host == Host::Codex {
+            payload["model"] = json!("gpt-5.5");
+            payload["turn_id"] = json!("turn-1");
+        }
+        for (name, value) in more.as_object().unwrap() {
+            payload[name] = value.clone();
+        }
+        payload
+    }
+
+    /// The hook, not yet started.
+    pub fn command(&self) -> Command {
+        self.project.omx_command(&["hook", "--host", self.host.name()])
+    }
+
+    /// An event and its answer.
+    #[track_caller]
+    pub fn event(&self, event: &str, more: Value) -> Value {
+        answer(self.command(), self.payload(event, more).to_string().as_bytes())
+    }
+
+    /// The person types.
+    #[track_caller]
+    pub fn prompt(&self, text: &str) -> Value {
+        self.event("UserPromptSubmit", json!({"prompt": text}))
+    }
+
+    /// The agent wants to stop.
+    #[track_caller]
+    pub fn stop(&self, last_words: &str) -> Value {
+        let more = json!({"stop_hook_active": false, "last_assistant_message": last_words});
+        self.event("Stop", more)
+    }
+
+    /// The agent uses a tool.
+    #[track_caller]
+    pub fn tool(&self, name: &str) {
+        let input = json!({"tool_name": name, "tool_input": {}, "tool_use_id": "t1"});
+        assert_eq!(self.event("PreToolUse", input.clone()), json!({}));
+        assert_eq!(self.event("PostToolUse", input), json!({}));
+    }
+
+    /// A mode's document.
+    #[track_caller]
+    pub fn document(&self, mode: &str) -> Value {
+        let path = self.project.session(self.session, &format!("{mode}-state.json"));
+        serde_json::from_str(&self.project.read(path)).unwrap()
+    }
+
+    /// Writes state as the agent would.
+    #[track_caller]
+    pub fn write(&self, input: Value) {
+        let mut input = input;
+        input["session_id"] = json!(self.session);
+        let outcome = self.project.omx(&["state", "write", "--input", &input.to_string()]);
+        assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    }
+}
+
+/// The text a host shows its agent, in answer to a start or a prompt.
+#[track_caller]
+pub fn context(answer: &Value) -> &str {
+    answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no context in {answer}"))
+}
+
+/// Why a stop is held.
+#[track_caller]
+pub fn held(answer: &Value) -> &str {
+    assert_eq!(answer["decision"], "block", "{answer}");
+    answer["reason"].as_str().unwrap()
+}
+
+/// Starts a hook and hands it its payload.
+pub fn start(mut command: Command, payload: &[u8]) -> Child {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A hook that does not want it all may close the pipe.
+    let _ = child.stdin.take().unwrap().write_all(payload);
+    child
+}
+
+/// What a hook answered, in time, as one line.
+#[track_caller]
+pub fn ended(child: Child, begun: Instant) -> Value {
+    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    assert!(begun.elapsed() < PATIENCE, "it took {:?}: {outcome:?}", begun.elapsed());
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_eq!(outcome.stderr, "", "{outcome:?}");
+    assert_eq!(outcome.stdout.lines().count(), 1, "{outcome:?}");
+    serde_json::from_str(&outcome.stdout).unwrap_or_else(|error| panic!("{error}: {outcome:?}"))
+}
+
+/// Runs a hook to its answer.
+#[track_caller]
+pub fn answer(command: Command, payload: &[u8]) -> Value {
+    let begun = Instant::now();
+    ended(start(command, payload), begun)
+}
