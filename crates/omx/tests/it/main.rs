@@ -31,6 +31,7 @@ mod instructions;
 mod kill_loop;
 mod mcp_protocol;
 mod real_agents;
+mod skills;
 mod state_bad_input;
 mod state_dialect;
 mod state_document;
