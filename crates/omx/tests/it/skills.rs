@@ -15,7 +15,7 @@ use crate::project;
 
 /// Each skill with the examples in the order in which a run goes through them.
 /// Numbers are those of the `json` examples of its file.
-const RUNS: &[(&str, &[usize])] = &[
+pub const RUNS: &[(&str, &[usize])] = &[
     // Not clean once, then clean.
     ("autopilot", &[0, 1, 2, 3, 1, 2, 4]),
     ("cancel", &[0, 1]),
@@ -50,18 +50,18 @@ const MODES: [&str; 11] = [
     "code-review",
 ];
 
-const SESSION: (&str, &str) = ("OMX_SESSION_ID", "skills");
+pub const SESSION: (&str, &str) = ("OMX_SESSION_ID", "skills");
 
-struct Example {
-    tool: String,
-    arguments: Value,
+pub struct Example {
+    pub tool: String,
+    pub arguments: Value,
 }
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../assets/skills")
 }
 
-fn text(skill: &str) -> String {
+pub fn text(skill: &str) -> String {
     fs::read_to_string(folder().join(skill).join("SKILL.md")).unwrap()
 }
 
@@ -81,7 +81,7 @@ fn blocks(skill: &str, language: &str) -> Vec<(String, String)> {
     found
 }
 
-fn examples(skill: &str) -> Vec<Example> {
+pub fn examples(skill: &str) -> Vec<Example> {
     blocks(skill, "json")
         .into_iter()
         .map(|(tool, body)| Example { tool, arguments: serde_json::from_str(&body).unwrap() })
