@@ -1,8 +1,11 @@
-//! The roles there are: those built in, and a project's own, which win by name.
+//! The roles and skills there are: those built in, and a project's own, which win
+//! by name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::role::{Role, RoleError};
+use crate::front_matter::CatalogueError;
+use crate::role::Role;
+use crate::skill::Skill;
 
 /// The file of a role, embedded in the program.
 struct Builtin {
@@ -49,9 +52,72 @@ const ROLES: [Builtin; 30] = [
     builtin!("writer"),
 ];
 
+macro_rules! skill {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../assets/skills/", $name, "/SKILL.md")))
+    };
+}
+
+const SKILLS: &[(&str, &str)] = &[
+    skill!("autopilot"),
+    skill!("cancel"),
+    skill!("code-review"),
+    skill!("doctor"),
+    skill!("ecomode"),
+    skill!("help"),
+    skill!("pipeline"),
+    skill!("ralph"),
+    skill!("ralplan"),
+    skill!("setup"),
+    skill!("swarm"),
+    skill!("team"),
+    skill!("ultrapilot"),
+    skill!("ultraqa"),
+    skill!("ultrawork"),
+];
+
+/// The skills built in, by name: each with the text of its `SKILL.md`.
+pub const fn skills() -> &'static [(&'static str, &'static str)] {
+    SKILLS
+}
+
+/// All skills by name. `tree` is omx's folder of the project; `skills/NAME/SKILL.md`
+/// in it adds a skill or takes the place of a built-in one.
+pub fn skills_of(tree: &Path) -> Result<Vec<Skill>, CatalogueError> {
+    let mut skills = SKILLS
+        .iter()
+        .map(|(name, text)| Skill::parse(text, &format!("{name}/SKILL.md (built in)")))
+        .collect::<Result<Vec<_>, _>>()?;
+    for own in own_skills(tree)? {
+        match skills.iter_mut().find(|skill| skill.name == own.name) {
+            Some(skill) => *skill = own,
+            None => skills.push(own),
+        }
+    }
+    skills.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(skills)
+}
+
+fn own_skills(tree: &Path) -> Result<Vec<Skill>, CatalogueError> {
+    let mut folders = entries(&tree.join("skills"));
+    folders.retain(|folder| folder.symlink_metadata().is_ok_and(|data| data.is_dir()));
+    folders.iter().map(|folder| own_skill(folder)).collect()
+}
+
+fn own_skill(folder: &Path) -> Result<Skill, CatalogueError> {
+    let path = folder.join("SKILL.md");
+    let (text, file) = read(&path)?;
+    let skill = Skill::parse(&text, &file)?;
+    if folder.file_name().is_none_or(|name| name != skill.name.as_str()) {
+        let why = format!("the skill {:?} belongs into the folder {}", skill.name, skill.name);
+        return Err(CatalogueError { file, line: 1, why });
+    }
+    Ok(Skill { file: Some(path), ..skill })
+}
+
 /// All roles by name. `tree` is omx's folder of the project; `roles/NAME.md` in
 /// it adds a role or takes the place of a built-in one.
-pub fn roles(tree: &Path) -> Result<Vec<Role>, RoleError> {
+pub fn roles(tree: &Path) -> Result<Vec<Role>, CatalogueError> {
     let mut roles = ROLES
         .iter()
         .map(|role| Role::parse(role.text, &format!("{}.md (built in)", role.name)))
@@ -66,27 +132,41 @@ pub fn roles(tree: &Path) -> Result<Vec<Role>, RoleError> {
     Ok(roles)
 }
 
-fn own_roles(tree: &Path) -> Result<Vec<Role>, RoleError> {
-    let Ok(entries) = std::fs::read_dir(tree.join("roles")) else { return Ok(Vec::new()) };
-    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+fn own_roles(tree: &Path) -> Result<Vec<Role>, CatalogueError> {
+    let mut paths = entries(&tree.join("roles"));
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
-    paths.sort();
     paths.iter().map(|path| own_role(path)).collect()
 }
 
-fn own_role(path: &Path) -> Result<Role, RoleError> {
-    let file = path.display().to_string();
-    let fail = |why: String| RoleError { file: file.clone(), line: 1, why };
-    let is_file = path.symlink_metadata().is_ok_and(|data| data.is_file());
-    if !is_file {
-        return Err(fail("it is not a plain file".to_owned()));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+fn own_role(path: &Path) -> Result<Role, CatalogueError> {
+    let (text, file) = read(path)?;
     let role = Role::parse(&text, &file)?;
     if path.file_stem().is_none_or(|stem| stem != role.name.as_str()) {
-        return Err(fail(format!("the role {:?} belongs into {}.md", role.name, role.name)));
+        let why = format!("the role {:?} belongs into {}.md", role.name, role.name);
+        return Err(CatalogueError { file, line: 1, why });
     }
     Ok(Role { file: Some(path.to_owned()), ..role })
+}
+
+/// What a folder holds, in order; nothing if there is none.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+/// The text of a plain file, and how messages call it.
+fn read(path: &Path) -> Result<(String, String), CatalogueError> {
+    let file = path.display().to_string();
+    let fail = |why: String| CatalogueError { file: file.clone(), line: 1, why };
+    match path.symlink_metadata() {
+        Ok(data) if data.is_file() => {}
+        Ok(_) => return Err(fail("it is not a plain file".to_owned())),
+        Err(error) => return Err(fail(error.to_string())),
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
+    Ok((text, file))
 }
 
 #[cfg(test)]
@@ -155,5 +235,54 @@ mod tests {
         assert_eq!(ours, ["critic", "tester"]);
         std::fs::write(folder.join("other.md"), text("tester")).unwrap();
         assert!(roles(tree.path()).unwrap_err().why.contains("tester.md"));
+    }
+
+    #[test]
+    fn hosts_5_2_every_built_in_skill_can_be_read_and_is_short() {
+        let skills = skills_of(Path::new("/nonexistent")).unwrap();
+        assert_eq!(skills.len(), SKILLS.len());
+        for (skill, (name, text)) in skills.iter().zip(super::skills()) {
+            assert_eq!(skill.name, *name);
+            assert_eq!(skill.text, *text);
+            assert!(skill.description.len() < 250, "{name}");
+            // What would make it anything else than plain text for a YAML reader.
+            assert!(!skill.description.contains(": ") && !skill.description.contains(" #"));
+            assert!(!skill.description.contains(['<', '"', '`', '$', '{']), "{name}");
+            assert!((20..=60).contains(&text.lines().count()), "{name}: {}", text.lines().count());
+        }
+    }
+
+    #[test]
+    fn hosts_5_3_a_project_s_own_skill_wins_by_name() {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |folder: &str, name: &str| {
+            let folder = tree.path().join("skills").join(folder);
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = format!("---\nname: {name}\ndescription: ours\n---\nx\n");
+            std::fs::write(folder.join("SKILL.md"), text).unwrap();
+        };
+        write("ralph", "ralph");
+        write("ship", "ship");
+        std::fs::write(tree.path().join("skills/notes.txt"), "not a skill").unwrap();
+        let found = skills_of(tree.path()).unwrap();
+        assert_eq!(found.len(), SKILLS.len() + 1);
+        let ours: Vec<&str> = found
+            .iter()
+            .filter(|skill| skill.file.is_some() && skill.description == "ours")
+            .map(|skill| skill.name.as_str())
+            .collect();
+        assert_eq!(ours, ["ralph", "ship"]);
+        write("other", "ship");
+        assert!(skills_of(tree.path()).unwrap_err().why.contains("folder ship"));
+    }
+
+    #[test]
+    fn hosts_5_3_a_skill_without_its_file_or_behind_a_link_is_named() {
+        let tree = tempfile::tempdir().unwrap();
+        let folder = tree.path().join("skills/ship");
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(skills_of(tree.path()).unwrap_err().file.ends_with("ship/SKILL.md"));
+        std::os::unix::fs::symlink("/etc/hostname", folder.join("SKILL.md")).unwrap();
+        assert!(skills_of(tree.path()).unwrap_err().why.contains("plain file"));
     }
 }

@@ -1,11 +1,20 @@
 //! What a host CLI, and an agent in it, sees of omx.
 //!
-//! Its hooks, and the catalogue: the roles an agent can take, built into the
-//! program and overridden by a project's own.
+//! Its hooks; the catalogue, roles an agent can take and skills it can follow,
+//! built into the program and overridden by a project's own; and the block of
+//! guidance for a host's file of instructions.
 
 pub mod catalogue;
+mod front_matter;
+mod guidance;
 pub mod hook;
+mod host;
 pub mod process;
 mod role;
+mod skill;
 
-pub use role::{Answer, Role, RoleError, Tier, Tools};
+pub use front_matter::CatalogueError;
+pub use guidance::{GUIDANCE_END, GUIDANCE_START, guidance};
+pub use host::Host;
+pub use role::{Answer, Role, Tier, Tools};
+pub use skill::Skill;

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::front_matter::{CatalogueError, FrontMatter, Keys};
+
 /// How capable a model the role wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Tier {
@@ -84,67 +86,22 @@ pub struct Role {
     pub file: Option<PathBuf>,
 }
 
-/// What is wrong with a role's file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{file}:{line}: {why}")]
-pub struct RoleError {
-    /// Which file.
-    pub file: String,
-    /// Which line.
-    pub line: usize,
-    /// What is wrong.
-    pub why: String,
-}
-
 const KEYS: [&str; 5] = ["name", "description", "tier", "tools", "result"];
 
 impl Role {
     /// Reads a role. `file` is only for messages.
-    pub fn parse(text: &str, file: &str) -> Result<Self, RoleError> {
-        let fail = |line: usize, why: String| RoleError { file: file.to_owned(), line, why };
-        let mut lines = text.lines().enumerate();
-        if lines.next().map(|(_, line)| line.trim_end()) != Some("---") {
-            return Err(fail(1, "a role begins with front matter between --- lines".to_owned()));
-        }
-        let mut found: Vec<(&str, &str, usize)> = Vec::new();
-        let mut end = None;
-        for (index, line) in lines.by_ref() {
-            if line.trim_end() == "---" {
-                end = Some(index);
-                break;
-            }
-            let (key, value) = line
-                .split_once(':')
-                .map(|(key, value)| (key.trim(), value.trim()))
-                .ok_or_else(|| fail(index + 1, "wanted KEY: VALUE".to_owned()))?;
-            if !KEYS.contains(&key) {
-                let why = format!("unknown key {key:?}; known are {}", KEYS.join(", "));
-                return Err(fail(index + 1, why));
-            }
-            if found.iter().any(|(known, ..)| *known == key) {
-                return Err(fail(index + 1, format!("{key} stands there twice")));
-            }
-            found.push((key, value, index + 1));
-        }
-        let end = end.ok_or_else(|| fail(1, "the front matter has no end".to_owned()))?;
-        let get = |key: &str| {
-            let known = found.iter().find(|(known, value, _)| *known == key && !value.is_empty());
-            known.ok_or_else(|| fail(1, format!("{key} is missing")))
-        };
-        let (_, tier, tier_line) = get("tier")?;
-        let (_, tools, tools_line) = get("tools")?;
-        let (_, answer, answer_line) = get("result")?;
-        let prompt = lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
-        if prompt.is_empty() {
-            return Err(fail(end + 1, "the prompt is missing".to_owned()));
-        }
+    pub fn parse(text: &str, file: &str) -> Result<Self, CatalogueError> {
+        let matter = FrontMatter::parse(text, "role", file, Keys::Only(&KEYS))?;
+        let (tier, tier_line) = matter.get("tier")?;
+        let (tools, tools_line) = matter.get("tools")?;
+        let (answer, answer_line) = matter.get("result")?;
         Ok(Self {
-            name: get("name")?.1.to_owned(),
-            description: get("description")?.1.to_owned(),
-            tier: Tier::parse(tier).map_err(|why| fail(*tier_line, why))?,
-            tools: Tools::parse(tools).map_err(|why| fail(*tools_line, why))?,
-            answer: Answer::parse(answer).map_err(|why| fail(*answer_line, why))?,
-            prompt,
+            name: matter.get("name")?.0.to_owned(),
+            description: matter.get("description")?.0.to_owned(),
+            tier: Tier::parse(tier).map_err(|why| matter.fail(tier_line, why))?,
+            tools: Tools::parse(tools).map_err(|why| matter.fail(tools_line, why))?,
+            answer: Answer::parse(answer).map_err(|why| matter.fail(answer_line, why))?,
+            prompt: matter.body,
             file: None,
         })
     }

@@ -63,7 +63,7 @@ pub enum Command {
     Ps(JsonFlag),
     /// Ask an agent one thing
     Ask(AskArgs),
-    /// List agents, roles and modes, or show one
+    /// List agents, roles, skills and modes, or show one
     List(ListArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
@@ -291,7 +291,8 @@ pub struct AskArgs {
 #[command(after_help = "\
 Examples:
   omx list agents
-  omx list roles
+  omx list skills
+  omx list show ralph
   omx list show critic > critic.md     begin a role of your own")]
 pub struct ListArgs {
     #[command(subcommand)]
@@ -304,15 +305,17 @@ pub enum ListWhat {
     Agents(JsonFlag),
     /// The roles an agent can take
     Roles(JsonFlag),
+    /// The skills an agent can follow
+    Skills(JsonFlag),
     /// The modes and their phases
     Modes(JsonFlag),
-    /// Print one role as it is stored
+    /// Print one role or skill as it is stored
     Show(ShowArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct ShowArgs {
-    /// The role's name
+    /// Its name; role:NAME or skill:NAME where there are both
     pub name: String,
     /// Answer with one compact line
     #[arg(long)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_agents::Surroundings;
-use omx_host::hook::{Event, Host, Payload, World};
-use omx_host::process;
+use omx_host::hook::{Event, Payload, World};
+use omx_host::{Host, process};
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, SessionId};
 use omx_ops::config::Sources;

@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use omx_host::hook::Host;
+use omx_host::Host;
 use omx_kernel::Dialect;
 
 use crate::cli::{CancelArgs, Cli, Command, Global, HudArgs, StateArgs, StatusArgs};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::event::Host;
+use crate::Host;
 
 /// An effect.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,36 +6,6 @@ use omx_kernel::Timestamp;
 use omx_kernel::stop::Cause;
 use serde_json::value::RawValue;
 
-/// A program that runs hooks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
-    /// Codex CLI.
-    Codex,
-    /// Claude Code.
-    Claude,
-    /// Gemini CLI.
-    Gemini,
-}
-
-impl Host {
-    /// All of them.
-    pub const ALL: [Host; 3] = [Self::Codex, Self::Claude, Self::Gemini];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Codex => "codex",
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-        }
-    }
-
-    /// The host of that name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.name() == name)
-    }
-}
-
 /// Why a conversation begins to be told things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {

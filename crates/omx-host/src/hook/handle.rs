@@ -13,7 +13,7 @@ use omx_store::identity;
 use serde_json::{Map, Value};
 
 use super::answer::Answer;
-use super::event::{Event, Host, Opening};
+use super::event::{Event, Opening};
 use super::payload::Payload;
 use crate::process;
 
@@ -187,11 +187,4 @@ fn with_session(
     }
     fields.insert("session_id".to_owned(), Value::from(session.as_str()));
     Some(fields)
-}
-
-impl Host {
-    /// The folder a host's own word puts the project in, before the payload's.
-    pub fn names_folder(self) -> bool {
-        self == Self::Claude
-    }
 }

@@ -6,6 +6,6 @@ mod handle;
 mod payload;
 
 pub use answer::Answer;
-pub use event::{Event, Host, Opening};
+pub use event::{Event, Opening};
 pub use handle::{Errand, Handled, World, handle};
 pub use payload::Payload;

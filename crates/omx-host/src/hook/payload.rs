@@ -12,7 +12,8 @@ use omx_kernel::{SessionId, Timestamp, host};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::event::{Event, Host, Kind, Opening};
+use super::event::{Event, Kind, Opening};
+use crate::Host;
 
 /// An event with who and where.
 #[derive(Clone, Debug)]

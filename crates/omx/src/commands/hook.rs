@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use omx_host::hook::{Answer, Errand, Event, Handled, Host, Payload, handle};
+use omx_host::Host;
+use omx_host::hook::{Answer, Errand, Event, Handled, Payload, handle};
 use omx_kernel::Dialect;
 use omx_kernel::prompt::{self, Decision, Keywords, Present, Verdict, Word};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use omx_agents::version::version;
 use omx_agents::{AgentKind, Trouble, driver};
-use omx_host::{Role, catalogue};
+use omx_host::{Role, Skill, catalogue};
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 
@@ -17,14 +17,16 @@ use crate::output::{self, Format};
 /// Lists.
 pub fn run(what: ListWhat, global: &Global, by_name: Dialect) -> Exit {
     let format = match &what {
-        ListWhat::Agents(flag) | ListWhat::Roles(flag) | ListWhat::Modes(flag) => {
-            Format::from_flag(flag.json)
-        }
+        ListWhat::Agents(flag)
+        | ListWhat::Roles(flag)
+        | ListWhat::Skills(flag)
+        | ListWhat::Modes(flag) => Format::from_flag(flag.json),
         ListWhat::Show(args) => Format::from_flag(args.json),
     };
     with_context(global, by_name, format, |context| match what {
         ListWhat::Agents(_) => agents(context, format),
         ListWhat::Roles(_) => roles(context, format),
+        ListWhat::Skills(_) => skills(context, format),
         ListWhat::Modes(_) => Ok(modes(format)),
         ListWhat::Show(args) => show(context, &args.name, format),
     })
@@ -144,17 +146,69 @@ fn modes(format: Format) -> Exit {
     output::lines(&lines)
 }
 
-fn show(context: &Context<'_>, name: &str, format: Format) -> Result<Exit, Refusal> {
-    let roles = load(context)?;
-    let role = roles.iter().find(|role| role.name == name).ok_or_else(|| {
-        Refusal::input(format!("there is no role {name:?}; list them with list roles"))
-    })?;
+fn load_skills(context: &Context<'_>) -> Result<Vec<Skill>, Refusal> {
+    let store = context.store(&Input::default())?;
+    catalogue::skills_of(store.tree()).map_err(|error| Refusal::input(error.to_string()))
+}
+
+fn skill_fields(skill: &Skill) -> Vec<(String, Value)> {
+    let file = skill.file.as_ref().map(|path| path.to_string_lossy());
+    [
+        ("name", Value::string(&skill.name)),
+        ("description", Value::string(&skill.description)),
+        ("file", Value::string_or_null(file.as_deref())),
+    ]
+    .map(|(name, value)| (name.to_owned(), value))
+    .to_vec()
+}
+
+fn skills(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
+    let skills = load_skills(context)?;
+    if format == Format::Json {
+        let list = skills.iter().map(|skill| Value::object(skill_fields(skill))).collect();
+        return Ok(output::value(&Value::record([("skills", Value::list(list))]), format));
+    }
+    let width = skills.iter().map(|skill| skill.name.len()).max().unwrap_or(0);
+    let lines: Vec<String> = skills
+        .iter()
+        .map(|skill| {
+            let own = skill.file.as_ref().map_or("", |_| " (own)");
+            format!("{:<width$}  {}{own}", skill.name, skill.description)
+        })
+        .collect();
+    Ok(output::lines(&lines))
+}
+
+fn show(context: &Context<'_>, asked: &str, format: Format) -> Result<Exit, Refusal> {
+    let (kind, name) = match asked.split_once(':') {
+        Some((kind @ ("role" | "skill"), name)) => (Some(kind), name),
+        _ => (None, asked),
+    };
+    // Only what was asked for is read: a broken role must not hide a skill.
+    let roles = if kind == Some("skill") { Vec::new() } else { load(context)? };
+    let skills = if kind == Some("role") { Vec::new() } else { load_skills(context)? };
+    let role = roles.iter().find(|role| role.name == name);
+    let skill = skills.iter().find(|skill| skill.name == name);
+    match (role, skill) {
+        (Some(_), Some(_)) => Err(Refusal::input(format!(
+            "{name:?} is a role and a skill; show role:{name} or skill:{name}"
+        ))),
+        (Some(role), None) => Ok(show_role(role, format)),
+        (None, Some(skill)) => Ok(show_skill(skill, format)),
+        (None, None) => Err(Refusal::input(format!(
+            "there is no {} {name:?}; list them with list roles and list skills",
+            kind.unwrap_or("role or skill")
+        ))),
+    }
+}
+
+fn show_role(role: &Role, format: Format) -> Exit {
     if format == Format::Json {
         let mut all = fields(role);
         all.push(("prompt".to_owned(), Value::string(&role.prompt)));
-        return Ok(output::value(&Value::object(all), format));
+        return output::value(&Value::object(all), format);
     }
-    Ok(output::text(&format!(
+    output::text(&format!(
         "---\nname: {}\ndescription: {}\ntier: {}\ntools: {}\nresult: {}\n---\n\n{}\n",
         role.name,
         role.description,
@@ -162,5 +216,14 @@ fn show(context: &Context<'_>, name: &str, format: Format) -> Result<Exit, Refus
         role.tools.as_str(),
         role.answer.as_str(),
         role.prompt
-    )))
+    ))
+}
+
+fn show_skill(skill: &Skill, format: Format) -> Exit {
+    if format == Format::Json {
+        let mut all = skill_fields(skill);
+        all.push(("prompt".to_owned(), Value::string(&skill.prompt)));
+        return output::value(&Value::object(all), format);
+    }
+    output::text(&skill.text)
 }

@@ -16,7 +16,7 @@ mod runs;
 mod state;
 mod status;
 
-use omx_host::hook::Host;
+use omx_host::Host;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 

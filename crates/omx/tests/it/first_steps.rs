@@ -88,6 +88,42 @@ fn hosts_5_3_roles_are_listed_and_shown_and_a_project_has_its_own() {
 }
 
 #[test]
+fn hosts_5_3_skills_are_listed_and_shown_and_a_project_has_its_own() {
+    let project = project();
+    let listed = project.omx(&["list", "skills", "--json"]).ok();
+    let names: Vec<&str> = listed["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| skill["name"].as_str().unwrap())
+        .collect();
+    assert!(names.is_sorted() && names.contains(&"ralph") && names.contains(&"cancel"));
+    assert_eq!(project.omx(&["list", "skills"]).stdout.lines().count(), names.len());
+    let shown = project.omx(&["list", "show", "ralph"]).stdout;
+    assert_eq!(shown, include_str!("../../../../assets/skills/ralph/SKILL.md"));
+    // The project's own, made from the built-in one.
+    project.write(".omx/skills/ralph/SKILL.md", shown.replace("# Ralph", "# Our ralph"));
+    let own = project.omx(&["list", "show", "ralph", "--json"]).ok();
+    assert!(own["prompt"].as_str().unwrap().starts_with("# Our ralph"));
+    assert_eq!(own["file"], project.root().join(".omx/skills/ralph/SKILL.md").to_str().unwrap());
+    assert!(project.omx(&["list", "skills"]).stdout.contains("(own)"));
+    // A name that is a role and a skill has to be said in full.
+    let both = "---\nname: critic\ndescription: ours\n---\nx\n";
+    project.write(".omx/skills/critic/SKILL.md", both);
+    let outcome = project.omx(&["list", "show", "critic"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("role:critic or skill:critic"), "{outcome:?}");
+    assert_eq!(project.omx(&["list", "show", "skill:critic"]).stdout, both);
+    assert!(project.omx(&["list", "show", "role:critic"]).stdout.contains("tier: high"));
+    // A broken one is named, with its line, and does not hide the roles.
+    project.write(".omx/skills/ship/SKILL.md", "---\nname: Ship\ndescription: x\n---\nx\n");
+    let outcome = project.omx(&["list", "skills"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    assert!(outcome.stderr.contains("ship/SKILL.md:2: "), "{outcome:?}");
+    assert_eq!(project.omx(&["list", "show", "role:critic"]).code, Some(0));
+}
+
+#[test]
 fn a_first_write_that_is_refused_leaves_no_trace() {
     let project = project();
     for input in [

@@ -95,6 +95,7 @@ fn help_of_every_command() {
         "list",
         "list agents",
         "list roles",
+        "list skills",
         "list modes",
         "list show",
         "mcp",

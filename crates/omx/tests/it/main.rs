@@ -32,6 +32,8 @@ mod instructions;
 mod kill_loop;
 mod mcp_protocol;
 mod real_agents;
+mod skills;
+mod skills_real;
 mod state_bad_input;
 mod state_dialect;
 mod state_document;
