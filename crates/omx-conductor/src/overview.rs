@@ -6,6 +6,7 @@ use omx_store::runs::{Entry, Liveness, RunFolder};
 use serde_json::{Value, json};
 
 use crate::asked::Asked;
+use crate::ground;
 use crate::record::{Record, Spent};
 
 /// A run as a list shows it.
@@ -34,7 +35,8 @@ pub struct Overview {
 
 /// Looks at a run.
 pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> {
-    let asked: Asked = folder.asked()?;
+    let mut asked: Asked = folder.asked()?;
+    asked.ground = ground::here(store, folder.id(), asked.ground);
     let entries: Vec<Entry<Record>> = folder.journal()?.read_all()?;
     let alive = matches!(folder.liveness()?, Liveness::Alive(_));
     let mut spent = Spent::default();

@@ -211,8 +211,14 @@ impl Running {
     }
 
     pub fn code(&mut self) -> Option<i32> {
+        self.code_while(|_| {})
+    }
+
+    /// How it ends, while something is done to it again and again.
+    pub fn code_while(&mut self, mut meanwhile: impl FnMut(&Self)) -> Option<i32> {
         let mut status = None;
         await_condition("the process ends", DEADLINE, || {
+            meanwhile(self);
             status = self.0.try_wait().unwrap();
             status.is_some()
         });

@@ -4,5 +4,8 @@
 mod kills;
 mod kit;
 mod limits;
+mod moved;
 mod place;
+mod repeats;
 mod stops;
+mod trouble;
