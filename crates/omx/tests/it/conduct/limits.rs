@@ -1,6 +1,6 @@
 //! Limits a run ends by, each told as what it is.
 
-use super::kit::Repository;
+use super::kit::{Repository, quick_scenario};
 
 #[test]
 fn conductor_5_2_a_budget_of_tokens_is_a_hard_stop() {
@@ -25,4 +25,40 @@ fn conductor_max_iterations_end_a_run_as_what_they_are() {
     assert_eq!(repository.project.omx(&["runs", "limit", &id, "5"]).code, Some(0));
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
+}
+
+#[test]
+fn conductor_5_2_a_budget_of_money_is_a_hard_stop() {
+    let scenario = quick_scenario().replace("output = 610 }", "output = 610, micro_usd = 300000 }");
+    let repository = Repository::playing(&scenario);
+    let outcome = repository.run("autopilot", &["--budget-usd", "0.25", "greet people by name"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    assert!(outcome.stdout.contains("stopped: the budget of money is used up"), "{outcome:?}");
+    assert!(outcome.stdout.contains("c1.build.work: 4,810 tokens, $0.3000"), "{outcome:?}");
+    assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
+    repository.await_nobody();
+    let id = repository.id();
+    let raised = repository.project.omx(&["runs", "limit", &id, "--budget-usd", "1"]);
+    assert_eq!(raised.code, Some(0), "{raised:?}");
+    let outcome = repository.resume(&[]);
+    repository.assert_complete(&outcome);
+}
+
+#[test]
+fn conductor_5_2_a_budget_of_time_is_a_hard_stop_in_the_middle_of_a_step() {
+    let old = "{ run = { command = \"sh greet.sh Ada\" } }";
+    let slow = "{ run = { command = \"test -e ../rested || { touch ../rested; sleep 60; }\" } }";
+    let repository = Repository::playing(&quick_scenario().replacen(old, slow, 1));
+    let begun = std::time::Instant::now();
+    let outcome = repository.run("autopilot", &["--budget-time", "4s", "greet people by name"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(outcome.stdout.contains("stopped: the budget of time is used up"), "{outcome:?}");
+    assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
+    repository.await_nobody();
+    let id = repository.id();
+    let raised = repository.project.omx(&["runs", "limit", &id, "--budget-time", "1h"]);
+    assert_eq!(raised.code, Some(0), "{raised:?}");
+    let outcome = repository.resume(&[]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
 }
