@@ -1,11 +1,10 @@
 //! Killed anywhere, a run goes on where it was, and no step is done twice.
 
-mod stage;
 mod thorough;
 
 use omx_testkit::in_parallel;
 
-use stage::{AT_A_TIME, Victim, Whole};
+use super::whole::{AT_A_TIME, Victim, Whole};
 
 /// After every record of the journal, with another victim each time; the
 /// thorough one takes all of them.

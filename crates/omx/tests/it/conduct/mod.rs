@@ -2,6 +2,7 @@
 //! kills, cancels and keys pressed.
 
 mod asks;
+mod cancels;
 mod kills;
 mod kit;
 mod limits;
@@ -13,3 +14,4 @@ mod stops;
 mod summaries;
 mod trouble;
 mod watched;
+mod whole;

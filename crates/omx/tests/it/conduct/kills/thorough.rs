@@ -2,7 +2,7 @@
 
 use omx_testkit::in_parallel;
 
-use super::stage::{AT_A_TIME, Victim, Whole};
+use crate::conduct::whole::{AT_A_TIME, Victim, Whole};
 
 #[test]
 fn conductor_3_2_any_victim_after_any_record() {

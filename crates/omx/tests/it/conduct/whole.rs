@@ -13,7 +13,7 @@ use omx_testkit::Project;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::conduct::kit::{Repository, Running, quick_scenario};
+use super::kit::{Repository, Running, quick_scenario};
 
 /// So many runs at the same time.
 pub const AT_A_TIME: usize = 2;
@@ -38,7 +38,7 @@ impl Victim {
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// How many records there are then.
-    records: usize,
+    pub records: usize,
     /// The how manieth flush of the process it is.
     flush: usize,
 }
@@ -54,7 +54,7 @@ pub struct Whole {
 impl Whole {
     /// Plays it, and looks where its records are flushed.
     pub fn play() -> Self {
-        let repository = repository();
+        let repository = noting();
         let trace = repository.project.folder().join("trace");
         let mut command = traced(&repository, &["-y", "-o", trace.to_str().unwrap()]);
         let outcome = command.output().unwrap().into();
@@ -72,7 +72,7 @@ impl Whole {
     /// Kills at this moment, then goes on to the end.
     pub fn killed_at(&self, moment: &Moment, victim: Victim) {
         let what = format!("killed {victim:?} after {} records", moment.records);
-        let repository = repository();
+        let repository = noting();
         let inject = format!("inject=fdatasync:signal=STOP:when={}", moment.flush);
         let mut command = traced(&repository, &["-e", &inject, "-o", "/dev/null"]);
         let mut running =
@@ -104,13 +104,13 @@ impl Whole {
             repository.assert_complete(&outcome);
         }
         let again = victim != Victim::Agent && checked_and_not_finished(&before);
-        self.compare(&repository, CHECKS + usize::from(again), &what);
+        assert_eq!(effects(&repository), (WORKS, CHECKS + usize::from(again)), "{what}");
+        self.compare(&repository, &what);
     }
 
-    /// That a run did what the whole one did, and nothing twice.
-    fn compare(&self, repository: &Repository, checks: usize, what: &str) {
+    /// That a run did what the whole one did, and no step of it twice.
+    pub fn compare(&self, repository: &Repository, what: &str) {
         assert_eq!(repository.plays(), self.plays, "{what}");
-        assert_eq!(effects(repository), (WORKS, checks), "{what}");
         let records = repository.journal();
         let steps_of = |kind: &str| {
             let of_kind = records.iter().filter(|record| record["kind"] == kind);
@@ -136,7 +136,7 @@ impl Whole {
 }
 
 /// A repository in memory whose agents and check note down that they worked.
-fn repository() -> Repository {
+pub fn noting() -> Repository {
     let project = Project::in_memory(env!("CARGO_BIN_EXE_omx"));
     let note = |what: &str| format!("echo {what} >> '{}'", notes(&project).display());
     let mut scenario = quick_scenario();
