@@ -29,6 +29,17 @@ pub struct Budget {
     pub seconds: Option<u64>,
 }
 
+impl Budget {
+    /// This budget with the other's limits where that has any.
+    pub fn changed_by(self, other: Self) -> Self {
+        Self {
+            tokens: other.tokens.or(self.tokens),
+            micro_usd: other.micro_usd.or(self.micro_usd),
+            seconds: other.seconds.or(self.seconds),
+        }
+    }
+}
+
 /// One stage of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -78,6 +78,21 @@ pub fn prepare(
     Ok((ground, words))
 }
 
+/// The ground of a run where it is now: the project may have been moved or
+/// copied since the run began, or its disk be mounted elsewhere.
+pub fn here(store: &Store, id: &RunId, ground: Ground) -> Ground {
+    match ground {
+        Ground::InPlace { .. } => Ground::InPlace { path: store.root().to_owned() },
+        Ground::Worktree { path, branch, base } => {
+            let mut below = path.components().skip_while(|part| part.as_os_str() != id.as_str());
+            below.next();
+            let mut path = store.run_worktree(id);
+            path.extend(below);
+            Ground::Worktree { path, branch, base }
+        }
+    }
+}
+
 /// Makes sure that the ground of a run that is taken up is there.
 pub fn restore(
     context: &Context<'_>,

@@ -163,12 +163,16 @@ impl Progress {
     }
 
     pub(crate) fn needs_you(step: &StepKey, ask: &Ask) -> Self {
-        let what = match ask {
-            Ask::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
-            Ask::Command { command, .. } => format!("run {command}"),
-            Ask::Tool { server, tool } => format!("call {server} {tool}"),
-            Ask::Other { what } => what.clone(),
-        };
-        Self::NeedsYou { step: step.clone(), what }
+        Self::NeedsYou { step: step.clone(), what: in_words(ask) }
+    }
+}
+
+/// What an agent wants to do.
+pub(crate) fn in_words(ask: &Ask) -> String {
+    match ask {
+        Ask::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
+        Ask::Command { command, .. } => format!("run {command}"),
+        Ask::Tool { server, tool } => format!("call {server} {tool}"),
+        Ask::Other { what } => what.clone(),
     }
 }

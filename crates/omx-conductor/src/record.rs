@@ -5,6 +5,7 @@ use omx_agents::event::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::asked::Budget;
 use crate::story::StepKey;
 
 /// One record.
@@ -95,6 +96,11 @@ pub enum Record {
     LimitRaised {
         /// The most iterations from now on.
         max_iterations: u64,
+    },
+    /// The person's budget; what it does not name stays.
+    BudgetRaised {
+        /// What the run may spend from now on, with all it has spent.
+        budget: Budget,
     },
     /// A process let go of the run.
     Closed {

@@ -10,6 +10,7 @@ use omx_store::{Shelf, Store};
 
 use crate::asked::{Asked, Budget, Ground, Rigour, Stage};
 use crate::engine::{Decide, Engine};
+use crate::ground;
 use crate::record::Record;
 
 /// What a person wants done.
@@ -103,7 +104,8 @@ pub fn resume(
         }
         Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
     };
-    let asked: Asked = held.folder().asked()?;
+    let mut asked: Asked = held.folder().asked()?;
+    asked.ground = ground::here(store, id, asked.ground);
     let records: Vec<Record> = held.entries()?.into_iter().map(|entry| entry.record).collect();
     let (engine, changes) = engine(&asked, id, &records, decisions)?;
     Ok(Taken { asked, held, engine, changes })

@@ -22,7 +22,20 @@ pub struct Project {
 impl Project {
     /// A new project, outside git, for this binary.
     pub fn new(binary: impl AsRef<Path>) -> Self {
-        let folder = tempfile::Builder::new().prefix("omx-test-").tempdir().unwrap();
+        Self::below(&std::env::temp_dir(), binary)
+    }
+
+    /// The same in memory, where the machine has a folder for that: for tests
+    /// that only kill, and flush thousands of times. A kill loses nothing that
+    /// was written, whether it is on a disk or not.
+    pub fn in_memory(binary: impl AsRef<Path>) -> Self {
+        let memory = Path::new("/dev/shm");
+        let usable = tempfile::tempdir_in(memory).is_ok();
+        if usable { Self::below(memory, binary) } else { Self::new(binary) }
+    }
+
+    fn below(parent: &Path, binary: impl AsRef<Path>) -> Self {
+        let folder = tempfile::Builder::new().prefix("omx-test-").tempdir_in(parent).unwrap();
         // The folder above must not look open to all, as /tmp does.
         fs::create_dir(folder.path().join("home")).unwrap();
         fs::create_dir(folder.path().join("project")).unwrap();

@@ -10,13 +10,23 @@ impl Project {
     /// Runs the program on a terminal while a person types. What it prints, on
     /// either stream, comes back as standard output, with the typed text echoed.
     pub fn on_terminal(&self, args: &[&str], typed: &str) -> Outcome {
+        self.on_terminal_when(args, typed, || {})
+    }
+
+    /// The same, with a person who first waits for something.
+    pub fn on_terminal_when(
+        &self,
+        args: &[&str],
+        typed: &str,
+        await_moment: impl FnOnce(),
+    ) -> Outcome {
         let words = [self.binary().to_str().expect("a path that is text")];
         let line: Vec<String> = words.iter().chain(args).map(|word| quoted(word)).collect();
         // A program that waits for more than was typed must not wait for ever.
         let mut script: Command = self.command("timeout");
         let mut child = script
             .args([
-                "20",
+                "60",
                 "script",
                 "--quiet",
                 "--return",
@@ -33,6 +43,7 @@ impl Project {
             .expect("script runs (apt package bsdutils)");
         // The pipe stays open until the program has ended: its end would be a Ctrl-D.
         let mut keyboard = child.stdin.take().expect("a pipe");
+        await_moment();
         keyboard.write_all(typed.as_bytes()).expect("script reads");
         let mut shown = Vec::new();
         child.stdout.take().expect("a pipe").read_to_end(&mut shown).expect("script writes");

@@ -175,7 +175,7 @@ pub enum RunsOperation {
     Integrate(RunArgs),
     /// Answer a question of a run
     Answer(AnswerArgs),
-    /// Raise the most iterations of a run
+    /// Raise the most iterations of a run, or what it may spend
     Limit(LimitArgs),
     /// Remove runs that ended long ago
     Gc(RunsListArgs),
@@ -233,5 +233,14 @@ pub struct LimitArgs {
     pub id: String,
     /// The most iterations from now on
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_iterations: u64,
+    pub max_iterations: Option<u64>,
+    /// Stop after so many tokens, with those it has spent
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub budget_tokens: Option<u64>,
+    /// Stop after so many dollars, with those it has spent
+    #[arg(long, value_name = "AMOUNT")]
+    pub budget_usd: Option<String>,
+    /// Stop after so long, with all it has worked, for example 2h
+    #[arg(long, value_name = "SPAN")]
+    pub budget_time: Option<String>,
 }

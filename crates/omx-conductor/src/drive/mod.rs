@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::record::{Record, Spent};
 use crate::story::StepKey;
 
-pub use needs::{EVENTS_FILE, NEEDS_FOLDER};
+pub use needs::EVENTS_FILE;
 
 use self::needs::Needs;
 

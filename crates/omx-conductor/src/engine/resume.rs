@@ -68,6 +68,9 @@ impl Engine {
                 Record::LimitRaised { max_iterations } => {
                     asked.max_iterations = Some(*max_iterations)
                 }
+                Record::BudgetRaised { budget } => {
+                    asked.budget = asked.budget.changed_by(*budget);
+                }
                 Record::Opened { .. } => worked_earlier = worked_before,
                 Record::Worked { worked_ms } | Record::Closed { worked_ms, .. } => {
                     worked_before = worked_earlier.saturating_add(*worked_ms);

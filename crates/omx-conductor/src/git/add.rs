@@ -55,7 +55,13 @@ impl Checkout {
         from: &CommitId,
     ) -> Result<AddedWorktree, GitError> {
         let path = real(path)?;
-        if let Some(found) = self.registered()?.into_iter().find(|known| known.path == path) {
+        let registered = || self.registered().map(|all| all.into_iter().find(|it| it.path == path));
+        let mut known = registered()?;
+        if known.is_none() && path.exists() {
+            self.adopt_moved(&path, branch)?;
+            known = registered()?;
+        }
+        if let Some(found) = known {
             if found.locked.as_deref() == Some(BEING_MADE) {
                 self.clear_unfinished(&path)?;
             } else if path.exists() {

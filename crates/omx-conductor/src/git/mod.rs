@@ -13,6 +13,7 @@ mod diff;
 mod error;
 mod hooks;
 mod integrate;
+mod moved;
 mod names;
 mod place;
 mod process;

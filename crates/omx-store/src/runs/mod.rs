@@ -12,6 +12,7 @@ mod list;
 mod lock;
 mod output;
 mod registry;
+mod sweep;
 
 pub use entries::{Entry, JournalReader};
 pub use folder::{HeldRun, RunFolder, Taking};

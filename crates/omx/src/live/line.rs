@@ -3,7 +3,7 @@
 use omx_conductor::progress::Progress;
 
 /// The line of something, if it is worth one by itself.
-pub(super) fn line(progress: &Progress) -> Option<String> {
+pub(super) fn line(progress: &Progress, run: &str) -> Option<String> {
     Some(match progress {
         Progress::StepBegan { step, mode, phase, who, what } => {
             format!("{step}: {who} {what} ({mode}, {phase})")
@@ -12,7 +12,8 @@ pub(super) fn line(progress: &Progress) -> Option<String> {
         Progress::Trouble { step, text, .. } => format!("{step}: {}", printable(text)),
         Progress::Waiting { what, until } => format!("waiting ({what}) until {until}"),
         Progress::NeedsYou { step, what } => {
-            format!("{step}: needs you: may it {}? omx runs answer yes|no", printable(what))
+            let what = printable(what);
+            format!("{step}: needs you: may it {what}? omx runs answer {run} yes|no")
         }
         Progress::Note(text) => printable(text),
         Progress::Model { .. }

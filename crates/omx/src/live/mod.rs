@@ -23,16 +23,17 @@ pub struct Live {
 }
 
 impl Live {
-    /// A view for whoever reads standard output.
-    pub fn new(format: Format) -> Self {
+    /// A view of this run for whoever reads standard output.
+    pub fn new(format: Format, run: &str) -> Self {
+        let run = run.to_owned();
         let (sender, shown) = channel::<Progress>();
         let terminal = format == Format::Text && std::io::stdout().is_terminal();
         let thread = std::thread::spawn(move || {
             if terminal {
-                Terminal::default().run(&shown);
+                Terminal::new(run).run(&shown);
             } else {
                 for progress in shown {
-                    plain(&progress, format);
+                    plain(&progress, format, &run);
                 }
             }
         });
@@ -55,10 +56,10 @@ impl Live {
     }
 }
 
-fn plain(progress: &Progress, format: Format) {
+fn plain(progress: &Progress, format: Format, run: &str) {
     let line = match format {
         Format::Json => serde_json::to_value(progress).unwrap_or(json!({})).to_string(),
-        Format::Text => match line::line(progress) {
+        Format::Text => match line::line(progress, run) {
             Some(line) => line,
             None => return,
         },

@@ -17,6 +17,7 @@ const TICK: Duration = Duration::from_millis(200);
 const SIGNS: [&str; 4] = ["|", "/", "-", "\\"];
 
 pub(super) struct Terminal {
+    run: String,
     begun: Instant,
     doing: BTreeMap<StepKey, Doing>,
     spent: Spent,
@@ -32,9 +33,11 @@ struct Doing {
     since: Instant,
 }
 
-impl Default for Terminal {
-    fn default() -> Self {
+impl Terminal {
+    /// A view of this run.
+    pub(super) fn new(run: String) -> Self {
         Self {
+            run,
             begun: Instant::now(),
             doing: BTreeMap::new(),
             spent: Spent::default(),
@@ -99,7 +102,7 @@ impl Terminal {
     }
 
     fn print_line(&mut self, progress: &Progress, sign: &str) {
-        if let Some(words) = line(progress) {
+        if let Some(words) = line(progress, &self.run) {
             self.print(&format!("  {sign} {words}"));
         }
     }
@@ -121,7 +124,7 @@ impl Terminal {
 
     fn draw(&mut self) {
         self.clear();
-        let width = usize::from(rustix_width());
+        let width = usize::from(width());
         let sign = SIGNS[self.ticks % SIGNS.len()];
         let mut lines = Vec::new();
         for doing in self.doing.values() {
@@ -152,9 +155,12 @@ impl Terminal {
     }
 }
 
-/// The terminal's width.
-fn rustix_width() -> u16 {
-    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(80, |size| size.ws_col.max(20))
+/// The terminal's width; one that does not know it tells zero.
+fn width() -> u16 {
+    match rustix::termios::tcgetwinsize(std::io::stdout()) {
+        Ok(size) if size.ws_col > 0 => size.ws_col.max(20),
+        _ => 80,
+    }
 }
 
 fn shortened(words: &str, longest: usize) -> String {

@@ -69,8 +69,10 @@ impl World {
     fn carry(&mut self, effect: Effect) -> Option<Outcome> {
         match effect {
             Effect::Record(record) => {
-                if let Record::StepForgotten { step, .. } = &record {
-                    self.is_forgotten(step);
+                match &record {
+                    Record::StepForgotten { step, .. } => self.is_forgotten(step),
+                    Record::StepFinished { step, .. } => self.is_kept(step),
+                    _ => {}
                 }
                 let worked = self.worked_ms();
                 self.journal.append(&record, worked);

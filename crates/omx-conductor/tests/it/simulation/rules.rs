@@ -358,6 +358,11 @@ impl World {
         if !is_done {
             self.broken("a step is finished when it was done", step);
         }
+    }
+
+    /// A step's result counts from now on: whoever takes the run up knows it.
+    pub fn is_kept(&mut self, step: &StepKey) {
+        let last = step.as_str().rsplit('.').next().unwrap_or_default();
         let is_ralph = matches!(self.scenario.asked.mode, Mode::Ralph | Mode::Autopilot);
         if is_ralph && last.starts_with("fix") {
             let tree = (!self.scenario.has_no_tree).then(|| self.folder.tree());

@@ -1,27 +1,33 @@
-//! A run in this process: crew, view, signals, and the words at its end.
+//! A run in this process: crew, view and signals; or in another one.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use omx_agents::{AgentKind, Limits, driver};
-use omx_conductor::asked::{Asked, Ground};
-use omx_conductor::drive::{Crew, Drive, Ended, RoleCard};
-use omx_conductor::engine::Outcome;
+use omx_conductor::asked::Asked;
+use omx_conductor::drive::{Crew, Drive, RoleCard};
 use omx_conductor::start::Taken;
 use omx_host::catalogue;
-use omx_kernel::{Code, Mode, Refusal, Scope, SessionId};
+use omx_kernel::{Code, Refusal, RunId};
 use omx_ops::Context;
 use omx_ops::config;
 use omx_store::Store;
-use omx_store::runs::{Registered, Registry};
+use omx_store::runs::{Liveness, Registered, Registry};
 use serde_json::json;
 
 use super::choose::refusal;
+use super::summary;
 use crate::edge;
 use crate::exit::Exit;
-use crate::live::{Live, printable, thousands};
+use crate::live::Live;
 use crate::output::{self, Format};
+
+/// How long a process in the background has to take the run.
+const TAKE_OVER: Duration = Duration::from_secs(20);
+/// How often is looked whether it has.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// Whether this process carries the run itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,17 +48,17 @@ pub fn drive(
 ) -> Result<Exit, Refusal> {
     let id = taken.held.id().clone();
     announce(&taken.asked, id.as_str(), format);
+    register(context, store, &taken);
     if afterwards == Afterwards::Detach {
         // The lock goes with it; the other process takes it.
         drop(taken);
-        return detach(context, store, id.as_str(), format);
+        return detach(context, store, &id, format);
     }
     let mut crew = crew(context, store, &taken.asked)?;
     // How often an entry may be played is counted for each run.
     crew.surroundings.rehearsal_folder = taken.held.folder().path().join("rehearsal");
     let asked = taken.asked.clone();
-    register(context, store, &taken);
-    let live = Live::new(format);
+    let live = Live::new(format, id.as_str());
     let run =
         Drive::new(&crew, taken.asked, taken.held, taken.engine, |progress| live.show(progress))?;
     let handle = run.handle();
@@ -68,7 +74,7 @@ pub fn drive(
     .map_err(|error| Refusal::new(Code::Io, format!("signals cannot be heard: {error}")))?;
     let ended = run.run(taken.changes);
     live.finish();
-    Ok(summary(store, &asked, id.as_str(), &ended?, format))
+    summary::tell(store, &asked, &id, &ended?, &crew.surroundings, format)
 }
 
 fn crew<'a>(
@@ -145,19 +151,38 @@ fn announce(asked: &Asked, id: &str, format: Format) {
     ]);
 }
 
-/// Starts a process of its own for the run and leaves it.
-fn detach(context: &Context<'_>, store: &Store, id: &str, format: Format) -> Result<Exit, Refusal> {
+/// Starts a process of its own for the run, and leaves it when it has the run.
+fn detach(
+    context: &Context<'_>,
+    store: &Store,
+    id: &RunId,
+    format: Format,
+) -> Result<Exit, Refusal> {
     let io = |error: std::io::Error| {
         Refusal::new(Code::Io, format!("the run cannot be carried on in the background: {error}"))
     };
+    let missing = || Refusal::input(format!("run {id} is gone"));
+    let folder = store.run(id)?.ok_or_else(missing)?;
     let omx = std::env::current_exe().map_err(io)?;
-    let log = store.tree().join("runs").join(id).join("output").join("drive.log");
-    let log = std::fs::File::create(log).map_err(io)?;
+    let log = folder.path().join("output").join("drive.log");
+    let file = std::fs::File::create(&log).map_err(io)?;
     let mut command = Command::new("setsid");
     command.arg(omx).args(["--dialect", context.dialect.name, "--root"]).arg(store.root());
-    command.args(["runs", "drive", id]);
-    command.stdin(Stdio::null()).stdout(log.try_clone().map_err(io)?).stderr(log);
-    command.spawn().map_err(io)?;
+    command.args(["runs", "drive", id.as_str()]);
+    command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);
+    let mut child = command.spawn().map_err(io)?;
+    // Whoever looks at the run from now on finds it alive, or at its end.
+    let deadline = Instant::now() + TAKE_OVER;
+    while folder.liveness()? == Liveness::Ended {
+        if child.try_wait().map_err(io)?.is_some() {
+            break;
+        }
+        if Instant::now() > deadline {
+            let words = format!("the run does not begin in the background; see {}", log.display());
+            return Err(Refusal::new(Code::Busy, words));
+        }
+        std::thread::sleep(LOOK);
+    }
     if format == Format::Text {
         output::lines(&[
             format!("follow it: omx runs attach {id}"),
@@ -165,69 +190,4 @@ fn detach(context: &Context<'_>, store: &Store, id: &str, format: Format) -> Res
         ]);
     }
     Ok(Exit::Done)
-}
-
-/// The words at the end.
-fn summary(store: &Store, asked: &Asked, id: &str, ended: &Ended, format: Format) -> Exit {
-    let exit = exit(store, asked, id, &ended.outcome);
-    if format == Format::Json {
-        let object = json!({
-            "event": "ended", "id": id, "outcome": ended.outcome.as_str(),
-            "why": ended.outcome.words(), "spent": ended.spent, "exit_code": exit.code(),
-        });
-        output::text(&format!("{object}\n"));
-        return exit;
-    }
-    let tokens = thousands(ended.spent.tokens());
-    let words = printable(ended.outcome.words());
-    let mut lines = Vec::new();
-    match &ended.outcome {
-        Outcome::Complete(_) => lines.push(format!("complete: {words}")),
-        Outcome::Failed(_) => lines.push(format!("failed: {words}")),
-        Outcome::Limit(_) | Outcome::Budget(_) => lines.push(format!("stopped: {words}")),
-        Outcome::Blocked(_) => lines.push(format!("needs you: {words}")),
-        Outcome::Cancelled => lines.push("cancelled".to_owned()),
-        Outcome::Interrupted => lines.push("interrupted".to_owned()),
-    }
-    lines.push(format!("{tokens} tokens"));
-    match (&ended.outcome, &asked.ground) {
-        (Outcome::Complete(_), Ground::Worktree { branch, .. })
-            if asked.mode != Mode::CodeReview =>
-        {
-            lines.push(format!("on branch {branch}; merge it: omx runs integrate {id}"));
-        }
-        (Outcome::Complete(_), _) => {}
-        (Outcome::Limit(_), _) => {
-            lines.push(format!(
-                "allow more and go on: omx runs limit {id} N && omx runs resume {id}"
-            ));
-        }
-        _ => lines.push(format!("go on: omx runs resume {id}")),
-    }
-    output::lines(&lines);
-    exit
-}
-
-fn exit(store: &Store, asked: &Asked, id: &str, outcome: &Outcome) -> Exit {
-    match outcome {
-        Outcome::Complete(_) if asked.mode == Mode::CodeReview && !is_clean(store, id) => {
-            Exit::Failed
-        }
-        Outcome::Complete(_) => Exit::Done,
-        Outcome::Failed(_) => Exit::Failed,
-        Outcome::Limit(_) | Outcome::Budget(_) => Exit::Limit,
-        Outcome::Blocked(_) => Exit::NeedsPerson,
-        Outcome::Cancelled => Exit::Cancelled,
-        Outcome::Interrupted => Exit::Interrupted,
-    }
-}
-
-/// Whether a review's document says that it was clean.
-fn is_clean(store: &Store, id: &str) -> bool {
-    let verdict = || {
-        let scope = Scope::Session(SessionId::new(id).ok()?);
-        let document = store.read().ok()??.document(&scope, Mode::CodeReview).ok()??;
-        document.get("review_verdict")?.get("clean")?.as_bool()
-    };
-    verdict().unwrap_or(false)
 }

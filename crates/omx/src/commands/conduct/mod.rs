@@ -3,7 +3,8 @@
 mod choose;
 pub mod drive;
 mod presets;
-mod wish;
+mod summary;
+pub mod wish;
 
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ use omx_ops::{Context, Input};
 use omx_store::Store;
 
 use self::drive::{Afterwards, drive};
-use super::runs::find_to_resume;
+use super::runs::{find_to_resume, once_a_day};
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
@@ -85,6 +86,7 @@ fn run(order: &Order, flags: &RunFlags, global: &Global, by_name: Dialect) -> Ex
         let id = new_id(context.clock.now());
         let ground = wish::ground(order, flags, context, &store, &id)?;
         let taken = start::begin(context, &store, &id, wish, ground)?;
+        once_a_day(context, &store);
         drive(context, &store, taken, afterwards, format)
     })
 }

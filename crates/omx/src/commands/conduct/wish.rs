@@ -164,7 +164,8 @@ fn budget(flags: &RunFlags, config: &Config) -> Result<Budget, Refusal> {
     })
 }
 
-fn micro_usd(amount: &str) -> Result<u64, Refusal> {
+/// An amount of dollars in millionths of one.
+pub(in crate::commands) fn micro_usd(amount: &str) -> Result<u64, Refusal> {
     let wrong =
         || Refusal::input(format!("--budget-usd {amount:?}: wanted an amount such as 2.50"));
     let dollars: f64 = amount.trim_start_matches('$').parse().map_err(|_| wrong())?;
@@ -176,7 +177,8 @@ fn micro_usd(amount: &str) -> Result<u64, Refusal> {
     Ok((dollars * 1e6).round() as u64)
 }
 
-fn seconds(span: &str) -> Result<u64, Refusal> {
+/// A span of time in seconds.
+pub(in crate::commands) fn seconds(span: &str) -> Result<u64, Refusal> {
     omx_ops::config::span_seconds(span).ok_or_else(|| {
         Refusal::input(format!("--budget-time {span:?}: wanted a span such as 90m or 2h"))
     })

@@ -24,7 +24,7 @@ pub(super) fn attach(store: &Store, words: Option<&str>, format: Format) -> Resu
     let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
     let path = folder.path().join(EVENTS_FILE);
     let mut file: Option<BufReader<File>> = None;
-    let live = Live::new(format);
+    let live = Live::new(format, id.as_str());
     let mut line = String::new();
     loop {
         // Asked before reading: what was written until then is still shown.

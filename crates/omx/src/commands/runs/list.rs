@@ -37,6 +37,7 @@ pub(super) fn list(context: &Context<'_>, store: &Store, format: Format) -> Resu
 
 fn line(run: &Overview, now: Timestamp) -> String {
     let state = match &run.waiting {
+        _ if !run.questions.is_empty() => "needs you",
         Some(kind) if run.state == "running" && kind == "rate_limit" => "limited",
         _ => run.state.as_str(),
     };

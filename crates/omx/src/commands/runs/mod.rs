@@ -5,6 +5,7 @@ mod attach;
 mod find;
 mod gc;
 mod integrate;
+mod limit;
 mod list;
 mod show;
 
@@ -12,6 +13,7 @@ use omx_kernel::Dialect;
 use omx_ops::Input;
 
 pub use find::{find, find_to_resume};
+pub use gc::once_a_day;
 pub use list::ps;
 
 use super::conduct::drive::Afterwards;
@@ -32,7 +34,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Show(args)) => show::show(&store, args.id.as_deref(), format),
             Some(RunsOperation::Attach(args)) => attach::attach(&store, args.id.as_deref(), format),
             Some(RunsOperation::Answer(args)) => answer::answer(&store, &args),
-            Some(RunsOperation::Limit(args)) => answer::limit(context, &store, &args),
+            Some(RunsOperation::Limit(args)) => limit::limit(context, &store, &args),
             Some(RunsOperation::Drive(args)) => {
                 let id = find(&store, args.id.as_deref())?;
                 go_on(context, &store, &id, &[], Afterwards::Stay, Format::Text)

@@ -35,6 +35,13 @@ pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result
         format!("  spent   {} tokens", thousands(seen.spent.tokens())),
     ];
     lines.extend(entries.iter().filter_map(line));
+    for question in &seen.questions {
+        let (number, what) = (question.number, printable(&question.what));
+        lines.push(format!(
+            "needs you: may {} {what}? omx runs answer {id} yes|no --question {number}",
+            question.step
+        ));
+    }
     if seen.is_open() {
         lines.push(format!("go on: omx runs resume {id}"));
     }
@@ -61,6 +68,7 @@ fn line(entry: &Entry<Record>) -> Option<String> {
             None => format!("waits ({what})"),
         },
         Record::LimitRaised { max_iterations } => format!("limit raised to {max_iterations}"),
+        Record::BudgetRaised { .. } => "budget raised".to_owned(),
         Record::Closed { outcome, why, .. } => format!("{outcome}{}", words_of(why)),
         Record::Spent { .. } | Record::Worked { .. } => return None,
     };

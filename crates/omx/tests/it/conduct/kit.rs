@@ -17,27 +17,35 @@ pub const DEADLINE: Duration = Duration::from_secs(60);
 
 const SCENARIO: &str = include_str!("../../../../../assets/demo/scenario.toml");
 
+/// The scenario of the demo, without its pauses.
+pub fn quick_scenario() -> String {
+    let lines = SCENARIO.lines().filter(|line| !line.trim_start().starts_with("{ delay_ms"));
+    let text: Vec<&str> = lines.collect();
+    // Pauses that stand alone in their table become the shortest there are.
+    let shortest = |text: String, pause: &str| text.replace(pause, "delay_ms = 1");
+    ["delay_ms = 300", "delay_ms = 200"].into_iter().fold(text.join("\n"), shortest)
+}
+
 /// A git repository with a check, and a scenario beside it.
 pub struct Repository {
     pub project: Project,
+    /// The command that checks it.
+    pub check: String,
 }
 
 impl Repository {
     /// With the scenario of the demo, without its pauses.
     pub fn new() -> Self {
-        let lines = SCENARIO.lines().filter(|line| !line.trim_start().starts_with("{ delay_ms"));
-        let text: Vec<&str> = lines.collect();
-        let text = text.join("\n");
-        // Pauses that stand alone in their table become the shortest there are.
-        let text = text
-            .replace("delay_ms = 300", "delay_ms = 1")
-            .replace("delay_ms = 200", "delay_ms = 1");
-        Self::playing(&text)
+        Self::playing(&quick_scenario())
     }
 
     /// With this scenario.
     pub fn playing(scenario: &str) -> Self {
-        let project = project();
+        Self::of(project(), scenario)
+    }
+
+    /// In this project, with this scenario.
+    pub fn of(project: Project, scenario: &str) -> Self {
         fs::write(project.folder().join("scenario.toml"), scenario).unwrap();
         project.git();
         project.write("check.sh", include_str!("../../../../../assets/demo/check.sh"));
@@ -47,7 +55,7 @@ impl Repository {
             let outcome = project.run_git(&[&identity[..], args].concat());
             assert_eq!(outcome.code, Some(0), "{outcome:?}");
         }
-        Self { project }
+        Self { project, check: "sh check.sh".to_owned() }
     }
 
     fn scenario(&self) -> String {
@@ -58,7 +66,7 @@ impl Repository {
     pub fn command(&self, mode: &str, more: &[&str]) -> Command {
         let scenario = self.scenario();
         let words = [mode, "--agent", "rehearsal", "--scenario", &scenario];
-        let words = [&words[..], &["--check", "sh check.sh"], more].concat();
+        let words = [&words[..], &["--check", &self.check], more].concat();
         self.project.omx_command(&words)
     }
 
@@ -106,7 +114,11 @@ impl Repository {
 
     /// Waits until the journal has so many records.
     pub fn await_records(&self, count: usize) {
-        await_condition("the journal grows", DEADLINE, || self.journal().len() >= count);
+        let journal = self.run_folder().join("journal.jsonl");
+        await_condition("the journal grows", DEADLINE, || {
+            let bytes = fs::read(&journal).unwrap_or_default();
+            bytes.iter().filter(|byte| **byte == b'\n').count() >= count
+        });
     }
 
     /// What the agents have played, by the agents' own books: entry and how often.
@@ -199,8 +211,14 @@ impl Running {
     }
 
     pub fn code(&mut self) -> Option<i32> {
+        self.code_while(|_| {})
+    }
+
+    /// How it ends, while something is done to it again and again.
+    pub fn code_while(&mut self, mut meanwhile: impl FnMut(&Self)) -> Option<i32> {
         let mut status = None;
         await_condition("the process ends", DEADLINE, || {
+            meanwhile(self);
             status = self.0.try_wait().unwrap();
             status.is_some()
         });

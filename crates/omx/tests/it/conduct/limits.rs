@@ -1,48 +1,6 @@
-//! Limits and trouble, each told as what it is.
+//! Limits a run ends by, each told as what it is.
 
-use super::kit::Repository;
-
-/// The demo with another first answer of the builder.
-fn failing(fail: &str) -> Repository {
-    let entry = format!(
-        "[[entry]]\nrole = \"executor\"\nphase = \"executing\"\ntimes = 1\nrequired = false\ndo = [{{ fail = {fail} }}]\n\n"
-    );
-    let scenario = include_str!("../../../../../assets/demo/scenario.toml");
-    Repository::playing(&format!("{entry}{scenario}"))
-}
-
-#[test]
-fn conductor_5_1_a_limit_with_an_end_is_waited_for_and_counts_nothing() {
-    let repository = failing("{ kind = \"rate_limit\", reset_in_s = 2 }");
-    let outcome = repository.run("autopilot", &["greet people by name"]);
-    repository.assert_complete(&outcome);
-    let records = repository.journal();
-    let waited: Vec<_> = records.iter().filter(|record| record["kind"] == "waiting").collect();
-    assert_eq!(waited.len(), 1, "{waited:?}");
-    assert_eq!(waited[0]["for"], "rate_limit");
-    // One review was not clean; the limit raised nothing.
-    assert_eq!(repository.document("autopilot")["iteration"], 2);
-}
-
-#[test]
-fn conductor_5_1_a_limit_without_an_end_needs_the_person() {
-    let repository = failing("{ kind = \"rate_limit\" }");
-    let outcome = repository.run("autopilot", &["greet people by name"]);
-    assert_eq!(outcome.code, Some(3), "{outcome:?}");
-    assert!(outcome.stdout.contains("needs you: rehearsal is limited"), "{outcome:?}");
-    assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
-    let outcome = repository.resume(&[]);
-    repository.assert_complete(&outcome);
-}
-
-#[test]
-fn conductor_5_4_a_missing_login_needs_the_person() {
-    let repository = failing("{ kind = \"auth\" }");
-    let outcome = repository.run("autopilot", &["greet people by name"]);
-    assert_eq!(outcome.code, Some(3), "{outcome:?}");
-    assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
-    repository.await_nobody();
-}
+use super::kit::{Repository, quick_scenario};
 
 #[test]
 fn conductor_5_2_a_budget_of_tokens_is_a_hard_stop() {
@@ -67,4 +25,40 @@ fn conductor_max_iterations_end_a_run_as_what_they_are() {
     assert_eq!(repository.project.omx(&["runs", "limit", &id, "5"]).code, Some(0));
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
+}
+
+#[test]
+fn conductor_5_2_a_budget_of_money_is_a_hard_stop() {
+    let scenario = quick_scenario().replace("output = 610 }", "output = 610, micro_usd = 300000 }");
+    let repository = Repository::playing(&scenario);
+    let outcome = repository.run("autopilot", &["--budget-usd", "0.25", "greet people by name"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    assert!(outcome.stdout.contains("stopped: the budget of money is used up"), "{outcome:?}");
+    assert!(outcome.stdout.contains("c1.build.work: 4,810 tokens, $0.3000"), "{outcome:?}");
+    assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
+    repository.await_nobody();
+    let id = repository.id();
+    let raised = repository.project.omx(&["runs", "limit", &id, "--budget-usd", "1"]);
+    assert_eq!(raised.code, Some(0), "{raised:?}");
+    let outcome = repository.resume(&[]);
+    repository.assert_complete(&outcome);
+}
+
+#[test]
+fn conductor_5_2_a_budget_of_time_is_a_hard_stop_in_the_middle_of_a_step() {
+    let old = "{ run = { command = \"sh greet.sh Ada\" } }";
+    let slow = "{ run = { command = \"test -e ../rested || { touch ../rested; sleep 60; }\" } }";
+    let repository = Repository::playing(&quick_scenario().replacen(old, slow, 1));
+    let begun = std::time::Instant::now();
+    let outcome = repository.run("autopilot", &["--budget-time", "4s", "greet people by name"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
+    assert!(outcome.stdout.contains("stopped: the budget of time is used up"), "{outcome:?}");
+    assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
+    repository.await_nobody();
+    let id = repository.id();
+    let raised = repository.project.omx(&["runs", "limit", &id, "--budget-time", "1h"]);
+    assert_eq!(raised.code, Some(0), "{raised:?}");
+    let outcome = repository.resume(&[]);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
 }

@@ -1,10 +1,19 @@
 //! Runs that omx carries out, from outside: with the rehearsal agent, with
 //! kills, cancels and keys pressed.
 
+mod asks;
+mod cancels;
 mod kills;
 mod kit;
 mod limits;
+mod moved;
+mod old;
 mod place;
+mod repeats;
 mod stops;
+mod summaries;
+mod trouble;
+mod watched;
+mod whole;
 
 pub use kit::Repository;

@@ -1,0 +1,173 @@
+//! The words at the end of a run: how it ended, what it made, what it took,
+//! and the one command that comes next.
+
+use omx_agents::{AgentKind, Surroundings, rehearsal};
+use omx_conductor::asked::{Asked, Ground};
+use omx_conductor::drive::Ended;
+use omx_conductor::engine::Outcome;
+use omx_conductor::ground;
+use omx_conductor::overview::{Overview, overview};
+use omx_kernel::{Document, Mode, Refusal, RunId, Scope, SessionId};
+use omx_store::Store;
+use serde_json::json;
+
+use crate::exit::Exit;
+use crate::live::{printable, thousands};
+use crate::output::{self, Format};
+
+/// Tells how a run ended.
+pub(super) fn tell(
+    store: &Store,
+    asked: &Asked,
+    id: &RunId,
+    ended: &Ended,
+    surroundings: &Surroundings,
+    format: Format,
+) -> Result<Exit, Refusal> {
+    let unplayed = unplayed(asked, &ended.outcome, surroundings);
+    let exit =
+        if unplayed.is_empty() { exit(store, asked, id, &ended.outcome) } else { Exit::Failed };
+    let folder = store.run(id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
+    let git = ground::git(&surroundings.environment, folder.scratch()?);
+    let size = ground::size(&git, &asked.ground);
+    let seen = overview(store, &folder)?;
+    if format == Format::Json {
+        let object = json!({
+            "event": "ended", "id": id.as_str(), "outcome": ended.outcome.as_str(),
+            "why": ended.outcome.words(), "spent": ended.spent, "spent_by": seen.spent_by(),
+            "diff": size, "unplayed": unplayed, "exit_code": exit.code(),
+        });
+        output::text(&format!("{object}\n"));
+        return Ok(exit);
+    }
+    let mut lines = vec![outcome(&ended.outcome)];
+    if let (Outcome::Complete(_), Some(document)) =
+        (&ended.outcome, document(store, asked.mode, id))
+    {
+        lines.extend(parts(&document));
+    }
+    lines.push(format!("{} tokens", thousands(ended.spent.tokens())));
+    if let Outcome::Budget(_) = &ended.outcome {
+        lines.extend(spending(&seen));
+    }
+    lines.extend(next(asked, id, &ended.outcome, size.as_deref()));
+    output::lines(&lines);
+    for fault in &unplayed {
+        output::note(&format!("error: {fault}"));
+    }
+    Ok(exit)
+}
+
+fn outcome(outcome: &Outcome) -> String {
+    let words = printable(outcome.words());
+    match outcome {
+        Outcome::Complete(_) => format!("complete: {words}"),
+        Outcome::Failed(_) => format!("failed: {words}"),
+        Outcome::Limit(_) | Outcome::Budget(_) => format!("stopped: {words}"),
+        Outcome::Blocked(_) => format!("needs you: {words}"),
+        Outcome::Cancelled => "cancelled".to_owned(),
+        Outcome::Interrupted => "interrupted".to_owned(),
+    }
+}
+
+/// Plan, verification and review of a whole autopilot, as its document has them.
+fn parts(document: &Document) -> Vec<String> {
+    let artifact = |name: &str| document.get("handoff_artifacts")?.get(name);
+    let plan = artifact("ralplan").and_then(|plan| plan.get("plan_path")?.as_str().map(printable));
+    let checked = artifact("ralph").and_then(|work| {
+        let evidence: Vec<serde_json::Value> =
+            serde_json::from_str(work.get("evidence")?.text()).ok()?;
+        let mut commands: Vec<String> =
+            evidence.iter().filter_map(|it| it["command"].as_str().map(printable)).collect();
+        commands.dedup();
+        (!commands.is_empty()).then(|| commands.join(", "))
+    });
+    let verdict = |name: &str| document.get("review_verdict")?.get(name)?.as_str();
+    let review = verdict("recommendation").zip(verdict("architectural_status"));
+    let lines = [
+        plan.map(|plan| format!("  plan      {plan}")),
+        checked.map(|commands| format!("  verified  {commands}")),
+        review.map(|(code, architect)| format!("  review    {code}, {architect}")),
+    ];
+    lines.into_iter().flatten().collect()
+}
+
+/// What was spent by agent and step, the most first.
+fn spending(seen: &Overview) -> Vec<String> {
+    let mut by_step = seen.spent_by_step.clone();
+    by_step.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.tokens()));
+    let line = |(step, spent): &(omx_conductor::story::StepKey, omx_conductor::record::Spent)| {
+        format!(
+            "  {} {step}: {} tokens{}",
+            seen.asked.agent,
+            thousands(spent.tokens()),
+            money(spent.micro_usd)
+        )
+    };
+    by_step.iter().map(line).collect()
+}
+
+fn money(micro_usd: Option<u64>) -> String {
+    micro_usd.map_or_else(String::new, |micro| {
+        format!(", ${}.{:04}", micro / 1_000_000, micro / 100 % 10_000)
+    })
+}
+
+/// The command that comes next.
+fn next(asked: &Asked, id: &RunId, outcome: &Outcome, size: Option<&str>) -> Option<String> {
+    let more = |what: &str| {
+        format!("allow more and go on: omx runs limit {id} {what} && omx runs resume {id}")
+    };
+    match (outcome, &asked.ground) {
+        (Outcome::Complete(_), Ground::Worktree { branch, .. })
+            if asked.mode != Mode::CodeReview =>
+        {
+            let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
+            Some(format!("on branch {branch}{size}; merge it: omx runs integrate {id}"))
+        }
+        (Outcome::Complete(_), _) => None,
+        (Outcome::Limit(_), _) => Some(more("N")),
+        (Outcome::Budget(words), _) => Some(more(match words {
+            words if words.contains("tokens") => "--budget-tokens N",
+            words if words.contains("money") => "--budget-usd AMOUNT",
+            _ => "--budget-time SPAN",
+        })),
+        _ => Some(format!("go on: omx runs resume {id}")),
+    }
+}
+
+/// Entries that a whole rehearsal must have played and did not.
+fn unplayed(asked: &Asked, outcome: &Outcome, surroundings: &Surroundings) -> Vec<String> {
+    let is_rehearsal = asked.agent == AgentKind::Rehearsal.as_str();
+    let (Outcome::Complete(_), Some(scenario), true) = (outcome, &asked.scenario, is_rehearsal)
+    else {
+        return Vec::new();
+    };
+    let faults = rehearsal::finish(scenario, &surroundings.rehearsal_folder).err();
+    faults.unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+fn exit(store: &Store, asked: &Asked, id: &RunId, outcome: &Outcome) -> Exit {
+    match outcome {
+        Outcome::Complete(_) if asked.mode == Mode::CodeReview && !is_clean(store, id) => {
+            Exit::Failed
+        }
+        Outcome::Complete(_) => Exit::Done,
+        Outcome::Failed(_) => Exit::Failed,
+        Outcome::Limit(_) | Outcome::Budget(_) => Exit::Limit,
+        Outcome::Blocked(_) => Exit::NeedsPerson,
+        Outcome::Cancelled => Exit::Cancelled,
+        Outcome::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// Whether a review's document says that it was clean.
+fn is_clean(store: &Store, id: &RunId) -> bool {
+    let clean = |document: Document| document.get("review_verdict")?.get("clean")?.as_bool();
+    document(store, Mode::CodeReview, id).and_then(clean).unwrap_or(false)
+}
+
+fn document(store: &Store, mode: Mode, id: &RunId) -> Option<Document> {
+    let scope = Scope::Session(SessionId::new(id.as_str()).ok()?);
+    store.read().ok()??.document(&scope, mode).ok()?
+}

@@ -1,0 +1,113 @@
+//! What only the person can say: asked, seen from elsewhere, answered.
+
+use std::process::Stdio;
+
+use omx_testkit::await_condition;
+use serde_json::Value;
+
+use super::kit::{DEADLINE, Repository, Running};
+
+/// A ralph whose builder runs a command, which needs leave.
+const SCENARIO: &str = r#"
+[[entry]]
+role = "executor"
+phase = "executing"
+times = 1
+do = [
+  { run = { command = "echo done > work.txt" } },
+  { say = "It said: {{output}}." },
+  { result = { summary = "built it", changed_files = ["work.txt"], commands = [], done = true } },
+]
+
+[[entry]]
+role = "executor"
+do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
+
+[[entry]]
+do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
+"#;
+
+/// A run that asks.
+fn asking() -> (Repository, Running) {
+    let mut repository = Repository::playing(SCENARIO);
+    repository.check = "true".to_owned();
+    let mut command = repository.command("ralph", &["--allow", "edits", "make work.txt"]);
+    let running = Running(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    await_condition("it asks", DEADLINE, || {
+        let shown = repository.project.omx(&["runs", "show", "--json", &repository.id()]);
+        shown.json()["questions"].as_array().is_some_and(|questions| !questions.is_empty())
+    });
+    (repository, running)
+}
+
+fn printed(running: &mut Running) -> String {
+    let mut text = String::new();
+    let mut out = running.0.stdout.take().unwrap();
+    std::io::Read::read_to_string(&mut out, &mut text).unwrap();
+    text
+}
+
+fn worktree(repository: &Repository) -> std::path::PathBuf {
+    repository.project.root().join(".omx/worktrees/run").join(repository.id())
+}
+
+#[test]
+fn conductor_a_command_under_edits_needs_the_person_and_is_done_on_yes() {
+    let (repository, mut running) = asking();
+    let id = repository.id();
+    // Everybody who looks sees it, with the command that answers.
+    let listed = repository.project.omx(&["runs"]).stdout;
+    assert!(listed.contains("needs you"), "{listed}");
+    let shown = repository.project.omx(&["runs", "show"]).stdout;
+    assert!(shown.contains("needs you: may work run echo done > work.txt?"), "{shown}");
+    assert!(shown.contains(&format!("omx runs answer {id} yes|no --question 1")), "{shown}");
+    let question = &repository.project.omx(&["runs", "show", "--json"]).ok()["questions"][0];
+    assert_eq!(question["number"], 1);
+    assert_eq!(question["what"], "run echo done > work.txt");
+    assert!(!worktree(&repository).join("work.txt").exists(), "it did not wait");
+    let wrong = repository.project.omx(&["runs", "answer", &id, "yes", "--question", "7"]);
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    let answered = repository.project.omx(&["runs", "answer", &id, "yes"]);
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    assert_eq!(running.code(), Some(0));
+    let text = printed(&mut running);
+    assert!(text.contains(&format!("omx runs answer {id} yes|no")), "{text}");
+    let made = repository.project.run_git(&["show", &format!("omx-run/{id}:work.txt")]).stdout;
+    assert_eq!(made, "done\n");
+    let late = repository.project.omx(&["runs", "answer", &id, "yes"]);
+    assert_eq!(late.code, Some(1), "{late:?}");
+    assert!(late.stderr.contains("does not ask anything"), "{late:?}");
+}
+
+#[test]
+fn conductor_a_command_under_edits_is_not_done_on_no() {
+    let (repository, mut running) = asking();
+    let id = repository.id();
+    assert_eq!(repository.project.omx(&["runs", "answer", &id, "no"]).code, Some(0));
+    assert_eq!(running.code(), Some(0));
+    assert!(!worktree(&repository).join("work.txt").exists());
+    let events = std::fs::read_to_string(repository.run_folder().join("events.jsonl")).unwrap();
+    let said = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let told = said.filter_map(|event| event["text"].as_str().map(str::to_owned));
+    assert!(told.into_iter().any(|text| text.contains("the person said no")), "{events}");
+}
+
+#[test]
+fn conductor_a_question_of_a_killed_run_is_asked_again() {
+    let (repository, mut running) = asking();
+    running.signal(rustix::process::Signal::KILL);
+    running.code();
+    repository.await_nobody();
+    let id = repository.id();
+    // Nobody waits for an answer now.
+    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
+    assert_eq!(shown["questions"], serde_json::json!([]));
+    let mut resumed = repository.project.omx_command(&["runs", "resume"]);
+    let mut resumed = Running(resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    await_condition("it asks again", DEADLINE, || {
+        repository.project.omx(&["runs", "answer", &id, "yes"]).code == Some(0)
+    });
+    assert_eq!(resumed.code(), Some(0));
+    let made = repository.project.run_git(&["show", &format!("omx-run/{id}:work.txt")]).stdout;
+    assert_eq!(made, "done\n");
+}

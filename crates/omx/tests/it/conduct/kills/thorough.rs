@@ -1,0 +1,17 @@
+//! Every victim after every record: minutes, so only the full test run has it.
+
+use omx_testkit::in_parallel;
+
+use crate::conduct::whole::{AT_A_TIME, Victim, Whole};
+
+#[test]
+fn conductor_3_2_any_victim_after_any_record() {
+    let whole = Whole::play();
+    let moments: Vec<_> = whole
+        .moments
+        .iter()
+        .flat_map(|moment| Victim::ALL.map(|victim| (moment, victim)))
+        .collect();
+    in_parallel(AT_A_TIME, &moments, |(moment, victim)| whole.killed_at(moment, *victim));
+    whole.assert_agents_died(moments.len() / 8);
+}

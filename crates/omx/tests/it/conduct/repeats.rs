@@ -1,0 +1,53 @@
+//! An agent that repeats itself is paused; one that is slow but moves is not.
+
+use super::kit::Repository;
+
+/// A ralph whose builder does nothing, and whose mender does this.
+fn mending(steps: &str, passes: &str) -> Repository {
+    let result = |summary: &str| {
+        format!(
+            "{{ result = {{ summary = \"{summary}\", changed_files = [\"work.txt\"], commands = [], done = true }} }}"
+        )
+    };
+    let verdict = "{ result = { passed = true, findings = [], checks = [{ name = \"read\", evidence = \"read it\" }] } }";
+    let scenario = format!(
+        "[[entry]]\nrole = \"executor\"\ndo = [{}]\n\n\
+         [[entry]]\nrole = \"debugger\"\ndo = [{steps} {}]\n\n\
+         [[entry]]\nphase = \"verifying\"\ndo = [{verdict}]\n",
+        result("built it"),
+        result("mended it"),
+    );
+    let mut repository = Repository::playing(&scenario);
+    repository.check = passes.to_owned();
+    repository
+}
+
+#[test]
+fn r15_an_agent_that_repeats_itself_is_paused_with_the_repeated_thing_named() {
+    // Other words and other numbers each time, and the folder as it was.
+    let repository =
+        mending("{ say = \"Now it should work.\" },", "echo \"broken since $$\"; exit 1");
+    let outcome = repository.run("ralph", &["mend it"]);
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    let said = outcome.stdout.lines().find(|line| line.starts_with("needs you: no progress"));
+    let said = said.unwrap_or_else(|| panic!("{outcome:?}"));
+    assert!(said.contains("5 times in a row") && said.contains("broken since"), "{said}");
+    let document = repository.document("ralph");
+    assert_eq!(document["run_outcome"], "blocked_on_user");
+    let records = repository.journal();
+    let mended = |record: &&serde_json::Value| {
+        record["kind"] == "step_finished" && record["step"].as_str().unwrap().starts_with("fix")
+    };
+    assert_eq!(records.iter().filter(mended).count(), 5);
+    repository.await_nobody();
+}
+
+#[test]
+fn r15_an_agent_that_is_slow_but_moves_is_not_paused() {
+    let steps = "{ run = { command = \"echo one more >> work.txt\" } },";
+    let enough = "test \"$(cat work.txt 2>/dev/null | wc -l)\" -ge 8 || { echo not yet; exit 1; }";
+    let repository = mending(steps, enough);
+    let outcome = repository.run("ralph", &["mend it"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    assert_eq!(repository.document("ralph")["iteration"], 9);
+}
