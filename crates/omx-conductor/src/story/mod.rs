@@ -186,6 +186,12 @@ impl Story<'_> {
         format!("{tree}/runs/{}/journal.jsonl", self.ledger.session())
     }
 
+    /// Where it is kept what this run knew when it began, from the project's folder.
+    fn context_path(&self) -> String {
+        let tree = omx_kernel::Dialect::OMX.tree;
+        format!("{tree}/context/{}.md", self.asked.context_name())
+    }
+
     /// Writes a document.
     fn write(&mut self, mode: Mode, fields: Value) -> Tale<()> {
         match self.ledger.write(mode, fields) {

@@ -5,4 +5,5 @@ mod kills;
 mod kit;
 mod limits;
 mod place;
+mod real;
 mod stops;
