@@ -76,10 +76,7 @@ pub(super) fn kind(
 }
 
 /// The script chosen last, and the number of model turns since.
-fn marked(
-    history: &[Voice],
-    meant: impl Fn(&str) -> Option<String>,
-) -> Option<(String, usize)> {
+fn marked(history: &[Voice], meant: impl Fn(&str) -> Option<String>) -> Option<(String, usize)> {
     let (at, name) = history.iter().enumerate().rev().find_map(|(at, voice)| match voice {
         Voice::User(text) => meant(text).map(|name| (at, name)),
         _ => None,

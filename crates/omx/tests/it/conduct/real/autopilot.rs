@@ -31,11 +31,7 @@ pub fn scripts() -> Vec<Script> {
             &[parts::REVIEW, &code, &built],
             parts::review("code", "REQUEST CHANGES", &[FINDING]),
         ),
-        answers(
-            "clear",
-            &[parts::REVIEW, &architect],
-            parts::review("architect", "CLEAR", &[]),
-        ),
+        answers("clear", &[parts::REVIEW, &architect], parts::review("architect", "CLEAR", &[])),
         answers(
             "draft2",
             &[parts::DRAFT_AGAIN, &after("c1.review.code")],
@@ -116,10 +112,7 @@ pub fn assert_complete(site: &Site) {
     assert!(read(&handed["ralplan"]["test_spec_path"]).contains("sh check.sh"));
     assert!(read(&handed["context_snapshot_path"]).contains("greet people by name"));
     assert_eq!(handed["ralph"]["changed_files"], json!(["greet.sh"]));
-    assert_eq!(
-        handed["ralph"]["evidence"][0],
-        json!({"command": "sh check.sh", "exit_code": 0})
-    );
+    assert_eq!(handed["ralph"]["evidence"][0], json!({"command": "sh check.sh", "exit_code": 0}));
     assert_eq!(handed["code_review"]["verdict"], verdict);
     for mode in ["ralplan", "ralph", "code-review"] {
         let part = site.document(mode);

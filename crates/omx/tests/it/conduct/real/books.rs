@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use omx_testkit::model::Kind;
+use omx_testkit::model::{Kind, Progress};
 use omx_testkit::real_cli::Cli;
 use serde_json::Value;
 
@@ -12,6 +12,9 @@ use super::site::Site;
 /// A step of a run: its name, and for an agent's the script that is played for
 /// it and how many turns that has.
 pub type Row<'a> = (&'a str, Option<(&'a str, usize)>);
+
+/// A turn of a script, asked for by a step.
+type Asking = (String, String, usize);
 
 /// An agent's step.
 pub const fn asks<'a>(step: &'a str, script: &'a str, turns: usize) -> Row<'a> {
@@ -63,14 +66,15 @@ impl Site {
         found
     }
 
-    /// How often the model was asked for each turn of a step, told by the
+    /// How often each turn of a step was answered, and how often it was asked
+    /// for by one who did not live to hear the answer. The step is told by the
     /// conversation the request names.
-    pub fn asked(&self) -> BTreeMap<(String, String, usize), usize> {
+    fn asked(&self) -> BTreeMap<Asking, (usize, usize)> {
         let mut steps = BTreeMap::new();
         for (step, ids) in self.conversations() {
             steps.extend(ids.into_iter().map(|id| (id, step.clone())));
         }
-        let mut asked = BTreeMap::new();
+        let mut asked: BTreeMap<Asking, (usize, usize)> = BTreeMap::new();
         for request in self.server.requests() {
             let (script, turn) = match &request.kind {
                 Kind::Turn { script, step } => (script.clone(), *step),
@@ -82,39 +86,59 @@ impl Site {
                 // Gemini does not say.
                 None => "",
             };
-            *asked.entry((step.to_owned(), script, turn)).or_default() += 1;
+            let count = asked.entry((step.to_owned(), script, turn)).or_default();
+            match request.progress {
+                Progress::Whole => count.0 += 1,
+                _ => count.1 += 1,
+            }
         }
         asked
     }
 
     /// That a run did these steps in this order, each once, each agent's in a
-    /// conversation of its own, and that the model was asked for nothing else.
-    /// `again` are turns that were lost with a kill and asked for once more.
+    /// conversation of its own, and that the model answered each turn once and
+    /// was asked for nothing else. `lost` are the turns somebody was killed over.
     #[track_caller]
-    pub fn assert_books(&self, rows: &[Row<'_>], again: &[(&str, usize)]) {
+    pub fn assert_books(&self, rows: &[Row<'_>], lost: &[(&str, usize)]) {
+        self.assert_books_of(rows, lost, &[]);
+    }
+
+    /// The same, where these steps may have begun again: their conversations
+    /// were lost before anything was said in them.
+    #[track_caller]
+    pub fn assert_books_of(&self, rows: &[Row<'_>], lost: &[(&str, usize)], anew: &[&str]) {
         let names: Vec<&str> = rows.iter().map(|(step, _)| *step).collect();
         assert_eq!(self.finished(), names, "{:#?}", self.journal());
-        let begun = self.steps("step_started");
-        assert_eq!(begun.len(), names.len(), "a step was begun twice: {begun:?}");
+        let (begun, forgotten) = (self.steps("step_started"), self.steps("step_forgotten"));
+        assert!(forgotten.iter().all(|step| anew.contains(&step.as_str())), "{forgotten:?}");
+        assert_eq!(begun.len(), names.len() + forgotten.len(), "begun twice: {begun:?}");
         let conversations = self.conversations();
         let mut ids = BTreeSet::new();
-        let mut wanted: BTreeMap<(String, String, usize), usize> = BTreeMap::new();
+        let mut wanted: BTreeMap<Asking, usize> = BTreeMap::new();
         for (step, script) in rows {
             let Some((script, turns)) = script else {
                 assert!(!conversations.contains_key(*step), "{conversations:?}");
                 continue;
             };
             let of_step = conversations.get(*step).map_or(&[][..], Vec::as_slice);
-            assert_eq!(of_step.len(), 1, "{step}: {conversations:?}");
-            assert!(ids.insert(of_step[0].clone()), "{step}: {conversations:?}");
+            let lost = forgotten.iter().filter(|known| known == step).count();
+            assert_eq!(of_step.len(), 1 + lost, "{step}: {conversations:?}");
+            let is_own = of_step.iter().all(|id| ids.insert(id.clone()));
+            assert!(is_own, "{step}: {conversations:?}");
             for turn in 0..*turns {
-                let times = 1 + again.iter().filter(|lost| **lost == (*step, turn)).count();
                 let step = if self.cli == Cli::Gemini { "" } else { *step };
                 let key = (step.to_owned(), (*script).to_owned(), turn);
-                *wanted.entry(key).or_default() += times;
+                *wanted.entry(key).or_default() += 1;
             }
         }
-        assert_eq!(self.asked(), wanted, "{:#?}", self.server.seen());
+        let asked = self.asked();
+        let answered: BTreeMap<Asking, usize> =
+            asked.iter().map(|(key, (answered, _))| (key.clone(), *answered)).collect();
+        assert_eq!(answered, wanted, "{:#?}", self.server.seen());
+        for ((step, script, turn), (_, unheard)) in &asked {
+            let blows = lost.iter().filter(|lost| **lost == (script.as_str(), *turn)).count();
+            assert!(*unheard <= blows, "{step}, {script}/{turn}: {:#?}", self.server.seen());
+        }
     }
 
     /// How the journal says that the run was let go of, time after time.

@@ -3,6 +3,8 @@
 mod autopilot;
 mod books;
 mod endings;
+mod gauntlet;
+mod kills;
 mod parts;
 mod plans_and_reviews;
 mod ralph;

@@ -118,5 +118,7 @@ fn codex_code_review_is_not_clean_when_the_architect_watches() {
 
 #[test]
 fn claude_code_review_is_not_clean_when_the_architect_blocks() {
-    offline(&[Cli::Claude], || the_lanes_disagree(Cli::Claude, "BLOCK", &["A script has no place here"]));
+    offline(&[Cli::Claude], || {
+        the_lanes_disagree(Cli::Claude, "BLOCK", &["A script has no place here"])
+    });
 }

@@ -238,7 +238,7 @@ impl Driven {
 
     /// Waits for its end.
     #[track_caller]
-    pub fn outcome(mut self) -> Outcome {
+    pub fn outcome(&mut self) -> Outcome {
         let mut status = None;
         await_condition("omx ends", DEADLINE, || {
             status = self.child.try_wait().unwrap();
