@@ -78,7 +78,7 @@ impl Site {
         for request in self.server.requests() {
             let (script, turn) = match &request.kind {
                 Kind::Turn { script, step } => (script.clone(), *step),
-                Kind::Stray(why) => panic!("{why}: {:#?}", request.body),
+                Kind::Stray(why) => panic!("{why}: {:#}", request.body["messages"]),
                 _ => continue,
             };
             let step = match Self::conversation(&request) {
