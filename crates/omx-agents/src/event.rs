@@ -83,13 +83,17 @@ pub struct Answer {
 /// Something that happened in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// The conversation is open. Told before anything is sent to a model.
+    /// The conversation is open. Told before anything is sent to a model,
+    /// except where `Listening` was.
     Started {
         /// Its id.
         conversation: ConversationId,
         /// The model, where the program says it.
         model: Option<String>,
     },
+    /// The program takes words, and names the conversation only when it has the
+    /// first of them: `Started` follows then.
+    Listening,
     /// The agent's program has taken what was said.
     Delivered(Delivery),
     /// The agent said this: a finished piece of text, not a fragment.

@@ -19,6 +19,7 @@ pub fn event(event: &Event) -> Value {
             };
             json!({"event": "delivered", "how": how})
         }
+        Event::Listening => json!({"event": "listening"}),
         Event::Text(text) => json!({"event": "text", "text": text}),
         Event::ToolStarted { call, tool } => {
             let mut object = tool_object(tool);

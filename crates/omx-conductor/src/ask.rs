@@ -133,6 +133,8 @@ struct State<'a> {
     conversation: Option<ConversationId>,
     spent: Spent,
     refused: Vec<Ask>,
+    /// The question was put.
+    asked: bool,
     corrected: bool,
     stopped: bool,
     /// What will be told when the agent is gone.
@@ -146,6 +148,7 @@ impl<'a> State<'a> {
             conversation: None,
             spent: Spent::default(),
             refused: Vec::new(),
+            asked: false,
             corrected: false,
             stopped: false,
             end: None,
@@ -162,12 +165,20 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Puts the question, once.
+    fn put(&mut self, agent: &Conversation) {
+        if !std::mem::replace(&mut self.asked, true) {
+            agent.send(self.question.message.clone());
+        }
+    }
+
     fn hear(&mut self, agent: &Conversation, event: Event) -> Option<Result<Reply, NoReply>> {
         match event {
             Event::Started { conversation, .. } => {
                 self.conversation = Some(conversation);
-                agent.send(self.question.message.clone());
+                self.put(agent);
             }
+            Event::Listening => self.put(agent),
             Event::ApprovalNeeded { approval, ask } => {
                 let decision = match leave(self.question.opening.allow, &ask) {
                     Leave::Granted => Decision::Allow,

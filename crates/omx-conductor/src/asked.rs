@@ -119,6 +119,15 @@ pub struct Asked {
     pub scenario: Option<PathBuf>,
 }
 
+impl Asked {
+    /// The name of the file that keeps what the run knew when it began,
+    /// without its ending.
+    pub fn context_name(&self) -> String {
+        let time: String = self.started_at.chars().filter(char::is_ascii_alphanumeric).collect();
+        format!("{}-{time}", self.slug)
+    }
+}
+
 mod mode_name {
     use omx_kernel::Mode;
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

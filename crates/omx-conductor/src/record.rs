@@ -36,7 +36,13 @@ pub enum Record {
         /// The id.
         id: String,
     },
-    /// Tokens were spent.
+    /// The agent showed that it has heard what it shall do. Until then nothing
+    /// can have come of the step.
+    Heard {
+        /// For which step.
+        step: StepKey,
+    },
+    /// Tokens were spent. Nothing is spent on what was not heard.
     Spent {
         /// For which step.
         step: StepKey,

@@ -80,8 +80,7 @@ pub fn begin(
     };
     let (engine, changes) = engine(&asked, id, &[], &BTreeMap::new())?;
     let locked = store.lock(context.lock_deadline, "run")?;
-    let time: String = asked.started_at.chars().filter(char::is_ascii_alphanumeric).collect();
-    locked.put(Shelf::Context, &format!("{}-{time}", asked.slug), "md", &snapshot(&asked, id))?;
+    locked.put(Shelf::Context, &asked.context_name(), "md", &snapshot(&asked, id))?;
     let held = locked.create_run(id, &asked, &Holder::this_process())?;
     Ok(Taken { asked, held, engine, changes })
 }

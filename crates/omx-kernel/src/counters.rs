@@ -10,6 +10,24 @@ use crate::review::{SAME_FINDING_LIMIT, Verdict, check_fingerprint};
 use crate::transition::Counts;
 use crate::value::Value;
 
+/// What ended a run that did not get there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RanOut {
+    /// A limit, which the person may raise.
+    Limit(String),
+    /// The same came back again and again; more of it would not help.
+    Repeats(String),
+}
+
+impl RanOut {
+    /// As the document's `error` says it.
+    pub fn error(&self) -> &str {
+        match self {
+            Self::Limit(error) | Self::Repeats(error) => error,
+        }
+    }
+}
+
 /// The limit of a run whose mode names none. Every hold is an iteration, and
 /// the holds of any run must come to an end.
 const UNNAMED_LIMIT: u64 = 50;
@@ -63,7 +81,7 @@ pub(crate) fn count(
     request: &WriteRequest,
     counts: Counts,
     to: &str,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<RanOut>, Refusal> {
     match counts {
         Counts::Nothing => Ok(match (request.mode, to) {
             (Mode::Ultraqa, "diagnose") => note_failure(document),
@@ -107,13 +125,13 @@ fn count_to(
     name: &str,
     next: u64,
     limit_name: &str,
-) -> Option<String> {
+) -> Option<RanOut> {
     if document.whole(limit_name).is_some_and(|limit| next > limit) {
         match base.get(name) {
             Some(current) => document.set(name, current.clone()),
             None => document.remove(name),
         }
-        return Some(format!("{limit_name} reached"));
+        return Some(RanOut::Limit(format!("{limit_name} reached")));
     }
     document.set(name, Value::whole(next));
     None
@@ -125,7 +143,7 @@ fn review_cycle(
     document: &mut Document,
     base: &Document,
     request: &WriteRequest,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<RanOut>, Refusal> {
     let iteration = exactly_one_more(base, request, "iteration")?;
     let cycle = exactly_one_more(base, request, "review_cycle")?;
     let reason = document.text("return_to_ralplan_reason").unwrap_or_default().to_owned();
@@ -141,9 +159,9 @@ fn review_cycle(
     document.set("review_cycle", Value::whole(cycle));
     if seen_too_often(document, "review_history", &fingerprint) {
         restore_iteration(document, base);
-        return Ok(Some(format!(
+        return Ok(Some(RanOut::Repeats(format!(
             "the same review findings came back in {SAME_FINDING_LIMIT} cycles: {reason}"
-        )));
+        ))));
     }
     Ok(count_to(document, base, "iteration", iteration, "max_iterations"))
 }
@@ -155,12 +173,13 @@ fn restore_iteration(document: &mut Document, base: &Document) {
 }
 
 /// The same failed check for the third time ends ultraqa.
-fn note_failure(document: &mut Document) -> Option<String> {
+fn note_failure(document: &mut Document) -> Option<RanOut> {
     let check = document.get("last_check").filter(|check| check.as_object().is_some())?;
     let command = check.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
     let fingerprint = check_fingerprint(check)?;
-    seen_too_often(document, "failure_history", &fingerprint)
-        .then(|| format!("the same failure came back {SAME_FINDING_LIMIT} times: {command}"))
+    seen_too_often(document, "failure_history", &fingerprint).then(|| {
+        RanOut::Repeats(format!("the same failure came back {SAME_FINDING_LIMIT} times: {command}"))
+    })
 }
 
 fn seen_too_often(document: &mut Document, field: &str, fingerprint: &str) -> bool {

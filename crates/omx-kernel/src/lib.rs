@@ -37,6 +37,7 @@ pub mod value;
 pub mod write;
 
 pub use begin::Limits;
+pub use counters::RanOut;
 pub use dialect::Dialect;
 pub use document::{Document, Life};
 pub use ids::{RunId, Scope, SessionId};

@@ -4,7 +4,7 @@
 
 use crate::asked::{Asked, contradiction};
 use crate::begin::{Beginning, Limits, fill};
-use crate::counters;
+use crate::counters::{self, RanOut};
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::evidence::{Facts, Needs, Questions, missing};
@@ -26,7 +26,7 @@ pub struct WritePlan {
     /// Documents, dependents before what they depend on.
     pub writes: Vec<(Mode, Document)>,
     /// Set when a limit turned the request into an end.
-    pub exhausted: Option<String>,
+    pub exhausted: Option<RanOut>,
 }
 
 impl WritePlan {
@@ -115,8 +115,8 @@ pub fn write(
                 exhausted = enter(&mut document, &base, request, to, &asked, facts)?;
             }
             match (&exhausted, asked.ending) {
-                (Some(error), _) => {
-                    document.set("error", Value::string(error));
+                (Some(ran_out), _) => {
+                    document.set("error", Value::string(ran_out.error()));
                     document.end(mode, Ending::Failed, now);
                 }
                 (None, Some(_)) => {
@@ -197,7 +197,7 @@ fn enter(
     to: &str,
     asked: &Asked,
     facts: &Facts,
-) -> Result<Option<String>, Refusal> {
+) -> Result<Option<RanOut>, Refusal> {
     let mode = request.mode;
     let target = Target::Live(to);
     let terms = transition::terms(mode, base.phase(), target, &asked.stages)?;

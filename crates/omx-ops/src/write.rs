@@ -115,10 +115,10 @@ fn answer(
         ("path", report::path(&locked.state().document_path(scope, mode))),
         ("revision", Value::whole(revision)),
     ];
-    if let Some(why) = &plan.exhausted {
+    if let Some(ran_out) = &plan.exhausted {
         // The request was honoured by ending the run; the caller must not miss it.
         fields.push(("run_outcome", Value::string("failed")));
-        fields.push(("ended_because", Value::string(why)));
+        fields.push(("ended_because", Value::string(ran_out.error())));
     }
     report::with_lists(fields, [("quarantined", report::quarantined(moved))])
 }

@@ -65,6 +65,8 @@ pub(super) struct AppServer {
     thread: Option<ConversationId>,
     /// Whether the owner knows it.
     is_told: bool,
+    /// It ended before it spoke, and was started once more.
+    is_second_try: bool,
     turn: Option<Turn>,
     last_turn: TurnNumber,
     queue: VecDeque<Message>,
@@ -86,6 +88,7 @@ impl AppServer {
             state: State::Starting,
             thread,
             is_told: false,
+            is_second_try: false,
             turn: None,
             last_turn: TurnNumber::default(),
             queue: VecDeque::new(),
@@ -182,6 +185,12 @@ impl AppServer {
 
     fn exited(&mut self, exit: &Exit, now: Instant) -> Vec<Effect> {
         match self.state {
+            // Several that begin in a new home at the same time disturb each
+            // other; only one that does not know the word has no app-server.
+            State::Starting if !self.is_told && !self.is_second_try && !is_usage(exit) => {
+                self.is_second_try = true;
+                self.launch(now)
+            }
             State::Starting if !self.is_told => {
                 self.state = State::Useless;
                 Vec::new()
@@ -356,4 +365,9 @@ impl AppServer {
     fn known(&self, told: Option<omx_kernel::Timestamp>) -> Known<'_> {
         Known { model: self.setup.model.as_deref(), resets: self.resets, told }
     }
+}
+
+/// Whether a program ended because it did not understand its command line.
+fn is_usage(exit: &Exit) -> bool {
+    exit.code == Some(2)
 }

@@ -82,7 +82,7 @@ impl Exec {
             Some(id) => self.started(id),
             None => {
                 self.patience = Some(now + self.setup.limits.start);
-                Vec::new()
+                vec![Effect::Emit(Event::Listening)]
             }
         };
         effects.extend(self.next());

@@ -287,6 +287,7 @@ fn each_process_of_exec_goes_on_with_the_conversation() {
     let mut talk = Talk::new(Allow::Commands);
     talk.drain();
     talk.exited(Some(2), "unknown command");
+    assert_eq!(talk.take(), Told::Event(Event::Listening));
     talk.nothing_more();
     for (words, resumes) in [("one", false), ("two", true)] {
         talk.order(send(words));
@@ -303,6 +304,20 @@ fn each_process_of_exec_goes_on_with_the_conversation() {
         talk.exited(Some(0), "");
         talk.nothing_more();
     }
+}
+
+/// An app-server that breaks at its start is started once more before it
+/// counts as none.
+#[test]
+fn an_app_server_that_breaks_at_its_start_gets_another_try() {
+    let mut talk = Talk::new(Allow::Commands);
+    talk.drain();
+    talk.exited(Some(1), "the database is locked");
+    assert!(talk.launched().args.contains(&"app-server".into()));
+    talk.request("initialize");
+    talk.exited(Some(1), "the database is locked");
+    assert_eq!(talk.take(), Told::Event(Event::Listening));
+    talk.nothing_more();
 }
 
 #[test]

@@ -22,7 +22,14 @@ impl Engine {
         now: Timestamp,
     ) {
         let Some(active) = self.active.get_mut(key) else { return };
-        active.talk.has_heard |= active.doing == Doing::Talking && shows_work(&event);
+        let is_news = active.doing == Doing::Talking && !active.talk.has_heard;
+        if is_news && shows_work(&event) {
+            active.talk.has_heard = true;
+            // What is spent is recorded anyway, and says the same.
+            if !matches!(event, Event::Usage(_)) {
+                out.push(Effect::Record(Record::Heard { step: key.clone() }));
+            }
+        }
         match event {
             Event::Started { conversation, model } => {
                 if active.talk.conversation.as_ref() != Some(&conversation) {
@@ -36,11 +43,10 @@ impl Engine {
                 if let Some(model) = model {
                     out.push(Effect::Show(Progress::Model { step: key.clone(), model }));
                 }
-                if let Doing::Opening(words) = active.doing.clone() {
-                    active.doing = Doing::Talking;
-                    out.push(say(key, active, words));
-                }
+                begin_talking(key, active, out);
             }
+            // It names the conversation when it has heard; there is no other way.
+            Event::Listening => begin_talking(key, active, out),
             Event::TurnFinished(answer) => self.answered(key, &answer, out, now),
             Event::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
             Event::Ended(why) => self.ended(key, why, out, now),
@@ -203,11 +209,20 @@ fn shows_work(event: &Event) -> bool {
         | Event::Usage(_)
         | Event::TurnFinished(_) => true,
         Event::Started { .. }
+        | Event::Listening
         | Event::Delivered(_)
         | Event::Retrying(_)
         | Event::TurnInterrupted
         | Event::TurnFailed(_)
         | Event::Ended(_) => false,
+    }
+}
+
+/// Says what the conversation was opened for.
+fn begin_talking(key: &StepKey, active: &mut Active, out: &mut Vec<Effect>) {
+    if let Doing::Opening(words) = active.doing.clone() {
+        active.doing = Doing::Talking;
+        out.push(say(key, active, words));
     }
 }
 

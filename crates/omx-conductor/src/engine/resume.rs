@@ -58,12 +58,10 @@ impl Engine {
                     past.forget(step);
                 }
                 Record::InputAccepted { step, input } => past.accept(step, input.clone()),
+                Record::Heard { step } => heard(&mut left, step),
                 Record::Spent { step, usage } => {
                     spent.add(*usage);
-                    // Nothing is spent on what was not heard.
-                    if let Some(begun) = left.get_mut(step) {
-                        begun.talk.has_heard = begun.talk.conversation.is_some();
-                    }
+                    heard(&mut left, step);
                 }
                 Record::LimitRaised { max_iterations } => {
                     asked.max_iterations = Some(*max_iterations)
@@ -211,6 +209,13 @@ impl Engine {
             words = format!("{words} or {}", skip(key));
         }
         self.stop(Outcome::Blocked(words), out, now);
+    }
+}
+
+/// The agent of a step that is begun has heard its errand.
+fn heard(left: &mut BTreeMap<StepKey, Left>, step: &StepKey) {
+    if let Some(begun) = left.get_mut(step) {
+        begun.talk.has_heard = begun.talk.conversation.is_some();
     }
 }
 

@@ -65,6 +65,7 @@ impl Engine {
             }
             Way::BeginAgain => {
                 active.talk = Known::default();
+                out.push(Effect::Show(Progress::Note(format!("{key} is begun again"))));
                 let why = trouble.to_string();
                 out.push(Effect::Record(Record::StepForgotten { step: key.clone(), why }));
                 let (step, input) = (key.clone(), active.input.clone());
@@ -181,9 +182,12 @@ fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
                 Way::Wait(Wait { until: later(now, *pause), what: "network" })
             })
         }
-        // What it did before is in the folder or nowhere; only work leaves traces there.
+        // What it did before is in the folder or nowhere; only work leaves traces
+        // there. Programs keep no conversation in which nothing was said.
         Cause::UnknownConversation { .. } => match &active.step.work {
-            Work::Errand(errand) if errand.wants == ResultKind::Work => Way::AskDecision,
+            Work::Errand(errand) if errand.wants == ResultKind::Work && active.talk.has_heard => {
+                Way::AskDecision
+            }
             _ => Way::BeginAgain,
         },
         Cause::Silent { .. }

@@ -9,7 +9,8 @@ const AUTOPILOT: Mode = Mode::Autopilot;
 
 impl Story<'_> {
     pub(super) fn autopilot(&mut self) -> Tale<End> {
-        self.start(AUTOPILOT, json!({"current_phase": "ralplan"}))?;
+        let handoff = json!({"context_snapshot_path": self.context_path()});
+        self.start(AUTOPILOT, json!({"current_phase": "ralplan", "handoff_artifacts": handoff}))?;
         let mut findings = Vec::new();
         let mut changed_files = Vec::new();
         loop {

@@ -3,7 +3,7 @@
 use omx_kernel::evidence::Facts;
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{Circumstances, questions, write};
-use omx_kernel::{Dialect, Limits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp};
+use omx_kernel::{Dialect, Limits, Mode, RanOut, Refusal, Scope, SessionId, Snapshot, Timestamp};
 use omx_ops::parse_input;
 use serde_json::Value;
 
@@ -67,8 +67,8 @@ impl Ledger {
         self.snapshot.active(mode).is_some()
     }
 
-    /// Changes a document by the rules; tells the limit that ended it, if one did.
-    pub(super) fn write(&mut self, mode: Mode, fields: Value) -> Result<Option<String>, Refusal> {
+    /// Changes a document by the rules; tells what ended it, if something did.
+    pub(super) fn write(&mut self, mode: Mode, fields: Value) -> Result<Option<RanOut>, Refusal> {
         let input = parse_input(&fields.to_string())?;
         let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
         // Files a document names are there: their steps are finished.

@@ -17,7 +17,7 @@ mod step;
 mod ultraqa;
 
 use omx_agents::results::AgentResult;
-use omx_kernel::{Mode, Refusal};
+use omx_kernel::{Mode, RanOut, Refusal};
 use serde_json::{Value, json};
 
 pub use ledger::Entry;
@@ -186,11 +186,18 @@ impl Story<'_> {
         format!("{tree}/runs/{}/journal.jsonl", self.ledger.session())
     }
 
+    /// Where it is kept what this run knew when it began, from the project's folder.
+    fn context_path(&self) -> String {
+        let tree = omx_kernel::Dialect::OMX.tree;
+        format!("{tree}/context/{}.md", self.asked.context_name())
+    }
+
     /// Writes a document.
     fn write(&mut self, mode: Mode, fields: Value) -> Tale<()> {
         match self.ledger.write(mode, fields) {
             Ok(None) => Ok(()),
-            Ok(Some(error)) => Err(Halt::Ended(End::Limit(error))),
+            Ok(Some(RanOut::Limit(error))) => Err(Halt::Ended(End::Limit(error))),
+            Ok(Some(RanOut::Repeats(error))) => Err(Halt::Ended(End::Failed(error))),
             Err(refusal) => Err(Halt::Refused(Box::new(refusal))),
         }
     }

@@ -28,8 +28,10 @@ impl Story<'_> {
                 json!({"current_phase": "diagnose", "last_check": last_check(&check)}),
             )?;
             let failure = self.key(&name);
-            self.mend(round, Purpose::Diagnose { failure: failure.clone() }, "diagnose")?;
-            self.enter(ULTRAQA, "fix")?;
+            let diagnosis =
+                self.mend(round, Purpose::Diagnose { failure: failure.clone() }, "diagnose")?;
+            // It stays there if the run fails.
+            self.write(ULTRAQA, json!({"current_phase": "fix", "diagnosis": diagnosis}))?;
             self.mend(round, Purpose::Mend { failure }, "fix")?;
             self.enter(ULTRAQA, "qa")?;
         }
@@ -37,17 +39,18 @@ impl Story<'_> {
         self.fail(ULTRAQA, "too many cycles")
     }
 
-    fn mend(&mut self, round: u64, purpose: Purpose, name: &str) -> Tale<()> {
+    /// Lets somebody look or mend; gives what they say about it.
+    fn mend(&mut self, round: u64, purpose: Purpose, name: &str) -> Tale<String> {
         let errand =
             Errand { role: "debugger".to_owned(), model: None, purpose, wants: ResultKind::Work };
         let name = format!("{name}{round}");
-        let blocked = match self.errand(&name, ULTRAQA, errand)? {
-            AgentResult::Work(work) if !work.done() => work.blocked_reason().map(str::to_owned),
-            _ => None,
+        let work = match self.errand(&name, ULTRAQA, errand)? {
+            AgentResult::Work(work) => work,
+            _ => return Err(self.unreadable(&name, "it is no work")),
         };
-        match blocked {
-            Some(reason) => self.block(ULTRAQA, &reason),
-            None => Ok(()),
+        match work.blocked_reason() {
+            Some(reason) if !work.done() => self.block(ULTRAQA, reason),
+            _ => Ok(work.summary().to_owned()),
         }
     }
 }

@@ -9,6 +9,7 @@ use omx_agents::event::{Answer, ApprovalId, Ask, Event, Usage};
 use omx_agents::trouble::{Cause, Trouble};
 use omx_conductor::asked::Asked;
 use omx_conductor::engine::{Decide, Effect, Engine, Happening, Outcome};
+use omx_conductor::progress::Progress;
 use omx_conductor::record::Record;
 use omx_conductor::story::{CheckResult, StepKey};
 use omx_kernel::{Mode, Timestamp};
@@ -125,6 +126,21 @@ fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
 }
 
 #[test]
+fn conductor_3_1_one_that_names_its_conversation_late_is_told_first_and_recorded_then() {
+    let mut play = Play::new(kit::asked(Mode::Ralph));
+    let (step, _) = play.opened();
+    play.told(&step, Event::Listening);
+    assert!(play.said().is_some_and(|text| text.contains("## Your part")), "{:?}", play.effects);
+    play.told(&step, started("c1"));
+    assert!(play.said().is_none(), "said twice: {:?}", play.effects);
+    let recorded = play.effects.iter().any(
+        |effect| matches!(effect, Effect::Record(Record::Conversation { id, .. }) if id == "c1"),
+    );
+    assert!(recorded, "{:?}", play.effects);
+    assert_eq!(play.killed(&[]).opened().1, Start::Resume(ConversationId::new("c1").unwrap()));
+}
+
+#[test]
 fn conductor_3_2_a_conversation_that_may_not_have_heard_its_errand_is_given_it_again() {
     let mut play = Play::new(kit::asked(Mode::Ralph));
     let (step, _) = play.opened();
@@ -145,6 +161,7 @@ fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
     let mut play = Play::new(kit::asked(Mode::Ralph));
     let (step, _) = play.opened();
     play.told(&step, started("c1"));
+    play.told(&step, Event::Text("I am at it.".to_owned()));
     let mut play = play.killed(&[]);
     play.told(&step, unknown());
     let Outcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
@@ -155,6 +172,20 @@ fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
     let skipped = Play::taken_up(asked, records, &[("work", Decide::Skip)]);
     assert!(skipped.has_finished("work"));
     assert!(skipped.effects.iter().any(|effect| matches!(effect, Effect::Check(..))));
+}
+
+#[test]
+fn conductor_3_2_work_nobody_has_heard_of_is_begun_again_when_its_conversation_is_lost() {
+    let mut play = Play::new(kit::asked(Mode::Ralph));
+    let (step, _) = play.opened();
+    play.told(&step, started("c1"));
+    let mut play = play.killed(&[]);
+    play.told(&step, unknown());
+    assert_eq!(play.opened(), (step.clone(), Start::New));
+    let says_so = |effect: &Effect| matches!(effect, Effect::Show(Progress::Note(words)) if words.contains("begun again"));
+    assert!(play.effects.iter().any(says_so), "{:?}", play.effects);
+    play.told(&step, started("c2"));
+    assert!(play.said().is_some_and(|text| text.starts_with("## Task")), "{:?}", play.effects);
 }
 
 #[test]

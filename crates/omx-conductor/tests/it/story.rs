@@ -67,7 +67,7 @@ fn the_same_finding_three_times_ends_an_autopilot() {
         }
     };
     let whole = play(&asked(Mode::Autopilot), answer);
-    assert!(matches!(&whole.end, End::Limit(_)), "{:?}", whole.end);
+    assert!(matches!(&whole.end, End::Failed(_)), "{:?}", whole.end);
     assert!(!whole.names().contains(&"c4.plan.draft"));
 }
 
@@ -143,7 +143,7 @@ fn lanes_that_disagree_are_not_clean() {
 fn ultraqa_gives_up_after_the_same_failure_three_times() {
     let answer = |step: &Step| if step.work == Work::Check { check(1) } else { good(step) };
     let whole = play(&asked(Mode::Ultraqa), answer);
-    assert!(matches!(&whole.end, End::Limit(_)), "{:?}", whole.end);
+    assert!(matches!(&whole.end, End::Failed(_)), "{:?}", whole.end);
     assert_eq!(whole.names().iter().filter(|name| name.starts_with("check")).count(), 3);
 }
 

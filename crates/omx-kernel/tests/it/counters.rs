@@ -1,7 +1,7 @@
 //! modes.md 2.2, 2.4, 2.6, 4.5: what counts, that limits are only lowered, and
 //! that running out of one is written as `failed`, with everything kept.
 
-use omx_kernel::{Code, Document, Mode};
+use omx_kernel::{Code, Document, Mode, RanOut};
 
 use crate::support::{World, assert_ended};
 
@@ -73,7 +73,7 @@ fn modes_2_2_the_same_finding_in_three_cycles_ends_in_failed_with_the_state_pres
         to_review(&mut world);
     }
     let plan = world.try_write(Mode::Autopilot, &open_review("LEAK in line 3", "")).unwrap();
-    assert!(plan.exhausted.unwrap().contains("LEAK in line 3"));
+    assert!(plan.exhausted.unwrap().error().contains("LEAK in line 3"));
     let document = world.get(Mode::Autopilot);
     assert_ended(document, "failed", "failed");
     assert!(document.text("error").unwrap().contains("LEAK in line 3"));
@@ -90,7 +90,8 @@ fn modes_2_2_other_findings_each_time_go_on_to_the_end_of_max_iterations() {
         to_review(&mut world);
     }
     let plan = world.try_write(Mode::Autopilot, &open_review("delta", "")).unwrap();
-    assert_eq!(plan.exhausted.as_deref(), Some("max_iterations reached"));
+    let limit = RanOut::Limit("max_iterations reached".to_owned());
+    assert_eq!(plan.exhausted, Some(limit));
     let document = world.get(Mode::Autopilot);
     assert_ended(document, "failed", "failed");
     assert_eq!(document.text("error"), Some("max_iterations reached"));

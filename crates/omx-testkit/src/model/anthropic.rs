@@ -12,6 +12,10 @@ pub(super) struct Anthropic;
 /// The tool Claude Code offers when it was started with a schema.
 const STRUCTURED: &str = "StructuredOutput";
 
+/// What Claude Code says for the model when it goes on with a conversation
+/// that ended in the middle of a turn.
+const MADE_UP: &str = "No response requested.";
+
 /// How Claude Code gives the model what the user said meanwhile.
 const STEERED: &str = "The user sent a new message while you were working";
 
@@ -20,7 +24,10 @@ impl Wire for Anthropic {
         let mut voices = Vec::new();
         for message in list(&body["messages"]) {
             match message["role"].as_str() {
-                Some("assistant") => voices.push(Voice::Model),
+                Some("assistant") => {
+                    let made_up = text(&message["content"]) == MADE_UP;
+                    voices.push(if made_up { Voice::Other } else { Voice::Model });
+                }
                 Some("user") => {
                     let parts = list(&message["content"]);
                     let results = parts.iter().any(|part| part["type"] == "tool_result");

@@ -25,6 +25,17 @@ pub(super) struct Known {
     pub rules: Vec<(String, String)>,
 }
 
+impl Known {
+    /// The script a prompt chooses: by a mark, or by its words.
+    fn meant(&self, text: &str) -> Option<String> {
+        let by_words = || {
+            let fitting = self.scripts.values().filter(|script| script.fits(text));
+            fitting.max_by_key(|script| script.phrases.len()).map(|script| script.name.clone())
+        };
+        mark(text).map(str::to_owned).or_else(by_words)
+    }
+}
+
 /// What a model request is for.
 pub(super) fn kind(
     wire: &dyn Wire,
@@ -46,7 +57,7 @@ pub(super) fn kind(
     if codex["request_kind"] == "compaction" || asks_for_summary {
         return Kind::Compaction;
     }
-    let marked = marked(&history);
+    let marked = marked(&history, |text| known.meant(text));
     let script = marked.as_ref().and_then(|(name, _)| known.scripts.get(name));
     // Codex asks for a title in a thread of its own and quotes the prompt there,
     // mark and all; Claude Code asks without tools.
@@ -60,14 +71,14 @@ pub(super) fn kind(
         }
         (Some((name, step)), Some(_)) => Kind::Stray(format!("script {name} has no turn {step}")),
         (Some((name, _)), None) => Kind::Stray(format!("no script {name}")),
-        (None, _) => Kind::Stray("no [[script:NAME]] in what the user said".to_owned()),
+        (None, _) => Kind::Stray("what the user said chooses no script".to_owned()),
     }
 }
 
-/// The script named last, and the number of model turns since.
-fn marked(history: &[Voice]) -> Option<(String, usize)> {
+/// The script chosen last, and the number of model turns since.
+fn marked(history: &[Voice], meant: impl Fn(&str) -> Option<String>) -> Option<(String, usize)> {
     let (at, name) = history.iter().enumerate().rev().find_map(|(at, voice)| match voice {
-        Voice::User(text) => mark(text).map(|name| (at, name.to_owned())),
+        Voice::User(text) => meant(text).map(|name| (at, name)),
         _ => None,
     })?;
     // One answer can be several entries: text, then calls.
@@ -104,7 +115,7 @@ mod tests {
     #[test]
     fn steps_are_model_turns_after_the_mark() {
         use Voice::{Model, Other};
-        let at = |history: &[Voice]| marked(history);
+        let at = |history: &[Voice]| marked(history, |text| mark(text).map(str::to_owned));
         assert_eq!(at(&[user("hi"), Model]), None);
         assert_eq!(at(&[user("[[script:a]]")]), Some(("a".to_owned(), 0)));
         // Text and two calls of one answer, then their results.
@@ -116,5 +127,22 @@ mod tests {
         // A new mark starts anew, whatever was before.
         let new = [user("[[script:a]]"), Model, user("[[script:b]]"), Model, Other];
         assert_eq!(at(&new), Some(("b".to_owned(), 1)));
+    }
+
+    #[test]
+    fn words_choose_where_there_is_no_mark() {
+        let mut known = Known::default();
+        for script in [
+            Script::named("plan").when("Plan it").say("p"),
+            Script::named("again").when("Plan it").when("round 2").say("a"),
+            Script::named("marked").say("m"),
+        ] {
+            known.scripts.insert(script.name.clone(), script);
+        }
+        let chosen = |text: &str| known.meant(text);
+        assert_eq!(chosen("Plan it, please").as_deref(), Some("plan"));
+        assert_eq!(chosen("Plan it: round 2").as_deref(), Some("again"));
+        assert_eq!(chosen("Plan it [[script:marked]]").as_deref(), Some("marked"));
+        assert_eq!(chosen("round 2"), None);
     }
 }

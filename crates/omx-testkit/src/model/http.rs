@@ -66,6 +66,18 @@ fn body(reader: &mut impl BufRead, headers: &BTreeMap<String, String>) -> io::Re
     Ok(body)
 }
 
+/// An error if the client has gone away without waiting for its answer.
+pub(super) fn is_there(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nonblocking(true)?;
+    let peeked = stream.peek(&mut [0]);
+    stream.set_nonblocking(false)?;
+    match peeked {
+        Ok(0) => Err(io::ErrorKind::ConnectionAborted.into()),
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// Answers with JSON, or with nothing at all.
 pub(super) fn answer(
     mut stream: &TcpStream,

@@ -2,8 +2,8 @@
 //! of OpenAI (Responses), Anthropic (Messages) and Gemini, so that the real
 //! agent programs run whole turns without a network.
 //!
-//! A prompt chooses its script with `[[script:NAME]]`. The turn is found by
-//! counting the model's turns after that mark in the history the client sends;
+//! A prompt chooses its script with `[[script:NAME]]`, or by words a script
+//! waits for ([`Script::when`]). The turn is found by counting the model's turns after that mark in the history the client sends;
 //! the server itself remembers nothing but how often a turn has failed. So
 //! resumed, forked and parallel conversations each find their own place. To
 //! give a subagent a script, put the mark into its prompt.
@@ -20,7 +20,7 @@ mod openai;
 mod script;
 mod wire;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -59,6 +59,8 @@ struct State {
     log: Mutex<Vec<Request>>,
     /// How often a turn of a script has failed.
     failed: Mutex<BTreeMap<(String, usize), u32>>,
+    /// Turns that get no answer for now.
+    holds: Mutex<BTreeSet<(String, usize)>>,
     ends: AtomicBool,
 }
 
@@ -93,6 +95,17 @@ impl ModelServer {
     /// or small letters, with this text, whatever its script says.
     pub fn rule(&self, phrase: &str, answer: &str) {
         held(&self.state.known).rules.push((phrase.to_lowercase(), answer.to_owned()));
+    }
+
+    /// Leaves every request for this turn without an answer until it is
+    /// [released](Self::release): a client is in the middle of a turn.
+    pub fn hold(&self, script: &str, step: usize) {
+        held(&self.state.holds).insert((script.to_owned(), step));
+    }
+
+    /// Answers requests for a turn that was held.
+    pub fn release(&self, script: &str, step: usize) {
+        held(&self.state.holds).remove(&(script.to_owned(), step));
     }
 
     /// `http://127.0.0.1:PORT`
@@ -230,6 +243,7 @@ impl Exchange<'_> {
             let Kind::Stray(why) = &self.request.kind else { return Ok(()) };
             return self.refuse(wire, 400, &Failure::status(400).message(why));
         };
+        self.wait_for_release()?;
         if let Some((script, step)) = &turn.follows
             && !self.followed(script, *step)
         {
@@ -255,6 +269,19 @@ impl Exchange<'_> {
             }
             Err(why) => self.refuse(wire, 400, &Failure::status(400).message(&why)),
         }
+    }
+
+    /// Waits as long as this turn is held; an error if the client goes away.
+    fn wait_for_release(&self) -> io::Result<()> {
+        let Kind::Turn { script, step } = &self.request.kind else { return Ok(()) };
+        let turn = (script.clone(), *step);
+        let is_held = || held(&self.state.holds).contains(&turn);
+        while is_held() && !self.state.ends.load(Ordering::SeqCst) {
+            thread::sleep(Duration::from_millis(2));
+            // Also after the last wait: who went away in that moment gets no answer.
+            http::is_there(self.stream)?;
+        }
+        Ok(())
     }
 
     /// Waits until a turn has been answered; false if that does not happen.

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// The turns of one scripted model, chosen by `[[script:NAME]]` in a prompt.
+/// The turns of one scripted model, chosen by `[[script:NAME]]` in a prompt or
+/// by phrases of it.
 #[derive(Debug, Clone)]
 pub struct Script {
     pub(super) name: String,
+    pub(super) phrases: Vec<String>,
     pub(super) turns: Vec<Turn>,
     pub(super) repeats: bool,
     pub(super) toolless: bool,
@@ -54,7 +56,15 @@ pub(super) enum Block {
 impl Script {
     /// An empty script.
     pub fn named(name: &str) -> Self {
-        Self { name: name.to_owned(), turns: Vec::new(), repeats: false, toolless: false }
+        let (name, phrases, turns) = (name.to_owned(), Vec::new(), Vec::new());
+        Self { name, phrases, turns, repeats: false, toolless: false }
+    }
+
+    /// The script is played for prompts that hold this phrase, and all others
+    /// it is told of; a mark wins, then the script that names most phrases.
+    pub fn when(mut self, phrase: &str) -> Self {
+        self.phrases.push(phrase.to_owned());
+        self
     }
 
     /// Adds a turn.
@@ -114,6 +124,11 @@ impl Script {
     pub fn without_tools(mut self) -> Self {
         self.toolless = true;
         self
+    }
+
+    /// Whether a prompt is meant for it, by its phrases.
+    pub(super) fn fits(&self, text: &str) -> bool {
+        !self.phrases.is_empty() && self.phrases.iter().all(|phrase| text.contains(phrase))
     }
 
     /// The turn of this step.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::client::{ask, ask_with, raw};
 
 const MESSAGES: &str = "/v1/messages";
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn user(text: &str) -> Value {
     json!({"role": "user", "content": text})
@@ -179,4 +180,24 @@ fn a_turn_follows_another_scripts_turn() {
         assert_eq!(waiting.join().unwrap(), "second");
     });
     assert_eq!(server.seen(), ["second/0", "first/0"]);
+}
+
+#[test]
+fn a_held_turn_waits_and_one_whose_client_went_away_is_broken() {
+    let server = ModelServer::start([Script::named("a").when("please").say("a0")]);
+    server.hold("a", 0);
+    std::thread::scope(|scope| {
+        let answer = scope.spawn(|| says(&server, &[user("please")]));
+        await_condition("it waits", PATIENCE, || server.seen() == ["a/0 waiting"]);
+        let body = request(&[user("please")]).to_string();
+        let head = format!("POST {MESSAGES} HTTP/1.1\r\ncontent-length: {}\r\n\r\n", body.len());
+        let mut gone = std::net::TcpStream::connect(server.address()).unwrap();
+        std::io::Write::write_all(&mut gone, format!("{head}{body}").as_bytes()).unwrap();
+        await_condition("both wait", PATIENCE, || server.seen() == ["a/0 waiting", "a/0 waiting"]);
+        drop(gone);
+        await_condition("one is gone", PATIENCE, || server.seen() == ["a/0 waiting", "a/0 broken"]);
+        server.release("a", 0);
+        assert_eq!(answer.join().unwrap(), "a0");
+    });
+    assert_eq!(says(&server, &[user("please")]), "a0");
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use omx_conductor::engine::{Decide, Happening, Outcome};
 use omx_conductor::record::Record;
 use omx_conductor::story::StepKey;
+use omx_kernel::Mode;
 
 use super::folder::Deed;
 use super::world::{Coming, Left, World};
@@ -114,6 +115,19 @@ impl World {
     fn ended_with(&self, step: &StepKey) -> bool {
         let name = step.as_str();
         let is_mending = name.rsplit('.').next().is_some_and(|last| last.starts_with("fix"));
-        (is_mending && self.rules.is_stuck()) || self.changed_nothing()
+        (is_mending && self.rules.is_stuck()) || self.changed_nothing() || self.may_be_third(name)
+    }
+
+    /// Whether the same can have come back with this step for the third time.
+    /// The process may have been killed before it could write that down.
+    fn may_be_third(&self, name: &str) -> bool {
+        let number = match self.scenario.asked.mode {
+            Mode::Ultraqa => name.strip_prefix("check"),
+            Mode::Autopilot if name.contains(".review.") => {
+                name.strip_prefix('c').and_then(|rest| rest.split('.').next())
+            }
+            _ => None,
+        };
+        number.and_then(|number| number.parse::<u64>().ok()).is_some_and(|number| number >= 3)
     }
 }

@@ -45,6 +45,7 @@ impl World {
         }
         match outcome {
             Outcome::Complete(words) => self.is_complete(words),
+            Outcome::Failed(words) if self.keeps_coming_back() => self.is_written(words),
             Outcome::Failed(words) if !self.may_fail() => {
                 self.broken("it fails for a reason", words)
             }
@@ -134,14 +135,23 @@ impl World {
     }
 
     fn is_at_limit(&self, words: &str) {
-        let mode = self.scenario.asked.mode;
-        let error = self.documents.error(mode).unwrap_or_default();
-        if error != words && !self.documents.are_cancelled {
-            self.broken("a limit is written as what it is", format!("{error:?}, not {words:?}"));
-        }
-        if !words.contains("reached") && !words.contains("came back") {
+        self.is_written(words);
+        if !words.contains("reached") {
             self.broken("a limit ends what has reached it", words);
         }
+    }
+
+    fn is_written(&self, words: &str) {
+        let error = self.documents.error(self.scenario.asked.mode).unwrap_or_default();
+        if error != words && !self.documents.are_cancelled {
+            self.broken("an end is written as what it is", format!("{error:?}, not {words:?}"));
+        }
+    }
+
+    /// The same finding or failure for the third time ended it.
+    fn keeps_coming_back(&self) -> bool {
+        let error = self.documents.error(self.scenario.asked.mode);
+        error.is_some_and(|error| error.contains(" came back "))
     }
 
     fn is_complete(&self, words: &str) {

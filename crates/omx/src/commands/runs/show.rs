@@ -70,7 +70,7 @@ fn line(entry: &Entry<Record>) -> Option<String> {
         Record::LimitRaised { max_iterations } => format!("limit raised to {max_iterations}"),
         Record::BudgetRaised { .. } => "budget raised".to_owned(),
         Record::Closed { outcome, why, .. } => format!("{outcome}{}", words_of(why)),
-        Record::Spent { .. } | Record::Worked { .. } => return None,
+        Record::Heard { .. } | Record::Spent { .. } | Record::Worked { .. } => return None,
     };
     Some(format!("  {}  {what}", entry.at))
 }

@@ -9,6 +9,7 @@ mod limits;
 mod moved;
 mod old;
 mod place;
+mod real;
 mod repeats;
 mod stops;
 mod summaries;

@@ -108,6 +108,7 @@ fn without_an_app_server_turns_are_made_with_exec() {
             assert!(old.0.root().join(".omx/state/sessions/s/ralph-state.json").exists());
             let told: Vec<String> = talk.seen.iter().map(brief).collect();
             let expected = [
+                "listening",
                 "started",
                 "taken",
                 "edit",
@@ -142,6 +143,7 @@ fn brief(event: &Event) -> String {
     use omx_agents::event::{Tool, ToolEnd};
     match event {
         Event::Started { .. } => "started".to_owned(),
+        Event::Listening => "listening".to_owned(),
         Event::Delivered(Delivery::Turn) => "taken".to_owned(),
         Event::Text(text) => format!("text {text}"),
         Event::ToolStarted { tool: Tool::Edit(_), .. } => "edit".to_owned(),

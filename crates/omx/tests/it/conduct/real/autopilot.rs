@@ -1,0 +1,163 @@
+//! Autopilot with each of the real programs: a review that is not clean, a new
+//! plan, and then to its end.
+
+use omx_testkit::await_condition;
+use omx_testkit::model::{Progress, Script};
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::books::{Row, asks, own};
+use super::parts::{self, after, answers, lane, works};
+use super::site::{DEADLINE, Site};
+
+const FINDING: &str = "Nobody is told how to call it";
+
+/// Two cycles: the first ends in a review that is not clean.
+pub fn scripts() -> Vec<Script> {
+    let (first, second) = (after("c1.plan.draft"), after("c2.plan.draft"));
+    let (built, again) = (after("c1.build.tidy1"), after("c2.build.tidy1"));
+    let comment = "sed -i '1i # usage: sh greet.sh [NAME]' greet.sh";
+    let (code, architect, critic) = (lane("code"), lane("architect"), lane("critic"));
+    let words = parts::REVIEW_PLAN;
+    vec![
+        answers("draft1", &[parts::DRAFT], parts::plan("Greet people")),
+        answers("architect", &[words, &architect], parts::review("architect", "APPROVE", &[])),
+        answers("critic", &[words, &critic], parts::review("critic", "APPROVE", &[])),
+        works("work1", &[parts::BUILD, &first], parts::RIGHT, parts::work("greet.sh greets")),
+        answers("verify", &[parts::VERIFY], parts::verified()),
+        answers("tidy", &[parts::TIDY], parts::looked("Nothing to tidy.")),
+        answers(
+            "code1",
+            &[parts::REVIEW, &code, &built],
+            parts::review("code", "REQUEST CHANGES", &[FINDING]),
+        ),
+        answers("clear", &[parts::REVIEW, &architect], parts::review("architect", "CLEAR", &[])),
+        answers(
+            "draft2",
+            &[parts::DRAFT_AGAIN, &after("c1.review.code")],
+            parts::plan("Say how to call it"),
+        ),
+        works("work2", &[parts::BUILD, &second], comment, parts::work("greet.sh says how")),
+        answers("code2", &[parts::REVIEW, &code, &again], parts::review("code", "APPROVE", &[])),
+    ]
+}
+
+pub const ARGS: [&str; 5] =
+    ["--check", "sh check.sh", "--verify", "standard", "greet people by name"];
+
+pub const STEPS: [Row<'_>; 22] = [
+    asks("c1.plan.draft", "draft1", 1),
+    asks("c1.plan.architect1", "architect", 1),
+    asks("c1.plan.critic1", "critic", 1),
+    own("c1.plan.keep1"),
+    asks("c1.build.work", "work1", 2),
+    own("c1.build.check1"),
+    asks("c1.build.verifier1", "verify", 1),
+    asks("c1.build.tidy1", "tidy", 1),
+    own("c1.build.recheck1"),
+    asks("c1.review.code", "code1", 1),
+    asks("c1.review.architect", "clear", 1),
+    asks("c2.plan.draft", "draft2", 1),
+    asks("c2.plan.architect1", "architect", 1),
+    asks("c2.plan.critic1", "critic", 1),
+    own("c2.plan.keep1"),
+    asks("c2.build.work", "work2", 2),
+    own("c2.build.check1"),
+    asks("c2.build.verifier1", "verify", 1),
+    asks("c2.build.tidy1", "tidy", 1),
+    own("c2.build.recheck1"),
+    asks("c2.review.code", "code2", 1),
+    asks("c2.review.architect", "clear", 1),
+];
+
+/// What the documents say while the second plan is being made.
+#[track_caller]
+fn assert_replanning(site: &Site) {
+    let document = site.document("autopilot");
+    assert_eq!(document["active"], true);
+    assert_eq!(document["current_phase"], "ralplan");
+    assert_eq!((&document["iteration"], &document["review_cycle"]), (&json!(2), &json!(1)));
+    let verdict = &document["review_verdict"];
+    assert_eq!(verdict["recommendation"], "REQUEST CHANGES");
+    assert_eq!(verdict["architectural_status"], "CLEAR");
+    assert_eq!(verdict["clean"], false);
+    assert_eq!(verdict["findings"][0]["title"], FINDING);
+    let reason = document["return_to_ralplan_reason"].as_str().unwrap();
+    assert!(reason.contains(FINDING), "{reason}");
+    assert_eq!(document["handoff_artifacts"]["code_review"]["verdict"], *verdict);
+    let plan = site.document("ralplan");
+    assert_eq!((&plan["active"], &plan["current_phase"]), (&json!(true), &json!("draft")));
+    assert_eq!(site.document("ralph")["run_outcome"], "finish");
+    assert_eq!(site.document("code-review")["review_verdict"]["clean"], false);
+}
+
+/// What an autopilot that is complete leaves.
+#[track_caller]
+pub fn assert_complete(site: &Site) {
+    let document = site.document("autopilot");
+    assert_eq!(document["active"], false);
+    assert_eq!(document["current_phase"], "complete");
+    assert_eq!(document["run_outcome"], "finish");
+    assert_eq!((&document["iteration"], &document["review_cycle"]), (&json!(2), &json!(1)));
+    assert_eq!(document["phase_cycle"], json!(["ralplan", "ralph", "code-review"]));
+    assert!(document["return_to_ralplan_reason"].is_null());
+    let verdict = json!({
+        "recommendation": "APPROVE", "architectural_status": "CLEAR", "clean": true,
+        "findings": [],
+    });
+    assert_eq!(document["review_verdict"], verdict);
+    let handed = &document["handoff_artifacts"];
+    let read = |path: &serde_json::Value| site.home.read(path.as_str().unwrap());
+    assert!(read(&handed["ralplan"]["plan_path"]).contains("# Say how to call it"));
+    assert!(read(&handed["ralplan"]["test_spec_path"]).contains("sh check.sh"));
+    assert!(read(&handed["context_snapshot_path"]).contains("greet people by name"));
+    assert_eq!(handed["ralph"]["changed_files"], json!(["greet.sh"]));
+    assert_eq!(handed["ralph"]["evidence"][0], json!({"command": "sh check.sh", "exit_code": 0}));
+    assert_eq!(handed["code_review"]["verdict"], verdict);
+    for mode in ["ralplan", "ralph", "code-review"] {
+        let part = site.document(mode);
+        assert_eq!(part["linked_to"], "autopilot", "{part:#}");
+        assert_eq!(part["active"], false);
+        assert_eq!(part["run_outcome"], "finish");
+    }
+    assert_eq!(site.closed().last().unwrap(), "complete");
+    assert_eq!(site.commits(), ["greet.sh greets", "greet.sh says how"]);
+    let greet = site.on_branch("greet.sh");
+    assert_eq!(greet, "# usage: sh greet.sh [NAME]\necho \"Hello, ${1:-world}!\"\n");
+    site.assert_left_alone();
+}
+
+fn plans_again_after_a_review_that_is_not_clean(cli: Cli) {
+    let site = Site::new(cli, scripts());
+    site.server.hold("draft2", 0);
+    let mut driven = site.start("autopilot", &ARGS);
+    await_condition("the second plan is asked for", DEADLINE, || {
+        assert!(!driven.is_over(), "{:#?}", site.journal());
+        let turns = site.server.turns("draft2");
+        turns.iter().any(|turn| turn.progress == Progress::Waiting)
+    });
+    assert_replanning(&site);
+    // The findings are what the planner reads first.
+    let asked = site.server.turns("draft2")[0].body.to_string();
+    assert!(asked.contains(FINDING), "{asked}");
+    site.server.release("draft2", 0);
+    let outcome = driven.outcome();
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
+    assert_complete(&site);
+    site.assert_books(&STEPS, &[]);
+}
+
+#[test]
+fn codex_autopilot_plans_again_after_a_review_that_is_not_clean() {
+    offline(&[Cli::Codex], || plans_again_after_a_review_that_is_not_clean(Cli::Codex));
+}
+
+#[test]
+fn claude_autopilot_plans_again_after_a_review_that_is_not_clean() {
+    offline(&[Cli::Claude], || plans_again_after_a_review_that_is_not_clean(Cli::Claude));
+}
+
+#[test]
+fn gemini_autopilot_plans_again_after_a_review_that_is_not_clean() {
+    offline(&[Cli::Gemini], || plans_again_after_a_review_that_is_not_clean(Cli::Gemini));
+}

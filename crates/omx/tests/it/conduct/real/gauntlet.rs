@@ -1,0 +1,161 @@
+//! A run that is struck again and again: omx, the agent or both are killed at
+//! moments that do not depend on how fast the machine is, and it goes on.
+
+use std::fs;
+use std::path::Path;
+
+use omx_testkit::model::Progress;
+use omx_testkit::real_cli::Cli;
+use omx_testkit::{Outcome, await_condition};
+use rustix::process::{Signal, kill_process};
+
+use super::site::{DEADLINE, Driven, Site};
+
+/// Who is killed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Victim {
+    Omx,
+    Agent,
+    Both,
+}
+
+/// When somebody is killed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// The model is asked for the turn that is held: in the middle of a turn.
+    Asked,
+    /// The same, and besides this step is finished.
+    AskedAfter(&'static str),
+    /// The conversation of this step has just been written down.
+    Named(&'static str),
+    /// This step is finished, and the next begins.
+    Finished(&'static str),
+    /// The check runs.
+    Checking,
+}
+
+/// One kill.
+#[derive(Clone, Copy, Debug)]
+pub struct Blow {
+    pub victim: Victim,
+    pub when: When,
+    /// The turn the model does not answer until somebody was killed.
+    pub held: (&'static str, usize),
+}
+
+impl Blow {
+    pub const fn new(victim: Victim, when: When, script: &'static str, turn: usize) -> Self {
+        Self { victim, when, held: (script, turn) }
+    }
+}
+
+/// A check that waits as long as it is held.
+pub fn check(site: &Site) -> String {
+    let folder = site.home.folder();
+    let folder = folder.display();
+    format!("touch {folder}/checks; while [ -e {folder}/held ]; do sleep 0.02; done; sh check.sh")
+}
+
+/// Carries a mode through all of these kills to its end.
+pub fn run(site: &Site, mode: &str, args: &[&str], blows: &[Blow]) -> Outcome {
+    for blow in blows.iter().filter(|blow| blow.when != When::Checking) {
+        site.server.hold(blow.held.0, blow.held.1);
+    }
+    let (checks, held) = (site.home.folder().join("checks"), site.home.folder().join("held"));
+    if blows.iter().any(|blow| blow.when == When::Checking) {
+        fs::write(&held, "").unwrap();
+    }
+    let mut driven = site.start(mode, args);
+    for (number, blow) in blows.iter().enumerate() {
+        await_moment(site, &mut driven, blow, &checks);
+        let unanswered = unanswered(site);
+        strike(site, &driven, blow.victim);
+        if blow.victim != Victim::Agent {
+            let outcome = driven.outcome();
+            assert_eq!(outcome.code, None, "{blow:?} came too late: {outcome:#?}");
+            // Whoever watches over the agent notices and ends it.
+            site.await_nobody();
+        }
+        // Nobody who is dead gets an answer.
+        await_condition("the dead are noticed", DEADLINE, || {
+            let requests = site.server.requests();
+            unanswered.iter().all(|at| requests[*at].progress == Progress::Broken)
+        });
+        let is_last = |later: &Blow| later.held != blow.held;
+        if blows[number + 1..].iter().all(is_last) {
+            site.server.release(blow.held.0, blow.held.1);
+        }
+        if blow.when == When::Checking {
+            fs::remove_file(&held).unwrap();
+        }
+        if blow.victim != Victim::Agent {
+            driven = site.start_resume();
+        }
+    }
+    driven.outcome()
+}
+
+fn await_moment(site: &Site, driven: &mut Driven, blow: &Blow, checks: &Path) {
+    let what = format!("{blow:?}");
+    let is_asked = || {
+        let turns = site.server.turns(blow.held.0);
+        let asked = turns.iter().filter(|turn| turn.progress == Progress::Waiting);
+        let asked = asked.filter(|turn| turn.to_string().starts_with(&turn_name(blow)));
+        let ids: Vec<String> = asked.filter_map(Site::conversation).collect();
+        !ids.is_empty() && ids.iter().all(|id| is_kept(site, id, blow.held.1))
+    };
+    let has = |kind: &str, step: &str| site.steps(kind).iter().any(|known| known == step);
+    await_condition(&what, DEADLINE, || {
+        assert!(!driven.is_over(), "{what}: {:#?} {:#?}", site.journal(), site.server.seen());
+        match blow.when {
+            When::Asked => is_asked(),
+            When::AskedAfter(step) => has("step_finished", step) && is_asked(),
+            When::Named(step) => has("conversation", step),
+            When::Finished(step) => has("step_finished", step),
+            When::Checking => checks.exists(),
+        }
+    });
+}
+
+/// The requests that wait for an answer.
+fn unanswered(site: &Site) -> Vec<usize> {
+    let requests = site.server.requests();
+    let waiting = |at: &usize| requests[*at].progress == Progress::Waiting;
+    (0..requests.len()).filter(waiting).collect()
+}
+
+fn turn_name(blow: &Blow) -> String {
+    format!("{}/{} ", blow.held.0, blow.held.1)
+}
+
+fn strike(site: &Site, driven: &Driven, victim: Victim) {
+    let agents = if victim == Victim::Omx { Vec::new() } else { site.agents() };
+    if victim != Victim::Agent {
+        driven.kill();
+    }
+    for agent in agents {
+        let _ = kill_process(agent, Signal::KILL);
+    }
+}
+
+/// Whether the program has written down what was said up to this turn. One
+/// that is killed before that cannot know it afterwards.
+fn is_kept(site: &Site, conversation: &str, turn: usize) -> bool {
+    let (folder, results) = match site.cli {
+        Cli::Codex => (".codex/sessions", "function_call_output"),
+        Cli::Claude | Cli::Gemini => (".claude/projects", "\"tool_result\""),
+    };
+    let mut folders = vec![site.home.home().join(folder)];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.to_string_lossy().contains(conversation) {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                return text.contains("## Your part") && text.matches(results).count() >= turn;
+            }
+        }
+    }
+    false
+}

@@ -1,0 +1,110 @@
+//! Killed anywhere, a run with a real program goes on in the conversations it
+//! had, and nothing is asked of the model twice.
+
+use omx_testkit::real_cli::{Cli, offline};
+
+use super::gauntlet::{self, Blow, Victim, When};
+use super::site::Site;
+use super::{autopilot, ralph};
+
+/// Ralph, where the same one is killed each time.
+fn ralph_survives(cli: Cli, victim: Victim) {
+    let site = Site::new(cli, ralph::scripts());
+    let blow = |when, script, turn| Blow::new(victim, when, script, turn);
+    let mut blows = vec![
+        blow(When::Asked, "work", 0),
+        blow(When::Asked, "work", 1),
+        blow(When::Checking, "", 0),
+        blow(When::Asked, "fix", 0),
+        blow(When::Finished("check2"), "verify", 0),
+        blow(When::Asked, "tidy", 0),
+    ];
+    if victim == Victim::Agent {
+        // Between steps there is no agent.
+        blows.retain(|blow| blow.when == When::Asked);
+        blows.insert(3, blow(When::Asked, "fix", 1));
+        blows.insert(4, blow(When::Asked, "verify", 0));
+    } else {
+        // Nothing was said yet: the conversation may be gone with the program.
+        blows.insert(0, blow(When::Named("work"), "work", 0));
+    }
+    let check = gauntlet::check(&site);
+    let args = ["--check", &check, "--verify", "thorough", "greet people by name"];
+    let outcome = gauntlet::run(&site, "ralph", &args, &blows);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
+    ralph::assert_complete(&site, &check);
+    let lost: Vec<_> = blows.iter().map(|blow| blow.held).collect();
+    site.assert_books_of(&ralph::STEPS, &lost, &["work"]);
+    assert_opened(&site, &blows);
+}
+
+/// Autopilot, where everybody is killed in turn.
+fn autopilot_survives(cli: Cli) {
+    use Victim::{Agent, Both, Omx};
+    let site = Site::new(cli, autopilot::scripts());
+    let blows = [
+        Blow::new(Omx, When::Asked, "draft1", 0),
+        Blow::new(Both, When::Asked, "critic", 0),
+        Blow::new(Agent, When::Asked, "work1", 1),
+        // One lane is done, the other is not.
+        Blow::new(Omx, When::AskedAfter("c1.review.architect"), "code1", 0),
+        Blow::new(Agent, When::Asked, "draft2", 0),
+        Blow::new(Both, When::Asked, "work2", 1),
+        Blow::new(Both, When::AskedAfter("c2.review.architect"), "code2", 0),
+    ];
+    let outcome = gauntlet::run(&site, "autopilot", &autopilot::ARGS, &blows);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
+    autopilot::assert_complete(&site);
+    let lost: Vec<_> = blows.iter().map(|blow| blow.held).collect();
+    site.assert_books(&autopilot::STEPS, &lost);
+    assert_opened(&site, &blows);
+}
+
+/// Every omx that took the run up is in its journal.
+#[track_caller]
+fn assert_opened(site: &Site, blows: &[Blow]) {
+    let killed = blows.iter().filter(|blow| blow.victim != Victim::Agent).count();
+    let opened = site.journal().iter().filter(|record| record["kind"] == "opened").count();
+    assert_eq!(opened, 1 + killed);
+    assert_eq!(site.closed(), ["complete"]);
+}
+
+#[test]
+fn codex_ralph_goes_on_when_omx_is_killed() {
+    offline(&[Cli::Codex], || ralph_survives(Cli::Codex, Victim::Omx));
+}
+
+#[test]
+fn codex_ralph_goes_on_when_codex_is_killed() {
+    offline(&[Cli::Codex], || ralph_survives(Cli::Codex, Victim::Agent));
+}
+
+#[test]
+fn codex_ralph_goes_on_when_both_are_killed() {
+    offline(&[Cli::Codex], || ralph_survives(Cli::Codex, Victim::Both));
+}
+
+#[test]
+fn codex_autopilot_goes_on_whoever_is_killed() {
+    offline(&[Cli::Codex], || autopilot_survives(Cli::Codex));
+}
+
+#[test]
+fn claude_ralph_goes_on_when_omx_is_killed() {
+    offline(&[Cli::Claude], || ralph_survives(Cli::Claude, Victim::Omx));
+}
+
+#[test]
+fn claude_ralph_goes_on_when_claude_is_killed() {
+    offline(&[Cli::Claude], || ralph_survives(Cli::Claude, Victim::Agent));
+}
+
+#[test]
+fn claude_ralph_goes_on_when_both_are_killed() {
+    offline(&[Cli::Claude], || ralph_survives(Cli::Claude, Victim::Both));
+}
+
+#[test]
+fn claude_autopilot_goes_on_whoever_is_killed() {
+    offline(&[Cli::Claude], || autopilot_survives(Cli::Claude));
+}

@@ -1,0 +1,96 @@
+//! What the model answers, by the errand it is given: a script waits for the
+//! words of the errand, so that it plays whoever asks and however often.
+
+use omx_testkit::model::{Script, Turn};
+use serde_json::{Value, json};
+
+/// Words of the errands, as the conductor says them.
+pub const DRAFT: &str = "Plan the task:";
+pub const DRAFT_AGAIN: &str = "A review of the finished change was not clean";
+pub const REVIEW_PLAN: &str = "Review the plan below";
+pub const REVISE: &str = "Revise the plan below";
+pub const BUILD: &str = "Build what the plan below says";
+pub const DO: &str = "Do the task completely";
+pub const MEND: &str = "Find the cause and mend it there";
+pub const VERIFY: &str = "Verify that the task is done";
+pub const TIDY: &str = "Go over the whole change once";
+pub const REVIEW: &str = "Review the change. A finding";
+pub const DIAGNOSE: &str = "Find out why, down to the cause";
+
+/// Reviewers are told by the lane in the schema of their answer.
+pub fn lane(name: &str) -> String {
+    format!("\"enum\":[{name:?}]")
+}
+
+/// Errands are told by the step whose result they are given.
+pub fn after(step: &str) -> String {
+    format!("## From step {step}\n")
+}
+
+/// A greeting that knows names only; the check also wants one without.
+pub const NAMES_ONLY: &str = "echo 'echo \"Hello, $1!\"' > greet.sh";
+/// A greeting the check is content with.
+pub const RIGHT: &str = "echo 'echo \"Hello, ${1:-world}!\"' > greet.sh";
+
+pub fn plan(title: &str) -> Value {
+    let subtask = json!({
+        "id": "1", "subject": "Write greet.sh", "description": "Print it.", "role": "executor",
+        "files": ["greet.sh"], "blocked_by": [], "acceptance": ["sh check.sh passes"],
+    });
+    json!({
+        "title": title, "summary": "A script that greets.",
+        "plan_markdown": format!("# {title}\n\nWrite greet.sh."),
+        "test_spec_markdown": "# Tests\n\nsh check.sh",
+        "subtasks": [subtask],
+    })
+}
+
+pub fn review(lane: &str, verdict: &str, findings: &[&str]) -> Value {
+    let findings: Vec<Value> = findings.iter().map(|title| finding(title)).collect();
+    json!({"lane": lane, "verdict": verdict, "findings": findings, "summary": "I looked."})
+}
+
+fn finding(title: &str) -> Value {
+    json!({
+        "title": title, "file": "greet.sh", "line": 1, "severity": "major",
+        "detail": "It is not there.",
+    })
+}
+
+pub fn work(summary: &str) -> Value {
+    json!({
+        "summary": summary, "changed_files": ["greet.sh"],
+        "commands": [{"command": "sh check.sh", "exit_code": 0}],
+        "done": true, "blocked_reason": null,
+    })
+}
+
+pub fn looked(summary: &str) -> Value {
+    json!({
+        "summary": summary, "changed_files": [], "commands": [], "done": true,
+        "blocked_reason": null,
+    })
+}
+
+pub fn verified() -> Value {
+    let check = json!({
+        "name": "greetings", "command": "sh check.sh", "exit_code": 0,
+        "evidence": "both greetings are right",
+    });
+    json!({"passed": true, "checks": [check], "findings": []})
+}
+
+/// A script that plays for errands with all of these words.
+pub fn script(name: &str, words: &[&str]) -> Script {
+    words.iter().fold(Script::named(name), |script, words| script.when(words))
+}
+
+/// An errand that is answered at once.
+pub fn answers(name: &str, words: &[&str], answer: Value) -> Script {
+    script(name, words).turn(Turn::new().answer(answer).usage(1000, 100))
+}
+
+/// An errand for which a command is run first.
+pub fn works(name: &str, words: &[&str], command: &str, answer: Value) -> Script {
+    script(name, words).shell(command).turn(Turn::new().answer(answer).usage(1000, 100))
+}

@@ -1,0 +1,124 @@
+//! Ralplan and code-review with the real programs: a critic who objects once,
+//! and two lanes that do not agree.
+
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::books::{asks, own};
+use super::parts::{self, after, answers, lane};
+use super::site::Site;
+
+const OPEN: &str = "Nothing is said about a missing name";
+
+fn a_critic_objects_once(cli: Cli) {
+    let (architect, critic) = (lane("architect"), lane("critic"));
+    let words = parts::REVIEW_PLAN;
+    let rejects = parts::review("critic", "REQUEST CHANGES", &[OPEN]);
+    let site = Site::new(
+        cli,
+        [
+            answers("draft", &[parts::DRAFT], parts::plan("Greet people")),
+            answers("architect", &[words, &architect], parts::review("architect", "APPROVE", &[])),
+            answers("rejects", &[words, &critic, &after("draft")], rejects),
+            answers(
+                "revise",
+                &[parts::REVISE, &after("critic1")],
+                parts::plan("Greet people and the world"),
+            ),
+            answers(
+                "approves",
+                &[words, &critic, &after("revise1")],
+                parts::review("critic", "APPROVE", &[]),
+            ),
+        ],
+    );
+    let outcome = site.run("ralplan", &["greet people by name"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
+    let document = site.document("ralplan");
+    assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("finish")));
+    assert_eq!(document["current_phase"], "complete");
+    assert_eq!(document["iteration"], 2, "{document:#}");
+    assert_eq!(document["consensus"], json!({"critic": "APPROVE", "architect": "APPROVE"}));
+    assert_eq!(document["plan_path"], ".omx/plans/prd-greet-people-by-name.md");
+    assert_eq!(document["test_spec_path"], ".omx/plans/test-spec-greet-people-by-name.md");
+    let plan = site.home.read(document["plan_path"].as_str().unwrap());
+    assert!(plan.starts_with("# Greet people and the world\n"), "{plan}");
+    let tests = site.home.read(document["test_spec_path"].as_str().unwrap());
+    assert!(tests.starts_with("# Tests\n"), "{tests}");
+    assert!(outcome.stdout.contains(document["plan_path"].as_str().unwrap()), "{outcome:#?}");
+    assert_eq!(site.commits(), Vec::<String>::new());
+    assert_eq!(site.closed(), ["complete"]);
+    // Who revises is told what was objected to.
+    let revise = site.server.turns("revise")[0].body.to_string();
+    assert!(revise.contains(OPEN), "{revise}");
+    site.assert_left_alone();
+    site.assert_books(
+        &[
+            asks("draft", "draft", 1),
+            asks("architect1", "architect", 1),
+            asks("critic1", "rejects", 1),
+            own("keep1"),
+            asks("revise1", "revise", 1),
+            asks("architect2", "architect", 1),
+            asks("critic2", "approves", 1),
+            own("keep2"),
+        ],
+        &[],
+    );
+}
+
+/// The code is fine, its place is not: by this word and with these findings.
+fn the_lanes_disagree(cli: Cli, word: &str, findings: &[&str]) {
+    let (code, architect) = (lane("code"), lane("architect"));
+    let site = Site::new(
+        cli,
+        [
+            answers("code", &[parts::REVIEW, &code], parts::review("code", "APPROVE", &[])),
+            answers(
+                "architect",
+                &[parts::REVIEW, &architect],
+                parts::review("architect", word, findings),
+            ),
+        ],
+    );
+    let outcome = site.run("code-review", &[]);
+    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", site.server.seen());
+    assert!(outcome.stdout.contains(&format!("APPROVE, {word}")), "{outcome:#?}");
+    let document = site.document("code-review");
+    assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("finish")));
+    assert_eq!(document["current_phase"], "complete");
+    let verdict = &document["review_verdict"];
+    assert_eq!(verdict["recommendation"], "APPROVE");
+    assert_eq!(verdict["architectural_status"], word);
+    assert_eq!(verdict["clean"], false);
+    let titles = verdict["findings"].as_array().unwrap().iter().map(|found| &found["title"]);
+    assert_eq!(titles.collect::<Vec<_>>(), findings);
+    assert_eq!(site.closed(), ["complete"]);
+    // It is looked at where it is: no branch, no worktree.
+    assert_eq!(site.git(&["branch", "--list", "omx-run/*"]), "");
+    assert_eq!(site.git(&["worktree", "list"]).lines().count(), 1);
+    site.assert_left_alone();
+    site.assert_books(&[asks("code", "code", 1), asks("architect", "architect", 1)], &[]);
+}
+
+#[test]
+fn codex_ralplan_revises_what_a_critic_rejects() {
+    offline(&[Cli::Codex], || a_critic_objects_once(Cli::Codex));
+}
+
+#[test]
+fn claude_ralplan_revises_what_a_critic_rejects() {
+    offline(&[Cli::Claude], || a_critic_objects_once(Cli::Claude));
+}
+
+#[test]
+fn codex_code_review_is_not_clean_when_the_architect_watches() {
+    offline(&[Cli::Codex], || the_lanes_disagree(Cli::Codex, "WATCH", &[]));
+}
+
+#[test]
+fn claude_code_review_is_not_clean_when_the_architect_blocks() {
+    offline(&[Cli::Claude], || {
+        the_lanes_disagree(Cli::Claude, "BLOCK", &["A script has no place here"])
+    });
+}

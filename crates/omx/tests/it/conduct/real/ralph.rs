@@ -1,0 +1,84 @@
+//! Ralph with the real programs: a check fails, is mended, and all is verified.
+
+use omx_testkit::model::Script;
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::books::{Row, asks, own};
+use super::parts::{self, answers, works};
+use super::site::Site;
+
+/// A first try the check is not content with, and all that follows.
+pub fn scripts() -> Vec<Script> {
+    let mended = parts::work("greet.sh greets the world too");
+    vec![
+        works("work", &[parts::DO], parts::NAMES_ONLY, parts::work("greet.sh greets by name")),
+        works("fix", &[parts::MEND, &parts::after("check1")], parts::RIGHT, mended),
+        answers("verify", &[parts::VERIFY], parts::verified()),
+        answers("tidy", &[parts::TIDY], parts::looked("Nothing to tidy.")),
+    ]
+}
+
+pub const ARGS: [&str; 5] =
+    ["--check", "sh check.sh", "--verify", "thorough", "greet people by name"];
+
+pub const STEPS: [Row<'_>; 8] = [
+    asks("work", "work", 2),
+    own("check1"),
+    asks("fix1", "fix", 2),
+    own("check2"),
+    asks("verifier2", "verify", 1),
+    asks("architect2", "verify", 1),
+    asks("tidy2", "tidy", 1),
+    own("recheck2"),
+];
+
+/// What a ralph that is complete leaves.
+#[track_caller]
+pub fn assert_complete(site: &Site, check: &str) {
+    let document = site.document("ralph");
+    assert_eq!(document["active"], false);
+    assert_eq!(document["current_phase"], "complete");
+    assert_eq!(document["run_outcome"], "finish");
+    assert_eq!(document["iteration"], 2);
+    let audit = &document["completion_audit"];
+    assert_eq!(audit["passed"], true);
+    assert_eq!(audit["checklist"], json!([{"item": "greet people by name", "done": true}]));
+    let evidence = audit["evidence"].as_array().unwrap();
+    assert_eq!(evidence[0], json!({"command": check, "exit_code": 0}));
+    let journal = format!(".omx/runs/{}/journal.jsonl", site.id());
+    assert_eq!(evidence.last().unwrap(), &json!({"path": journal}));
+    assert_eq!(site.closed().last().unwrap(), "complete");
+    assert_eq!(site.on_branch("greet.sh"), "echo \"Hello, ${1:-world}!\"\n");
+    assert_eq!(site.commits(), ["greet.sh greets by name", "greet.sh greets the world too"]);
+    site.assert_left_alone();
+}
+
+fn mends_what_the_check_finds(cli: Cli) {
+    let site = Site::new(cli, scripts());
+    let outcome = site.run("ralph", &ARGS);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
+    assert_complete(&site, "sh check.sh");
+    site.assert_books(&STEPS, &[]);
+    // The mender is given what the check said, and every agent its role.
+    let fix = &site.server.turns("fix")[0].body.to_string();
+    assert!(fix.contains("wanted: Hello, world!"), "{fix}");
+    for (script, role) in [("work", "executor"), ("fix", "debugger"), ("tidy", "executor")] {
+        let card = format!("{}/../../assets/roles/{role}.md", env!("CARGO_MANIFEST_DIR"));
+        let card = std::fs::read_to_string(card).unwrap();
+        let line = card.lines().rfind(|line| line.len() > 20).unwrap();
+        let line = serde_json::to_string(line).unwrap();
+        let body = site.server.turns(script)[0].body.to_string();
+        assert!(body.contains(line.trim_matches('"')), "{script} is not told {line}: {body}");
+    }
+}
+
+#[test]
+fn codex_ralph_mends_what_the_check_finds() {
+    offline(&[Cli::Codex], || mends_what_the_check_finds(Cli::Codex));
+}
+
+#[test]
+fn claude_ralph_mends_what_the_check_finds() {
+    offline(&[Cli::Claude], || mends_what_the_check_finds(Cli::Claude));
+}
