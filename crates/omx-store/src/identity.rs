@@ -126,7 +126,7 @@ mod tests {
         for process in [gone, again] {
             record(records.path(), process, &session("a"), Path::new("/p")).unwrap();
         }
-        std::fs::create_dir(records.path().join("something else")).unwrap();
+        fs::create_dir(records.path().join("something else")).unwrap();
         prune(records.path(), |process| process == again);
         assert_eq!(sessions(&gone.folder(records.path())), Sessions::Unknown);
         assert_eq!(sessions(&again.folder(records.path())), Sessions::One(session("a")));
