@@ -1,0 +1,150 @@
+//! A mode's name leading the prompt as an address: `autopilot: build …`,
+//! `ralph, fix …`.
+//!
+//! Names are words too, and some are names of people. So an address needs its
+//! sign, and after it something that can be a task.
+
+use super::call::{Call, Row, leading_name};
+use super::decision::{Why, Word};
+use super::talk;
+use super::text::{after_prefix, among, head, is_blank, leading_word, trim, trim_start, words};
+use crate::mode::Mode;
+
+/// How much of the task is looked at.
+const LOOK: usize = 600;
+
+/// The address this prompt begins with, if it begins with a name and a sign.
+/// `after` is everything behind the line.
+pub fn leading<'a>(line: &'a str, after: &str) -> Option<Row<'a>> {
+    let start = trim_start(line);
+    let (mut calls, sign) = names(line, start)?;
+    let (rest, sign) = match sign.chars().next()? {
+        c @ (':' | ',') if sign[1..].chars().next().is_none_or(is_blank) => (&sign[1..], c),
+        '：' => (&sign['：'.len_utf8()..], ':'),
+        '，' | '、' => (&sign['，'.len_utf8()..], ','),
+        _ => return None,
+    };
+    calls.retain(|call| call.word != Word::Cancel);
+    let first = calls.first()?.word;
+    let everyday = is_everyday(first) && !is_plain_order(start, rest, sign);
+    let objection = everyday.then_some(Why::Mention).or_else(|| objection(rest, sign, after));
+    Some(Row { calls, rest, objection })
+}
+
+/// The names a line begins with, joined or alone, and what follows them.
+fn names<'a>(line: &'a str, start: &'a str) -> Option<(Vec<Call<'a>>, &'a str)> {
+    let mut calls = Vec::new();
+    let mut rest = start;
+    loop {
+        let (word, after) = leading_name(rest).or_else(|| spaced_name(rest))?;
+        let length = rest.len() - after.len();
+        calls.push(Call { word, text: &rest[..length], at: line.len() - rest.len() });
+        let next = trim_start(after);
+        let joint = leading_word(next);
+        rest = match next.strip_prefix(['+', '&']) {
+            Some(next) if calls.len() < 4 => trim_start(next),
+            _ if among(joint, "and with") && calls.len() < 4 => trim_start(&next[joint.len()..]),
+            _ => return Some((calls, after)),
+        };
+    }
+}
+
+/// A name written as two words.
+fn spaced_name(text: &str) -> Option<(Word, &str)> {
+    let rest = after_prefix(text, "code review")?;
+    Some((Word::Mode(Mode::CodeReview), rest))
+}
+
+/// Words of everyday use: as an address they need more.
+fn is_everyday(word: Word) -> bool {
+    matches!(word, Word::Mode(Mode::Team | Mode::Swarm | Mode::Pipeline | Mode::CodeReview))
+}
+
+/// In small letters, with a colon, and a task in small letters.
+fn is_plain_order(start: &str, rest: &str, sign: char) -> bool {
+    let task = trim_start(rest).chars().next();
+    let small = |c: char| c.is_lowercase() || c.is_alphabetic() && !c.is_uppercase();
+    sign == ':' && start.starts_with(char::is_lowercase) && task.is_some_and(small)
+}
+
+/// Why this is no address, if so.
+fn objection(rest: &str, sign: char, after: &str) -> Option<Why> {
+    let task = trim(head(rest, LOOK));
+    let after = after.trim_start_matches(['\r', '\n']);
+    let next = trim(head(after, LOOK));
+    if task.is_empty() {
+        // `pipeline:` over indented keys is a file, not an order.
+        let keys = after.starts_with([' ', '\t', '-']) || next.starts_with('-');
+        let keys = keys || leading_pair(next);
+        return (next.is_empty() || keys || sign == ',').then_some(Why::NoTask);
+    }
+    if leading_name(task).is_some() {
+        return Some(Why::Listed);
+    }
+    if talk::ends_asking(task) && !talk::is_request(task) {
+        return Some(Why::Question);
+    }
+    if let Some(why) = talk::about(task) {
+        return Some(why);
+    }
+    let first = leading_word(task);
+    let behind = &task[first.len()..];
+    if sign == ',' && is_apposition(first, behind) {
+        return Some(Why::Mention);
+    }
+    if among(words(behind).next().unwrap_or(""), LOGGED) {
+        return Some(Why::Report);
+    }
+    if !task.starts_with(is_task_start) || among(first, NOT_A_TASK) {
+        return Some(Why::Mention);
+    }
+    if is_transcript(next) {
+        return Some(Why::Quoted);
+    }
+    (!is_long_enough(task)).then_some(Why::NoTask)
+}
+
+/// `Ralph, the new one, …`, `Ralph, Ana and Tom …`.
+fn is_apposition(first: &str, behind: &str) -> bool {
+    let listed = behind.starts_with(',') && !among(first, "please now ok");
+    let joined = among(words(behind).next().unwrap_or(""), "and und et y or");
+    among(first, "the a an one another der die das le la el")
+        || listed
+        || joined && first.starts_with(char::is_uppercase)
+}
+
+/// Second words of a line of a log: `build failed`.
+const LOGGED: &str = "failed succeeded passed finished started stopped error missing exited";
+
+/// What a task can begin with.
+fn is_task_start(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '"' | '`' | '“' | '@' | '#' | '/' | '.' | '~' | '¡' | '(')
+}
+
+/// At least two words; in scripts without spaces, four characters.
+fn is_long_enough(task: &str) -> bool {
+    words(task).nth(1).is_some() || task.chars().filter(|c| *c > '\u{2e7f}').count() >= 3
+}
+
+/// `enabled: true`.
+fn leading_pair(text: &str) -> bool {
+    let word = leading_word(text);
+    !word.is_empty() && text[word.len()..].starts_with(':')
+}
+
+/// Whether the lines go on like a conversation, each with a speaker.
+fn is_transcript(after: &str) -> bool {
+    let lines = after.lines().map(trim).filter(|line| !line.is_empty());
+    lines.take(2).filter(|line| leading_pair(line)).count() >= 1
+}
+
+/// First words of something said to a person of that name, or about a thing.
+const NOT_A_TASK: &str = "\
+    iteration phase error warning warn info debug failed done complete completed cancelled started \
+    stopped active inactive ready idle status version exit \
+    i i'm i've i'll we we're we've he he's she they it it's its this that that's there there's \
+    thanks thank thx hi hello hey yes no nope yep yeah ok okay sorry who which whose where when \
+    what why how true false null none on off yesterday today tomorrow my our your you you're if \
+    because since although but so and as like unlike instead however according good great nice \
+    unfortunately ich wir er sie es danke ja nein je il elle nous merci oui yo él ella gracias \
+    sí я он она мы спасибо да нет";

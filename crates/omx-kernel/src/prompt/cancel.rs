@@ -1,0 +1,78 @@
+//! Words that cancel. They act at once, so they must be meant: said by the
+//! person, to the program, and not told about it.
+
+use super::decision::Why;
+use super::phrases::{Sentence, last_words};
+use super::talk;
+use super::text::{among, is_blank, leading_word, words};
+use super::words::{ABOUT, THING};
+
+/// What may stand before "cancel the run" in its part of a sentence.
+const FILLERS: &str = "\
+    please pls ok okay now just hey no wait stop enough and then so you can could would let's i \
+    want to need hm hmm sorry actually alright well yes oh immediately quickly i'd like";
+
+/// What may stand after it.
+const AFTER: &str = "\
+    now please pls immediately and right thanks thank because i it at for this that we then asap \
+    again completely entirely already";
+
+/// Makes a word of cancel the subject of talk.
+const TALK: &str = "\
+    type typed typing say says said saying word words keyword keywords called named when if \
+    whether after until unless the a an support supports handle handles implement document \
+    rename like with via using use used tried test tests mention enter entered wrote write \
+    between or that about send sent sends";
+
+/// Why one of the invented words (`cancelomx`) is not meant, if so.
+pub fn word(sentence: &Sentence<'_>) -> Option<Why> {
+    if sentence.is_question() {
+        return Some(Why::Question);
+    }
+    let clause = clause(sentence.before);
+    if is_refused(clause) {
+        return Some(Why::Negated);
+    }
+    let rest = sentence.after.trim_start_matches(is_blank);
+    // "Answer: cancelomx, or …" defines; "ok: cancelomx" says it.
+    let label = clause.rsplit_once([':', '：']).map_or("", |(label, _)| label);
+    let further = rest.trim_start_matches(|c| c == ',' || is_blank(c));
+    let about = words(label).any(|word| !among(word, FILLERS))
+        || among(leading_word(further), "and or")
+        || last_words(clause, 8).any(|word| among(word, TALK) || among(word, ABOUT))
+        || words(clause).nth(6).is_some()
+        || talk::says(rest)
+        || rest.starts_with(['=', '-', '—', '–', '→', '|', ')', ']'])
+        || among(leading_word(rest), THING);
+    about.then_some(Why::Mention)
+}
+
+/// Why "cancel the run" and its like are not meant, if so.
+pub fn phrase(sentence: &Sentence<'_>) -> Option<Why> {
+    if sentence.is_question() {
+        return Some(Why::Question);
+    }
+    let clause = clause(sentence.before);
+    if is_refused(clause) {
+        return Some(Why::Negated);
+    }
+    let led = words(clause).take(9).all(|word| among(word, FILLERS))
+        && words(clause).nth(8).is_none()
+        && !clause.contains(|c: char| !c.is_alphanumeric() && !is_blank(c) && !"'’:".contains(c));
+    let rest = sentence.after.trim_start_matches(is_blank);
+    let next = leading_word(rest);
+    let ended = rest.is_empty() || rest.starts_with([',', '.', '!', ';', '…', '-', '–', '—', ')']);
+    (!led || !(ended || among(next, AFTER))).then_some(Why::Mention)
+}
+
+fn is_refused(clause: &str) -> bool {
+    let not = "not don't never doesn't didn't won't can't cannot without";
+    last_words(clause, 6).any(|word| among(word, not))
+}
+
+/// The part of a sentence after its last comma or dash.
+fn clause(before: &str) -> &str {
+    let cut = before.rfind([',', '—', '–', '，', '、']);
+    let cut = cut.map(|at| at + before[at..].chars().next().map_or(0, char::len_utf8));
+    cut.map_or(before, |at| &before[at..])
+}

@@ -1,0 +1,129 @@
+//! What stands before a line tells whether it is an order or an example.
+
+use super::decision::Why;
+use super::talk;
+use super::text::{
+    after_prefix, among, head, is_blank, leading_word, tail, trailing_word, trim, trim_start, words,
+};
+use super::words::{LEADING_IN, LOOKING_BACK, MAIL_HEADERS, OPEN_ENDED, REPORT_HEADINGS};
+
+/// What was seen of the prompt before the line at hand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Before<'a> {
+    /// The last line of the person's that was not blank.
+    line: Option<&'a str>,
+    /// Blank lines, code or quotations since then.
+    apart: bool,
+    /// How far the first line was indented.
+    indent: Option<usize>,
+    /// Code or quotations since then.
+    foreign: bool,
+    /// Headings of a report, and headers of mail, so far.
+    headings: u32,
+    headers: u32,
+}
+
+impl<'a> Before<'a> {
+    /// Notes a line of prose.
+    pub fn saw(&mut self, line: &'a str) {
+        let text = trim(line);
+        if text.is_empty() {
+            self.apart = true;
+            return;
+        }
+        self.indent.get_or_insert_with(|| indent(line));
+        self.headings += u32::from(is_heading(text));
+        let start = head(text, 10);
+        self.headers += u32::from(MAIL_HEADERS.iter().any(|h| after_prefix(start, h).is_some()));
+        self.line = Some(text);
+        self.apart = false;
+        self.foreign = false;
+    }
+
+    /// Notes a piece that is no prose.
+    pub fn saw_foreign(&mut self) {
+        self.apart = true;
+        self.foreign = true;
+    }
+
+    /// Why the names this line begins with do not count, for what stands before
+    /// and after it. `rest` is the line behind the names.
+    pub fn objection(&self, line: &str, rest: &str, after: &str) -> Option<Why> {
+        if let Some(why) = looked_back_on(after) {
+            return Some(why);
+        }
+        let before = self.line?;
+        if indent(line) >= self.indent.unwrap_or(0) + 4 {
+            return Some(Why::Code);
+        }
+        // Under a report or a mail, the last word can be the person's own.
+        let last = self.apart && is_last(after);
+        if !last && self.headings >= 2 {
+            return Some(Why::Report);
+        }
+        if !last && self.headers >= 2 {
+            return Some(Why::Quoted);
+        }
+        let end = tail(before, 80);
+        if end.ends_with([':', '：']) && !self.foreign && !leads_in(before) {
+            return Some(Why::Announced);
+        }
+        let alone = trim(rest).is_empty() && !self.apart;
+        if alone && goes_on(after) {
+            return Some(Why::MidSentence);
+        }
+        let open = end.ends_with([',', '，']) || among(trailing_word(end), OPEN_ENDED);
+        (open && !self.apart).then_some(Why::MidSentence)
+    }
+}
+
+/// Whether nothing but the end of its own paragraph follows.
+fn is_last(after: &str) -> bool {
+    let rest = trim(head(after, 2000));
+    after.len() <= 2000 && !rest.contains("\n\n") && !rest.contains("\n\r\n")
+}
+
+/// `Task:`, `Now:`.
+fn leads_in(line: &str) -> bool {
+    words(line).nth(3).is_none() && words(line).any(|word| among(word, LEADING_IN))
+}
+
+/// Whether the next line is the rest of a sentence that a call alone on its
+/// line stands in.
+fn goes_on(after: &str) -> bool {
+    let next = after.strip_prefix('\r').unwrap_or(after).strip_prefix('\n').unwrap_or("");
+    among(leading_word(next), "on in at to for from of with by into again as so")
+}
+
+/// Whether the next line tells what came of the call.
+fn looked_back_on(after: &str) -> Option<Why> {
+    let after = head(after, 400);
+    let next = trim_start(after);
+    let gap = &after[..after.len() - next.len()];
+    let small = next.starts_with(char::is_lowercase);
+    if small && gap.contains('\n') && talk::says(next) {
+        return Some(Why::Mention);
+    }
+    let apart = gap.matches('\n').count() > 1;
+    let back = apart && LOOKING_BACK.iter().any(|words| after_prefix(next, words).is_some());
+    back.then_some(Why::Report)
+}
+
+/// How far a line is indented; a tab is as good as four spaces.
+fn indent(line: &str) -> usize {
+    let blank = &line[..line.len() - trim_start(line).len()];
+    blank.chars().map(|c| if c == '\t' { 4 } else { 1 }).sum()
+}
+
+/// `Expected:`, `## Steps to reproduce`.
+fn is_heading(line: &str) -> bool {
+    let marked = line.starts_with(['#', '*', '_']);
+    let text = line.trim_start_matches(|c| matches!(c, '#' | '*' | '_') || is_blank(c));
+    let text = head(text, 60);
+    REPORT_HEADINGS.iter().any(|heading| {
+        after_prefix(text, heading).is_some_and(|rest| {
+            let rest = head(rest, 24);
+            (marked || rest.contains([':', '：'])) && !rest.starts_with(char::is_alphanumeric)
+        })
+    })
+}

@@ -1,0 +1,217 @@
+//! Code and quotations inside prose: where each begins and ends.
+//!
+//! An opening sign without a closing one opens nothing. To find that out for
+//! every sign of a long text would look at its end again and again; so the
+//! place of the next closing sign is remembered for each kind.
+
+use super::text::is_letter;
+
+/// A kind of span.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    close: &'static str,
+    slot: usize,
+    sign: Sign,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    /// Backticks: as many as opened it.
+    Ticks(usize),
+    /// The same sign opens and closes; words around tell which it does.
+    Straight,
+    /// The same inside one line, where it can be no apostrophe.
+    Single,
+    /// The same over several lines, where a line begins and another ends.
+    Lines,
+    /// A sign of its own closes.
+    Pair,
+}
+
+impl Kind {
+    /// Whether it holds code rather than a quotation.
+    pub const fn is_code(self) -> bool {
+        matches!(self.sign, Sign::Ticks(_))
+    }
+}
+
+const SLOTS: usize = 13;
+
+/// How long a quotation in single quotes may be inside a line.
+const SINGLE: usize = 200;
+
+const PAIRS: [(&str, &str); 6] =
+    [("“", "”"), ("„", "“"), ("«", "»"), ("‹", "›"), ("「", "」"), ("『", "』")];
+
+/// The span that opens at this place, and how long its opening sign is.
+fn opening(text: &str, at: usize) -> Option<(Kind, usize)> {
+    let bytes = text.as_bytes();
+    let before = text[..at].chars().next_back();
+    let rest = &text[at..];
+    match bytes[at] {
+        b'`' => {
+            let ticks = rest.bytes().take_while(|byte| *byte == b'`').count();
+            let (close, slot) = match ticks {
+                1 => ("`", 0),
+                2 => ("``", 1),
+                _ => ("```", 2),
+            };
+            Some((Kind { close, slot, sign: Sign::Ticks(ticks.min(3)) }, ticks))
+        }
+        b'"' => {
+            let free = before.is_none_or(|c| c.is_whitespace() || "([{:=—–-,".contains(c));
+            let triple = rest.starts_with("\"\"\"");
+            let (close, slot, length) = if triple { ("\"\"\"", 10, 3) } else { ("\"", 3, 1) };
+            let sign = if triple { Sign::Pair } else { Sign::Straight };
+            let next = rest[length..].chars().next()?;
+            let goes_on = triple || !next.is_whitespace() || matches!(next, '\n' | '\r');
+            (free && goes_on).then_some((Kind { close, slot, sign }, length))
+        }
+        b'\'' => {
+            let free = before.is_none_or(|c| c.is_whitespace() || "([{:=,|".contains(c));
+            free.then_some((Kind { close: "'", slot: 11, sign: Sign::Single }, 1))
+        }
+        _ => PAIRS.iter().enumerate().find_map(|(number, (open, close))| {
+            let kind = Kind { close, slot: 4 + number, sign: Sign::Pair };
+            rest.starts_with(open).then_some((kind, open.len()))
+        }),
+    }
+}
+
+/// Whether the sign found at this place closes such a span.
+fn closes(text: &str, at: usize, kind: Kind) -> bool {
+    let after = text[at + kind.close.len()..].chars().next();
+    let before = text[..at].chars().next_back();
+    match kind.sign {
+        Sign::Pair => true,
+        Sign::Ticks(3) => true,
+        Sign::Ticks(_) => before != Some('`') && after != Some('`'),
+        Sign::Straight => {
+            let ends = after.is_none_or(|c| !is_letter(c) && c != '"');
+            ends && before.is_none_or(|c| matches!(c, '\n' | '\r') || !c.is_whitespace())
+        }
+        Sign::Single => {
+            after.is_none_or(|c| !is_letter(c)) && before.is_some_and(|c| !c.is_whitespace())
+        }
+        Sign::Lines => {
+            let rest = text[at + 1..].trim_start_matches(['.', ',', '!', '?', ' ', '\r']);
+            rest.is_empty() || rest.starts_with('\n')
+        }
+    }
+}
+
+/// Spans of a text, with what was found out about closing signs.
+#[derive(Clone, Debug)]
+pub struct Spans<'a> {
+    text: &'a str,
+    /// For each kind: from where it was looked for, and where it was found.
+    closing: [Option<(usize, Option<usize>)>; SLOTS],
+}
+
+impl<'a> Spans<'a> {
+    /// The spans of this text.
+    pub fn of(text: &'a str) -> Self {
+        Self { text, closing: [None; SLOTS] }
+    }
+
+    /// The span that begins at this place: its kind and where it ends; else
+    /// where the next one could begin.
+    pub fn at(&mut self, at: usize) -> Result<(Kind, usize), usize> {
+        let first = self.text[at..].chars().next().map_or(1, char::len_utf8);
+        let (kind, length) = opening(self.text, at).ok_or(at + first)?;
+        if kind.sign == Sign::Single {
+            return self.single(kind, at).ok_or(at + length);
+        }
+        let close = self.next_closing(kind, at + length).ok_or(at + length)?;
+        let mut end = close + kind.close.len();
+        if kind.sign == Sign::Ticks(3) {
+            end += self.text[end..].bytes().take_while(|byte| *byte == b'`').count();
+        }
+        Ok((kind, end))
+    }
+
+    /// A quotation in single quotes: closed in its line, or one of whole lines.
+    fn single(&mut self, kind: Kind, at: usize) -> Option<(Kind, usize)> {
+        let inside = self.next_closing(kind, at + 1).filter(|close| {
+            close - at <= SINGLE && !self.text.as_bytes()[at..*close].contains(&b'\n')
+        });
+        if let Some(close) = inside {
+            return Some((kind, close + 1));
+        }
+        let first = self.text[..at].bytes().rev().find(|byte| !matches!(byte, b' ' | b'\t'));
+        if first.is_some_and(|byte| byte != b'\n') {
+            return None;
+        }
+        let kind = Kind { close: "'", slot: 12, sign: Sign::Lines };
+        Some((kind, self.next_closing(kind, at + 1)? + 1))
+    }
+
+    fn next_closing(&mut self, kind: Kind, from: usize) -> Option<usize> {
+        if let Some((looked, found)) = self.closing[kind.slot]
+            && looked <= from
+            && found.is_none_or(|found| from <= found)
+        {
+            return found;
+        }
+        let mut place = from;
+        let found = loop {
+            let Some(next) = self.text[place..].find(kind.close) else { break None };
+            let next = place + next;
+            if closes(self.text, next, kind) {
+                break Some(next);
+            }
+            place = next + kind.close.len();
+        };
+        self.closing[kind.slot] = Some((from, found));
+        found
+    }
+}
+
+/// All spans of a line, for an explanation.
+pub fn covers(text: &str) -> Vec<(usize, usize, Kind)> {
+    let (mut spans, mut found, mut at) = (Spans::of(text), Vec::new(), 0);
+    while at < text.len() {
+        let opens = may_open(text.as_bytes()[at]) && text.is_char_boundary(at);
+        at = match if opens { spans.at(at) } else { Err(at + 1) } {
+            Ok((kind, end)) => {
+                found.push((at, end, kind));
+                end
+            }
+            Err(next) => next,
+        };
+    }
+    found
+}
+
+/// Whether a span could begin with this byte.
+pub fn may_open(byte: u8) -> bool {
+    matches!(byte, b'`' | b'"' | b'\'' | 0xc2 | 0xe2 | 0xe3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(text: &str) -> Option<&str> {
+        Spans::of(text).at(0).ok().map(|(_, end)| &text[..end])
+    }
+
+    #[test]
+    fn a_span_ends_with_its_own_sign() {
+        assert_eq!(span("`a` b"), Some("`a`"));
+        assert_eq!(span("``a`b`` c"), Some("``a`b``"));
+        assert_eq!(span("```a\nb``` c"), Some("```a\nb```"));
+        assert_eq!(span("\"a b\" c"), Some("\"a b\""));
+        assert_eq!(span("\"\na\n\""), Some("\"\na\n\""));
+        assert_eq!(span("“a\nb” c"), Some("“a\nb”"));
+        assert_eq!(span("「修」 c"), Some("「修」"));
+        assert_eq!(span("'a\nit's b'"), Some("'a\nit's b'"));
+    }
+
+    #[test]
+    fn what_is_not_closed_is_no_span() {
+        for text in ["`a", "\"a b", "“a", "' a", "\" a\"b", "\"", "'", "'tis it's"] {
+            assert_eq!(span(text), None, "{text}");
+        }
+    }
+}

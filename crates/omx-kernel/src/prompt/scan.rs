@@ -1,0 +1,365 @@
+//! The prompt in pieces: prose line by line, and what is not the person's own
+//! prose (code, quotations, text of programs) as one piece each.
+
+use super::inline::{Spans, may_open};
+use super::text::{after_prefix, contains, head, trim, trim_start};
+use super::words::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
+use crate::dialect::Dialect;
+
+/// What a piece is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ground {
+    /// Words of the person.
+    Prose,
+    /// Code.
+    Code,
+    /// A quotation.
+    Quote,
+    /// Text of a program, markup or a comment.
+    Injected,
+}
+
+/// Where in its line a piece begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lead {
+    /// Nothing of the person's stands before it.
+    LineStart,
+    /// Something does.
+    Within,
+}
+
+/// A piece of the prompt. Prose never goes over the end of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// Its text, without the end of the line.
+    pub text: &'a str,
+    /// Where it begins.
+    pub at: usize,
+    /// Where in its line.
+    pub lead: Lead,
+    /// What it is.
+    pub ground: Ground,
+}
+
+/// Markup of unknown names is searched for its end this often in vain.
+const VAIN: u32 = 16;
+
+/// How long an opening tag may be.
+const TAG: usize = 400;
+
+/// Walks over a prompt.
+#[derive(Clone, Debug)]
+pub struct Pieces<'a> {
+    text: &'a str,
+    at: usize,
+    lead: Lead,
+    spans: Spans<'a>,
+    vain: u32,
+    /// A program's paragraph goes on until a blank line.
+    injected: bool,
+    /// A hunk of a diff goes on while lines have its marks.
+    diff: bool,
+    /// The end of the line we are in, and the start of the next.
+    line: (usize, usize),
+}
+
+impl<'a> Pieces<'a> {
+    /// The pieces of this prompt.
+    pub fn of(text: &'a str) -> Self {
+        let start = trim_start(head(text, 400));
+        let summary = SUMMARIES.iter().any(|words| after_prefix(start, words).is_some());
+        let mut pieces = Self {
+            text,
+            at: 0,
+            lead: Lead::LineStart,
+            spans: Spans::of(text),
+            vain: 0,
+            injected: false,
+            diff: false,
+            line: (0, 0),
+        };
+        if summary {
+            pieces.at = text.len();
+        }
+        pieces
+    }
+
+    /// Where the line that holds this place ends, and where the next begins.
+    fn line_end(&self, from: usize) -> (usize, usize) {
+        match self.text[from..].find('\n') {
+            Some(length) => (from + length, from + length + 1),
+            None => (self.text.len(), self.text.len()),
+        }
+    }
+
+    /// Hands out everything up to `end` as no prose.
+    fn take(&mut self, end: usize, ground: Ground) -> Piece<'a> {
+        let piece = Piece { text: &self.text[self.at..end], at: self.at, lead: self.lead, ground };
+        self.at = end;
+        let rest = &self.text[end..];
+        let ends_line = piece.text.ends_with('\n');
+        if ends_line {
+            self.lead = Lead::LineStart;
+        } else if ground != Ground::Injected && !rest.starts_with('\n') {
+            self.lead = Lead::Within;
+        }
+        piece
+    }
+
+    /// A block that begins where a line does, and where it ends.
+    fn block(&mut self, line: &str, next: usize) -> Option<(usize, Ground)> {
+        let start = trim_start(line);
+        if trim(line).is_empty() {
+            self.injected = false;
+            return None;
+        }
+        self.diff = line.starts_with("@@ -")
+            || line.starts_with("diff --git ")
+            || self.diff && line.starts_with([' ', '+', '-', '\\', '@']);
+        if self.diff {
+            return Some((next, Ground::Code));
+        }
+        if self.injected {
+            return Some((next, Ground::Injected));
+        }
+        match start.as_bytes()[0] {
+            b'>' => Some((next, Ground::Quote)),
+            tick @ (b'`' | b'~') => {
+                let length = start.bytes().take_while(|byte| *byte == tick).count();
+                let inline = tick == b'`' && start[length..].contains('`');
+                (length >= 3 && !inline).then(|| (self.fence_end(next, tick, length), Ground::Code))
+            }
+            b'[' => {
+                let mark = head(start, 40);
+                self.injected = BRACKETED.iter().any(|words| after_prefix(mark, words).is_some())
+                    || is_hold(mark);
+                self.injected.then_some((next, Ground::Injected))
+            }
+            _ => {
+                let mark = head(start, 80);
+                self.injected = PREAMBLES.iter().any(|words| after_prefix(mark, words).is_some())
+                    || is_own_line(mark);
+                self.injected.then_some((next, Ground::Injected))
+            }
+        }
+    }
+
+    /// Where the fence is closed, or the end of everything.
+    fn fence_end(&self, mut at: usize, tick: u8, length: usize) -> usize {
+        while at < self.text.len() {
+            let (end, next) = self.line_end(at);
+            let line = trim(&self.text[at..end]);
+            if line.len() >= length && line.bytes().all(|byte| byte == tick) {
+                return next;
+            }
+            at = next;
+        }
+        self.text.len()
+    }
+
+    /// The first thing inside a line of prose that goes on beyond it or is
+    /// markup: where it begins, where it ends, what it is.
+    fn foreign(&mut self, from: usize, end: usize) -> Option<(usize, usize, Ground)> {
+        let mut at = from;
+        while at < end {
+            let byte = self.text.as_bytes()[at];
+            if byte == b'<' {
+                if let Some(close) = self.markup_end(at) {
+                    return Some((at, close, Ground::Injected));
+                }
+                at += 1;
+            } else if may_open(byte) && self.text.is_char_boundary(at) {
+                match self.spans.at(at) {
+                    Ok((kind, close)) if close > end => {
+                        let ground = if kind.is_code() { Ground::Code } else { Ground::Quote };
+                        return Some((at, close, ground));
+                    }
+                    Ok((_, close)) => at = close,
+                    Err(next) => at = next,
+                }
+            } else {
+                at += 1;
+            }
+        }
+        None
+    }
+
+    /// Where the comment or element that begins here ends, if it is one.
+    fn markup_end(&mut self, at: usize) -> Option<usize> {
+        let rest = &self.text[at..];
+        if let Some(comment) = rest.strip_prefix("<!--") {
+            return Some(at + 4 + comment_length(comment));
+        }
+        let before = self.text[..at].chars().next_back();
+        if before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '<')) {
+            return None;
+        }
+        let inner = &rest[1..];
+        let length = inner
+            .bytes()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':'))
+            .count();
+        let name = &inner[..length];
+        if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
+        let known = WRAPPERS.iter().any(|wrapper| name.eq_ignore_ascii_case(wrapper));
+        let tag = head(&inner[length..], TAG);
+        let close = tag.find('>')?;
+        if tag[..close].ends_with('/') || tag[..close].contains(['<', '\n']) {
+            return None;
+        }
+        if !known && self.vain >= VAIN {
+            return None;
+        }
+        let body = at + 1 + length + close + 1;
+        match end_of_element(&self.text[body..], name) {
+            Some(length) => Some(body + length),
+            None if known => Some(self.text.len()),
+            None => {
+                self.vain += 1;
+                None
+            }
+        }
+    }
+}
+
+/// How far a comment goes; one that opens a block of omx goes to the block's end.
+fn comment_length(comment: &str) -> usize {
+    let end = comment.find("-->").map_or(comment.len(), |at| at + 3);
+    let Some(name) = comment[..end].trim_end_matches("-->").trim().strip_suffix(":START") else {
+        return end;
+    };
+    let name = head(name, 80);
+    let mut at = end;
+    while let Some(next) = comment[at..].find("<!--") {
+        let inner = at + next + 4;
+        let mark = comment[inner..].trim_start();
+        if mark.strip_prefix(name).is_some_and(|rest| rest.starts_with(":END")) {
+            let close = comment[inner..].find("-->");
+            return close.map_or(comment.len(), |close| inner + close + 3);
+        }
+        at = inner;
+    }
+    comment.len()
+}
+
+/// How far an element goes, its closing tag included.
+fn end_of_element(body: &str, name: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(next) = body[at..].find("</") {
+        let inner = at + next + 2;
+        if let Some(rest) = after_prefix(&body[inner..], name)
+            && let Some(close) = head(rest, 20).find('>')
+            && rest[..close].trim().is_empty()
+        {
+            return Some(inner + name.len() + close + 1);
+        }
+        at = inner;
+    }
+    None
+}
+
+/// A line of the program itself: `omx: …`, or its status line.
+fn is_own_line(line: &str) -> bool {
+    Dialect::ALL.iter().any(|dialect| {
+        let rest = line.strip_prefix(dialect.name);
+        rest.is_some_and(|rest| rest.starts_with(": ") || rest.starts_with(" | "))
+    })
+}
+
+/// A line omx itself tells an agent: `[Ralph active: phase …]`.
+fn is_hold(line: &str) -> bool {
+    contains(line, " active: phase")
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        if self.at >= self.text.len() {
+            return None;
+        }
+        // A line with many pieces is not measured anew for each.
+        if self.at >= self.line.1 {
+            self.line = self.line_end(self.at);
+        }
+        let (end, next) = self.line;
+        if self.lead == Lead::LineStart
+            && let Some((close, ground)) = self.block(&self.text[self.at..end], next)
+        {
+            return Some(self.take(close, ground));
+        }
+        match self.foreign(self.at, end) {
+            Some((at, close, ground)) if trim(&self.text[self.at..at]).is_empty() => {
+                Some(self.take(close, ground))
+            }
+            Some((at, _, _)) => {
+                let piece = self.prose(at);
+                self.lead = Lead::Within;
+                Some(piece)
+            }
+            None => {
+                let piece = self.prose(end);
+                self.at = next;
+                self.lead = Lead::LineStart;
+                Some(piece)
+            }
+        }
+    }
+}
+
+impl<'a> Pieces<'a> {
+    fn prose(&mut self, end: usize) -> Piece<'a> {
+        let text = self.text[self.at..end].trim_end_matches('\r');
+        let piece = Piece { text, at: self.at, lead: self.lead, ground: Ground::Prose };
+        self.at = end;
+        piece
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prose(text: &str) -> Vec<&str> {
+        let pieces = Pieces::of(text).filter(|piece| piece.ground == Ground::Prose);
+        pieces.map(|piece| piece.text).filter(|text| !trim(text).is_empty()).collect()
+    }
+
+    #[test]
+    fn modes_5_1_code_and_quotations_are_no_prose() {
+        assert_eq!(prose("a\n```\nb\n```\nc"), ["a", "c"]);
+        assert_eq!(prose("a\n~~~~ sh\nb\n~~~\nb\n~~~~\nc"), ["a", "c"]);
+        assert_eq!(prose("a\n```\nb"), ["a"]);
+        assert_eq!(prose("a\n> b\nc"), ["a", "c"]);
+        assert_eq!(prose("a \"b\nc\nd\" e"), ["a ", " e"]);
+        assert_eq!(prose("a “b\nc” e"), ["a ", " e"]);
+        assert_eq!(prose("a `b\nc` e\r\nf"), ["a ", " e", "f"]);
+        assert_eq!(prose("5\" b\nc\" d"), ["5\" b", "c\" d"]);
+        assert_eq!(prose("a\n@@ -1 +1 @@\n-b\n\n c\nd"), ["a", "d"]);
+        assert_eq!(prose("a 'b\nc' d 'e' f"), ["a 'b", "c' d 'e' f"]);
+    }
+
+    #[test]
+    fn modes_5_1_text_of_programs_is_no_prose() {
+        assert_eq!(prose("<system-reminder>\na\n</system-reminder>\nb"), ["b"]);
+        assert_eq!(prose("<task-notification>a\nb"), [""; 0]);
+        assert_eq!(prose("a <b x=1>c</b> d"), ["a ", " d"]);
+        assert_eq!(prose("a <b> d\ne"), ["a <b> d", "e"]);
+        assert_eq!(prose("Vec<String> a </String>"), ["Vec<String> a </String>"]);
+        assert_eq!(prose("a\n<!-- OMX:START -->\nb\n<!-- OMX:END -->\nc"), ["a", "c"]);
+        assert_eq!(prose("a <!-- b\nc --> d"), ["a ", " d"]);
+        assert_eq!(prose("[omx] a\nb\n\nc"), ["c"]);
+        assert_eq!(prose("[Ralph active: phase executing] a\n\nc"), ["c"]);
+        assert_eq!(prose("[x] a\nb"), ["[x] a", "b"]);
+        assert_eq!(prose("Stop hook feedback: a\nb\n\nc"), ["c"]);
+    }
+
+    #[test]
+    fn a_wrapper_before_it_leaves_a_line_its_start() {
+        let text = "<system-reminder>a</system-reminder>/ralph b";
+        let last = Pieces::of(text).last().unwrap();
+        assert_eq!((last.text, last.lead), ("/ralph b", Lead::LineStart));
+    }
+}

@@ -1,0 +1,165 @@
+//! Talking about a mode: what follows a name tells whether it is called, or
+//! whether something is said or asked about it.
+
+use super::decision::Why;
+use super::text::{among, head, is_blank, leading_word, same, trim, words};
+use super::words::{
+    ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, NAMED_THINGS, SUBJECT_OF,
+    SUBJECT_SCRIPTS, TASK_PLACES,
+};
+
+/// How much of what follows is looked at.
+const LOOK: usize = 600;
+
+/// How many words a question can have and still be one about the mode.
+const SHORT: usize = 5;
+
+/// Why the rest of the line after an explicit call makes it talk, if it does.
+pub fn about(rest: &str) -> Option<Why> {
+    let rest = trim(head(rest, LOOK));
+    let first = rest.chars().next()?;
+    if is_operator(rest) || is_placeholder(rest) {
+        return Some(Why::Mention);
+    }
+    if let Some(told) = rest.strip_prefix(['-', '–', '—']).filter(|told| told.starts_with(is_blank))
+    {
+        return explains(trim(told)).then_some(Why::Mention);
+    }
+    if first == '?' || first == '？' {
+        return Some(Why::Question);
+    }
+    if says(rest) {
+        return Some(if ends_asking(rest) { Why::Question } else { Why::Mention });
+    }
+    asks_about_it(rest).then_some(Why::Question)
+}
+
+/// Signs that stand between a name and its explanation, or make it code.
+fn is_operator(rest: &str) -> bool {
+    let sign = rest.split(is_blank).next().unwrap_or("");
+    let next = rest.chars().next();
+    matches!(
+        sign,
+        "--" | "="
+            | "=="
+            | "==="
+            | "!="
+            | "+="
+            | "-="
+            | "->"
+            | "=>"
+            | "→"
+            | "|"
+            | "||"
+            | "&&"
+            | ">"
+            | "<"
+            | ">>"
+            | "??"
+            | "?:"
+            | "."
+            | ";"
+            | "*"
+            | "/"
+            | "%"
+            | "⇒"
+    ) || matches!(next, Some(')' | ']' | '}' | '=' | ';' | '→' | '、' | '。' | '”' | '»'))
+}
+
+/// Whether what follows a dash tells what the name before it is.
+fn explains(told: &str) -> bool {
+    let first = leading_word(told);
+    says(told) || is_third_person(first) || among(first, "a an the")
+}
+
+/// `<task>`, `[options]`, `…`: the place of a task, not one.
+fn is_placeholder(rest: &str) -> bool {
+    if rest.chars().all(|c| matches!(c, '.' | '…' | ' ')) {
+        return true;
+    }
+    if TASK_PLACES.contains(&leading_word(rest)) {
+        return true;
+    }
+    [('<', '>'), ('[', ']'), ('{', '}')].into_iter().any(|(open, close)| {
+        let inner = rest.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        inner.is_some_and(|inner| !inner.contains('/') || inner.len() < 12)
+    })
+}
+
+/// Whether the text goes on with what the name before it does, or is.
+pub fn says(rest: &str) -> bool {
+    if in_script(rest) {
+        return true;
+    }
+    let mut all = words(rest);
+    let Some(mut word) = all.next() else { return false };
+    if !rest.starts_with(word) {
+        return false;
+    }
+    let mut second = all.next();
+    let adverb = among(word, ADVERBS);
+    if adverb {
+        let Some(next) = second else { return false };
+        word = next;
+        second = all.next();
+    }
+    if same(word, "can") || same(word, "could") || same(word, "would") || same(word, "will") {
+        // A polite request is one.
+        return !second.is_some_and(|next| same(next, "you"));
+    }
+    if among(word, NAMED_THINGS) {
+        return second.is_none_or(|next| among(next, SUBJECT_OF) || is_past(next));
+    }
+    among(word, SUBJECT_OF) || is_past(word) || (adverb && is_third_person(word))
+}
+
+/// A verb in the past, by its ending.
+fn is_past(word: &str) -> bool {
+    let not = "need feed seed speed embed shed red bed exceed proceed succeed bleed breed heed \
+        weed unused deprecated outdated detailed advanced automated shared typed nested related failed";
+    let plain = word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    plain && word.ends_with("ed") && !among(word, not)
+}
+
+fn is_third_person(word: &str) -> bool {
+    word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && word.is_ascii()
+}
+
+/// The same in scripts where words are not set apart.
+fn in_script(rest: &str) -> bool {
+    if SUBJECT_SCRIPTS.iter().any(|start| rest.starts_with(start)) {
+        return true;
+    }
+    let mut chars = rest.chars();
+    let first = chars.next();
+    if first.is_some_and(|c| KANA_PARTICLES.contains(&c)) {
+        return !chars.next().is_some_and(|c| ('\u{3041}'..='\u{309f}').contains(&c));
+    }
+    among(leading_word(rest), HANGUL_PARTICLES)
+}
+
+/// Whether the text ends with a question mark.
+pub fn ends_asking(text: &str) -> bool {
+    let end = trim(text).trim_end_matches(['!', ')', '"', '”', '\'']);
+    end.ends_with(['?', '？', '؟'])
+}
+
+/// Whether it asks someone to do something, in the form of a question.
+pub fn is_request(text: &str) -> bool {
+    let mut all = words(text);
+    let first = all.next().unwrap_or("");
+    let second = all.next().unwrap_or("");
+    among(first, "can could would will") && same(second, "you") || among(first, "please pls")
+}
+
+/// A question whose subject is the mode before it.
+fn asks_about_it(rest: &str) -> bool {
+    if !ends_asking(rest) || is_request(rest) {
+        return false;
+    }
+    let one_sentence = !rest[..rest.len() - 1].contains(['.', '!', '?', '\n']);
+    one_sentence
+        && among(leading_word(rest), ASKING)
+        && words(rest).nth(SHORT).is_none()
+        && words(rest).skip(1).any(|word| among(word, ITSELF))
+}

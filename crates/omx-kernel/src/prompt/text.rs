@@ -1,0 +1,171 @@
+//! Words of a text, without taking it apart: everything here borrows.
+
+/// Whether a character is space to a reader, shown or not.
+pub fn is_blank(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}')
+}
+
+/// The text without blank ends.
+pub fn trim(text: &str) -> &str {
+    text.trim_matches(is_blank)
+}
+
+/// The text without a blank beginning.
+pub fn trim_start(text: &str) -> &str {
+    text.trim_start_matches(is_blank)
+}
+
+/// Whether a character belongs to a word. Apostrophes are looked at apart.
+pub fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_apostrophe(c: char) -> bool {
+    matches!(c, '\'' | '\u{2019}')
+}
+
+/// No word that means anything is longer; the rest of a longer one is cut off.
+const LONGEST: usize = 64;
+
+/// The word the text begins with: letters, digits and inner apostrophes.
+pub fn leading_word(text: &str) -> &str {
+    let mut end = 0;
+    let mut rest = text.char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        let next_is_letter = rest.peek().is_some_and(|(_, next)| is_letter(*next));
+        let inner = is_apostrophe(c) && end > 0 && next_is_letter;
+        if !is_letter(c) && !inner || end >= LONGEST {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    &text[..end]
+}
+
+/// The word the text ends with.
+pub fn trailing_word(text: &str) -> &str {
+    let start = text
+        .char_indices()
+        .rev()
+        .take(LONGEST)
+        .take_while(|(_, c)| is_letter(*c) || is_apostrophe(*c))
+        .last()
+        .map_or(text.len(), |(at, _)| at);
+    &text[start..]
+}
+
+/// Words of a text in order, with what stands between them left out.
+#[derive(Clone, Debug)]
+pub struct Words<'a>(&'a str);
+
+/// The words of a text.
+pub fn words(text: &str) -> Words<'_> {
+    Words(text)
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let start = self.0.find(is_letter)?;
+        let word = leading_word(&self.0[start..]);
+        self.0 = &self.0[start + word.len()..];
+        Some(word)
+    }
+}
+
+/// Whether a word is this one, written in small letters with a plain apostrophe
+/// or none.
+pub fn same(word: &str, other: &str) -> bool {
+    if word.is_ascii() {
+        let plain = |byte: &u8| *byte != b'\'';
+        let left = word.bytes().filter(plain).map(|byte| byte.to_ascii_lowercase());
+        return left.eq(other.bytes().filter(plain));
+    }
+    let left = word.chars().filter(|c| !is_apostrophe(*c)).flat_map(char::to_lowercase);
+    left.eq(other.chars().filter(|c| !is_apostrophe(*c)))
+}
+
+/// Whether a word is one of these, which stand in one text with spaces between.
+pub fn among(word: &str, list: &str) -> bool {
+    // The longest word of any list is shorter than this.
+    !word.is_empty()
+        && word.len() <= 40
+        && list.split_ascii_whitespace().any(|other| same(word, other))
+}
+
+/// What is left of a text that begins with this, whatever its case.
+pub fn after_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
+}
+
+/// Whether a text contains this anywhere, whatever its case. For short texts.
+pub fn contains(text: &str, part: &str) -> bool {
+    text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
+}
+
+/// What is left of a text that begins with these words, with any space between.
+pub fn after_words<'a>(text: &'a str, wanted: &[&str]) -> Option<&'a str> {
+    let mut rest = text;
+    for (number, want) in wanted.iter().enumerate() {
+        if number > 0 {
+            let spaced = rest.trim_start_matches(is_blank);
+            if spaced.len() == rest.len() {
+                return None;
+            }
+            rest = spaced;
+        }
+        let word = leading_word(rest);
+        if !same(word, want) {
+            return None;
+        }
+        rest = &rest[word.len()..];
+    }
+    Some(rest)
+}
+
+/// The first characters of a text, at most so many bytes, whole ones only.
+pub fn head(text: &str, bytes: usize) -> &str {
+    let mut end = bytes.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// The last characters of a text, at most so many bytes, whole ones only.
+pub fn tail(text: &str, bytes: usize) -> &str {
+    let mut start = text.len().saturating_sub(bytes);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    &text[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_their_inner_apostrophe_and_nothing_else() {
+        let found: Vec<&str> = words("'Don't' stop — naïve, ralph's: 修复 x_1").collect();
+        assert_eq!(found, ["Don't", "stop", "naïve", "ralph's", "修复", "x_1"]);
+        assert_eq!(trailing_word("that's what I didn’t"), "didn’t");
+        assert_eq!(leading_word(""), "");
+        assert!(same("DON’T", "don't") && same("dont", "don't") && !same("do", "don't"));
+    }
+
+    #[test]
+    fn words_in_a_row_may_have_any_space_between() {
+        assert_eq!(
+            after_words("Keep  going\tuntil green", &["keep", "going", "until"]),
+            Some(" green")
+        );
+        assert_eq!(after_words("keepgoing", &["keep", "going"]), None);
+        assert_eq!(after_words("keep-going", &["keep", "going"]), None);
+        assert_eq!(after_prefix("Ré", "r"), Some("é"));
+        assert_eq!(after_prefix("é", "e"), None);
+        assert_eq!((head("é", 1), tail("é", 1)), ("", ""));
+    }
+}

@@ -1,0 +1,332 @@
+//! The words the rule knows. All of them stand here, in small letters, with a
+//! plain apostrophe; [`super::text::same`] compares.
+
+use super::decision::Word;
+use crate::mode::Mode;
+
+/// Names that can be called. Longer ones stand before those they begin with.
+pub const NAMES: [(&str, Word); 14] = [
+    ("autopilot", Word::Mode(Mode::Autopilot)),
+    ("ralplan", Word::Mode(Mode::Ralplan)),
+    ("ralph", Word::Mode(Mode::Ralph)),
+    ("plan-consensus", Word::Mode(Mode::Ralplan)),
+    ("code-review", Word::Mode(Mode::CodeReview)),
+    ("ultrapilot", Word::Mode(Mode::Ultrapilot)),
+    ("ultrawork", Word::Mode(Mode::Ultrawork)),
+    ("ultraqa", Word::Mode(Mode::Ultraqa)),
+    ("ecomode", Word::Mode(Mode::Ecomode)),
+    ("pipeline", Word::Mode(Mode::Pipeline)),
+    ("swarm", Word::Mode(Mode::Swarm)),
+    ("team", Word::Mode(Mode::Team)),
+    ("ulw", Word::Mode(Mode::Ultrawork)),
+    ("cancel", Word::Cancel),
+];
+
+/// The order in which calls count (modes.md 5.4), cancel before all of them.
+pub const PRIORITY: [Mode; 11] = [
+    Mode::Autopilot,
+    Mode::Ralph,
+    Mode::Team,
+    Mode::Ralplan,
+    Mode::CodeReview,
+    Mode::Ultraqa,
+    Mode::Pipeline,
+    Mode::Ultrapilot,
+    Mode::Swarm,
+    Mode::Ultrawork,
+    Mode::Ecomode,
+];
+
+/// A phrase of hosts.md 3.
+#[derive(Debug)]
+pub struct Phrase {
+    /// What it stands for.
+    pub word: Word,
+    /// Its words.
+    pub words: &'static [&'static str],
+    /// Whether it is a name, or a way to speak.
+    pub kind: PhraseKind,
+}
+
+/// How a phrase is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhraseKind {
+    /// The name of something: it can be talked about.
+    Name,
+    /// Words of a request.
+    Speech,
+}
+
+const fn name(mode: Mode, words: &'static [&'static str]) -> Phrase {
+    Phrase { word: Word::Mode(mode), words, kind: PhraseKind::Name }
+}
+
+const fn speech(mode: Mode, words: &'static [&'static str]) -> Phrase {
+    Phrase { word: Word::Mode(mode), words, kind: PhraseKind::Speech }
+}
+
+/// The phrases of modes, by the mode's place in [`PRIORITY`].
+pub const PHRASES: [Phrase; 25] = [
+    name(Mode::Autopilot, &["autopilot"]),
+    name(Mode::Autopilot, &["auto", "pilot"]),
+    name(Mode::Autopilot, &["autonomous"]),
+    speech(Mode::Autopilot, &["build", "me"]),
+    speech(Mode::Autopilot, &["create", "me"]),
+    speech(Mode::Autopilot, &["make", "me"]),
+    speech(Mode::Autopilot, &["i", "want", "a"]),
+    speech(Mode::Autopilot, &["i", "want", "an"]),
+    speech(Mode::Autopilot, &["handle", "it", "all"]),
+    speech(Mode::Autopilot, &["full", "auto"]),
+    name(Mode::Ralph, &["ralph"]),
+    speech(Mode::Ralph, &["don't", "stop", "until"]),
+    speech(Mode::Ralph, &["do", "not", "stop", "until"]),
+    speech(Mode::Ralph, &["keep", "going", "until"]),
+    speech(Mode::Ralph, &["must", "complete"]),
+    name(Mode::Ralplan, &["ralplan"]),
+    speech(Mode::Ralplan, &["consensus", "plan"]),
+    name(Mode::Ultraqa, &["ultraqa"]),
+    speech(Mode::Ultraqa, &["until", "the", "tests", "pass"]),
+    name(Mode::Ultrawork, &["ultrawork"]),
+    name(Mode::Ultrawork, &["ulw"]),
+    name(Mode::Ecomode, &["ecomode"]),
+    name(Mode::Ecomode, &["eco", "mode"]),
+    speech(Mode::Ecomode, &["save", "tokens"]),
+    speech(Mode::Ecomode, &["budget", "mode"]),
+];
+
+/// One word that cancels.
+pub const CANCEL_WORDS: &str = "cancelomx stopomx cancelomc stopomc";
+
+/// Several words that cancel.
+pub const CANCEL_PHRASES: [&[&str]; 3] =
+    [&["stop", "omx"], &["cancel", "omx"], &["cancel", "the", "run"]];
+
+/// What the person says who wants to think first.
+pub const EXPLORING: [&[&str]; 7] = [
+    &["just", "explain"],
+    &["draft", "only"],
+    &["only", "draft"],
+    &["what", "would", "you", "suggest"],
+    &["what", "do", "you", "suggest"],
+    &["brainstorm"],
+    &["brainstorming"],
+];
+
+/// Elements hosts wrap their own text in.
+pub const WRAPPERS: [&str; 22] = [
+    "system-reminder",
+    "system",
+    "task-notification",
+    "command-name",
+    "command-message",
+    "command-args",
+    "command-contents",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "bash-input",
+    "bash-stdout",
+    "bash-stderr",
+    "user-prompt-submit-hook",
+    "user-memory-input",
+    "environment_context",
+    "user_instructions",
+    "turn_aborted",
+    "subagent_notification",
+    "session-restore",
+    "tool_result",
+    "omx-context",
+];
+
+/// How lines in brackets begin that omx, its kin or a host put in.
+pub const BRACKETED: [&str; 20] = [
+    "[omx",
+    "[omc",
+    "[magic keyword",
+    "[ralph ",
+    "[autopilot ",
+    "[ultrawork ",
+    "[ultraqa ",
+    "[team ",
+    "[swarm ",
+    "[pipeline ",
+    "[ultrapilot ",
+    "[ultragoal ",
+    "[ralplan ",
+    "[ecomode ",
+    "[mode",
+    "[tool error",
+    "[request interrupted",
+    "[session restore",
+    "[system",
+    "[hook",
+];
+
+/// How lines begin that a host puts before a hook's or a command's text.
+pub const PREAMBLES: [&str; 12] = [
+    "stop hook feedback",
+    "stop hook error",
+    "stop hook blocking",
+    "userpromptsubmit hook",
+    "sessionstart hook",
+    "sessionstart:",
+    "pretooluse hook",
+    "pretooluse:",
+    "posttooluse hook",
+    "posttooluse:",
+    "hook feedback",
+    "caveat: the messages below were generated",
+];
+
+/// How a prompt begins that is a host's summary of an earlier conversation.
+pub const SUMMARIES: [&str; 3] = [
+    "this session is being continued from a previous conversation",
+    "another language model started to solve this problem",
+    "your task is to create a detailed summary of the conversation",
+];
+
+/// After a name: words that make it the subject of a sentence, or its object.
+pub const SUBJECT_OF: &str = "\
+    is isn't was wasn't are aren't were weren't be been does doesn't did didn't has hasn't had \
+    hadn't can't cannot couldn't will won't would wouldn't should shouldn't may might must keeps \
+    kept seems works fails crashes hangs hung loops stops starts runs ran gets got goes went \
+    says said means needs wants takes took makes made broke breaks asks writes wrote ignores \
+    deletes finishes exits dies comes came gives gave returns skips refuses restarts continues \
+    remains stays stands appears behaves lets allows requires spawns launches supports waits \
+    thinks claims forgets forgot plans executes implements verifies lost left ate eats not nor \
+    vs versus or than mode skill command keyword working running looping hanging stuck being \
+    doing getting going there ist war wird läuft lief geht ging funktioniert bleibt stoppt hängt \
+    startet macht oder soll kann nicht est était ne n'est fait marche fonctionne peut ou es está \
+    fue hace funciona puede sigue o se è non funziona é não foi это не был работает завис \
+    зависает падает или запускается \
+    responds redirects displays renders throws accepts expects sends serves prints produces \
+    creates opens closes leads contains includes loads leaks triggers activates resolves yields \
+    consumes burns spends deadlocks segfaults panics ends kills drops loses misses shows answers \
+    times reports sits sat began begins fell falls";
+
+/// After a name: beginnings of words in scripts that write without spaces, or
+/// put particles behind a name.
+pub const SUBJECT_SCRIPTS: &[&str] = &[
+    "是",
+    "不",
+    "没",
+    "沒",
+    "为什么",
+    "為什麼",
+    "为何",
+    "怎么",
+    "怎麼",
+    "什么",
+    "什麼",
+    "和",
+    "跟",
+    "还是",
+    "還是",
+    "模式",
+    "命令",
+    "とは",
+    "という",
+    "って",
+    "モード",
+    "コマンド",
+    "모드",
+];
+
+/// After a name: Japanese particles; they count where no kana follows.
+pub const KANA_PARTICLES: &[char] = &['は', 'が', 'の', 'も', 'を', 'と', 'で'];
+
+/// After a name: Korean particles, set apart.
+pub const HANGUL_PARTICLES: &str = "은 는 이 가 을 를 의 도 란 이란 와 과 로";
+
+/// After a name: words that say nothing about it by themselves; the next one does.
+pub const ADVERBS: &str = "\
+    always never still just only also sometimes often already actually again now then simply \
+    really usually suddenly apparently too even basically";
+
+/// Words a sentence can not end with: the next line goes on with it.
+pub const OPEN_ENDED: &str = "\
+    the a an to of with without like use using run running that whether if and or not don't \
+    doesn't didn't never called named typed type typing say said saying says about via by as \
+    than vs is was are were does did when why how what which for in on at from into its their my \
+    your our this these between because wrote write entered enter tried try ran invoke call \
+    calling mention mentions e.g der die das mit ohne nicht kein und oder ob le la les avec sans \
+    pas et ou que el con sin y и или не без что \
+    writes types runs enters tries sends sent posts invoked somebody someone nobody people";
+
+/// Headings of reports.
+pub const REPORT_HEADINGS: [&str; 13] = [
+    "steps to reproduce",
+    "to reproduce",
+    "reproduction",
+    "repro",
+    "expected",
+    "actual",
+    "describe the bug",
+    "bug report",
+    "environment",
+    "what happened",
+    "observed",
+    "version",
+    "logs",
+];
+
+/// Headers of mail that was pasted.
+pub const MAIL_HEADERS: [&str; 6] = ["from:", "to:", "date:", "subject:", "sent:", "cc:"];
+
+/// How the text behind a call begins that tells what came of it.
+pub const LOOKING_BACK: [&str; 9] = [
+    "and nothing",
+    "but nothing",
+    "and it ",
+    "but it ",
+    "that's what",
+    "that is what",
+    "this is what",
+    "^",
+    "which ",
+];
+
+/// Words before a colon that lead in an order, not an example.
+pub const LEADING_IN: &str =
+    "task now then next so todo please go do ok okay aufgabe tâche tarea 任务 задача";
+
+/// Things with a mode's name: `$pipeline variable`, `/team page`.
+pub const NAMED_THINGS: &str = "variable var parameter endpoint route page handler syntax prefix \
+    token option flag call calls function object property";
+
+/// The place of a task in a description.
+pub const TASK_PLACES: [&str; 9] =
+    ["TASK", "PROMPT", "ARGS", "TEXT", "OPTIONS", "NAME", "GOAL", "DESCRIPTION", "ARGUMENTS"];
+
+/// Words that begin a question, with or without its mark.
+pub const WONDERING: &str = "what what's why how how's when where who which whose";
+
+/// Words that begin a question.
+pub const ASKING: &str = "\
+    what what's whats why how how's when where who which whose is isn't are aren't was were does \
+    doesn't do did didn't has have should can could would will may am wie warum wieso wann \
+    welche welcher kann ist comment pourquoi quoi quel quelle qué que cómo como por cuál che \
+    come perché что как почему зачем какой";
+
+/// Words for the mode itself, in a question about it.
+pub const ITSELF: &str = "it this that these those you i mode command skill keyword";
+
+/// Before a phrase: it is not wanted.
+pub const NEGATIONS: &str = "\
+    not no don't never without avoid disable doesn't didn't won't can't cannot shouldn't isn't \
+    wasn't stop cancel abort kill quit skip instead remove rather except nor neither nicht kein \
+    keine keinen ohne pas sans sin senza non nunca não sem не без";
+
+/// Directly before a name: it is talked about.
+pub const ABOUT: &str = "\
+    about called named word words keyword term name explain describe document rename mention \
+    mentions mentioned says said typed type typing like of via our my their his her from s an a \
+    vs versus between than read why how what when which is was if whether because that ask told \
+    tell thank thanks hi hello";
+
+/// Directly after a name: it is part of the name of something else.
+pub const THING: &str = "\
+    keyword skill hook hooks plugin code file files state script parser module docs \
+    documentation command prompt function class test feature bug issue error vehicle vehicles \
+    car cars agents agent system systems driving robot robots drone drones software section page \
+    button app";
