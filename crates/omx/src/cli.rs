@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueHint};
 
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
+use crate::cli_setup::{LaunchArgs, SetupArgs, UninstallArgs};
 use crate::exit;
 
 /// Durable workflows, teams and control for the coding agent you already use.
@@ -66,6 +67,12 @@ pub enum Command {
     List(ListArgs),
     /// Serve the MCP tools over standard input and output
     Mcp(McpArgs),
+    /// Make omx known to the agents you use
+    Setup(SetupArgs),
+    /// Take omx out of the agents' files again
+    Uninstall(UninstallArgs),
+    /// Start an agent in this terminal
+    Launch(LaunchArgs),
     /// Show what omx does, in a throw-away folder
     Demo(DemoArgs),
     /// Run a program and end everything it started

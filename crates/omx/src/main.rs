@@ -2,6 +2,7 @@
 
 mod cli;
 mod cli_runs;
+mod cli_setup;
 mod commands;
 mod edge;
 mod exit;
