@@ -1,6 +1,6 @@
 //! What a host CLI, and an agent in it, sees of omx.
 //!
-//! Its hooks; the catalogue, roles an agent can take and skills it can follow,
+//! Its hooks; setup, omx's parts in the hosts' files; the catalogue, roles an agent can take and skills it can follow,
 //! built into the program and overridden by a project's own; and the block of
 //! guidance for a host's file of instructions.
 
@@ -11,6 +11,7 @@ pub mod hook;
 mod host;
 pub mod process;
 mod role;
+pub mod setup;
 mod skill;
 
 pub use front_matter::CatalogueError;

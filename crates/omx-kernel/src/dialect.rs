@@ -18,6 +18,8 @@ pub struct Dialect {
     pub team_prefix: &'static str,
     /// How branches of runs begin.
     pub run_prefix: &'static str,
+    /// What may stand between the sign and the name of a call in a prompt.
+    pub call_prefixes: [&'static str; 2],
     /// What a person types in the agent to cancel.
     pub cancel_command: &'static str,
     /// What a person types in the agent to go on with autopilot.
@@ -36,6 +38,7 @@ impl Dialect {
         env_prefix: "OMX_",
         team_prefix: "omx-team",
         run_prefix: "omx-run",
+        call_prefixes: ["omx:", "oh-my-codex:"],
         cancel_command: "/cancel",
         autopilot_command: "/autopilot",
         team_report: &[
@@ -56,6 +59,7 @@ impl Dialect {
         env_prefix: "OMC_",
         team_prefix: "omc-team",
         run_prefix: "omc-run",
+        call_prefixes: ["omc:", "oh-my-claudecode:"],
         cancel_command: "/oh-my-claudecode:cancel",
         autopilot_command: "/oh-my-claudecode:autopilot",
         team_report: &[

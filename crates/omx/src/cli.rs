@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 
 use crate::cli_host::HookArgs;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
+use crate::cli_setup::{LaunchArgs, SetupArgs, UninstallArgs};
 use crate::exit;
 
 /// Durable workflows, teams and control for the coding agent you already use.
@@ -69,6 +70,12 @@ pub enum Command {
     Mcp(McpArgs),
     /// Answer a host's event, or explain what a prompt would start
     Hook(HookArgs),
+    /// Make omx known to the agents you use
+    Setup(SetupArgs),
+    /// Take omx out of the agents' files again
+    Uninstall(UninstallArgs),
+    /// Start an agent in this terminal
+    Launch(LaunchArgs),
     /// Show what omx does, in a throw-away folder
     Demo(DemoArgs),
     /// Run a program and end everything it started

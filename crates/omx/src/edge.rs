@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use omx_agents::Surroundings;
 use omx_host::hook::{Event, Payload, World};
+use omx_host::setup::{Ground, Homes, Scope};
 use omx_host::{Host, process};
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, SessionId};
@@ -160,21 +161,73 @@ pub fn surroundings(
     })
 }
 
-/// What omx keeps of the person's projects, outside them; none without a home.
-fn own_state(dialect: Dialect) -> Option<PathBuf> {
+/// Where live runs of all projects are listed; none without a home.
+pub fn registry_folder(dialect: Dialect) -> Option<PathBuf> {
+    Some(state_folder(dialect)?.join("runs"))
+}
+
+/// omx's folder for what is the person's and no project's; none without a home.
+fn state_folder(dialect: Dialect) -> Option<PathBuf> {
     let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     Some(state.or_else(home)?.join(dialect.name))
 }
 
-/// Where live runs of all projects are listed.
-pub fn registry_folder(dialect: Dialect) -> Option<PathBuf> {
-    Some(own_state(dialect)?.join("runs"))
-}
-
 /// Where it is recorded which host process holds which conversation.
 fn records_folder(dialect: Dialect) -> Option<PathBuf> {
-    Some(own_state(dialect)?.join("hosts"))
+    Some(state_folder(dialect)?.join("hosts"))
+}
+
+/// Where the hosts keep their files, and which program they are to call.
+pub fn ground(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
+    let lost = |what: String| Refusal::new(omx_kernel::Code::Io, what);
+    let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+    let home =
+        home.ok_or_else(|| lost("HOME is not set: where your files are is not known".to_owned()))?;
+    let manifests = state_folder(dialect).unwrap_or_else(|| home.join(dialect.tree)).join("setup");
+    let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let claude = named("CLAUDE_CONFIG_DIR");
+    Ok(Ground {
+        homes: Homes {
+            codex: named("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
+            claude_file: claude.as_deref().unwrap_or(&home).join(".claude.json"),
+            claude: claude.unwrap_or_else(|| home.join(".claude")),
+            gemini: named("GEMINI_CLI_HOME").unwrap_or_else(|| home.clone()).join(".gemini"),
+        },
+        scope,
+        omx: own_program()?,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        manifests,
+    })
+}
+
+/// The path of this program as the person knows it: not what a link leads to,
+/// which may be gone after the next update.
+fn own_program() -> Result<PathBuf, Refusal> {
+    let lost = |error: std::io::Error| {
+        Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
+    };
+    let real = std::env::current_exe().map_err(lost)?;
+    let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let found = if called.components().count() > 1 {
+        std::path::absolute(&called).ok()
+    } else {
+        on_path(&called)
+    };
+    let is_this = |path: &PathBuf| std::fs::canonicalize(path).is_ok_and(|path| path == real);
+    Ok(found.filter(is_this).unwrap_or(real))
+}
+
+/// A program on the search path.
+pub fn on_path(name: &Path) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let is_program = |path: &PathBuf| {
+        let data = path.metadata();
+        data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
+    };
+    let path = variable("PATH")?;
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(name)).find(is_program)
 }
 
 /// Calls this for every Ctrl-C, and for every polite request to end.
@@ -188,14 +241,19 @@ pub fn on_interrupt(mut call: impl FnMut() + Send + 'static) -> std::io::Result<
     Ok(())
 }
 
+/// The variables that tell which session a process lives in.
+pub fn session_variables(dialect: Dialect) -> [String; 2] {
+    [format!("{}SESSION_ID", dialect.env_prefix), HOST_SESSION.to_owned()]
+}
+
+/// Where Claude Code tells its session.
+const HOST_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
 /// The session the caller lives in: our own variable first, then the host's,
 /// then what the hosts among the caller's ancestors hold.
 fn ambient(dialect: Dialect) -> Ambient {
-    let own = format!("{}SESSION_ID", dialect.env_prefix);
-    let Some((name, value)) = [own.as_str(), "CLAUDE_CODE_SESSION_ID"]
-        .into_iter()
-        .find_map(|name| Some((name, text(name)?)))
-    else {
+    let variables = session_variables(dialect);
+    let Some((name, value)) = variables.iter().find_map(|name| Some((name, text(name)?))) else {
         let Some(records) = records_folder(dialect).filter(|folder| folder.is_dir()) else {
             return Ambient::None;
         };

@@ -3,6 +3,7 @@
 mod cli;
 mod cli_host;
 mod cli_runs;
+mod cli_setup;
 mod commands;
 mod edge;
 mod exit;

@@ -3,7 +3,8 @@
 use super::decision::{Why, Word};
 use super::talk;
 use super::text::{after_prefix, among, is_blank, leading_word, trim_start};
-use super::words::{NAMES, NAMESPACES};
+use super::words::NAMES;
+use crate::dialect::Dialect;
 
 /// A call found at the start of a line.
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +39,8 @@ pub fn leading_name(text: &str) -> Option<(Word, &str)> {
 /// A sign and a name, and what follows; nothing is said about its end.
 fn signed_name(text: &str) -> Option<(Word, &str)> {
     let inner = text.strip_prefix(['$', '/'])?;
-    let bare = NAMESPACES.iter().find_map(|space| after_prefix(inner, space)).unwrap_or(inner);
+    let mut prefixes = Dialect::ALL.iter().flat_map(|dialect| dialect.call_prefixes);
+    let bare = prefixes.find_map(|prefix| after_prefix(inner, prefix)).unwrap_or(inner);
     leading_name(bare)
 }
 

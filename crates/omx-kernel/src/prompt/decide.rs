@@ -117,6 +117,8 @@ struct Walk<'a, N> {
     /// Nothing but text of programs stands before.
     leading: bool,
     rows: Vec<Taken>,
+    /// Lines that begin with a name, so far.
+    looked: usize,
     cancelled: bool,
     /// Phrases that count, as one bit for each mode.
     phrases: u16,
@@ -135,6 +137,7 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
             before: Before::default(),
             leading: true,
             rows: Vec::new(),
+            looked: 0,
             cancelled: false,
             phrases: 0,
             weighed: 0,
@@ -171,8 +174,12 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
     }
 
     /// The names this line begins with, if it does.
-    fn row(&self, piece: Piece<'a>) -> Option<(Row<'a>, How)> {
+    fn row(&mut self, piece: Piece<'a>) -> Option<(Row<'a>, How)> {
+        if self.looked >= MOST_ROWS {
+            return None;
+        }
         if let Some(row) = call::row(piece.text) {
+            self.looked += 1;
             return Some((row, How::Call));
         }
         if !self.leading {
@@ -200,7 +207,7 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
             let at = piece.at + call.at;
             self.notes.note(Candidate { word: call.word, how, text: call.text, at, verdict });
         }
-        if objection.is_some() || self.rows.len() >= MOST_ROWS {
+        if objection.is_some() {
             return length;
         }
         let cancels = row.calls.iter().any(|call| call.word == Word::Cancel);

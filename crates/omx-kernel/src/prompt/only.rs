@@ -24,7 +24,12 @@ const POLITE: &str = "\
 pub fn only(text: &str) -> Option<Only> {
     let text = trim(text);
     let plain = |c: char| c.is_alphanumeric() || is_blank(c) || ".,!…'’-".contains(c);
-    if text.is_empty() || text.len() > LONG || text.contains('\n') || !text.chars().all(plain) {
+    if text.is_empty()
+        || text.len() > LONG
+        || text.contains('\n')
+        || !text.chars().all(plain)
+        || !text.starts_with(char::is_alphanumeric)
+    {
         return None;
     }
     let mut meaning = None;

@@ -4,6 +4,7 @@
 use super::inline::{Spans, may_open};
 use super::text::{after_prefix, contains, head, trim, trim_start};
 use super::words::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
+use crate::dialect::Dialect;
 
 /// What a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +137,8 @@ impl<'a> Pieces<'a> {
             }
             _ => {
                 let mark = head(start, 80);
-                self.injected = PREAMBLES.iter().any(|words| after_prefix(mark, words).is_some());
+                self.injected = PREAMBLES.iter().any(|words| after_prefix(mark, words).is_some())
+                    || is_own_line(mark);
                 self.injected.then_some((next, Ground::Injected))
             }
         }
@@ -256,6 +258,14 @@ fn end_of_element(body: &str, name: &str) -> Option<usize> {
         at = inner;
     }
     None
+}
+
+/// A line of the program itself: `omx: …`, or its status line.
+fn is_own_line(line: &str) -> bool {
+    Dialect::ALL.iter().any(|dialect| {
+        let rest = line.strip_prefix(dialect.name);
+        rest.is_some_and(|rest| rest.starts_with(": ") || rest.starts_with(" | "))
+    })
 }
 
 /// A line omx itself tells an agent: `[Ralph active: phase …]`.

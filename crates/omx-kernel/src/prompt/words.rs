@@ -22,9 +22,6 @@ pub const NAMES: [(&str, Word); 14] = [
     ("cancel", Word::Cancel),
 ];
 
-/// What may stand between the slash and a name.
-pub const NAMESPACES: [&str; 4] = ["omx:", "omc:", "oh-my-claudecode:", "oh-my-codex:"];
-
 /// The order in which calls count (modes.md 5.4), cancel before all of them.
 pub const PRIORITY: [Mode; 11] = [
     Mode::Autopilot,
@@ -101,8 +98,8 @@ pub const PHRASES: [Phrase; 25] = [
 pub const CANCEL_WORDS: &str = "cancelomx stopomx cancelomc stopomc";
 
 /// Several words that cancel.
-pub const CANCEL_PHRASES: [&[&str]; 4] =
-    [&["stop", "omx"], &["cancel", "omx"], &["stop", "omc"], &["cancel", "the", "run"]];
+pub const CANCEL_PHRASES: [&[&str]; 3] =
+    [&["stop", "omx"], &["cancel", "omx"], &["cancel", "the", "run"]];
 
 /// What the person says who wants to think first.
 pub const EXPLORING: [&[&str]; 7] = [
@@ -166,11 +163,7 @@ pub const BRACKETED: [&str; 20] = [
 ];
 
 /// How lines begin that a host puts before a hook's or a command's text.
-pub const PREAMBLES: [&str; 16] = [
-    "omx: ",
-    "omx | ",
-    "omc: ",
-    "omc | ",
+pub const PREAMBLES: [&str; 12] = [
     "stop hook feedback",
     "stop hook error",
     "stop hook blocking",

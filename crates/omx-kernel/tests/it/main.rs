@@ -16,6 +16,8 @@ mod outcomes;
 mod phases;
 mod pipeline;
 mod play;
+mod prompt_properties;
+mod prompts;
 mod properties;
 mod stop;
 mod support;

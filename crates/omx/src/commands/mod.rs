@@ -8,11 +8,13 @@ mod demo;
 mod guard;
 pub mod hook;
 mod hud;
+mod launch;
 mod list;
 mod mcp;
 mod pages;
 mod rehearsal_agent;
 mod runs;
+mod setup;
 mod state;
 mod status;
 
@@ -47,6 +49,9 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Ask(args)) => ask::run(&args, &global, by_name),
         Some(Command::List(args)) => list::run(args.what, &global, by_name),
         Some(Command::Mcp(args)) => mcp::run(&args, &global, by_name),
+        Some(Command::Setup(args)) => setup::run(&args, &global, by_name),
+        Some(Command::Uninstall(args)) => setup::uninstall(&args, &global, by_name),
+        Some(Command::Launch(args)) => launch::run(&args, &global, by_name),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),

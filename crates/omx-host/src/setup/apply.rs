@@ -1,0 +1,217 @@
+//! Carrying a plan out. The only place of setup that writes.
+//!
+//! Order: the manifest that knows both states, then the files one by one, each
+//! whole or not at all, then the manifest that knows only the new state.
+//! Killed anywhere, the same command again finishes it.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use omx_store::{StoreError, change_file};
+use rustix::fs::fsync;
+
+use super::disk::{Disk, RealDisk};
+use super::manifest::Manifest;
+use super::planner::{Change, Note, NoteKind, Plan};
+
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// Why nothing could be done.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// Another setup is at it.
+    #[error("another setup or uninstall is at work")]
+    Busy,
+    /// The manifest cannot be written; without it nothing else is.
+    #[error("cannot write {path}: {source}")]
+    Manifest {
+        /// The manifest or its folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Held while a plan is made and carried out.
+#[derive(Debug)]
+pub struct Changing {
+    _folder: File,
+    /// The folders that had to be made for manifests, outermost first.
+    made: Vec<PathBuf>,
+}
+
+/// Waits until no other setup is at work. The folder of manifests itself is
+/// what is locked, so nothing is left behind.
+pub fn changing(manifests: &Path, deadline: Duration) -> Result<Changing, ApplyError> {
+    let fail = |source| ApplyError::Manifest { path: manifests.to_owned(), source };
+    let start = Instant::now();
+    let mut made: Vec<PathBuf> = Vec::new();
+    loop {
+        let missing = manifests.ancestors().take_while(|folder| !folder.is_dir());
+        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        for folder in missing.into_iter().rev() {
+            if !made.contains(&folder) {
+                made.push(folder);
+            }
+        }
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(manifests).map_err(fail)?;
+        let folder = match File::open(manifests) {
+            Ok(folder) => folder,
+            // Another process took its folder away just now.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(fail(error)),
+        };
+        match folder.try_lock() {
+            Ok(()) if is_there(&folder, manifests) => {
+                return Ok(Changing { _folder: folder, made });
+            }
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) if start.elapsed() < deadline => {
+                std::thread::sleep(BETWEEN_TRIES);
+            }
+            Err(TryLockError::WouldBlock) => return Err(ApplyError::Busy),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+        }
+    }
+}
+
+fn is_there(folder: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (folder.metadata(), fs::metadata(path)) {
+        (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
+        _ => false,
+    }
+}
+
+/// Carries a plan out; what could not be done is told. Nothing is written if
+/// there is nothing to do.
+pub fn apply(plan: &Plan, held: &Changing) -> Result<Vec<Note>, ApplyError> {
+    let mut failed = Vec::new();
+    let current = Manifest::load(&plan.manifest).ok().flatten();
+    let mut after = plan.after.clone();
+    let own = held.made.iter().filter(|folder| !after.folders.contains(folder)).cloned();
+    after.folders.splice(0..0, own.collect::<Vec<_>>());
+    if !plan.changes.is_empty() {
+        let during = Manifest { folders: after.folders.clone(), ..plan.during.clone() };
+        save(&plan.manifest, &during)?;
+    }
+    for change in &plan.changes {
+        if let Err(why) = carry_out(change, &plan.after.folders) {
+            failed.push(Note { kind: NoteKind::Refused, path: change.path.clone(), text: why });
+            // What may or may not be there stays known.
+            after.files.retain(|record| record.path != change.path);
+            after.files.extend(plan.during.file(&change.path).cloned());
+        }
+    }
+    if after.files.is_empty() {
+        match fs::remove_file(&plan.manifest) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ApplyError::Manifest { path: plan.manifest.clone(), source: error });
+            }
+            _ => remove_folders(&mut after, &plan.manifest),
+        }
+        return Ok(failed);
+    }
+    remove_folders(&mut after, &plan.manifest);
+    if !plan.changes.is_empty() || current.as_ref() != Some(&after) {
+        save(&plan.manifest, &after)?;
+    }
+    Ok(failed)
+}
+
+fn save(path: &Path, manifest: &Manifest) -> Result<(), ApplyError> {
+    let fail = |source| ApplyError::Manifest { path: path.to_owned(), source };
+    let mut text = serde_json::to_string_pretty(manifest)
+        .map_err(|error| fail(io::Error::new(io::ErrorKind::InvalidData, error)))?;
+    text.push('\n');
+    private(path).map_err(fail)?;
+    change_file::<StoreError>(path, Duration::from_secs(1), |_| Ok(text))
+        .map_err(|error| fail(io::Error::other(error.to_string())))
+}
+
+/// A file of one's own has to be there with its mode before it is written.
+fn private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let made = File::options().write(true).create_new(true).mode(0o600).open(path);
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn carry_out(change: &Change, made: &[PathBuf]) -> Result<(), String> {
+    // A link of the person's stays a link.
+    let real = RealDisk.real(&change.path);
+    let stale = "it was changed just now; run the command again";
+    let Some(new) = &change.new else {
+        if RealDisk.read(&real)? != change.old {
+            return Err(stale.to_owned());
+        }
+        return remove(&change.path).map_err(|error| error.to_string());
+    };
+    for folder in made.iter().filter(|folder| change.path.starts_with(folder)) {
+        match fs::create_dir(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(format!("cannot make {}: {error}", folder.display()));
+            }
+            _ => {}
+        }
+    }
+    enum Failure {
+        Stale,
+        Store(StoreError),
+    }
+    impl From<StoreError> for Failure {
+        fn from(error: StoreError) -> Self {
+            Self::Store(error)
+        }
+    }
+    let result = change_file(&real, Duration::from_secs(1), |text| {
+        if text == change.old.as_deref().unwrap_or_default() {
+            Ok(new.clone())
+        } else {
+            Err(Failure::Stale)
+        }
+    });
+    result.map_err(|failure| match failure {
+        Failure::Stale => stale.to_owned(),
+        Failure::Store(error) => error.to_string(),
+    })
+}
+
+/// Removes a file for good, and the link that led to it if it was one.
+fn remove(path: &Path) -> io::Result<()> {
+    let real = RealDisk.real(path);
+    for path in [real.as_path(), path] {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    if let Some(folder) = real.parent().and_then(|parent| File::open(parent).ok()) {
+        fsync(&folder)?;
+    }
+    Ok(())
+}
+
+/// Removes the folders omx made and that hold nothing any more.
+fn remove_folders(manifest: &mut Manifest, own: &Path) {
+    let mut files: Vec<PathBuf> = manifest.files.iter().map(|record| record.path.clone()).collect();
+    if !files.is_empty() {
+        files.push(own.to_owned());
+    }
+    let mut folders = std::mem::take(&mut manifest.folders);
+    folders.sort_by_key(|folder| folder.components().count());
+    for folder in folders.into_iter().rev() {
+        if files.iter().any(|file| file.starts_with(&folder)) {
+            manifest.folders.insert(0, folder);
+        } else {
+            // One that is not empty holds what is not ours.
+            let _ = fs::remove_dir(&folder);
+        }
+    }
+}

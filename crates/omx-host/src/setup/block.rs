@@ -1,0 +1,93 @@
+//! The marked block in a Markdown file.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::Broken;
+use super::part::{Part, Slot};
+
+/// How the block begins.
+pub(crate) const START: &str = "<!-- OMX:START -->";
+/// How the block ends.
+pub(crate) const END: &str = "<!-- OMX:END -->";
+
+/// A block as it is remembered: without white space around it, with `\n` as its line ends.
+pub(crate) fn plain(block: &str) -> String {
+    block.trim().replace("\r\n", "\n")
+}
+
+/// Where the block is.
+fn find(text: &str) -> Result<Option<Range<usize>>, Broken> {
+    let starts: Vec<usize> = text.match_indices(START).map(|(at, _)| at).collect();
+    let ends: Vec<usize> = text.match_indices(END).map(|(at, _)| at).collect();
+    match (&starts[..], &ends[..]) {
+        ([], []) => Ok(None),
+        ([start], [end]) if start < end => Ok(Some(*start..end + END.len())),
+        _ => Err(Broken(format!("{START} and {END} do not stand there once each, in this order"))),
+    }
+}
+
+/// What stands between the marks, and the marks.
+pub(crate) fn standing(text: &str) -> Result<Vec<Value>, Broken> {
+    let block = find(text)?.map(|range| text[range].replace("\r\n", "\n"));
+    Ok(block.map(Value::String).into_iter().collect())
+}
+
+/// Puts the block at the end.
+pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Part) {
+    let block = value.as_str().unwrap_or_default().replace('\n', newline);
+    let lead = match text {
+        "" => String::new(),
+        text if text.ends_with('\n') => newline.to_owned(),
+        _ => newline.repeat(2),
+    };
+    let piece = format!("{lead}{block}{newline}");
+    let part = Part {
+        slot: Slot::Block,
+        value: value.clone(),
+        text: piece.clone(),
+        lead: lead.len(),
+        made: 0,
+    };
+    (format!("{text}{piece}"), part)
+}
+
+/// Puts another text between the marks.
+pub(crate) fn replace(
+    text: &str,
+    old: &Part,
+    value: &Value,
+    newline: &str,
+) -> Result<(String, Part), Broken> {
+    let range = find(text)?.ok_or_else(|| Broken("omx's block is not there".to_owned()))?;
+    let block = value.as_str().unwrap_or_default().replace('\n', newline);
+    let mut piece = String::new();
+    if let Some(whole) = exact(text, old, &range) {
+        piece =
+            format!("{}{block}{}", &text[whole.start..range.start], &text[range.end..whole.end]);
+    }
+    let lead = if piece.is_empty() { 0 } else { old.lead };
+    let part = Part { slot: Slot::Block, value: value.clone(), text: piece, lead, made: 0 };
+    Ok((format!("{}{block}{}", &text[..range.start], &text[range.end..]), part))
+}
+
+fn exact(text: &str, part: &Part, block: &Range<usize>) -> Option<Range<usize>> {
+    let start = block.start.checked_sub(part.lead)?;
+    let range = start..start + part.text.len();
+    (!part.text.is_empty() && text.get(range.clone())? == part.text).then_some(range)
+}
+
+/// Takes the block out.
+pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
+    let block = find(text)?.ok_or_else(|| Broken("omx's block is not there".to_owned()))?;
+    let mut range = exact(text, part, &block);
+    if range.is_none() {
+        // At least the line end after the block was ours.
+        let rest = &text[block.end..];
+        let line_end = rest.len() - rest.trim_start_matches(['\r', '\n']).len();
+        range = Some(block.start..block.end + line_end.min(rest.find('\n').map_or(0, |at| at + 1)));
+    }
+    let range = range.unwrap_or(block);
+    Ok(format!("{}{}", &text[..range.start], &text[range.end..]))
+}

@@ -1,0 +1,172 @@
+//! Codex: hooks in `hooks.json`, the server and the records of trust in
+//! `config.toml`.
+//!
+//! Codex passes over a hook it was not told to trust, without a word. It keeps
+//! its trust in the person's `config.toml`: for each hook, by file, event,
+//! group and place in the group, the hash of what the hook was when it was
+//! trusted. omx records it as Codex itself would after asking.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use toml_edit::Item;
+
+use super::common::{NAME, guidance, hook_wishes, names, server_wish, skills};
+use crate::host::Host;
+use crate::role::Role;
+use crate::setup::edit::Kind;
+use crate::setup::ground::{Catalogue, Scope};
+use crate::setup::part::{Own, Rule, Slot, Wish};
+use crate::setup::planner::{NoteKind, Planner};
+use crate::setup::text::hash;
+use crate::setup::{json, toml};
+
+const HOST: Host = Host::Codex;
+
+pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
+    let home = planner.ground.homes.codex.clone();
+    let scope = planner.ground.scope.clone();
+    let (folder, words) = match &scope {
+        Scope::User => (home.clone(), home.join("AGENTS.md")),
+        Scope::Project(root) => (root.join(".codex"), root.join("AGENTS.md")),
+    };
+    let omx = planner.ground.omx.clone();
+    let hooks = folder.join("hooks.json");
+    let wishes = hook_wishes(&omx, HOST);
+    let written = planner.file(HOST, &hooks, Kind::Json, &wishes);
+    let person = home.join("config.toml");
+    let trust = match &written {
+        Some(text) => trust_wishes(&spellings(planner, &hooks), text, &wishes),
+        None => remembered_trust(planner, &person),
+    };
+    let server = server_wish(&omx, Slot::Table(names(&["mcp_servers", NAME])));
+    if let Scope::Project(root) = &scope {
+        planner.file(HOST, &folder.join("config.toml"), Kind::Toml, &[server]);
+        planner.file(HOST, &person, Kind::Toml, &trust);
+        hint_of_trust(planner, &person, root);
+    } else {
+        let wishes: Vec<Wish> = [server].into_iter().chain(trust).collect();
+        planner.file(HOST, &person, Kind::Toml, &wishes);
+    }
+    hint_of_hooks(planner, &person);
+    for role in &catalogue.roles {
+        let path = folder.join("agents").join(format!("{}.toml", role.name));
+        planner.whole(HOST, &path, &agent(role));
+    }
+    skills(planner, HOST, &folder.join("skills"), catalogue);
+    guidance(planner, HOST, &words, catalogue);
+}
+
+/// The names Codex may know a file by: as it is reached, and as it really is.
+fn spellings(planner: &Planner<'_>, hooks: &Path) -> Vec<PathBuf> {
+    let folder = hooks.parent().unwrap_or(hooks);
+    let real = planner.disk.real(folder).join(hooks.file_name().unwrap_or_default());
+    let mut all = vec![hooks.to_owned(), real];
+    all.dedup();
+    all
+}
+
+/// The records of trust for omx's hooks as they stand in this text.
+fn trust_wishes(spellings: &[PathBuf], text: &str, hooks: &[Wish]) -> Vec<Wish> {
+    let (_, body) = crate::setup::text::Form::of(text);
+    let Ok(root) = json::read(body) else { return Vec::new() };
+    let mut wishes = Vec::new();
+    for hook in hooks {
+        let event = hook.slot.path().last().map(String::as_str).unwrap_or_default();
+        let groups = root.at(hook.slot.path()).and_then(|node| node.value.as_array());
+        let group = groups.and_then(|groups| groups.iter().position(|one| *one == hook.value));
+        let Some(group) = group else { continue };
+        let command = hook.value["hooks"][0]["command"].as_str().unwrap_or_default();
+        let seconds = hook.value["hooks"][0]["timeout"].as_u64().unwrap_or_default();
+        let label = label(event);
+        for path in spellings {
+            let key = format!("{}:{label}:{group}:0", path.display());
+            wishes.push(Wish {
+                slot: Slot::Table(vec!["hooks".to_owned(), "state".to_owned(), key]),
+                value: json!({"trusted_hash": trusted_hash(event, command, seconds)}),
+                own: Own::Trust,
+                rule: Rule::Needed,
+                what: format!("the trust in omx's hook for {event}"),
+            });
+        }
+    }
+    wishes
+}
+
+/// The records of trust that are there, for when nothing else is known.
+fn remembered_trust(planner: &Planner<'_>, config: &Path) -> Vec<Wish> {
+    let parts = planner.old.file(config).map(|record| record.parts.clone()).unwrap_or_default();
+    let is_trust = |slot: &Slot| slot.path().first().is_some_and(|name| name == "hooks");
+    let trust = parts.into_iter().filter(|part| is_trust(&part.slot));
+    let wish = |part: crate::setup::Part| Wish {
+        slot: part.slot,
+        value: part.value,
+        own: Own::Trust,
+        rule: Rule::Needed,
+        what: "the trust in omx's hooks".to_owned(),
+    };
+    trust.map(wish).collect()
+}
+
+/// An event as Codex writes it in its records: `PreToolUse` is `pre_tool_use`.
+fn label(event: &str) -> String {
+    let mut label = String::new();
+    for (index, letter) in event.char_indices() {
+        if letter.is_ascii_uppercase() && index > 0 {
+            label.push('_');
+        }
+        label.push(letter.to_ascii_lowercase());
+    }
+    label
+}
+
+/// The hash by which Codex knows a hook again: of the hook as JSON without
+/// white space, its names in order.
+pub fn trusted_hash(event: &str, command: &str, seconds: u64) -> String {
+    // The names of a `Value` are always in order.
+    let identity = json!({
+        "event_name": label(event),
+        "hooks": [{"async": false, "command": command, "timeout": seconds, "type": "command"}],
+    });
+    hash(identity.to_string().as_bytes())
+}
+
+/// Says when Codex does not look at this project's settings.
+fn hint_of_trust(planner: &mut Planner<'_>, person: &Path, root: &Path) {
+    let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
+    let is_trusted = |root: &Path| {
+        let path = names(&["projects", &root.to_string_lossy(), "trust_level"]);
+        read_at(&text, &path) == Some(Value::from("trusted"))
+    };
+    if !is_trusted(root) && !is_trusted(&planner.disk.real(root)) {
+        let words = "codex reads the settings of a project only when you trust it: start codex \
+                     there once and say so";
+        planner.note(NoteKind::Hint, root, words);
+    }
+}
+
+/// Says when hooks are switched off.
+fn hint_of_hooks(planner: &mut Planner<'_>, person: &Path) {
+    let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
+    if read_at(&text, &names(&["features", "hooks"])) == Some(Value::Bool(false)) {
+        let words = "features.hooks is false: codex calls no hooks, omx's neither";
+        planner.note(NoteKind::Hint, person, words);
+    }
+}
+
+fn read_at(text: &str, path: &[String]) -> Option<Value> {
+    let (_, body) = crate::setup::text::Form::of(text);
+    let document = toml::read(body).ok()?;
+    toml::at(&document, path).map(|item: &Item| toml::value_of(item))
+}
+
+/// A role as Codex reads it.
+fn agent(role: &Role) -> String {
+    let text = |text: &str| toml_edit::Value::from(text).to_string();
+    format!(
+        "name = {}\ndescription = {}\ndeveloper_instructions = {}\n",
+        text(&role.name),
+        text(&role.description),
+        text(&role.prompt)
+    )
+}

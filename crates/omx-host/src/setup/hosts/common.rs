@@ -1,0 +1,145 @@
+//! What the hosts have in common.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::host::Host;
+use crate::role::Role;
+use crate::setup::block;
+use crate::setup::edit::Kind;
+use crate::setup::ground::Catalogue;
+use crate::setup::part::{Own, Rule, Slot, Wish};
+use crate::setup::planner::Planner;
+
+/// The name of omx's server, and of its hooks where they have one.
+pub(super) const NAME: &str = "omx";
+
+/// The events a host is asked to tell, and how many seconds a hook may take.
+/// A hook ends itself long before; the limit is for a machine that is stuck.
+pub fn events_of(host: Host) -> &'static [(&'static str, u64)] {
+    match host {
+        Host::Codex => &[
+            ("SessionStart", 5),
+            ("UserPromptSubmit", 5),
+            ("PreToolUse", 5),
+            ("PostToolUse", 5),
+            ("PreCompact", 5),
+            ("Stop", 5),
+            // Codex allows these no more.
+            ("Interrupt", 3),
+            ("SessionEnd", 3),
+        ],
+        Host::Claude => &[
+            ("SessionStart", 5),
+            ("UserPromptSubmit", 5),
+            ("PreToolUse", 5),
+            ("PostToolUse", 5),
+            ("PreCompact", 5),
+            ("Stop", 5),
+            ("StopFailure", 5),
+            ("SessionEnd", 5),
+        ],
+        Host::Gemini => &[
+            ("SessionStart", 5),
+            ("BeforeAgent", 5),
+            ("BeforeTool", 5),
+            ("AfterTool", 5),
+            ("PreCompress", 5),
+            ("AfterAgent", 5),
+            ("SessionEnd", 5),
+        ],
+    }
+}
+
+/// The command line of omx's hook, for a shell.
+pub fn hook_command(omx: &Path, host: Host) -> String {
+    format!("{} hook --host {}", shell_word(omx), host.as_str())
+}
+
+/// A path as one word of a shell.
+pub(super) fn shell_word(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    match text.chars().all(is_plain) {
+        true => text.into_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// The groups of hooks for every event.
+pub(super) fn hook_wishes(omx: &Path, host: Host) -> Vec<Wish> {
+    let command = hook_command(omx, host);
+    let wish = |(event, seconds): &(&str, u64)| Wish {
+        slot: Slot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
+        value: json!({"hooks": [hook(host, &command, *seconds)]}),
+        own: Own::Hook,
+        rule: Rule::Needed,
+        what: format!("omx's hook for {event}"),
+    };
+    events_of(host).iter().map(wish).collect()
+}
+
+fn hook(host: Host, command: &str, seconds: u64) -> Value {
+    match host {
+        Host::Codex | Host::Claude => {
+            json!({"type": "command", "command": command, "timeout": seconds})
+        }
+        // Gemini counts milliseconds.
+        Host::Gemini => {
+            json!({"type": "command", "name": NAME, "command": command, "timeout": seconds * 1000})
+        }
+    }
+}
+
+/// The server in a list of servers.
+pub(super) fn server_wish(omx: &Path, slot: Slot) -> Wish {
+    Wish {
+        slot,
+        value: json!({"command": omx.to_string_lossy(), "args": ["mcp"]}),
+        own: Own::Server,
+        rule: Rule::Needed,
+        what: "an MCP server named omx".to_owned(),
+    }
+}
+
+/// A list of names as a path.
+pub(super) fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|&name| name.to_owned()).collect()
+}
+
+/// The marked block of guidance.
+pub(super) fn guidance(planner: &mut Planner<'_>, host: Host, path: &Path, catalogue: &Catalogue) {
+    let Some(text) = catalogue.guidance(host) else { return };
+    // One file under two names needs one block.
+    if planner.is_shared(host, path) {
+        return;
+    }
+    let wish = Wish {
+        slot: Slot::Block,
+        value: Value::String(block::plain(text)),
+        own: Own::Recorded,
+        rule: Rule::Needed,
+        what: "a block between omx's marks".to_owned(),
+    };
+    planner.file(host, path, Kind::Markdown, &[wish]);
+}
+
+/// Skills as folders.
+pub(super) fn skills(planner: &mut Planner<'_>, host: Host, folder: &Path, catalogue: &Catalogue) {
+    for skill in &catalogue.skills {
+        let path = folder.join(&skill.name).join("SKILL.md");
+        planner.whole(host, &path, &skill.text);
+    }
+}
+
+/// A role as a Markdown file with front matter. `more` are lines of it.
+pub(super) fn markdown_agent(role: &Role, more: &[&str]) -> String {
+    let description = Value::from(role.description.as_str());
+    let mut head = format!("---\nname: {}\ndescription: {description}\n", role.name);
+    for line in more {
+        head.push_str(line);
+        head.push('\n');
+    }
+    format!("{head}---\n\n{}\n", role.prompt)
+}

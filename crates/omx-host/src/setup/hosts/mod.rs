@@ -1,0 +1,9 @@
+//! What each host is given, and where.
+
+pub(super) mod claude;
+pub(super) mod codex;
+mod common;
+pub(super) mod gemini;
+
+pub use codex::trusted_hash;
+pub use common::{events_of, hook_command};

@@ -1,0 +1,150 @@
+//! The manifest: what omx wrote where. It is written before the files it
+//! speaks of, so that whatever omx put anywhere can be taken out again.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::part::Part;
+use crate::host::Host;
+
+/// The form of manifests this program writes.
+const VERSION: u32 = 1;
+
+/// What omx wrote.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The form of this file.
+    pub version: u32,
+    /// The program the hosts call.
+    pub omx: PathBuf,
+    /// Which omx wrote it.
+    pub omx_version: String,
+    /// The files with parts of omx's.
+    pub files: Vec<FileRecord>,
+    /// The folders omx made, outermost first.
+    pub folders: Vec<PathBuf>,
+}
+
+/// What a file was before omx came.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// It was not there.
+    Absent,
+    /// It held nothing but this white space.
+    Blank(String),
+    /// It had a content of this hash.
+    Content(String),
+}
+
+/// What omx wrote into one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileRecord {
+    /// The file.
+    pub path: PathBuf,
+    /// For which host.
+    #[serde(with = "host_name")]
+    pub host: Host,
+    /// What was there before.
+    pub origin: Origin,
+    /// The hash of what omx made of it.
+    pub after: String,
+    /// The parts, in the order they were put in.
+    pub parts: Vec<Part>,
+    /// Parts of the state before a change that may not have been finished.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Part>,
+}
+
+/// Why a manifest cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// It is from another time.
+    #[error("{path}: written by a newer omx (form {version}); use that one")]
+    Newer {
+        /// The manifest.
+        path: PathBuf,
+        /// Its form.
+        version: u32,
+    },
+    /// It cannot be read.
+    #[error("{path}: {why}")]
+    Unreadable {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl Manifest {
+    /// An empty one.
+    pub fn new(omx: &Path, omx_version: &str) -> Self {
+        Self {
+            version: VERSION,
+            omx: omx.to_owned(),
+            omx_version: omx_version.to_owned(),
+            files: Vec::new(),
+            folders: Vec::new(),
+        }
+    }
+
+    /// Reads the manifest at this path; `None` if there is none.
+    pub fn load(path: &Path) -> Result<Option<Self>, ManifestError> {
+        let fail = |why: String| ManifestError::Unreadable { path: path.to_owned(), why };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(fail(error.to_string())),
+        };
+        // Made and not yet written: whoever began it wrote nothing else either.
+        if text.is_empty() {
+            return Ok(None);
+        }
+        #[derive(Deserialize)]
+        struct Head {
+            version: u32,
+        }
+        let head: Head = serde_json::from_str(&text).map_err(|error| fail(error.to_string()))?;
+        if head.version > VERSION {
+            return Err(ManifestError::Newer { path: path.to_owned(), version: head.version });
+        }
+        serde_json::from_str(&text).map(Some).map_err(|error| fail(error.to_string()))
+    }
+
+    /// The record of a file.
+    pub fn file(&self, path: &Path) -> Option<&FileRecord> {
+        self.files.iter().find(|record| record.path == path)
+    }
+
+    /// Whether it remembers nothing.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty() && self.folders.is_empty()
+    }
+
+    /// The hosts it speaks of.
+    pub fn hosts(&self) -> Vec<Host> {
+        let mut hosts: Vec<Host> = self.files.iter().map(|record| record.host).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+}
+
+/// A host by its name.
+mod host_name {
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    use crate::host::Host;
+
+    pub fn serialize<S: Serializer>(host: &Host, out: S) -> Result<S::Ok, S::Error> {
+        out.serialize_str(host.as_str())
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Host, D::Error> {
+        let name = String::deserialize(from)?;
+        Host::named(&name).ok_or_else(|| D::Error::custom(format!("no host is called {name:?}")))
+    }
+}

@@ -1,0 +1,245 @@
+//! Changing TOML byte for byte. A table of omx's is put at the end of the
+//! file under its own header, or into an inline table where the person has one.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+use toml_edit::{Document, Item, Key, TableLike};
+
+use super::Broken;
+use super::part::{Part, Slot};
+
+/// Reads a file.
+pub(crate) fn read(text: &str) -> Result<Document<&str>, Broken> {
+    Document::parse(text).map_err(|error| {
+        let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
+        let place = line.map_or(String::new(), |line| format!(" in line {line}"));
+        Broken(format!("it is not TOML: {}{place}", error.message().replace('\n', ", ")))
+    })
+}
+
+/// The item at a path.
+pub(crate) fn at<'a>(document: &'a Document<&str>, path: &[String]) -> Option<&'a Item> {
+    let mut item = document.as_item();
+    for name in path {
+        item = item.as_table_like()?.get(name)?;
+    }
+    Some(item)
+}
+
+/// What an item says, as JSON.
+pub(crate) fn value_of(item: &Item) -> Value {
+    if let Some(table) = item.as_table_like() {
+        return Value::Object(table.iter().map(|(k, v)| (k.to_owned(), value_of(v))).collect());
+    }
+    match item.as_value() {
+        Some(toml_edit::Value::String(text)) => Value::String(text.value().clone()),
+        Some(toml_edit::Value::Integer(number)) => Value::from(*number.value()),
+        Some(toml_edit::Value::Boolean(boolean)) => Value::Bool(*boolean.value()),
+        Some(toml_edit::Value::Array(array)) => {
+            Value::Array(array.iter().map(|one| value_of(&Item::Value(one.clone()))).collect())
+        }
+        // omx writes nothing else; the text is enough to tell that it differs.
+        _ => Value::String(item.to_string()),
+    }
+}
+
+/// What stands in a slot.
+pub(crate) fn standing(text: &str, slot: &Slot) -> Result<Vec<Value>, Broken> {
+    let document = read(text)?;
+    Ok(at(&document, slot.path()).map(value_of).into_iter().collect())
+}
+
+/// Puts a table into an empty slot.
+pub(crate) fn insert(
+    text: &str,
+    slot: &Slot,
+    value: &Value,
+    newline: &str,
+) -> Result<(String, Part), Broken> {
+    let part = |text: &str, lead: usize| Part {
+        slot: slot.clone(),
+        value: value.clone(),
+        text: text.to_owned(),
+        lead,
+        made: 0,
+    };
+    let holds = |text: &str| standing(text, slot).is_ok_and(|there| there == [value.clone()]);
+    let lead = match text {
+        "" => String::new(),
+        text if text.ends_with('\n') => newline.to_owned(),
+        _ => newline.repeat(2),
+    };
+    let piece = format!("{lead}{}", table_text(slot.path(), value, newline));
+    let whole = format!("{text}{piece}");
+    if holds(&whole) {
+        return Ok((whole, part(&piece, lead.len())));
+    }
+    if let Some((at, piece, lead)) = inline_piece(text, slot.path(), value)? {
+        let whole = format!("{}{piece}{}", &text[..at], &text[at..]);
+        if holds(&whole) {
+            return Ok((whole, part(&piece, lead)));
+        }
+    }
+    let name = slot.path().join(".");
+    Err(Broken(format!("{name} does not fit into it; write it by hand")))
+}
+
+fn table_text(path: &[String], value: &Value, newline: &str) -> String {
+    let mut out = format!("[{}]{newline}", dotted(path));
+    for (name, value) in value.as_object().into_iter().flatten() {
+        out.push_str(&format!("{} = {}{newline}", Key::new(name), inline(value)));
+    }
+    out
+}
+
+fn dotted(path: &[String]) -> String {
+    path.iter().map(|name| Key::new(name).to_string()).collect::<Vec<_>>().join(".")
+}
+
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(map) => {
+            let pairs =
+                map.iter().map(|(name, value)| format!("{} = {}", Key::new(name), inline(value)));
+            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+        }
+        Value::String(text) => toml_edit::Value::from(text.as_str()).to_string().trim().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The text for an inline table on the way, where it goes, and its lead.
+fn inline_piece(
+    text: &str,
+    path: &[String],
+    value: &Value,
+) -> Result<Option<(usize, String, usize)>, Broken> {
+    let document = read(text)?;
+    for depth in (1..path.len()).rev() {
+        let Some(item) = at(&document, &path[..depth]) else { continue };
+        let Some(table) = item.as_inline_table() else { return Ok(None) };
+        let Some(span) = table.span() else { return Ok(None) };
+        let body = format!("{} = {}", dotted(&path[depth..]), inline(value));
+        let last = table.iter().filter_map(|(_, value)| value.span()).map(|span| span.end).max();
+        return Ok(Some(match last {
+            Some(end) => (end, format!(", {body}"), 2),
+            None => (span.end - 1, format!(" {body} "), 1),
+        }));
+    }
+    Ok(None)
+}
+
+/// Where the thing proper begins: its header, or its key in an inline table.
+fn start_of(document: &Document<&str>, path: &[String]) -> Option<(usize, Kind)> {
+    if let Some(table) = at(document, path)?.as_table() {
+        return Some((table.span()?.start, Kind::Header));
+    }
+    let (name, above) = path.split_last()?;
+    Some((at(document, above)?.as_table_like()?.key(name)?.span()?.start, Kind::Inline))
+}
+
+enum Kind {
+    Header,
+    Inline,
+}
+
+fn exact(document: &Document<&str>, text: &str, part: &Part) -> Option<Range<usize>> {
+    if part.text.is_empty() {
+        return None;
+    }
+    let start = start_of(document, part.slot.path())?.0.checked_sub(part.lead)?;
+    let range = start..start + part.text.len();
+    (text.get(range.clone())? == part.text).then_some(range)
+}
+
+/// Gives a part another value, in its place.
+pub(crate) fn replace(text: &str, old: &Part, value: &Value) -> Result<(String, Part), Broken> {
+    let document = read(text)?;
+    let table = at(&document, old.slot.path()).and_then(Item::as_table_like);
+    let table = table.ok_or_else(|| Broken("omx's part is not there".to_owned()))?;
+    let mut changes: Vec<(Range<usize>, String)> = Vec::new();
+    let (before, after) = (Map::new(), Map::new());
+    let before = old.value.as_object().unwrap_or(&before);
+    let after = value.as_object().unwrap_or(&after);
+    for (name, new) in after {
+        if before.get(name) == Some(new) {
+            continue;
+        }
+        let span = table.get(name).and_then(Item::span);
+        let span = span.ok_or_else(|| Broken(format!("omx's {name} is not there")))?;
+        changes.push((span, inline(new)));
+    }
+    changes.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    let (mut whole, mut piece) = (text.to_owned(), old.text.clone());
+    for (span, new) in changes {
+        // Other parts may stand beside this one, so the text that was put in is
+        // known by itself, not by what is in the file now.
+        let before = &text[span.clone()];
+        let is_known = piece.matches(before).count() == 1;
+        piece = if is_known { piece.replace(before, &new) } else { String::new() };
+        whole.replace_range(span, &new);
+    }
+    if standing(&whole, &old.slot)? != [value.clone()] {
+        return Err(Broken("omx's part cannot be renewed".to_owned()));
+    }
+    Ok((whole, Part { value: value.clone(), text: piece, ..old.clone() }))
+}
+
+/// Takes a part out.
+pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
+    let document = read(text)?;
+    if let Some(range) = exact(&document, text, part) {
+        let rest = format!("{}{}", &text[..range.start], &text[range.end..]);
+        if standing(&rest, &part.slot).is_ok_and(|there| there.is_empty()) {
+            return Ok(rest);
+        }
+    }
+    let missing = || Broken("omx's part is not there".to_owned());
+    let (start, kind) = start_of(&document, part.slot.path()).ok_or_else(missing)?;
+    let item = at(&document, part.slot.path()).ok_or_else(missing)?;
+    let rest = match kind {
+        Kind::Header => {
+            let table = item.as_table_like().ok_or_else(missing)?;
+            without_lines(text, start, table)
+        }
+        Kind::Inline => without_pair(text, start..item.span().ok_or_else(missing)?.end),
+    };
+    match standing(&rest, &part.slot)?.is_empty() {
+        true => Ok(rest),
+        false => Err(Broken("omx's part is written in another way than omx writes".to_owned())),
+    }
+}
+
+/// The text without a header's line and the lines of its values.
+fn without_lines(text: &str, header: usize, table: &dyn TableLike) -> String {
+    let pair = |name: &str, item: &Item| Some((table.key(name)?.span()?.start, item.span()?.end));
+    let mut spans: Vec<(usize, usize)> =
+        table.iter().filter_map(|(name, item)| pair(name, item)).collect();
+    spans.push((header, header + 1));
+    spans.sort_by_key(|(start, _)| std::cmp::Reverse(*start));
+    let mut rest = text.to_owned();
+    for (start, end) in spans {
+        let line = rest[..start].rfind('\n').map_or(0, |at| at + 1);
+        let next = rest[end..].find('\n').map_or(rest.len(), |at| end + at + 1);
+        rest.replace_range(line..next, "");
+    }
+    rest
+}
+
+/// The text without a pair of an inline table and the comma beside it.
+fn without_pair(text: &str, pair: Range<usize>) -> String {
+    let before = text[..pair.start].trim_end();
+    let after = text[pair.end..].trim_start();
+    let range = if before.ends_with(',') {
+        before.len() - 1..pair.end
+    } else if let Some(next) = after.strip_prefix(',') {
+        pair.start..text.len() - next.trim_start().len()
+    } else {
+        pair
+    };
+    format!("{}{}", &text[..range.start], &text[range.end..])
+}

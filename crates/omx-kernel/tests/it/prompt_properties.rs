@@ -1,0 +1,325 @@
+//! modes.md 5 for any prompt: what is wrapped starts nothing, what is said
+//! stays what it is, and no text is too odd or too long.
+
+use std::time::{Duration, Instant};
+
+use omx_kernel::Mode;
+use omx_kernel::prompt::{Decision, How, Keywords, Present, Verdict, Why, decide, explain};
+use proptest::prelude::*;
+
+fn plain(text: &str) -> Decision<'_> {
+    decide(text, Keywords::Explicit, Present::Nothing)
+}
+
+/// An explicit call with its mode and task.
+fn calls() -> impl Strategy<Value = (Mode, String, String)> {
+    let modes = prop::sample::select(Mode::ALL.to_vec());
+    let signs = prop::sample::select(vec!["$", "/", "/omx:", "/oh-my-claudecode:"]);
+    let tasks = prop::sample::select(vec![
+        "fix the login tests",
+        "build a REST API, with tags",
+        "修复登录测试",
+        "port it\n\n- first\n- second",
+        "why does it fail on Fridays? find out",
+    ]);
+    (modes, signs, tasks).prop_map(|(mode, sign, task)| {
+        (mode, format!("{sign}{} {task}", mode.name()), task.to_owned())
+    })
+}
+
+/// Ways to show a call without making it, around lines that are harmless.
+fn wrapped(call: &str) -> Vec<String> {
+    let lines = |mark: &str| {
+        let marked: Vec<String> = call.lines().map(|line| format!("{mark}{line}")).collect();
+        marked.join("\n")
+    };
+    vec![
+        format!("`{call}`"),
+        format!("``{call}``"),
+        format!("```\n{call}\n```"),
+        format!("~~~ text\n{call}\n~~~"),
+        format!("\"{call}\""),
+        format!("\"\n{call}\n\""),
+        format!("“{call}”"),
+        format!("„{call}“"),
+        format!("«{call}»"),
+        format!("「{call}」"),
+        format!("'{call}'"),
+        lines("> "),
+        lines("- "),
+        lines("+"),
+        format!("<!-- {call} -->"),
+        format!("<!--\n{call}\n-->"),
+        format!("<!-- OMX:START -->\n{call}\n<!-- OMX:END -->"),
+        format!("<system-reminder>\n{call}\n</system-reminder>"),
+        format!("<task-notification>{call}\n</task-notification>"),
+        format!("<example>\n{call}\n</example>"),
+        format!("[omx] started\n{}", call.replace("\n\n", "\n")),
+        format!("[Ralph active: phase executing, iteration 3/50]\n{}", call.replace("\n\n", "\n")),
+        format!("Stop hook feedback:\n{}", call.replace("\n\n", "\n")),
+        format!("Don't use {call}"),
+        format!("What does {call} do?"),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn modes_5_1_a_call_starts_its_mode_with_its_task((mode, call, task) in calls()) {
+        let Decision::Start(start) = plain(&call) else { panic!("{call:?}") };
+        prop_assert_eq!((start.mode, start.task, start.how), (mode, task.as_str(), How::Call));
+        prop_assert!(start.linked.is_empty());
+        let decision = decide(&call, Keywords::Off, Present::Active);
+        prop_assert!(matches!(decision, Decision::Start(_)), "off: {call:?}");
+    }
+
+    #[test]
+    fn modes_5_1_space_before_a_call_does_not_matter(
+        (mode, call, task) in calls(),
+        space in "[ \t\r\n\u{a0}\u{feff}\u{3000}]{0,12}",
+    ) {
+        let text = format!("{space}{call}");
+        let Decision::Start(start) = plain(&text) else { panic!("{text:?}") };
+        prop_assert_eq!((start.mode, start.task), (mode, task.as_str()));
+    }
+
+    #[test]
+    fn modes_5_1_a_call_counts_below_other_text((mode, call, task) in calls()) {
+        let text = format!("The tests are red since the upgrade.\n\n```\n$team = 1\n```\n\n{call}");
+        let Decision::Start(start) = plain(&text) else { panic!("{text:?}") };
+        prop_assert_eq!((start.mode, start.task), (mode, task.as_str()));
+    }
+
+    #[test]
+    fn modes_5_1_a_call_that_is_shown_starts_nothing((_, call, _) in calls()) {
+        for text in wrapped(&call) {
+            let around = format!("Look at this.\n\n{text}\n\nIs it right?");
+            for prompt in [text, around] {
+                for keywords in [Keywords::Explicit, Keywords::Off] {
+                    let decision = decide(&prompt, keywords, Present::Nothing);
+                    let quiet = matches!(decision, Decision::Nothing | Decision::Suggest(_));
+                    prop_assert!(quiet, "{prompt:?} gave {decision:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn modes_5_3_a_cancel_that_is_shown_cancels_nothing(
+        word in prop::sample::select(vec!["/cancel", "cancelomx", "stop omx", "stop"]),
+    ) {
+        for text in wrapped(word).into_iter().filter(|text| !text.starts_with("- ")) {
+            let decision = decide(&text, Keywords::Explicit, Present::Active);
+            prop_assert!(decision != Decision::Cancel, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_1_1_no_text_is_too_odd(text in odd(), number in 0..9_usize) {
+        let keywords = [Keywords::Explicit, Keywords::Phrases, Keywords::Off][number % 3];
+        let present = [Present::Nothing, Present::Active, Present::Blocked][number / 3];
+        let explained = explain(&text, keywords, present);
+        prop_assert_eq!(&decide(&text, keywords, present), &explained.decision);
+        for candidate in &explained.candidates {
+            let end = candidate.at + candidate.text.len();
+            prop_assert_eq!(&text[candidate.at..end], candidate.text);
+        }
+    }
+}
+
+/// Texts of the pieces the rule looks for, in any order, with anything between.
+fn odd() -> impl Strategy<Value = String> {
+    let pieces = prop::sample::select(vec![
+        "$ralph",
+        "/team",
+        "ralph",
+        "Autopilot",
+        ":",
+        ",",
+        "：",
+        "、",
+        " ",
+        "\n",
+        "\r\n",
+        "\t",
+        "`",
+        "```",
+        "~~~",
+        "\"",
+        "\"\"\"",
+        "'",
+        "“",
+        "”",
+        "„",
+        "«",
+        "「",
+        "』",
+        "<",
+        ">",
+        "</",
+        "<b>",
+        "</b>",
+        "<!--",
+        "-->",
+        "<!-- OMX:START -->",
+        "<!-- OMX:END -->",
+        "<system-reminder>",
+        "[omx]",
+        "@@ -1 +1 @@",
+        "don't",
+        "stop",
+        "until",
+        "cancelomx",
+        "cancel the run",
+        "i want a",
+        "I want an",
+        "İ",
+        "ß",
+        "é",
+        "修复",
+        "は",
+        "は何",
+        "の",
+        "을",
+        "\u{feff}",
+        "\u{200b}",
+        "\u{0}",
+        "?",
+        "？",
+        "!",
+        ".",
+        "is",
+        "just explain",
+        "ulw",
+        "build me",
+        "- ",
+        "> ",
+        "#",
+        "/omx:",
+        "💥",
+        "continue",
+        "resume",
+        "Expected:",
+        "From:",
+        "the",
+        "'s",
+        "’",
+        "=",
+        "—",
+        "…",
+    ]);
+    let piece = prop_oneof![4 => pieces.prop_map(str::to_owned), 1 => any::<String>()];
+    prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// Anything is decided in a time that grows with its length alone: were it the
+/// square, a megabyte would take minutes.
+#[test]
+fn hosts_1_4_a_long_prompt_is_bounded() {
+    let patterns = [
+        "a",
+        " ",
+        "\n",
+        "`",
+        "`` `",
+        "\"a ",
+        "'a ",
+        "'",
+        "“",
+        "„a ",
+        "<a>",
+        "<a></b> ",
+        "<!--",
+        "<b>x</b> ",
+        "ulw ",
+        "ralph ",
+        "/ralph x\n",
+        "$ralph\n",
+        "cancelomx ",
+        "don't stop until ",
+        "> x\n",
+        "[omx]\n",
+        "```\n",
+        "~~~\n",
+        "i want a ",
+        "?",
+        "é",
+        "修",
+        "<system>",
+        "x: y\n",
+        "From: x\n",
+        "<!-- a:START -->",
+        "/ralph ",
+        "ralph, ",
+        "\u{feff}",
+        ". ",
+        "keep going ",
+        "@@ -\n",
+        "</a",
+        "<a",
+        "/",
+        "''",
+    ];
+    let long = ["fix the a in b. ", "/ralph x\n", "\"a "].map(|pattern| (pattern, 10 << 20));
+    for (pattern, length) in patterns.map(|pattern| (pattern, 1 << 20)).into_iter().chain(long) {
+        let text = pattern.repeat(length / pattern.len());
+        let begin = Instant::now();
+        let _ = decide(&text, Keywords::Phrases, Present::Active);
+        let took = begin.elapsed();
+        assert!(took < Duration::from_secs(10), "{pattern:?} took {took:?}");
+        println!("{pattern:?} {length} {took:?}");
+    }
+}
+
+#[test]
+fn modes_5_2_phrases_as_configured() {
+    let text = "Please fix the store and don't stop until it is green.";
+    let decide = |keywords| decide(text, keywords, Present::Nothing);
+    assert_eq!(decide(Keywords::Explicit), Decision::Suggest(Mode::Ralph));
+    assert_eq!(decide(Keywords::Off), Decision::Nothing);
+    let Decision::Start(start) = decide(Keywords::Phrases) else { panic!() };
+    assert_eq!((start.mode, start.task, start.how), (Mode::Ralph, text, How::Phrase));
+}
+
+#[test]
+fn modes_5_4_the_first_in_order_counts_and_ralph_brings_its_companions() {
+    let start = |text: &'static str| match plain(text) {
+        Decision::Start(start) => start,
+        other => panic!("{text:?} gave {other:?}"),
+    };
+    let both = start("/ultrawork\n$ralph $team fix it all");
+    assert_eq!((both.mode, both.task), (Mode::Ralph, "fix it all"));
+    assert_eq!(both.linked, [Mode::Team, Mode::Ultrawork]);
+    assert_eq!(start("$team $autopilot go on").mode, Mode::Autopilot);
+    assert_eq!(plain("$autopilot build it\n/cancel"), Decision::Cancel);
+    assert_eq!(start("The login is slow.\n\n/ralph").task, "The login is slow.");
+    let reminded = start("/ralph fix it\n<system-reminder>be kind</system-reminder>");
+    assert_eq!(reminded.task, "fix it");
+}
+
+#[test]
+fn cancel_what_names_a_mode_and_stop_never_starts_it() {
+    for text in ["/ralph cancel", "ralph, stop", "$autopilot abort!", "ralph: stop it please"] {
+        assert_eq!(plain(text), Decision::Cancel, "{text}");
+    }
+    assert_eq!(plain("ralph cancel"), Decision::Nothing);
+    assert_eq!(decide("ralph cancel", Keywords::Phrases, Present::Active), Decision::Cancel);
+}
+
+#[test]
+fn hosts_3_an_explanation_names_every_candidate_and_why_not() {
+    let text = "Use `$ralph` or autopilot.\n> /team x\n/ultraqa/a.rs\nwhy not ecomode?\nplease $swarm it\n";
+    let explained = explain(text, Keywords::Explicit, Present::Nothing);
+    assert_eq!(explained.decision, Decision::Suggest(Mode::Autopilot));
+    let why = |name: &str| {
+        let found = explained.candidates.iter().find(|one| one.word.name() == name);
+        found.map(|one| one.verdict)
+    };
+    assert_eq!(why("autopilot"), Some(Verdict::Counts));
+    assert_eq!(why("team"), Some(Verdict::Not(Why::Quoted)));
+    assert_eq!(why("ultraqa"), Some(Verdict::Not(Why::Joined)));
+    assert_eq!(why("ecomode"), Some(Verdict::Not(Why::Question)));
+    assert_eq!(why("swarm"), Some(Verdict::Not(Why::NotAtLineStart)));
+    assert_eq!(why("ralph"), Some(Verdict::Not(Why::Code)));
+}

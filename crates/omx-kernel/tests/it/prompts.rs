@@ -1,0 +1,135 @@
+//! modes.md 5 on the corpus in `prompts/`: every record of every file, read from
+//! disk so that a file more is a test more. The format is told in its README.
+
+use std::path::{Path, PathBuf};
+
+use omx_kernel::Mode;
+use omx_kernel::prompt::{Decision, Keywords, Present, decide, explain};
+
+/// A record of the corpus.
+struct Record {
+    file: String,
+    line: usize,
+    expectation: String,
+    keywords: Option<Keywords>,
+    present: Present,
+    prompt: String,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/prompts")
+}
+
+fn records() -> Vec<Record> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "txt"))
+        .collect();
+    files.sort();
+    files.iter().flat_map(|file| read(file)).collect()
+}
+
+fn read(file: &Path) -> Vec<Record> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut records: Vec<Record> = Vec::new();
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if let Some(head) = line.strip_prefix("#> ") {
+            records.push(record(file, number + 1, head.trim()));
+        } else if let Some(record) = records.last_mut() {
+            record.prompt.push_str(line);
+        }
+    }
+    for record in &mut records {
+        record.prompt.truncate(record.prompt.trim_end().len());
+    }
+    records
+}
+
+fn record(file: &Path, line: usize, head: &str) -> Record {
+    let (expectation, conditions) = head.split_once(" [").unwrap_or((head, ""));
+    let mut record = Record {
+        file: file.file_name().unwrap().to_string_lossy().into_owned(),
+        line,
+        expectation: expectation.to_owned(),
+        keywords: None,
+        present: Present::Nothing,
+        prompt: String::new(),
+    };
+    for condition in conditions.split(['[', ']', ' ']).filter(|word| !word.is_empty()) {
+        match condition {
+            "active" => record.present = Present::Active,
+            "blocked" => record.present = Present::Blocked,
+            other => {
+                let word = other.strip_prefix("keywords=").expect(other);
+                record.keywords = Some(Keywords::parse(word).expect(other));
+            }
+        }
+    }
+    record
+}
+
+/// The decision in the corpus' words.
+fn words(decision: &Decision<'_>) -> String {
+    match decision {
+        Decision::Nothing => "silent".to_owned(),
+        Decision::Suggest(mode) => format!("suggest {}", mode.name()),
+        Decision::Cancel => "cancel".to_owned(),
+        Decision::Resume => "resume".to_owned(),
+        Decision::Start(start) => {
+            let modes = [start.mode].into_iter().chain(start.linked.iter().copied());
+            let names: Vec<&str> = modes.map(Mode::name).collect();
+            format!("start {}", names.join("+"))
+        }
+    }
+}
+
+fn fits(expectation: &str, decision: &str) -> bool {
+    match expectation {
+        "nothing" => decision == "silent" || decision.starts_with("suggest "),
+        other => other == decision,
+    }
+}
+
+/// What is wrong with the rule's answers to these records.
+fn wrong(records: &[Record]) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for record in records {
+        let settings: &[Keywords] = match (record.keywords, record.expectation.as_str()) {
+            (Some(one), _) => &[one],
+            (None, "silent") => &[Keywords::Explicit, Keywords::Phrases, Keywords::Off],
+            (None, _) => &[Keywords::Explicit],
+        };
+        for keywords in settings {
+            let decision = decide(&record.prompt, *keywords, record.present);
+            let explained = explain(&record.prompt, *keywords, record.present);
+            assert_eq!(decision, explained.decision, "{}:{}", record.file, record.line);
+            let got = words(&decision);
+            if !fits(&record.expectation, &got) {
+                let whys: Vec<String> = explained
+                    .candidates
+                    .iter()
+                    .map(|one| format!("{} {:?} {:?}", one.text, one.how, one.verdict))
+                    .collect();
+                wrong.push(format!(
+                    "{}:{}: wanted {}, got {got} ({keywords:?}, {:?})\n    {}\n    [{}]",
+                    record.file,
+                    record.line,
+                    record.expectation,
+                    record.present,
+                    record.prompt.replace('\n', "\n    "),
+                    whys.join("; ")
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn modes_5_every_prompt_of_the_corpus_does_what_it_must() {
+    let records = records();
+    assert!(records.len() > 400, "only {} records found", records.len());
+    let wrong = wrong(&records);
+    assert!(wrong.is_empty(), "{} of {}\n\n{}", wrong.len(), records.len(), wrong.join("\n\n"));
+}

@@ -1,0 +1,74 @@
+//! `launch`: the person's own agent, in this terminal.
+
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use omx_host::Host;
+use omx_host::setup::{Ground, Manifest, Scope};
+use omx_kernel::{Code, Dialect, Refusal};
+use omx_ops::config::{self};
+use omx_ops::{Context, Input};
+
+use super::with_context;
+use crate::cli::Global;
+use crate::cli_setup::LaunchArgs;
+use crate::edge;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// Becomes the agent's program.
+pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
+    with_context(global, by_name, Format::Text, |context| {
+        let host = match args.host.as_deref().and_then(Host::named) {
+            Some(host) => host,
+            None => chosen(context)?,
+        };
+        let name = host.as_str();
+        let program = edge::on_path(Path::new(name)).ok_or_else(|| not_installed(host))?;
+        if !is_set_up(context, host)? {
+            output::note(&format!("note: omx is not set up for {name}: omx setup --host {name}"));
+        }
+        let mut command = Command::new(program);
+        command.args(&args.args);
+        // The new conversation is not the one this was called from.
+        for name in edge::session_variables(context.dialect) {
+            command.env_remove(name);
+        }
+        let error = command.exec();
+        Err(Refusal::new(Code::Io, format!("cannot start {name}: {error}")))
+    })
+}
+
+fn not_installed(host: Host) -> Refusal {
+    let (name, package) = match host {
+        Host::Codex => ("codex", "@openai/codex"),
+        Host::Claude => ("claude", "@anthropic-ai/claude-code"),
+        Host::Gemini => ("gemini", "@google/gemini-cli"),
+    };
+    let words = format!("{name} is not installed: npm install -g {package}");
+    Refusal::input(words)
+}
+
+/// The configured agent, else the first that is installed.
+fn chosen(context: &Context<'_>) -> Result<Host, Refusal> {
+    let store = context.store(&Input::default())?;
+    let config = config::load(context, &store)?;
+    let named = config.get("agent").and_then(|setting| Host::named(setting.value.as_str()?));
+    let is_there = |host: &Host| edge::on_path(Path::new(host.as_str())).is_some();
+    named
+        .or_else(|| Host::ALL.into_iter().find(is_there))
+        .ok_or_else(|| Refusal::input("none of codex, claude and gemini is installed"))
+}
+
+/// Whether some setup that holds here has written for this host.
+fn is_set_up(context: &Context<'_>, host: Host) -> Result<bool, Refusal> {
+    let root = context.store(&Input::default())?.root().to_owned();
+    let knows = |scope: Scope| -> Result<bool, Refusal> {
+        let ground: Ground = edge::ground(context.dialect, scope)?;
+        let manifest = Manifest::load(&ground.manifest())
+            .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
+        Ok(manifest.is_some_and(|manifest| manifest.hosts().contains(&host)))
+    };
+    Ok(knows(Scope::User)? || knows(Scope::Project(root))?)
+}

@@ -1,0 +1,230 @@
+//! `setup` and `uninstall`: omx's parts in the hosts' files.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use omx_host::setup::{
+    ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope, apply,
+    changing, plan_setup, plan_uninstall, unified,
+};
+use omx_host::{Host, catalogue};
+use omx_kernel::{Code, Dialect, Refusal, Value};
+use omx_ops::{Context, Input};
+
+use super::with_context;
+use crate::cli::Global;
+use crate::cli_setup::{SetupArgs, UninstallArgs};
+use crate::edge;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// How long to wait for another setup.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What is to be done with the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Show it.
+    Show,
+    /// Carry it out.
+    Do,
+}
+
+impl Way {
+    const fn from_flag(dry_run: bool) -> Self {
+        if dry_run { Self::Show } else { Self::Do }
+    }
+}
+
+/// Sets omx up.
+pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.json);
+    with_context(global, by_name, format, |context| {
+        let ground = ground(context, &args.scope)?;
+        let hosts = match hosts_named(args.host.as_deref()) {
+            Some(hosts) => hosts,
+            None => installed(&ground)?,
+        };
+        let catalogue = catalogue_of(context, &ground)?;
+        let planned = |manifest| plan_setup(&ground, &RealDisk, manifest, &catalogue, &hosts);
+        let plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        let none = "nothing to do: omx is set up already";
+        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.dry_run), none))
+    })
+}
+
+/// Takes omx out.
+pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.json);
+    with_context(global, by_name, format, |context| {
+        let ground = ground(context, &args.scope)?;
+        let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| Host::ALL.to_vec());
+        let planned = |manifest| plan_uninstall(&ground, &RealDisk, manifest, &hosts);
+        let plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        let none = "nothing to do: omx is not set up here";
+        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.dry_run), none))
+    })
+}
+
+fn ground(context: &Context<'_>, scope: &str) -> Result<Ground, Refusal> {
+    let scope = match scope {
+        "project" => Scope::Project(context.store(&Input::default())?.root().to_owned()),
+        _ => Scope::User,
+    };
+    edge::ground(context.dialect, scope)
+}
+
+/// The hosts a flag names; `None` without one.
+fn hosts_named(flag: Option<&str>) -> Option<Vec<Host>> {
+    let name = flag?;
+    Some(Host::named(name).map_or_else(|| Host::ALL.to_vec(), |host| vec![host]))
+}
+
+/// The hosts that are installed or have been used.
+fn installed(ground: &Ground) -> Result<Vec<Host>, Refusal> {
+    let is_there = |host: &Host| {
+        edge::on_path(Path::new(host.as_str())).is_some() || ground.homes.of(*host).is_dir()
+    };
+    let hosts: Vec<Host> = Host::ALL.into_iter().filter(is_there).collect();
+    if hosts.is_empty() {
+        let words = "found none of codex, claude and gemini; name one with --host";
+        return Err(Refusal::input(words));
+    }
+    Ok(hosts)
+}
+
+/// What is brought: a project brings its own roles too.
+fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Catalogue, Refusal> {
+    let tree = match ground.scope {
+        Scope::User => PathBuf::new(),
+        Scope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
+    };
+    let roles = catalogue::roles(&tree).map_err(|error| Refusal::input(error.to_string()))?;
+    Ok(Catalogue { roles, skills: Vec::new(), guidance: Vec::new() })
+}
+
+/// Makes the plan and, if it is to be done, does it.
+fn carried_out(
+    ground: &Ground,
+    way: Way,
+    planned: impl FnOnce(Option<Manifest>) -> Plan,
+) -> Result<Plan, Refusal> {
+    let io = |error: &dyn std::error::Error| Refusal::new(Code::Io, error.to_string());
+    let load = || Manifest::load(&ground.manifest()).map_err(|error| io(&error));
+    if way == Way::Show {
+        return Ok(planned(load()?));
+    }
+    let refused = |error: ApplyError| match error {
+        ApplyError::Busy => Refusal::new(Code::Busy, error.to_string()),
+        error => io(&error),
+    };
+    let held = changing(&ground.manifests, PATIENCE).map_err(refused)?;
+    let mut plan = planned(load()?);
+    let failed = apply(&plan, &held).map_err(refused)?;
+    plan.changes.retain(|change| failed.iter().all(|note| note.path != change.path));
+    plan.notes.extend(failed);
+    Ok(plan)
+}
+
+fn told(
+    plan: &Plan,
+    ground: &Ground,
+    hosts: &[Host],
+    format: Format,
+    way: Way,
+    none: &str,
+) -> Exit {
+    let exit = match format {
+        Format::Json => output::value(&report(plan, ground, hosts, way), format),
+        Format::Text => {
+            let mut lines = match way {
+                Way::Show => plan.changes.iter().map(unified).collect::<Vec<_>>(),
+                Way::Do => summary(&plan.changes),
+            };
+            if plan.changes.is_empty() && !plan.has_failed() {
+                lines.push(none.to_owned());
+            }
+            lines.extend(plan.notes.iter().filter(|note| !note.kind.is_failure()).map(words));
+            let text: String = lines.iter().map(|line| format!("{}\n", line.trim_end())).collect();
+            output::text(&text)
+        }
+    };
+    for note in plan.notes.iter().filter(|note| note.kind.is_failure()) {
+        if format == Format::Text {
+            output::note(&words(note));
+        }
+    }
+    if plan.has_failed() { Exit::Failed } else { exit }
+}
+
+/// A note in one line.
+fn words(note: &Note) -> String {
+    let path = note.path.display();
+    let text = &note.text;
+    match note.kind {
+        NoteKind::Refused => format!("error: {path} is not touched: {text}"),
+        NoteKind::Taken => format!("error: {path} is left as it is: {text}"),
+        NoteKind::Edited | NoteKind::Theirs => format!("kept {path}: {text}"),
+        NoteKind::Hint => format!("note: {path}: {text}"),
+    }
+}
+
+/// The changes by line; many files of one kind are one line.
+fn summary(changes: &[Change]) -> Vec<String> {
+    let mut lines: Vec<(String, usize)> = Vec::new();
+    for change in changes {
+        let verb = match (&change.old, &change.new) {
+            (None, _) => "made",
+            (_, None) => "removed",
+            _ => "changed",
+        };
+        let is_many = |folder: &&Path| {
+            folder.file_name().is_some_and(|name| name == "agents" || name == "skills")
+        };
+        let key = match change.path.ancestors().skip(1).find(is_many) {
+            Some(folder) => format!("{verb} {}/", folder.display()),
+            None => format!("{verb} {}", change.path.display()),
+        };
+        match lines.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, count)) => *count += 1,
+            None => lines.push((key, 1)),
+        }
+    }
+    let line = |(key, count): (String, usize)| match key.ends_with('/') {
+        true => format!("{key}: {count} {}", if count == 1 { "file" } else { "files" }),
+        false => key,
+    };
+    lines.into_iter().map(line).collect()
+}
+
+fn report(plan: &Plan, ground: &Ground, hosts: &[Host], way: Way) -> Value {
+    let path = |path: &Path| Value::string(&path.to_string_lossy());
+    let change = |change: &Change| {
+        let action = match (&change.old, &change.new) {
+            (None, _) => "create",
+            (_, None) => "remove",
+            _ => "change",
+        };
+        Value::record([("path", path(&change.path)), ("action", Value::string(action))])
+    };
+    let note = |note: &Note| {
+        Value::record([
+            ("kind", Value::string(note.kind.as_str())),
+            ("path", path(&note.path)),
+            ("text", Value::string(&note.text)),
+        ])
+    };
+    let scope = match ground.scope {
+        Scope::User => "user",
+        Scope::Project(_) => "project",
+    };
+    Value::record([
+        ("ok", Value::bool(!plan.has_failed())),
+        ("scope", Value::string(scope)),
+        ("hosts", Value::list(hosts.iter().map(|host| Value::string(host.as_str())).collect())),
+        ("dry_run", Value::bool(way == Way::Show)),
+        ("manifest", path(&plan.manifest)),
+        ("changes", Value::list(plan.changes.iter().map(change).collect())),
+        ("notes", Value::list(plan.notes.iter().map(note).collect())),
+    ])
+}
