@@ -1,0 +1,108 @@
+//! Subagents and other conversations: none of them touches the one that was
+//! called.
+
+use omx_testkit::model::{Script, Turn};
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::stage::Stage;
+
+/// A subagent that is told to start a mode, and stops while one is active.
+fn subagent(cli: Cli) {
+    let task = "$autopilot build everything [[script:sub]]";
+    let call = match cli {
+        Cli::Codex => {
+            Turn::new().call_in("multi_agent_v1", "spawn_agent", json!({"message": task}))
+        }
+        _ => Turn::new().call(
+            "Agent",
+            json!({"description": "help", "prompt": task, "subagent_type": "general-purpose"}),
+        ),
+    };
+    let mut main = Script::named("main").turn(call);
+    if cli == Cli::Codex {
+        main = main.turn(Turn::new().call_in(
+            "multi_agent_v1",
+            "wait_agent",
+            json!({"targets": [], "timeout_ms": 10_000}),
+        ));
+    }
+    let main = main.say("is that enough?").say("held once").say("held twice").repeating();
+    let sub = Script::named("sub").shell("touch helped").say("helped").repeating();
+    let stage = Stage::new(cli, [main, sub]);
+    stage.omx(&["config", "set", "limits.max_iterations.ralph", "2", "--project"]);
+    let mut host = stage.start();
+    host.turn("$ralph make it work [[script:main]]");
+    assert!(stage.home.root().join("helped").exists(), "{:?}", stage.server.seen());
+    let session = host.session();
+    assert!(!stage.has_document(session, "autopilot"));
+    // Two holds, both of the conversation's own agent; the third stop ran out.
+    let document = stage.document(session, "ralph");
+    assert_eq!(document["iteration"], 2, "{document}");
+    assert_eq!(document["error"], "max_iterations reached");
+    let sessions = stage.home.root().join(".omx/state/sessions");
+    assert_eq!(std::fs::read_dir(sessions).unwrap().count(), 1);
+    // The subagent stopped without being held: it spoke twice.
+    assert_eq!(stage.requests("sub").len(), 2, "{:?}", stage.server.seen());
+}
+
+#[test]
+fn codex_subagents_start_and_hold_nothing() {
+    offline(&[Cli::Codex], || subagent(Cli::Codex));
+}
+
+#[test]
+fn claude_subagents_start_and_hold_nothing() {
+    offline(&[Cli::Claude], || subagent(Cli::Claude));
+}
+
+fn two_conversations(cli: Cli) {
+    let audit = json!({"passed": true, "checklist": ["it works"],
+        "evidence": [{"command": "true", "exit_code": 0}]});
+    let one = Script::named("one")
+        .say("is that enough?")
+        .shell("touch waiting; while [ ! -e go ]; do sleep 0.05; done")
+        .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
+        .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
+        .mcp(
+            "omx",
+            "state_write",
+            json!({"mode": "ralph", "current_phase": "complete", "completion_audit": audit}),
+        )
+        .say("done");
+    let two = Script::named("two")
+        .mcp("omx", "state_list_active", json!({}))
+        .say("hello")
+        .say("never asked for");
+    let stage = Stage::new(cli, [one, two]);
+    let mut first = stage.start();
+    first.prompt("$ralph make it work [[script:one]]");
+    let root = stage.home.root();
+    let patience = std::time::Duration::from_secs(30);
+    omx_testkit::await_condition("the first works", patience, || root.join("waiting").exists());
+    let sessions = root.join(".omx/state/sessions");
+    let before = std::fs::read_dir(&sessions).unwrap().count();
+    let mut second = stage.start();
+    second.turn("hello [[script:two]]");
+    assert_eq!(stage.requests("two").len(), 2, "{:?}", stage.server.seen());
+    assert!(!stage.requests("two")[0].contains("Ralph"));
+    assert_eq!(std::fs::read_dir(&sessions).unwrap().count(), before);
+    second.turn("cancelomx [[script:two]]");
+    std::fs::write(root.join("go"), "").unwrap();
+    // The first is still held by its own.
+    first.ended();
+    let document = stage.document(first.session(), "ralph");
+    assert_eq!(document["iteration"], 1, "{document}");
+    assert_eq!(document["run_outcome"], "finish", "{document}");
+    assert_ne!(first.session(), second.session());
+}
+
+#[test]
+fn codex_conversations_in_one_folder_do_not_touch_each_other() {
+    offline(&[Cli::Codex], || two_conversations(Cli::Codex));
+}
+
+#[test]
+fn claude_conversations_in_one_folder_do_not_touch_each_other() {
+    offline(&[Cli::Claude], || two_conversations(Cli::Claude));
+}

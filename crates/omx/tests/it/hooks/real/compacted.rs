@@ -1,0 +1,102 @@
+//! Compaction in the middle: what is active stays known, what was cancelled
+//! stays cancelled.
+
+use std::time::Duration;
+
+use omx_testkit::await_condition;
+use omx_testkit::model::{Kind, Script, Turn};
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::stage::Stage;
+
+/// Whether the host asked its model for a summary.
+fn was_compacted(stage: &Stage) -> bool {
+    stage.server.requests().iter().any(|request| request.kind == Kind::Compaction)
+}
+
+fn compacted(cli: Cli) {
+    let words = "word ".repeat(300);
+    // A conversation this short would not be compacted.
+    let first = Script::named("first")
+        .shell("echo one")
+        .shell("echo two")
+        .say("is that enough?")
+        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)));
+    let audit = json!({"passed": true, "checklist": ["it works"],
+        "evidence": [{"command": "true", "exit_code": 0}]});
+    let second = Script::named("second")
+        .say("where was I?")
+        .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
+        .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
+        .mcp(
+            "omx",
+            "state_write",
+            json!({"mode": "ralph", "current_phase": "complete", "completion_audit": audit}),
+        )
+        .say("done");
+    let third = Script::named("third").say("hello again").say("never asked for");
+    let stage = Stage::new(cli, [first, second, third]);
+    let mut host = stage.start();
+    host.prompt("$ralph make it work [[script:first]]");
+    let patience = Duration::from_secs(30);
+    await_condition("the model speaks", patience, || stage.requests("first").len() == 4);
+    host.interrupt();
+    host.ended();
+    host.compact();
+    assert!(was_compacted(&stage), "{:?}", stage.server.seen());
+    host.turn("and now go on with the work [[script:second]]");
+    let requests = stage.requests("second");
+    assert_eq!(requests.len(), 5, "{:?}", stage.server.seen());
+    // What it hears after the compaction comes from the documents.
+    let told = "The conversation was compacted; this is how things stand";
+    assert!(requests[0].contains(told), "{}", requests[0]);
+    assert!(requests[0].contains("Ralph active: phase starting, iteration 1/50"));
+    assert!(requests[1].contains("phase starting, iteration 2/50"), "{}", requests[1]);
+    assert_eq!(stage.document(host.session(), "ralph")["run_outcome"], "finish");
+}
+
+#[test]
+fn codex_loses_no_mode_to_compaction() {
+    offline(&[Cli::Codex], || compacted(Cli::Codex));
+}
+
+#[test]
+fn claude_loses_no_mode_to_compaction() {
+    offline(&[Cli::Claude], || compacted(Cli::Claude));
+}
+
+fn not_revived(cli: Cli) {
+    let words = "word ".repeat(300);
+    // A conversation this short would not be compacted.
+    let first = Script::named("first")
+        .shell("echo one")
+        .shell("echo two")
+        .say("is that enough?")
+        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)));
+    let second = Script::named("second").say("nothing holds me").say("never asked for");
+    let stage = Stage::new(cli, [first, second]);
+    let mut host = stage.start();
+    host.prompt("$ralph make it work [[script:first]]");
+    let patience = Duration::from_secs(30);
+    await_condition("the model speaks", patience, || stage.requests("first").len() == 4);
+    host.interrupt();
+    host.ended();
+    stage.omx(&["cancel", "--session-id", host.session()]);
+    let before = stage.document(host.session(), "ralph");
+    host.compact();
+    assert!(was_compacted(&stage), "{:?}", stage.server.seen());
+    host.turn("hello [[script:second]]");
+    assert_eq!(stage.requests("second").len(), 1, "{:?}", stage.server.seen());
+    assert_eq!(stage.document(host.session(), "ralph"), before);
+}
+
+#[test]
+fn codex_does_not_revive_what_was_cancelled() {
+    offline(&[Cli::Codex], || not_revived(Cli::Codex));
+}
+
+#[test]
+fn claude_does_not_revive_what_was_cancelled() {
+    offline(&[Cli::Claude], || not_revived(Cli::Claude));
+}

@@ -1,0 +1,107 @@
+//! A mode from its call to its end: started by a prompt, held by the Stop hook,
+//! moved by what the agent writes through MCP and the shell.
+
+use omx_testkit::model::Script;
+use omx_testkit::real_cli::{Cli, offline};
+use serde_json::json;
+
+use super::stage::{OMX, Stage};
+
+fn ralph(cli: Cli) {
+    let shell = format!(
+        "{OMX} state write --input '{}'",
+        json!({"mode": "ralph", "current_phase": "verifying"})
+    );
+    let audit = json!({"passed": true, "checklist": ["it works"],
+        "evidence": [{"command": "true", "exit_code": 0}]});
+    let script = Script::named("ralph")
+        .say("I think that is all")
+        .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
+        .say("worked on it")
+        .shell(&shell)
+        .say("checked it")
+        .mcp(
+            "omx",
+            "state_write",
+            json!({"mode": "ralph", "current_phase": "complete", "completion_audit": audit}),
+        )
+        .say("all done");
+    let stage = Stage::new(cli, [script]);
+    let mut host = stage.start();
+    host.turn("$ralph make it work [[script:ralph]]");
+    let requests = stage.requests("ralph");
+    assert_eq!(requests.len(), 7, "{:?}", stage.server.seen());
+    // The agent was told of the start, and of each hold with the phase of then.
+    assert!(requests[0].contains("Ralph started in session"), "{}", requests[0]);
+    assert!(requests[1].contains("phase starting, iteration 1/50"), "{}", requests[1]);
+    assert!(requests[3].contains("phase executing, iteration 2/50"), "{}", requests[3]);
+    assert!(requests[5].contains("phase verifying, iteration 3/50"), "{}", requests[5]);
+    let document = stage.document(host.session(), "ralph");
+    assert_eq!(document["run_outcome"], "finish", "{document}");
+    assert_eq!(document["session_id"], host.session());
+    assert_eq!(document["task_description"], "make it work [[script:ralph]]");
+    // Nothing landed outside the conversation's own scope.
+    assert!(!stage.home.root().join(".omx/state/ralph-state.json").exists());
+}
+
+#[test]
+fn codex_is_held_to_the_end_of_a_ralph() {
+    offline(&[Cli::Codex], || ralph(Cli::Codex));
+}
+
+#[test]
+fn claude_is_held_to_the_end_of_a_ralph() {
+    offline(&[Cli::Claude], || ralph(Cli::Claude));
+}
+
+fn autopilot(cli: Cli) {
+    let write = |input| ("omx", "state_write", input);
+    let mode = |fields: serde_json::Value| {
+        let mut input = json!({"mode": "autopilot"});
+        for (name, value) in fields.as_object().unwrap() {
+            input[name] = value.clone();
+        }
+        write(input)
+    };
+    let (server, tool, plan) = mode(json!({"current_phase": "ralph", "handoff_artifacts": {
+        "ralplan": {"plan_path": ".omx/plans/prd-x.md", "test_spec_path": ".omx/plans/test-spec-x.md"}}}));
+    let (_, _, built) = mode(json!({"current_phase": "code-review", "handoff_artifacts": {
+        "ralph": {"changed_files": ["x.txt"], "evidence": [{"command": "true", "exit_code": 0}]}}}));
+    let (_, _, clean) = mode(json!({"current_phase": "complete", "return_to_ralplan_reason": null,
+        "review_verdict": {"recommendation": "APPROVE", "architectural_status": "CLEAR", "clean": true}}));
+    let script = Script::named("auto")
+        .say("let me think")
+        .shell("mkdir -p .omx/plans && echo plan > .omx/plans/prd-x.md && echo tests > .omx/plans/test-spec-x.md")
+        .mcp(server, tool, plan)
+        .say("planned")
+        .write("x.txt", "made\n")
+        .mcp(server, tool, built)
+        .say("built")
+        .mcp(server, tool, clean)
+        .say("reviewed and done");
+    let stage = Stage::new(cli, [script]);
+    let mut host = stage.start();
+    host.turn("$autopilot make x.txt [[script:auto]]");
+    let requests = stage.requests("auto");
+    assert_eq!(requests.len(), 9, "{:?}", stage.server.seen());
+    // Each hold tells the instruction of the phase it is in.
+    assert!(requests[1].contains("phase ralplan") && requests[1].contains("Agree on a plan"));
+    assert!(requests[4].contains("phase ralph") && requests[4].contains("Implement and verify"));
+    assert!(requests[7].contains("phase code-review") && requests[7].contains("both lanes"));
+    let document = stage.document(host.session(), "autopilot");
+    assert_eq!(document["run_outcome"], "finish", "{document}");
+    assert_eq!(document["review_verdict"]["clean"], true);
+    let kept = document["handoff_artifacts"]["context_snapshot_path"].as_str().unwrap();
+    assert!(stage.home.read(kept).contains("make x.txt"));
+    assert_eq!(stage.home.read("x.txt"), "made\n");
+}
+
+#[test]
+fn codex_goes_through_an_autopilots_phases_in_one_conversation() {
+    offline(&[Cli::Codex], || autopilot(Cli::Codex));
+}
+
+#[test]
+fn claude_goes_through_an_autopilots_phases_in_one_conversation() {
+    offline(&[Cli::Claude], || autopilot(Cli::Claude));
+}
