@@ -27,7 +27,8 @@ pub fn leading<'a>(line: &'a str, after: &str) -> Option<Row<'a>> {
     calls.retain(|call| call.word != Word::Cancel);
     let first = calls.first()?.word;
     let everyday = is_everyday(first) && !is_plain_order(start, rest, sign);
-    let objection = everyday.then_some(Why::Mention).or_else(|| objection(rest, sign, after));
+    let objection =
+        everyday.then_some(Why::Mention).or_else(|| objection(first, rest, sign, after));
     Some(Row { calls, rest, objection })
 }
 
@@ -68,7 +69,7 @@ fn is_plain_order(start: &str, rest: &str, sign: char) -> bool {
 }
 
 /// Why this is no address, if so.
-fn objection(rest: &str, sign: char, after: &str) -> Option<Why> {
+fn objection(name: Word, rest: &str, sign: char, after: &str) -> Option<Why> {
     let task = trim(head(rest, LOOK));
     let after = after.trim_start_matches(['\r', '\n']);
     let next = trim(head(after, LOOK));
@@ -89,13 +90,14 @@ fn objection(rest: &str, sign: char, after: &str) -> Option<Why> {
     }
     let first = leading_word(task);
     let behind = &task[first.len()..];
-    if sign == ',' && is_apposition(first, behind) {
+    if sign == ',' && is_apposition(task, first, behind) {
         return Some(Why::Mention);
     }
-    if among(words(behind).next().unwrap_or(""), LOGGED) {
+    if is_logged(first, behind) {
         return Some(Why::Report);
     }
-    if !task.starts_with(is_task_start) || among(first, NOT_A_TASK) {
+    let plans_how = name == Word::Mode(Mode::Ralplan) && talk::wonders_how(task);
+    if !task.starts_with(is_task_start) || among(first, NOT_A_TASK) && !plans_how {
         return Some(Why::Mention);
     }
     if is_transcript(next) {
@@ -104,13 +106,54 @@ fn objection(rest: &str, sign: char, after: &str) -> Option<Why> {
     (!is_long_enough(task)).then_some(Why::NoTask)
 }
 
-/// `Ralph, the new one, …`, `Ralph, Ana and Tom …`.
-fn is_apposition(first: &str, behind: &str) -> bool {
+/// `Ralph, the new one, …`, `Ralph, de l'équipe infra, …`, `Ralph, Ana and
+/// Tom …`. A complaint that an order follows is a task all the same.
+fn is_apposition(task: &str, first: &str, behind: &str) -> bool {
     let listed = behind.starts_with(',') && !among(first, "please now ok");
     let joined = among(words(behind).next().unwrap_or(""), "and und et y or");
-    among(first, "the a an one another der die das le la el")
+    let inserted = task
+        .split_once(',')
+        .is_some_and(|(inner, _)| among(first, INSERTED) && words(inner).nth(INSERTION).is_none());
+    among(first, ARTICLES) && !orders_later(task)
+        || inserted
         || listed
         || joined && first.starts_with(char::is_uppercase)
+}
+
+/// How many words stand between two commas at most.
+const INSERTION: usize = 7;
+
+const ARTICLES: &str = "the a an one another der die das le la el";
+
+/// First words of an insertion about a person.
+const INSERTED: &str = "\
+    the a an one another of from at in our my your his her their who whose der die das den von vom \
+    aus unser unsere mein meine le la les l de du des d notre mon ma chez el los las del nuestro \
+    nuestra mi tu da do dos nosso nossa meu minha o os";
+
+/// Whether a later sentence is an order.
+fn orders_later(task: &str) -> bool {
+    let later = task.split(['.', ';', '!']).skip(1);
+    later.map(trim).any(|sentence| among(leading_word(sentence), ORDERS))
+}
+
+/// First words of orders.
+const ORDERS: &str = "\
+    add build change check clean convert create debug delete extract figure find fix get go \
+    implement improve investigate keep make mend migrate move please port reduce refactor remove \
+    rename repair replace rewrite run solve sort speed split start stop switch test track turn \
+    update upgrade use write";
+
+/// A line of a log: `build failed`, `review verdict missing (exit 1)`.
+fn is_logged(first: &str, behind: &str) -> bool {
+    let line = behind.lines().next().unwrap_or("");
+    if line.contains("(exit ") || line.contains("exit code") || line.contains("exit status") {
+        return true;
+    }
+    let last = words(line).last().unwrap_or("");
+    let short = words(line).nth(4).is_none();
+    among(words(behind).next().unwrap_or(""), LOGGED)
+        || short && among(last, LOGGED) && !among(first, ORDERS)
 }
 
 /// Second words of a line of a log: `build failed`.

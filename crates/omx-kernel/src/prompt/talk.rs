@@ -152,6 +152,15 @@ pub fn is_request(text: &str) -> bool {
     among(first, "can could would will") && same(second, "you") || among(first, "please pls")
 }
 
+/// Whether it wonders how to do something, which is what planning is for.
+pub fn wonders_how(text: &str) -> bool {
+    let mut all = words(text);
+    let way = same(all.next().unwrap_or(""), "how")
+        && among(all.next().unwrap_or(""), "to do should can could");
+    way && words(text).nth(SHORT).is_some()
+        && !words(text).any(|word| among(word, "it this that you"))
+}
+
 /// A question whose subject is the mode before it.
 fn asks_about_it(rest: &str) -> bool {
     if !ends_asking(rest) || is_request(rest) {
