@@ -8,7 +8,7 @@ use omx_bench::measure::short;
 use omx_bench::neighbours::Watch;
 use omx_bench::options::Options;
 use omx_bench::report::{self, Head, Row, Verdict};
-use omx_bench::rows::{reads, server, sessions, size, storm, writes};
+use omx_bench::rows::{hooks, reads, server, sessions, size, storm, writes};
 use omx_bench::systems::Systems;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -22,6 +22,9 @@ const ATTEMPTS: usize = 3;
 type Section = (&'static str, &'static str, fn(&Systems, usize) -> Result<Vec<Row>>);
 
 const SECTIONS: &[Section] = &[
+    ("P1", "a hook with nothing active", hooks::idle),
+    ("P2", "the hooks of a turn", hooks::turn),
+    ("P3", "hooks that decide", hooks::deciding),
     ("P4", "reading commands", reads::rows),
     ("P5", "`state write`, flushed", writes::rows),
     ("P6", "concurrent writers", storm::rows),

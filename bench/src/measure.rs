@@ -2,6 +2,7 @@
 //! answer checked: a fast wrong answer is worth nothing.
 
 use crate::error::{Context, Error, Result};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -26,6 +27,8 @@ pub struct Run {
     pub folder: PathBuf,
     /// Environment on top of the driver's own clean one.
     pub environment: Vec<(String, String)>,
+    /// What it reads; nothing, for most.
+    pub input: Option<PathBuf>,
 }
 
 impl Run {
@@ -71,12 +74,16 @@ impl Probe {
     /// When it cannot be run or does not end with exit code 0; the text then
     /// carries what it printed.
     pub fn run(&self, run: &Run) -> Result<(Sample, String)> {
+        let input = match &run.input {
+            Some(path) => File::open(path).context(|| format!("open {}", path.display()))?.into(),
+            None => Stdio::null(),
+        };
         let output = Command::new(&self.program)
             .arg(&self.answer)
             .args(&run.argv)
             .current_dir(&run.folder)
             .envs(run.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
+            .stdin(input)
             .output()
             .context(|| format!("start {}", self.program.display()))?;
         if !output.status.success() {

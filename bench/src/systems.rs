@@ -89,6 +89,32 @@ impl Systems {
         run(argv, project, arguments, &self.old_omx_environment)
     }
 
+    /// omx's hook; each host's calls are the same to it.
+    #[must_use]
+    pub fn omx_hook(&self, project: &Path, payload: &Path) -> Run {
+        let run = self.omx(project, &["hook", "--host", "codex"]);
+        Run { input: Some(payload.to_owned()), ..run }
+    }
+
+    /// oh-my-codex's hook.
+    #[must_use]
+    pub fn old_omx_hook(&self, project: &Path, payload: &Path) -> Run {
+        let program = self.old_omx.join("dist/scripts/codex-native-hook.js");
+        let argv = vec![self.node.clone(), text(&program)];
+        let run = run(argv, project, &[], &self.old_omx_environment);
+        Run { input: Some(payload.to_owned()), ..run }
+    }
+
+    /// One of OMC's hooks, called as its own table of hooks says.
+    #[must_use]
+    pub fn old_omc_hook(&self, project: &Path, script: &str, payload: &Path) -> Run {
+        let scripts = self.old_omc.join("scripts");
+        let argv =
+            vec![self.node.clone(), text(&scripts.join("run.cjs")), text(&scripts.join(script))];
+        let environment = [("CLAUDE_PLUGIN_ROOT".to_owned(), text(&self.old_omc))];
+        Run { input: Some(payload.to_owned()), ..run(argv, project, &[], &environment) }
+    }
+
     /// omx's one MCP server.
     #[must_use]
     pub fn omx_server(&self, project: &Path) -> Run {
@@ -219,6 +245,7 @@ fn run(argv: Vec<String>, folder: &Path, more: &[&str], environment: &[(String, 
         argv: argv.into_iter().chain(more.iter().map(|&argument| argument.to_owned())).collect(),
         folder: folder.to_path_buf(),
         environment: environment.to_vec(),
+        input: None,
     }
 }
 

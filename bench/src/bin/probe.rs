@@ -33,7 +33,8 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
     let output = File::create(&answer).context(|| "create the answer's file")?;
     let errors = output.try_clone().context(|| "share the answer's file")?;
     let mut command = Command::new(&program);
-    command.args(arguments).stdin(Stdio::null()).stdout(output).stderr(errors);
+    // The input is what the driver gave; nothing, for most.
+    command.args(arguments).stdin(Stdio::inherit()).stdout(output).stderr(errors);
     let start = Instant::now();
     let mut child = command.spawn().context(|| format!("start {}", program.display()))?;
     let pid = child.id();

@@ -61,6 +61,11 @@ impl CountedProject {
         fs::write(path, text).unwrap();
     }
 
+    /// The project's folder.
+    pub fn root(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
     /// Runs the program once, uncounted.
     #[track_caller]
     pub fn run(&self, args: &[&str]) {
@@ -72,6 +77,14 @@ impl CountedProject {
     /// must succeed.
     #[track_caller]
     pub fn instructions(&self, args: &[&str]) -> u64 {
+        self.instructions_reading(args, "")
+    }
+
+    /// The same, with a text on its standard input.
+    #[track_caller]
+    pub fn instructions_reading(&self, args: &[&str], input: &str) -> u64 {
+        let given = self.folder.path().join("input");
+        fs::write(&given, input).unwrap();
         let out = self.folder.path().join("counts");
         let output = self
             .command(Path::new("valgrind"))
@@ -80,6 +93,7 @@ impl CountedProject {
             .arg(format!("--callgrind-out-file={}", out.display()))
             .arg(self.program())
             .args(args)
+            .stdin(fs::File::open(&given).unwrap())
             .output()
             .expect("valgrind is missing; install it with: apt-get install valgrind");
         assert!(output.status.success(), "{args:?}: {output:?}");
