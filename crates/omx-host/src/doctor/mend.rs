@@ -74,16 +74,20 @@ fn set_up(installed: &Installed) -> Vec<Result<String, String>> {
         Ok(held) => held,
         Err(error) => return fail(&error),
     };
-    let plan = match Manifest::load(&path) {
-        Ok(Some(manifest)) => plan_again(installed, manifest),
+    let old = match Manifest::load(&path) {
+        Ok(Some(manifest)) => manifest,
         Ok(None) => return Vec::new(),
         Err(error) => return fail(&error),
     };
+    let program = old.omx.clone();
+    let plan = plan_again(installed, old);
+    let moved = plan.after.omx != program;
     match apply(&plan, &held) {
         Ok(notes) => {
             let changed = plan.changes.iter().map(|change| &change.path);
             let changed = changed.filter(|path| notes.iter().all(|note| note.path != **path));
-            let done = changed.map(|path| Ok(format!("wrote {}", path.display())));
+            let manifest = moved.then_some(&path).into_iter();
+            let done = changed.chain(manifest).map(|path| Ok(format!("wrote {}", path.display())));
             done.chain(
                 notes.iter().map(|note| Err(format!("{}: {}", note.path.display(), note.text))),
             )

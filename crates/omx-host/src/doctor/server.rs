@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::finding::{Area, Finding, Mend};
 use super::patient::Patient;
+use super::settings;
 use super::trial::end;
 use crate::setup::Manifest;
 
@@ -23,13 +25,15 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
     for installed in &patient.installed {
         let Ok(Some(manifest)) = Manifest::load(&installed.ground.manifest()) else { continue };
         for record in &manifest.files {
-            let parts = record.parts.iter().map(|part| &part.value);
-            for part in parts.filter(|value| value["args"] == json!(["mcp"])) {
-                if asked.contains(part) {
+            let parts = record.parts.iter();
+            for part in parts.filter(|part| part.value["args"] == json!(["mcp"])) {
+                // One that is not there is told under setup.
+                let Some(entry) = entry(&record.path, part.slot.path()) else { continue };
+                if asked.contains(&entry) {
                     continue;
                 }
-                asked.push(part.clone());
-                findings.push(match answers(patient, part) {
+                asked.push(entry.clone());
+                findings.push(match answers(patient, &entry) {
                     Ok(name) => Finding::fine(AREA, "server", format!("{name} answers")),
                     Err(why) => {
                         let what = format!("the server does not answer: {why}");
@@ -44,11 +48,32 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
     findings
 }
 
+/// The entry of the server as it stands in the host's file.
+fn entry(file: &Path, path: &[String]) -> Option<Value> {
+    if file.extension().is_some_and(|ending| ending == "toml") {
+        let text = std::fs::read_to_string(file).ok()?;
+        let document: toml_edit::DocumentMut = text.parse().ok()?;
+        let mut item = document.as_item();
+        for name in path {
+            item = item.get(name)?;
+        }
+        let args = item.get("args")?.as_array()?.iter();
+        let args: Vec<&str> = args.filter_map(toml_edit::Value::as_str).collect();
+        return Some(json!({"command": item.get("command")?.as_str()?, "args": args}));
+    }
+    let mut value = &settings::read(file)?;
+    for name in path {
+        value = value.get(name)?;
+    }
+    Some(json!({"command": value["command"], "args": value["args"]}))
+}
+
 /// Starts the server and greets it; its name, or why there is none.
 fn answers(patient: &Patient<'_>, part: &Value) -> Result<String, String> {
     let program = part["command"].as_str().ok_or("no command")?;
     let mut command = Command::new(program);
-    command.arg("mcp").current_dir(patient.store.root());
+    let args = part["args"].as_array().map(Vec::as_slice).unwrap_or_default();
+    command.args(args.iter().filter_map(Value::as_str)).current_dir(patient.store.root());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     let greeting = json!({

@@ -9,6 +9,9 @@ use crate::setup::{Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Sco
 
 const AREA: Area = Area::Setup;
 
+/// How setup names what it wrote about Codex's trust.
+const TRUST: &str = "the trust in ";
+
 pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut any = false;
@@ -109,6 +112,11 @@ fn noted(note: &Note) -> Option<Finding> {
         NoteKind::Taken => {
             let fix = "take away what stands there, then: omx setup";
             Finding::failure(AREA, "taken", what, fix)
+        }
+        // A hook Codex does not trust is passed over without a word.
+        NoteKind::Edited if what.starts_with(TRUST) => {
+            let fix = "start codex and trust omx's hooks, or delete that entry and run omx setup";
+            Finding::failure(AREA, "untrusted", what, fix)
         }
         NoteKind::Edited => {
             let fix = "if you did not mean to: put it back, then omx setup";

@@ -1,154 +1,28 @@
-//! hosts.md 6: faults are planted one by one; each is named with a place and a
-//! way out, and those that are safe to mend are mended.
+//! hosts.md 6 for the project and what is around it: faults are planted one by
+//! one; each is named with a place and a way out, and those that are safe to
+//! mend are mended.
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use omx_testkit::{Outcome, Project, await_condition, write_program};
-use serde_json::{Value, json};
+use omx_kernel::{Dialect, RunId};
+use omx_store::runs::Holder;
+use omx_store::{Store, Surroundings, find_project};
+use omx_testkit::{Outcome, await_condition, write_program};
+use serde_json::json;
 
-use crate::project;
-
-/// A project in which everything works, with its own search path: no agent of
-/// this machine is ever called.
-struct Clinic {
-    project: Project,
-}
-
-impl Clinic {
-    fn new() -> Self {
-        let clinic = Self { project: project() };
-        clinic.project.git();
-        let bin = clinic.bin();
-        fs::create_dir(&bin).unwrap();
-        for name in ["git", "tmux", "sh", "cat", "sleep", "env"] {
-            symlink(on_path(name), bin.join(name)).unwrap();
-        }
-        write_program(&bin.join("codex"), "#!/bin/sh\necho codex-cli 0.98.0\n");
-        clinic.home(".codex/auth.json", "{}");
-        clinic.project.put(json!({"mode": "ralph", "active": true, "session_id": "s1"}));
-        clinic
-    }
-
-    fn bin(&self) -> PathBuf {
-        self.project.folder().join("bin")
-    }
-
-    fn home(&self, path: &str, text: &str) -> PathBuf {
-        let path = self.project.home().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn omx(&self, args: &[&str]) -> Outcome {
-        let bin = self.bin();
-        self.project.omx_env(args, &[("PATH", bin.to_str().unwrap())])
-    }
-
-    /// Sets omx up for a host.
-    fn set_up(&self, host: &str) -> &Self {
-        let outcome = self.omx(&["setup", "--host", host]);
-        assert_eq!(outcome.code, Some(0), "{outcome:?}");
-        self
-    }
-
-    /// What the doctor says; its exit code must fit.
-    #[track_caller]
-    fn examined(&self, more: &[&str]) -> Value {
-        let args: Vec<&str> = ["doctor", "--json"].iter().chain(more).copied().collect();
-        let outcome = self.omx(&args);
-        let report = outcome.json();
-        let failed = report["ok"] == json!(false);
-        assert_eq!(outcome.code, Some(i32::from(failed)), "{outcome:?}");
-        report
-    }
-
-    /// The failures, without those that the program cannot help yet.
-    #[track_caller]
-    fn failures(&self, more: &[&str]) -> Vec<Value> {
-        failures(&self.examined(more))
-    }
-
-    /// That this and nothing else is a failure; its place holds this text.
-    #[track_caller]
-    fn fails(&self, area: &str, name: &str, place: &str) -> Value {
-        let failures = self.failures(&[]);
-        let fits = |one: &&Value| one["area"] == area && one["name"] == name;
-        let found: Vec<&Value> = failures.iter().filter(fits).collect();
-        assert!(!found.is_empty(), "no {area}/{name} in {failures:#?}");
-        assert_eq!(found.len(), failures.len(), "{failures:#?}");
-        let one = found[0].clone();
-        let said = format!("{} {}", one["what"], one["where"]);
-        assert!(said.contains(place), "{place} is not in {one}");
-        assert!(one["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{one}");
-        one
-    }
-
-    /// The same, and `--fix` mends it for good.
-    #[track_caller]
-    fn fails_until_mended(&self, area: &str, name: &str, place: &str) {
-        assert_eq!(self.fails(area, name, place)["mendable"], json!(true));
-        let report = self.examined(&["--fix"]);
-        assert_eq!(failures(&report), [Value::Null; 0], "after --fix");
-        assert!(!report["mended"].as_array().unwrap().is_empty(), "{report}");
-        let again = self.examined(&["--fix"]);
-        assert_eq!((failures(&again).len(), &again["mended"]), (0, &json!([])));
-    }
-
-    /// The same, and `--fix` leaves it to the person.
-    #[track_caller]
-    fn fails_for_good(&self, area: &str, name: &str, place: &str) {
-        assert_eq!(self.fails(area, name, place)["mendable"], json!(false));
-        let before = self.project.bytes("");
-        assert_eq!(self.failures(&["--fix"]).len(), self.failures(&[]).len());
-        assert_eq!(self.project.bytes(""), before);
-    }
-
-    #[track_caller]
-    fn warns(&self, area: &str, name: &str) {
-        let report = self.examined(&[]);
-        let all = report["findings"].as_array().unwrap();
-        let fits = |one: &&Value| one["area"] == area && one["name"] == name;
-        let found = all.iter().find(fits).unwrap_or_else(|| panic!("{report:#}"));
-        assert_eq!(found["level"], "warning");
-        assert!(found["fix"].is_string());
-        assert_eq!(failures(&report).len(), 0, "{report:#}");
-    }
-}
-
-fn failures(report: &Value) -> Vec<Value> {
-    let all = report["findings"].as_array().unwrap().iter();
-    all.filter(|one| one["level"] == "failed").cloned().collect()
-}
-
-fn on_path(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap();
-    let mut found = std::env::split_paths(&path).map(|folder| folder.join(name));
-    found.find(|path| path.is_file()).unwrap_or_else(|| panic!("{name} is not installed"))
-}
-
-fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    change(&mut value);
-    fs::write(path, serde_json::to_string_pretty(&value).unwrap()).unwrap();
-}
+use super::clinic::{Clinic, edit, failures, on_path};
 
 #[test]
 fn hosts_6_where_everything_works_nothing_is_found_and_nothing_changed() {
     let clinic = Clinic::new();
-    let before = clinic.project.bytes("");
+    let before = clinic.documents();
     let report = clinic.examined(&[]);
     assert_eq!((failures(&report).len(), &report["ok"]), (0, &json!(true)), "{report:#}");
     assert_eq!(clinic.examined(&["--fix"])["mended"], json!([]));
-    let mut after = clinic.project.bytes("");
-    // The lock says who held it last.
-    let lock = before.keys().find(|path| path.ends_with(".lock")).unwrap().clone();
-    after.insert(lock.clone(), before[&lock].clone());
-    assert_eq!(after, before);
+    assert!(clinic.documents() == before, "a look changed something");
 }
 
 #[test]
@@ -304,6 +178,34 @@ fn state_2_5_a_stale_document_is_a_warning() {
     });
     let _ = fs::remove_dir_all(clinic.project.state(".activity"));
     clinic.warns("state", "stale");
+}
+
+/// The store of the project, as the program itself has it.
+fn store(clinic: &Clinic) -> Store {
+    let root = clinic.project.root();
+    let found = find_project(Surroundings {
+        working_directory: &root,
+        home: None,
+        root: Some(&root),
+        state_dir: None,
+        dialect: Dialect::OMX,
+    });
+    Store::new(found.unwrap())
+}
+
+#[test]
+fn hosts_6_a_run_that_was_killed() {
+    let clinic = Clinic::new();
+    let id = RunId::new("0199a000-0000-7000-8000-000000000001").unwrap();
+    let locked = store(&clinic).lock(Duration::from_secs(30), "test").unwrap();
+    let run = locked.create_run(&id, &json!({}), &Holder::this_process()).unwrap();
+    drop(locked);
+    clinic.project.put(json!({"mode": "ralplan", "active": true, "session_id": id.as_str()}));
+    assert_eq!(clinic.failures(&[]).len(), 0, "it is alive");
+    drop(run);
+    clinic.fails_for_good("leftovers", "dead_run", id.as_str());
+    clinic.omx(&["cancel", "--session-id", id.as_str()]);
+    assert_eq!(clinic.failures(&[]).len(), 0);
 }
 
 /// Ends a process the test started.
