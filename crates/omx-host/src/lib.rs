@@ -2,9 +2,10 @@
 //!
 //! Its hooks; setup, omx's parts in the hosts' files; the catalogue, roles an agent can take and skills it can follow,
 //! built into the program and overridden by a project's own; and the block of
-//! guidance for a host's file of instructions.
+//! guidance for a host's file of instructions; the doctor, whether all of it works.
 
 pub mod catalogue;
+pub mod doctor;
 mod front_matter;
 mod guidance;
 pub mod hook;

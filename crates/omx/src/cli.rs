@@ -76,6 +76,8 @@ pub enum Command {
     Uninstall(UninstallArgs),
     /// Start an agent in this terminal
     Launch(LaunchArgs),
+    /// Check that everything works, and say what to do where it does not
+    Doctor(DoctorArgs),
     /// Show what omx does, in a throw-away folder
     Demo(DemoArgs),
     /// Run a program and end everything it started
@@ -334,6 +336,26 @@ pub struct McpArgs {
     /// Serve only these groups of tools, separated by commas
     #[arg(long, value_name = "GROUPS", value_delimiter = ',', default_value = "state")]
     pub tools: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Looks at agents, git and tmux, the configuration, the project's store and its
+documents, what omx setup wrote, the hooks and the MCP server (both are called),
+and at what ended runs left behind. Exit code 1 when something does not work;
+warnings do not count.
+
+Examples:
+  omx doctor
+  omx doctor --fix                     put right what can be without risk
+  omx doctor --json | jq '.findings[] | select(.level == \"failed\")'")]
+pub struct DoctorArgs {
+    /// Put right what can be put right without risk
+    #[arg(long)]
+    pub fix: bool,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ use super::call::{Call, Row, leading_name};
 use super::decision::{Why, Word};
 use super::talk;
 use super::text::{after_prefix, among, head, is_blank, leading_word, trim, trim_start, words};
+use super::words::TELLING;
 use crate::mode::Mode;
 
 /// How much of the task is looked at.
@@ -24,7 +25,10 @@ pub fn leading<'a>(line: &'a str, after: &str) -> Option<Row<'a>> {
         '，' | '、' => (&sign['，'.len_utf8()..], ','),
         _ => return None,
     };
-    calls.retain(|call| call.word != Word::Cancel);
+    // Cancel is no mode, and a short form no name.
+    let is_name =
+        |call: &Call<'_>| call.word != Word::Cancel && !call.text.eq_ignore_ascii_case("ulw");
+    calls.retain(is_name);
     let first = calls.first()?.word;
     let everyday = is_everyday(first) && !is_plain_order(start, rest, sign);
     let objection =
@@ -92,6 +96,9 @@ fn objection(name: Word, rest: &str, sign: char, after: &str) -> Option<Why> {
     let behind = &task[first.len()..];
     if sign == ',' && is_apposition(task, first, behind) {
         return Some(Why::Mention);
+    }
+    if among(first, TELLING) {
+        return Some(Why::Question);
     }
     if is_logged(first, behind) {
         return Some(Why::Report);

@@ -3,7 +3,7 @@
 use super::decision::{Why, Word};
 use super::talk;
 use super::text::{after_prefix, among, is_blank, leading_word, trim_start};
-use super::words::NAMES;
+use super::words::{NAMES, OF_BOTH};
 use crate::dialect::Dialect;
 
 /// A call found at the start of a line.
@@ -101,7 +101,8 @@ pub fn row(line: &str) -> Option<Row<'_>> {
         });
         rest = after;
     }
-    let objection = talk::about(rest);
+    let said = calls.len() > 1 && among(leading_word(trim_start(rest)), OF_BOTH);
+    let objection = if said { Some(Why::Mention) } else { talk::about(rest) };
     Some(Row { calls, rest, objection })
 }
 

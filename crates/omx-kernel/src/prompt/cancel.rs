@@ -13,9 +13,7 @@ const FILLERS: &str = "\
     want to need hm hmm sorry actually alright well yes oh immediately quickly i'd like";
 
 /// What may stand after it.
-const AFTER: &str = "\
-    now please pls immediately and right thanks thank because i it at for this that we then asap \
-    again completely entirely already";
+const AFTER: &str = "now please pls immediately and right thanks thank because i then asap again completely entirely already";
 
 /// Makes a word of cancel the subject of talk.
 const TALK: &str = "\

@@ -58,7 +58,12 @@ impl<'a> Before<'a> {
         }
         // Under a report or a mail, the last word can be the person's own.
         let last = self.apart && is_last(after);
-        if !last && self.headings >= 2 {
+        let reported = match self.headings {
+            0 => false,
+            1 => head(after, 2000).lines().any(|line| is_heading(trim(line))),
+            _ => true,
+        };
+        if !last && reported {
             return Some(Why::Report);
         }
         if !last && self.headers >= 2 {
@@ -123,7 +128,8 @@ fn is_heading(line: &str) -> bool {
     REPORT_HEADINGS.iter().any(|heading| {
         after_prefix(text, heading).is_some_and(|rest| {
             let rest = head(rest, 24);
-            (marked || rest.contains([':', '：'])) && !rest.starts_with(char::is_alphanumeric)
+            (marked || rest.trim().is_empty() || rest.contains([':', '：']))
+                && !rest.starts_with(char::is_alphanumeric)
         })
     })
 }

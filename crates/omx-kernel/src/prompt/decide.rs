@@ -21,7 +21,7 @@ const MOST_ROWS: usize = 64;
 const MOST_PHRASES: usize = 256;
 
 /// This many different modes called on lines of their own are a list of modes.
-const A_LIST: usize = 3;
+const A_LIST: u32 = 3;
 
 /// Words of cancel so far down a prompt are part of what it tells, unless they
 /// have a line of their own.
@@ -120,6 +120,10 @@ struct Walk<'a, N> {
     /// Lines that begin with a name, so far.
     looked: usize,
     cancelled: bool,
+    /// Modes that have a line of their own, as one bit for each.
+    listed: u16,
+    /// Why the line before did not count, if it was announced as an example.
+    announced: Option<Why>,
     /// Phrases that count, as one bit for each mode.
     phrases: u16,
     weighed: usize,
@@ -139,6 +143,8 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
             rows: Vec::new(),
             looked: 0,
             cancelled: false,
+            listed: 0,
+            announced: None,
             phrases: 0,
             weighed: 0,
             exploring: false,
@@ -159,12 +165,16 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
     fn prose(&mut self, piece: Piece<'a>) {
         if trim(piece.text).is_empty() {
             self.before.saw(piece.text);
+            self.announced = None;
             return;
         }
         let row = (piece.lead == Lead::LineStart).then(|| self.row(piece)).flatten();
         let called = match row {
             Some((row, how)) => self.weigh(piece, row, how),
-            None => 0,
+            None => {
+                self.announced = None;
+                0
+            }
         };
         self.phrases_of(piece, called);
         self.before.saw(piece.text);
@@ -201,7 +211,11 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
             // "ralph cancel" is about the run there is.
             Some(Only::Stop) => around,
             _ => row.objection.or(around),
-        };
+        }
+        .or(self.announced);
+        // What was announced goes on until something else is said.
+        self.announced = objection.filter(|why| *why == Why::Announced);
+        self.list(&row, how);
         let verdict = objection.map_or(Verdict::Counts, Verdict::Not);
         for call in &row.calls {
             let at = piece.at + call.at;
@@ -228,6 +242,14 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
             end: self.text.len(),
         });
         length
+    }
+
+    /// Notes that a line of its own is about a mode, as in a list of modes.
+    fn list(&mut self, row: &Row<'a>, how: How) {
+        let told = how == How::Call && !trim(row.rest).is_empty();
+        if let Some(Word::Mode(mode)) = row.calls.first().map(|call| call.word).filter(|_| told) {
+            self.listed |= 1 << mode as u16;
+        }
     }
 
     /// The task of the call before ends here.
@@ -357,12 +379,7 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
 
     /// What the calls that count start.
     fn called(&self) -> Option<Start<'a>> {
-        let mut listed = 0_u16;
-        for row in self.rows.iter().filter(|row| row.how == How::Call) {
-            let own = !trim(&self.text[row.task..row.end]).is_empty();
-            listed |= row.modes.first().filter(|_| own).map_or(0, |mode| 1 << *mode as u16);
-        }
-        if listed.count_ones() as usize >= A_LIST {
+        if self.listed.count_ones() >= A_LIST {
             return None;
         }
         let has = |mode: Mode| self.rows.iter().any(|row| row.modes.contains(&mode));

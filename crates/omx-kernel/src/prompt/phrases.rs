@@ -217,9 +217,13 @@ impl<'a> Sentence<'a> {
     /// Whether the name in it is talked about.
     pub fn is_about(&self) -> bool {
         let rest = self.after.trim_start_matches(is_blank);
-        let next = leading_word(rest);
+        // "in ralph mode" says nothing more than "in ralph".
+        let rest =
+            after_words(rest, &["mode"]).map_or(rest, |rest| rest.trim_start_matches(is_blank));
         // "autopilot, build": a comma after the name is no sentence about it.
-        among(trailing_word(self.before), ABOUT) || talk::says(rest) || among(next, THING)
+        among(trailing_word(self.before), ABOUT)
+            || talk::says(rest)
+            || among(leading_word(rest), THING)
     }
 }
 

@@ -4,8 +4,8 @@
 use super::decision::Why;
 use super::text::{among, head, is_blank, leading_word, same, trim, words};
 use super::words::{
-    ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, NAMED_THINGS, SUBJECT_OF,
-    SUBJECT_SCRIPTS, TASK_PLACES,
+    ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, NAMED_THINGS, NO_LONGER,
+    REQUEST_SCRIPTS, REQUESTS, SUBJECT_OF, SUBJECT_SCRIPTS, TASK_PLACES, TELLING, WONDERING,
 };
 
 /// How much of what follows is looked at.
@@ -103,6 +103,12 @@ pub fn says(rest: &str) -> bool {
         word = next;
         second = all.next();
     }
+    if inverts(word, second, rest) {
+        return false;
+    }
+    if same(word, "no") {
+        return second.is_some_and(|next| among(next, NO_LONGER));
+    }
     if same(word, "can") || same(word, "could") || same(word, "would") || same(word, "will") {
         // A polite request is one.
         return !second.is_some_and(|next| same(next, "you"));
@@ -111,6 +117,15 @@ pub fn says(rest: &str) -> bool {
         return second.is_none_or(|next| among(next, SUBJECT_OF) || is_past(next));
     }
     among(word, SUBJECT_OF) || is_past(word) || (adverb && is_third_person(word))
+}
+
+/// `is this …?`, `does the parser …?`: a question whose subject comes after its
+/// verb, and so is not the name before it.
+fn inverts(verb: &str, subject: Option<&str>, rest: &str) -> bool {
+    let Some(subject) = subject.filter(|_| ends_asking(rest)) else { return false };
+    let joins = among(verb, "is are was were isn't aren't wasn't has had hasn't");
+    let free = among(subject, "this that these those we there i our my they it you");
+    among(verb, ASKING) && (free || !joins && among(subject, "the a an all any every"))
 }
 
 /// A verb in the past, by its ending.
@@ -148,8 +163,11 @@ pub fn ends_asking(text: &str) -> bool {
 pub fn is_request(text: &str) -> bool {
     let mut all = words(text);
     let first = all.next().unwrap_or("");
-    let second = all.next().unwrap_or("");
-    among(first, "can could would will") && same(second, "you") || among(first, "please pls")
+    if among(first, "can could would will") {
+        return all.next().is_some_and(|word| same(word, "you"))
+            && !all.next().is_some_and(|word| among(word, TELLING));
+    }
+    among(first, REQUESTS) || REQUEST_SCRIPTS.iter().any(|start| text.starts_with(start))
 }
 
 /// Whether it wonders how to do something, which is what planning is for.
@@ -166,9 +184,10 @@ fn asks_about_it(rest: &str) -> bool {
     if !ends_asking(rest) || is_request(rest) {
         return false;
     }
+    let itself = if among(leading_word(rest), WONDERING) { ITSELF } else { "it you" };
     let one_sentence = !rest[..rest.len() - 1].contains(['.', '!', '?', '\n']);
     one_sentence
         && among(leading_word(rest), ASKING)
         && words(rest).nth(SHORT).is_none()
-        && words(rest).skip(1).any(|word| among(word, ITSELF))
+        && words(rest).skip(1).any(|word| among(word, itself))
 }

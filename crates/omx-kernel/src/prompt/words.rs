@@ -290,6 +290,13 @@ pub const LOOKING_BACK: [&str; 9] = [
 pub const LEADING_IN: &str =
     "task now then next so todo please go do ok okay aufgabe tâche tarea 任务 задача";
 
+/// After a name and "no": it is said what the mode does not do.
+pub const NO_LONGER: &str = "longer such es está fue ha hace se me funciona para termina arranca \
+    responde va puede sirve";
+
+/// After several names: something is said about all of them.
+pub const OF_BOTH: &str = "both each all differ share need have";
+
 /// Things with a mode's name: `$pipeline variable`, `/team page`.
 pub const NAMED_THINGS: &str = "variable var parameter endpoint route page handler syntax prefix \
     token option flag call calls function object property";
@@ -308,6 +315,16 @@ pub const ASKING: &str = "\
     welche welcher kann ist comment pourquoi quoi quel quelle qué que cómo como por cuál che \
     come perché что как почему зачем какой";
 
+/// Words a request begins with that has the form of a question.
+pub const REQUESTS: &str = "please pls bitte kannst könntest würdest peux pourrais pouvez puedes \
+    podrías puoi potresti pode poderia можешь пожалуйста";
+
+/// The same in scripts without spaces.
+pub const REQUEST_SCRIPTS: [&str; 5] = ["请", "請", "能不能", "能否", "可以"];
+
+/// What is asked for with words and not with work.
+pub const TELLING: &str = "explain tell describe clarify say";
+
 /// Words for the mode itself, in a question about it.
 pub const ITSELF: &str = "it this that these those you i mode command skill keyword";
 
@@ -320,7 +337,7 @@ pub const NEGATIONS: &str = "\
 /// Directly before a name: it is talked about.
 pub const ABOUT: &str = "\
     about called named word words keyword term name explain describe document rename mention \
-    mentions mentioned says said typed type typing like of via our my their his her from s an a \
+    mentions mentioned says said typed type typing like of our my their his her from s an a \
     vs versus between than read why how what when which is was if whether because that ask told \
     tell thank thanks hi hello";
 

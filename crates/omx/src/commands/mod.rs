@@ -5,6 +5,7 @@ mod cancel;
 mod conduct;
 mod config;
 mod demo;
+mod doctor;
 mod guard;
 pub mod hook;
 mod hud;
@@ -52,6 +53,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Setup(args)) => setup::run(&args, &global, by_name),
         Some(Command::Uninstall(args)) => setup::uninstall(&args, &global, by_name),
         Some(Command::Launch(args)) => launch::run(&args, &global, by_name),
+        Some(Command::Doctor(args)) => doctor::run(&args, &global, by_name),
         Some(Command::Demo(args)) => demo::run(&args),
         Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),

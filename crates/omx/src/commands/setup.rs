@@ -94,7 +94,7 @@ fn installed(ground: &Ground) -> Result<Vec<Host>, Refusal> {
 }
 
 /// What is brought: a project brings its own roles too.
-fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Catalogue, Refusal> {
+pub(super) fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Catalogue, Refusal> {
     let tree = match ground.scope {
         Scope::User => PathBuf::new(),
         Scope::Project(_) => context.store(&Input::default())?.tree().to_owned(),

@@ -104,6 +104,7 @@ fn help_of_every_command() {
         "setup",
         "uninstall",
         "launch",
+        "doctor",
         "demo",
         "version",
         "completions",

@@ -21,6 +21,7 @@ mod crash_order;
 mod crash_places;
 mod crash_points;
 mod crash_scenarios;
+mod doctor;
 mod first_steps;
 mod fuzz;
 mod fuzz_found;

@@ -1,0 +1,98 @@
+//! Putting right what can be put right without risk: nothing of the person's is
+//! changed or deleted.
+
+use std::time::Duration;
+
+use omx_kernel::Scope;
+use omx_store::StoreError;
+
+use super::finding::{Mend, Report};
+use super::patient::{Installed, Patient};
+use super::setup::plan_again;
+use crate::setup::{Manifest, apply, changing};
+
+/// How long to wait for others.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Does what the report says can be done; tells what was done, or why not.
+pub fn mend(patient: &Patient<'_>, report: &Report) -> Vec<Result<String, String>> {
+    let mut done = Vec::new();
+    for mend in report.mends() {
+        match mend {
+            Mend::SetAside => done.extend(set_aside(patient)),
+            Mend::Folders => done.push(folders(patient)),
+            Mend::SetUp => done.extend(patient.installed.iter().flat_map(set_up)),
+        }
+    }
+    done
+}
+
+fn folders(patient: &Patient<'_>) -> Result<String, String> {
+    let purpose = format!("{} doctor", patient.context.dialect.name);
+    match patient.store.lock(PATIENCE, &purpose) {
+        Ok(_) => Ok(format!("made the folders of {}", patient.store.tree().display())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Moves every unreadable document aside.
+fn set_aside(patient: &Patient<'_>) -> Vec<Result<String, String>> {
+    let purpose = format!("{} doctor", patient.context.dialect.name);
+    let locked = match patient.store.lock(PATIENCE, &purpose) {
+        Ok(locked) => locked,
+        Err(error) => return vec![Err(error.to_string())],
+    };
+    let now = patient.context.clock.now();
+    let mut reads = Vec::new();
+    let all = locked.state().scope(&Scope::Compatibility).map(|read| reads.push(read));
+    let all = all.and_then(|()| locked.state().each_session(|read| reads.push(read)));
+    let mut done: Vec<Result<String, String>> = Vec::new();
+    done.extend(all.err().map(|error: StoreError| Err(error.to_string())));
+    for found in reads.iter().flat_map(|read| &read.unreadable) {
+        match locked.quarantine(found, now) {
+            Ok(Some(moved)) => {
+                let (from, to) = (found.path.display(), moved.path.display());
+                done.push(Ok(format!("moved {from} to {to}")));
+            }
+            Ok(None) => {}
+            Err(error) => done.push(Err(error.to_string())),
+        }
+    }
+    done
+}
+
+/// Sets up again what was set up in this scope.
+fn set_up(installed: &Installed) -> Vec<Result<String, String>> {
+    let path = installed.ground.manifest();
+    let fail = |error: &dyn std::error::Error| vec![Err(error.to_string())];
+    match Manifest::load(&path) {
+        Ok(Some(_)) => {}
+        // Nothing was set up here; what cannot be read is told already.
+        Ok(None) | Err(_) => return Vec::new(),
+    }
+    let held = match changing(&installed.ground.manifests, PATIENCE) {
+        Ok(held) => held,
+        Err(error) => return fail(&error),
+    };
+    let old = match Manifest::load(&path) {
+        Ok(Some(manifest)) => manifest,
+        Ok(None) => return Vec::new(),
+        Err(error) => return fail(&error),
+    };
+    let program = old.omx.clone();
+    let plan = plan_again(installed, old);
+    let moved = plan.after.omx != program;
+    match apply(&plan, &held) {
+        Ok(notes) => {
+            let changed = plan.changes.iter().map(|change| &change.path);
+            let changed = changed.filter(|path| notes.iter().all(|note| note.path != **path));
+            let manifest = moved.then_some(&path).into_iter();
+            let done = changed.chain(manifest).map(|path| Ok(format!("wrote {}", path.display())));
+            done.chain(
+                notes.iter().map(|note| Err(format!("{}: {}", note.path.display(), note.text))),
+            )
+            .collect()
+        }
+        Err(error) => fail(&error),
+    }
+}

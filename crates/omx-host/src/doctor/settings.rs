@@ -1,0 +1,80 @@
+//! The hooks that stand in a host's files, whoever wrote them.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::host::Host;
+use crate::setup::{Ground, Scope};
+
+/// One hook of a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Whose.
+    pub host: Host,
+    /// For which event.
+    pub event: String,
+    /// Its command line.
+    pub command: String,
+    /// Where it stands.
+    pub file: PathBuf,
+}
+
+impl Entry {
+    /// Whether it calls omx for a host.
+    pub fn is_ours(&self) -> bool {
+        self.command.contains(" hook --host ")
+    }
+}
+
+/// The files of a host that can hold hooks.
+fn files(ground: &Ground, host: Host) -> Vec<PathBuf> {
+    let home = ground.homes.of(host);
+    let root = match &ground.scope {
+        Scope::User => None,
+        Scope::Project(root) => Some(root),
+    };
+    let (folder, names): (&str, &[&str]) = match host {
+        Host::Codex => (".codex", &["hooks.json"]),
+        Host::Claude => (".claude", &["settings.json", "settings.local.json"]),
+        Host::Gemini => (".gemini", &["settings.json"]),
+    };
+    let folder = root.map_or_else(|| home.to_owned(), |root| root.join(folder));
+    names.iter().map(|name| folder.join(name)).collect()
+}
+
+/// A file as JSON; nothing if it is not there or is none: setup tells that.
+pub(super) fn read(path: &Path) -> Option<Value> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
+
+/// All hooks of a host in one scope.
+pub(super) fn entries(ground: &Ground, host: Host) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for file in files(ground, host) {
+        let Some(settings) = read(&file) else { continue };
+        for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+            let groups = groups.as_array().map(Vec::as_slice).unwrap_or_default();
+            let hooks = groups.iter().flat_map(|group| group["hooks"].as_array()).flatten();
+            entries.extend(hooks.filter_map(|hook| {
+                let command = hook["command"].as_str()?.to_owned();
+                Some(Entry { host, event: event.clone(), command, file: file.clone() })
+            }));
+        }
+    }
+    entries
+}
+
+/// Plugins of a host that are switched on.
+pub(super) fn plugins(ground: &Ground, host: Host) -> Vec<(String, PathBuf)> {
+    let mut plugins = Vec::new();
+    for file in files(ground, host) {
+        let Some(settings) = read(&file) else { continue };
+        for (name, on) in settings["enabledPlugins"].as_object().into_iter().flatten() {
+            if on.as_bool() == Some(true) {
+                plugins.push((name.clone(), file.clone()));
+            }
+        }
+    }
+    plugins
+}

@@ -1,0 +1,118 @@
+//! Documents: readable, consistent, alive.
+
+use omx_kernel::{Document, Mode, Scope, SessionId};
+use omx_store::{ScopeRead, StateDir, Unreadable};
+
+use super::finding::{Area, Finding, Mend};
+use super::patient::Patient;
+
+const AREA: Area = Area::State;
+
+pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
+    let state = match patient.store.read() {
+        Ok(Some(state)) => state,
+        Ok(None) => return vec![Finding::fine(AREA, "documents", "there are no documents")],
+        // Told under the store.
+        Err(_) => return Vec::new(),
+    };
+    let (mut findings, mut count) = (Vec::new(), 0);
+    for read in scopes(&state, &mut findings) {
+        count += read.snapshot.documents.len();
+        findings.extend(read.unreadable.iter().map(unreadable));
+        for (mode, document) in &read.snapshot.documents {
+            findings.extend(document_of(patient, &state, &read, *mode, document));
+        }
+    }
+    for stray in state.strays() {
+        let fix = "move away what stands there";
+        findings.push(Finding::failure(AREA, "stray", stray.to_string(), fix));
+    }
+    findings.extend(quarantined(&state));
+    if findings.is_empty() {
+        findings.push(Finding::fine(AREA, "documents", format!("{count} documents are in order")));
+    }
+    findings
+}
+
+/// Every scope that can be read; what cannot is told.
+fn scopes(state: &StateDir, findings: &mut Vec<Finding>) -> Vec<ScopeRead> {
+    let mut reads = Vec::new();
+    let mut tell = |error: omx_store::StoreError| {
+        let fix = "change who may read there";
+        findings.push(Finding::failure(AREA, "documents", error.to_string(), fix));
+    };
+    match state.scope(&Scope::Compatibility) {
+        Ok(read) => reads.push(read),
+        Err(error) => tell(error),
+    }
+    if let Err(error) = state.each_session(|read| reads.push(read)) {
+        tell(error);
+    }
+    reads
+}
+
+fn unreadable(found: &Unreadable) -> Finding {
+    let what = found.error.to_string();
+    let finding = if found.can_be_moved() {
+        let fix = "omx doctor --fix moves it aside";
+        Finding::failure(AREA, "unreadable", what, fix).mended_by(Mend::SetAside)
+    } else {
+        Finding::failure(AREA, "unreadable", what, "move away what stands there")
+    };
+    finding.at(&found.path)
+}
+
+fn document_of(
+    patient: &Patient<'_>,
+    state: &StateDir,
+    read: &ScopeRead,
+    mode: Mode,
+    document: &Document,
+) -> Option<Finding> {
+    let scope = &read.snapshot.scope;
+    let path = state.document_path(scope, mode);
+    let session = scope.session().map(SessionId::as_str);
+    let end = match session {
+        Some(session) => format!("end it: omx cancel --session-id {session}"),
+        None => "end it: omx cancel".to_owned(),
+    };
+    if let Some(what) = contradiction(mode, session, document) {
+        return Some(Finding::failure(AREA, "contradiction", what, end).at(&path));
+    }
+    let now = patient.context.clock.now();
+    (document.is_active() && read.snapshot.is_stale(mode, now)).then(|| {
+        let what = format!("{} is stale: it is active and gave no sign for 2 hours", mode.name());
+        Finding::warning(AREA, "stale", what, end).at(&path)
+    })
+}
+
+/// What in a document cannot be true together (state.md 2.3).
+fn contradiction(mode: Mode, session: Option<&str>, document: &Document) -> Option<String> {
+    let name = mode.name();
+    let outcome = document.text("run_outcome");
+    let ended = matches!(outcome, Some("finish" | "blocked_on_user" | "failed" | "cancelled"));
+    if document.is_active() && (ended || document.time("completed_at").is_some()) {
+        return Some(format!("{name} says that it is active and that it has ended"));
+    }
+    let named = document.text("session_id");
+    if named.is_some() && session.is_some() && named != session {
+        return Some(format!("{name} stands in the folder of another session"));
+    }
+    let counts = (document.whole("iteration"), document.whole("max_iterations"));
+    match counts {
+        (Some(iteration), Some(limit)) if iteration > limit => {
+            Some(format!("{name} is in iteration {iteration} of {limit}"))
+        }
+        _ => None,
+    }
+}
+
+fn quarantined(state: &StateDir) -> Option<Finding> {
+    let folder = state.path().join("quarantine");
+    let count = std::fs::read_dir(&folder).ok()?.count();
+    (count > 0).then(|| {
+        let what = format!("{count} unreadable documents were moved aside");
+        let fix = "look at them, then delete them";
+        Finding::warning(AREA, "quarantine", what, fix).at(&folder)
+    })
+}

@@ -1,0 +1,186 @@
+//! `doctor`: what works, what does not, and what to do about it.
+
+use std::io::IsTerminal;
+use std::path::Path;
+use std::time::Duration;
+
+use omx_agents::version::version;
+use omx_agents::{AgentKind, Trouble, driver};
+use omx_host::Host;
+use omx_host::doctor::{
+    AgentSeen, AgentState, Finding, Installed, Level, Patient, Report, examine, mend,
+};
+use omx_host::setup::Scope;
+use omx_kernel::{Dialect, Refusal, Value};
+use omx_ops::{Context, Input};
+use omx_store::Store;
+
+use super::{setup, with_context};
+use crate::cli::{DoctorArgs, Global};
+use crate::edge;
+use crate::exit::Exit;
+use crate::output::{self, Format};
+
+/// How long an agent may take to tell its version.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Whether what can be put right is put right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Look,
+    Mend,
+}
+
+/// Examines, mends if asked to, and tells.
+pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
+    let format = Format::from_flag(args.json);
+    let way = if args.fix { Way::Mend } else { Way::Look };
+    with_context(global, by_name, format, |context| {
+        let store = context.store(&Input::default())?;
+        let patient = patient(context, &store)?;
+        let mut report = examine(&patient);
+        let mut done = Vec::new();
+        if way == Way::Mend && !report.mends().is_empty() {
+            done = mend(&patient, &report);
+            report = examine(&patient);
+        }
+        let exit = match format {
+            Format::Json => output::value(&value(&report, &done), format),
+            Format::Text => output::lines(&text(&report, &done)),
+        };
+        let failed = report.has_failed() || done.iter().any(Result::is_err);
+        Ok(if failed { Exit::Failed } else { exit })
+    })
+}
+
+fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>, Refusal> {
+    let mut installed = Vec::new();
+    for scope in [Scope::User, Scope::Project(store.root().to_owned())] {
+        // Without a home there is nothing that could have been set up.
+        let Ok(ground) = edge::ground(context.dialect, scope) else { continue };
+        // A role that cannot be read is told by whoever needs it.
+        let catalogue = setup::catalogue_of(context, &ground).unwrap_or_default();
+        installed.push(Installed { ground, catalogue });
+    }
+    let there = |host: &Host| edge::on_path(Path::new(host.as_str())).is_some();
+    Ok(Patient {
+        context,
+        store,
+        installed,
+        hosts: Host::ALL.into_iter().filter(there).collect(),
+        agents: agents(context, store)?,
+        git: edge::on_path(Path::new("git")),
+        tmux: edge::on_path(Path::new("tmux")),
+        mark: edge::surroundings(context.dialect, store.tree(), None)?.worker_variable,
+    })
+}
+
+fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentSeen>, Refusal> {
+    let surroundings = edge::surroundings(context.dialect, store.tree(), None)?;
+    let troubled = |trouble: &Trouble| match trouble.kind() {
+        "not_installed" => AgentState::Missing(trouble.remedy()),
+        _ => AgentState::Troubled(trouble.to_string(), trouble.remedy()),
+    };
+    let kinds = AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal);
+    Ok(kinds
+        .map(|kind| {
+            let found = driver(kind).find(&surroundings);
+            let told = found.and_then(|found| version(&found, &surroundings, PATIENCE));
+            let state = match told {
+                Ok(version) => AgentState::Ready(version),
+                Err(trouble) => troubled(&trouble),
+            };
+            AgentSeen { name: kind.as_str().to_owned(), state }
+        })
+        .collect())
+}
+
+/// One line for each check, by area; below what is wrong, what to do.
+fn text(report: &Report, done: &[Result<String, String>]) -> Vec<String> {
+    let paint = Paint::for_output();
+    let mut lines: Vec<String> = Vec::new();
+    for (index, finding) in report.findings.iter().enumerate() {
+        let first = index == 0 || report.findings[index - 1].area != finding.area;
+        if first {
+            lines.push(finding.area.title().to_owned());
+        }
+        let place = finding.place.as_ref().map(|place| format!(" ({place})"));
+        let mark = paint.mark(finding.level);
+        lines.push(format!("  {mark}  {}{}", finding.what, place.unwrap_or_default()));
+        if let Some(fix) = finding.fix.as_ref().filter(|_| finding.level != Level::Fine) {
+            lines.push(format!("           {fix}"));
+        }
+    }
+    for one in done {
+        lines.push(match one {
+            Ok(what) => format!("mended: {what}"),
+            Err(why) => format!("not mended: {why}"),
+        });
+    }
+    let count = |level| report.findings.iter().filter(|one| one.level == level).count();
+    let number = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    lines.push(match (count(Level::Failure), count(Level::Warning)) {
+        (0, 0) => "everything works".to_owned(),
+        (0, warnings) => format!("everything works, {}", number(warnings, "warning")),
+        (failures, warnings) => {
+            format!("{}, {}", number(failures, "failure"), number(warnings, "warning"))
+        }
+    });
+    lines
+}
+
+/// Colours, on a terminal only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Paint {
+    Plain,
+    Coloured,
+}
+
+impl Paint {
+    fn for_output() -> Self {
+        if std::io::stdout().is_terminal() { Self::Coloured } else { Self::Plain }
+    }
+
+    fn mark(self, level: Level) -> String {
+        let word = format!("{:<7}", level.as_str());
+        let colour = match level {
+            Level::Fine => 32,
+            Level::Warning => 33,
+            Level::Failure => 31,
+        };
+        match self {
+            Self::Plain => word,
+            Self::Coloured => format!("\u{1b}[{colour}m{word}\u{1b}[0m"),
+        }
+    }
+}
+
+fn value(report: &Report, done: &[Result<String, String>]) -> Value {
+    let finding = |one: &Finding| {
+        Value::record([
+            ("area", Value::string(one.area.as_str())),
+            ("name", Value::string(one.name)),
+            ("level", Value::string(one.level.as_str())),
+            ("what", Value::string(&one.what)),
+            ("where", Value::string_or_null(one.place.as_deref())),
+            ("fix", Value::string_or_null(one.fix.as_deref())),
+            ("mendable", Value::bool(one.mend.is_some())),
+        ])
+    };
+    let mended = |one: &Result<String, String>| {
+        let (ok, what) = match one {
+            Ok(what) => (true, what),
+            Err(why) => (false, why),
+        };
+        Value::record([("ok", Value::bool(ok)), ("what", Value::string(what))])
+    };
+    let failed = report.has_failed() || done.iter().any(Result::is_err);
+    Value::record([
+        ("ok", Value::bool(!failed)),
+        ("findings", Value::list(report.findings.iter().map(finding).collect())),
+        ("mended", Value::list(done.iter().map(mended).collect())),
+    ])
+}

@@ -1,0 +1,224 @@
+//! hosts.md 6 for what setup wrote: parts that are gone, changed, doubled or
+//! broken, hooks and servers that do not answer.
+
+use std::fs;
+
+use omx_testkit::write_program;
+use serde_json::{Value, json};
+
+use super::clinic::{Clinic, edit, failures};
+
+const SETTINGS: &str = ".claude/settings.json";
+
+/// Changes a file of the person's.
+fn change(clinic: &Clinic, path: &str, change: impl FnOnce(&mut Value)) {
+    edit(&clinic.project.home().join(path), change);
+}
+
+/// A clinic with omx set up for a host, and everything in order.
+#[track_caller]
+fn with(host: &str) -> Clinic {
+    let clinic = Clinic::new();
+    clinic.set_up(host);
+    let report = clinic.examined(&[]);
+    assert_eq!(failures(&report), [Value::Null; 0]);
+    let fine = |area: &str| {
+        let all = report["findings"].as_array().unwrap().iter();
+        all.filter(|one| one["area"] == area && one["level"] == "ok").count()
+    };
+    assert_eq!((fine("setup"), fine("hooks"), fine("mcp")), (1, 1, 1), "{report:#}");
+    clinic
+}
+
+/// Adds a hook for an event.
+fn add_hook(settings: &mut Value, event: &str, command: &str) {
+    let group = json!({"hooks": [{"type": "command", "command": command}]});
+    settings["hooks"][event].as_array_mut().unwrap().push(group);
+}
+
+#[test]
+fn hosts_6_hooks_and_servers_of_every_host_are_called() {
+    for host in ["claude", "codex", "gemini"] {
+        let clinic = with(host);
+        let state = clinic.project.state("sessions/omx-doctor");
+        assert!(!state.exists(), "{host}: trying a hook leaves nothing behind");
+    }
+}
+
+#[test]
+fn hosts_6_without_setup_a_host_is_a_warning() {
+    let clinic = Clinic::new();
+    clinic.warns("setup", "not_set_up");
+}
+
+#[test]
+fn hosts_6_a_hook_that_is_missing() {
+    let clinic = with("claude");
+    change(&clinic, SETTINGS, |settings| settings["hooks"]["Stop"] = json!([]));
+    clinic.fails_until_mended("setup", "part", SETTINGS);
+}
+
+#[test]
+fn hosts_6_a_server_that_is_missing() {
+    let clinic = with("claude");
+    change(&clinic, ".claude.json", |file| file["mcpServers"] = json!({}));
+    clinic.fails_until_mended("setup", "part", ".claude.json");
+}
+
+#[test]
+fn hosts_6_an_agent_file_that_is_missing() {
+    let clinic = with("claude");
+    fs::remove_file(clinic.project.home().join(".claude/agents/critic.md")).unwrap();
+    clinic.fails_until_mended("setup", "part", "agents/critic.md");
+}
+
+#[test]
+fn hosts_6_an_agent_file_the_person_changed_is_theirs() {
+    let clinic = with("claude");
+    let path = clinic.home(".claude/agents/critic.md", "my own words\n");
+    clinic.warns("setup", "edited");
+    clinic.examined(&["--fix"]);
+    assert_eq!(fs::read_to_string(path).unwrap(), "my own words\n");
+}
+
+#[test]
+fn hosts_6_hooks_codex_does_not_trust() {
+    let clinic = with("codex");
+    let config = clinic.project.home().join(".codex/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    let hash = text.find("sha256:").unwrap();
+    fs::write(&config, text.replace(&text[hash..hash + 20], "sha256:0000000000000")).unwrap();
+    clinic.fails_for_good("setup", "untrusted", ".codex/config.toml");
+    // Without any record of trust, setup's is written again.
+    fs::write(&config, "").unwrap();
+    clinic.fails_until_mended("setup", "part", ".codex/config.toml");
+}
+
+#[test]
+fn hosts_6_hooks_that_are_switched_off() {
+    let clinic = with("codex");
+    let config = clinic.project.home().join(".codex/config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, format!("{text}\n[features]\nhooks = false\n")).unwrap();
+    clinic.has("setup", "switched_off", "features.hooks");
+    let clinic = with("claude");
+    change(&clinic, SETTINGS, |settings| settings["disableAllHooks"] = json!(true));
+    clinic.has("setup", "switched_off", "disableAllHooks");
+}
+
+#[test]
+fn hosts_6_a_file_of_a_host_that_is_broken_is_named_and_left() {
+    let clinic = with("claude");
+    let path = clinic.home(SETTINGS, "{ \"hooks\": ");
+    let found = clinic.has("setup", "broken_file", SETTINGS);
+    assert_eq!(found["mendable"], json!(false));
+    clinic.examined(&["--fix"]);
+    assert_eq!(fs::read_to_string(path).unwrap(), "{ \"hooks\": ");
+}
+
+#[test]
+fn hosts_6_a_manifest_that_cannot_be_read() {
+    let clinic = with("claude");
+    let path = clinic.project.home().join(".local/state/omx/setup/user.json");
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    clinic.fails_for_good("setup", "manifest", "user.json");
+    fs::write(&path, whole.replacen("\"version\": 1", "\"version\": 99", 1)).unwrap();
+    if fs::read_to_string(&path).unwrap() == whole {
+        edit(&path, |manifest| manifest["version"] = json!(99));
+    }
+    clinic.fails_for_good("setup", "manifest", "newer omx");
+}
+
+#[test]
+fn hosts_6_a_program_that_moved() {
+    let clinic = with("claude");
+    let path = clinic.project.home().join(".local/state/omx/setup/user.json");
+    edit(&path, |manifest| manifest["omx"] = json!("/nonexistent/omx"));
+    clinic.fails_until_mended("setup", "program_gone", "/nonexistent/omx");
+}
+
+#[test]
+fn hosts_6_a_hook_that_stands_there_twice() {
+    let clinic = with("claude");
+    let command = format!("{} hook --host claude", clinic.project.binary().display());
+    change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", &command));
+    clinic.has("hooks", "double", "twice for Stop");
+}
+
+#[test]
+fn hosts_6_a_relative_that_does_the_same() {
+    let clinic = with("claude");
+    let command = "node /opt/oh-my-claudecode/scripts/persistent-mode.mjs";
+    change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", command));
+    clinic.fails_for_good("hooks", "foreign", "persistent-mode.mjs");
+    let clinic = with("claude");
+    change(&clinic, SETTINGS, |settings| {
+        settings["enabledPlugins"] = json!({"oh-my-claudecode@omc": true, "other@x": true});
+    });
+    clinic.fails_for_good("hooks", "foreign", "the plugin oh-my-claudecode@omc");
+}
+
+#[test]
+fn hosts_6_other_hooks_are_nobody_s_business() {
+    let clinic = with("claude");
+    change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", "/usr/bin/say done"));
+    assert_eq!(clinic.failures(&[]).len(), 0);
+}
+
+#[test]
+fn hosts_6_a_hook_is_really_called() {
+    let clinic = with("claude");
+    let program = clinic.bin().join("stand-in");
+    let command = format!("{} hook --host claude", program.display());
+    change(&clinic, SETTINGS, |settings| {
+        for (_, groups) in settings["hooks"].as_object_mut().unwrap() {
+            groups[0]["hooks"][0]["command"] = json!(command);
+        }
+    });
+    clinic.has("hooks", "hook", "exit 127");
+    for (script, told) in [
+        ("#!/bin/sh\necho no such thing >&2\nexit 3\n", "exit 3: no such thing"),
+        ("#!/bin/sh\necho hello\n", "it answers"),
+        ("#!/bin/sh\nsleep 600\n", "no answer within 2 s"),
+    ] {
+        write_program(&program, script);
+        let found = clinic.has("hooks", "hook", told);
+        assert!(found["what"].as_str().unwrap().contains("stand-in hook --host claude"));
+    }
+    write_program(&program, "#!/bin/sh\ncat > /dev/null\n");
+    let report = clinic.examined(&[]);
+    assert!(failures(&report).iter().all(|one| one["name"] != "hook"), "{report:#}");
+}
+
+#[test]
+fn hosts_6_a_server_that_does_not_answer() {
+    let clinic = with("claude");
+    let program = clinic.bin().join("stand-in");
+    change(&clinic, ".claude.json", |file| file["mcpServers"]["omx"]["command"] = json!(program));
+    clinic.has("mcp", "server", "stand-in");
+    write_program(&program, "#!/bin/sh\necho hello\n");
+    clinic.has("mcp", "server", "says");
+    write_program(&program, "#!/bin/sh\nexit 0\n");
+    clinic.has("mcp", "server", "stand-in");
+}
+
+#[test]
+fn hosts_6_text_is_one_line_for_each_check_and_what_to_do() {
+    let clinic = with("claude");
+    fs::remove_file(clinic.project.home().join(".claude/agents/critic.md")).unwrap();
+    let outcome = clinic.omx(&["doctor"]);
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
+    let home = clinic.project.home();
+    let wanted = format!(
+        "\nSetup\n  failed   a file of omx's is missing ({}/.claude/agents/critic.md)\n           omx setup, or omx doctor --fix\n",
+        home.display()
+    );
+    assert!(outcome.stdout.contains(&wanted), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("1 failure, "), "{}", outcome.stdout);
+    assert!(!outcome.stdout.contains('\u{1b}'), "no colours into a pipe");
+    let mended = clinic.omx(&["doctor", "--fix"]);
+    assert_eq!(mended.code, Some(0));
+    assert!(mended.stdout.contains("mended: wrote "), "{}", mended.stdout);
+    assert!(mended.stdout.contains("everything works"), "{}", mended.stdout);
+}

@@ -1,0 +1,5 @@
+//! The doctor.
+
+mod clinic;
+mod hosts;
+mod project;
