@@ -214,6 +214,28 @@ pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
     }
 }
 
+/// The text with a table under another name, if it is there under the old one
+/// and not under the new.
+pub(crate) fn renamed(text: &str, path: &[String], name: &str) -> String {
+    let plain = || text.to_owned();
+    let Ok(document) = read(text) else { return plain() };
+    let Some((old, above)) = path.split_last() else { return plain() };
+    let new: Vec<String> = above.iter().cloned().chain([name.to_owned()]).collect();
+    if at(&document, &new).is_some() {
+        return plain();
+    }
+    let Some((start, _)) = start_of(&document, path) else { return plain() };
+    // The name stands in the header, or is the key of an inline table.
+    let line = text[start..].find('\n').map_or(text.len(), |end| start + end);
+    let changed = text[start..line].replacen(old, name, 1);
+    let whole = format!("{}{changed}{}", &text[..start], &text[line..]);
+    if standing(&whole, &Slot::Table(new)).is_ok_and(|there| !there.is_empty()) {
+        whole
+    } else {
+        plain()
+    }
+}
+
 /// The text without a header's line and the lines of its values.
 fn without_lines(text: &str, header: usize, table: &dyn TableLike) -> String {
     let pair = |name: &str, item: &Item| Some((table.key(name)?.span()?.start, item.span()?.end));

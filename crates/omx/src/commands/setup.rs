@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_host::setup::{
-    ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope, apply,
-    changing, plan_setup, plan_uninstall, unified,
+    ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope,
+    SkillFile, apply, changing, plan_setup, plan_uninstall, unified,
 };
-use omx_host::{Host, catalogue};
+use omx_host::{CatalogueError, Host, Skill, catalogue, guidance};
 use omx_kernel::{Code, Dialect, Refusal, Value};
 use omx_ops::{Context, Input};
 
@@ -93,14 +93,20 @@ fn installed(ground: &Ground) -> Result<Vec<Host>, Refusal> {
     Ok(hosts)
 }
 
-/// What is brought: a project brings its own roles too.
+/// What is brought: a project brings its own roles and skills too.
 fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Catalogue, Refusal> {
     let tree = match ground.scope {
+        // No folder, so nothing but what is built in.
         Scope::User => PathBuf::new(),
         Scope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
     };
-    let roles = catalogue::roles(&tree).map_err(|error| Refusal::input(error.to_string()))?;
-    Ok(Catalogue { roles, skills: Vec::new(), guidance: Vec::new() })
+    let broken = |error: CatalogueError| Refusal::input(error.to_string());
+    let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };
+    Ok(Catalogue {
+        roles: catalogue::roles(&tree).map_err(broken)?,
+        skills: catalogue::skills_of(&tree).map_err(broken)?.into_iter().map(file).collect(),
+        guidance: Host::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
+    })
 }
 
 /// Makes the plan and, if it is to be done, does it.
