@@ -54,6 +54,7 @@ fn ground(omx: &str) -> Ground {
         omx: omx.into(),
         version: "1".to_owned(),
         manifests: "/h/state".into(),
+        hooked: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use omx_host::setup::{
     ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope,
-    SkillFile, apply, changing, plan_setup, plan_uninstall, unified,
+    SkillFile, Slot, apply, changing, plan_setup, plan_uninstall, unified,
 };
 use omx_host::{CatalogueError, Host, Skill, catalogue, guidance};
 use omx_kernel::{Code, Dialect, Refusal, Value};
@@ -47,7 +47,8 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         };
         let catalogue = catalogue_of(context, &ground)?;
         let planned = |manifest| plan_setup(&ground, &RealDisk, manifest, &catalogue, &hosts);
-        let plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        let mut plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        plan.notes.extend(hint_of_path(&ground));
         let none = "nothing to do: omx is set up already";
         Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.dry_run), none))
     })
@@ -71,7 +72,30 @@ fn ground(context: &Context<'_>, scope: &str) -> Result<Ground, Refusal> {
         "project" => Scope::Project(context.store(&Input::default())?.root().to_owned()),
         _ => Scope::User,
     };
-    edge::ground(context.dialect, scope)
+    let hooked = match scope {
+        Scope::User => Vec::new(),
+        Scope::Project(_) => hooked_for_all(&edge::ground(context.dialect, Scope::User)?)?,
+    };
+    Ok(Ground { hooked, ..edge::ground(context.dialect, scope)? })
+}
+
+/// The hosts that were given hooks for every project.
+fn hooked_for_all(user: &Ground) -> Result<Vec<Host>, Refusal> {
+    let manifest = Manifest::load(&user.manifest())
+        .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
+    let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
+    let is_hook = |slot: &Slot| matches!(slot, Slot::Element(path) if path[0] == "hooks");
+    let files = files.iter().filter(|file| file.parts.iter().any(|part| is_hook(&part.slot)));
+    Ok(files.map(|file| file.host).collect())
+}
+
+/// Agents call omx by its name as well.
+fn hint_of_path(ground: &Ground) -> Option<Note> {
+    if edge::on_path(Path::new("omx")).is_some() {
+        return None;
+    }
+    let text = "it is not on your search path (PATH): agents cannot call omx by its name";
+    Some(Note { kind: NoteKind::Hint, path: ground.omx.clone(), text: text.to_owned() })
 }
 
 /// The hosts a flag names; `None` without one.

@@ -33,11 +33,15 @@ pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     };
     let omx = planner.ground.omx.clone();
     let hooks = folder.join("hooks.json");
-    let wishes = hook_wishes(&omx, HOST);
+    let wishes = match is_hooked(planner) {
+        true => Vec::new(),
+        false => hook_wishes(&omx, HOST),
+    };
     let written = planner.file(HOST, &hooks, Kind::Json, &wishes);
     let person = home.join("config.toml");
     let trust = match &written {
         Some(text) => trust_wishes(&spellings(planner, &hooks), text, &wishes),
+        None if wishes.is_empty() => Vec::new(),
         None => remembered_trust(planner, &person),
     };
     let server = server_wish(&omx, Slot::Table(names(&["mcp_servers", NAME])));
@@ -56,6 +60,18 @@ pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     }
     skills(planner, HOST, &folder.join("skills"), catalogue);
     guidance(planner, HOST, &words, catalogue);
+}
+
+/// Whether Codex calls omx in every project already; it would call it twice.
+fn is_hooked(planner: &mut Planner<'_>) -> bool {
+    let Scope::Project(root) = planner.ground.scope.clone() else { return false };
+    let is_hooked = planner.ground.hooked.contains(&HOST);
+    if is_hooked {
+        let words =
+            "codex calls omx's hooks in all your projects already; they are not set up twice";
+        planner.note(NoteKind::Hint, &root, words);
+    }
+    is_hooked
 }
 
 /// The names Codex may know a file by: as it is reached, and as it really is.

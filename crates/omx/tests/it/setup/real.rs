@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use omx_testkit::model::{ModelServer, Script};
+use omx_testkit::model::{ModelServer, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use omx_testkit::{Outcome, write_program};
 use serde_json::{Value, json};
@@ -268,4 +268,67 @@ fn hosts_2_1_gemini_calls_the_hooks_of_user_scope() {
 #[test]
 fn hosts_2_1_gemini_calls_the_hooks_of_project_scope() {
     offline(&[Cli::Gemini], || gemini_calls("project"));
+}
+
+/// Set up for everything and for the project, an event is told once.
+fn told_once(cli: Cli, last: &str) {
+    let place = Place::new(cli, "user");
+    place.set_up("project");
+    place.listen();
+    place.turn();
+    let text = fs::read_to_string(place.home.folder().join("events")).unwrap();
+    assert_eq!(text.matches(&format!("\"hook_event_name\":\"{last}\"")).count(), 1, "{text}");
+}
+
+#[test]
+fn hosts_2_1_in_both_scopes_codex_tells_an_event_once() {
+    offline(&[Cli::Codex], || told_once(Cli::Codex, "Stop"));
+}
+
+#[test]
+fn hosts_2_1_in_both_scopes_claude_tells_an_event_once() {
+    offline(&[Cli::Claude], || told_once(Cli::Claude, "Stop"));
+}
+
+#[test]
+fn hosts_2_1_in_both_scopes_gemini_tells_an_event_once() {
+    offline(&[Cli::Gemini], || told_once(Cli::Gemini, "AfterAgent"));
+}
+
+/// Codex's agents are omx's roles, each with its own instructions.
+#[test]
+fn hosts_2_1_codex_gives_an_agent_the_words_of_its_role() {
+    offline(&[Cli::Codex], || {
+        let place = Place::new(Cli::Codex, "user");
+        let spawn = json!({"agent_type": "critic", "message": "judge it [[script:sub]]"});
+        let spawn = Turn::new().call_in("multi_agent_v1", "spawn_agent", spawn);
+        // The end waits until the agent has asked.
+        let end = Turn::new().say("done").following("sub", 0);
+        place.server.add(Script::named("main").turn(spawn).turn(end).repeating());
+        place.server.add(Script::named("sub").say("judged"));
+        let run = place.run(&["exec", "--json", "go [[script:main]]"]);
+        assert_eq!(run.code, Some(0), "{run:#?}");
+        let asked = place.server.turns("sub");
+        let role = include_str!("../../../../../assets/roles/critic.md");
+        let words = role.lines().skip_while(|line| !line.starts_with("You ")).next().unwrap();
+        assert!(asked[0].body.to_string().contains(words), "{words}: {:#}", asked[0].body);
+    });
+}
+
+/// Claude's skills and agents are omx's.
+#[test]
+fn hosts_2_1_claude_lists_the_skills_and_agents() {
+    offline(&[Cli::Claude], || {
+        let place = Place::new(Cli::Claude, "user");
+        let args = ["-p", "--output-format=stream-json", "--verbose", "go [[script:go]]"];
+        let run = place.run(&args);
+        let events = run.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        let mut events = events.filter(|event| event["subtype"] == "init");
+        let init = events.next().unwrap_or_else(|| panic!("{run:#?}"));
+        let has = |list: &str, name: &str| init[list].as_array().unwrap().contains(&json!(name));
+        assert!(has("skills", "cancel") && has("slash_commands", "ralph"), "{init:#}");
+        assert!(has("agents", "critic") && has("agents", "executor"), "{init:#}");
+        assert_eq!(init["mcp_servers"], json!([{"name": "omx", "status": "connected"}]));
+        assert!(has("tools", "mcp__omx__state_write"), "{init:#}");
+    });
 }
