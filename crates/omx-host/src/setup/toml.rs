@@ -57,13 +57,7 @@ pub(crate) fn insert(
     value: &Value,
     newline: &str,
 ) -> Result<(String, Part), Broken> {
-    let part = |text: &str, lead: usize| Part {
-        slot: slot.clone(),
-        value: value.clone(),
-        text: text.to_owned(),
-        lead,
-        made: 0,
-    };
+    let part = |text: &str, lead| Part::written(slot, value, text.to_owned(), lead, 0);
     let holds = |text: &str| standing(text, slot).is_ok_and(|there| there == [value.clone()]);
     let lead = match text {
         "" => String::new(),

@@ -310,7 +310,7 @@ fn hosts_2_1_codex_gives_an_agent_the_words_of_its_role() {
         assert_eq!(run.code, Some(0), "{run:#?}");
         let asked = place.server.turns("sub");
         let role = include_str!("../../../../../assets/roles/critic.md");
-        let words = role.lines().skip_while(|line| !line.starts_with("You ")).next().unwrap();
+        let words = role.lines().find(|line| line.starts_with("You ")).unwrap();
         assert!(asked[0].body.to_string().contains(words), "{words}: {:#}", asked[0].body);
     });
 }

@@ -1,6 +1,7 @@
 //! What setup says, to a person and to a program, and where it sets up.
 
 use std::fs;
+use std::process::Stdio;
 
 use serde_json::json;
 
@@ -137,4 +138,41 @@ fn hosts_2_2_shapes_omx_does_not_know_are_left_and_named() {
         assert_eq!(project.omx(&["uninstall"]).code, Some(0));
         assert_eq!(home(&project, path), text);
     }
+}
+
+#[test]
+fn hosts_2_2_a_manifest_that_cannot_be_used_stops_everything() {
+    for (text, words) in [
+        ("{", "user.json: EOF"),
+        ("{\"version\": 2}", "written by a newer omx"),
+        ("{\"version\": 1, \"files\": 7}", "user.json: "),
+    ] {
+        let project = person();
+        let before = super::kit::times(&project.home().join(".claude"));
+        put(&project.home().join(".local/state/omx/setup/user.json"), text);
+        for command in ["setup", "uninstall"] {
+            let refused = project.omx(&[command, "--host", "claude"]);
+            assert_eq!(refused.code, Some(1), "{refused:?}");
+            assert!(refused.stderr.contains(words), "{words}: {refused:?}");
+        }
+        assert_eq!(super::kit::times(&project.home().join(".claude")), before);
+    }
+}
+
+#[test]
+fn hosts_2_3_several_setups_at_once_are_as_good_as_one() {
+    let project = person();
+    let before = super::kit::tree(&project.home());
+    let args = ["setup", "--host", "claude"];
+    let start = |_| project.omx_command(&args).stdout(Stdio::null()).spawn().unwrap();
+    let all: Vec<_> = (0..4).map(start).collect();
+    for mut child in all {
+        assert!(child.wait().unwrap().success());
+    }
+    let again = project.omx(&args);
+    assert!(again.stdout.starts_with("nothing to do"), "{again:?}");
+    let groups = json(&project, ".claude/settings.json")["hooks"]["Stop"].as_array().unwrap().len();
+    assert_eq!(groups, 2);
+    assert_eq!(project.omx(&["uninstall"]).code, Some(0));
+    assert_eq!(super::kit::tree(&project.home()), before);
 }
