@@ -198,6 +198,7 @@ pub fn ground(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
         omx: own_program()?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         manifests,
+        hooked: Vec::new(),
     })
 }
 

@@ -99,6 +99,9 @@ pub fn apply(plan: &Plan, held: &Changing) -> Result<Vec<Note>, ApplyError> {
         let during = Manifest { folders: after.folders.clone(), ..plan.during.clone() };
         save(&plan.manifest, &during)?;
     }
+    if current.as_ref().is_some_and(|current| current.unfinished) {
+        sweep(plan);
+    }
     for change in &plan.changes {
         if let Err(why) = carry_out(change, &plan.after.folders) {
             failed.push(Note { kind: NoteKind::Refused, path: change.path.clone(), text: why });
@@ -117,10 +120,24 @@ pub fn apply(plan: &Plan, held: &Changing) -> Result<Vec<Note>, ApplyError> {
         return Ok(failed);
     }
     remove_folders(&mut after, &plan.manifest);
-    if !plan.changes.is_empty() || current.as_ref() != Some(&after) {
+    let is_new = current != Some(after.clone());
+    if !plan.changes.is_empty() || is_new {
         save(&plan.manifest, &after)?;
     }
     Ok(failed)
+}
+
+/// Removes what a killed change left beside the files it was to change.
+fn sweep(plan: &Plan) {
+    for path in plan.during.files.iter().map(|record| &record.path) {
+        let real = RealDisk.real(path);
+        let Some(name) = real.file_name().and_then(|name| name.to_str()) else { continue };
+        let left = real.with_file_name(format!(".{name}.tmp"));
+        let is_free = File::open(&left).is_ok_and(|file| file.try_lock().is_ok());
+        if is_free {
+            let _ = fs::remove_file(&left);
+        }
+    }
 }
 
 fn save(path: &Path, manifest: &Manifest) -> Result<(), ApplyError> {

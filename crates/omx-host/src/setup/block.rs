@@ -43,13 +43,7 @@ pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Part)
         _ => newline.repeat(2),
     };
     let piece = format!("{lead}{block}{newline}");
-    let part = Part {
-        slot: Slot::Block,
-        value: value.clone(),
-        text: piece.clone(),
-        lead: lead.len(),
-        made: 0,
-    };
+    let part = Part::written(&Slot::Block, value, piece.clone(), lead.len(), 0);
     (format!("{text}{piece}"), part)
 }
 
@@ -68,7 +62,7 @@ pub(crate) fn replace(
             format!("{}{block}{}", &text[whole.start..range.start], &text[range.end..whole.end]);
     }
     let lead = if piece.is_empty() { 0 } else { old.lead };
-    let part = Part { slot: Slot::Block, value: value.clone(), text: piece, lead, made: 0 };
+    let part = Part::written(&Slot::Block, value, piece, lead, 0);
     Ok((format!("{}{block}{}", &text[..range.start], &text[range.end..]), part))
 }
 

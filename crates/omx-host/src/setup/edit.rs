@@ -134,7 +134,11 @@ pub(crate) fn set_up(
         let old = match remembered.find(|part| there.contains(&part.value)) {
             Some(part) => Some(part.clone()),
             None if is_remembered => None,
-            None => unfounded().map(|value| Part::found(&wish.slot, value)),
+            None => unfounded().map(|value| {
+                // A record of trust may be about something that stood here before.
+                let before = (wish.own == Own::Trust).then(|| value.clone());
+                Part { before, ..Part::found(&wish.slot, value) }
+            }),
         };
         if let Some(old) = old {
             match kind.replace(&text, &old, &wish.value, newline) {
@@ -194,7 +198,7 @@ pub(crate) fn take_out(
         let earlier = record.earlier.iter().filter(|earlier| earlier.slot == part.slot);
         let found = [part].into_iter().chain(earlier).find(|part| there.contains(&part.value));
         match found {
-            Some(part) => match kind.remove(&text, part) {
+            Some(part) => match undone(kind, &text, part, form.newline) {
                 Ok(rest) => {
                     text = rest;
                     is_changed = true;
@@ -218,6 +222,14 @@ pub(crate) fn take_out(
         _ => Some(form.whole(text)),
     };
     Ok(TakenOut { text, left })
+}
+
+/// The text without a part, or with what stood in its place.
+fn undone(kind: Kind, text: &str, part: &Part, newline: &str) -> Result<String, Broken> {
+    match &part.before {
+        Some(before) => kind.replace(text, part, before, newline).map(|(text, _)| text),
+        None => kind.remove(text, part),
+    }
 }
 
 /// A whole file of omx's.

@@ -51,6 +51,8 @@ pub struct Ground {
     pub version: String,
     /// The folder of manifests.
     pub manifests: PathBuf,
+    /// For a project: the hosts that call omx's hooks in every project already.
+    pub hooked: Vec<Host>,
 }
 
 impl Ground {

@@ -183,7 +183,7 @@ pub(crate) fn insert(
     let style = style_of(text, container, there, newline);
     let body = render(missing.first().map(String::as_str), &inner, &style);
     let (at, piece, lead) = piece(container, &body, &style);
-    let part = Part { slot: slot.clone(), value: value.clone(), text: piece.clone(), lead, made };
+    let part = Part::written(slot, value, piece.clone(), lead, made);
     Ok((format!("{}{piece}{}", &text[..at], &text[at..]), part))
 }
 

@@ -24,6 +24,10 @@ pub struct Manifest {
     pub files: Vec<FileRecord>,
     /// The folders omx made, outermost first.
     pub folders: Vec<PathBuf>,
+    /// Set while files are being changed: if it is still there, a change was
+    /// not finished.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unfinished: bool,
 }
 
 /// What a file was before omx came.
@@ -87,6 +91,7 @@ impl Manifest {
             omx_version: omx_version.to_owned(),
             files: Vec::new(),
             folders: Vec::new(),
+            unfinished: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A part: one thing of omx's in a file of the person's, as it is wanted and
 //! as the manifest remembers it.
 
+use omx_kernel::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -46,12 +47,26 @@ pub struct Part {
     /// How many of the containers around it came with it.
     #[serde(default)]
     pub made: usize,
+    /// What stood there before and is to be put back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Value>,
 }
 
 impl Part {
     /// A part that stands there already.
     pub(crate) fn found(slot: &Slot, value: &Value) -> Self {
-        Self { slot: slot.clone(), value: value.clone(), text: String::new(), lead: 0, made: 0 }
+        Self::written(slot, value, String::new(), 0, 0)
+    }
+
+    /// A part that was put in with this text.
+    pub(crate) fn written(
+        slot: &Slot,
+        value: &Value,
+        text: String,
+        lead: usize,
+        made: usize,
+    ) -> Self {
+        Self { slot: slot.clone(), value: value.clone(), text, lead, made, before: None }
     }
 }
 
@@ -93,10 +108,10 @@ impl Own {
     }
 }
 
-/// Whether a program, as a command line names it, is called omx.
+/// Whether a program, as a command line names it, has a name of omx's.
 fn is_omx(program: &str) -> bool {
     let name = program.trim_matches('\'').rsplit('/').next().unwrap_or_default();
-    name == "omx"
+    Dialect::named(name).is_some()
 }
 
 /// What is wanted of a part that is already there with another content.

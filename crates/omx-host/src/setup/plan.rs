@@ -44,5 +44,8 @@ pub fn plan_uninstall(
     for record in records.iter().rev().filter(|record| wanted.contains(&record.host)) {
         planner.take_out(record);
     }
+    if wanted.contains(&Host::Codex) {
+        hosts::codex::keep_trust(&mut planner);
+    }
     planner.finish()
 }

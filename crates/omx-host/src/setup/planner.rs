@@ -104,6 +104,7 @@ impl<'a> Planner<'a> {
     pub fn new(ground: &'a Ground, disk: &'a dyn Disk, old: Option<Manifest>) -> Self {
         let old = old.unwrap_or_else(|| Manifest::new(&ground.omx, &ground.version));
         let mut after = old.clone();
+        after.unfinished = false;
         after.omx.clone_from(&ground.omx);
         after.omx_version.clone_from(&ground.version);
         Self { ground, disk, old, after, changes: Vec::new(), notes: Vec::new(), seen: Vec::new() }
@@ -246,6 +247,28 @@ impl<'a> Planner<'a> {
         self.changes.push(Change { path: path.to_owned(), old, new });
     }
 
+    /// The text a file has before, and the one it will have.
+    pub fn texts(&self, path: &Path) -> (Option<String>, Option<String>) {
+        match self.changes.iter().find(|change| change.path == path) {
+            Some(change) => (change.old.clone(), change.new.clone()),
+            None => {
+                let text = self.disk.read(path).ok().flatten();
+                (text.clone(), text)
+            }
+        }
+    }
+
+    /// Changes a text once more.
+    pub fn rewrite(&mut self, path: &Path, new: String) {
+        match self.changes.iter_mut().find(|change| change.path == path) {
+            Some(change) => change.new = Some(new),
+            None => {
+                let (old, _) = self.texts(path);
+                self.change(path, old, Some(new));
+            }
+        }
+    }
+
     fn forget(&mut self, path: &Path) {
         self.after.files.retain(|record| record.path != path);
     }
@@ -267,7 +290,7 @@ impl<'a> Planner<'a> {
     }
 
     pub fn finish(self) -> Plan {
-        let mut during = self.after.clone();
+        let mut during = Manifest { unfinished: true, ..self.after.clone() };
         for old in &self.old.files {
             match during.files.iter_mut().find(|record| record.path == old.path) {
                 Some(record) => {

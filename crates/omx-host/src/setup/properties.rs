@@ -54,6 +54,7 @@ fn ground(omx: &str) -> Ground {
         omx: omx.into(),
         version: "1".to_owned(),
         manifests: "/h/state".into(),
+        hooked: Vec::new(),
     }
 }
 
@@ -151,6 +152,10 @@ fn toml_file() -> impl Strategy<Value = String> {
         Just("[[hooks.Stop]]".to_owned()),
         Just("hooks.state = {}".to_owned()),
         Just("[hooks.state.\"/x:stop:0:0\"]\ntrusted_hash = \"sha256:0\"".to_owned()),
+        Just(
+            "[hooks.state.\"/h/.codex/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:1\""
+                .to_owned()
+        ),
         Just("text = '''\n[mcp_servers.omx]\n'''".to_owned()),
         Just("# [mcp_servers.omx]".to_owned()),
         Just(String::new()),
@@ -201,6 +206,11 @@ fn shelf() -> impl Strategy<Value = Shelf> {
             ];
             Shelf(files.into_iter().filter_map(|(path, text)| Some((path.into(), text?))).collect())
         })
+}
+
+fn has_members(text: &str) -> bool {
+    let (_, body) = super::text::Form::of(text);
+    body.starts_with('{') && super::json::read(body).is_ok_and(|root| !root.children().is_empty())
 }
 
 fn set_up(shelf: &mut Shelf, omx: &str, manifest: Option<Manifest>) -> Plan {
@@ -255,8 +265,14 @@ proptest! {
         let first = set_up(&mut shelf, "/bin/omx", None);
         let added = |shelf: &mut Shelf| {
             for (path, text) in &mut shelf.0 {
-                if path.extension().is_some_and(|ending| ending == "md" || ending == "toml") {
-                    text.insert_str(if text.starts_with('\u{feff}') { 3 } else { 0 }, &format!("# {line}\n"));
+                let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
+                match path.extension().and_then(|ending| ending.to_str()) {
+                    Some("md" | "toml") => text.insert_str(at, &format!("# {line}\n")),
+                    // Where the object was empty, a comma would be one too many.
+                    Some("json") if before.0.get(path).is_some_and(|old| has_members(old)) => {
+                        text.insert_str(at + 1, &format!("\"{line} \": [1], "));
+                    }
+                    _ => {}
                 }
             }
         };

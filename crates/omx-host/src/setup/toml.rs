@@ -57,13 +57,7 @@ pub(crate) fn insert(
     value: &Value,
     newline: &str,
 ) -> Result<(String, Part), Broken> {
-    let part = |text: &str, lead: usize| Part {
-        slot: slot.clone(),
-        value: value.clone(),
-        text: text.to_owned(),
-        lead,
-        made: 0,
-    };
+    let part = |text: &str, lead| Part::written(slot, value, text.to_owned(), lead, 0);
     let holds = |text: &str| standing(text, slot).is_ok_and(|there| there == [value.clone()]);
     let lead = match text {
         "" => String::new(),
@@ -211,6 +205,28 @@ pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
     match standing(&rest, &part.slot)?.is_empty() {
         true => Ok(rest),
         false => Err(Broken("omx's part is written in another way than omx writes".to_owned())),
+    }
+}
+
+/// The text with a table under another name, if it is there under the old one
+/// and not under the new.
+pub(crate) fn renamed(text: &str, path: &[String], name: &str) -> String {
+    let plain = || text.to_owned();
+    let Ok(document) = read(text) else { return plain() };
+    let Some((old, above)) = path.split_last() else { return plain() };
+    let new: Vec<String> = above.iter().cloned().chain([name.to_owned()]).collect();
+    if at(&document, &new).is_some() {
+        return plain();
+    }
+    let Some((start, _)) = start_of(&document, path) else { return plain() };
+    // The name stands in the header, or is the key of an inline table.
+    let line = text[start..].find('\n').map_or(text.len(), |end| start + end);
+    let changed = text[start..line].replacen(old, name, 1);
+    let whole = format!("{}{changed}{}", &text[..start], &text[line..]);
+    if standing(&whole, &Slot::Table(new)).is_ok_and(|there| !there.is_empty()) {
+        whole
+    } else {
+        plain()
     }
 }
 

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_host::setup::{
-    ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope, apply,
-    changing, plan_setup, plan_uninstall, unified,
+    ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope,
+    SkillFile, Slot, apply, changing, plan_setup, plan_uninstall, unified,
 };
-use omx_host::{Host, catalogue};
+use omx_host::{CatalogueError, Host, Skill, catalogue, guidance};
 use omx_kernel::{Code, Dialect, Refusal, Value};
 use omx_ops::{Context, Input};
 
@@ -47,7 +47,8 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         };
         let catalogue = catalogue_of(context, &ground)?;
         let planned = |manifest| plan_setup(&ground, &RealDisk, manifest, &catalogue, &hosts);
-        let plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        let mut plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        plan.notes.extend(hint_of_path(&ground));
         let none = "nothing to do: omx is set up already";
         Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.dry_run), none))
     })
@@ -71,7 +72,30 @@ fn ground(context: &Context<'_>, scope: &str) -> Result<Ground, Refusal> {
         "project" => Scope::Project(context.store(&Input::default())?.root().to_owned()),
         _ => Scope::User,
     };
-    edge::ground(context.dialect, scope)
+    let hooked = match scope {
+        Scope::User => Vec::new(),
+        Scope::Project(_) => hooked_for_all(&edge::ground(context.dialect, Scope::User)?)?,
+    };
+    Ok(Ground { hooked, ..edge::ground(context.dialect, scope)? })
+}
+
+/// The hosts that were given hooks for every project.
+fn hooked_for_all(user: &Ground) -> Result<Vec<Host>, Refusal> {
+    let manifest = Manifest::load(&user.manifest())
+        .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
+    let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
+    let is_hook = |slot: &Slot| matches!(slot, Slot::Element(path) if path[0] == "hooks");
+    let files = files.iter().filter(|file| file.parts.iter().any(|part| is_hook(&part.slot)));
+    Ok(files.map(|file| file.host).collect())
+}
+
+/// Agents call omx by its name as well.
+fn hint_of_path(ground: &Ground) -> Option<Note> {
+    if edge::on_path(Path::new("omx")).is_some() {
+        return None;
+    }
+    let text = "it is not on your search path (PATH): agents cannot call omx by its name";
+    Some(Note { kind: NoteKind::Hint, path: ground.omx.clone(), text: text.to_owned() })
 }
 
 /// The hosts a flag names; `None` without one.
@@ -93,14 +117,20 @@ fn installed(ground: &Ground) -> Result<Vec<Host>, Refusal> {
     Ok(hosts)
 }
 
-/// What is brought: a project brings its own roles too.
+/// What is brought: a project brings its own roles and skills too.
 pub(super) fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Catalogue, Refusal> {
     let tree = match ground.scope {
+        // No folder, so nothing but what is built in.
         Scope::User => PathBuf::new(),
         Scope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
     };
-    let roles = catalogue::roles(&tree).map_err(|error| Refusal::input(error.to_string()))?;
-    Ok(Catalogue { roles, skills: Vec::new(), guidance: Vec::new() })
+    let broken = |error: CatalogueError| Refusal::input(error.to_string());
+    let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };
+    Ok(Catalogue {
+        roles: catalogue::roles(&tree).map_err(broken)?,
+        skills: catalogue::skills_of(&tree).map_err(broken)?.into_iter().map(file).collect(),
+        guidance: Host::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
+    })
 }
 
 /// Makes the plan and, if it is to be done, does it.

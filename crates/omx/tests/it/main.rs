@@ -33,6 +33,7 @@ mod instructions;
 mod kill_loop;
 mod mcp_protocol;
 mod real_agents;
+mod setup;
 mod skills;
 mod skills_real;
 mod state_bad_input;

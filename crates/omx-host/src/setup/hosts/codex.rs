@@ -18,7 +18,7 @@ use crate::setup::edit::Kind;
 use crate::setup::ground::{Catalogue, Scope};
 use crate::setup::part::{Own, Rule, Slot, Wish};
 use crate::setup::planner::{NoteKind, Planner};
-use crate::setup::text::hash;
+use crate::setup::text::{Form, hash};
 use crate::setup::{json, toml};
 
 const HOST: Host = Host::Codex;
@@ -26,17 +26,22 @@ const HOST: Host = Host::Codex;
 pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     let home = planner.ground.homes.codex.clone();
     let scope = planner.ground.scope.clone();
-    let (folder, words) = match &scope {
-        Scope::User => (home.clone(), home.join("AGENTS.md")),
-        Scope::Project(root) => (root.join(".codex"), root.join("AGENTS.md")),
+    let folder = folder_of(planner);
+    let words = match &scope {
+        Scope::User => home.join("AGENTS.md"),
+        Scope::Project(root) => root.join("AGENTS.md"),
     };
     let omx = planner.ground.omx.clone();
     let hooks = folder.join("hooks.json");
-    let wishes = hook_wishes(&omx, HOST);
+    let wishes = match is_hooked(planner) {
+        true => Vec::new(),
+        false => hook_wishes(&omx, HOST),
+    };
     let written = planner.file(HOST, &hooks, Kind::Json, &wishes);
     let person = home.join("config.toml");
     let trust = match &written {
         Some(text) => trust_wishes(&spellings(planner, &hooks), text, &wishes),
+        None if wishes.is_empty() => Vec::new(),
         None => remembered_trust(planner, &person),
     };
     let server = server_wish(&omx, Slot::Table(names(&["mcp_servers", NAME])));
@@ -57,6 +62,18 @@ pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     guidance(planner, HOST, &words, catalogue);
 }
 
+/// Whether Codex calls omx in every project already; it would call it twice.
+fn is_hooked(planner: &mut Planner<'_>) -> bool {
+    let Scope::Project(root) = planner.ground.scope.clone() else { return false };
+    let is_hooked = planner.ground.hooked.contains(&HOST);
+    if is_hooked {
+        let words =
+            "codex calls omx's hooks in all your projects already; they are not set up twice";
+        planner.note(NoteKind::Hint, &root, words);
+    }
+    is_hooked
+}
+
 /// The names Codex may know a file by: as it is reached, and as it really is.
 fn spellings(planner: &Planner<'_>, hooks: &Path) -> Vec<PathBuf> {
     let folder = hooks.parent().unwrap_or(hooks);
@@ -68,7 +85,7 @@ fn spellings(planner: &Planner<'_>, hooks: &Path) -> Vec<PathBuf> {
 
 /// The records of trust for omx's hooks as they stand in this text.
 fn trust_wishes(spellings: &[PathBuf], text: &str, hooks: &[Wish]) -> Vec<Wish> {
-    let (_, body) = crate::setup::text::Form::of(text);
+    let (_, body) = Form::of(text);
     let Ok(root) = json::read(body) else { return Vec::new() };
     let mut wishes = Vec::new();
     for hook in hooks {
@@ -106,6 +123,62 @@ fn remembered_trust(planner: &Planner<'_>, config: &Path) -> Vec<Wish> {
         what: "the trust in omx's hooks".to_owned(),
     };
     trust.map(wish).collect()
+}
+
+/// Codex's trust in a hook hangs on the hook's place. When ours goes, those
+/// after it move up, and the trust in them moves with them.
+pub(crate) fn keep_trust(planner: &mut Planner<'_>) {
+    let hooks = folder_of(planner).join("hooks.json");
+    let (Some(old), Some(new)) = planner.texts(&hooks) else { return };
+    let moved = moved_groups(&old, &new);
+    let config = planner.ground.homes.codex.join("config.toml");
+    let (_, Some(text)) = planner.texts(&config) else { return };
+    let (form, body) = Form::of(&text);
+    let mut body = body.to_owned();
+    for (event, from, to, count) in moved {
+        for path in spellings(planner, &hooks) {
+            for place in 0..count {
+                let key =
+                    |group: usize| format!("{}:{}:{group}:{place}", path.display(), label(&event));
+                body = toml::renamed(&body, &names(&["hooks", "state", &key(from)]), &key(to));
+            }
+        }
+    }
+    let whole = form.whole(body);
+    if whole != text {
+        planner.rewrite(&config, whole);
+    }
+}
+
+/// Groups of hooks that stand in another place: event, from where, to where,
+/// and how many hooks they hold.
+fn moved_groups(old: &str, new: &str) -> Vec<(String, usize, usize, usize)> {
+    let value = |text: &str| json::read(Form::of(text).1).ok().map(|root| root.value);
+    let (Some(old), Some(new)) = (value(old), value(new)) else { return Vec::new() };
+    let mut moved = Vec::new();
+    for (event, groups) in old["hooks"].as_object().into_iter().flatten() {
+        let left = new["hooks"][event].as_array().cloned().unwrap_or_default();
+        let mut next = 0;
+        for (from, group) in groups.as_array().into_iter().flatten().enumerate() {
+            if left.get(next) != Some(group) {
+                continue;
+            }
+            if next != from {
+                let count = group["hooks"].as_array().map_or(0, Vec::len);
+                moved.push((event.clone(), from, next, count));
+            }
+            next += 1;
+        }
+    }
+    moved
+}
+
+/// The folder of what is set up.
+fn folder_of(planner: &Planner<'_>) -> PathBuf {
+    match &planner.ground.scope {
+        Scope::User => planner.ground.homes.codex.clone(),
+        Scope::Project(root) => root.join(".codex"),
+    }
 }
 
 /// An event as Codex writes it in its records: `PreToolUse` is `pre_tool_use`.
@@ -155,7 +228,7 @@ fn hint_of_hooks(planner: &mut Planner<'_>, person: &Path) {
 }
 
 fn read_at(text: &str, path: &[String]) -> Option<Value> {
-    let (_, body) = crate::setup::text::Form::of(text);
+    let (_, body) = Form::of(text);
     let document = toml::read(body).ok()?;
     toml::at(&document, path).map(|item: &Item| toml::value_of(item))
 }

@@ -1,0 +1,7 @@
+//! Setup, uninstall and launch: the person's files, and the real programs.
+
+mod files;
+mod kit;
+mod launch;
+mod real;
+mod words;
