@@ -76,6 +76,9 @@ pub struct Opening {
     pub allow: Allow,
     /// MCP servers of ours. The tools of the one named `omx` need no approval.
     pub servers: Vec<McpServer>,
+    /// What the answer to the first message must fit, where that is known: some
+    /// programs take it when they start, and would have to be started again.
+    pub schema: Option<Value>,
 }
 
 /// What a message belongs to. The rehearsal agent chooses by it what to play;

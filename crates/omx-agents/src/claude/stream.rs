@@ -137,7 +137,7 @@ impl Stream {
             patience: limits.interrupt * 3 / 4,
             start: limits.start,
             record,
-            schema: None,
+            schema: opening.schema.clone(),
             phase: Phase::Ready,
             turn: Turn::None,
             sent: None,

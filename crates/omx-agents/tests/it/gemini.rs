@@ -32,6 +32,7 @@ fn opening(start: Start, allow: Allow) -> Opening {
         model: None,
         allow,
         servers: vec![server],
+        schema: None,
     }
 }
 

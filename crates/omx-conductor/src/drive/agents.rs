@@ -35,6 +35,7 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
                 program: self.crew.surroundings.omx.clone(),
                 args: vec!["mcp".to_owned()],
             }],
+            schema: Some(talk.schema.clone()),
         };
         let crew = self.crew;
         let driver = driver(crew.installation.kind);

@@ -96,6 +96,8 @@ pub struct Talk {
     pub phase: String,
     /// The model, if the errand has its own.
     pub model: Option<String>,
+    /// What its answer must fit.
+    pub schema: Value,
 }
 
 /// How a step is being done.
@@ -336,6 +338,7 @@ impl Engine {
             role: errand.role.clone(),
             phase: step.phase.clone(),
             model: errand.model.clone(),
+            schema: errand.wants.schema(),
         };
         (talk, words)
     }

@@ -19,6 +19,7 @@ fn stream(start: Start) -> Stream {
         model: None,
         allow: Allow::Commands,
         servers: vec![server],
+        schema: None,
     };
     let installation = Installation { kind: AgentKind::Claude, program: "/claude".into() };
     let surroundings = Surroundings {

@@ -45,7 +45,8 @@ pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
         clock: || omx_kernel::Timestamp::from_millis(0),
     };
     let folder = PathBuf::from("/nonexistent");
-    let opening = Opening { start, folder, role: None, model: None, allow, servers: Vec::new() };
+    let servers = Vec::new();
+    let opening = Opening { start, folder, role: None, model: None, allow, servers, schema: None };
     let installation = Installation { kind: AgentKind::Codex, program: "/bin/codex".into() };
     let limits = Limits::default();
     driver(AgentKind::Codex).protocol(&opening, &installation, &surroundings, &limits).unwrap()

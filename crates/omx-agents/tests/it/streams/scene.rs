@@ -86,6 +86,7 @@ impl Scene {
             model: Some("some-model".to_owned()),
             allow,
             servers: vec![server],
+            schema: None,
         };
         let installation = Installation { kind: row.kind, program: "/bin/agent".into() };
         let surroundings = Surroundings {

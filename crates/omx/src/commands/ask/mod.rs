@@ -116,6 +116,7 @@ fn question(
             model,
             allow,
             servers: vec![own],
+            schema: schema.clone(),
         },
         message: Message {
             text,

@@ -98,6 +98,7 @@ impl Machine {
             model: None,
             allow: Allow::Commands,
             servers: Vec::new(),
+            schema: None,
         };
         let (agent, events) = {
             let (sender, events): (_, Receiver<Event>) = channel();

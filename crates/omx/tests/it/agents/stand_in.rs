@@ -80,6 +80,7 @@ impl StandIn {
             model: None,
             allow: Allow::Commands,
             servers: Vec::new(),
+            schema: None,
         };
         let installation = self.find(&surroundings).unwrap();
         let (sender, events) = channel();

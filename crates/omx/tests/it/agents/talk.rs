@@ -59,6 +59,7 @@ pub fn opening(stage: &impl Stage, start: Start, allow: Allow) -> Opening {
         role: None,
         model: None,
         allow,
+        schema: None,
         servers: vec![McpServer {
             name: "omx".to_owned(),
             program: OMX.into(),

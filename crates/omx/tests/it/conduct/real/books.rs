@@ -112,6 +112,10 @@ impl Site {
         let (begun, forgotten) = (self.steps("step_started"), self.steps("step_forgotten"));
         assert!(forgotten.iter().all(|step| anew.contains(&step.as_str())), "{forgotten:?}");
         assert_eq!(begun.len(), names.len() + forgotten.len(), "begun twice: {begun:?}");
+        let shown = fs::read_to_string(self.run_folder().join("events.jsonl")).unwrap();
+        for step in &forgotten {
+            assert!(shown.contains(&format!("{step} is begun again")), "{shown}");
+        }
         let conversations = self.conversations();
         let mut ids = BTreeSet::new();
         let mut wanted: BTreeMap<Asking, usize> = BTreeMap::new();

@@ -60,6 +60,11 @@ fn mends_what_the_check_finds(cli: Cli) {
     assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
     assert_complete(&site, "sh check.sh");
     site.assert_books(&STEPS, &[]);
+    if cli == Cli::Claude {
+        // Claude says so when it starts: each step has one process.
+        let hellos = site.server.seen().iter().filter(|line| *line == "HEAD /").count();
+        assert_eq!(hellos, 5, "{:#?}", site.server.seen());
+    }
     // The mender is given what the check said, and every agent its role.
     let fix = &site.server.turns("fix")[0].body.to_string();
     assert!(fix.contains("wanted: Hello, world!"), "{fix}");
@@ -76,6 +81,24 @@ fn mends_what_the_check_finds(cli: Cli) {
 #[test]
 fn codex_ralph_mends_what_the_check_finds() {
     offline(&[Cli::Codex], || mends_what_the_check_finds(Cli::Codex));
+}
+
+/// conductor.md 1.2: the way without an app-server, where a conversation has
+/// its name only when it has heard its first words.
+#[test]
+fn codex_ralph_does_without_an_app_server() {
+    offline(&[Cli::Codex], || {
+        let site = Site::with_old_codex(scripts());
+        let outcome = site.run("ralph", &ARGS);
+        assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
+        assert_complete(&site, "sh check.sh");
+        site.assert_books(&STEPS, &[]);
+        let by = |request: &omx_testkit::model::Request| {
+            request.codex()["turn_trigger"].as_str().map(str::to_owned)
+        };
+        let turns = site.server.turns("work");
+        assert_eq!(turns.iter().filter_map(by).next().as_deref(), Some("exec"));
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! thing there is to reach.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use omx_testkit::model::{ModelServer, Request, Script};
 use omx_testkit::real_cli::{AgentHome, Cli};
-use omx_testkit::{Outcome, await_condition};
+use omx_testkit::{Outcome, await_condition, write_program};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -33,6 +34,24 @@ impl Site {
     pub fn new(cli: Cli, scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(cli, &server);
+        Self::at(server, home, cli)
+    }
+
+    /// The same with a codex of before it had an app-server.
+    pub fn with_old_codex(scripts: impl IntoIterator<Item = Script>) -> Self {
+        let server = ModelServer::start(scripts);
+        let home = AgentHome::new(Cli::Codex, &server);
+        let (folder, codex) = (home.folder().join("bin"), Cli::Codex.program());
+        fs::create_dir(&folder).unwrap();
+        let old = "[ \"$1\" = app-server ] && { echo 'unknown command' >&2; exit 2; }";
+        let text = format!("#!/bin/sh\n{old}\nexec {} \"$@\"\n", codex.display());
+        write_program(&folder.join("codex"), &text);
+        let path = home.environment()[OsStr::new("PATH")].clone();
+        let path = format!("{}:{}", folder.display(), path.to_str().unwrap());
+        Self::at(server, home.env("PATH", &path), Cli::Codex)
+    }
+
+    fn at(server: ModelServer, home: AgentHome, cli: Cli) -> Self {
         home.configure();
         let identity = "[user]\n\tname = tester\n\temail = tester@example.invalid\n";
         fs::write(home.home().join(".gitconfig"), identity).unwrap();
