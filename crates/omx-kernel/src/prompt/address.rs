@@ -86,7 +86,8 @@ fn objection(name: Word, rest: &str, sign: char, after: &str) -> Option<Why> {
     if leading_name(task).is_some() {
         return Some(Why::Listed);
     }
-    if talk::ends_asking(task) && !talk::is_request(task) {
+    let quoted = task.ends_with(['"', '\'', '”', '»', '`']);
+    if talk::ends_asking(task) && !talk::is_request(task) && !quoted {
         return Some(Why::Question);
     }
     if let Some(why) = talk::about(task) {
@@ -100,7 +101,7 @@ fn objection(name: Word, rest: &str, sign: char, after: &str) -> Option<Why> {
     if among(first, TELLING) {
         return Some(Why::Question);
     }
-    if is_logged(first, behind) {
+    if is_logged(task, first, behind) {
         return Some(Why::Report);
     }
     let plans_how = name == Word::Mode(Mode::Ralplan) && talk::wonders_how(task);
@@ -148,13 +149,19 @@ fn orders_later(task: &str) -> bool {
 const ORDERS: &str = "\
     add build change check clean convert create debug delete extract figure find fix get go \
     implement improve investigate keep make mend migrate move please port reduce refactor remove \
+    handle support catch retry ensure allow avoid prevent show log report \
     rename repair replace rewrite run solve sort speed split start stop switch test track turn \
     update upgrade use write";
 
 /// A line of a log: `build failed`, `review verdict missing (exit 1)`.
-fn is_logged(first: &str, behind: &str) -> bool {
+fn is_logged(task: &str, first: &str, behind: &str) -> bool {
     let line = behind.lines().next().unwrap_or("");
     if line.contains("(exit ") || line.contains("exit code") || line.contains("exit status") {
+        return true;
+    }
+    if !among(first, ORDERS)
+        && ERRORS.iter().any(|error| holds(task.lines().next().unwrap_or(""), error))
+    {
         return true;
     }
     let last = words(line).last().unwrap_or("");
@@ -162,6 +169,31 @@ fn is_logged(first: &str, behind: &str) -> bool {
     among(words(behind).next().unwrap_or(""), LOGGED)
         || short && among(last, LOGGED) && !among(first, ORDERS)
 }
+
+/// Whether a line holds these words, whatever their case.
+fn holds(line: &str, wanted: &str) -> bool {
+    line.char_indices().any(|(at, _)| after_prefix(&line[at..], wanted).is_some())
+}
+
+/// What programs say when something went wrong.
+const ERRORS: [&str; 16] = [
+    "denied",
+    "refused",
+    "unreachable",
+    "unavailable",
+    "unable to",
+    "could not",
+    "cannot ",
+    "can't open",
+    "not found",
+    "invalid option",
+    "fault (",
+    "core dumped",
+    "timed out",
+    "failed in ",
+    "failed with",
+    "failed to ",
+];
 
 /// Second words of a line of a log: `build failed`.
 const LOGGED: &str = "failed succeeded passed finished started stopped error missing exited";

@@ -5,7 +5,12 @@ use super::talk;
 use super::text::{
     after_prefix, among, head, is_blank, leading_word, tail, trailing_word, trim, trim_start, words,
 };
-use super::words::{LEADING_IN, LOOKING_BACK, MAIL_HEADERS, OPEN_ENDED, REPORT_HEADINGS};
+use super::words::{
+    CLOSING_TOO, LEADING_IN, LOOKING_BACK, MAIL_HEADERS, OPEN_ENDED, REPORT_HEADINGS,
+};
+
+/// From here on a line may have been wrapped.
+const WRAPPED: usize = 56;
 
 /// What was seen of the prompt before the line at hand.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,7 +82,12 @@ impl<'a> Before<'a> {
         if alone && goes_on(after) {
             return Some(Why::MidSentence);
         }
-        let open = end.ends_with([',', '，']) || among(trailing_word(end), OPEN_ENDED);
+        // People end sentences with "on" and "for", too, so a little word tells
+        // only where a text was wrapped, and an article always.
+        let wrapped = before.chars().nth(WRAPPED).is_some();
+        let last = trailing_word(end);
+        let open = end.ends_with([',', '，'])
+            || among(last, OPEN_ENDED) && (wrapped || !among(last, CLOSING_TOO));
         (open && !self.apart).then_some(Why::MidSentence)
     }
 }
