@@ -11,6 +11,7 @@ use omx_agents::trouble::Cause;
 use omx_agents::{
     Agent, ConversationId, Event, Limits, Message, Start, Surroundings, conversation, driver,
 };
+use omx_conductor::ask::{Asking, Question};
 use omx_kernel::approval::Allow;
 use omx_testkit::await_condition;
 use omx_testkit::model::{Failure, ModelServer, Script, Turn};
@@ -270,5 +271,24 @@ fn exec_without_a_first_message_ends_with_the_reason() {
         let why = talk.over().map(|trouble| trouble.cause);
         let Some(Cause::Protocol { detail }) = why else { panic!("{why:?}") };
         assert!(detail.contains("unknown command"), "{detail}");
+    });
+}
+
+/// One who asks a single question gets the answer, and learns the id with it.
+#[test]
+fn exec_answers_a_question() {
+    offline(&[Cli::Codex], || {
+        let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
+        let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));
+        let installation = codex.find(&surroundings).unwrap();
+        let opening = opening(&old.0, Start::New, Allow::Commands);
+        let question = Question { opening, message: Message::text(cue("hello")), wants: None };
+        let limits = Limits::default();
+        let reply =
+            Asking::default().ask(&question, codex, &installation, &surroundings, limits, |_| {});
+        let reply = reply.unwrap();
+        assert_eq!(reply.text, "hello to you");
+        assert!(reply.conversation.is_some());
+        assert_eq!(old.0.server.turns("hello").len(), 1);
     });
 }
