@@ -135,8 +135,7 @@ pub(crate) fn set_up(
             Some(part) => Some(part.clone()),
             None if is_remembered => None,
             None => unfounded().map(|value| {
-                // A record of trust may be about something that stood here before.
-                let before = (wish.own == Own::Trust).then(|| value.clone());
+                let before = (wish.own == Own::NewTrust).then(|| value.clone());
                 Part { before, ..Part::found(&wish.slot, value) }
             }),
         };

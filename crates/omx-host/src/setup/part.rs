@@ -83,6 +83,8 @@ pub(crate) enum Own {
     StatusLine,
     /// A record of trust: its place is its name, so whatever stands there is about ours.
     Trust,
+    /// A record of trust that may be about something else which stood there before.
+    NewTrust,
 }
 
 impl Own {
@@ -94,7 +96,7 @@ impl Own {
         };
         match self {
             Self::Recorded => false,
-            Self::Trust => true,
+            Self::Trust | Self::NewTrust => true,
             Self::Hook => {
                 let hooks = value["hooks"].as_array().map(Vec::as_slice).unwrap_or_default();
                 !hooks.is_empty() && hooks.iter().all(|hook| calls(hook, " hook --host "))

@@ -40,7 +40,10 @@ pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     let written = planner.file(HOST, &hooks, Kind::Json, &wishes);
     let person = home.join("config.toml");
     let trust = match &written {
-        Some(text) => trust_wishes(&spellings(planner, &hooks), text, &wishes),
+        Some(text) => {
+            let (old, _) = planner.texts(&hooks);
+            trust_wishes(&spellings(planner, &hooks), old.as_deref(), text, &wishes)
+        }
         None if wishes.is_empty() => Vec::new(),
         None => remembered_trust(planner, &person),
     };
@@ -84,24 +87,31 @@ fn spellings(planner: &Planner<'_>, hooks: &Path) -> Vec<PathBuf> {
 }
 
 /// The records of trust for omx's hooks as they stand in this text.
-fn trust_wishes(spellings: &[PathBuf], text: &str, hooks: &[Wish]) -> Vec<Wish> {
-    let (_, body) = Form::of(text);
-    let Ok(root) = json::read(body) else { return Vec::new() };
+fn trust_wishes(spellings: &[PathBuf], old: Option<&str>, text: &str, hooks: &[Wish]) -> Vec<Wish> {
+    let root = |text: &str| json::read(Form::of(text).1).ok();
+    let Some(after) = root(text) else { return Vec::new() };
+    let before = old.and_then(root);
     let mut wishes = Vec::new();
     for hook in hooks {
         let event = hook.slot.path().last().map(String::as_str).unwrap_or_default();
-        let groups = root.at(hook.slot.path()).and_then(|node| node.value.as_array());
+        let groups = after.at(hook.slot.path()).and_then(|node| node.value.as_array());
         let group = groups.and_then(|groups| groups.iter().position(|one| *one == hook.value));
         let Some(group) = group else { continue };
         let command = hook.value["hooks"][0]["command"].as_str().unwrap_or_default();
         let seconds = hook.value["hooks"][0]["timeout"].as_u64().unwrap_or_default();
         let label = label(event);
+        // What stood in this place before tells what the trust was in.
+        let was = before.as_ref().and_then(|root| root.at(hook.slot.path())?.value.get(group));
+        let own = match was.is_some_and(|was| Own::Hook.recognises(was)) {
+            true => Own::Trust,
+            false => Own::NewTrust,
+        };
         for path in spellings {
             let key = format!("{}:{label}:{group}:0", path.display());
             wishes.push(Wish {
                 slot: Slot::Table(vec!["hooks".to_owned(), "state".to_owned(), key]),
                 value: json!({"trusted_hash": trusted_hash(event, command, seconds)}),
-                own: Own::Trust,
+                own,
                 rule: Rule::Needed,
                 what: format!("the trust in omx's hook for {event}"),
             });
