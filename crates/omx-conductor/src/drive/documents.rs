@@ -1,7 +1,7 @@
 //! The run's documents: made from the journal, never the other way round.
 
 use omx_kernel::{Code, Mode, Refusal, Scope, Value as Stored};
-use omx_ops::{parse_input, state_write};
+use omx_ops::{Input, cancel, parse_input, state_write};
 use serde_json::{Value, json};
 
 use super::Drive;
@@ -46,19 +46,42 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
     fn write(&mut self, mode: Mode, mut fields: Value) -> Result<bool, Refusal> {
         fields["mode"] = json!(mode.name());
         fields["session_id"] = json!(self.session.as_str());
-        let begins = fields.get("start").is_some();
-        if !begins && self.is_cancelled() {
-            self.teller()(Happening::Cancelled);
-            return Ok(false);
+        // What a process writes first begins the documents anew, also those of
+        // a run that was cancelled before.
+        let is_first = self.written <= 1;
+        if !is_first && self.is_cancelled() {
+            return Ok(self.hear_cancel());
         }
         match state_write(self.crew.context, parse_input(&fields.to_string())?) {
             Ok(_) => Ok(true),
             Err(refusal) if refusal.code == Code::RecentlyCancelled || self.is_cancelled() => {
-                self.teller()(Happening::Cancelled);
-                Ok(false)
+                Ok(self.hear_cancel())
             }
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// The run is cancelled: nothing more is written.
+    fn hear_cancel(&mut self) -> bool {
+        self.knows_cancel = true;
+        self.teller()(Happening::Cancelled);
+        false
+    }
+
+    /// Cancels what this process began while the cancel was on its way.
+    pub(super) fn cancel_the_rest(&self) -> Result<(), Refusal> {
+        let scope = Scope::Session(self.session.clone());
+        let Some(state) = self.crew.store.read()? else { return Ok(()) };
+        let is_active = |mode: Mode| {
+            let document = state.document(&scope, mode).ok().flatten();
+            document.is_some_and(|document| document.is_active())
+        };
+        if !Mode::ALL.into_iter().any(is_active) {
+            return Ok(());
+        }
+        let mut input = Input::default();
+        input.set("session_id", Stored::string(self.session.as_str()))?;
+        cancel(self.crew.context, &input).map(drop)
     }
 
     /// Whether somebody cancelled the run. A document that is gone was cleared

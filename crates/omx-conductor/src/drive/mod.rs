@@ -101,6 +101,8 @@ pub struct Drive<'a, Show> {
     needs: Needs,
     /// How many of the documents' changes are written.
     written: usize,
+    /// The documents refused a change, as the run is cancelled.
+    knows_cancel: bool,
     folder: PathBuf,
 }
 
@@ -130,6 +132,7 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
             checks: BTreeMap::new(),
             needs,
             written: 0,
+            knows_cancel: false,
             folder,
         })
     }
@@ -150,6 +153,9 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
         let mut outcome = self.happened(Happening::Opened)?;
         loop {
             if let Some(outcome) = outcome {
+                if outcome == Outcome::Cancelled {
+                    self.cancel_the_rest()?;
+                }
                 return Ok(Ended { outcome, spent: self.engine.spent() });
             }
             outcome = match self.heard.recv_timeout(self.patience()) {
@@ -213,6 +219,12 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
 
     fn carry_out(&mut self, effect: Effect) -> Result<Option<Outcome>, Refusal> {
         match effect {
+            // A cancel that came while the run ended counts: its documents say so.
+            Effect::Record(Record::Closed { worked_ms, .. }) if self.knows_cancel => {
+                let outcome = Outcome::Cancelled.as_str().to_owned();
+                self.record(&Record::Closed { outcome, why: String::new(), worked_ms })?;
+            }
+            Effect::Close(_) if self.knows_cancel => return Ok(Some(Outcome::Cancelled)),
             Effect::Record(record) => self.record(&record)?,
             Effect::Documents(entries) => self.write_documents(&entries)?,
             Effect::Note(mode, fields) => self.note(mode, fields)?,

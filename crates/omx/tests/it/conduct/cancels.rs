@@ -2,20 +2,23 @@
 //! the documents as what it is, and resumable to the end.
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use omx_testkit::in_parallel;
+use omx_testkit::{Outcome, await_condition, in_parallel};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use super::kit::Repository;
-use super::whole::{AT_A_TIME, Whole, noting};
+use super::whole::{AT_A_TIME, Moment, Whole, noting, stopped_at};
 
 /// Run and agents are gone by then.
 const GONE: Duration = Duration::from_secs(12);
 /// So many records between two moments: no multiple of a step's.
 const APART: usize = 4;
+/// The same for moments that are only hit nearly.
+const FAR_APART: usize = 19;
 
 /// Every document of the run there is.
 fn documents(repository: &Repository) -> Vec<Value> {
@@ -48,24 +51,57 @@ fn assert_cancelled(documents: &[Value], what: &str) {
     }
 }
 
-/// Cancels after so many records; tells in which phase, if it came in time.
-fn cancelled_at(whole: &Whole, records: usize) -> Option<String> {
-    let what = format!("cancelled after {records} records");
+/// Cancels a run after so many records while it goes on.
+fn cancelled_near(whole: &Whole, records: usize) {
     let repository = noting();
     let mut running = repository.start("autopilot", &["greet people by name"]);
     repository.await_records(records);
     let begun = Instant::now();
     let cancelled = repository.project.omx(&["cancel", "--session-id", &repository.id()]);
-    assert_eq!(cancelled.code, Some(0), "{what}: {cancelled:?}");
     let code = running.code();
-    if code == Some(0) {
-        // It was at its end already.
-        return None;
+    // Else it was at its end already.
+    if code != Some(0) {
+        look_after(whole, &repository, &cancelled, code, begun, records);
     }
+}
+
+/// Cancels a run that stands still at a moment, then lets it go on. Tells the
+/// phase it was in.
+fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
+    let repository = noting();
+    let mut running = stopped_at(&repository, moment);
+    let id = repository.id();
+    let begun = Instant::now();
+    let mut command = repository.project.omx_command(&["cancel", "--session-id", &id]);
+    let cancel = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    await_condition("the documents say it", GONE, || {
+        repository.document("autopilot")["run_outcome"] == "cancelled"
+    });
+    let code = running.code_while(|running| running.signal(Signal::CONT));
+    let cancelled = cancel.wait_with_output().unwrap().into();
+    // Nobody was spoken to after that.
+    let later = repository.journal().split_off(moment.records);
+    let talk = later.iter().find(|record| record["kind"] == "conversation");
+    let known = later.iter().find(|record| record["kind"] == "spent");
+    assert!(talk.is_none() || known.is_none(), "{moment:?}: {later:#?}");
+    look_after(whole, &repository, &cancelled, code, begun, moment.records)
+}
+
+/// That a run was cancelled as it has to be, and can be gone on with.
+fn look_after(
+    whole: &Whole,
+    repository: &Repository,
+    cancelled: &Outcome,
+    code: Option<i32>,
+    begun: Instant,
+    records: usize,
+) -> String {
+    let what = format!("cancelled after {records} records");
+    assert_eq!(cancelled.code, Some(0), "{what}: {cancelled:?}");
     assert_eq!(code, Some(4), "{what}: {cancelled:?}");
     repository.await_nobody();
     assert!(begun.elapsed() < GONE, "{what}: {:?}", begun.elapsed());
-    let before = documents(&repository);
+    let before = documents(repository);
     assert_cancelled(&before, &what);
     let phase = before[0]["current_phase"].as_str().unwrap().to_owned();
     let words = format!("Autopilot cancelled at phase: {phase}. Progress preserved for resume.");
@@ -74,23 +110,31 @@ fn cancelled_at(whole: &Whole, records: usize) -> Option<String> {
     assert_eq!(listed["runs"][0]["state"], "cancelled", "{what}");
     let again = repository.project.omx(&["cancel", "--session-id", &repository.id()]);
     assert!(again.stdout.contains("No active OMX modes detected."), "{what}: {again:?}");
-    assert_eq!(documents(&repository), before, "{what}");
+    assert_eq!(documents(repository), before, "{what}");
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
-    whole.compare(&repository, &what);
-    Some(phase)
+    whole.compare(repository, &what);
+    phase
 }
 
 #[test]
 fn cancel_3_5_a_cancel_at_any_moment_ends_a_run_that_can_be_gone_on_with() {
     let whole = Whole::play();
-    // Before the first step the documents are not there yet.
-    let moments: Vec<usize> = (2..whole.moments.len()).step_by(APART).collect();
-    let (late, phases) = (AtomicUsize::new(0), Mutex::new(BTreeSet::new()));
-    in_parallel(AT_A_TIME, &moments, |records| match cancelled_at(&whole, *records) {
-        Some(phase) => drop(phases.lock().unwrap().insert(phase)),
-        None => drop(late.fetch_add(1, Ordering::Relaxed)),
+    // Before the first step the documents are not there yet; with the last
+    // record it is over.
+    let moments: Vec<&Moment> = whole.moments[1..whole.moments.len() - 1].iter().collect();
+    let moments: Vec<&Moment> = moments.into_iter().step_by(APART).collect();
+    let phases = Mutex::new(BTreeSet::new());
+    in_parallel(AT_A_TIME, &moments, |moment| {
+        let phase = cancelled_at(&whole, moment);
+        phases.lock().unwrap().insert(phase);
     });
-    assert!(late.into_inner() <= 3, "most of the cancels came too late");
     assert_eq!(phases.into_inner().unwrap().len(), 3);
+}
+
+#[test]
+fn cancel_3_5_a_cancel_meets_a_run_that_goes_on_meanwhile() {
+    let whole = Whole::play();
+    let moments: Vec<usize> = (2..whole.moments.len()).step_by(FAR_APART).collect();
+    in_parallel(AT_A_TIME, &moments, |records| cancelled_near(&whole, *records));
 }

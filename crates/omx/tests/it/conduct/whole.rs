@@ -73,11 +73,7 @@ impl Whole {
     pub fn killed_at(&self, moment: &Moment, victim: Victim) {
         let what = format!("killed {victim:?} after {} records", moment.records);
         let repository = noting();
-        let inject = format!("inject=fdatasync:signal=STOP:when={}", moment.flush);
-        let mut command = traced(&repository, &["-e", &inject, "-o", "/dev/null"]);
-        let mut running =
-            Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
-        repository.await_records(moment.records);
+        let mut running = stopped_at(&repository, moment);
         if victim != Victim::Omx {
             let agents = agents(&repository);
             self.killed.fetch_add(agents.len(), Ordering::Relaxed);
@@ -133,6 +129,15 @@ impl Whole {
         let killed = self.killed.load(Ordering::Relaxed);
         assert!(killed >= least, "only {killed} agents were killed");
     }
+}
+
+/// A run that stands still at this moment until it is told to go on.
+pub fn stopped_at(repository: &Repository, moment: &Moment) -> Running {
+    let inject = format!("inject=fdatasync:signal=STOP:when={}", moment.flush);
+    let mut command = traced(repository, &["-e", &inject, "-o", "/dev/null"]);
+    let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    repository.await_records(moment.records);
+    running
 }
 
 /// A repository in memory whose agents and check note down that they worked.
