@@ -171,12 +171,14 @@ impl Engine {
         Ok(true)
     }
 
-    /// Forgets a finished step and everything that came after it.
+    /// Forgets a finished step and everything that came after it, the last
+    /// first: whoever is killed in between leaves the step itself to be decided
+    /// on again, and nothing after it that was made from its old result.
     fn forget_from(&mut self, step: &StepKey, changes: &mut Vec<Record>) {
         let keys = self.past.keys();
         let from = keys.iter().position(|key| key == step).unwrap_or(keys.len());
-        let finished = keys.iter().skip(from).cloned();
-        let forgotten: Vec<StepKey> = finished.chain(self.left.keys().cloned()).collect();
+        let finished = keys.iter().skip(from).rev().cloned();
+        let forgotten: Vec<StepKey> = self.left.keys().cloned().chain(finished).collect();
         for key in forgotten {
             self.forget(&key, DECIDED, changes);
         }

@@ -278,3 +278,36 @@ fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_taken_up() {
     assert!(!play.effects.iter().any(|effect| matches!(effect, Effect::Open(..))));
     assert!(matches!(play.closed(), Outcome::Budget(_)));
 }
+
+#[test]
+fn conductor_3_1_a_rerun_that_is_killed_half_way_is_decided_again() {
+    let mut asked = kit::asked(Mode::Ralph);
+    let whole = kit::play(&asked, kit::good);
+    // A journal of all steps, each with the input it had.
+    let mut play = Play::new(asked.clone());
+    let mut records = std::mem::take(&mut play.records);
+    records.clear();
+    for step in &whole.steps {
+        let (step, input) = (step.clone(), "what it was given".to_owned());
+        records.push(Record::StepStarted { step: step.clone(), input, tree: None });
+        records.push(Record::StepFinished { step, result: Value::Null, tree: None });
+    }
+    asked.task = "something else".to_owned();
+    let first = whole.steps[0].as_str().to_owned();
+    let decisions = [(first.clone(), Decide::Rerun)].into();
+    let taken = Engine::take_up(asked.clone(), kit::session(), &records, &decisions);
+    let changes = taken.unwrap().1;
+    let forgotten: Vec<&StepKey> = changes
+        .iter()
+        .filter_map(|change| match change {
+            Record::StepForgotten { step, .. } => Some(step),
+            _ => None,
+        })
+        .collect();
+    // The last goes first: what is left is never made from what is gone.
+    assert_eq!(forgotten, whole.steps.iter().rev().collect::<Vec<_>>());
+    records.push(changes[0].clone());
+    let play = Play::taken_up(asked, records, &[]);
+    let Outcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
+    assert!(words.contains(&format!("--decide {first}=rerun")), "{words}");
+}
