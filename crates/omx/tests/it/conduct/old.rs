@@ -55,11 +55,16 @@ impl Old {
 
     /// Makes a run's journal as old as the hills.
     fn age(&self, id: &str) {
+        self.age_to(id, "2020-02-02T02:02:02.020Z");
+    }
+
+    /// Makes all of a run's journal of this moment.
+    fn age_to(&self, id: &str, moment: &str) {
         let journal = self.folder(id).join("journal.jsonl");
         let text = fs::read_to_string(&journal).unwrap();
         let line = |line: &str| {
             let mut entry: Value = serde_json::from_str(line).unwrap();
-            entry["at"] = Value::from("2020-02-02T02:02:02.020Z");
+            entry["at"] = Value::from(moment);
             format!("{entry}\n")
         };
         fs::write(journal, text.lines().map(line).collect::<String>()).unwrap();
@@ -172,11 +177,15 @@ fn conductor_7_retention_is_configured_and_gc_runs_by_itself_once_a_day() {
     fs::write(&stamp, "\u{0}garbage").unwrap();
     old.merge(&second);
     old.merge(&third);
-    let set = old.repository.project.omx(&["config", "set", "retention", "1s"]);
-    assert_eq!(set.code, Some(0), "{set:?}");
-    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let ten_days_ago = i64::try_from(since_1970.as_millis()).unwrap() - 10 * 86_400_000;
+    let ten_days_ago = omx_kernel::Timestamp::from_millis(ten_days_ago).to_string();
+    old.age_to(&second, &ten_days_ago);
     let fourth = old.run();
-    assert_eq!(old.is_there(&second), (false, false, false));
-    assert_eq!(old.is_there(&third), (false, false, false));
+    assert_eq!(old.is_there(&second), (true, true, false), "ten of thirty days");
+    let set = old.repository.project.omx(&["config", "set", "retention", "7d"]);
+    assert_eq!(set.code, Some(0), "{set:?}");
+    assert_eq!(old.gc()["removed"], serde_json::json!([second]));
+    assert_eq!(old.is_there(&third), (true, true, false));
     assert_eq!(old.is_there(&fourth), (true, true, true));
 }
