@@ -28,8 +28,8 @@ use omx_testkit::in_parallel;
 
 use world::World;
 
-/// How many lines of a failed run are shown.
-const SHOWN: usize = 150;
+/// How many lines of a failed run are shown, unless `SIMULATE_SHOWN` says it.
+const SHOWN: u64 = 150;
 /// So many seeds at a time, each lot on one thread.
 const LOT: u64 = 50;
 
@@ -144,7 +144,8 @@ fn simulate(seed: u64) -> BTreeSet<String> {
     let again = catch_unwind(AssertUnwindSafe(|| world.run())).err();
     let again = again.map(|broken| words(broken.as_ref()));
     let lines = world.trace.unwrap_or_default();
-    let skipped = lines.len().saturating_sub(SHOWN).max(1);
+    let shown = usize::try_from(number("SIMULATE_SHOWN").unwrap_or(SHOWN)).unwrap_or(usize::MAX);
+    let skipped = lines.len().saturating_sub(shown).max(1);
     for line in lines.iter().take(1).chain(lines.iter().skip(skipped)) {
         println!("{line}");
     }

@@ -177,6 +177,10 @@ impl Repository {
     pub fn await_nobody(&self) {
         let mut left = BTreeMap::new();
         await_condition("nothing is left running", Duration::from_secs(12), || {
+            if !left.is_empty() {
+                // A look at all processes is not cheap.
+                std::thread::sleep(Duration::from_millis(10));
+            }
             left = self.processes();
             left.is_empty()
         });
