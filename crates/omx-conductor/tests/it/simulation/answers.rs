@@ -39,7 +39,7 @@ impl World {
         self.conversations[at].answer = Some(judgement.value.clone());
         let Judgement { value, is_good, ends_run } = judgement;
         if kind == ResultKind::Verification && !is_good {
-            self.rules.failure = value["findings"].to_string();
+            self.rules.found(&step, value["findings"].to_string());
         }
         self.folder.deeds.push(Deed::Answered { step, role, kind, is_good, ends_run });
         if self.random.one_in(2) {

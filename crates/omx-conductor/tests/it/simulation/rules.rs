@@ -51,8 +51,8 @@ pub struct Rules {
     /// Steps whose service failed and that were not opened again.
     paused: BTreeSet<StepKey>,
     pub breaks: BTreeMap<StepKey, u32>,
-    /// The last thing that did not hold, in words.
-    pub failure: String,
+    /// What did not hold in each step that looked, in words.
+    failures: BTreeMap<StepKey, String>,
     /// What each mending step of a ralph left behind and was for.
     mended: Vec<(StepKey, String)>,
     /// Steps the person took as done.
@@ -84,6 +84,24 @@ impl Rules {
 
     pub fn checked(&mut self, step: &StepKey) {
         self.checked.insert(step.clone());
+    }
+
+    /// A step found that something does not hold.
+    pub fn found(&mut self, step: &StepKey, words: String) {
+        self.failures.insert(step.clone(), words);
+    }
+
+    /// What a mending step mends: what the last look of its round found.
+    fn failure(&self, mending: &StepKey) -> &str {
+        let of_part = |name: String| match part(mending) {
+            "" => name,
+            part => format!("{part}.{name}"),
+        };
+        let round = mending.as_str().rsplit("fix").next().unwrap_or_default();
+        let looks = ["recheck", "architect", "verifier", "check"];
+        let names = looks.map(|look| of_part(format!("{look}{round}")));
+        let found = |name: &String| self.failures.iter().find(|(step, _)| step.as_str() == name);
+        names.iter().find_map(found).map_or("", |(_, words)| words)
     }
 
     /// The person mended it: whatever came of that, the row is broken.
@@ -366,13 +384,15 @@ impl World {
         let is_ralph = matches!(self.scenario.asked.mode, Mode::Ralph | Mode::Autopilot);
         if is_ralph && last.starts_with("fix") {
             let tree = (!self.scenario.has_no_tree).then(|| self.folder.tree());
-            self.rules.mended.push((step.clone(), format!("{tree:?} {}", self.rules.failure)));
+            let failure = self.rules.failure(step).to_owned();
+            self.rules.mended.push((step.clone(), format!("{tree:?} {failure}")));
         }
     }
 
     /// A step's result no longer counts.
     pub fn is_forgotten(&mut self, step: &StepKey) {
         self.rules.mended.retain(|(key, _)| key != step);
+        self.rules.failures.remove(step);
     }
 
     /// The run's document waits while a step of it does, and then no longer.

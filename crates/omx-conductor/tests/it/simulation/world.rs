@@ -241,7 +241,7 @@ impl World {
         };
         let output = if passed { "all is well".to_owned() } else { self.complaint("broken") };
         if !passed {
-            self.rules.failure = format!("{exit_code:?} {output}");
+            self.rules.found(&step, format!("{exit_code:?} {output}"));
         }
         let command = self.scenario.asked.check.clone().unwrap_or_default();
         Happening::Checked(step, Ok(CheckResult { command, exit_code, output }))
