@@ -99,7 +99,9 @@ fn answers(patient: &Patient<'_>, part: &Value) -> Result<String, String> {
     let line = told.recv_timeout(DEADLINE);
     drop(input);
     end(&mut child);
-    if let Some(Err(error)) = written {
+    // A program may answer and be gone before it was greeted: its answer tells more.
+    let silent = line.as_ref().is_ok_and(String::is_empty);
+    if let Some(Err(error)) = written.filter(|_| silent) {
         return Err(format!("{program}: {error}"));
     }
     let line = line.map_err(|_| format!("{program}: nothing within {} s", DEADLINE.as_secs()))?;

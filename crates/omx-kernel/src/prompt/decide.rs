@@ -4,9 +4,8 @@
 use super::address;
 use super::call::{self, Row};
 use super::context::Before;
-use super::decision::{
-    Candidate, Decision, Explanation, How, Keywords, Present, Start, Verdict, Why, Word,
-};
+use super::decision::{Candidate, Decision, How, Keywords, Present, Start, Verdict, Why, Word};
+use super::explain::{NoNotes, Notes};
 use super::inline;
 use super::only::{Only, only};
 use super::phrases::{self, Found};
@@ -32,74 +31,6 @@ pub fn decide<'a>(text: &'a str, keywords: Keywords, present: Present) -> Decisi
     Walk::over(text, NoNotes).decision(keywords, present)
 }
 
-/// What the prompt means, with every candidate in it and its verdict.
-pub fn explain<'a>(text: &'a str, keywords: Keywords, present: Present) -> Explanation<'a> {
-    let walk = Walk::over(text, Vec::new());
-    let decision = walk.decision(keywords, present);
-    let mut candidates = walk.notes;
-    candidates.sort_by_key(|candidate| candidate.at);
-    candidates.dedup_by_key(|candidate| (candidate.at, candidate.word));
-    let whys = Losing { decision: &decision, keywords, present, exploring: walk.exploring };
-    for candidate in &mut candidates {
-        if candidate.verdict == Verdict::Counts
-            && let Some(why) = whys.of(candidate)
-        {
-            candidate.verdict = Verdict::Not(why);
-        }
-    }
-    Explanation { decision, candidates }
-}
-
-/// Why a candidate that is none of the talk did not decide.
-struct Losing<'d, 'a> {
-    decision: &'d Decision<'a>,
-    keywords: Keywords,
-    present: Present,
-    exploring: bool,
-}
-
-impl Losing<'_, '_> {
-    fn of(&self, candidate: &Candidate<'_>) -> Option<Why> {
-        let wins = match (self.decision, candidate.word) {
-            (Decision::Cancel, Word::Cancel) => true,
-            (Decision::Start(start), Word::Mode(mode)) => {
-                start.mode == mode || start.linked.contains(&mode)
-            }
-            (Decision::Suggest(suggested), Word::Mode(mode)) => *suggested == mode,
-            _ => false,
-        };
-        match () {
-            () if wins => None,
-            () if candidate.how != How::Phrase => Some(Why::Outranked),
-            () if self.keywords == Keywords::Off => Some(Why::Configured),
-            () if self.exploring => Some(Why::Exploring),
-            () if self.present == Present::Active => Some(Why::Busy),
-            () => Some(Why::Outranked),
-        }
-    }
-}
-
-/// Where candidates are told to.
-trait Notes<'a> {
-    /// Whether anybody listens.
-    const WANTED: bool;
-    fn note(&mut self, candidate: Candidate<'a>);
-}
-
-struct NoNotes;
-
-impl<'a> Notes<'a> for NoNotes {
-    const WANTED: bool = false;
-    fn note(&mut self, _: Candidate<'a>) {}
-}
-
-impl<'a> Notes<'a> for Vec<Candidate<'a>> {
-    const WANTED: bool = true;
-    fn note(&mut self, candidate: Candidate<'a>) {
-        self.push(candidate);
-    }
-}
-
 /// A line whose calls count.
 struct Taken {
     modes: Vec<Mode>,
@@ -110,9 +41,9 @@ struct Taken {
     end: usize,
 }
 
-struct Walk<'a, N> {
+pub(super) struct Walk<'a, N> {
     text: &'a str,
-    notes: N,
+    pub(super) notes: N,
     before: Before<'a>,
     /// Nothing but text of programs stands before.
     leading: bool,
@@ -127,14 +58,14 @@ struct Walk<'a, N> {
     /// Phrases that count, as one bit for each mode.
     phrases: u16,
     weighed: usize,
-    exploring: bool,
+    pub(super) exploring: bool,
     /// The prompt's only line, while it has one.
     only_line: Option<&'a str>,
     lines: usize,
 }
 
 impl<'a, N: Notes<'a>> Walk<'a, N> {
-    fn over(text: &'a str, notes: N) -> Self {
+    pub(super) fn over(text: &'a str, notes: N) -> Self {
         let mut walk = Self {
             text,
             notes,
@@ -343,7 +274,7 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
         }
     }
 
-    fn decision(&self, keywords: Keywords, present: Present) -> Decision<'a> {
+    pub(super) fn decision(&self, keywords: Keywords, present: Present) -> Decision<'a> {
         if self.cancelled {
             return Decision::Cancel;
         }

@@ -15,6 +15,7 @@ mod cancel;
 mod context;
 mod decide;
 mod decision;
+mod explain;
 mod inline;
 mod only;
 mod phrases;
@@ -23,7 +24,8 @@ mod talk;
 mod text;
 mod words;
 
-pub use decide::{decide, explain};
+pub use decide::decide;
 pub use decision::{
     Candidate, Decision, Explanation, How, Keywords, Present, Start, Verdict, Why, Word,
 };
+pub use explain::explain;
