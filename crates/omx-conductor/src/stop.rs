@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use omx_kernel::{Refusal, RunId};
+use omx_kernel::{Refusal, RunId, Scope, SessionId};
 use omx_store::Store;
 use omx_store::runs::{Holder, Liveness};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
@@ -23,6 +23,36 @@ pub enum Stopped {
     Killed,
     /// Somebody holds it who cannot be ended from here.
     Remains,
+}
+
+/// Whether a run has just begun and has no document yet that a cancel could
+/// end; waits until it has. Of one session's run only, or of any.
+pub fn has_begun(
+    store: &Store,
+    only: Option<&SessionId>,
+    patience: Duration,
+) -> Result<bool, Refusal> {
+    let deadline = Instant::now() + patience;
+    let is_meant = |id: &RunId| only.is_none_or(|only| only.as_str() == id.as_str());
+    let mut found = false;
+    for run in store.runs()?.into_iter().filter(|run| is_meant(&run.id)) {
+        let Ok(session) = SessionId::new(run.id.as_str()) else { continue };
+        let scope = Scope::Session(session);
+        let Some(folder) = store.run(&run.id)? else { continue };
+        loop {
+            let documents = match store.read()? {
+                Some(state) => !state.scope(&scope)?.snapshot.documents.is_empty(),
+                None => false,
+            };
+            let lives = matches!(folder.liveness()?, Liveness::Alive(_));
+            if documents || !lives || Instant::now() > deadline {
+                break;
+            }
+            found = true;
+            std::thread::sleep(LOOK);
+        }
+    }
+    Ok(found)
 }
 
 /// Stops whoever drives a run. Its documents say already that it is

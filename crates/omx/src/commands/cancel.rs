@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 
-use omx_conductor::stop::{Stopped, stop_run};
+use omx_conductor::stop::{self, Stopped, stop_run};
 use omx_kernel::{Code, Dialect, Mode, Refusal, RunId, SessionId, Value};
 use omx_ops::{CancelReport, Context, Input, cancel, sessions_with_active_modes};
 
@@ -15,6 +15,8 @@ use crate::output::{self, Format};
 
 /// How long a run has to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a run that has begun has to say so in its document.
+const BEGINNING: Duration = Duration::from_secs(5);
 
 /// Cancels.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -32,7 +34,7 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
                 input.set(name, Value::bool(true))?;
             }
         }
-        let report = match cancel(context, &input) {
+        let mut report = match cancel(context, &input) {
             Err(refusal) if refusal.code == Code::AmbiguousSession && can_ask(format) => {
                 match ask(context, &input)? {
                     Some(chosen) => cancel(context, &chosen)?,
@@ -41,6 +43,9 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
             }
             result => result?,
         };
+        if report.cancelled.is_empty() && !args.finish && has_begun(context, &input)? {
+            report = cancel(context, &input)?;
+        }
         let printed = print(&report, format);
         let mut sessions: BTreeSet<SessionId> =
             report.cancelled.iter().filter_map(|(scope, _)| scope.session().cloned()).collect();
@@ -50,6 +55,13 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
         }
         Ok(stop_runs(context, &sessions)?.unwrap_or(printed))
     })
+}
+
+/// Whether a run that this cancel is meant for began a moment ago, and has
+/// written its document only now.
+fn has_begun(context: &Context<'_>, input: &Input) -> Result<bool, Refusal> {
+    let store = context.store(&Input::default())?;
+    stop::has_begun(&store, context.scope(input)?.session(), BEGINNING)
 }
 
 /// Ends the processes that drove what was cancelled. The documents are written

@@ -2,11 +2,13 @@
 //! the documents as what it is, and resumable to the end.
 
 use std::collections::BTreeSet;
+use std::io::{Read, Write};
 use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use omx_testkit::{Outcome, await_condition, in_parallel};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -85,6 +87,51 @@ fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
     let known = later.iter().find(|record| record["kind"] == "spent");
     assert!(talk.is_none() || known.is_none(), "{moment:?}: {later:#?}");
     look_after(whole, &repository, &cancelled, code, begun, moment.records)
+}
+
+/// A pipe into which nothing more fits.
+fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let flags = fcntl_getfl(&writer).unwrap();
+    fcntl_setfl(&writer, flags | OFlags::NONBLOCK).unwrap();
+    while (&writer).write(&[b'\n'; 4096]).is_ok() {}
+    while (&writer).write(b"\n").is_ok() {}
+    fcntl_setfl(&writer, flags).unwrap();
+    (reader, writer)
+}
+
+/// A run that has begun and could not say so in a document yet: it waits for
+/// somebody to read what it prints.
+#[test]
+fn cancel_3_5_a_run_without_a_document_yet_is_cancelled_with_its_first() {
+    let repository = noting();
+    let (mut reader, writer) = full_pipe();
+    let mut command = repository.command("autopilot", &["greet people by name"]);
+    command.stdout(writer.try_clone().unwrap()).stderr(writer);
+    let mut running = command.spawn().unwrap();
+    // The command keeps its own ends of the pipe.
+    drop(command);
+    let id = repository.id();
+    assert!(documents(&repository).is_empty());
+    let begun = Instant::now();
+    let mut command = repository.project.omx_command(&["cancel"]);
+    let cancel = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It waits for the run, or it has ended without.
+    await_condition("cancel waits", GONE, || {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", cancel.id())).unwrap();
+        [" S ", " Z "].iter().any(|state| stat.contains(state))
+    });
+    let drained = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let _ = reader.read_to_end(&mut text);
+    });
+    let cancelled = Outcome::from(cancel.wait_with_output().unwrap());
+    assert!(cancelled.stdout.contains("Autopilot cancelled at phase"), "{cancelled:?}");
+    assert_eq!(running.wait().unwrap().code(), Some(4));
+    assert!(begun.elapsed() < GONE);
+    drained.join().unwrap();
+    assert_cancelled(&documents(&repository), &id);
+    repository.await_nobody();
 }
 
 /// That a run was cancelled as it has to be, and can be gone on with.
