@@ -22,6 +22,7 @@ mod phrases;
 mod scan;
 mod talk;
 mod text;
+mod trouble;
 mod words;
 
 pub use decide::decide;

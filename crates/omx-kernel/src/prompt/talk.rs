@@ -3,10 +3,10 @@
 
 use super::decision::Why;
 use super::text::{among, head, is_blank, leading_word, same, trim, words};
+use super::trouble;
 use super::words::{
-    ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, MENDING_SCRIPTS, NAMED_THINGS,
-    NO_LONGER, REQUEST_SCRIPTS, REQUESTS, SUBJECT_OF, SUBJECT_SCRIPTS, TASK_PLACES, TELLING,
-    TROUBLE_PAIRS, TROUBLE_SCRIPTS, TROUBLE_VERBS, WONDERING,
+    ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, NAMED_THINGS, NO_LONGER,
+    REQUEST_SCRIPTS, REQUESTS, SUBJECT_OF, SUBJECT_SCRIPTS, TASK_PLACES, TELLING, WONDERING,
 };
 
 /// How much of what follows is looked at.
@@ -29,7 +29,7 @@ pub fn about(rest: &str) -> Option<Why> {
     if first == '?' || first == '？' {
         return Some(Why::Question);
     }
-    if reports(rest) {
+    if trouble::reports(rest) {
         return Some(Why::Report);
     }
     if says(rest) {
@@ -130,21 +130,6 @@ fn inverts(verb: &str, subject: Option<&str>, rest: &str) -> bool {
     let joins = among(verb, "is are was were isn't aren't wasn't has had hasn't");
     let free = among(subject, "this that these those we there i our my they it you");
     among(verb, ASKING) && (free || !joins && among(subject, "the a an all any every"))
-}
-
-/// Whether the text reports trouble with the name before it, in languages whose
-/// verbs are not in the list of subjects.
-fn reports(rest: &str) -> bool {
-    let mut all = words(rest);
-    let first = all.next().unwrap_or("");
-    let second = all.next().unwrap_or("");
-    let rest_of_it = || TROUBLE_SCRIPTS.iter().any(|word| rest.contains(word));
-    let asked_for = || MENDING_SCRIPTS.iter().any(|word| rest.contains(word));
-    let turkish = words(rest).last().is_some_and(|word| word.len() > 5 && word.ends_with("yor"));
-    among(first, TROUBLE_VERBS)
-        || TROUBLE_PAIRS.iter().any(|(one, two)| same(first, one) && among(second, two))
-        || turkish
-        || rest_of_it() && !asked_for()
 }
 
 /// A verb in the past, by its ending.

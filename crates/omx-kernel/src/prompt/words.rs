@@ -305,66 +305,6 @@ pub const OF_BOTH: &str = "both each all differ share need have";
 pub const NAMED_THINGS: &str = "variable var parameter endpoint route page handler syntax prefix \
     token option flag call calls function object property";
 
-/// After a name: verbs of trouble.
-pub const TROUBLE_VERBS: &str = "\
-    plante échoue bloque crashe crash freeze falla trava travou parou quebrou falha quebra fallisce \
-    crasha werkt crasht hangt faalt hapert zawiesza wywala pada wisi crashar kraschar hänger kaatuu \
-    stürzt scheitert spinnt бросает ломается сломался";
-
-/// After a name: two words of trouble.
-pub const TROUBLE_PAIRS: [(&str, &str); 14] = [
-    ("no", "funciona arranca responde termina va puede sirve hace inicia"),
-    ("nie", "działa startuje odpowiada kończy uruchamia"),
-    ("não", "funciona inicia responde termina para"),
-    ("non", "funziona parte risponde termina va si"),
-    ("ne", "fonctionne marche démarre répond s'arrête"),
-    ("не", "работает запускается отвечает останавливается"),
-    ("start", "niet nicht"),
-    ("doet", "niets het"),
-    ("da", "error errores erro"),
-    ("dá", "erro"),
-    ("si", "blocca ferma pianta"),
-    ("se", "cuelga bloquea queda para detiene trava"),
-    ("gibt", "fehler einen"),
-    ("geeft", "een fout"),
-];
-
-/// Words of trouble where words are not set apart.
-pub const TROUBLE_SCRIPTS: [&str; 12] = [
-    "报错",
-    "報錯",
-    "崩溃",
-    "崩潰",
-    "坏了",
-    "无法启动",
-    "不工作",
-    "卡住",
-    "오류가",
-    "안 돼",
-    "안돼요",
-    "멈춰요",
-];
-
-/// Words that ask for mending all the same.
-pub const MENDING_SCRIPTS: [&str; 16] = [
-    "请",
-    "請",
-    "修",
-    "改",
-    "解决",
-    "解決",
-    "加",
-    "写",
-    "实现",
-    "고쳐",
-    "수정",
-    "해줘",
-    "해 줘",
-    "주세요",
-    "만들",
-    "추가",
-];
-
 /// The place of a task in a description.
 pub const TASK_PLACES: [&str; 9] =
     ["TASK", "PROMPT", "ARGS", "TEXT", "OPTIONS", "NAME", "GOAL", "DESCRIPTION", "ARGUMENTS"];

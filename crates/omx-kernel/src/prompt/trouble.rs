@@ -1,0 +1,80 @@
+//! Reports of trouble with a mode: what follows its name says that it does not
+//! work. English and German are told by the grammar in `talk`; this is for
+//! languages whose verbs are not known there.
+
+use super::text::{among, same, words};
+
+/// Whether the text reports trouble with the name before it, in languages whose
+/// verbs are not in the list of subjects.
+pub fn reports(rest: &str) -> bool {
+    let mut all = words(rest);
+    let first = all.next().unwrap_or("");
+    let second = all.next().unwrap_or("");
+    let rest_of_it = || TROUBLE_SCRIPTS.iter().any(|word| rest.contains(word));
+    let asked_for = || MENDING_SCRIPTS.iter().any(|word| rest.contains(word));
+    let turkish = words(rest).last().is_some_and(|word| word.len() > 5 && word.ends_with("yor"));
+    among(first, TROUBLE_VERBS)
+        || TROUBLE_PAIRS.iter().any(|(one, two)| same(first, one) && among(second, two))
+        || turkish
+        || rest_of_it() && !asked_for()
+}
+
+/// After a name: verbs of trouble.
+const TROUBLE_VERBS: &str = "\
+    plante échoue bloque crashe crash freeze falla trava travou parou quebrou falha quebra fallisce \
+    crasha werkt crasht hangt faalt hapert zawiesza wywala pada wisi crashar kraschar hänger kaatuu \
+    stürzt scheitert spinnt бросает ломается сломался";
+
+/// After a name: two words of trouble.
+const TROUBLE_PAIRS: [(&str, &str); 14] = [
+    ("no", "funciona arranca responde termina va puede sirve hace inicia"),
+    ("nie", "działa startuje odpowiada kończy uruchamia"),
+    ("não", "funciona inicia responde termina para"),
+    ("non", "funziona parte risponde termina va si"),
+    ("ne", "fonctionne marche démarre répond s'arrête"),
+    ("не", "работает запускается отвечает останавливается"),
+    ("start", "niet nicht"),
+    ("doet", "niets het"),
+    ("da", "error errores erro"),
+    ("dá", "erro"),
+    ("si", "blocca ferma pianta"),
+    ("se", "cuelga bloquea queda para detiene trava"),
+    ("gibt", "fehler einen"),
+    ("geeft", "een fout"),
+];
+
+/// Words of trouble where words are not set apart.
+const TROUBLE_SCRIPTS: [&str; 12] = [
+    "报错",
+    "報錯",
+    "崩溃",
+    "崩潰",
+    "坏了",
+    "无法启动",
+    "不工作",
+    "卡住",
+    "오류가",
+    "안 돼",
+    "안돼요",
+    "멈춰요",
+];
+
+/// Words that ask for mending all the same.
+const MENDING_SCRIPTS: [&str; 16] = [
+    "请",
+    "請",
+    "修",
+    "改",
+    "解决",
+    "解決",
+    "加",
+    "写",
+    "实现",
+    "고쳐",
+    "수정",
+    "해줘",
+    "해 줘",
+    "주세요",
+    "만들",
+    "추가",
+];
