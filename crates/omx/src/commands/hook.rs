@@ -20,8 +20,9 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output;
 
-/// From the start of the process to its answer.
-const DEADLINE: Duration = Duration::from_secs(1);
+/// From the start of the process to its answer: within a second, with something
+/// left for the start and the end of a process.
+const DEADLINE: Duration = Duration::from_millis(900);
 
 /// A payload that is longer is no event of ours.
 const LONGEST: usize = 16 * 1024 * 1024;
@@ -62,7 +63,6 @@ fn read(begun: Instant) -> Option<Vec<u8>> {
     loop {
         let left = DEADLINE.checked_sub(begun.elapsed())?;
         let timeout = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
-        let timeout = if left.as_secs() > 0 { Timespec { tv_sec: 1, tv_nsec: 0 } } else { timeout };
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&timeout)) {
             Ok(0) => return None,
             Ok(_) | Err(Errno::INTR) => {}
@@ -86,7 +86,7 @@ fn may_flush(event: &Event<'_>) -> bool {
 /// Gives up when the time is over.
 fn watch(begun: Instant) {
     let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
-        std::thread::sleep(DEADLINE.saturating_sub(begun.elapsed() + Duration::from_millis(50)));
+        std::thread::sleep(DEADLINE.saturating_sub(begun.elapsed()));
         give_up();
     });
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::kit::{BOTH, Conversation, Host, answer, ended, held, used_project};
 
@@ -79,7 +79,7 @@ fn hosts_1_1_a_payload_that_never_ends_is_not_waited_for() {
         .unwrap();
     let open = child.stdin.take();
     assert_eq!(ended(child, begun), json!({}));
-    assert!(begun.elapsed() >= Duration::from_millis(900), "it waited for a while");
+    assert!(begun.elapsed() >= Duration::from_millis(500), "it waited for a while");
     drop(open);
 }
 
@@ -132,4 +132,102 @@ fn r6_a_newer_schema_is_held_by_what_is_understood() {
     assert!(held(&answer).contains("phase hovering"), "{answer}");
     let document = talk.document("ralph");
     assert_eq!((&document["schema"], &document["novel"]), (&json!(99), &json!({"x": [1]})));
+}
+
+#[test]
+fn r6_a_record_of_zeros_is_begun_anew_and_bounds_hold() {
+    let project = used_project();
+    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    talk.prompt("$ralph mend the parser");
+    for holds in 1..=50 {
+        project.write(".omx/state/.activity/s1.json", [0; 300]);
+        held(&talk.stop("again"));
+        assert_eq!(talk.document("ralph")["iteration"], holds);
+    }
+    // What the record forgets, the document counts.
+    talk.stop("again");
+    assert_eq!(talk.document("ralph")["error"], "max_iterations reached");
+}
+
+#[test]
+fn r6_a_read_only_folder_holds_nobody() {
+    let project = used_project();
+    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    talk.prompt("$ralph mend the parser");
+    let before = project.bytes(".omx");
+    for event in ["Stop", "PostToolUse", "PreCompact", "Interrupt", "SessionStart"] {
+        let payload = project.folder().join("payload.json");
+        fs::write(&payload, talk.payload(event, json!({"tool_name": "Bash"})).to_string()).unwrap();
+        let script = format!(
+            "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec '{}' hook --host claude < '{}'",
+            project.binary().display(),
+            payload.display()
+        );
+        let mut command = project.command("unshare");
+        command.args(["--map-root-user", "--mount", "sh", "-eu", "-c", &script]);
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{event}: {output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(answer.get("decision"), None, "{event}: {answer}");
+    }
+    assert_eq!(project.bytes(".omx"), before);
+    held(&talk.stop("writable again"));
+}
+
+#[test]
+fn r6_a_program_that_is_replaced_while_it_runs_still_answers() {
+    let project = used_project();
+    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    talk.prompt("$ralph mend the parser");
+    let copy = project.folder().join("omx-copy");
+    fs::copy(project.binary(), &copy).unwrap();
+    let begun = Instant::now();
+    let mut command = project.command(&copy);
+    command.args(["hook", "--host", "claude"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let other = project.folder().join("omx-other");
+    fs::write(&other, "another program").unwrap();
+    fs::rename(&other, &copy).unwrap();
+    let payload = talk.payload("Stop", json!({})).to_string();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
+    held(&ended(child, begun));
+}
+
+/// Idle hooks under strace: what they open for writing, and what they start.
+#[test]
+fn hosts_1_1_an_idle_hook_writes_no_file_and_starts_no_process() {
+    let project = used_project();
+    project.write(".omx/state/sessions/s1/ralph-state.json", r#"{"active":false}"#);
+    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let before = project.bytes("");
+    let more = json!({"tool_name": "Bash", "prompt": "mend the parser", "trigger": "auto"});
+    for event in ["PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact"] {
+        let payload = project.folder().join("payload.json");
+        fs::write(&payload, talk.payload(event, more.clone()).to_string()).unwrap();
+        let log = project.folder().join("trace");
+        let mut command = project.command("strace");
+        command.args(["-f", "-o"]).arg(&log);
+        command.args(["-e", "trace=openat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,execve,clone,clone3,fork,vfork"]);
+        command.arg(project.binary()).args(["hook", "--host", "codex"]);
+        let output = command.stdin(fs::File::open(&payload).unwrap()).output().unwrap();
+        assert_eq!(output.stdout, b"{}\n", "{event}: {output:?}");
+        let trace = fs::read_to_string(&log).unwrap();
+        let writes = ["O_WRONLY", "O_RDWR", "O_CREAT", "mkdir", "rename", "unlink"];
+        for line in trace.lines() {
+            assert!(!writes.iter().any(|word| line.contains(word)), "{event}: {line}");
+            let starts = ["clone(", "clone3(", "fork("].iter().any(|call| line.contains(call));
+            // A thread that keeps the deadline is no process.
+            assert!(!starts || line.contains("CLONE_THREAD"), "{event}: {line}");
+        }
+        assert_eq!(trace.matches("execve(").count(), 1, "{event}: {trace}");
+        if event.ends_with("ToolUse") {
+            assert!(!trace.contains("clone"), "{event}: {trace}");
+        }
+    }
+    assert_eq!(project.bytes(""), before);
 }

@@ -105,3 +105,29 @@ fn codex_goes_through_an_autopilots_phases_in_one_conversation() {
 fn claude_goes_through_an_autopilots_phases_in_one_conversation() {
     offline(&[Cli::Claude], || autopilot(Cli::Claude));
 }
+
+/// The records of hosts are gone. Codex's server has nothing but the hook before
+/// the call to tell it which conversation is meant; Claude Code's has a variable.
+fn filled_in(cli: Cli) {
+    let script = Script::named("fill")
+        .shell("rm -rf \"$HOME/.local/state/omx/hosts\"")
+        .mcp("omx", "state_write", json!({"mode": "ultrawork", "active": true}))
+        .mcp("omx", "cancel", json!({}))
+        .say("done");
+    let stage = Stage::new(cli, [script]);
+    let mut host = stage.start();
+    host.turn("please do it [[script:fill]]");
+    let document = stage.document(host.session(), "ultrawork");
+    assert_eq!(document["run_outcome"], "cancelled", "{document}");
+    assert!(!stage.home.root().join(".omx/state/ultrawork-state.json").exists());
+}
+
+#[test]
+fn codex_calls_get_their_conversation_from_the_hook() {
+    offline(&[Cli::Codex], || filled_in(Cli::Codex));
+}
+
+#[test]
+fn claude_calls_land_in_their_conversation_without_a_record() {
+    offline(&[Cli::Claude], || filled_in(Cli::Claude));
+}
