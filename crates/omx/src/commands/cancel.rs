@@ -5,7 +5,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 
 use omx_conductor::stop::{self, Stopped, stop_run};
-use omx_kernel::{Code, Dialect, Mode, Refusal, RunId, SessionId, Value};
+use omx_kernel::{Code, Dialect, Mode, Refusal, RunId, Scope, SessionId, Value};
 use omx_ops::{CancelReport, Context, Input, cancel, sessions_with_active_modes};
 
 use super::{set_flags, with_context};
@@ -43,7 +43,7 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
             }
             result => result?,
         };
-        if report.cancelled.is_empty() && !args.finish && has_begun(context, &input)? {
+        if report.cancelled.is_empty() && !args.finish && has_begun(context, &input, args)? {
             report = cancel(context, &input)?;
         }
         let printed = print(&report, format);
@@ -59,9 +59,13 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
 
 /// Whether a run that this cancel is meant for began a moment ago, and has
 /// written its document only now.
-fn has_begun(context: &Context<'_>, input: &Input) -> Result<bool, Refusal> {
+fn has_begun(context: &Context<'_>, input: &Input, args: &CancelArgs) -> Result<bool, Refusal> {
     let store = context.store(&Input::default())?;
-    stop::has_begun(&store, context.scope(input)?.session(), BEGINNING)
+    let scope = match args.force || args.every_session {
+        true => Scope::Compatibility,
+        false => context.scope(input)?,
+    };
+    stop::has_begun(&store, scope.session(), BEGINNING)
 }
 
 /// Ends the processes that drove what was cancelled. The documents are written
