@@ -33,6 +33,11 @@ pub struct Question {
 /// gone are asked by nobody.
 pub fn open(run: &RunFolder) -> Result<Vec<Question>, Refusal> {
     let Liveness::Alive(holder) = run.liveness()? else { return Ok(Vec::new()) };
+    if holder.as_ref().is_some_and(|holder| !holder.is_running()) {
+        // Somebody has just taken the run and not said who: what is there was
+        // asked by the one before.
+        return Ok(Vec::new());
+    }
     let asks_now = |object: &Value| {
         holder.as_ref().is_none_or(|holder| object["pid"].as_u64() == Some(holder.pid.into()))
     };

@@ -204,7 +204,7 @@ pub fn ground(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
 
 /// The path of this program as the person knows it: not what a link leads to,
 /// which may be gone after the next update.
-fn own_program() -> Result<PathBuf, Refusal> {
+pub fn own_program() -> Result<PathBuf, Refusal> {
     let lost = |error: std::io::Error| {
         Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
     };

@@ -109,7 +109,7 @@ fn say(line: &str) {
 
 /// Leaves the processes of a cancelled run to one that may take its time.
 fn finish_cancel(payload: &Payload<'_>, session: &str) {
-    let Ok(program) = std::env::current_exe() else { return };
+    let Ok(program) = edge::own_program() else { return };
     let mut command = Command::new(program);
     command.args(["cancel", "--finish", "--session-id", session]);
     if let Some(folder) = edge::hook_folder(payload) {

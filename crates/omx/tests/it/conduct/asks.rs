@@ -111,3 +111,28 @@ fn conductor_a_question_of_a_killed_run_is_asked_again() {
     let made = repository.project.run_git(&["show", &format!("omx-run/{id}:work.txt")]).stdout;
     assert_eq!(made, "done\n");
 }
+
+/// Between taking a run and saying who took it, another process must not
+/// answer what nobody asks any more.
+#[test]
+fn conductor_a_question_of_the_process_before_is_not_answered() {
+    let (repository, mut running) = asking();
+    let id = repository.id();
+    running.signal(rustix::process::Signal::KILL);
+    running.code();
+    repository.await_nobody();
+    let lock = repository.run_folder().join("lock");
+    let mut taker = std::process::Command::new("flock");
+    taker.arg("--exclusive").arg(&lock).arg(repository.project.binary()).arg("mcp");
+    let mut taker = taker.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    await_condition("somebody holds the run", DEADLINE, || {
+        repository.project.omx(&["runs", "resume"]).code == Some(1)
+    });
+    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
+    assert_eq!(shown["questions"], serde_json::json!([]));
+    let answered = repository.project.omx(&["runs", "answer", &id, "yes"]);
+    assert_eq!(answered.code, Some(1), "{answered:?}");
+    // Its input closed, the server ends, and the lock goes with it.
+    drop(taker.stdin.take());
+    taker.wait().unwrap();
+}
