@@ -6,6 +6,17 @@ use clap::Args;
 
 const HOSTS: [&str; 4] = ["codex", "claude", "gemini", "all"];
 
+/// How it is done and told, by both commands.
+#[derive(Debug, Args)]
+pub struct WayArgs {
+    /// Print what would be changed, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Answer with one compact line
+    #[arg(long)]
+    pub json: bool,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Writes hooks, the MCP server, agents, skills, a block of guidance and, where you
@@ -24,12 +35,8 @@ pub struct SetupArgs {
     /// For everything you do, or for this project
     #[arg(long, value_name = "SCOPE", value_parser = ["user", "project"], default_value = "user")]
     pub scope: String,
-    /// Print what would be changed, and change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub way: WayArgs,
 }
 
 #[derive(Debug, Args)]
@@ -49,12 +56,8 @@ pub struct UninstallArgs {
     /// What was set up for everything, or for this project
     #[arg(long, value_name = "SCOPE", value_parser = ["user", "project"], default_value = "user")]
     pub scope: String,
-    /// Print what would be changed, and change nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub way: WayArgs,
 }
 
 #[derive(Debug, Args)]

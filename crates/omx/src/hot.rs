@@ -53,17 +53,23 @@ pub fn parse(args: &[OsString], dialect: Dialect) -> Option<Cli> {
     Some(Cli { global: hot.global, command: Some(hot.command.into()) })
 }
 
+/// Whether a host calls, rightly or not; a person asks to explain.
+pub fn is_hook(args: &[OsString]) -> bool {
+    let word = |at: usize| args.get(at).and_then(|word| word.to_str());
+    word(1) == Some("hook") && word(2) != Some("explain")
+}
+
 /// The host and event of a hook as hosts call it, if the line is just that: not
 /// even a description is needed.
 pub fn hook(args: &[OsString]) -> Option<(Host, Option<&str>)> {
-    let [_, command, rest @ ..] = args else { return None };
-    if command != "hook" {
+    let [_, _, rest @ ..] = args else { return None };
+    if !is_hook(args) {
         return None;
     }
     let words: Vec<&str> = rest.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
         ["--host", host] => Some((Host::named(host)?, None)),
-        ["--host", host, event] if !event.starts_with('-') && *event != "explain" => {
+        ["--host", host, event] if !event.starts_with('-') => {
             Some((Host::named(host)?, Some(event)))
         }
         _ => None,

@@ -29,7 +29,7 @@ fn run() -> Exit {
     if let Some((host, event)) = hot::hook(&args) {
         return commands::hook::run(host, event, dialect);
     }
-    let is_hook = args.iter().any(|word| word == "hook");
+    let called_by_host = hot::is_hook(&args);
     if let Some(cli) = hot::parse(&args, dialect) {
         return commands::run(cli, dialect);
     }
@@ -49,7 +49,7 @@ fn run() -> Exit {
                 output::note(&format!("\n{}", usage(ManuallyDrop::into_inner(command))));
             }
             // To a host, the code for wrong usage means: stop the person.
-            if is_hook { Exit::Failed } else { Exit::Usage }
+            if called_by_host { Exit::Failed } else { Exit::Usage }
         }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
     }
     findings.extend(quarantined(&state));
     if findings.is_empty() {
-        findings.push(Finding::fine(AREA, "documents", format!("{count} documents are in order")));
+        findings.push(Finding::fine(AREA, "documents", format!("documents in order: {count}")));
     }
     findings
 }

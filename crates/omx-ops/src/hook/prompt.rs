@@ -275,7 +275,7 @@ fn told(
         .map(|task| format!(" Task: {}", shortened(task)))
         .unwrap_or_default();
     format!(
-        "{begins}{task} {state} Follow the skill {}; record every change of phase with state_write (mode {}, session_id {session}).",
+        "{begins}{task} {state}. Follow the skill {}; record every change of phase with state_write (mode {}, session_id {session}).",
         mode.name(),
         mode.name()
     )

@@ -33,8 +33,7 @@ static ANSWERED: AtomicBool = AtomicBool::new(false);
 /// Answers one event.
 pub fn run(host: Host, event: Option<&str>, by_name: Dialect) -> Exit {
     let begun = Instant::now();
-    // With panic=abort there is no way back from a panic but this one.
-    std::panic::set_hook(Box::new(|_| give_up()));
+    answer_panics();
     if let Some(bytes) = read(begun)
         && let Some(payload) = Payload::read(host, event, &bytes)
     {
@@ -49,6 +48,11 @@ pub fn run(host: Host, event: Option<&str>, by_name: Dialect) -> Exit {
     }
     say("{}");
     Exit::Done
+}
+
+/// With panic=abort there is no way back from a panic but this one.
+fn answer_panics() {
+    std::panic::set_hook(Box::new(|_| give_up()));
 }
 
 fn answer(payload: &Payload<'_>, by_name: Dialect) -> Option<Handled> {
@@ -153,4 +157,28 @@ pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
         lines.push(format!("  {word} ({:?}, byte {}): {why}", candidate.text, candidate.at));
     }
     output::lines(&lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    /// Set in the process that panics.
+    const PANICS: &str = "TEST_PANICS";
+
+    #[test]
+    #[allow(clippy::panic, clippy::unwrap_used, reason = "a test")]
+    fn hosts_1_1_a_panic_gives_the_empty_effect() {
+        if std::env::var_os(PANICS).is_some() {
+            super::answer_panics();
+            panic!("as anything may");
+        }
+        let mut again = Command::new(std::env::current_exe().unwrap());
+        again.args(["--exact", "commands::hook::tests::hosts_1_1_a_panic_gives_the_empty_effect"]);
+        let output = again.args(["--nocapture", "--quiet"]).env(PANICS, "1").output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(said.lines().last(), Some("{}"), "{said}");
+        assert!(output.stderr.is_empty(), "{:?}", output.stderr);
+    }
 }

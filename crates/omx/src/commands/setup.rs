@@ -38,7 +38,7 @@ impl Way {
 
 /// Sets omx up.
 pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
-    let format = Format::from_flag(args.json);
+    let format = Format::from_flag(args.way.json);
     with_context(global, by_name, format, |context| {
         let ground = ground(context, &args.scope)?;
         let hosts = match hosts_named(args.host.as_deref()) {
@@ -47,23 +47,23 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         };
         let catalogue = catalogue_of(context, &ground)?;
         let planned = |manifest| plan_setup(&ground, &RealDisk, manifest, &catalogue, &hosts);
-        let mut plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        let mut plan = carried_out(&ground, Way::from_flag(args.way.dry_run), planned)?;
         plan.notes.extend(hint_of_path(&ground));
         let none = "nothing to do: omx is set up already";
-        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.dry_run), none))
+        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.way.dry_run), none))
     })
 }
 
 /// Takes omx out.
 pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exit {
-    let format = Format::from_flag(args.json);
+    let format = Format::from_flag(args.way.json);
     with_context(global, by_name, format, |context| {
         let ground = ground(context, &args.scope)?;
         let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| Host::ALL.to_vec());
         let planned = |manifest| plan_uninstall(&ground, &RealDisk, manifest, &hosts);
-        let plan = carried_out(&ground, Way::from_flag(args.dry_run), planned)?;
+        let plan = carried_out(&ground, Way::from_flag(args.way.dry_run), planned)?;
         let none = "nothing to do: omx is not set up here";
-        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.dry_run), none))
+        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.way.dry_run), none))
     })
 }
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use omx_testkit::{McpClient, Outcome, Project};
+use omx_testkit::{MODES, McpClient, Outcome, Project};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -33,21 +33,6 @@ pub const RUNS: &[(&str, &[usize])] = &[
     ("ultrapilot", &[0, 1, 2, 3, 1, 2, 3, 4]),
     ("ultraqa", &[0, 1, 2, 3, 4]),
     ("ultrawork", &[0, 1, 2, 1, 2, 3]),
-];
-
-/// The modes, which all have a skill of their own.
-const MODES: [&str; 11] = [
-    "autopilot",
-    "ralph",
-    "ultrawork",
-    "ecomode",
-    "ultraqa",
-    "swarm",
-    "ultrapilot",
-    "pipeline",
-    "team",
-    "ralplan",
-    "code-review",
 ];
 
 pub const SESSION: (&str, &str) = ("OMX_SESSION_ID", "skills");

@@ -131,6 +131,23 @@ pub fn held(answer: &Value) -> &str {
     answer["reason"].as_str().unwrap()
 }
 
+/// That it takes less than a second, as hosts.md 1.4 says, at least once in a
+/// few times: a machine busy with other tests may be slow, a hook may not.
+/// Tells how long the quickest took.
+#[track_caller]
+pub fn within_a_second(mut hook: impl FnMut()) -> Duration {
+    let mut quickest = Duration::MAX;
+    for _ in 0..5 {
+        let begun = Instant::now();
+        hook();
+        quickest = quickest.min(begun.elapsed());
+        if quickest < Duration::from_secs(1) {
+            return quickest;
+        }
+    }
+    panic!("the quickest took {quickest:?}");
+}
+
 /// Starts a hook and hands it its payload.
 pub fn start(mut command: Command, payload: &[u8]) -> Child {
     let mut child = command

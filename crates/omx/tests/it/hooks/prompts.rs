@@ -1,6 +1,7 @@
 //! What a prompt does through the hook: starts, links, resumes, refusals,
 //! suggestions. Which words mean what is the kernel's and tested there.
 
+use omx_testkit::MODES;
 use serde_json::json;
 
 use super::kit::{BOTH, Conversation, Host, context, held, used_project};
@@ -8,19 +9,7 @@ use super::kit::{BOTH, Conversation, Host, context, held, used_project};
 #[test]
 fn modes_5_1_a_call_writes_the_document_and_one_line_for_the_agent() {
     for host in BOTH {
-        for mode in [
-            "autopilot",
-            "ralph",
-            "ralplan",
-            "code-review",
-            "ultrawork",
-            "ecomode",
-            "ultraqa",
-            "pipeline",
-            "team",
-            "swarm",
-            "ultrapilot",
-        ] {
+        for mode in MODES {
             let project = used_project();
             let talk = Conversation { project: &project, host, session: "s1" };
             let answer = talk.prompt(&format!("${mode} mend the parser"));

@@ -5,7 +5,7 @@ use omx_testkit::model::{Script, Turn};
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::{Stage, completion};
 
 /// A subagent that is told to start a mode, and stops while one is active.
 fn subagent(cli: Cli) {
@@ -59,18 +59,12 @@ fn claude_subagents_start_and_hold_nothing() {
 }
 
 fn two_conversations(cli: Cli) {
-    let audit = json!({"passed": true, "checklist": ["it works"],
-        "evidence": [{"command": "true", "exit_code": 0}]});
     let one = Script::named("one")
         .say("is that enough?")
         .shell("touch waiting; while [ ! -e go ]; do sleep 0.05; done")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
-        .mcp(
-            "omx",
-            "state_write",
-            json!({"mode": "ralph", "current_phase": "complete", "completion_audit": audit}),
-        )
+        .mcp("omx", "state_write", completion())
         .say("done");
     let two = Script::named("two")
         .mcp("omx", "state_list_active", json!({}))

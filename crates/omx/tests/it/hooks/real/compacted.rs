@@ -1,14 +1,11 @@
 //! Compaction in the middle: what is active stays known, what was cancelled
 //! stays cancelled.
 
-use std::time::Duration;
-
-use omx_testkit::await_condition;
-use omx_testkit::model::{Kind, Script, Turn};
+use omx_testkit::model::{Kind, Script};
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::{Stage, completion, interrupted, interrupted_ralph};
 
 /// Whether the host asked its model for a summary.
 fn was_compacted(stage: &Stage) -> bool {
@@ -16,33 +13,14 @@ fn was_compacted(stage: &Stage) -> bool {
 }
 
 fn compacted(cli: Cli) {
-    let words = "word ".repeat(300);
-    // A conversation this short would not be compacted.
-    let first = Script::named("first")
-        .shell("echo one")
-        .shell("echo two")
-        .say("is that enough?")
-        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)));
-    let audit = json!({"passed": true, "checklist": ["it works"],
-        "evidence": [{"command": "true", "exit_code": 0}]});
     let second = Script::named("second")
         .say("where was I?")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
-        .mcp(
-            "omx",
-            "state_write",
-            json!({"mode": "ralph", "current_phase": "complete", "completion_audit": audit}),
-        )
+        .mcp("omx", "state_write", completion())
         .say("done");
-    let third = Script::named("third").say("hello again").say("never asked for");
-    let stage = Stage::new(cli, [first, second, third]);
-    let mut host = stage.start();
-    host.prompt("$ralph make it work [[script:first]]");
-    let patience = Duration::from_secs(30);
-    await_condition("the model speaks", patience, || stage.requests("first").len() == 4);
-    host.interrupt();
-    host.ended();
+    let stage = Stage::new(cli, [interrupted(), second]);
+    let mut host = interrupted_ralph(&stage);
     host.compact();
     assert!(was_compacted(&stage), "{:?}", stage.server.seen());
     host.turn("and now go on with the work [[script:second]]");
@@ -67,21 +45,9 @@ fn claude_loses_no_mode_to_compaction() {
 }
 
 fn not_revived(cli: Cli) {
-    let words = "word ".repeat(300);
-    // A conversation this short would not be compacted.
-    let first = Script::named("first")
-        .shell("echo one")
-        .shell("echo two")
-        .say("is that enough?")
-        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)));
     let second = Script::named("second").say("nothing holds me").say("never asked for");
-    let stage = Stage::new(cli, [first, second]);
-    let mut host = stage.start();
-    host.prompt("$ralph make it work [[script:first]]");
-    let patience = Duration::from_secs(30);
-    await_condition("the model speaks", patience, || stage.requests("first").len() == 4);
-    host.interrupt();
-    host.ended();
+    let stage = Stage::new(cli, [interrupted(), second]);
+    let mut host = interrupted_ralph(&stage);
     stage.omx(&["cancel", "--session-id", host.session()]);
     let before = stage.document(host.session(), "ralph");
     host.compact();

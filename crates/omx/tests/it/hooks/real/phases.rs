@@ -5,26 +5,20 @@ use omx_testkit::model::Script;
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;
 
-use super::stage::{OMX, Stage};
+use super::stage::{OMX, Stage, completion};
 
 fn ralph(cli: Cli) {
     let shell = format!(
         "{OMX} state write --input '{}'",
         json!({"mode": "ralph", "current_phase": "verifying"})
     );
-    let audit = json!({"passed": true, "checklist": ["it works"],
-        "evidence": [{"command": "true", "exit_code": 0}]});
     let script = Script::named("ralph")
         .say("I think that is all")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
         .say("worked on it")
         .shell(&shell)
         .say("checked it")
-        .mcp(
-            "omx",
-            "state_write",
-            json!({"mode": "ralph", "current_phase": "complete", "completion_audit": audit}),
-        )
+        .mcp("omx", "state_write", completion())
         .say("all done");
     let stage = Stage::new(cli, [script]);
     let mut host = stage.start();

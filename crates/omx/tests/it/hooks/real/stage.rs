@@ -1,10 +1,12 @@
 //! A fresh home with omx set up in it, as a person would have it.
 
 use std::process::Stdio;
+use std::time::Duration;
 
-use omx_testkit::model::{ModelServer, Request, Script};
+use omx_testkit::await_condition;
+use omx_testkit::model::{ModelServer, Request, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::live::Live;
 
@@ -60,4 +62,34 @@ impl Stage {
     pub fn requests(&self, script: &str) -> Vec<String> {
         self.server.turns(script).iter().map(|turn: &Request| turn.body.to_string()).collect()
     }
+}
+
+/// What a ralph needs to be complete.
+pub fn completion() -> Value {
+    json!({"mode": "ralph", "current_phase": "complete", "completion_audit": {
+        "passed": true, "checklist": ["it works"],
+        "evidence": [{"command": "true", "exit_code": 0}]}})
+}
+
+/// A ralph that was held once and then interrupted while the model spoke: it
+/// is active, and nobody works on it. It needs the script [`interrupted`].
+#[track_caller]
+pub fn interrupted_ralph(stage: &Stage) -> Live {
+    let mut host = stage.start();
+    host.prompt("$ralph make it work [[script:first]]");
+    let patience = Duration::from_secs(30);
+    await_condition("the model speaks", patience, || stage.requests("first").len() == 4);
+    host.interrupt();
+    host.ended();
+    host
+}
+
+/// What the model does then; with less, a conversation is not compacted.
+pub fn interrupted() -> Script {
+    let words = "word ".repeat(300);
+    Script::named("first")
+        .shell("echo one")
+        .shell("echo two")
+        .say("is that enough?")
+        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)))
 }

@@ -1,0 +1,1 @@
+//! Child processes: the guard, pipes, deadlines, process identity, signals.

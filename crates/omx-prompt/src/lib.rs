@@ -1,0 +1,1 @@
+//! What a prompt means: calls, cancels, mentions, suggestions. Pure.

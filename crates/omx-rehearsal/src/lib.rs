@@ -1,0 +1,1 @@
+//! The built-in agent: scenarios and their player.

@@ -1,0 +1,1 @@
+//! The model of a run, without its loop.
