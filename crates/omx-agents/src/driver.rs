@@ -116,12 +116,13 @@ pub trait Driver: Sync {
     ) -> Result<Box<dyn Protocol>, Trouble>;
 }
 
-/// The driver of an agent.
-pub fn driver(kind: AgentKind) -> &'static dyn Driver {
+/// The driver of a vendor's agent. The rehearsal agent lives in a crate of its
+/// own, `omx-rehearsal`, whose `driver` knows every agent.
+pub fn driver(kind: AgentKind) -> Option<&'static dyn Driver> {
     match kind {
-        AgentKind::Codex => &crate::codex::Codex,
-        AgentKind::Claude => &crate::claude::Claude,
-        AgentKind::Gemini => &crate::gemini::Gemini,
-        AgentKind::Rehearsal => &crate::rehearsal::Rehearsal,
+        AgentKind::Codex => Some(&crate::codex::Codex),
+        AgentKind::Claude => Some(&crate::claude::Claude),
+        AgentKind::Gemini => Some(&crate::gemini::Gemini),
+        AgentKind::Rehearsal => None,
     }
 }

@@ -21,7 +21,6 @@ pub mod json;
 pub mod limits;
 pub mod process;
 pub mod protocol;
-pub mod rehearsal;
 pub mod results;
 pub mod rpc;
 pub mod task;

@@ -49,7 +49,7 @@ fn protocol(opening: &Opening, more: &[(&str, &str)]) -> Box<dyn Protocol> {
         clock: || Timestamp::from_millis(1_000_000),
     };
     let installation = Installation { kind: AgentKind::Gemini, program: "/nowhere/gemini".into() };
-    let driver = driver(AgentKind::Gemini);
+    let driver = driver(AgentKind::Gemini).unwrap();
     driver.protocol(opening, &installation, &surroundings, &Limits::default()).unwrap()
 }
 

@@ -6,7 +6,6 @@ mod approval;
 mod codex;
 mod environment;
 mod gemini;
-mod rehearsal;
 mod results;
 mod rpc;
 mod streams;

@@ -2,9 +2,10 @@
 
 use omx_agents::agent::{McpServer, Opening, Order};
 use omx_agents::trouble::Trouble;
-use omx_agents::{Agent, Event, conversation, driver};
+use omx_agents::{Agent, Event, conversation};
 use omx_kernel::Refusal;
 use omx_kernel::approval::{Allow, OWN_SERVER};
+use omx_rehearsal::driver;
 
 use super::Drive;
 use crate::engine::{Happening, Talk};

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use omx_agents::version::version;
-use omx_agents::{AgentKind, Trouble, driver};
+use omx_agents::{AgentKind, Trouble};
 use omx_host::Host;
 use omx_host::doctor::{
     AgentSeen, AgentState, Finding, Installed, Level, Patient, Report, examine, mend,
@@ -13,6 +13,7 @@ use omx_host::doctor::{
 use omx_host::setup::Scope;
 use omx_kernel::{Dialect, Refusal, Value};
 use omx_ops::{Context, Input};
+use omx_rehearsal::driver;
 use omx_store::Store;
 
 use super::{setup, with_context};

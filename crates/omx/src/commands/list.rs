@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use omx_agents::version::version;
-use omx_agents::{AgentKind, Trouble, driver};
+use omx_agents::{AgentKind, Trouble};
 use omx_host::{Role, Skill, catalogue};
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
+use omx_rehearsal::driver;
 
 use super::with_context;
 use crate::cli::{Global, ListWhat};

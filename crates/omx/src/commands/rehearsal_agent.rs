@@ -2,8 +2,8 @@
 
 use std::io;
 
-use omx_agents::rehearsal::{Ending, Setup, play};
 use omx_ops::{Clock, SystemClock};
+use omx_rehearsal::{Ending, Setup, play};
 
 use crate::cli::RehearsalAgentArgs;
 use crate::exit::Exit;

@@ -49,7 +49,10 @@ pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
     let opening = Opening { start, folder, role: None, model: None, allow, servers, schema: None };
     let installation = Installation { kind: AgentKind::Codex, program: "/bin/codex".into() };
     let limits = Limits::default();
-    driver(AgentKind::Codex).protocol(&opening, &installation, &surroundings, &limits).unwrap()
+    driver(AgentKind::Codex)
+        .unwrap()
+        .protocol(&opening, &installation, &surroundings, &limits)
+        .unwrap()
 }
 
 impl Talk {

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use omx_agents::agent::{ConversationId, Decision, McpServer, Message, Opening, Order, Start};
 use omx_agents::event::{ApprovalId, Delivery, Event};
 use omx_agents::protocol::{Effect, Exit, Input, Protocol};
-use omx_agents::{Installation, Limits, Surroundings, Trouble, driver};
+use omx_agents::{Installation, Limits, Surroundings, Trouble};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::fuzz::{Random, json_value, mutated};
 use serde_json::{Value, json};
 

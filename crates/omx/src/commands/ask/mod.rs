@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use omx_agents::agent::{Labels, McpServer};
 use omx_agents::results::{ResultKind, ReviewKind, instructions};
 use omx_agents::{
-    AgentKind, ConversationId, Limits, Message, Opening, Start, Surroundings, Trouble, driver,
+    AgentKind, ConversationId, Limits, Message, Opening, Start, Surroundings, Trouble,
 };
 use omx_conductor::ask::{Artifact, Asking, NoReply, Question, Reply};
 use omx_host::{Answer, Role, catalogue};
@@ -17,6 +17,7 @@ use omx_kernel::ids::slug;
 use omx_kernel::{Code, Dialect, Refusal};
 use omx_ops::config::{self, Config};
 use omx_ops::{Context, Input};
+use omx_rehearsal::driver;
 use omx_store::{Shelf, Store};
 
 use self::show::Show;

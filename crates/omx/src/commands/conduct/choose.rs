@@ -1,8 +1,9 @@
 //! Which agent works: the one that was named, the one that is configured, or
 //! the first that can.
 
-use omx_agents::{AgentKind, Installation, Surroundings, Trouble, driver};
+use omx_agents::{AgentKind, Installation, Surroundings, Trouble};
 use omx_kernel::{Code, Refusal};
+use omx_rehearsal::driver;
 
 /// Finds the agent of this name, or the first that can work.
 pub(super) fn agent(

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use omx_agents::{AgentKind, Limits, driver};
+use omx_agents::{AgentKind, Limits};
 use omx_conductor::asked::Asked;
 use omx_conductor::drive::{Crew, Drive, RoleCard};
 use omx_conductor::start::Taken;
@@ -13,6 +13,7 @@ use omx_host::catalogue;
 use omx_kernel::{Code, Refusal, RunId};
 use omx_ops::Context;
 use omx_ops::config;
+use omx_rehearsal::driver;
 use omx_store::Store;
 use omx_store::runs::{Liveness, Registered, Registry};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! The words at the end of a run: how it ended, what it made, what it took,
 //! and the one command that comes next.
 
-use omx_agents::{AgentKind, Surroundings, rehearsal};
+use omx_agents::{AgentKind, Surroundings};
 use omx_conductor::asked::{Asked, Ground};
 use omx_conductor::drive::Ended;
 use omx_conductor::engine::Outcome;
@@ -143,7 +143,7 @@ fn unplayed(asked: &Asked, outcome: &Outcome, surroundings: &Surroundings) -> Ve
     else {
         return Vec::new();
     };
-    let faults = rehearsal::finish(scenario, &surroundings.rehearsal_folder).err();
+    let faults = omx_rehearsal::finish(scenario, &surroundings.rehearsal_folder).err();
     faults.unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 

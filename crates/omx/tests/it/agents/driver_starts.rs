@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use omx_agents::{
     Agent, AgentKind, Conversation, Event, Limits, Message, Opening, Start, Surroundings,
-    conversation, driver,
+    conversation,
 };
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 
 use super::stage::{OMX, WORKER};

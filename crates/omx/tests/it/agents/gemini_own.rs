@@ -10,9 +10,10 @@ use omx_agents::event::Ask;
 use omx_agents::trouble::Cause;
 use omx_agents::{
     Agent, Conversation, ConversationId, Event, Limits, Message, Opening, Start, Surroundings,
-    conversation, driver,
+    conversation,
 };
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::model::{Failure, ModelServer, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::json;

@@ -5,10 +5,11 @@ use std::sync::Mutex;
 
 use omx_agents::agent::Labels;
 use omx_agents::event::{Answer, Delivery};
-use omx_agents::rehearsal::finish;
 use omx_agents::trouble::Cause;
-use omx_agents::{Agent, AgentKind, Event, Limits, Message, Start, driver};
+use omx_agents::{Agent, AgentKind, Event, Limits, Message, Start};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
+use omx_rehearsal::finish;
 use omx_testkit::in_parallel;
 use serde_json::json;
 

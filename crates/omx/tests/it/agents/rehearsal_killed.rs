@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use omx_agents::agent::Labels;
 use omx_agents::event::Delivery;
-use omx_agents::rehearsal::finish;
 use omx_agents::trouble::Cause;
 use omx_agents::{Agent, Event, Limits, Message, Start};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::finish;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use omx_agents::agent::Labels;
 use omx_agents::event::{Ask, Tool, ToolEnd};
-use omx_agents::rehearsal::finish;
-use omx_agents::{Agent, AgentKind, Event, Message, driver};
+use omx_agents::{Agent, AgentKind, Event, Message};
+use omx_rehearsal::driver;
+use omx_rehearsal::finish;
 
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;

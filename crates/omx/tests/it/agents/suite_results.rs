@@ -5,9 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use omx_agents::results::ResultKind;
-use omx_agents::{Limits, Message, Start, driver};
+use omx_agents::{Limits, Message, Start};
 use omx_conductor::ask::{Asking, NoReply, Question, Reply};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

@@ -5,8 +5,9 @@ use std::ffi::OsStr;
 use std::fs;
 
 use omx_agents::trouble::Cause;
-use omx_agents::{Agent, ConversationId, Event, Limits, Message, Start, driver};
+use omx_agents::{Agent, ConversationId, Event, Limits, Message, Start};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 

@@ -8,9 +8,9 @@ use omx_agents::event::{Answer, Ask};
 use omx_agents::trouble::Trouble;
 use omx_agents::{
     Agent, Conversation, ConversationId, Event, Limits, Message, Opening, Start, conversation,
-    driver,
 };
 use omx_kernel::approval::{Allow, Leave, leave};
+use omx_rehearsal::driver;
 
 use super::stage::{OMX, Stage};
 

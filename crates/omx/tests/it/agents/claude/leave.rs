@@ -4,8 +4,9 @@ use std::ffi::OsString;
 use std::fs;
 
 use omx_agents::event::{Ask, Reach, ToolEnd};
-use omx_agents::{Event, Limits, Opening, Start, conversation, driver};
+use omx_agents::{Event, Limits, Opening, Start, conversation};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::model::Script;
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;

@@ -9,10 +9,11 @@ use omx_agents::agent::Labels;
 use omx_agents::event::Delivery;
 use omx_agents::trouble::Cause;
 use omx_agents::{
-    Agent, ConversationId, Event, Limits, Message, Start, Surroundings, conversation, driver,
+    Agent, ConversationId, Event, Limits, Message, Start, Surroundings, conversation,
 };
 use omx_conductor::ask::{Asking, Question};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use omx_testkit::model::{Failure, ModelServer, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};

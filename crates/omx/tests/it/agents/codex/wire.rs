@@ -5,8 +5,9 @@ use std::process::Command;
 
 use omx_agents::agent::Labels;
 use omx_agents::trouble::Cause;
-use omx_agents::{Agent, Event, Message, Start, driver};
+use omx_agents::{Agent, Event, Message, Start};
 use omx_kernel::approval::Allow;
+use omx_rehearsal::driver;
 use omx_testkit::model::{Failure, ModelServer, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::{Value, json};

@@ -11,7 +11,7 @@ use omx_kernel::approval::OWN_SERVER;
 use super::fields::{Fields, all, must_be, number, text, word};
 use super::model::{Action, Ears, Failure, LimitEnd, Step};
 use super::node::{Data, Field, Node, Wrong};
-use crate::event::Usage;
+use omx_agents::event::Usage;
 
 const ACTIONS: &[&str] =
     &["say", "answer", "write", "patch", "run", "mcp", "result", "delay_ms", "usage", "fail"];

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::scenario::{Entry, Scenario};
-use crate::agent::Labels;
+use crate::scenario::{Entry, Scenario};
+use omx_agents::agent::Labels;
 
 /// What the agent was asked, as far as entries can tell calls apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_agents::event::Usage;
-use omx_agents::rehearsal::scenario::{Action, Ears, Failure, LimitEnd, Scenario, load, parse};
 use omx_kernel::Timestamp;
+use omx_rehearsal::scenario::{Action, Ears, Failure, LimitEnd, Scenario, load, parse};
 use serde_json::json;
 
 /// Every key there is, once.
@@ -173,9 +173,8 @@ fn both_languages_say_the_same() {
 #[test]
 fn everything_knows_its_line() {
     let lines = |scenario: &Scenario| -> Vec<(usize, usize)> {
-        let of = |entry: &omx_agents::rehearsal::scenario::Entry| {
-            (entry.line, entry.steps.last().unwrap().line)
-        };
+        let of =
+            |entry: &omx_rehearsal::scenario::Entry| (entry.line, entry.steps.last().unwrap().line);
         scenario.entries.iter().map(of).collect()
     };
     assert_eq!(lines(&toml()), [(4, 20), (23, 24), (26, 29), (33, 35), (37, 40), (42, 43)]);

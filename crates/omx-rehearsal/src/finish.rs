@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::choose::count;
-use super::memory::plays;
-use super::scenario::{Entry, Fault, load};
+use crate::choose::count;
+use crate::memory::plays;
+use crate::scenario::{Entry, Fault, load};
 
 /// Looks whether every entry that must be played was; tells each that was
 /// not, by file and line. The plays are those kept in `folder`.

@@ -9,7 +9,7 @@ use super::fields::{Fields, list, word};
 use super::model::{Entry, Scenario};
 use super::node::{Lines, Node, Wrong};
 use super::{json, step, toml};
-use crate::rehearsal::hash::fnv;
+use crate::hash::fnv;
 
 /// No scenario is as long.
 const LONGEST: usize = 4 << 20;

@@ -3,19 +3,24 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::protocol::Talk;
-use super::scenario;
-use super::wire;
-use crate::agent::{Opening, Start};
-use crate::driver::{AgentKind, Driver, Installation, Surroundings};
-use crate::environment::environment;
-use crate::limits::Limits;
-use crate::protocol::{Launch, Protocol};
-use crate::trouble::{Cause, Trouble};
+use crate::protocol::Talk;
+use crate::scenario;
+use crate::wire;
+use omx_agents::agent::{Opening, Start};
+use omx_agents::driver::{AgentKind, Driver, Installation, Surroundings};
+use omx_agents::environment::environment;
+use omx_agents::limits::Limits;
+use omx_agents::protocol::{Launch, Protocol};
+use omx_agents::trouble::{Cause, Trouble};
 
 /// Drives the rehearsal agent.
 #[derive(Debug)]
 pub struct Rehearsal;
+
+/// Returns the driver of any agent, this one included.
+pub fn driver(kind: AgentKind) -> &'static dyn Driver {
+    omx_agents::driver(kind).unwrap_or(&Rehearsal)
+}
 
 /// The hidden command that plays.
 const COMMAND: &str = "rehearsal-agent";

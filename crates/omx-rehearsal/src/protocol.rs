@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::wire::{self, Opened, Refused, Told, Verdict, Wish};
-use crate::agent::{ConversationId, Decision, Labels, Message, Order};
-use crate::driver::AgentKind;
-use crate::event::{ApprovalId, Delivery, Event};
-use crate::protocol::{Effect, Input, Launch, Protocol};
-use crate::rpc::{Incoming, Rpc, RpcError};
-use crate::trouble::{Cause, Trouble};
+use crate::wire::{self, Opened, Refused, Told, Verdict, Wish};
+use omx_agents::agent::{ConversationId, Decision, Labels, Message, Order};
+use omx_agents::driver::AgentKind;
+use omx_agents::event::{ApprovalId, Delivery, Event};
+use omx_agents::protocol::{Effect, Input, Launch, Protocol};
+use omx_agents::rpc::{Incoming, Rpc, RpcError};
+use omx_agents::trouble::{Cause, Trouble};
 
 /// What a request of ours was for.
 #[derive(Clone, Debug, PartialEq)]

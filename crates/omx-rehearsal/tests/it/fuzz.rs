@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use omx_agents::rehearsal::scenario::parse;
+use omx_rehearsal::scenario::parse;
 use omx_testkit::fuzz::{Random, fuzz, mutated};
 
 use super::reader::{JSON, TOML};

@@ -12,11 +12,11 @@ use omx_kernel::approval::{Allow, OWN_SERVER, Reach};
 
 use super::job::{Done, Job, JobId};
 use super::machine::{Effect, Player, Stage};
-use crate::approval::reach;
-use crate::event::Usage;
-use crate::rehearsal::memory::Taken;
-use crate::rehearsal::scenario::{Action, Ears, Failure, LimitEnd};
-use crate::rehearsal::wire::{self, Answer, End, Failed, Spent, Told, Verdict, Wish, Work};
+use crate::memory::Taken;
+use crate::scenario::{Action, Ears, Failure, LimitEnd};
+use crate::wire::{self, Answer, End, Failed, Spent, Told, Verdict, Wish, Work};
+use omx_agents::approval::reach;
+use omx_agents::event::Usage;
 
 /// Stands for what the last tool said.
 const OUTPUT: &str = "{{output}}";

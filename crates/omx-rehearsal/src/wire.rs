@@ -11,9 +11,9 @@ use serde_json::Value;
 use omx_kernel::Timestamp;
 use omx_kernel::approval::Reach;
 
-use crate::driver::AgentKind;
-use crate::event::{self, Ask, CallId, Event, Tool, ToolEnd};
-use crate::trouble::{Cause, Trouble};
+use omx_agents::driver::AgentKind;
+use omx_agents::event::{self, Ask, CallId, Event, Tool, ToolEnd};
+use omx_agents::trouble::{Cause, Trouble};
 
 /// The method that opens a conversation.
 pub(super) const OPEN: &str = "open";

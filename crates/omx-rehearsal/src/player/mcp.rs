@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::child::Child;
 use super::job::Done;
-use crate::rehearsal::wire::Server;
-use crate::rpc::{Incoming, Rpc};
+use crate::wire::Server;
+use omx_agents::rpc::{Incoming, Rpc};
 
 /// The version of the protocol that is offered.
 const VERSION: &str = "2025-06-18";

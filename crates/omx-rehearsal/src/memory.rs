@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::choose::{Call, Choice, Play, broken_off, choose, choose_for_words};
-use super::replace::{locked, read, replace};
-use super::scenario::Scenario;
-use super::wire::Answer;
-use crate::agent::{ConversationId, Labels};
+use crate::choose::{Call, Choice, Play, broken_off, choose, choose_for_words};
+use crate::replace::{locked, read, replace};
+use crate::scenario::Scenario;
+use crate::wire::Answer;
+use omx_agents::agent::{ConversationId, Labels};
 
 /// A conversation, as it is kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use omx_kernel::Timestamp;
 
-use crate::event::Usage;
+use omx_agents::event::Usage;
 
 /// A whole scenario: the first entry that fits a call is played.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,11 +13,11 @@ use omx_kernel::approval::Allow;
 use super::job::{Done, Job, JobId};
 use super::run::Setup;
 use super::turn::{Doing, Turn};
-use crate::agent::{ConversationId, Labels};
-use crate::rehearsal::memory::{Memory, Taken};
-use crate::rehearsal::scenario;
-use crate::rehearsal::wire::{self, Failed, Refused, Server, Told, Verdict};
-use crate::rpc::{Incoming, Rpc};
+use crate::memory::{Memory, Taken};
+use crate::scenario;
+use crate::wire::{self, Failed, Refused, Server, Told, Verdict};
+use omx_agents::agent::{ConversationId, Labels};
+use omx_agents::rpc::{Incoming, Rpc};
 
 /// How long a person may think about an approval.
 const PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omx_agents::rehearsal::scenario::parse;
+use omx_rehearsal::scenario::parse;
 
 #[track_caller]
 fn wrong(file: &str, text: &str, expected: &str) {

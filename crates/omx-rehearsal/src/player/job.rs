@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::child::Child;
 use super::mcp;
-use crate::rehearsal::wire::{End, Server};
+use crate::wire::{End, Server};
 
 /// Tells jobs apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,0 @@
-//! The scenarios of the rehearsal agent.
-
-mod faults;
-mod fuzz;
-mod reader;
