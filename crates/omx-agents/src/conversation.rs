@@ -18,9 +18,9 @@ use crate::agent::{Agent, Opening, Order};
 use crate::driver::{AgentKind, Driver, Installation, Surroundings};
 use crate::event::{ApprovalId, Delivery, Event};
 use crate::limits::Limits;
-use crate::process::{Noise, Process};
 use crate::protocol::{Effect, Input, Launch, Protocol};
 use crate::trouble::{Cause, Trouble};
+use omx_process::{GuardedProcess, ProcessEvent};
 
 /// An open conversation. Dropping it ends it.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub fn open(
 
 enum Heard {
     Order(Order),
-    Noise(Generation, Noise),
+    Noise(Generation, ProcessEvent),
 }
 
 /// Whether a turn runs, as far as the owner was told.
@@ -209,7 +209,7 @@ impl Lead {
         };
         let mark = launch.environment.get(std::ffi::OsStr::new(&self.worker_variable));
         let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
-        match Process::start(launch, &self.omx, self.limits.line, tell) {
+        match GuardedProcess::start(launch, &self.omx, self.limits.line, tell) {
             Ok(process) => {
                 let program = launch.program.display().to_string();
                 self.running = Some(Running::new(process, program, mark));
@@ -264,13 +264,13 @@ impl Lead {
         (self.tell)(event);
     }
 
-    fn hear(&mut self, generation: Generation, noise: Noise, now: Instant) {
+    fn hear(&mut self, generation: Generation, noise: ProcessEvent, now: Instant) {
         if generation != self.generation {
             return;
         }
         let Some(running) = &mut self.running else { return };
-        if let Noise::Line(line) | Noise::Complaint(line) = &noise {
-            running.process.took(line);
+        if let ProcessEvent::Line(line) | ProcessEvent::ErrorLine(line) = &noise {
+            running.process.acknowledge(line);
         }
         match running.note(&noise) {
             State::Lives => {}
@@ -284,18 +284,18 @@ impl Lead {
             State::Gone => return self.bury(now),
         }
         match noise {
-            Noise::Line(line) if self.over.is_none() => self.take_line(&line, now),
+            ProcessEvent::Line(line) if self.over.is_none() => self.take_line(&line, now),
             // What a dismissed process still says is not told.
-            Noise::Complaint(line) if self.over.is_none() && self.held.is_empty() => {
+            ProcessEvent::ErrorLine(line) if self.over.is_none() && self.held.is_empty() => {
                 let effects = self.protocol.overhear(&String::from_utf8_lossy(&line), now);
                 self.carry_out(effects, now);
             }
-            Noise::LineTooLong => {
+            ProcessEvent::LineTooLong => {
                 let cause = Cause::LineTooLong { limit: self.limits.line };
                 self.finish(Some(self.trouble(cause)), now);
             }
-            Noise::Written if running.unwritten == 0 => self.deadlines.clear(Due::Write),
-            Noise::Written => self.deadlines.set(Due::Write, now + self.limits.write),
+            ProcessEvent::Written if running.unwritten == 0 => self.deadlines.clear(Due::Write),
+            ProcessEvent::Written => self.deadlines.set(Due::Write, now + self.limits.write),
             _ => {}
         }
     }

@@ -16,14 +16,11 @@ pub mod driver;
 pub mod environment;
 pub mod event;
 pub mod gemini;
-pub mod guard;
 pub mod json;
 pub mod limits;
-pub mod process;
 pub mod protocol;
 pub mod results;
 pub mod rpc;
-pub mod task;
 pub mod trouble;
 pub mod version;
 

@@ -1,28 +1,13 @@
 //! What a driver is made of: a pure machine between orders and lines.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Instant;
 
+pub use omx_process::Launch;
 use serde_json::Value;
 
 use crate::agent::Order;
 use crate::event::Event;
 use crate::trouble::Trouble;
-
-/// A process to start. Its environment is this and nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
-    /// The program.
-    pub program: PathBuf,
-    /// Its arguments.
-    pub args: Vec<OsString>,
-    /// Its whole environment.
-    pub environment: BTreeMap<OsString, OsString>,
-    /// Where it runs.
-    pub folder: PathBuf,
-}
 
 /// How a process ended, with the last it wrote to standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use crate::driver::{AgentKind, Installation, Surroundings};
 use crate::environment::environment;
-use crate::guard::wire::Word;
-use crate::process::{Noise, Process};
 use crate::protocol::Launch;
 use crate::trouble::{Cause, Trouble};
+use omx_process::guard::GuardCommand;
+use omx_process::{GuardedProcess, ProcessEvent};
 
 /// Asks a program for its version; the answer's first word that begins with a
 /// digit. The rehearsal agent has omx's own.
@@ -34,7 +34,7 @@ pub fn version(
     let tell = move |noise| {
         let _ = sender.send(noise);
     };
-    let process = Process::start(&launch, &surroundings.omx, 4096, tell)
+    let process = GuardedProcess::start(&launch, &surroundings.omx, 4096, tell)
         .map_err(|error| trouble(Cause::CannotStart { detail: error.to_string() }))?;
     process.close_input();
     let deadline = Instant::now() + patience;
@@ -43,7 +43,7 @@ pub fn version(
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match noises.recv_timeout(left) {
-            Ok(Noise::Line(line)) => {
+            Ok(ProcessEvent::Line(line)) => {
                 let line = String::from_utf8_lossy(&line).into_owned();
                 let numbered = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
                 found = found.or_else(|| line.split_whitespace().find(numbered).map(str::to_owned));
@@ -51,11 +51,11 @@ pub fn version(
                     said = line;
                 }
             }
-            Ok(Noise::GuardGone) => break,
+            Ok(ProcessEvent::GuardGone) => break,
             Ok(_) => {}
             Err(_) => {
-                process.tell_guard(Word::Kill);
-                process.bury();
+                process.command_guard(GuardCommand::Kill);
+                process.reap();
                 return Err(trouble(Cause::Silent {
                     waited: patience,
                     during: "telling its version",
@@ -63,6 +63,6 @@ pub fn version(
             }
         }
     }
-    process.bury();
+    process.reap();
     found.ok_or_else(|| trouble(Cause::Garbage { sample: said }))
 }

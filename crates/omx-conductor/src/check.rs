@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use omx_agents::protocol::Launch;
-use omx_agents::task::{self, TaskEnd};
+use omx_process::{GuardedExit, Launch, run_guarded};
 
 use crate::story::CheckResult;
 
@@ -46,16 +45,16 @@ impl CheckRun<'_> {
             environment: self.environment,
             folder: self.folder.to_owned(),
         };
-        let end = task::run(&launch, self.omx, self.patience, stop)
+        let end = run_guarded(&launch, self.omx, self.patience, stop)
             .map_err(|error| format!("the check could not be run: {error}"))?;
         let mut output = tail(&self.log);
         let exit_code = match end {
-            TaskEnd::Exited(code) => code,
-            TaskEnd::TimedOut => {
+            GuardedExit::Exited(code) => code,
+            GuardedExit::TimedOut => {
                 output.push_str("\n(it took too long and was ended)");
                 None
             }
-            TaskEnd::Stopped => return Err("the check was stopped".to_owned()),
+            GuardedExit::Stopped => return Err("the check was stopped".to_owned()),
         };
         Ok(CheckResult { command: self.command.to_owned(), exit_code, output })
     }

@@ -19,10 +19,10 @@ impl Lead {
         // A guard that did not say so was killed; what it guarded may live.
         self.outlived += running.left.unwrap_or_else(|| {
             let mark = running.mark.as_deref().map(|mark| (self.worker_variable.as_str(), mark));
-            running.process.sweep(mark, SWEEP)
+            running.process.kill_leftovers(mark, SWEEP)
         });
         let stderr = running.process.stderr();
-        running.process.bury();
+        running.process.reap();
         self.deadlines.expect_nothing_of_process();
         if self.over.is_some() {
             return;

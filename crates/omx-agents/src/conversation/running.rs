@@ -1,7 +1,7 @@
 //! What is known of the process that runs now.
 
-use crate::guard::wire::Report;
-use crate::process::{Noise, Process};
+use omx_process::guard::GuardReport;
+use omx_process::{GuardedProcess, ProcessEvent};
 
 /// Tells the noises of one process from those of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) enum State {
 }
 
 pub(super) struct Running {
-    pub(super) process: Process,
+    pub(super) process: GuardedProcess,
     /// The program's name.
     pub(super) program: String,
     /// The mark in the environment of all it starts.
@@ -45,7 +45,7 @@ pub(super) struct Running {
 }
 
 impl Running {
-    pub(super) fn new(process: Process, program: String, mark: Option<String>) -> Self {
+    pub(super) fn new(process: GuardedProcess, program: String, mark: Option<String>) -> Self {
         Self {
             process,
             program,
@@ -64,34 +64,36 @@ impl Running {
     }
 
     /// Takes a noise into account.
-    pub(super) fn note(&mut self, noise: &Noise) -> State {
+    pub(super) fn note(&mut self, noise: &ProcessEvent) -> State {
         let mut state = State::Lives;
         match noise {
-            Noise::Written => self.unwritten = self.unwritten.saturating_sub(1),
-            Noise::InputClosed => state = State::HalfClosed("standard input"),
-            Noise::OutputClosed => {
+            ProcessEvent::Written => self.unwritten = self.unwritten.saturating_sub(1),
+            ProcessEvent::InputClosed => state = State::HalfClosed("standard input"),
+            ProcessEvent::OutputClosed => {
                 self.output_closed = true;
                 state = State::HalfClosed("standard output");
             }
-            Noise::ErrorsClosed => self.errors_closed = true,
-            Noise::Guard(Report::Exited(code)) => {
+            ProcessEvent::ErrorsClosed => self.errors_closed = true,
+            ProcessEvent::Guard(GuardReport::Exited(code)) => {
                 self.exit_code = *code;
                 self.is_ending = true;
                 state = State::Leaving;
             }
-            Noise::Guard(Report::CannotStart(number)) => {
+            ProcessEvent::Guard(GuardReport::CannotStart(number)) => {
                 self.cannot_start = Some(*number);
                 self.left = Some(0);
             }
-            Noise::Guard(Report::Gone) => self.left = Some(0),
-            Noise::Guard(Report::Left(count)) => self.left = Some(*count),
-            Noise::GuardGone => {
+            ProcessEvent::Guard(GuardReport::Gone) => self.left = Some(0),
+            ProcessEvent::Guard(GuardReport::Left(count)) => self.left = Some(*count),
+            ProcessEvent::GuardGone => {
                 self.guard_gone = true;
                 state = State::HalfClosed("standard output");
             }
             // It is read no more.
-            Noise::LineTooLong => self.output_closed = true,
-            Noise::Line(_) | Noise::Complaint(_) | Noise::Guard(Report::Running(_)) => {}
+            ProcessEvent::LineTooLong => self.output_closed = true,
+            ProcessEvent::Line(_)
+            | ProcessEvent::ErrorLine(_)
+            | ProcessEvent::Guard(GuardReport::Running(_)) => {}
         }
         match state {
             _ if self.guard_gone && self.output_closed && self.errors_closed => State::Gone,

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use super::deadlines::Due;
 use super::{Lead, Turn};
-use crate::guard::wire::Word;
 use crate::protocol::Input;
 use crate::trouble::Cause;
+use omx_process::guard::GuardCommand;
 
 /// How long the streams of a process may stay open after its tree is gone,
 /// and the process after its streams are closed.
@@ -46,7 +46,7 @@ impl Lead {
         let cause = match (due, &mut self.running) {
             (Due::Leave, Some(running)) => {
                 running.is_ending = true;
-                running.process.tell_guard(Word::End);
+                running.process.command_guard(GuardCommand::Terminate);
                 return self.deadlines.set(Due::Guard, now + GUARD);
             }
             // A guard that does not answer, or streams held by someone else.

@@ -1,6 +1,6 @@
 //! `guard`: the hidden process between omx and an agent.
 
-use omx_agents::guard;
+use omx_process::guard;
 
 use crate::cli::GuardArgs;
 use crate::exit::Exit;
@@ -9,7 +9,7 @@ use crate::output;
 /// Guards until nothing is left to guard.
 pub fn run(args: &GuardArgs) -> Exit {
     let Some((program, rest)) = args.command.split_first() else { return Exit::Usage };
-    let Some(control) = guard::control() else {
+    let Some(control) = guard::take_control() else {
         output::note("error: guard is started by omx itself, with a socket to it");
         return Exit::Usage;
     };

@@ -18,9 +18,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use self::pipes::{Pipes, Wish};
-use crate::guard::wire::{Report, Word};
-use crate::guard::{self, Traces};
-use crate::protocol::Launch;
+use crate::guard::{self, LeftoverTraces};
+use crate::guard::{GuardCommand, GuardReport};
+use crate::launch::Launch;
 
 /// How much is read ahead of whoever listens.
 const AHEAD: usize = 1 << 20;
@@ -34,15 +34,15 @@ fn weight(line: &[u8]) -> usize {
 
 /// What a process does, as its thread tells it.
 #[derive(Debug)]
-pub(crate) enum Noise {
+pub enum ProcessEvent {
     /// A line of standard output. Whoever has dealt with it says so
-    /// ([`Process::took`]), or there will be no more.
+    /// ([`GuardedProcess::acknowledge`]), or there will be no more.
     Line(Vec<u8>),
     /// A line longer than it may be; standard output is read no more.
     LineTooLong,
     /// A line of standard error, cut if it is long; also to be dealt with.
     /// Where too much waits to be, it is not told.
-    Complaint(Vec<u8>),
+    ErrorLine(Vec<u8>),
     /// Standard output is closed.
     OutputClosed,
     /// Standard error is closed.
@@ -52,15 +52,15 @@ pub(crate) enum Noise {
     /// Standard input is closed on the other side.
     InputClosed,
     /// A word of the guard.
-    Guard(Report),
+    Guard(GuardReport),
     /// The guard itself is gone.
     GuardGone,
 }
 
 /// A process under guard. Dropping it tells the guard to end it; only
-/// [`Process::bury`] leaves nothing behind for certain.
+/// [`GuardedProcess::reap`] leaves nothing behind for certain.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct GuardedProcess {
     guard: Child,
     control: UnixStream,
     wishes: Sender<Wish>,
@@ -72,16 +72,16 @@ pub(crate) struct Process {
     stderr: Arc<Mutex<VecDeque<u8>>>,
 }
 
-impl Process {
+impl GuardedProcess {
     /// Starts a process under guard and tells what it does.
-    pub(crate) fn start<Tell>(
+    pub fn start<Tell>(
         launch: &Launch,
-        omx: &Path,
+        guard_program: &Path,
         longest_line: usize,
         tell: Tell,
     ) -> io::Result<Self>
     where
-        Tell: Fn(Noise) + Send + 'static,
+        Tell: Fn(ProcessEvent) + Send + 'static,
     {
         let (control, theirs) = UnixStream::pair()?;
         let (bell, door) = UnixStream::pair()?;
@@ -94,7 +94,7 @@ impl Process {
         rustix::io::ioctl_fionbio(&writer, true)?;
         guard::send_ahead(&control, input.as_fd())?;
         drop(input);
-        let mut guard = Command::new(omx)
+        let mut guard = Command::new(guard_program)
             .args(["guard", "--"])
             .arg(&launch.program)
             .args(&launch.args)
@@ -132,17 +132,17 @@ impl Process {
     }
 
     /// Writes bytes, in its own time.
-    pub(crate) fn write(&self, bytes: Vec<u8>) {
+    pub fn write(&self, bytes: Vec<u8>) {
         self.wish(Wish::Write(bytes));
     }
 
     /// Closes standard input once everything is written.
-    pub(crate) fn close_input(&self) {
+    pub fn close_input(&self) {
         self.wish(Wish::CloseInput);
     }
 
     /// A line was dealt with.
-    pub(crate) fn took(&self, line: &[u8]) {
+    pub fn acknowledge(&self, line: &[u8]) {
         if self.ahead.fetch_sub(weight(line), Ordering::AcqRel) >= AHEAD {
             self.ring();
         }
@@ -160,13 +160,13 @@ impl Process {
 
     /// Tells the guard. One that is gone needs no telling; one that was
     /// stopped must hear it.
-    pub(crate) fn tell_guard(&self, word: Word) {
+    pub fn command_guard(&self, word: GuardCommand) {
         let _ = (&self.control).write_all(format!("{word}\n").as_bytes());
         let _ = kill_process(Pid::from_child(&self.guard), Signal::CONT);
     }
 
     /// The end of what it wrote to standard error.
-    pub(crate) fn stderr(&self) -> String {
+    pub fn stderr(&self) -> String {
         let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = tail.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
@@ -174,14 +174,14 @@ impl Process {
 
     /// Finds and kills what a guard that is dead, or deaf, did not end. Tells
     /// how many processes are left.
-    pub(crate) fn sweep(&self, mark: Option<(&str, &str)>, patience: Duration) -> usize {
+    pub fn kill_leftovers(&self, mark: Option<(&str, &str)>, patience: Duration) -> usize {
         let guard = Pid::from_child(&self.guard).as_raw_nonzero().get();
-        guard::sweep(Traces { guard, mark }, patience)
+        guard::kill_leftovers(LeftoverTraces { guard, mark }, patience)
     }
 
     /// Ends the guard, if it has not ended, and everything of ours that served
     /// the process.
-    pub(crate) fn bury(self) {
+    pub fn reap(self) {
         let Self { mut guard, control, wishes, bell, thread, .. } = self;
         drop((control, wishes, bell));
         let _ = thread.join();

@@ -10,7 +10,7 @@ use super::tree::{Table, processes, send, with_all_below};
 
 /// By what the processes of a guard are found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Traces<'a> {
+pub(crate) struct LeftoverTraces<'a> {
     /// The guard: its number is the session of all that did not leave it. It
     /// must be unburied, or the number might be another's.
     pub(crate) guard: i32,
@@ -21,7 +21,7 @@ pub(crate) struct Traces<'a> {
 /// Kills every process that bears a trace, and all below it, until none is
 /// left; tells how many are, after the deadline. A process can change its
 /// environment and its session, but rarely does both and leaves its parents.
-pub(crate) fn sweep(traces: Traces<'_>, patience: Duration) -> usize {
+pub(crate) fn kill_leftovers(traces: LeftoverTraces<'_>, patience: Duration) -> usize {
     let deadline = Instant::now() + patience;
     loop {
         let table = processes();
@@ -34,7 +34,7 @@ pub(crate) fn sweep(traces: Traces<'_>, patience: Duration) -> usize {
     }
 }
 
-fn traced(traces: Traces<'_>, table: &Table) -> Vec<i32> {
+fn traced(traces: LeftoverTraces<'_>, table: &Table) -> Vec<i32> {
     let wanted = traces.mark.map(|(variable, mark)| format!("{variable}={mark}"));
     let marked = |pid: i32| {
         let Some(wanted) = &wanted else { return false };

@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::process::{Signal, WaitOptions, getpid, set_child_subreaper, setsid, wait};
 
-use super::control::Control;
-use super::ears::{Ears, Heard};
+use super::control::GuardControl;
+use super::inputs::{GuardInput, GuardInputs};
 use super::tree::{kill_children, signal_below};
-use super::wire::{Report, Word};
+use super::wire::{GuardCommand, GuardReport};
 
 /// How long the tree has after each signal.
 const PATIENCE: Duration = Duration::from_millis(1000);
@@ -29,48 +29,50 @@ const GIVE_UP: Duration = Duration::from_secs(6);
 
 /// Runs a program under guard until nothing of it is left. The program gets
 /// the input that omx sent, and this process's output, errors and environment.
-pub fn run(control: Control, program: &OsString, args: &[OsString]) {
+pub fn run(control: GuardControl, program: &OsString, args: &[OsString]) {
     // A guard that already leads a session has one of its own.
     let _ = setsid();
     let _ = set_child_subreaper(Some(getpid()));
-    let Control { mut socket, input } = control;
-    let started = Ears::open(&socket).and_then(|ears| {
+    let GuardControl { mut socket, input } = control;
+    let started = GuardInputs::open(&socket).and_then(|ears| {
         let child = Command::new(program).args(args).stdin(Stdio::from(input)).spawn()?;
         Ok((ears, child.id()))
     });
     let (mut ears, agent) = match started {
         Ok(started) => started,
         Err(error) => {
-            report(&mut socket, Report::CannotStart(error.raw_os_error().unwrap_or_default()));
+            report(&mut socket, GuardReport::CannotStart(error.raw_os_error().unwrap_or_default()));
             return;
         }
     };
     let_go_of_streams();
-    report(&mut socket, Report::Running(agent));
+    report(&mut socket, GuardReport::Running(agent));
     let left = watch(agent, &mut socket, &mut ears);
-    report(&mut socket, if left == 0 { Report::Gone } else { Report::Left(left) });
+    report(&mut socket, if left == 0 { GuardReport::Gone } else { GuardReport::Left(left) });
 }
 
 /// Until nothing is left, or what is left cannot be ended. Tells how many.
-fn watch(agent: u32, reports: &mut UnixStream, ears: &mut Ears) -> usize {
+fn watch(agent: u32, reports: &mut UnixStream, ears: &mut GuardInputs) -> usize {
     let mut ending = Ending::default();
     loop {
         loop {
-            match bury() {
-                Burial::Of(pid, code) if u32::try_from(pid) == Ok(agent) => {
-                    report(reports, Report::Exited(code));
+            match reap() {
+                Reaped::Child(pid, code) if u32::try_from(pid) == Ok(agent) => {
+                    report(reports, GuardReport::Exited(code));
                     // What it left behind is asked once, then ended.
                     ending.begin(Instant::now(), Signal::TERM);
                 }
-                Burial::Of(..) => {}
-                Burial::NobodyIsDead => break,
-                Burial::NobodyIsLeft => return 0,
+                Reaped::Child(..) => {}
+                Reaped::NoneExited => break,
+                Reaped::NoChildren => return 0,
             }
         }
         for heard in ears.listen(ending.due_in(Instant::now())) {
             match heard {
-                Heard::Word(Word::End) | Heard::Alone => ending.begin(Instant::now(), Signal::INT),
-                Heard::Word(Word::Kill) => ending.hasten(Instant::now()),
+                GuardInput::Command(GuardCommand::Terminate) | GuardInput::ParentGone => {
+                    ending.begin(Instant::now(), Signal::INT)
+                }
+                GuardInput::Command(GuardCommand::Kill) => ending.hasten(Instant::now()),
             }
         }
         if let Some(left) = ending.act(Instant::now()) {
@@ -79,24 +81,24 @@ fn watch(agent: u32, reports: &mut UnixStream, ears: &mut Ears) -> usize {
     }
 }
 
-enum Burial {
+enum Reaped {
     /// A direct child was dead, with its exit code; none after a signal.
-    Of(i32, Option<i32>),
-    NobodyIsDead,
+    Child(i32, Option<i32>),
+    NoneExited,
     /// There is no child, and so nothing of the tree.
-    NobodyIsLeft,
+    NoChildren,
 }
 
-fn bury() -> Burial {
+fn reap() -> Reaped {
     loop {
         return match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) => {
                 let code = ExitStatus::from_raw(status.as_raw()).code();
-                Burial::Of(pid.as_raw_nonzero().get(), code)
+                Reaped::Child(pid.as_raw_nonzero().get(), code)
             }
-            Ok(None) => Burial::NobodyIsDead,
+            Ok(None) => Reaped::NoneExited,
             Err(Errno::INTR) => continue,
-            Err(_) => Burial::NobodyIsLeft,
+            Err(_) => Reaped::NoChildren,
         };
     }
 }
@@ -173,6 +175,6 @@ fn let_go_of_streams() {
 }
 
 /// omx may be gone; then there is nobody to tell.
-fn report(omx: &mut UnixStream, report: Report) {
+fn report(omx: &mut UnixStream, report: GuardReport) {
     let _ = omx.write_all(format!("{report}\n").as_bytes());
 }

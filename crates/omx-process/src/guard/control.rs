@@ -12,11 +12,11 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-use super::seal::close_inherited;
+use super::inherited::close_inherited;
 
 /// What a guard is given.
 #[derive(Debug)]
-pub struct Control {
+pub struct GuardControl {
     pub(super) socket: UnixStream,
     /// The agent's standard input.
     pub(super) input: OwnedFd,
@@ -36,7 +36,7 @@ pub(crate) fn send_ahead(socket: &UnixStream, input: BorrowedFd<'_>) -> io::Resu
 /// was sent ahead; nothing if another program started this one. All of it is
 /// closed for whatever the guard starts, and everything else that this process
 /// inherited is closed at once: so nothing may have been opened before.
-pub fn control() -> Option<Control> {
+pub fn take_control() -> Option<GuardControl> {
     close_inherited();
     let socket = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().ok()?);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -50,5 +50,5 @@ pub fn control() -> Option<Control> {
         _ => None,
     });
     let input = files?.next()?;
-    Some(Control { socket, input })
+    Some(GuardControl { socket, input })
 }

@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use crate::guard::wire::{Report, Word};
-use crate::process::{Noise, Process};
-use crate::protocol::Launch;
+use crate::guard::{GuardCommand, GuardReport};
+use crate::guarded::{GuardedProcess, ProcessEvent};
+use crate::launch::Launch;
 
 /// How often somebody who wants it stopped is listened to.
 const LISTEN: Duration = Duration::from_millis(50);
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskEnd {
+pub enum GuardedExit {
     /// By itself, with this code; none after a signal.
     Exited(Option<i32>),
     /// It took too long and was ended.
@@ -26,42 +26,42 @@ pub enum TaskEnd {
 
 /// Runs a program until it and everything it started are gone. What it prints
 /// is not read: it is to be started with its output going elsewhere.
-pub fn run(
+pub fn run_guarded(
     launch: &Launch,
-    omx: &Path,
+    guard_program: &Path,
     patience: Duration,
     stop: &AtomicBool,
-) -> std::io::Result<TaskEnd> {
+) -> std::io::Result<GuardedExit> {
     let (sender, noises) = channel();
     let tell = move |noise| {
         let _ = sender.send(noise);
     };
-    let process = Process::start(launch, omx, 64 << 10, tell)?;
+    let process = GuardedProcess::start(launch, guard_program, 64 << 10, tell)?;
     process.close_input();
     let deadline = Instant::now() + patience;
     let mut code = None;
     let mut early = None;
     loop {
         match noises.recv_timeout(LISTEN) {
-            Ok(Noise::Guard(Report::Exited(exit))) => code = exit,
-            Ok(Noise::Guard(Report::CannotStart(number))) => {
+            Ok(ProcessEvent::Guard(GuardReport::Exited(exit))) => code = exit,
+            Ok(ProcessEvent::Guard(GuardReport::CannotStart(number))) => {
                 return Err(std::io::Error::from_raw_os_error(number));
             }
-            Ok(Noise::GuardGone) | Err(RecvTimeoutError::Disconnected) => {
-                return Ok(early.unwrap_or(TaskEnd::Exited(code)));
+            Ok(ProcessEvent::GuardGone) | Err(RecvTimeoutError::Disconnected) => {
+                return Ok(early.unwrap_or(GuardedExit::Exited(code)));
             }
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         let end = if stop.load(Ordering::Relaxed) {
-            TaskEnd::Stopped
+            GuardedExit::Stopped
         } else if Instant::now() >= deadline {
-            TaskEnd::TimedOut
+            GuardedExit::TimedOut
         } else {
             continue;
         };
         if early.is_none() {
             early = Some(end);
-            process.tell_guard(Word::End);
+            process.command_guard(GuardCommand::Terminate);
         }
     }
 }

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::{AHEAD, Noise, weight};
-use crate::guard::wire::Report;
+use super::{AHEAD, ProcessEvent, weight};
+use crate::guard::GuardReport;
 
 /// How much of standard error is kept.
 const STDERR_TAIL: usize = 4 << 10;
@@ -56,7 +56,7 @@ struct Halves {
     closing: bool,
 }
 
-impl<Tell: Fn(Noise)> Pipes<Tell> {
+impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
     /// Serves until the door is closed.
     pub(super) fn serve(mut self) {
         let mut halves = Halves::default();
@@ -140,7 +140,7 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
                     self.tell_line(std::mem::take(line));
                 }
                 self.output = None;
-                (self.tell)(Noise::OutputClosed);
+                (self.tell)(ProcessEvent::OutputClosed);
             }
             Some(mut bytes) => {
                 while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
@@ -156,7 +156,7 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
                 if line.len() > self.longest_line {
                     self.output = None;
                     *line = Vec::new();
-                    (self.tell)(Noise::LineTooLong);
+                    (self.tell)(ProcessEvent::LineTooLong);
                 }
             }
             None => {}
@@ -165,13 +165,13 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
 
     fn tell_line(&self, line: Vec<u8>) {
         self.ahead.fetch_add(weight(&line), Ordering::AcqRel);
-        (self.tell)(Noise::Line(line));
+        (self.tell)(ProcessEvent::Line(line));
     }
 
     fn tell_complaint(&self, line: Vec<u8>) {
         if self.ahead.load(Ordering::Acquire) < AHEAD {
             self.ahead.fetch_add(weight(&line), Ordering::AcqRel);
-            (self.tell)(Noise::Complaint(line));
+            (self.tell)(ProcessEvent::ErrorLine(line));
         }
     }
 
@@ -180,7 +180,7 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
         match read(self.errors.as_ref(), buffer) {
             Some([]) => {
                 self.errors = None;
-                (self.tell)(Noise::ErrorsClosed);
+                (self.tell)(ProcessEvent::ErrorsClosed);
             }
             Some(bytes) => {
                 let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
@@ -205,14 +205,16 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
         match read(self.reports.as_ref(), buffer) {
             Some([]) => {
                 self.reports = None;
-                (self.tell)(Noise::GuardGone);
+                (self.tell)(ProcessEvent::GuardGone);
             }
             Some(bytes) => {
                 begun.extend(bytes);
                 while let Some(end) = begun.iter().position(|&byte| byte == b'\n') {
                     let line: Vec<u8> = begun.drain(..=end).collect();
-                    if let Some(report) = Report::parse(String::from_utf8_lossy(&line).trim_end()) {
-                        (self.tell)(Noise::Guard(report));
+                    if let Some(report) =
+                        GuardReport::parse(String::from_utf8_lossy(&line).trim_end())
+                    {
+                        (self.tell)(ProcessEvent::Guard(report));
                     }
                 }
             }
@@ -228,14 +230,14 @@ impl<Tell: Fn(Noise)> Pipes<Tell> {
                 if halves.written >= line.len() {
                     halves.unwritten.pop_front();
                     halves.written = 0;
-                    (self.tell)(Noise::Written);
+                    (self.tell)(ProcessEvent::Written);
                 }
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(_) => {
                 self.input = None;
                 halves.unwritten.clear();
-                (self.tell)(Noise::InputClosed);
+                (self.tell)(ProcessEvent::InputClosed);
             }
         }
     }

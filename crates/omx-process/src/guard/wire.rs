@@ -4,16 +4,16 @@ use std::fmt;
 
 /// What omx tells the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Word {
+pub enum GuardCommand {
     /// End the tree, politely at first.
-    End,
+    Terminate,
     /// End the tree at once.
     Kill,
 }
 
 /// What the guard tells omx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum GuardReport {
     /// The agent runs, with this process id.
     Running(u32),
     /// The agent could not be started, with the system's error number.
@@ -26,27 +26,27 @@ pub enum Report {
     Left(usize),
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for GuardCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::End => "end",
+            Self::Terminate => "end",
             Self::Kill => "kill",
         })
     }
 }
 
-impl Word {
+impl GuardCommand {
     /// Understands a line.
     pub fn parse(line: &str) -> Option<Self> {
         match line {
-            "end" => Some(Self::End),
+            "end" => Some(Self::Terminate),
             "kill" => Some(Self::Kill),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for GuardReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Running(pid) => write!(f, "running {pid}"),
@@ -59,7 +59,7 @@ impl fmt::Display for Report {
     }
 }
 
-impl Report {
+impl GuardReport {
     /// Understands a line.
     pub fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));

@@ -10,17 +10,17 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::pipe::register;
 
-use super::wire::Word;
+use super::wire::GuardCommand;
 
 /// What was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Heard {
-    Word(Word),
+pub(super) enum GuardInput {
+    Command(GuardCommand),
     /// omx is gone.
-    Alone,
+    ParentGone,
 }
 
-pub(super) struct Ears {
+pub(super) struct GuardInputs {
     omx: UnixStream,
     omx_is_gone: bool,
     /// The beginning of a word.
@@ -31,7 +31,7 @@ pub(super) struct Ears {
     deaths: UnixStream,
 }
 
-impl Ears {
+impl GuardInputs {
     pub(super) fn open(omx: &UnixStream) -> io::Result<Self> {
         let (signals, ring) = UnixStream::pair()?;
         let (deaths, toll) = UnixStream::pair()?;
@@ -47,7 +47,7 @@ impl Ears {
 
     /// Waits for something to happen, without an end if no time is given. The
     /// death of a child only ends the waiting.
-    pub(super) fn listen(&mut self, at_most: Option<Duration>) -> Vec<Heard> {
+    pub(super) fn listen(&mut self, at_most: Option<Duration>) -> Vec<GuardInput> {
         let timeout = at_most.and_then(|time| Timespec::try_from(time).ok());
         let mut sources = vec![
             PollFd::new(&self.signals, PollFlags::IN),
@@ -62,7 +62,7 @@ impl Ears {
         let mut heard = Vec::new();
         if drain(&self.signals) {
             // It does not die of a signal one can catch: it ends its tree first.
-            heard.push(Heard::Word(Word::End));
+            heard.push(GuardInput::Command(GuardCommand::Terminate));
         }
         drain(&self.deaths);
         if spoken {
@@ -71,20 +71,20 @@ impl Ears {
         heard
     }
 
-    fn words(&mut self, heard: &mut Vec<Heard>) {
+    fn words(&mut self, heard: &mut Vec<GuardInput>) {
         let mut buffer = [0; 256];
         match self.omx.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => {
                 self.omx_is_gone = true;
-                heard.push(Heard::Alone);
+                heard.push(GuardInput::ParentGone);
             }
             Ok(read) => {
                 self.begun.extend(buffer.get(..read).unwrap_or_default());
                 while let Some(end) = self.begun.iter().position(|&byte| byte == b'\n') {
                     let line: Vec<u8> = self.begun.drain(..=end).collect();
                     let line = String::from_utf8_lossy(&line);
-                    heard.extend(Word::parse(line.trim_end()).map(Heard::Word));
+                    heard.extend(GuardCommand::parse(line.trim_end()).map(GuardInput::Command));
                 }
             }
         }
