@@ -32,6 +32,7 @@ mod inspector;
 mod instructions;
 mod kill_loop;
 mod mcp_protocol;
+mod previous_version;
 mod real_agents;
 mod setup;
 mod skills;
