@@ -24,7 +24,6 @@ pub mod outcome;
 pub mod phase;
 pub mod presets;
 pub mod progress;
-pub mod prompt;
 pub mod refusal;
 pub mod request;
 pub mod review;

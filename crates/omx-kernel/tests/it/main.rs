@@ -16,8 +16,6 @@ mod outcomes;
 mod phases;
 mod pipeline;
 mod play;
-mod prompt_properties;
-mod prompts;
 mod properties;
 mod stop;
 mod support;

@@ -5,10 +5,10 @@ use omx_kernel::document::Life;
 use omx_kernel::host::shortened;
 use omx_kernel::ids::slug;
 use omx_kernel::outcome::Ending;
-use omx_kernel::prompt::{self, Decision, Keywords, Present, Start};
 use omx_kernel::start::{self, How, Wanted};
 use omx_kernel::write::Circumstances;
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Snapshot, Value, stop};
+use omx_prompt::{self as prompt, Decision, Keywords, Present, Start};
 use omx_store::{Locked, Shelf};
 
 use super::{cancelled, is_driven, look, notes, write_all};

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use omx_host::Host;
 use omx_host::hook::{Answer, Errand, Event, Handled, Payload, handle};
 use omx_kernel::Dialect;
-use omx_kernel::prompt::{self, Decision, Keywords, Present, Verdict, Word};
+use omx_prompt::{self as prompt, Decision, Keywords, Present, Verdict, Word};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 

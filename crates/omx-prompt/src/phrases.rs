@@ -1,13 +1,13 @@
 //! Phrases of hosts.md 3 in a line of prose, each with a verdict of its own.
 
-use super::cancel;
-use super::decision::{Verdict, Why, Word};
-use super::inline::{Spans, may_open};
-use super::talk;
-use super::text::{
+use crate::cancel;
+use crate::decision::{Verdict, Why, Word};
+use crate::inline::{Spans, may_open};
+use crate::talk;
+use crate::text::{
     after_words, among, head, is_blank, is_letter, leading_word, tail, trailing_word, trim, words,
 };
-use super::words::{
+use crate::words::{
     ABOUT, CANCEL_PHRASES, CANCEL_WORDS, EXPLORING, NEGATIONS, PHRASES, Phrase, PhraseKind, THING,
     WONDERING,
 };

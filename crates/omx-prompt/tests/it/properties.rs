@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use omx_kernel::Mode;
-use omx_kernel::prompt::{Decision, How, Keywords, Present, Verdict, Why, decide, explain};
+use omx_prompt::{Decision, How, Keywords, Present, Verdict, Why, decide, explain};
 use proptest::prelude::*;
 
 fn plain(text: &str) -> Decision<'_> {

@@ -1,18 +1,19 @@
 //! One walk over the prompt: candidates are weighed as they come, the first in
 //! the order of modes.md 5.4 decides.
 
-use super::address;
-use super::call::{self, Row};
-use super::context::Before;
-use super::decision::{Candidate, Decision, How, Keywords, Present, Start, Verdict, Why, Word};
-use super::explain::{NoNotes, Notes};
-use super::inline;
-use super::only::{Only, only};
-use super::phrases::{self, Found};
-use super::scan::{Ground, Lead, Piece, Pieces};
-use super::text::trim;
-use super::words::PRIORITY;
-use crate::mode::Mode;
+use omx_kernel::Mode;
+
+use crate::address;
+use crate::call::{self, Row};
+use crate::context::Before;
+use crate::decision::{Candidate, Decision, How, Keywords, Present, Start, Verdict, Why, Word};
+use crate::explain::{NoNotes, Notes};
+use crate::inline;
+use crate::only::{Only, only};
+use crate::phrases::{self, Found};
+use crate::scan::{Ground, Lead, Piece, Pieces};
+use crate::text::trim;
+use crate::words::PRIORITY;
 
 /// Lines with calls, and phrases, that are weighed; a prompt with more says
 /// nothing that these do not.
@@ -41,9 +42,9 @@ struct Taken {
     end: usize,
 }
 
-pub(super) struct Walk<'a, N> {
+pub(crate) struct Walk<'a, N> {
     text: &'a str,
-    pub(super) notes: N,
+    pub(crate) notes: N,
     before: Before<'a>,
     /// Nothing but text of programs stands before.
     leading: bool,
@@ -58,14 +59,14 @@ pub(super) struct Walk<'a, N> {
     /// Phrases that count, as one bit for each mode.
     phrases: u16,
     weighed: usize,
-    pub(super) exploring: bool,
+    pub(crate) exploring: bool,
     /// The prompt's only line, while it has one.
     only_line: Option<&'a str>,
     lines: usize,
 }
 
 impl<'a, N: Notes<'a>> Walk<'a, N> {
-    pub(super) fn over(text: &'a str, notes: N) -> Self {
+    pub(crate) fn over(text: &'a str, notes: N) -> Self {
         let mut walk = Self {
             text,
             notes,
@@ -274,7 +275,7 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
         }
     }
 
-    pub(super) fn decision(&self, keywords: Keywords, present: Present) -> Decision<'a> {
+    pub(crate) fn decision(&self, keywords: Keywords, present: Present) -> Decision<'a> {
         if self.cancelled {
             return Decision::Cancel;
         }

@@ -1,8 +1,9 @@
 //! The words the rule knows. All of them stand here, in small letters, with a
-//! plain apostrophe; [`super::text::same`] compares.
+//! plain apostrophe; [`crate::text::same`] compares.
 
-use super::decision::Word;
-use crate::mode::Mode;
+use omx_kernel::Mode;
+
+use crate::decision::Word;
 
 /// Names that can be called. Longer ones stand before those they begin with.
 pub const NAMES: [(&str, Word); 14] = [

@@ -1,10 +1,11 @@
 //! An explicit call: `$name` or `/name`, alone or in a row, where a line begins.
 
-use super::decision::{Why, Word};
-use super::talk;
-use super::text::{after_prefix, among, is_blank, leading_word, trim_start};
-use super::words::{NAMES, OF_BOTH};
-use crate::dialect::Dialect;
+use omx_kernel::Dialect;
+
+use crate::decision::{Why, Word};
+use crate::talk;
+use crate::text::{after_prefix, among, is_blank, leading_word, trim_start};
+use crate::words::{NAMES, OF_BOTH};
 
 /// A call found at the start of a line.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Prompts that are only a word: stop, or go on.
 
-use super::call::leading_name;
-use super::text::{among, is_blank, trim, trim_start, words};
+use crate::call::leading_name;
+use crate::text::{among, is_blank, trim, trim_start, words};
 
 /// What such a prompt says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! modes.md 5 on the corpus in `prompts/`: every record of every file, read from
+//! modes.md 5 on the corpus in `corpus/`: every record of every file, read from
 //! disk so that a file more is a test more. The format is told in its README.
 
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Mode;
-use omx_kernel::prompt::{Decision, Keywords, Present, decide, explain};
+use omx_prompt::{Decision, Keywords, Present, decide, explain};
 
 /// A record of the corpus.
 struct Record {
@@ -17,7 +17,7 @@ struct Record {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/prompts")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/corpus")
 }
 
 fn records(folder: &Path) -> Vec<Record> {

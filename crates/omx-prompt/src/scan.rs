@@ -1,10 +1,11 @@
 //! The prompt in pieces: prose line by line, and what is not the person's own
 //! prose (code, quotations, text of programs) as one piece each.
 
-use super::inline::{Spans, may_open};
-use super::text::{after_prefix, contains, head, trim, trim_start};
-use super::words::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
-use crate::dialect::Dialect;
+use omx_kernel::Dialect;
+
+use crate::inline::{Spans, may_open};
+use crate::text::{after_prefix, contains, head, trim, trim_start};
+use crate::words::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
 
 /// What a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

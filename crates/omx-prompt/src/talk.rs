@@ -1,10 +1,10 @@
 //! Talking about a mode: what follows a name tells whether it is called, or
 //! whether something is said or asked about it.
 
-use super::decision::Why;
-use super::text::{among, head, is_blank, leading_word, same, trim, words};
-use super::trouble;
-use super::words::{
+use crate::decision::Why;
+use crate::text::{among, head, is_blank, leading_word, same, trim, words};
+use crate::trouble;
+use crate::words::{
     ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, NAMED_THINGS, NO_LONGER,
     REQUEST_SCRIPTS, REQUESTS, SUBJECT_OF, SUBJECT_SCRIPTS, TASK_PLACES, TELLING, WONDERING,
 };

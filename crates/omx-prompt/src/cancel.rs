@@ -1,11 +1,11 @@
 //! Words that cancel. They act at once, so they must be meant: said by the
 //! person, to the program, and not told about it.
 
-use super::decision::Why;
-use super::phrases::{Sentence, last_words};
-use super::talk;
-use super::text::{among, is_blank, leading_word, words};
-use super::words::{ABOUT, THING};
+use crate::decision::Why;
+use crate::phrases::{Sentence, last_words};
+use crate::talk;
+use crate::text::{among, is_blank, leading_word, words};
+use crate::words::{ABOUT, THING};
 
 /// What may stand before "cancel the run" in its part of a sentence.
 const FILLERS: &str = "\

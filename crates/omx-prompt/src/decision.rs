@@ -1,7 +1,7 @@
 //! What a prompt can mean, in types: the decision, and for each candidate in it
 //! why it counts or not.
 
-use crate::mode::Mode;
+use omx_kernel::Mode;
 
 /// What the person configured about phrases (`keywords`). Explicit calls and
 /// cancel words count in every case.
@@ -192,7 +192,7 @@ impl Why {
 /// The decision with everything that was weighed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Explanation<'a> {
-    /// The same as [`super::decide`] gives.
+    /// The same as [`crate::decide`] gives.
     pub decision: Decision<'a>,
     /// Every candidate, in the order of the text.
     pub candidates: Vec<Candidate<'a>>,

@@ -2,7 +2,7 @@
 //! work. English and German are told by the grammar in `talk`; this is for
 //! languages whose verbs are not known there.
 
-use super::text::{among, same, words};
+use crate::text::{among, same, words};
 
 /// Whether the text reports trouble with the name before it, in languages whose
 /// verbs are not in the list of subjects.

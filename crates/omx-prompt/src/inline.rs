@@ -4,7 +4,7 @@
 //! every sign of a long text would look at its end again and again; so the
 //! place of the next closing sign is remembered for each kind.
 
-use super::text::is_letter;
+use crate::text::is_letter;
 
 /// A kind of span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

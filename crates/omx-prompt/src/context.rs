@@ -1,11 +1,11 @@
 //! What stands before a line tells whether it is an order or an example.
 
-use super::decision::Why;
-use super::talk;
-use super::text::{
+use crate::decision::Why;
+use crate::talk;
+use crate::text::{
     after_prefix, among, head, is_blank, leading_word, tail, trailing_word, trim, trim_start, words,
 };
-use super::words::{
+use crate::words::{
     CLOSING_TOO, LEADING_IN, LOOKING_BACK, MAIL_HEADERS, OPEN_ENDED, REPORT_HEADINGS,
 };
 

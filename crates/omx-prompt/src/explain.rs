@@ -1,7 +1,7 @@
 //! The same walk with everything told: every candidate, and why it did not count.
 
-use super::decide::Walk;
-use super::decision::{
+use crate::decide::Walk;
+use crate::decision::{
     Candidate, Decision, Explanation, How, Keywords, Present, Verdict, Why, Word,
 };
 
@@ -53,13 +53,13 @@ impl Losing<'_, '_> {
 }
 
 /// Where candidates are told to.
-pub(super) trait Notes<'a> {
+pub(crate) trait Notes<'a> {
     /// Whether anybody listens.
     const WANTED: bool;
     fn note(&mut self, candidate: Candidate<'a>);
 }
 
-pub(super) struct NoNotes;
+pub(crate) struct NoNotes;
 
 impl<'a> Notes<'a> for NoNotes {
     const WANTED: bool = false;

@@ -4,12 +4,13 @@
 //! Names are words too, and some are names of people. So an address needs its
 //! sign, and after it something that can be a task.
 
-use super::call::{Call, Row, leading_name};
-use super::decision::{Why, Word};
-use super::talk;
-use super::text::{after_prefix, among, head, is_blank, leading_word, trim, trim_start, words};
-use super::words::TELLING;
-use crate::mode::Mode;
+use omx_kernel::Mode;
+
+use crate::call::{Call, Row, leading_name};
+use crate::decision::{Why, Word};
+use crate::talk;
+use crate::text::{after_prefix, among, head, is_blank, leading_word, trim, trim_start, words};
+use crate::words::TELLING;
 
 /// How much of the task is looked at.
 const LOOK: usize = 600;
