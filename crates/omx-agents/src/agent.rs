@@ -42,7 +42,7 @@ impl fmt::Display for ConversationId {
 
 /// Whether a conversation is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Start {
+pub enum ConversationStart {
     /// A new conversation.
     New,
     /// Go on with this one.
@@ -62,9 +62,9 @@ pub struct McpServer {
 
 /// A conversation to be opened.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct ConversationSpec {
     /// New, or which one to go on with.
-    pub start: Start,
+    pub start: ConversationStart,
     /// The folder the agent works in. It exists.
     pub folder: PathBuf,
     /// The role's prompt, put before the agent's own instructions where the
@@ -84,7 +84,7 @@ pub struct Opening {
 /// What a message belongs to. The rehearsal agent chooses by it what to play;
 /// a model is told of it in words only.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Labels {
+pub struct MessageLabels {
     /// The role's name.
     pub role: Option<String>,
     /// The mode's phase.
@@ -96,17 +96,17 @@ pub struct Labels {
 
 /// Something said to the agent that begins a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Message {
+pub struct AgentMessage {
     /// The words.
     pub text: String,
     /// The JSON schema the final answer must fit. Given to the program where
     /// it can use one; the answer is checked by us in any case.
     pub schema: Option<Value>,
     /// What it belongs to.
-    pub labels: Labels,
+    pub labels: MessageLabels,
 }
 
-impl Message {
+impl AgentMessage {
     /// A message whose answer is free text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
@@ -115,7 +115,7 @@ impl Message {
 
 /// The answer to an approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
+pub enum ApprovalDecision {
     /// Yes, this once.
     Allow,
     /// No, with the reason for the agent.
@@ -124,16 +124,16 @@ pub enum Decision {
 
 /// What one can tell an agent to do.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Order {
+pub enum AgentCommand {
     /// Begin a turn. While one runs, it is kept until that one is over.
-    Send(Message),
+    Send(AgentMessage),
     /// Say something while a turn runs: heard at once where the program can,
     /// else with the next step. Without a turn it begins one.
     Steer(String),
     /// End the turn; the conversation stays.
     Interrupt,
     /// Answer an approval.
-    Answer(ApprovalId, Decision),
+    Answer(ApprovalId, ApprovalDecision),
     /// End the conversation and everything it started.
     End,
 }
@@ -143,31 +143,31 @@ pub enum Order {
 pub trait Agent: Send {
     /// Gives an order. An agent that is gone ignores it: that it is gone has
     /// been told as an event.
-    fn order(&self, order: Order);
+    fn command(&self, order: AgentCommand);
 
     /// Begins a turn.
-    fn send(&self, message: Message) {
-        self.order(Order::Send(message));
+    fn send(&self, message: AgentMessage) {
+        self.command(AgentCommand::Send(message));
     }
 
     /// Says something to a working agent.
     fn steer(&self, text: &str) {
-        self.order(Order::Steer(text.to_owned()));
+        self.command(AgentCommand::Steer(text.to_owned()));
     }
 
     /// Ends the turn.
     fn interrupt(&self) {
-        self.order(Order::Interrupt);
+        self.command(AgentCommand::Interrupt);
     }
 
     /// Answers an approval.
-    fn answer(&self, approval: ApprovalId, decision: Decision) {
-        self.order(Order::Answer(approval, decision));
+    fn answer(&self, approval: ApprovalId, decision: ApprovalDecision) {
+        self.command(AgentCommand::Answer(approval, decision));
     }
 
     /// Ends the conversation; [`Event::Ended`](crate::Event::Ended) tells when
     /// nothing of it is left.
     fn end(&self) {
-        self.order(Order::End);
+        self.command(AgentCommand::End);
     }
 }

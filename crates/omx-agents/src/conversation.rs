@@ -14,12 +14,12 @@ use std::time::Instant;
 use self::deadlines::{Deadlines, Due};
 use self::running::{Generation, Running, State};
 use self::time::{GUARD, LIMBO};
-use crate::agent::{Agent, Opening, Order};
-use crate::driver::{AgentKind, Driver, Installation, Surroundings};
-use crate::event::{ApprovalId, Delivery, Event};
-use crate::limits::Limits;
-use crate::protocol::{Effect, Input, Launch, Protocol};
-use crate::trouble::{Cause, Trouble};
+use crate::agent::{Agent, AgentCommand, ConversationSpec};
+use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::event::{AgentEvent, ApprovalId, Delivery};
+use crate::failure::{Failure, FailureCause};
+use crate::limits::AgentLimits;
+use crate::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
 use omx_process::{GuardedProcess, ProcessEvent};
 
 /// An open conversation. Dropping it ends it.
@@ -29,14 +29,14 @@ pub struct Conversation {
 }
 
 impl Agent for Conversation {
-    fn order(&self, order: Order) {
+    fn command(&self, order: AgentCommand) {
         let _ = self.orders.send(Heard::Order(order));
     }
 }
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        let _ = self.orders.send(Heard::Order(Order::End));
+        let _ = self.orders.send(Heard::Order(AgentCommand::End));
     }
 }
 
@@ -45,11 +45,11 @@ impl Drop for Conversation {
 pub fn open(
     driver: &dyn Driver,
     installation: &Installation,
-    opening: &Opening,
-    surroundings: &Surroundings,
-    limits: Limits,
-    tell: impl FnMut(Event) + Send + 'static,
-) -> Result<Conversation, Trouble> {
+    opening: &ConversationSpec,
+    surroundings: &AgentEnv,
+    limits: AgentLimits,
+    tell: impl FnMut(AgentEvent) + Send + 'static,
+) -> Result<Conversation, Failure> {
     let protocol = driver.protocol(opening, installation, surroundings, &limits)?;
     let (orders, heard) = channel();
     let mut lead = Lead {
@@ -72,13 +72,13 @@ pub fn open(
     };
     let start = std::thread::Builder::new().name(format!("{}-agent", driver.kind()));
     start.spawn(move || lead.run(&heard)).map_err(|error| {
-        Trouble::new(driver.kind(), Cause::CannotStart { detail: error.to_string() })
+        Failure::new(driver.kind(), FailureCause::CannotStart { detail: error.to_string() })
     })?;
     Ok(Conversation { orders })
 }
 
 enum Heard {
-    Order(Order),
+    Order(AgentCommand),
     Noise(Generation, ProcessEvent),
 }
 
@@ -91,20 +91,20 @@ enum Turn {
 }
 
 /// Why the conversation is over: ordered, or trouble.
-type Why = Option<Trouble>;
+type Why = Option<Failure>;
 
 struct Lead {
     agent: AgentKind,
     protocol: Box<dyn Protocol>,
-    limits: Limits,
+    limits: AgentLimits,
     omx: PathBuf,
     worker_variable: String,
     noises: Sender<Heard>,
-    tell: Box<dyn FnMut(Event) + Send>,
+    tell: Box<dyn FnMut(AgentEvent) + Send>,
     running: Option<Running>,
     generation: Generation,
     /// Effects that wait until the process before is gone; the first is a launch.
-    held: VecDeque<Effect>,
+    held: VecDeque<ProtocolEffect>,
     deadlines: Deadlines,
     /// Whether the owner knows that the conversation is open.
     opened: bool,
@@ -139,60 +139,60 @@ impl Lead {
         }
         if let Some(why) = self.over.take() {
             let count = self.outlived;
-            let left = (count > 0).then(|| self.trouble(Cause::Outlived { count }));
-            (self.tell)(Event::Ended(why.or(left)));
+            let left = (count > 0).then(|| self.trouble(FailureCause::Outlived { count }));
+            (self.tell)(AgentEvent::Ended(why.or(left)));
         }
     }
 
-    fn obey(&mut self, order: Order, now: Instant) {
+    fn obey(&mut self, order: AgentCommand, now: Instant) {
         if self.over.is_some() {
             return;
         }
         match &order {
-            Order::Send(_) | Order::Steer(_) => self.begin_turn(now),
-            Order::Interrupt if self.turn == Turn::Running => {
+            AgentCommand::Send(_) | AgentCommand::Steer(_) => self.begin_turn(now),
+            AgentCommand::Interrupt if self.turn == Turn::Running => {
                 self.turn = Turn::Interrupting;
                 self.deadlines.set(Due::Interrupt, now + self.limits.interrupt);
             }
-            Order::Answer(approval, _) => {
+            AgentCommand::Answer(approval, _) => {
                 self.approvals.remove(approval);
                 self.expect_more(now);
             }
-            Order::Interrupt | Order::End => {}
+            AgentCommand::Interrupt | AgentCommand::End => {}
         }
-        let ends = order == Order::End;
-        self.feed(Input::Order(order), now);
+        let ends = order == AgentCommand::End;
+        self.feed(ProtocolEvent::Command(order), now);
         if ends && self.over.is_none() {
             self.finish(None, now);
         }
     }
 
-    fn feed(&mut self, input: Input, now: Instant) {
+    fn feed(&mut self, input: ProtocolEvent, now: Instant) {
         let effects = self.protocol.handle(input, now);
         self.carry_out(effects, now);
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>, now: Instant) {
+    fn carry_out(&mut self, effects: Vec<ProtocolEffect>, now: Instant) {
         for effect in effects {
             if self.over.is_some() {
                 return;
             }
             let waits = !self.held.is_empty()
-                || (matches!(effect, Effect::Launch(_)) && self.running.is_some());
+                || (matches!(effect, ProtocolEffect::Launch(_)) && self.running.is_some());
             match effect {
-                Effect::Emit(event) => self.emit(event, now),
-                Effect::Fail(trouble) => self.finish(Some(trouble), now),
+                ProtocolEffect::Emit(event) => self.emit(event, now),
+                ProtocolEffect::Fail(trouble) => self.finish(Some(trouble), now),
                 effect if waits => {
                     if self.held.is_empty() {
                         self.dismiss(now);
                     }
                     self.held.push_back(effect);
                 }
-                Effect::Launch(launch) => self.launch(&launch, now),
-                Effect::Write(line) => self.write(format!("{line}\n"), now),
-                Effect::WriteText(text) => self.write(text, now),
-                Effect::Stop => self.stop(now),
-                Effect::CloseInput => {
+                ProtocolEffect::Launch(launch) => self.launch(&launch, now),
+                ProtocolEffect::Write(line) => self.write(format!("{line}\n"), now),
+                ProtocolEffect::WriteText(text) => self.write(text, now),
+                ProtocolEffect::Stop => self.stop(now),
+                ProtocolEffect::CloseInput => {
                     if let Some(running) = &mut self.running {
                         running.process.close_input();
                     }
@@ -217,7 +217,7 @@ impl Lead {
             }
             Err(error) => {
                 let detail = format!("{}: {error}", launch.program.display());
-                self.finish(Some(self.trouble(Cause::CannotStart { detail })), now);
+                self.finish(Some(self.trouble(FailureCause::CannotStart { detail })), now);
             }
         }
     }
@@ -238,22 +238,24 @@ impl Lead {
         }
     }
 
-    fn emit(&mut self, event: Event, now: Instant) {
+    fn emit(&mut self, event: AgentEvent, now: Instant) {
         match &event {
-            Event::Started { .. } => {
+            AgentEvent::Started { .. } => {
                 self.deadlines.clear(Due::Start);
                 // Another process of the same conversation is no news.
                 if std::mem::replace(&mut self.opened, true) {
                     return;
                 }
             }
-            Event::Delivered(Delivery::Turn) => self.begin_turn(now),
-            Event::ApprovalNeeded { approval, .. } => {
+            AgentEvent::Delivered(Delivery::Turn) => self.begin_turn(now),
+            AgentEvent::ApprovalNeeded { approval, .. } => {
                 self.approvals.insert(approval.clone());
                 // It waits for us now, not we for it.
                 self.deadlines.clear(Due::Silence);
             }
-            Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_) => {
+            AgentEvent::TurnFinished(_)
+            | AgentEvent::TurnInterrupted
+            | AgentEvent::TurnFailed(_) => {
                 self.turn = Turn::None;
                 self.approvals.clear();
                 self.deadlines.clear(Due::Silence);
@@ -291,7 +293,7 @@ impl Lead {
                 self.carry_out(effects, now);
             }
             ProcessEvent::LineTooLong => {
-                let cause = Cause::LineTooLong { limit: self.limits.line };
+                let cause = FailureCause::LineTooLong { limit: self.limits.line };
                 self.finish(Some(self.trouble(cause)), now);
             }
             ProcessEvent::Written if running.unwritten == 0 => self.deadlines.clear(Due::Write),
@@ -315,20 +317,20 @@ impl Lead {
                 self.expect_more(now);
                 // What a dismissed process still says is not told.
                 if self.held.is_empty() {
-                    self.feed(Input::Line(value), now);
+                    self.feed(ProtocolEvent::Line(value), now);
                 }
             }
             Err(_) => {
                 running.garbage.add(line);
                 if running.garbage.lines() > self.limits.garbage {
                     let sample = running.garbage.sample().unwrap_or_default();
-                    self.finish(Some(self.trouble(Cause::Garbage { sample })), now);
+                    self.finish(Some(self.trouble(FailureCause::Garbage { sample })), now);
                 }
             }
         }
     }
 
-    fn trouble(&self, cause: Cause) -> Trouble {
-        Trouble::new(self.agent, cause)
+    fn trouble(&self, cause: FailureCause) -> Failure {
+        Failure::new(self.agent, cause)
     }
 }

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 
 use omx_kernel::Timestamp;
 
-use crate::agent::Opening;
-use crate::limits::Limits;
+use crate::agent::ConversationSpec;
+use crate::failure::Failure;
+use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
-use crate::trouble::Trouble;
 
 /// An agent omx can drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,7 +73,7 @@ impl fmt::Display for AgentKind {
 
 /// What a driver knows of the world: read once at the edge.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct AgentEnv {
     /// The caller's environment. Agents get the part of it that they need.
     pub environment: BTreeMap<OsString, OsString>,
     /// This program: it is also the guard and the rehearsal agent.
@@ -104,16 +104,16 @@ pub trait Driver: Sync {
 
     /// Finds the program and looks whether it can work: installed, logged in.
     /// Reads files, starts nothing.
-    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble>;
+    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure>;
 
     /// The machine that speaks its protocol in one conversation.
     fn protocol(
         &self,
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble>;
+        surroundings: &AgentEnv,
+        limits: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure>;
 }
 
 /// The driver of a vendor's agent. The rehearsal agent lives in a crate of its

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use crate::driver::Surroundings;
+use crate::driver::AgentEnv;
 
 /// What every program needs.
 const COMMON: &[&str] = &[
@@ -63,7 +63,7 @@ const COMMON_PREFIXES: &[&str] = &["LC_", "XDG_"];
 /// The environment of an agent: the common part, the names and the beginnings
 /// of names that its driver adds, and the mark of a worker.
 pub fn environment(
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
     names: &[&str],
     prefixes: &[&str],
     mark: &str,
@@ -82,7 +82,7 @@ pub fn environment(
 }
 
 /// A program on the caller's search path.
-pub fn on_path(surroundings: &Surroundings, name: &str) -> Option<PathBuf> {
+pub fn on_path(surroundings: &AgentEnv, name: &str) -> Option<PathBuf> {
     let path = surroundings.environment.get(OsStr::new("PATH"))?;
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
@@ -93,7 +93,7 @@ pub fn on_path(surroundings: &Surroundings, name: &str) -> Option<PathBuf> {
 }
 
 /// A variable of the caller's that is set and not empty.
-pub fn variable<'a>(surroundings: &'a Surroundings, name: &str) -> Option<&'a OsStr> {
+pub fn variable<'a>(surroundings: &'a AgentEnv, name: &str) -> Option<&'a OsStr> {
     let value = surroundings.environment.get(OsStr::new(name))?;
     (!value.is_empty()).then_some(value)
 }

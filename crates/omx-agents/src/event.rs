@@ -7,7 +7,7 @@ use serde_json::Value;
 pub use omx_kernel::approval::{Ask, Reach};
 
 use crate::agent::ConversationId;
-use crate::trouble::Trouble;
+use crate::failure::Failure;
 
 /// A tool call of the agent, by the program's own name for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,7 +19,7 @@ pub struct ApprovalId(pub String);
 
 /// What kind of tool is at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tool {
+pub enum ToolAction {
     /// A command line in a shell.
     Command(String),
     /// A change of these files.
@@ -37,7 +37,7 @@ pub enum Tool {
 
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolEnd {
+pub enum ToolOutcome {
     /// It did what it should.
     Succeeded,
     /// It failed, or was not allowed.
@@ -72,7 +72,7 @@ pub struct Usage {
 
 /// The end of a turn's work.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct TurnAnswer {
     /// The final words.
     pub text: String,
     /// The result the program says fits the message's schema. It still is
@@ -82,7 +82,7 @@ pub struct Answer {
 
 /// Something that happened in a conversation.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum AgentEvent {
     /// The conversation is open. Told before anything is sent to a model,
     /// except where `Listening` was.
     Started {
@@ -103,14 +103,14 @@ pub enum Event {
         /// The call.
         call: CallId,
         /// The tool.
-        tool: Tool,
+        tool: ToolAction,
     },
     /// A tool is done.
     ToolFinished {
         /// The call.
         call: CallId,
         /// How it ended.
-        end: ToolEnd,
+        end: ToolOutcome,
     },
     /// The agent's program says it changed a file.
     FileChanged(PathBuf),
@@ -124,15 +124,15 @@ pub enum Event {
     /// What was spent.
     Usage(Usage),
     /// The program met trouble and tries again by itself.
-    Retrying(Trouble),
+    Retrying(Failure),
     /// The turn is over.
-    TurnFinished(Answer),
+    TurnFinished(TurnAnswer),
     /// The turn was interrupted, as ordered.
     TurnInterrupted,
     /// The turn failed. The conversation may still be usable.
-    TurnFailed(Trouble),
+    TurnFailed(Failure),
     /// The conversation is over and nothing it started is left. With trouble
     /// if it was not ordered, or if something would not end. Always the last
     /// event.
-    Ended(Option<Trouble>),
+    Ended(Option<Failure>),
 }

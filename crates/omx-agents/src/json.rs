@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{Ask, Delivery, Event, Tool, ToolEnd};
-use crate::trouble::Trouble;
+use crate::event::{AgentEvent, Ask, Delivery, ToolAction, ToolOutcome};
+use crate::failure::Failure;
 
 /// An event as an object; its kind stands under `event`.
-pub fn event(event: &Event) -> Value {
+pub fn event(event: &AgentEvent) -> Value {
     match event {
-        Event::Started { conversation, model } => {
+        AgentEvent::Started { conversation, model } => {
             json!({"event": "started", "conversation": conversation.as_str(), "model": model})
         }
-        Event::Delivered(delivery) => {
+        AgentEvent::Delivered(delivery) => {
             let how = match delivery {
                 Delivery::Turn => "turn",
                 Delivery::Steered => "steered",
@@ -19,41 +19,41 @@ pub fn event(event: &Event) -> Value {
             };
             json!({"event": "delivered", "how": how})
         }
-        Event::Listening => json!({"event": "listening"}),
-        Event::Text(text) => json!({"event": "text", "text": text}),
-        Event::ToolStarted { call, tool } => {
+        AgentEvent::Listening => json!({"event": "listening"}),
+        AgentEvent::Text(text) => json!({"event": "text", "text": text}),
+        AgentEvent::ToolStarted { call, tool } => {
             let mut object = tool_object(tool);
             object["event"] = json!("tool_started");
             object["call"] = json!(call.0);
             object
         }
-        Event::ToolFinished { call, end } => {
+        AgentEvent::ToolFinished { call, end } => {
             let (ok, code) = match end {
-                ToolEnd::Succeeded => (true, None),
-                ToolEnd::Failed => (false, None),
-                ToolEnd::Exited(code) => (*code == 0, Some(code)),
+                ToolOutcome::Succeeded => (true, None),
+                ToolOutcome::Failed => (false, None),
+                ToolOutcome::Exited(code) => (*code == 0, Some(code)),
             };
             json!({"event": "tool_finished", "call": call.0, "ok": ok, "exit_code": code})
         }
-        Event::FileChanged(path) => json!({"event": "file_changed", "path": path}),
-        Event::ApprovalNeeded { approval, ask } => {
+        AgentEvent::FileChanged(path) => json!({"event": "file_changed", "path": path}),
+        AgentEvent::ApprovalNeeded { approval, ask } => {
             json!({"event": "approval_needed", "approval": approval.0, "ask": ask_object(ask)})
         }
-        Event::Usage(usage) => json!({
+        AgentEvent::Usage(usage) => json!({
             "event": "usage",
             "input_tokens": usage.input_tokens,
             "cached_tokens": usage.cached_tokens,
             "output_tokens": usage.output_tokens,
             "micro_usd": usage.micro_usd,
         }),
-        Event::Retrying(trouble) => with_trouble("retrying", trouble),
-        Event::TurnFinished(answer) => {
+        AgentEvent::Retrying(trouble) => with_trouble("retrying", trouble),
+        AgentEvent::TurnFinished(answer) => {
             json!({"event": "turn_finished", "text": answer.text, "structured": answer.structured})
         }
-        Event::TurnInterrupted => json!({"event": "turn_interrupted"}),
-        Event::TurnFailed(trouble) => with_trouble("turn_failed", trouble),
-        Event::Ended(Some(trouble)) => with_trouble("ended", trouble),
-        Event::Ended(None) => json!({"event": "ended"}),
+        AgentEvent::TurnInterrupted => json!({"event": "turn_interrupted"}),
+        AgentEvent::TurnFailed(trouble) => with_trouble("turn_failed", trouble),
+        AgentEvent::Ended(Some(trouble)) => with_trouble("ended", trouble),
+        AgentEvent::Ended(None) => json!({"event": "ended"}),
     }
 }
 
@@ -76,7 +76,7 @@ pub fn ask_object(ask: &Ask) -> Value {
 }
 
 /// Trouble as an object: its word, its sentence, and what to do about it.
-pub fn with_trouble(event: &str, trouble: &Trouble) -> Value {
+pub fn with_trouble(event: &str, trouble: &Failure) -> Value {
     json!({
         "event": event,
         "agent": trouble.agent.as_str(),
@@ -86,11 +86,11 @@ pub fn with_trouble(event: &str, trouble: &Trouble) -> Value {
     })
 }
 
-fn tool_object(tool: &Tool) -> Value {
+fn tool_object(tool: &ToolAction) -> Value {
     match tool {
-        Tool::Command(line) => json!({"kind": "command", "command": line}),
-        Tool::Edit(paths) => json!({"kind": "edit", "paths": paths}),
-        Tool::Mcp { server, tool } => json!({"kind": "mcp", "server": server, "tool": tool}),
-        Tool::Other(name) => json!({"kind": "other", "tool": name}),
+        ToolAction::Command(line) => json!({"kind": "command", "command": line}),
+        ToolAction::Edit(paths) => json!({"kind": "edit", "paths": paths}),
+        ToolAction::Mcp { server, tool } => json!({"kind": "mcp", "server": server, "tool": tool}),
+        ToolAction::Other(name) => json!({"kind": "other", "tool": name}),
     }
 }

@@ -15,19 +15,21 @@ pub mod conversation;
 pub mod driver;
 pub mod environment;
 pub mod event;
+pub mod failure;
 pub mod gemini;
 pub mod json;
 pub mod limits;
 pub mod protocol;
 pub mod results;
 pub mod rpc;
-pub mod trouble;
 pub mod version;
 
-pub use agent::{Agent, ConversationId, Message, Opening, Order, Start};
+pub use agent::{
+    Agent, AgentCommand, AgentMessage, ConversationId, ConversationSpec, ConversationStart,
+};
 pub use conversation::Conversation;
-pub use driver::{AgentKind, Driver, Installation, Surroundings, driver};
-pub use event::Event;
-pub use limits::Limits;
+pub use driver::{AgentEnv, AgentKind, Driver, Installation, driver};
+pub use event::AgentEvent;
+pub use failure::Failure;
+pub use limits::AgentLimits;
 pub use protocol::Protocol;
-pub use trouble::Trouble;

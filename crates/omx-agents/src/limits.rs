@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// The deadlines of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct AgentLimits {
     /// From the start of the process until the conversation is open.
     pub start: Duration,
     /// For the answer to a request of ours.
@@ -24,7 +24,7 @@ pub struct Limits {
     pub garbage: usize,
 }
 
-impl Default for Limits {
+impl Default for AgentLimits {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(60),

@@ -5,13 +5,13 @@ use std::time::Instant;
 pub use omx_process::Launch;
 use serde_json::Value;
 
-use crate::agent::Order;
-use crate::event::Event;
-use crate::trouble::Trouble;
+use crate::agent::AgentCommand;
+use crate::event::AgentEvent;
+use crate::failure::Failure;
 
 /// How a process ended, with the last it wrote to standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exit {
+pub struct AgentExit {
     /// The exit code; none if a signal ended it, or it could not be learnt.
     pub code: Option<i32>,
     /// The last lines of standard error.
@@ -20,20 +20,20 @@ pub struct Exit {
 
 /// What a protocol is told.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Input {
+pub enum ProtocolEvent {
     /// An order of the owner.
-    Order(Order),
+    Command(AgentCommand),
     /// One line of the program's standard output: JSON.
     Line(Value),
     /// The process of the last [`Effect::Launch`] is gone.
-    Exited(Exit),
+    Exited(AgentExit),
     /// A moment asked for by [`Protocol::wake`] has come.
     Tick,
 }
 
 /// What a protocol wants done, in this order.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
+pub enum ProtocolEffect {
     /// Start this process. One that runs is ended first; what it still says
     /// is not told, and neither is its end.
     Launch(Launch),
@@ -48,9 +48,9 @@ pub enum Effect {
     Stop,
     /// Tell the owner. [`Event::Started`] is due after each launch; the owner is
     /// told once.
-    Emit(Event),
+    Emit(AgentEvent),
     /// The conversation cannot go on: end the process and tell the owner.
-    Fail(Trouble),
+    Fail(Failure),
 }
 
 /// The rules of one program's protocol. Pure: no clock, no process, no file.
@@ -58,15 +58,15 @@ pub enum Effect {
 /// loop that runs it; a protocol keeps those of its own requests.
 pub trait Protocol: Send {
     /// The first effects: at least a launch.
-    fn begin(&mut self, now: Instant) -> Vec<Effect>;
+    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect>;
     /// What follows from an input.
-    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect>;
+    fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect>;
     /// Whether words were ordered whose turn is not over, also those that wait
     /// for the end of another: the loop then expects its program to go on.
     fn owes_turn(&self) -> bool;
     /// What follows from a line of standard error. Most programs say nothing
     /// there that their protocol does not say; a long line is cut.
-    fn overhear(&mut self, _line: &str, _now: Instant) -> Vec<Effect> {
+    fn overhear(&mut self, _line: &str, _now: Instant) -> Vec<ProtocolEffect> {
         Vec::new()
     }
     /// When it wants a [`Input::Tick`], at the latest.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// What a line of the other side is.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Incoming<Purpose> {
+pub enum RpcIncoming<Purpose> {
     /// The answer to a request of ours.
     Answer(Purpose, Result<Value, RpcError>),
     /// A request that wants an answer.
@@ -104,31 +104,31 @@ impl<Purpose> Rpc<Purpose> {
     }
 
     /// Understands a line of the other side.
-    pub fn incoming(&mut self, line: Value) -> Incoming<Purpose> {
-        let Value::Object(mut fields) = line else { return Incoming::Unknown(line) };
+    pub fn incoming(&mut self, line: Value) -> RpcIncoming<Purpose> {
+        let Value::Object(mut fields) = line else { return RpcIncoming::Unknown(line) };
         let method = match fields.get("method") {
             Some(Value::String(method)) => Some(method.clone()),
             // It must not pass for an answer.
-            Some(_) => return Incoming::Unknown(Value::Object(fields)),
+            Some(_) => return RpcIncoming::Unknown(Value::Object(fields)),
             None => None,
         };
         let id = fields.get("id").filter(|id| !id.is_null()).cloned();
         let mut params = || fields.remove("params").unwrap_or(Value::Null);
         match (method, id) {
-            (Some(method), Some(id)) => Incoming::Request { id, method, params: params() },
-            (Some(method), None) => Incoming::Notification { method, params: params() },
+            (Some(method), Some(id)) => RpcIncoming::Request { id, method, params: params() },
+            (Some(method), None) => RpcIncoming::Notification { method, params: params() },
             (None, Some(id)) => {
                 let waiting = id.as_u64().and_then(|id| self.waiting.remove(&id));
                 let Some((purpose, _)) = waiting else {
-                    return Incoming::Unknown(Value::Object(fields));
+                    return RpcIncoming::Unknown(Value::Object(fields));
                 };
                 let answer = match fields.remove("error") {
                     None | Some(Value::Null) => Ok(fields.remove("result").unwrap_or(Value::Null)),
                     Some(error) => Err(RpcError::from(error)),
                 };
-                Incoming::Answer(purpose, answer)
+                RpcIncoming::Answer(purpose, answer)
             }
-            (None, None) => Incoming::Unknown(Value::Object(fields)),
+            (None, None) => RpcIncoming::Unknown(Value::Object(fields)),
         }
     }
 

@@ -3,10 +3,10 @@
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use crate::driver::{AgentKind, Installation, Surroundings};
+use crate::driver::{AgentEnv, AgentKind, Installation};
 use crate::environment::environment;
+use crate::failure::{Failure, FailureCause};
 use crate::protocol::Launch;
-use crate::trouble::{Cause, Trouble};
 use omx_process::guard::GuardCommand;
 use omx_process::{GuardedProcess, ProcessEvent};
 
@@ -14,9 +14,9 @@ use omx_process::{GuardedProcess, ProcessEvent};
 /// digit. The rehearsal agent has omx's own.
 pub fn version(
     installation: &Installation,
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
     patience: Duration,
-) -> Result<String, Trouble> {
+) -> Result<String, Failure> {
     let kind = installation.kind;
     let argument = match kind {
         AgentKind::Rehearsal => "version",
@@ -29,13 +29,13 @@ pub fn version(
         environment: environment(surroundings, &[], &[], &mark),
         folder: "/".into(),
     };
-    let trouble = |cause| Trouble::new(kind, cause);
+    let trouble = |cause| Failure::new(kind, cause);
     let (sender, noises) = channel();
     let tell = move |noise| {
         let _ = sender.send(noise);
     };
     let process = GuardedProcess::start(&launch, &surroundings.omx, 4096, tell)
-        .map_err(|error| trouble(Cause::CannotStart { detail: error.to_string() }))?;
+        .map_err(|error| trouble(FailureCause::CannotStart { detail: error.to_string() }))?;
     process.close_input();
     let deadline = Instant::now() + patience;
     let mut found = None;
@@ -56,7 +56,7 @@ pub fn version(
             Err(_) => {
                 process.command_guard(GuardCommand::Kill);
                 process.reap();
-                return Err(trouble(Cause::Silent {
+                return Err(trouble(FailureCause::Silent {
                     waited: patience,
                     during: "telling its version",
                 }));
@@ -64,5 +64,5 @@ pub fn version(
         }
     }
     process.reap();
-    found.ok_or_else(|| trouble(Cause::Garbage { sample: said }))
+    found.ok_or_else(|| trouble(FailureCause::Garbage { sample: said }))
 }

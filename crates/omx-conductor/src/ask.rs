@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use omx_agents::agent::{Decision, Message, Opening, Order};
-use omx_agents::event::{Ask, Event};
+use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationSpec};
+use omx_agents::event::{AgentEvent, Ask};
+use omx_agents::failure::Failure;
 use omx_agents::results::{self, ResultKind};
-use omx_agents::trouble::Trouble;
 use omx_agents::{
-    Agent, Conversation, ConversationId, Driver, Installation, Limits, Surroundings, conversation,
+    Agent, AgentEnv, AgentLimits, Conversation, ConversationId, Driver, Installation, conversation,
 };
 use omx_kernel::approval::{Leave, leave};
 use serde_json::Value;
@@ -19,9 +19,9 @@ use crate::record::Spent;
 #[derive(Debug)]
 pub struct Question {
     /// The conversation to ask it in.
-    pub opening: Opening,
+    pub opening: ConversationSpec,
     /// The words.
-    pub message: Message,
+    pub message: AgentMessage,
     /// What the answer must be; without it, any text will do.
     pub wants: Option<ResultKind>,
 }
@@ -45,7 +45,7 @@ pub struct Reply {
 #[derive(Clone, Debug, PartialEq)]
 pub enum NoReply {
     /// Trouble with the agent.
-    Trouble(Trouble),
+    Trouble(Failure),
     /// The person stopped it. The conversation can be gone on with.
     Interrupted(Option<ConversationId>),
     /// The answer was not what it had to be, also when asked again.
@@ -71,7 +71,7 @@ impl Stopper {
 }
 
 enum Heard {
-    Event(Event),
+    Event(AgentEvent),
     Stop,
 }
 
@@ -100,9 +100,9 @@ impl Asking {
         question: &Question,
         driver: &dyn Driver,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: Limits,
-        mut show: impl FnMut(&Event),
+        surroundings: &AgentEnv,
+        limits: AgentLimits,
+        mut show: impl FnMut(&AgentEvent),
     ) -> Result<Reply, NoReply> {
         let sender = self.sender.clone();
         let tell = move |event| {
@@ -172,25 +172,25 @@ impl<'a> State<'a> {
         }
     }
 
-    fn hear(&mut self, agent: &Conversation, event: Event) -> Option<Result<Reply, NoReply>> {
+    fn hear(&mut self, agent: &Conversation, event: AgentEvent) -> Option<Result<Reply, NoReply>> {
         match event {
-            Event::Started { conversation, .. } => {
+            AgentEvent::Started { conversation, .. } => {
                 self.conversation = Some(conversation);
                 self.put(agent);
             }
-            Event::Listening => self.put(agent),
-            Event::ApprovalNeeded { approval, ask } => {
+            AgentEvent::Listening => self.put(agent),
+            AgentEvent::ApprovalNeeded { approval, ask } => {
                 let decision = match leave(self.question.opening.allow, &ask) {
-                    Leave::Granted => Decision::Allow,
+                    Leave::Granted => ApprovalDecision::Allow,
                     Leave::NeedsPerson => {
                         self.refused.push(ask);
-                        Decision::Deny("the person has not allowed this".to_owned())
+                        ApprovalDecision::Deny("the person has not allowed this".to_owned())
                     }
                 };
                 agent.answer(approval, decision);
             }
-            Event::Usage(usage) => self.spent.add(usage.into()),
-            Event::TurnFinished(answer) => match self.read(&answer) {
+            AgentEvent::Usage(usage) => self.spent.add(usage.into()),
+            AgentEvent::TurnFinished(answer) => match self.read(&answer) {
                 Ok(result) => {
                     self.end = Some(Ok(Reply {
                         conversation: self.conversation.clone(),
@@ -204,37 +204,43 @@ impl<'a> State<'a> {
                 Err(problem) if !self.corrected => {
                     self.corrected = true;
                     let text = problem.retry_prompt();
-                    agent.order(Order::Send(Message { text, ..self.question.message.clone() }));
+                    agent.command(AgentCommand::Send(AgentMessage {
+                        text,
+                        ..self.question.message.clone()
+                    }));
                 }
                 Err(problem) => {
                     self.end = Some(Err(NoReply::WrongResult(problem.to_string())));
                     agent.end();
                 }
             },
-            Event::TurnFailed(trouble) => {
+            AgentEvent::TurnFailed(trouble) => {
                 self.end.get_or_insert(Err(NoReply::Trouble(trouble)));
                 agent.end();
             }
-            Event::TurnInterrupted => {
+            AgentEvent::TurnInterrupted => {
                 self.end.get_or_insert(Err(NoReply::Interrupted(self.conversation.clone())));
                 agent.end();
             }
-            Event::Ended(why) => {
+            AgentEvent::Ended(why) => {
                 let interrupted = Err(NoReply::Interrupted(self.conversation.clone()));
                 let otherwise = why.map_or(interrupted, |trouble| Err(NoReply::Trouble(trouble)));
                 return Some(self.end.take().unwrap_or(otherwise));
             }
-            Event::Delivered(_)
-            | Event::Text(_)
-            | Event::ToolStarted { .. }
-            | Event::ToolFinished { .. }
-            | Event::FileChanged(_)
-            | Event::Retrying(_) => {}
+            AgentEvent::Delivered(_)
+            | AgentEvent::Text(_)
+            | AgentEvent::ToolStarted { .. }
+            | AgentEvent::ToolFinished { .. }
+            | AgentEvent::FileChanged(_)
+            | AgentEvent::Retrying(_) => {}
         }
         None
     }
 
-    fn read(&self, answer: &omx_agents::event::Answer) -> Result<Option<Value>, results::Problem> {
+    fn read(
+        &self,
+        answer: &omx_agents::event::TurnAnswer,
+    ) -> Result<Option<Value>, results::ResultProblem> {
         let Some(kind) = self.question.wants else { return Ok(None) };
         let result = results::parse(kind, answer)?;
         Ok(Some(serde_json::to_value(&result).unwrap_or_default()))

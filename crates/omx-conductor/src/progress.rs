@@ -1,8 +1,8 @@
 //! What a run shows while it works: for the live view, for programs, and for
 //! whoever attaches later.
 
-use omx_agents::event::{Ask, Tool};
-use omx_agents::trouble::Trouble;
+use omx_agents::event::{Ask, ToolAction};
+use omx_agents::failure::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -141,20 +141,20 @@ impl Progress {
         Self::StepFinished { step: step.key.clone(), how }
     }
 
-    pub(crate) fn tool(step: &StepKey, tool: &Tool) -> Self {
+    pub(crate) fn tool(step: &StepKey, tool: &ToolAction) -> Self {
         let tool = match tool {
-            Tool::Command(line) => format!("runs {line}"),
-            Tool::Edit(paths) => {
+            ToolAction::Command(line) => format!("runs {line}"),
+            ToolAction::Edit(paths) => {
                 let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
                 format!("edits {}", names.join(", "))
             }
-            Tool::Mcp { server, tool } => format!("calls {server} {tool}"),
-            Tool::Other(name) => format!("uses {name}"),
+            ToolAction::Mcp { server, tool } => format!("calls {server} {tool}"),
+            ToolAction::Other(name) => format!("uses {name}"),
         };
         Self::Tool { step: step.clone(), tool }
     }
 
-    pub(crate) fn trouble(step: &StepKey, trouble: &Trouble) -> Self {
+    pub(crate) fn trouble(step: &StepKey, trouble: &Failure) -> Self {
         Self::Trouble {
             step: step.clone(),
             kind: trouble.kind().to_owned(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::Ask;
 use omx_agents::json::ask_object;
 use omx_kernel::Refusal;
@@ -76,11 +76,11 @@ pub(crate) fn ask(run: &Path, number: u64, step: &StepKey, ask: &Ask) -> io::Res
 }
 
 /// What the person said to a question, if anything yet.
-pub(crate) fn answered(run: &Path, number: u64) -> Option<Decision> {
+pub(crate) fn answered(run: &Path, number: u64) -> Option<ApprovalDecision> {
     let text = fs::read_to_string(run.join(FOLDER).join(format!("{number}.answer"))).ok()?;
     Some(match text.trim() {
-        "yes" => Decision::Allow,
-        _ => Decision::Deny("the person said no".to_owned()),
+        "yes" => ApprovalDecision::Allow,
+        _ => ApprovalDecision::Deny("the person said no".to_owned()),
     })
 }
 

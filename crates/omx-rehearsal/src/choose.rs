@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Entry, Scenario};
-use omx_agents::agent::Labels;
+use omx_agents::agent::MessageLabels;
 
 /// What the agent was asked, as far as entries can tell calls apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub(super) struct Call {
 
 impl Call {
     /// The call that words make after this one.
-    pub(super) fn then(last: Option<Self>, labels: Labels, words: &str) -> Self {
+    pub(super) fn then(last: Option<Self>, labels: MessageLabels, words: &str) -> Self {
         let same = last.as_ref().is_some_and(|last| last.is_same_step(&labels));
         let (role, phase, before) =
             last.map(|last| (last.role, last.phase, last.text)).unwrap_or_default();
@@ -31,7 +31,7 @@ impl Call {
     }
 
     /// Whether labels are those of the same step of a run.
-    pub(super) fn is_same_step(&self, labels: &Labels) -> bool {
+    pub(super) fn is_same_step(&self, labels: &MessageLabels) -> bool {
         labels.step.is_some() && labels.step == self.step
     }
 }

@@ -6,12 +6,12 @@ use std::path::Path;
 use crate::protocol::Talk;
 use crate::scenario;
 use crate::wire;
-use omx_agents::agent::{Opening, Start};
-use omx_agents::driver::{AgentKind, Driver, Installation, Surroundings};
+use omx_agents::agent::{ConversationSpec, ConversationStart};
+use omx_agents::driver::{AgentEnv, AgentKind, Driver, Installation};
 use omx_agents::environment::environment;
-use omx_agents::limits::Limits;
+use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::limits::AgentLimits;
 use omx_agents::protocol::{Launch, Protocol};
-use omx_agents::trouble::{Cause, Trouble};
 
 /// Drives the rehearsal agent.
 #[derive(Debug)]
@@ -30,19 +30,19 @@ impl Driver for Rehearsal {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble> {
+    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
         scenario::load(scenario_of(surroundings)?)
-            .map_err(|fault| trouble(Cause::Scenario { detail: fault.to_string() }))?;
+            .map_err(|fault| trouble(FailureCause::Scenario { detail: fault.to_string() }))?;
         Ok(Installation { kind: self.kind(), program: surroundings.omx.clone() })
     }
 
     fn protocol(
         &self,
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
+        surroundings: &AgentEnv,
+        limits: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure> {
         let args = [
             OsString::from(COMMAND),
             "--scenario".into(),
@@ -61,8 +61,8 @@ impl Driver for Rehearsal {
     }
 }
 
-fn scenario_of(surroundings: &Surroundings) -> Result<&Path, Trouble> {
-    let wrong = |detail: String| trouble(Cause::Scenario { detail });
+fn scenario_of(surroundings: &AgentEnv) -> Result<&Path, Failure> {
+    let wrong = |detail: String| trouble(FailureCause::Scenario { detail });
     let Some(scenario) = surroundings.scenario.as_deref() else {
         return Err(wrong("the rehearsal agent needs a scenario to play".to_owned()));
     };
@@ -73,7 +73,7 @@ fn scenario_of(surroundings: &Surroundings) -> Result<&Path, Trouble> {
     }
 }
 
-fn open(opening: &Opening) -> Result<wire::Open, Trouble> {
+fn open(opening: &ConversationSpec) -> Result<wire::Open, Failure> {
     let servers = opening.servers.iter().map(|server| wire::Server {
         name: server.name.clone(),
         program: server.program.clone(),
@@ -84,12 +84,12 @@ fn open(opening: &Opening) -> Result<wire::Open, Trouble> {
     // They are told as JSON, which is Unicode.
     if let Some(odd) = paths.into_iter().find(|path| path.to_str().is_none()) {
         let detail = format!("{} is not UTF-8", odd.display());
-        return Err(trouble(Cause::CannotStart { detail }));
+        return Err(trouble(FailureCause::CannotStart { detail }));
     }
     Ok(wire::Open {
         conversation: match &opening.start {
-            Start::New => None,
-            Start::Resume(id) => Some(id.as_str().to_owned()),
+            ConversationStart::New => None,
+            ConversationStart::Resume(id) => Some(id.as_str().to_owned()),
         },
         folder: opening.folder.clone(),
         role: opening.role.clone(),
@@ -99,6 +99,6 @@ fn open(opening: &Opening) -> Result<wire::Open, Trouble> {
     })
 }
 
-fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Rehearsal, cause)
+fn trouble(cause: FailureCause) -> Failure {
+    Failure::new(AgentKind::Rehearsal, cause)
 }

@@ -11,7 +11,7 @@ use crate::choose::{Call, Choice, Play, broken_off, choose, choose_for_words};
 use crate::replace::{locked, read, replace};
 use crate::scenario::Scenario;
 use crate::wire::Answer;
-use omx_agents::agent::{ConversationId, Labels};
+use omx_agents::agent::{ConversationId, MessageLabels};
 
 /// A conversation, as it is kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -121,7 +121,7 @@ impl Memory {
     }
 
     /// Hears what begins a turn and takes what is to be played.
-    pub(super) fn take(&mut self, labels: Labels, words: &str) -> io::Result<Taken> {
+    pub(super) fn take(&mut self, labels: MessageLabels, words: &str) -> io::Result<Taken> {
         let last = self.record.call.take();
         let same = last.as_ref().is_some_and(|last| last.is_same_step(&labels));
         // A step that was begun before the agent was last started goes on.
@@ -163,7 +163,7 @@ impl Memory {
     /// Takes what words said to the busy agent lead to, if to anything; then
     /// the play before it is over.
     pub(super) fn take_for_words(&mut self, text: &str) -> io::Result<Taken> {
-        let call = Call::then(self.record.call.clone(), Labels::default(), text);
+        let call = Call::then(self.record.call.clone(), MessageLabels::default(), text);
         let (scenario, id, current) = (&self.scenario, self.id.as_str(), self.play);
         let taken = change(&self.folder, scenario, |plays| {
             let Choice::Begin(entry) = choose_for_words(scenario, &plays.plays, &call) else {

@@ -7,12 +7,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::wire::{self, Opened, Refused, Told, Verdict, Wish};
-use omx_agents::agent::{ConversationId, Decision, Labels, Message, Order};
+use omx_agents::agent::{
+    AgentCommand, AgentMessage, ApprovalDecision, ConversationId, MessageLabels,
+};
 use omx_agents::driver::AgentKind;
-use omx_agents::event::{ApprovalId, Delivery, Event};
-use omx_agents::protocol::{Effect, Input, Launch, Protocol};
-use omx_agents::rpc::{Incoming, Rpc, RpcError};
-use omx_agents::trouble::{Cause, Trouble};
+use omx_agents::event::{AgentEvent, ApprovalId, Delivery};
+use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
+use omx_agents::rpc::{Rpc, RpcError, RpcIncoming};
 
 /// What a request of ours was for.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +41,7 @@ pub(super) struct Talk {
     patience: Duration,
     state: State,
     /// What is said when the turn that runs is over.
-    queue: VecDeque<Message>,
+    queue: VecDeque<AgentMessage>,
     approvals: BTreeMap<ApprovalId, Value>,
 }
 
@@ -56,93 +58,99 @@ impl Talk {
         }
     }
 
-    fn ask(&mut self, asked: Asked, method: &str, params: &impl Serialize, now: Instant) -> Effect {
+    fn ask(
+        &mut self,
+        asked: Asked,
+        method: &str,
+        params: &impl Serialize,
+        now: Instant,
+    ) -> ProtocolEffect {
         // Every one of them is plain data; one that is not would be refused.
         let params = serde_json::to_value(params).unwrap_or_default();
-        Effect::Write(self.rpc.request(asked, method, params, now))
+        ProtocolEffect::Write(self.rpc.request(asked, method, params, now))
     }
 
-    fn order(&mut self, order: Order, now: Instant) -> Vec<Effect> {
+    fn order(&mut self, order: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
         match (order, self.state) {
-            (Order::Send(message), _) => self.say(message, now),
-            (Order::Steer(text), State::Busy) => {
+            (AgentCommand::Send(message), _) => self.say(message, now),
+            (AgentCommand::Steer(text), State::Busy) => {
                 let params = wire::Steer { text: text.clone() };
                 vec![self.ask(Asked::Steer(text), wire::STEER, &params, now)]
             }
-            (Order::Steer(text), State::Opening | State::Idle) => {
-                self.say(Message::text(text), now)
+            (AgentCommand::Steer(text), State::Opening | State::Idle) => {
+                self.say(AgentMessage::text(text), now)
             }
-            (Order::Interrupt, State::Busy) => {
+            (AgentCommand::Interrupt, State::Busy) => {
                 vec![self.ask(Asked::Interrupt, wire::INTERRUPT, &json!({}), now)]
             }
             // The turn that is ended has not begun yet.
-            (Order::Interrupt, State::Opening) if self.queue.pop_front().is_some() => {
-                vec![Effect::Emit(Event::TurnInterrupted)]
+            (AgentCommand::Interrupt, State::Opening) if self.queue.pop_front().is_some() => {
+                vec![ProtocolEffect::Emit(AgentEvent::TurnInterrupted)]
             }
-            (Order::Interrupt, _) => Vec::new(),
-            (Order::Answer(approval, decision), _) => {
+            (AgentCommand::Interrupt, _) => Vec::new(),
+            (AgentCommand::Answer(approval, decision), _) => {
                 let Some(id) = self.approvals.remove(&approval) else { return Vec::new() };
                 let verdict = match decision {
-                    Decision::Allow => Verdict::Allow,
-                    Decision::Deny(reason) => Verdict::Deny { reason },
+                    ApprovalDecision::Allow => Verdict::Allow,
+                    ApprovalDecision::Deny(reason) => Verdict::Deny { reason },
                 };
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
-                vec![Effect::Write(self.rpc.answer(&id, verdict))]
+                vec![ProtocolEffect::Write(self.rpc.answer(&id, verdict))]
             }
-            (Order::End, _) => vec![Effect::CloseInput],
+            (AgentCommand::End, _) => vec![ProtocolEffect::CloseInput],
         }
     }
 
     /// Begins a turn now, or when it can.
-    fn say(&mut self, message: Message, now: Instant) -> Vec<Effect> {
+    fn say(&mut self, message: AgentMessage, now: Instant) -> Vec<ProtocolEffect> {
         let waits = self.state == State::Busy || !self.queue.is_empty();
         self.queue.push_back(message);
         let mut effects = self.begin_next_turn(now);
         if waits {
-            effects.push(Effect::Emit(Event::Delivered(Delivery::Queued)));
+            effects.push(ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued)));
         }
         effects
     }
 
-    fn begin_next_turn(&mut self, now: Instant) -> Vec<Effect> {
+    fn begin_next_turn(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         if self.state != State::Idle {
             return Vec::new();
         }
         let Some(message) = self.queue.pop_front() else { return Vec::new() };
         self.state = State::Busy;
-        let Labels { role, phase, step } = message.labels;
+        let MessageLabels { role, phase, step } = message.labels;
         let params = wire::Turn { text: message.text, role, phase, step };
         vec![self.ask(Asked::Turn, wire::TURN, &params, now)]
     }
 
-    fn line(&mut self, line: Value, now: Instant) -> Vec<Effect> {
+    fn line(&mut self, line: Value, now: Instant) -> Vec<ProtocolEffect> {
         match self.rpc.incoming(line) {
-            Incoming::Answer(asked, Ok(result)) => self.granted(asked, result, now),
-            Incoming::Answer(asked, Err(error)) => self.refused(asked, error, now),
-            Incoming::Request { id, method, params } if method == wire::APPROVE => {
+            RpcIncoming::Answer(asked, Ok(result)) => self.granted(asked, result, now),
+            RpcIncoming::Answer(asked, Err(error)) => self.refused(asked, error, now),
+            RpcIncoming::Request { id, method, params } if method == wire::APPROVE => {
                 match serde_json::from_value::<Wish>(params) {
                     Ok(wish) => {
                         let approval = ApprovalId(id.to_string());
                         self.approvals.insert(approval.clone(), id);
                         let ask = wish.into();
-                        vec![Effect::Emit(Event::ApprovalNeeded { approval, ask })]
+                        vec![ProtocolEffect::Emit(AgentEvent::ApprovalNeeded { approval, ask })]
                     }
                     Err(error) => strange(&error),
                 }
             }
-            Incoming::Notification { method, params } => {
+            RpcIncoming::Notification { method, params } => {
                 let told = json!({"method": method, "params": params});
                 match serde_json::from_value::<Told>(told) {
                     Ok(told) => self.told(told.into(), now),
                     Err(error) => strange(&error),
                 }
             }
-            Incoming::Request { method, .. } => strange(&format_args!("it asks for {method}")),
-            Incoming::Unknown(line) => strange(&format_args!("it says {line}")),
+            RpcIncoming::Request { method, .. } => strange(&format_args!("it asks for {method}")),
+            RpcIncoming::Unknown(line) => strange(&format_args!("it says {line}")),
         }
     }
 
-    fn granted(&mut self, asked: Asked, result: Value, now: Instant) -> Vec<Effect> {
+    fn granted(&mut self, asked: Asked, result: Value, now: Instant) -> Vec<ProtocolEffect> {
         match asked {
             Asked::Open => {
                 let opened = serde_json::from_value::<Opened>(result);
@@ -154,35 +162,39 @@ impl Talk {
                     return strange(&"its conversation has an odd name");
                 };
                 self.state = State::Idle;
-                let started = Event::Started { conversation, model: opened.model };
-                let mut effects = vec![Effect::Emit(started)];
+                let started = AgentEvent::Started { conversation, model: opened.model };
+                let mut effects = vec![ProtocolEffect::Emit(started)];
                 effects.extend(self.begin_next_turn(now));
                 effects
             }
-            Asked::Turn => vec![Effect::Emit(Event::Delivered(Delivery::Turn))],
-            Asked::Steer(_) => vec![Effect::Emit(Event::Delivered(Delivery::Steered))],
+            Asked::Turn => vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn))],
+            Asked::Steer(_) => vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Steered))],
             Asked::Interrupt => Vec::new(),
         }
     }
 
-    fn refused(&mut self, asked: Asked, error: RpcError, now: Instant) -> Vec<Effect> {
+    fn refused(&mut self, asked: Asked, error: RpcError, now: Instant) -> Vec<ProtocolEffect> {
         let detail = error.message;
         match (asked, Refused::of(error.code)) {
             // The turn was over before the words arrived: they begin the next.
-            (Asked::Steer(text), Some(Refused::NoTurn)) => self.say(Message::text(text), now),
-            (_, Some(Refused::UnknownConversation)) => fail(Cause::UnknownConversation { detail }),
-            (_, Some(Refused::Scenario)) => fail(Cause::Scenario { detail }),
-            _ => fail(Cause::Protocol { detail }),
+            (Asked::Steer(text), Some(Refused::NoTurn)) => self.say(AgentMessage::text(text), now),
+            (_, Some(Refused::UnknownConversation)) => {
+                fail(FailureCause::UnknownConversation { detail })
+            }
+            (_, Some(Refused::Scenario)) => fail(FailureCause::Scenario { detail }),
+            _ => fail(FailureCause::Protocol { detail }),
         }
     }
 
-    fn told(&mut self, event: Event, now: Instant) -> Vec<Effect> {
-        let over =
-            matches!(event, Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_));
+    fn told(&mut self, event: AgentEvent, now: Instant) -> Vec<ProtocolEffect> {
+        let over = matches!(
+            event,
+            AgentEvent::TurnFinished(_) | AgentEvent::TurnInterrupted | AgentEvent::TurnFailed(_)
+        );
         if over && self.state != State::Busy {
             return strange(&"a turn ends that does not run");
         }
-        let mut effects = vec![Effect::Emit(event)];
+        let mut effects = vec![ProtocolEffect::Emit(event)];
         if over {
             self.state = State::Idle;
             self.approvals.clear();
@@ -193,19 +205,23 @@ impl Talk {
 }
 
 impl Protocol for Talk {
-    fn begin(&mut self, now: Instant) -> Vec<Effect> {
-        let launch = Effect::Launch(self.launch.clone());
+    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+        let launch = ProtocolEffect::Launch(self.launch.clone());
         let open = self.open.clone();
         vec![launch, self.ask(Asked::Open, wire::OPEN, &open, now)]
     }
 
-    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(order) => self.order(order, now),
-            Input::Line(line) => self.line(line, now),
-            Input::Exited(exit) => fail(Cause::Crashed { code: exit.code, stderr: exit.stderr }),
-            Input::Tick => match self.rpc.expired(now) {
-                Some(_) => fail(Cause::Silent { waited: self.patience, during: "answering" }),
+            ProtocolEvent::Command(order) => self.order(order, now),
+            ProtocolEvent::Line(line) => self.line(line, now),
+            ProtocolEvent::Exited(exit) => {
+                fail(FailureCause::Crashed { code: exit.code, stderr: exit.stderr })
+            }
+            ProtocolEvent::Tick => match self.rpc.expired(now) {
+                Some(_) => {
+                    fail(FailureCause::Silent { waited: self.patience, during: "answering" })
+                }
                 None => Vec::new(),
             },
         }
@@ -220,10 +236,10 @@ impl Protocol for Talk {
     }
 }
 
-fn fail(cause: Cause) -> Vec<Effect> {
-    vec![Effect::Fail(Trouble::new(AgentKind::Rehearsal, cause))]
+fn fail(cause: FailureCause) -> Vec<ProtocolEffect> {
+    vec![ProtocolEffect::Fail(Failure::new(AgentKind::Rehearsal, cause))]
 }
 
-fn strange(detail: &impl ToString) -> Vec<Effect> {
-    fail(Cause::Protocol { detail: detail.to_string() })
+fn strange(detail: &impl ToString) -> Vec<ProtocolEffect> {
+    fail(FailureCause::Protocol { detail: detail.to_string() })
 }

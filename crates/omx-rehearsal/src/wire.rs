@@ -12,8 +12,8 @@ use omx_kernel::Timestamp;
 use omx_kernel::approval::Reach;
 
 use omx_agents::driver::AgentKind;
-use omx_agents::event::{self, Ask, CallId, Event, Tool, ToolEnd};
-use omx_agents::trouble::{Cause, Trouble};
+use omx_agents::event::{self, AgentEvent, Ask, CallId, ToolAction, ToolOutcome};
+use omx_agents::failure::{Failure, FailureCause};
 
 /// The method that opens a conversation.
 pub(super) const OPEN: &str = "open";
@@ -187,7 +187,7 @@ pub(super) enum Failed {
     Scenario { detail: String },
 }
 
-impl From<Failed> for Cause {
+impl From<Failed> for FailureCause {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::RateLimit { until, detail } => {
@@ -203,23 +203,23 @@ impl From<Failed> for Cause {
     }
 }
 
-impl From<Told> for Event {
+impl From<Told> for AgentEvent {
     fn from(told: Told) -> Self {
         match told {
             Told::Said { text } => Self::Text(text),
             Told::ToolStarted { call, tool } => {
                 let tool = match tool {
-                    Work::Command(command) => Tool::Command(command),
-                    Work::Edit(path) => Tool::Edit(vec![path]),
-                    Work::Mcp { server, tool } => Tool::Mcp { server, tool },
+                    Work::Command(command) => ToolAction::Command(command),
+                    Work::Edit(path) => ToolAction::Edit(vec![path]),
+                    Work::Mcp { server, tool } => ToolAction::Mcp { server, tool },
                 };
                 Self::ToolStarted { call: CallId(call), tool }
             }
             Told::ToolFinished { call, end } => {
                 let end = match end {
-                    End::Succeeded => ToolEnd::Succeeded,
-                    End::Failed => ToolEnd::Failed,
-                    End::Exited(code) => ToolEnd::Exited(code),
+                    End::Succeeded => ToolOutcome::Succeeded,
+                    End::Failed => ToolOutcome::Failed,
+                    End::Exited(code) => ToolOutcome::Exited(code),
                 };
                 Self::ToolFinished { call: CallId(call), end }
             }
@@ -230,13 +230,13 @@ impl From<Told> for Event {
                 output_tokens: spent.output,
                 micro_usd: spent.micro_usd,
             }),
-            Told::TurnFinished(answer) => Self::TurnFinished(event::Answer {
+            Told::TurnFinished(answer) => Self::TurnFinished(event::TurnAnswer {
                 text: answer.text,
                 structured: answer.structured,
             }),
             Told::TurnInterrupted {} => Self::TurnInterrupted,
             Told::TurnFailed(failed) => {
-                Self::TurnFailed(Trouble::new(AgentKind::Rehearsal, failed.into()))
+                Self::TurnFailed(Failure::new(AgentKind::Rehearsal, failed.into()))
             }
         }
     }

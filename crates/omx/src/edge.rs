@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use omx_agents::Surroundings;
+use omx_agents::AgentEnv;
 use omx_host::hook::{Event, Payload, World};
 use omx_host::setup::{Ground, Homes, Scope};
 use omx_host::{Host, process};
@@ -147,11 +147,11 @@ pub fn surroundings(
     dialect: Dialect,
     tree: &Path,
     scenario: Option<PathBuf>,
-) -> Result<Surroundings, Refusal> {
+) -> Result<AgentEnv, Refusal> {
     let omx = std::env::current_exe().map_err(|error| {
         Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
     })?;
-    Ok(Surroundings {
+    Ok(AgentEnv {
         environment: environment(),
         omx,
         worker_variable: format!("{}WORKER", dialect.env_prefix),

@@ -6,8 +6,8 @@ use serde_json::Value;
 use omx_kernel::Timestamp;
 
 use crate::driver::AgentKind;
-use crate::protocol::Exit;
-use crate::trouble::{Cause, Trouble};
+use crate::failure::{Failure, FailureCause};
+use crate::protocol::AgentExit;
 
 /// What is known of a failure.
 #[derive(Clone, Debug, Default)]
@@ -24,8 +24,8 @@ pub(super) struct Fault {
     pub(super) model: Option<String>,
 }
 
-pub(super) fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Claude, cause)
+pub(super) fn trouble(cause: FailureCause) -> Failure {
+    Failure::new(AgentKind::Claude, cause)
 }
 
 impl Fault {
@@ -39,58 +39,58 @@ impl Fault {
         }
     }
 
-    pub(super) fn cause(self) -> Cause {
+    pub(super) fn cause(self) -> FailureCause {
         let Self { code, status, words: detail, until, model } = self;
         match (code.as_str(), status) {
-            ("rate_limit", _) | (_, Some(429)) => Cause::Limited { until, detail },
+            ("rate_limit", _) | (_, Some(429)) => FailureCause::Limited { until, detail },
             // The money is used up: a limit that only the person lifts.
-            ("billing_error", _) => Cause::Limited { until: None, detail },
+            ("billing_error", _) => FailureCause::Limited { until: None, detail },
             ("authentication_failed" | "oauth_org_not_allowed", _) | (_, Some(401 | 403)) => {
-                Cause::NotLoggedIn { detail }
+                FailureCause::NotLoggedIn { detail }
             }
-            ("model_not_found", _) => Cause::UnknownModel { model, detail },
-            ("max_output_tokens", _) => Cause::CutOff { detail },
-            (_, Some(408 | 500..)) => Cause::Service { status, detail },
-            ("invalid_request", _) | (_, Some(_)) => Cause::Rejected { detail },
-            ("overloaded", None) => Cause::Service { status, detail },
+            ("model_not_found", _) => FailureCause::UnknownModel { model, detail },
+            ("max_output_tokens", _) => FailureCause::CutOff { detail },
+            (_, Some(408 | 500..)) => FailureCause::Service { status, detail },
+            ("invalid_request", _) | (_, Some(_)) => FailureCause::Rejected { detail },
+            ("overloaded", None) => FailureCause::Service { status, detail },
             (_, None) => without_status(detail),
         }
     }
 }
 
 /// Nobody answered, or not to the end.
-fn without_status(detail: String) -> Cause {
+fn without_status(detail: String) -> FailureCause {
     let words = detail.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
     if says(&["/login", "invalid api key", "not logged in"]) {
-        Cause::NotLoggedIn { detail }
+        FailureCause::NotLoggedIn { detail }
     } else if says(&["econnreset", "socket", "terminated", "stream", "closed", "hang up"]) {
-        Cause::CutOff { detail }
+        FailureCause::CutOff { detail }
     } else if words.is_empty() || says(&["connect", "enotfound", "eai_again", "timed out", "dns"]) {
-        Cause::Network { detail }
+        FailureCause::Network { detail }
     } else {
-        Cause::Service { status: None, detail }
+        FailureCause::Service { status: None, detail }
     }
 }
 
 /// A process that ended though nobody asked it to.
-pub(super) fn of_exit(exit: Exit) -> Cause {
-    of_words(&exit.stderr).unwrap_or(Cause::Crashed { code: exit.code, stderr: exit.stderr })
+pub(super) fn of_exit(exit: AgentExit) -> FailureCause {
+    of_words(&exit.stderr).unwrap_or(FailureCause::Crashed { code: exit.code, stderr: exit.stderr })
 }
 
 /// What the words at the end of a process mean, where they mean something.
-pub(super) fn of_words(said: &str) -> Option<Cause> {
+pub(super) fn of_words(said: &str) -> Option<FailureCause> {
     let words = said.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
     let detail = said.to_owned();
     if says(&["no conversation found"]) {
-        Some(Cause::UnknownConversation { detail })
+        Some(FailureCause::UnknownConversation { detail })
     } else if says(&["/login", "invalid api key"]) {
-        Some(Cause::NotLoggedIn { detail })
+        Some(FailureCause::NotLoggedIn { detail })
     } else if says(&["unknown option", "invalid mcp configuration", "--json-schema"]) {
-        Some(Cause::Protocol { detail })
+        Some(FailureCause::Protocol { detail })
     } else if says(&["already in use", "cannot be used with root"]) {
-        Some(Cause::CannotStart { detail })
+        Some(FailureCause::CannotStart { detail })
     } else {
         None
     }
@@ -135,13 +135,13 @@ mod tests {
         assert_eq!(kind("server_error", None, &connect("ECONNRESET")), "cut_off");
         assert_eq!(kind("unknown", None, "something else"), "service");
         let limit = Fault { code: "rate_limit".to_owned(), until, ..Fault::default() };
-        assert_eq!(limit.cause(), Cause::Limited { until, detail: String::new() });
+        assert_eq!(limit.cause(), FailureCause::Limited { until, detail: String::new() });
     }
 
     #[test]
     fn causes_by_the_last_words_of_a_process() {
         let kind = |stderr: &str| {
-            let exit = Exit { code: Some(1), stderr: stderr.to_owned() };
+            let exit = AgentExit { code: Some(1), stderr: stderr.to_owned() };
             trouble(of_exit(exit)).kind()
         };
         let unknown = "No conversation found with session ID: f348e3cb-fd84-4ddf-84bc-95b30dbe601c";

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::driver::{AgentKind, Installation, Surroundings};
+use crate::driver::{AgentEnv, AgentKind, Installation};
 use crate::environment::{on_path, variable};
-use crate::trouble::{Cause, Trouble};
+use crate::failure::{Failure, FailureCause};
 
 /// Variables that are an account.
 const ACCOUNTS: [&str; 3] =
@@ -26,21 +26,21 @@ const CLOUDS: [&str; 6] = [
 /// Settings an organisation puts on its machines.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-pub(super) fn find(surroundings: &Surroundings) -> Result<Installation, Trouble> {
+pub(super) fn find(surroundings: &AgentEnv) -> Result<Installation, Failure> {
     let kind = AgentKind::Claude;
-    let program =
-        on_path(surroundings, "claude").ok_or_else(|| Trouble::new(kind, Cause::NotInstalled))?;
+    let program = on_path(surroundings, "claude")
+        .ok_or_else(|| Failure::new(kind, FailureCause::NotInstalled))?;
     // There the account may be in the keychain, which only claude itself opens.
     let unseen = cfg!(target_os = "macos");
     if unseen || by_variable(surroundings) || by_file(surroundings) {
         Ok(Installation { kind, program })
     } else {
-        Err(Trouble::new(kind, Cause::NotLoggedIn { detail: String::new() }))
+        Err(Failure::new(kind, FailureCause::NotLoggedIn { detail: String::new() }))
     }
 }
 
 /// Whether a switch of claude's is on.
-pub(super) fn switched_on(surroundings: &Surroundings, name: &str) -> bool {
+pub(super) fn switched_on(surroundings: &AgentEnv, name: &str) -> bool {
     variable(surroundings, name).and_then(|value| value.to_str()).is_some_and(means_yes)
 }
 
@@ -48,12 +48,12 @@ fn means_yes(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
 }
 
-fn by_variable(surroundings: &Surroundings) -> bool {
+fn by_variable(surroundings: &AgentEnv) -> bool {
     ACCOUNTS.iter().any(|name| variable(surroundings, name).is_some())
         || CLOUDS.iter().any(|name| switched_on(surroundings, name))
 }
 
-fn by_file(surroundings: &Surroundings) -> bool {
+fn by_file(surroundings: &AgentEnv) -> bool {
     let home = variable(surroundings, "HOME").map(PathBuf::from);
     let own = variable(surroundings, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let folder = own.clone().or_else(|| home.as_ref().map(|home| home.join(".claude")));
@@ -131,7 +131,7 @@ mod tests {
 
         #[track_caller]
         fn found(self) -> &'static str {
-            let surroundings = Surroundings {
+            let surroundings = AgentEnv {
                 environment: self.variables,
                 omx: PathBuf::new(),
                 worker_variable: String::new(),

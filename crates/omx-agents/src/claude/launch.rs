@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use omx_kernel::approval::{Allow, OWN_SERVER};
 
 use super::find::switched_on;
-use crate::agent::{ConversationId, McpServer, Opening};
-use crate::driver::{Installation, Surroundings};
+use crate::agent::{ConversationId, ConversationSpec, McpServer};
+use crate::driver::{AgentEnv, Installation};
 use crate::environment::environment;
 use crate::protocol::Launch;
 
@@ -102,9 +102,9 @@ pub(super) struct Launcher {
 
 impl Launcher {
     pub(super) fn new(
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
+        surroundings: &AgentEnv,
         conversation: &ConversationId,
     ) -> Self {
         Self {
@@ -147,7 +147,7 @@ fn plain(schema: &Value) -> Value {
     schema
 }
 
-fn flags(opening: &Opening) -> Vec<String> {
+fn flags(opening: &ConversationSpec) -> Vec<String> {
     let mut flags = Vec::new();
     flags.extend(opening.model.as_ref().map(|model| format!("--model={model}")));
     flags.extend(opening.role.as_ref().map(|role| format!("--append-system-prompt={role}")));
@@ -180,7 +180,7 @@ fn server_list(servers: &[McpServer]) -> Value {
 }
 
 fn worker_environment(
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
     conversation: &ConversationId,
 ) -> BTreeMap<OsString, OsString> {
     let clouds = CLOUDS.iter().filter(|(switch, _)| switched_on(surroundings, switch));
@@ -198,9 +198,9 @@ fn worker_environment(
 mod tests {
     use super::*;
 
-    fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
+    fn surroundings(variables: &[(&str, &str)]) -> AgentEnv {
         let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
-        Surroundings {
+        AgentEnv {
             environment: variables.iter().map(pair).collect(),
             omx: PathBuf::new(),
             worker_variable: "MARK".to_owned(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::Decision;
+use crate::agent::ApprovalDecision;
 
 /// A message of the user, by an id that claude gives back when the model has it.
 pub(super) fn message(text: &str, id: &str) -> Value {
@@ -19,10 +19,10 @@ pub(super) fn request(id: &str, request: Value) -> Value {
 }
 
 /// The answer to a question about a tool, with the input it may run with.
-pub(super) fn decision(id: &str, input: Value, decision: Decision) -> Value {
+pub(super) fn decision(id: &str, input: Value, decision: ApprovalDecision) -> Value {
     let answer = match decision {
-        Decision::Allow => json!({"behavior": "allow", "updatedInput": input}),
-        Decision::Deny(reason) => json!({"behavior": "deny", "message": reason}),
+        ApprovalDecision::Allow => json!({"behavior": "allow", "updatedInput": input}),
+        ApprovalDecision::Deny(reason) => json!({"behavior": "deny", "message": reason}),
     };
     let response = json!({"subtype": "success", "request_id": id, "response": answer});
     json!({"type": "control_response", "response": response})

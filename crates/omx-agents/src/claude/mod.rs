@@ -9,11 +9,11 @@ mod stream;
 mod tally;
 mod tools;
 
-use crate::agent::Opening;
-use crate::driver::{AgentKind, Driver, Installation, Surroundings};
-use crate::limits::Limits;
+use crate::agent::ConversationSpec;
+use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::failure::Failure;
+use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
-use crate::trouble::Trouble;
 
 /// Drives claude.
 #[derive(Debug)]
@@ -24,17 +24,17 @@ impl Driver for Claude {
         AgentKind::Claude
     }
 
-    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble> {
+    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
         find::find(surroundings)
     }
 
     fn protocol(
         &self,
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
+        surroundings: &AgentEnv,
+        limits: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure> {
         Ok(Box::new(stream::Stream::new(opening, installation, surroundings, limits)))
     }
 }

@@ -22,12 +22,15 @@ use super::errors::{Fault, of_exit, trouble};
 use super::launch::{Launcher, Record};
 use super::lines;
 use super::tally::Tally;
-use crate::agent::{ConversationId, Decision, Message, Opening, Order, Start};
-use crate::driver::{Installation, Surroundings};
-use crate::event::{ApprovalId, CallId, Delivery, Event, Tool};
-use crate::limits::Limits;
-use crate::protocol::{Effect, Input, Protocol};
-use crate::trouble::Cause;
+use crate::agent::{
+    AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationSpec,
+    ConversationStart,
+};
+use crate::driver::{AgentEnv, Installation};
+use crate::event::{AgentEvent, ApprovalId, CallId, Delivery, ToolAction};
+use crate::failure::FailureCause;
+use crate::limits::AgentLimits;
+use crate::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 
 /// Whether the process takes messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,13 +104,13 @@ pub(super) struct Stream {
     turn: Turn,
     /// The message that is ahead.
     sent: Option<String>,
-    queue: VecDeque<Message>,
+    queue: VecDeque<AgentMessage>,
     steers: Vec<Steer>,
     interrupt: Option<Interrupt>,
     /// An interrupted turn whose end is told when nothing of it is left, and
     /// at the latest then.
     owed: Option<Instant>,
-    calls: BTreeMap<CallId, Tool>,
+    calls: BTreeMap<CallId, ToolAction>,
     asked: BTreeMap<ApprovalId, Asked>,
     requests: BTreeMap<String, Purpose>,
     last_request: u64,
@@ -115,19 +118,19 @@ pub(super) struct Stream {
     limited_until: Option<Timestamp>,
     fault: Option<Fault>,
     model: Option<String>,
-    effects: Vec<Effect>,
+    effects: Vec<ProtocolEffect>,
 }
 
 impl Stream {
     pub(super) fn new(
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: &Limits,
+        surroundings: &AgentEnv,
+        limits: &AgentLimits,
     ) -> Self {
         let (conversation, record) = match &opening.start {
-            Start::New => (ConversationId::random(), Record::Empty),
-            Start::Resume(id) => (id.clone(), Record::Kept),
+            ConversationStart::New => (ConversationId::random(), Record::Empty),
+            ConversationStart::Resume(id) => (id.clone(), Record::Kept),
         };
         Self {
             launcher: Launcher::new(opening, installation, surroundings, &conversation),
@@ -161,7 +164,7 @@ impl Stream {
     fn launch(&mut self, now: Instant) {
         let unheard = std::mem::take(&mut self.steers).into_iter().rev();
         for steer in unheard {
-            self.queue.push_front(Message::text(steer.text));
+            self.queue.push_front(AgentMessage::text(steer.text));
         }
         self.phase = Phase::Starting(now + self.start);
         self.turn = Turn::None;
@@ -173,25 +176,25 @@ impl Stream {
         self.requests.clear();
         self.tally.restart();
         let launch = self.launcher.launch(self.record, self.schema.as_ref());
-        self.effects.push(Effect::Launch(launch));
+        self.effects.push(ProtocolEffect::Launch(launch));
         self.request(Purpose::Initialize, json!({"subtype": "initialize"}));
     }
 
-    fn obey(&mut self, order: Order, now: Instant) {
+    fn obey(&mut self, order: AgentCommand, now: Instant) {
         match order {
-            Order::Send(message) => self.send(message, now),
-            Order::Steer(text) => self.steer(text, now),
-            Order::Interrupt => self.cut_short(now),
-            Order::Answer(approval, decision) => self.answer(&approval, decision),
-            Order::End => self.effects.push(Effect::CloseInput),
+            AgentCommand::Send(message) => self.send(message, now),
+            AgentCommand::Steer(text) => self.steer(text, now),
+            AgentCommand::Interrupt => self.cut_short(now),
+            AgentCommand::Answer(approval, decision) => self.answer(&approval, decision),
+            AgentCommand::End => self.effects.push(ProtocolEffect::CloseInput),
         }
     }
 
-    fn send(&mut self, message: Message, now: Instant) {
+    fn send(&mut self, message: AgentMessage, now: Instant) {
         let waits = self.turn != Turn::None || self.owed.is_some() || !self.queue.is_empty();
         self.queue.push_back(message);
         if waits {
-            self.emit(Event::Delivered(Delivery::Queued));
+            self.emit(AgentEvent::Delivered(Delivery::Queued));
         }
         self.next(now);
     }
@@ -209,7 +212,7 @@ impl Stream {
             return self.launch(now);
         }
         let id = Uuid::new_v4().to_string();
-        self.effects.push(Effect::Write(lines::message(&message.text, &id)));
+        self.effects.push(ProtocolEffect::Write(lines::message(&message.text, &id)));
         self.sent = Some(id);
         self.turn = Turn::Ahead;
     }
@@ -217,10 +220,10 @@ impl Stream {
     fn steer(&mut self, text: String, now: Instant) {
         let reaches = matches!(self.turn, Turn::Ahead | Turn::Running) && self.interrupt.is_none();
         if !reaches {
-            return self.send(Message::text(text), now);
+            return self.send(AgentMessage::text(text), now);
         }
         let id = Uuid::new_v4().to_string();
-        self.effects.push(Effect::Write(lines::message(&text, &id)));
+        self.effects.push(ProtocolEffect::Write(lines::message(&text, &id)));
         // Claude says nothing of words it keeps; an answer to a later line
         // shows that it has them.
         let fence = Purpose::Fence(id.clone());
@@ -232,7 +235,7 @@ impl Stream {
         let begins = self.phase != Phase::Ready && self.owed.is_none();
         if self.turn == Turn::None && begins && self.queue.pop_front().is_some() {
             // Ordered, and not yet said to anyone.
-            return self.emit(Event::TurnInterrupted);
+            return self.emit(AgentEvent::TurnInterrupted);
         }
         if self.turn == Turn::None || self.interrupt.is_some() {
             return;
@@ -249,16 +252,16 @@ impl Stream {
         self.interrupt = Some(Interrupt { ordered: now, acknowledged: false, in_tool });
     }
 
-    fn answer(&mut self, approval: &ApprovalId, decision: Decision) {
+    fn answer(&mut self, approval: &ApprovalId, decision: ApprovalDecision) {
         let Some(asked) = self.asked.remove(approval) else { return };
         let input = if asked.input.is_object() { asked.input } else { json!({}) };
-        self.effects.push(Effect::Write(lines::decision(&approval.0, input, decision)));
+        self.effects.push(ProtocolEffect::Write(lines::decision(&approval.0, input, decision)));
     }
 
     fn request(&mut self, purpose: Purpose, request: Value) {
         self.last_request += 1;
         let id = format!("request-{}", self.last_request);
-        self.effects.push(Effect::Write(lines::request(&id, request)));
+        self.effects.push(ProtocolEffect::Write(lines::request(&id, request)));
         self.requests.insert(id, purpose);
     }
 
@@ -275,38 +278,38 @@ impl Stream {
             self.settle();
         }
         if self.ready_by().is_some_and(|moment| moment <= now) {
-            self.fail(Cause::Silent { waited: self.start, during: "starting" });
+            self.fail(FailureCause::Silent { waited: self.start, during: "starting" });
         }
     }
 
     /// Tells the end of an interrupted turn that was held back.
     fn settle(&mut self) {
         if self.owed.take().is_some() {
-            self.emit(Event::TurnInterrupted);
+            self.emit(AgentEvent::TurnInterrupted);
         }
     }
 
-    fn emit(&mut self, event: Event) {
-        self.effects.push(Effect::Emit(event));
+    fn emit(&mut self, event: AgentEvent) {
+        self.effects.push(ProtocolEffect::Emit(event));
     }
 
-    fn fail(&mut self, cause: Cause) {
-        self.effects.push(Effect::Fail(trouble(cause)));
+    fn fail(&mut self, cause: FailureCause) {
+        self.effects.push(ProtocolEffect::Fail(trouble(cause)));
     }
 }
 
 impl Protocol for Stream {
-    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.launch(now);
         std::mem::take(&mut self.effects)
     }
 
-    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(order) => self.obey(order, now),
-            Input::Line(line) => self.hear(&line, now),
-            Input::Exited(exit) => self.fail(of_exit(exit)),
-            Input::Tick => self.keep_time(now),
+            ProtocolEvent::Command(order) => self.obey(order, now),
+            ProtocolEvent::Line(line) => self.hear(&line, now),
+            ProtocolEvent::Exited(exit) => self.fail(of_exit(exit)),
+            ProtocolEvent::Tick => self.keep_time(now),
         }
         std::mem::take(&mut self.effects)
     }

@@ -5,22 +5,24 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::approval::{reach, reach_of_all};
-use crate::event::{Ask, Reach, Tool, ToolEnd};
+use crate::event::{Ask, Reach, ToolAction, ToolOutcome};
 
 /// How much of an input is shown of a tool nobody here knows.
 const SHOWN: usize = 200;
 
 /// What a tool is, by its name and input.
-pub(super) fn tool(name: &str, input: &Value) -> Tool {
+pub(super) fn tool(name: &str, input: &Value) -> ToolAction {
     match name {
-        "Bash" => Tool::Command(input["command"].as_str().unwrap_or_default().to_owned()),
+        "Bash" => ToolAction::Command(input["command"].as_str().unwrap_or_default().to_owned()),
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
             let named = ["file_path", "notebook_path"].map(|field| input[field].as_str());
-            Tool::Edit(named.into_iter().flatten().map(PathBuf::from).collect())
+            ToolAction::Edit(named.into_iter().flatten().map(PathBuf::from).collect())
         }
         _ => match name.strip_prefix("mcp__").and_then(|name| name.split_once("__")) {
-            Some((server, tool)) => Tool::Mcp { server: server.to_owned(), tool: tool.to_owned() },
-            None => Tool::Other(name.to_owned()),
+            Some((server, tool)) => {
+                ToolAction::Mcp { server: server.to_owned(), tool: tool.to_owned() }
+            }
+            None => ToolAction::Other(name.to_owned()),
         },
     }
 }
@@ -32,22 +34,22 @@ pub(super) fn ask(request: &Value, folder: &Path) -> Ask {
     // Files that would give the agent more than it may: settings, hooks, git's own.
     let sensitive = request["decision_reason_type"] == "safetyCheck";
     match tool(name, input) {
-        Tool::Edit(paths) => {
+        ToolAction::Edit(paths) => {
             let place = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
             Ask::Edit {
                 paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
                 reach: if sensitive { Reach::Outside } else { place },
             }
         }
-        Tool::Command(command) => {
+        ToolAction::Command(command) => {
             let unboxed = input["dangerouslyDisableSandbox"] == true;
             let blocked = request["blocked_path"].as_str().map(Path::new);
             let away = blocked.is_some_and(|path| reach(folder, path) == Reach::Outside);
             let outside = sensitive || unboxed || away;
             Ask::Command { command, reach: if outside { Reach::Outside } else { Reach::Inside } }
         }
-        Tool::Mcp { server, tool } => Ask::Tool { server, tool },
-        Tool::Other(name) => Ask::Other { what: in_words(&name, request) },
+        ToolAction::Mcp { server, tool } => Ask::Tool { server, tool },
+        ToolAction::Other(name) => Ask::Other { what: in_words(&name, request) },
     }
 }
 
@@ -67,15 +69,15 @@ fn in_words(name: &str, request: &Value) -> String {
 }
 
 /// How a tool ended, by its `tool_result`.
-pub(super) fn end(tool: &Tool, result: &Value) -> ToolEnd {
+pub(super) fn end(tool: &ToolAction, result: &Value) -> ToolOutcome {
     let failed = result["is_error"] == true;
     match tool {
-        Tool::Command(_) if failed => {
-            exit_code(&result["content"]).map_or(ToolEnd::Failed, ToolEnd::Exited)
+        ToolAction::Command(_) if failed => {
+            exit_code(&result["content"]).map_or(ToolOutcome::Failed, ToolOutcome::Exited)
         }
-        Tool::Command(_) => ToolEnd::Exited(0),
-        _ if failed => ToolEnd::Failed,
-        _ => ToolEnd::Succeeded,
+        ToolAction::Command(_) => ToolOutcome::Exited(0),
+        _ if failed => ToolOutcome::Failed,
+        _ => ToolOutcome::Succeeded,
     }
 }
 
@@ -86,8 +88,8 @@ fn exit_code(content: &Value) -> Option<i64> {
 }
 
 /// The files a successful tool has changed.
-pub(super) fn changed(tool: Tool, line: &Value) -> Vec<PathBuf> {
-    let Tool::Edit(paths) = tool else { return Vec::new() };
+pub(super) fn changed(tool: ToolAction, line: &Value) -> Vec<PathBuf> {
+    let ToolAction::Edit(paths) = tool else { return Vec::new() };
     // Where it really was, if it says so: the input may be relative.
     match line["tool_use_result"]["filePath"].as_str() {
         Some(path) if paths.len() == 1 => vec![path.into()],
@@ -102,24 +104,24 @@ mod tests {
 
     #[test]
     fn tools_are_told_apart() {
-        assert_eq!(tool("Bash", &json!({"command": "ls"})), Tool::Command("ls".to_owned()));
-        let edit = Tool::Edit(vec!["a".into()]);
+        assert_eq!(tool("Bash", &json!({"command": "ls"})), ToolAction::Command("ls".to_owned()));
+        let edit = ToolAction::Edit(vec!["a".into()]);
         assert_eq!(tool("Edit", &json!({"file_path": "a"})), edit);
         assert_eq!(tool("NotebookEdit", &json!({"notebook_path": "a"})), edit);
-        let own = Tool::Mcp { server: "omx".to_owned(), tool: "state_read__x".to_owned() };
+        let own = ToolAction::Mcp { server: "omx".to_owned(), tool: "state_read__x".to_owned() };
         assert_eq!(tool("mcp__omx__state_read__x", &json!({})), own);
-        assert_eq!(tool("mcp__odd", &json!([])), Tool::Other("mcp__odd".to_owned()));
+        assert_eq!(tool("mcp__odd", &json!([])), ToolAction::Other("mcp__odd".to_owned()));
     }
 
     #[test]
     fn a_failed_command_has_its_code_if_it_ran() {
-        let command = Tool::Command(String::new());
+        let command = ToolAction::Command(String::new());
         let failed = |content: &str| json!({"is_error": true, "content": content});
-        assert_eq!(end(&command, &failed("Exit code 3\nno")), ToolEnd::Exited(3));
-        assert_eq!(end(&command, &failed("not today")), ToolEnd::Failed);
-        assert_eq!(end(&command, &json!({"is_error": true, "content": [1]})), ToolEnd::Failed);
-        assert_eq!(end(&command, &json!({})), ToolEnd::Exited(0));
-        assert_eq!(end(&Tool::Edit(vec![]), &json!({})), ToolEnd::Succeeded);
+        assert_eq!(end(&command, &failed("Exit code 3\nno")), ToolOutcome::Exited(3));
+        assert_eq!(end(&command, &failed("not today")), ToolOutcome::Failed);
+        assert_eq!(end(&command, &json!({"is_error": true, "content": [1]})), ToolOutcome::Failed);
+        assert_eq!(end(&command, &json!({})), ToolOutcome::Exited(0));
+        assert_eq!(end(&ToolAction::Edit(vec![]), &json!({})), ToolOutcome::Succeeded);
     }
 
     /// conductor.md, what agents may do: inside its folder, and nothing that

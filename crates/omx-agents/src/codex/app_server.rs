@@ -20,11 +20,11 @@ use super::items::Items;
 use super::reset::Resets;
 use super::setup::Setup;
 use super::spent::Spent;
-use crate::agent::{ConversationId, Decision, Message, Start};
-use crate::event::{Delivery, Event};
-use crate::protocol::{Effect, Exit, Input};
-use crate::rpc::{Incoming, Rpc, RpcError};
-use crate::trouble::Cause;
+use crate::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationStart};
+use crate::event::{AgentEvent, Delivery};
+use crate::failure::FailureCause;
+use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
+use crate::rpc::{Rpc, RpcError, RpcIncoming};
 
 /// What a request of ours is for.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub(super) struct AppServer {
     is_second_try: bool,
     turn: Option<Turn>,
     last_turn: TurnNumber,
-    queue: VecDeque<Message>,
+    queue: VecDeque<AgentMessage>,
     items: Items,
     approvals: Approvals,
     spent: Spent,
@@ -79,8 +79,8 @@ pub(super) struct AppServer {
 impl AppServer {
     pub(super) fn new(setup: Setup) -> Self {
         let thread = match &setup.start {
-            Start::New => None,
-            Start::Resume(id) => Some(id.clone()),
+            ConversationStart::New => None,
+            ConversationStart::Resume(id) => Some(id.clone()),
         };
         Self {
             rpc: Rpc::unversioned(setup.limits.request),
@@ -99,7 +99,7 @@ impl AppServer {
         }
     }
 
-    pub(super) fn begin(&mut self, now: Instant) -> Vec<Effect> {
+    pub(super) fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.launch(now)
     }
 
@@ -109,7 +109,7 @@ impl AppServer {
     }
 
     /// Hands over what was not begun.
-    pub(super) fn take_rest(&mut self) -> (Setup, VecDeque<Message>) {
+    pub(super) fn take_rest(&mut self) -> (Setup, VecDeque<AgentMessage>) {
         (self.setup.clone(), std::mem::take(&mut self.queue))
     }
 
@@ -123,19 +123,21 @@ impl AppServer {
         self.rpc.next_deadline()
     }
 
-    pub(super) fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    pub(super) fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(order) => self.obey(order, now),
-            Input::Line(_) if self.state == State::Useless => Vec::new(),
-            Input::Line(line) if matches!(self.state, State::Stopping(_)) => self.last_said(line),
-            Input::Line(line) => match self.rpc.incoming(line) {
-                Incoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
-                Incoming::Request { id, method, params } => self.asked(id, &method, &params),
-                Incoming::Notification { method, params } => self.told(&method, &params, now),
-                Incoming::Unknown(_) => Vec::new(),
+            ProtocolEvent::Command(order) => self.obey(order, now),
+            ProtocolEvent::Line(_) if self.state == State::Useless => Vec::new(),
+            ProtocolEvent::Line(line) if matches!(self.state, State::Stopping(_)) => {
+                self.last_said(line)
+            }
+            ProtocolEvent::Line(line) => match self.rpc.incoming(line) {
+                RpcIncoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
+                RpcIncoming::Request { id, method, params } => self.asked(id, &method, &params),
+                RpcIncoming::Notification { method, params } => self.told(&method, &params, now),
+                RpcIncoming::Unknown(_) => Vec::new(),
             },
-            Input::Exited(exit) => self.exited(&exit, now),
-            Input::Tick => match self.rpc.expired(now) {
+            ProtocolEvent::Exited(exit) => self.exited(&exit, now),
+            ProtocolEvent::Tick => match self.rpc.expired(now) {
                 Some(purpose) => vec![self.silent(&purpose)],
                 None => Vec::new(),
             },
@@ -144,26 +146,26 @@ impl AppServer {
 
     /// What a process still says on its way out means nothing, but that it
     /// has heard words.
-    fn last_said(&mut self, line: Value) -> Vec<Effect> {
+    fn last_said(&mut self, line: Value) -> Vec<ProtocolEffect> {
         match self.rpc.incoming(line) {
-            Incoming::Answer(Purpose::Steer(_), Ok(_)) => {
-                vec![Effect::Emit(Event::Delivered(Delivery::Steered))]
+            RpcIncoming::Answer(Purpose::Steer(_), Ok(_)) => {
+                vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Steered))]
             }
-            Incoming::Answer(Purpose::Steer(text), Err(_)) => {
-                self.queue.push_back(Message::text(text));
+            RpcIncoming::Answer(Purpose::Steer(text), Err(_)) => {
+                self.queue.push_back(AgentMessage::text(text));
                 Vec::new()
             }
             _ => Vec::new(),
         }
     }
 
-    fn launch(&mut self, now: Instant) -> Vec<Effect> {
+    fn launch(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.state = State::Starting;
         // Answers of the process before will not come. Words it may not have
         // heard are said again, before all others.
         for purpose in self.rpc.give_up().into_iter().rev() {
             if let Purpose::Steer(text) = purpose {
-                self.queue.push_front(Message::text(text));
+                self.queue.push_front(AgentMessage::text(text));
             }
         }
         self.rpc = Rpc::unversioned(self.setup.limits.request);
@@ -180,10 +182,10 @@ impl AppServer {
         });
         let deadline = now + self.setup.limits.start;
         let hello = self.rpc.request_until(Purpose::Initialize, "initialize", params, deadline);
-        vec![Effect::Launch(self.setup.app_server()), Effect::Write(hello)]
+        vec![ProtocolEffect::Launch(self.setup.app_server()), ProtocolEffect::Write(hello)]
     }
 
-    fn exited(&mut self, exit: &Exit, now: Instant) -> Vec<Effect> {
+    fn exited(&mut self, exit: &AgentExit, now: Instant) -> Vec<ProtocolEffect> {
         match self.state {
             // Several that begin in a new home at the same time disturb each
             // other; only one that does not know the word has no app-server.
@@ -197,15 +199,15 @@ impl AppServer {
             }
             State::Stopping(Origin::Codex) => self.launch(now),
             State::Stopping(Origin::Ordered) => {
-                let mut effects = vec![Effect::Emit(Event::TurnInterrupted)];
+                let mut effects = vec![ProtocolEffect::Emit(AgentEvent::TurnInterrupted)];
                 effects.extend(self.launch(now));
                 effects
             }
-            _ => vec![Effect::Fail(trouble(crashed(exit)))],
+            _ => vec![ProtocolEffect::Fail(trouble(crashed(exit)))],
         }
     }
 
-    fn silent(&self, purpose: &Purpose) -> Effect {
+    fn silent(&self, purpose: &Purpose) -> ProtocolEffect {
         let limits = self.setup.limits;
         let (waited, during): (Duration, _) = match purpose {
             Purpose::Initialize => (limits.start, "starting"),
@@ -214,7 +216,7 @@ impl AppServer {
             Purpose::Steer(_) | Purpose::Reason(_) => (limits.request, "taking words"),
             Purpose::Interrupt => (limits.request, "being interrupted"),
         };
-        Effect::Fail(trouble(Cause::Silent { waited, during }))
+        ProtocolEffect::Fail(trouble(FailureCause::Silent { waited, during }))
     }
 
     fn answered(
@@ -222,32 +224,34 @@ impl AppServer {
         purpose: Purpose,
         answer: Result<Value, RpcError>,
         now: Instant,
-    ) -> Vec<Effect> {
+    ) -> Vec<ProtocolEffect> {
         match (purpose, answer) {
             (Purpose::Initialize, Ok(_)) => self.welcome(now),
             (Purpose::Initialize, Err(_)) if !self.is_told => {
                 self.state = State::Useless;
-                vec![Effect::Stop]
+                vec![ProtocolEffect::Stop]
             }
             (Purpose::Login, Ok(_)) => vec![self.open(now)],
             (Purpose::Open, Ok(answer)) => self.opened(&answer, now),
             (Purpose::Login, Err(error)) => {
                 let detail = error.message;
-                vec![Effect::Fail(trouble(Cause::NotLoggedIn { detail }))]
+                vec![ProtocolEffect::Fail(trouble(FailureCause::NotLoggedIn { detail }))]
             }
             (Purpose::Initialize | Purpose::Open, Err(error)) => {
-                vec![Effect::Fail(trouble(not_opened(&error.message)))]
+                vec![ProtocolEffect::Fail(trouble(not_opened(&error.message)))]
             }
             (Purpose::Turn(number), Ok(answer)) => {
                 self.taken(number, answer["turn"]["id"].as_str())
             }
             (Purpose::Turn(number), Err(error)) => self.not_begun(number, &error, now),
-            (Purpose::Steer(_), Ok(_)) => vec![Effect::Emit(Event::Delivered(Delivery::Steered))],
+            (Purpose::Steer(_), Ok(_)) => {
+                vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Steered))]
+            }
             // The turn was over, or is none that hears.
-            (Purpose::Steer(text), Err(_)) => self.send(Message::text(text), now),
+            (Purpose::Steer(text), Err(_)) => self.send(AgentMessage::text(text), now),
             (Purpose::Reason(waiting), _) => {
-                let answer = waiting.answer(&Decision::Deny(String::new()));
-                vec![Effect::Write(self.rpc.answer(&waiting.request, answer))]
+                let answer = waiting.answer(&ApprovalDecision::Deny(String::new()));
+                vec![ProtocolEffect::Write(self.rpc.answer(&waiting.request, answer))]
             }
             // Its end is told as the turn's.
             (Purpose::Interrupt, _) => Vec::new(),
@@ -255,59 +259,59 @@ impl AppServer {
     }
 
     /// The process speaks the protocol.
-    fn welcome(&mut self, now: Instant) -> Vec<Effect> {
+    fn welcome(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.state = State::Opening;
-        let ready = Effect::Write(self.rpc.notification("initialized", json!({})));
+        let ready = ProtocolEffect::Write(self.rpc.notification("initialized", json!({})));
         let next = match self.setup.key() {
             Some(key) => {
                 let params = json!({"type": "apiKey", "apiKey": key});
                 let login = "account/login/start";
-                Effect::Write(self.rpc.request(Purpose::Login, login, params, now))
+                ProtocolEffect::Write(self.rpc.request(Purpose::Login, login, params, now))
             }
             None => self.open(now),
         };
         vec![ready, next]
     }
 
-    fn open(&mut self, now: Instant) -> Effect {
+    fn open(&mut self, now: Instant) -> ProtocolEffect {
         let params = self.setup.conversation(self.thread.as_ref());
         let method = if self.thread.is_some() { "thread/resume" } else { "thread/start" };
-        Effect::Write(self.rpc.request(Purpose::Open, method, params, now))
+        ProtocolEffect::Write(self.rpc.request(Purpose::Open, method, params, now))
     }
 
-    fn opened(&mut self, answer: &Value, now: Instant) -> Vec<Effect> {
+    fn opened(&mut self, answer: &Value, now: Instant) -> Vec<ProtocolEffect> {
         let thread = answer["thread"]["id"].as_str().and_then(ConversationId::new);
         let expected = thread.as_ref().filter(|id| self.thread.iter().all(|known| known == *id));
         let Some(conversation) = expected.cloned() else {
             let detail = format!("opened the conversation {}", answer["thread"]["id"]);
-            return vec![Effect::Fail(trouble(Cause::Protocol { detail }))];
+            return vec![ProtocolEffect::Fail(trouble(FailureCause::Protocol { detail }))];
         };
         self.resets.learn_clock(&answer["thread"]);
         self.thread = thread;
         self.state = State::Open;
         self.is_told = true;
         let model = answer["model"].as_str().map(str::to_owned);
-        let mut effects = vec![Effect::Emit(Event::Started { conversation, model })];
+        let mut effects = vec![ProtocolEffect::Emit(AgentEvent::Started { conversation, model })];
         effects.extend(self.next(now));
         effects
     }
 
     /// Codex has taken a message. Its turn begins a little later.
-    fn taken(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<Effect> {
+    fn taken(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == number) else {
             return Vec::new();
         };
         let Some(id) = id else {
             let detail = "a turn without a name".to_owned();
-            return vec![Effect::Fail(trouble(Cause::Protocol { detail }))];
+            return vec![ProtocolEffect::Fail(trouble(FailureCause::Protocol { detail }))];
         };
         turn.id = Some(id.to_owned());
         turn.is_delivered = true;
-        vec![Effect::Emit(Event::Delivered(Delivery::Turn))]
+        vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn))]
     }
 
     /// The turn runs: now it hears what it was told before.
-    fn begun(&mut self, id: &str, now: Instant) -> Vec<Effect> {
+    fn begun(&mut self, id: &str, now: Instant) -> Vec<ProtocolEffect> {
         let Some(turn) = &mut self.turn else { return Vec::new() };
         turn.id = Some(id.to_owned());
         turn.is_running = true;
@@ -318,44 +322,51 @@ impl AppServer {
         early.into_iter().flat_map(|words| self.steer(words, now)).collect()
     }
 
-    fn not_begun(&mut self, number: TurnNumber, error: &RpcError, now: Instant) -> Vec<Effect> {
+    fn not_begun(
+        &mut self,
+        number: TurnNumber,
+        error: &RpcError,
+        now: Instant,
+    ) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn.take_if(|turn| turn.number == number) else {
             return Vec::new();
         };
         let event = if turn.is_interrupted {
-            Event::TurnInterrupted
+            AgentEvent::TurnInterrupted
         } else {
             let error = json!({"message": error.message});
-            Event::TurnFailed(trouble(errors::cause(&error, self.known(None))))
+            AgentEvent::TurnFailed(trouble(errors::cause(&error, self.known(None))))
         };
-        let mut effects = vec![Effect::Emit(event)];
+        let mut effects = vec![ProtocolEffect::Emit(event)];
         effects.extend(self.after(turn, now));
         effects
     }
 
     /// What comes after a turn: words that came too early for it are the next.
-    fn after(&mut self, turn: Turn, now: Instant) -> Vec<Effect> {
+    fn after(&mut self, turn: Turn, now: Instant) -> Vec<ProtocolEffect> {
         for words in turn.early_words.into_iter().rev() {
-            self.queue.push_front(Message::text(words));
+            self.queue.push_front(AgentMessage::text(words));
         }
         self.next(now)
     }
 
     /// A turn of ours is over.
-    fn ended(&mut self, turn: Turn, ending: Ending, now: Instant) -> Vec<Effect> {
+    fn ended(&mut self, turn: Turn, ending: Ending, now: Instant) -> Vec<ProtocolEffect> {
         let mut effects = Vec::new();
         if !turn.is_delivered {
-            effects.push(Effect::Emit(Event::Delivered(Delivery::Turn)));
+            effects.push(ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn)));
         }
         match ending {
             Ending::Interrupted => {
                 // What its commands left is gone when the process is.
                 self.state = State::Stopping(turn.origin);
-                effects.push(Effect::Stop);
+                effects.push(ProtocolEffect::Stop);
             }
-            Ending::Finished(answer) => effects.push(Effect::Emit(Event::TurnFinished(answer))),
+            Ending::Finished(answer) => {
+                effects.push(ProtocolEffect::Emit(AgentEvent::TurnFinished(answer)))
+            }
             Ending::Failed(cause) => {
-                effects.push(Effect::Emit(Event::TurnFailed(trouble(cause))));
+                effects.push(ProtocolEffect::Emit(AgentEvent::TurnFailed(trouble(cause))));
             }
         }
         effects.extend(self.after(turn, now));
@@ -368,6 +379,6 @@ impl AppServer {
 }
 
 /// Whether a program ended because it did not understand its command line.
-fn is_usage(exit: &Exit) -> bool {
+fn is_usage(exit: &AgentExit) -> bool {
     exit.code == Some(2)
 }

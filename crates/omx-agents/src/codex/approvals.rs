@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use super::items::Items;
-use crate::agent::Decision;
+use crate::agent::ApprovalDecision;
 use crate::approval::reach_of_all;
 use crate::event::{ApprovalId, Ask, Reach};
 
@@ -87,18 +87,18 @@ impl Approvals {
 
 impl Waiting {
     /// The answer in the request's own form.
-    pub(super) fn answer(&self, decision: &Decision) -> Value {
+    pub(super) fn answer(&self, decision: &ApprovalDecision) -> Value {
         match (&self.form, decision) {
-            (Form::Decision, Decision::Allow) => json!({"decision": "accept"}),
+            (Form::Decision, ApprovalDecision::Allow) => json!({"decision": "accept"}),
             // "cancel" would end the whole turn.
-            (Form::Decision, Decision::Deny(_)) => json!({"decision": "decline"}),
-            (Form::Elicitation, Decision::Allow) => {
+            (Form::Decision, ApprovalDecision::Deny(_)) => json!({"decision": "decline"}),
+            (Form::Elicitation, ApprovalDecision::Allow) => {
                 json!({"action": "accept", "content": {}, "_meta": null})
             }
-            (Form::Elicitation, Decision::Deny(_)) => {
+            (Form::Elicitation, ApprovalDecision::Deny(_)) => {
                 json!({"action": "decline", "content": null, "_meta": null})
             }
-            (Form::Permissions(asked), Decision::Allow) => {
+            (Form::Permissions(asked), ApprovalDecision::Allow) => {
                 let fields = asked.as_object().into_iter().flatten();
                 let granted: Map<String, Value> = fields
                     .filter(|(_, value)| !value.is_null())
@@ -106,13 +106,13 @@ impl Waiting {
                     .collect();
                 json!({"permissions": granted, "scope": "turn"})
             }
-            (Form::Permissions(_), Decision::Deny(_)) => {
+            (Form::Permissions(_), ApprovalDecision::Deny(_)) => {
                 json!({"permissions": {}, "scope": "turn"})
             }
             (Form::Questions(questions), decision) => {
                 let words = match decision {
-                    Decision::Allow => "Decide this yourself.",
-                    Decision::Deny(reason) => reason,
+                    ApprovalDecision::Allow => "Decide this yourself.",
+                    ApprovalDecision::Deny(reason) => reason,
                 };
                 let answers = questions.iter().map(|id| (id.clone(), json!({"answers": [words]})));
                 json!({"answers": Map::from_iter(answers)})
@@ -121,10 +121,12 @@ impl Waiting {
     }
 
     /// The reason for the agent, where the answer has no place for it.
-    pub(super) fn unsaid<'a>(&self, decision: &'a Decision) -> Option<&'a str> {
+    pub(super) fn unsaid<'a>(&self, decision: &'a ApprovalDecision) -> Option<&'a str> {
         match (&self.form, decision) {
-            (Form::Questions(_), _) | (_, Decision::Allow) => None,
-            (_, Decision::Deny(reason)) => Some(reason.trim()).filter(|reason| !reason.is_empty()),
+            (Form::Questions(_), _) | (_, ApprovalDecision::Allow) => None,
+            (_, ApprovalDecision::Deny(reason)) => {
+                Some(reason.trim()).filter(|reason| !reason.is_empty())
+            }
         }
     }
 }
@@ -200,8 +202,8 @@ mod tests {
         (ask, approvals.take(&id).unwrap())
     }
 
-    fn deny() -> Decision {
-        Decision::Deny("not today".to_owned())
+    fn deny() -> ApprovalDecision {
+        ApprovalDecision::Deny("not today".to_owned())
     }
 
     #[test]
@@ -210,7 +212,7 @@ mod tests {
         let (ask, waiting) = asked("item/commandExecution/requestApproval", params);
         let command = "touch x".to_owned();
         assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
-        assert_eq!(waiting.answer(&Decision::Allow), json!({"decision": "accept"}));
+        assert_eq!(waiting.answer(&ApprovalDecision::Allow), json!({"decision": "accept"}));
         assert_eq!(waiting.answer(&deny()), json!({"decision": "decline"}));
         assert_eq!(waiting.unsaid(&deny()), Some("not today"));
         assert_eq!(waiting.thread.as_deref(), Some("t"));
@@ -247,7 +249,7 @@ mod tests {
         });
         let (ask, waiting) = asked(method, params);
         assert_eq!(ask, Ask::Tool { server: "tiny".to_owned(), tool: "add".to_owned() });
-        assert_eq!(waiting.answer(&Decision::Allow)["action"], "accept");
+        assert_eq!(waiting.answer(&ApprovalDecision::Allow)["action"], "accept");
         assert_eq!(waiting.answer(&deny())["action"], "decline");
         let (ask, _) = asked(method, json!({"serverName": "tiny", "message": "Your name?"}));
         assert_eq!(ask, Ask::Other { what: "tiny: Your name?".to_owned() });
@@ -260,7 +262,7 @@ mod tests {
         let (ask, waiting) = asked("item/permissions/requestApproval", params);
         assert!(matches!(ask, Ask::Other { what } if what.starts_with("to write: ")));
         let granted = json!({"permissions": {"fileSystem": {"write": ["/x"]}}, "scope": "turn"});
-        assert_eq!(waiting.answer(&Decision::Allow), granted);
+        assert_eq!(waiting.answer(&ApprovalDecision::Allow), granted);
         assert_eq!(waiting.answer(&deny()), json!({"permissions": {}, "scope": "turn"}));
     }
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, TableLike};
 
-use crate::driver::Surroundings;
+use crate::driver::AgentEnv;
 use crate::environment::variable;
 
 /// Codex's folder: `CODEX_HOME`, else `~/.codex`.
-pub(super) fn home(surroundings: &Surroundings) -> Option<PathBuf> {
+pub(super) fn home(surroundings: &AgentEnv) -> Option<PathBuf> {
     match variable(surroundings, "CODEX_HOME") {
         Some(folder) => Some(folder.into()),
         None => variable(surroundings, "HOME").map(|home| Path::new(home).join(".codex")),

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::reset::Resets;
 use crate::driver::AgentKind;
-use crate::protocol::Exit;
-use crate::trouble::{Cause, Trouble};
+use crate::failure::{Failure, FailureCause};
+use crate::protocol::AgentExit;
 
 /// What an error is judged by.
 #[derive(Clone, Copy, Debug)]
@@ -21,65 +21,71 @@ pub(super) struct Known<'a> {
 }
 
 /// Trouble with codex.
-pub(super) fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Codex, cause)
+pub(super) fn trouble(cause: FailureCause) -> Failure {
+    Failure::new(AgentKind::Codex, cause)
 }
 
 /// The cause behind a `TurnError`, or behind a bare `{"message": …}`.
-pub(super) fn cause(error: &Value, known: Known<'_>) -> Cause {
+pub(super) fn cause(error: &Value, known: Known<'_>) -> FailureCause {
     let (kind, told_status) = kind(&error["codexErrorInfo"]);
     let sentence = error["additionalDetails"].as_str().filter(|text| !text.is_empty());
     let sentence = sentence.or(error["message"].as_str()).unwrap_or_default();
     let status = told_status.or_else(|| status_in(sentence));
     let detail = service_words(sentence);
     let says = |words: &str| sentence.contains(words);
-    let limited = || Cause::Limited {
+    let limited = || FailureCause::Limited {
         until: known.resets.until(sentence, known.told),
         detail: detail.clone(),
     };
-    let unknown_model =
-        || Cause::UnknownModel { model: known.model.map(str::to_owned), detail: detail.clone() };
+    let unknown_model = || FailureCause::UnknownModel {
+        model: known.model.map(str::to_owned),
+        detail: detail.clone(),
+    };
     match (kind, status) {
         ("usageLimitExceeded" | "rateLimitExceeded", _) | (_, Some(429)) => limited(),
-        ("unauthorized", _) | (_, Some(401)) => Cause::NotLoggedIn { detail },
+        ("unauthorized", _) | (_, Some(401)) => FailureCause::NotLoggedIn { detail },
         ("modelNotFound", _) => unknown_model(),
         // Codex keeps this name for status 500 alone.
-        ("internalServerError", _) => Cause::Service { status: Some(500), detail },
+        ("internalServerError", _) => FailureCause::Service { status: Some(500), detail },
         ("serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable", status) => {
-            Cause::Service { status, detail }
+            FailureCause::Service { status, detail }
         }
-        (_, Some(500..)) => Cause::Service { status, detail },
+        (_, Some(500..)) => FailureCause::Service { status, detail },
         (_, None | Some(400 | 404)) if names_no_model(&detail) => unknown_model(),
-        (_, Some(_)) => Cause::Rejected { detail },
+        (_, Some(_)) => FailureCause::Rejected { detail },
         _ if says("usage limit") || says("Quota exceeded") => limited(),
-        _ if says("Missing environment variable") => Cause::NotLoggedIn { detail },
-        _ if says("experiencing high demand") => Cause::Service { status: Some(500), detail },
-        _ if says("at capacity") => Cause::Service { status: None, detail },
-        _ if says("stream disconnected") => Cause::CutOff { detail },
-        _ if says("Connection failed") || says("error sending request") => {
-            Cause::Network { detail }
+        _ if says("Missing environment variable") => FailureCause::NotLoggedIn { detail },
+        _ if says("experiencing high demand") => {
+            FailureCause::Service { status: Some(500), detail }
         }
-        ("httpConnectionFailed" | "responseStreamConnectionFailed", _) => Cause::Network { detail },
-        ("responseStreamDisconnected", _) => Cause::CutOff { detail },
-        _ => Cause::Rejected { detail },
+        _ if says("at capacity") => FailureCause::Service { status: None, detail },
+        _ if says("stream disconnected") => FailureCause::CutOff { detail },
+        _ if says("Connection failed") || says("error sending request") => {
+            FailureCause::Network { detail }
+        }
+        ("httpConnectionFailed" | "responseStreamConnectionFailed", _) => {
+            FailureCause::Network { detail }
+        }
+        ("responseStreamDisconnected", _) => FailureCause::CutOff { detail },
+        _ => FailureCause::Rejected { detail },
     }
 }
 
 /// Why a conversation cannot be opened, from the refusal's sentence.
-pub(super) fn not_opened(sentence: &str) -> Cause {
+pub(super) fn not_opened(sentence: &str) -> FailureCause {
     let unknown =
         ["no rollout found", "invalid session id", "thread not found", "No saved session"];
     let detail = sentence.trim().to_owned();
     if unknown.iter().any(|words| sentence.contains(words)) {
-        Cause::UnknownConversation { detail }
+        FailureCause::UnknownConversation { detail }
     } else {
-        Cause::CannotStart { detail }
+        FailureCause::CannotStart { detail }
     }
 }
 
 /// A process that ended though nobody asked it to.
-pub(super) fn crashed(exit: &Exit) -> Cause {
-    Cause::Crashed { code: exit.code, stderr: plain(&exit.stderr) }
+pub(super) fn crashed(exit: &AgentExit) -> FailureCause {
+    FailureCause::Crashed { code: exit.code, stderr: plain(&exit.stderr) }
 }
 
 /// The kind's name and the HTTP status it carries.
@@ -216,13 +222,17 @@ mod tests {
     #[test]
     fn the_services_own_words_are_passed_on() {
         let error = json!({"message": r#"{"error": {"message": " bad thing "}}"#});
-        assert_eq!(cause(&error, KNOWN), Cause::Rejected { detail: "bad thing".to_owned() });
+        assert_eq!(cause(&error, KNOWN), FailureCause::Rejected { detail: "bad thing".to_owned() });
     }
 
     #[test]
     fn colours_are_left_out() {
-        let exit = Exit { code: Some(1), stderr: "\u{1b}[2mold\u{1b}[0m \u{1b}[31mERROR".into() };
-        assert_eq!(crashed(&exit), Cause::Crashed { code: Some(1), stderr: "old ERROR".into() });
+        let exit =
+            AgentExit { code: Some(1), stderr: "\u{1b}[2mold\u{1b}[0m \u{1b}[31mERROR".into() };
+        assert_eq!(
+            crashed(&exit),
+            FailureCause::Crashed { code: Some(1), stderr: "old ERROR".into() }
+        );
     }
 
     #[test]

@@ -13,10 +13,10 @@ use super::items::{self, Items};
 use super::reset::Resets;
 use super::setup::Setup;
 use super::spent::{Spent, exec_sum};
-use crate::agent::{ConversationId, Message, Order, Start};
-use crate::event::{Answer, Delivery, Event};
-use crate::protocol::{Effect, Exit, Input};
-use crate::trouble::Cause;
+use crate::agent::{AgentCommand, AgentMessage, ConversationId, ConversationStart};
+use crate::event::{AgentEvent, Delivery, TurnAnswer};
+use crate::failure::FailureCause;
+use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
 
 /// How far the turn of the process that runs is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) struct Exec {
     thread: Option<ConversationId>,
     /// The turn of the process that runs.
     turn: Option<Turn>,
-    queue: VecDeque<Message>,
+    queue: VecDeque<AgentMessage>,
     items: Items,
     spent: Spent,
     /// Whether the sum of what was spent before is known.
@@ -55,14 +55,14 @@ pub(super) struct Exec {
     /// has no id, and an owner who waits for it would wait for ever.
     patience: Option<Instant>,
     /// How the app-server ended.
-    why: Option<Exit>,
+    why: Option<AgentExit>,
 }
 
 impl Exec {
-    pub(super) fn new(setup: Setup, queue: VecDeque<Message>, why: Option<Exit>) -> Self {
+    pub(super) fn new(setup: Setup, queue: VecDeque<AgentMessage>, why: Option<AgentExit>) -> Self {
         let thread = match &setup.start {
-            Start::New => None,
-            Start::Resume(id) => Some(id.clone()),
+            ConversationStart::New => None,
+            ConversationStart::Resume(id) => Some(id.clone()),
         };
         Self {
             is_settled: thread.is_none(),
@@ -77,12 +77,12 @@ impl Exec {
         }
     }
 
-    pub(super) fn begin(&mut self, now: Instant) -> Vec<Effect> {
+    pub(super) fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let mut effects = match self.thread.clone() {
             Some(id) => self.started(id),
             None => {
                 self.patience = Some(now + self.setup.limits.start);
-                vec![Effect::Emit(Event::Listening)]
+                vec![ProtocolEffect::Emit(AgentEvent::Listening)]
             }
         };
         effects.extend(self.next());
@@ -93,22 +93,24 @@ impl Exec {
         self.patience
     }
 
-    pub(super) fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    pub(super) fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(Order::Send(message)) => self.send(message),
-            Input::Order(Order::Steer(text)) => self.send(Message::text(text)),
-            Input::Order(Order::Interrupt) => self.interrupt(),
-            Input::Order(Order::Answer(..)) => Vec::new(),
-            Input::Order(Order::End) => vec![Effect::CloseInput],
-            Input::Line(line) => self.told(&line),
-            Input::Exited(exit) => self.exited(&exit),
-            Input::Tick if self.patience.is_some_and(|patience| patience <= now) => {
+            ProtocolEvent::Command(AgentCommand::Send(message)) => self.send(message),
+            ProtocolEvent::Command(AgentCommand::Steer(text)) => {
+                self.send(AgentMessage::text(text))
+            }
+            ProtocolEvent::Command(AgentCommand::Interrupt) => self.interrupt(),
+            ProtocolEvent::Command(AgentCommand::Answer(..)) => Vec::new(),
+            ProtocolEvent::Command(AgentCommand::End) => vec![ProtocolEffect::CloseInput],
+            ProtocolEvent::Line(line) => self.told(&line),
+            ProtocolEvent::Exited(exit) => self.exited(&exit),
+            ProtocolEvent::Tick if self.patience.is_some_and(|patience| patience <= now) => {
                 self.patience = None;
                 let told = self.why.as_ref().map(|exit| exit.stderr.as_str()).unwrap_or_default();
                 let detail = format!("its app-server does not work. {told}");
-                vec![Effect::Fail(trouble(Cause::Protocol { detail }))]
+                vec![ProtocolEffect::Fail(trouble(FailureCause::Protocol { detail }))]
             }
-            Input::Tick => Vec::new(),
+            ProtocolEvent::Tick => Vec::new(),
         }
     }
 
@@ -120,17 +122,17 @@ impl Exec {
         self.turn.as_ref().is_some_and(|turn| turn.progress != Progress::Over)
     }
 
-    fn send(&mut self, message: Message) -> Vec<Effect> {
+    fn send(&mut self, message: AgentMessage) -> Vec<ProtocolEffect> {
         self.queue.push_back(message);
         if self.is_busy() {
-            return vec![Effect::Emit(Event::Delivered(Delivery::Queued))];
+            return vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued))];
         }
         self.next()
     }
 
     /// Begins the next turn, if one waits. A process that has told the end of
     /// its turn makes room.
-    fn next(&mut self) -> Vec<Effect> {
+    fn next(&mut self) -> Vec<ProtocolEffect> {
         if self.is_busy() {
             return Vec::new();
         }
@@ -145,23 +147,23 @@ impl Exec {
             error: None,
         });
         vec![
-            Effect::Launch(self.setup.exec(self.thread.as_ref())),
-            Effect::WriteText(message.text),
-            Effect::CloseInput,
+            ProtocolEffect::Launch(self.setup.exec(self.thread.as_ref())),
+            ProtocolEffect::WriteText(message.text),
+            ProtocolEffect::CloseInput,
         ]
     }
 
-    fn interrupt(&mut self) -> Vec<Effect> {
+    fn interrupt(&mut self) -> Vec<ProtocolEffect> {
         match &mut self.turn {
             Some(turn) if turn.progress == Progress::Running => {
                 turn.progress = Progress::Stopping;
-                vec![Effect::Stop]
+                vec![ProtocolEffect::Stop]
             }
             _ => Vec::new(),
         }
     }
 
-    fn told(&mut self, line: &Value) -> Vec<Effect> {
+    fn told(&mut self, line: &Value) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.progress == Progress::Running)
         else {
             return Vec::new();
@@ -174,12 +176,12 @@ impl Exec {
                     _ => Vec::new(),
                 }
             }
-            "turn.started" => vec![Effect::Emit(Event::Delivered(Delivery::Turn))],
+            "turn.started" => vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn))],
             "item.started" => emit(self.items.started(&line["item"])),
             "item.completed" => {
                 let words = items::words(&line["item"]).map(str::to_owned);
                 turn.last_words = words.clone().or(turn.last_words.take());
-                let mut effects = emit(words.map(Event::Text));
+                let mut effects = emit(words.map(AgentEvent::Text));
                 effects.extend(emit(self.items.completed(&line["item"])));
                 effects
             }
@@ -189,7 +191,7 @@ impl Exec {
                 match message.strip_prefix("Reconnecting").and_then(|rest| rest.split_once(" (")) {
                     Some((_, why)) => {
                         let cause = self.cause(why.trim_end_matches(')'));
-                        vec![Effect::Emit(Event::Retrying(trouble(cause)))]
+                        vec![ProtocolEffect::Emit(AgentEvent::Retrying(trouble(cause)))]
                     }
                     None => {
                         turn.error = Some(message.to_owned());
@@ -202,25 +204,25 @@ impl Exec {
                 let message = line["error"]["message"].as_str().map(str::to_owned);
                 let message = message.or(turn.error.take()).unwrap_or_default();
                 let cause = self.cause(&message);
-                self.over(Event::TurnFailed(trouble(cause)))
+                self.over(AgentEvent::TurnFailed(trouble(cause)))
             }
             _ => Vec::new(),
         }
     }
 
-    fn started(&mut self, conversation: ConversationId) -> Vec<Effect> {
+    fn started(&mut self, conversation: ConversationId) -> Vec<ProtocolEffect> {
         self.thread = Some(conversation.clone());
         let model = self.setup.model.clone();
-        vec![Effect::Emit(Event::Started { conversation, model })]
+        vec![ProtocolEffect::Emit(AgentEvent::Started { conversation, model })]
     }
 
-    fn finished(&mut self, usage: &Value) -> Vec<Effect> {
+    fn finished(&mut self, usage: &Value) -> Vec<ProtocolEffect> {
         let sum = exec_sum(usage);
         let mut effects = Vec::new();
         // The first sum of a conversation that is gone on with holds all that
         // was spent before, and nothing tells how much that was.
         if std::mem::replace(&mut self.is_settled, true) {
-            effects.extend(emit(self.spent.since("", sum).map(Event::Usage)));
+            effects.extend(emit(self.spent.since("", sum).map(AgentEvent::Usage)));
         } else {
             self.spent.settle("", sum);
         }
@@ -228,46 +230,46 @@ impl Exec {
         let text = turn.last_words.take().unwrap_or_default();
         let structured =
             if turn.has_schema { serde_json::from_str(text.trim()).ok() } else { None };
-        effects.extend(self.over(Event::TurnFinished(Answer { text, structured })));
+        effects.extend(self.over(AgentEvent::TurnFinished(TurnAnswer { text, structured })));
         effects
     }
 
     /// The turn is over; the process goes by itself.
-    fn over(&mut self, event: Event) -> Vec<Effect> {
+    fn over(&mut self, event: AgentEvent) -> Vec<ProtocolEffect> {
         if let Some(turn) = &mut self.turn {
             turn.progress = Progress::Over;
         }
-        let mut effects = vec![Effect::Emit(event)];
+        let mut effects = vec![ProtocolEffect::Emit(event)];
         effects.extend(self.next());
         effects
     }
 
-    fn exited(&mut self, exit: &Exit) -> Vec<Effect> {
+    fn exited(&mut self, exit: &AgentExit) -> Vec<ProtocolEffect> {
         match self.turn.take().map(|turn| turn.progress) {
             // The app-server, or a process whose turn was over.
             None | Some(Progress::Over) => self.next(),
             Some(Progress::Stopping) => {
-                let mut effects = vec![Effect::Emit(Event::TurnInterrupted)];
+                let mut effects = vec![ProtocolEffect::Emit(AgentEvent::TurnInterrupted)];
                 effects.extend(self.next());
                 effects
             }
             Some(Progress::Running) => {
                 let cause = match not_opened(&exit.stderr) {
-                    unknown @ Cause::UnknownConversation { .. } => unknown,
+                    unknown @ FailureCause::UnknownConversation { .. } => unknown,
                     _ => crashed(exit),
                 };
-                vec![Effect::Fail(trouble(cause))]
+                vec![ProtocolEffect::Fail(trouble(cause))]
             }
         }
     }
 
-    fn cause(&self, message: &str) -> Cause {
+    fn cause(&self, message: &str) -> FailureCause {
         let known =
             Known { model: self.setup.model.as_deref(), resets: Resets::UNKNOWN, told: None };
         errors::cause(&json!({"message": message}), known)
     }
 }
 
-fn emit(events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
-    events.into_iter().map(Effect::Emit).collect()
+fn emit(events: impl IntoIterator<Item = AgentEvent>) -> Vec<ProtocolEffect> {
+    events.into_iter().map(ProtocolEffect::Emit).collect()
 }

@@ -4,9 +4,9 @@
 use std::ffi::OsStr;
 
 use super::config::{Config, Provider, home};
-use crate::driver::{AgentKind, Installation, Surroundings};
+use crate::driver::{AgentEnv, AgentKind, Installation};
 use crate::environment::{on_path, variable};
-use crate::trouble::{Cause, Trouble};
+use crate::failure::{Failure, FailureCause};
 
 /// Variables that hold a key for OpenAI, the more special one first.
 const KEYS: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];
@@ -22,15 +22,16 @@ pub(super) enum Account {
 }
 
 /// Finds codex.
-pub(super) fn find(surroundings: &Surroundings) -> Result<Installation, Trouble> {
-    let trouble = |cause| Trouble::new(AgentKind::Codex, cause);
-    let program = on_path(surroundings, "codex").ok_or_else(|| trouble(Cause::NotInstalled))?;
-    account(surroundings).map_err(|detail| trouble(Cause::NotLoggedIn { detail }))?;
+pub(super) fn find(surroundings: &AgentEnv) -> Result<Installation, Failure> {
+    let trouble = |cause| Failure::new(AgentKind::Codex, cause);
+    let program =
+        on_path(surroundings, "codex").ok_or_else(|| trouble(FailureCause::NotInstalled))?;
+    account(surroundings).map_err(|detail| trouble(FailureCause::NotLoggedIn { detail }))?;
     Ok(Installation { kind: AgentKind::Codex, program })
 }
 
 /// The account codex will have; without one, why.
-pub(super) fn account(surroundings: &Surroundings) -> Result<Account, String> {
+pub(super) fn account(surroundings: &AgentEnv) -> Result<Account, String> {
     let home = home(surroundings);
     let config = Config::read(home.as_deref());
     match config.provider() {
@@ -66,7 +67,7 @@ mod tests {
         }
         let given = variables.iter().map(|(name, value)| (name.into(), value.into()));
         let home = [("HOME".into(), folder.path().into())];
-        account(&Surroundings {
+        account(&AgentEnv {
             environment: given.chain(home).collect(),
             omx: "/nowhere".into(),
             worker_variable: "MARK".to_owned(),

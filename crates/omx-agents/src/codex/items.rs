@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::shell;
-use crate::event::{CallId, Event, Tool, ToolEnd};
+use crate::event::{AgentEvent, CallId, ToolAction, ToolOutcome};
 
 /// The tools at work, and the files each edit is about.
 #[derive(Debug, Default)]
@@ -18,27 +18,27 @@ pub(super) struct Items {
 
 impl Items {
     /// An item has begun.
-    pub(super) fn started(&mut self, item: &Value) -> Vec<Event> {
+    pub(super) fn started(&mut self, item: &Value) -> Vec<AgentEvent> {
         let (Some(id), Some(tool)) = (item["id"].as_str(), tool(item)) else { return Vec::new() };
-        if let Tool::Edit(paths) = &tool {
+        if let ToolAction::Edit(paths) = &tool {
             self.edits.insert(id.to_owned(), paths.clone());
         }
         if !self.begun.insert(id.to_owned()) {
             return Vec::new();
         }
-        vec![Event::ToolStarted { call: CallId(id.to_owned()), tool }]
+        vec![AgentEvent::ToolStarted { call: CallId(id.to_owned()), tool }]
     }
 
     /// An item is done. One whose beginning was not told has begun as well.
-    pub(super) fn completed(&mut self, item: &Value) -> Vec<Event> {
+    pub(super) fn completed(&mut self, item: &Value) -> Vec<AgentEvent> {
         let mut events = self.started(item);
         let (Some(id), Some(tool)) = (item["id"].as_str(), tool(item)) else { return events };
         self.begun.remove(id);
         self.edits.remove(id);
         let end = end(item);
-        events.push(Event::ToolFinished { call: CallId(id.to_owned()), end });
-        if let (Tool::Edit(paths), ToolEnd::Succeeded) = (tool, end) {
-            events.extend(paths.into_iter().map(Event::FileChanged));
+        events.push(AgentEvent::ToolFinished { call: CallId(id.to_owned()), end });
+        if let (ToolAction::Edit(paths), ToolOutcome::Succeeded) = (tool, end) {
+            events.extend(paths.into_iter().map(AgentEvent::FileChanged));
         }
         events
     }
@@ -56,16 +56,22 @@ pub(super) fn words(item: &Value) -> Option<&str> {
 }
 
 /// The tool an item is about; nothing for thoughts, plans and words.
-fn tool(item: &Value) -> Option<Tool> {
+fn tool(item: &Value) -> Option<ToolAction> {
     let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
     Some(match item["type"].as_str()? {
-        "commandExecution" | "command_execution" => Tool::Command(shell::inner(&text("command"))),
-        "fileChange" | "file_change" => Tool::Edit(paths(&item["changes"])),
-        "mcpToolCall" | "mcp_tool_call" => Tool::Mcp { server: text("server"), tool: text("tool") },
-        "dynamicToolCall" | "collabAgentToolCall" | "collab_tool_call" => Tool::Other(text("tool")),
-        "webSearch" | "web_search" => Tool::Other("web_search".to_owned()),
-        "imageView" => Tool::Other("view_image".to_owned()),
-        "imageGeneration" => Tool::Other("image_generation".to_owned()),
+        "commandExecution" | "command_execution" => {
+            ToolAction::Command(shell::inner(&text("command")))
+        }
+        "fileChange" | "file_change" => ToolAction::Edit(paths(&item["changes"])),
+        "mcpToolCall" | "mcp_tool_call" => {
+            ToolAction::Mcp { server: text("server"), tool: text("tool") }
+        }
+        "dynamicToolCall" | "collabAgentToolCall" | "collab_tool_call" => {
+            ToolAction::Other(text("tool"))
+        }
+        "webSearch" | "web_search" => ToolAction::Other("web_search".to_owned()),
+        "imageView" => ToolAction::Other("view_image".to_owned()),
+        "imageGeneration" => ToolAction::Other("image_generation".to_owned()),
         _ => return None,
     })
 }
@@ -80,14 +86,14 @@ fn paths(changes: &Value) -> Vec<PathBuf> {
     changes.iter().flat_map(named).flatten().collect()
 }
 
-fn end(item: &Value) -> ToolEnd {
+fn end(item: &Value) -> ToolOutcome {
     let code = item["exitCode"].as_i64().or(item["exit_code"].as_i64());
     match (item["status"].as_str(), code) {
-        (Some("declined"), _) => ToolEnd::Failed,
+        (Some("declined"), _) => ToolOutcome::Failed,
         // Codex says -1 of a command that was ended.
-        (_, Some(code)) if code >= 0 => ToolEnd::Exited(code),
-        (Some("completed") | None, None) => ToolEnd::Succeeded,
-        _ => ToolEnd::Failed,
+        (_, Some(code)) if code >= 0 => ToolOutcome::Exited(code),
+        (Some("completed") | None, None) => ToolOutcome::Succeeded,
+        _ => ToolOutcome::Failed,
     }
 }
 
@@ -102,29 +108,32 @@ mod tests {
         for (item, end) in [
             (
                 json!({"type": "commandExecution", "exitCode": 3, "status": "failed"}),
-                ToolEnd::Exited(3),
+                ToolOutcome::Exited(3),
             ),
             (
                 json!({"type": "command_execution", "exit_code": 0, "status": "completed"}),
-                ToolEnd::Exited(0),
+                ToolOutcome::Exited(0),
             ),
             (
                 json!({"type": "commandExecution", "exitCode": -1, "status": "failed"}),
-                ToolEnd::Failed,
+                ToolOutcome::Failed,
             ),
             (
                 json!({"type": "commandExecution", "exitCode": null, "status": "declined"}),
-                ToolEnd::Failed,
+                ToolOutcome::Failed,
             ),
         ] {
             let mut item = item;
             item["id"] = "call".into();
             item["command"] = "/bin/bash -lc 'make it'".into();
             let call = CallId("call".to_owned());
-            let tool = Tool::Command("make it".to_owned());
+            let tool = ToolAction::Command("make it".to_owned());
             let mut items = Items::default();
-            assert_eq!(items.started(&item), [Event::ToolStarted { call: call.clone(), tool }]);
-            assert_eq!(items.completed(&item), [Event::ToolFinished { call, end }]);
+            assert_eq!(
+                items.started(&item),
+                [AgentEvent::ToolStarted { call: call.clone(), tool }]
+            );
+            assert_eq!(items.completed(&item), [AgentEvent::ToolFinished { call, end }]);
         }
     }
 
@@ -140,11 +149,14 @@ mod tests {
         assert_eq!(items.edit("e"), ["/p/a", "/p/b", "/p/c"].map(PathBuf::from));
         item["status"] = "completed".into();
         let changed = items.completed(&item).into_iter().skip(1);
-        let files = ["/p/a", "/p/b", "/p/c"].map(|path| Event::FileChanged(path.into()));
+        let files = ["/p/a", "/p/b", "/p/c"].map(|path| AgentEvent::FileChanged(path.into()));
         assert_eq!(changed.collect::<Vec<_>>(), files);
         item["status"] = "failed".into();
         let events = items.completed(&item);
-        assert!(!events.iter().any(|event| matches!(event, Event::FileChanged(_))), "{events:?}");
+        assert!(
+            !events.iter().any(|event| matches!(event, AgentEvent::FileChanged(_))),
+            "{events:?}"
+        );
         assert!(items.edit("e").is_empty());
     }
 

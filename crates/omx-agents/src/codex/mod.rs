@@ -15,11 +15,11 @@ mod spent;
 mod trust;
 mod way;
 
-use crate::agent::Opening;
-use crate::driver::{AgentKind, Driver, Installation, Surroundings};
-use crate::limits::Limits;
+use crate::agent::ConversationSpec;
+use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::failure::Failure;
+use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
-use crate::trouble::Trouble;
 
 /// Drives codex.
 #[derive(Debug)]
@@ -30,17 +30,17 @@ impl Driver for Codex {
         AgentKind::Codex
     }
 
-    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble> {
+    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
         find::find(surroundings)
     }
 
     fn protocol(
         &self,
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
+        surroundings: &AgentEnv,
+        limits: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure> {
         let setup = setup::Setup::new(opening, installation, surroundings, *limits);
         Ok(Box::new(way::Way::new(setup)))
     }

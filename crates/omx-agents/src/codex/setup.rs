@@ -12,10 +12,10 @@ use omx_kernel::approval::{Allow, OWN_SERVER};
 use super::config::{Config, home};
 use super::find::{Account, account};
 use super::trust::untrusted;
-use crate::agent::{ConversationId, Opening, Start};
-use crate::driver::{Installation, Surroundings};
+use crate::agent::{ConversationId, ConversationSpec, ConversationStart};
+use crate::driver::{AgentEnv, Installation};
 use crate::environment::environment;
-use crate::limits::Limits;
+use crate::limits::AgentLimits;
 use crate::protocol::Launch;
 
 /// Variables of codex's own. Those that codex sets for its commands are not
@@ -41,10 +41,10 @@ const KEY_IN_MEMORY: &str = "cli_auth_credentials_store=\"ephemeral\"";
 /// One conversation's setup.
 #[derive(Clone)]
 pub(super) struct Setup {
-    pub(super) start: Start,
+    pub(super) start: ConversationStart,
     pub(super) folder: PathBuf,
     pub(super) model: Option<String>,
-    pub(super) limits: Limits,
+    pub(super) limits: AgentLimits,
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     role: Option<String>,
@@ -57,10 +57,10 @@ pub(super) struct Setup {
 impl Setup {
     /// From what is asked for and what there is.
     pub(super) fn new(
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: Limits,
+        surroundings: &AgentEnv,
+        limits: AgentLimits,
     ) -> Self {
         let config = Config::read(home(surroundings).as_deref());
         let named = config.variables();
@@ -172,7 +172,7 @@ impl Setup {
     }
 }
 
-fn settings(config: &Config, opening: &Opening) -> Map<String, Value> {
+fn settings(config: &Config, opening: &ConversationSpec) -> Map<String, Value> {
     let mut settings = Map::new();
     let mut servers = Map::new();
     for server in &opening.servers {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::app_server::AppServer;
 use super::exec::Exec;
 use super::setup::Setup;
-use crate::protocol::{Effect, Input, Protocol};
+use crate::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 
 /// The way that is taken.
 pub(super) enum Way {
@@ -21,18 +21,18 @@ impl Way {
 }
 
 impl Protocol for Way {
-    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         match self {
             Self::AppServer(way) => way.begin(now),
             Self::Exec(_) => Vec::new(),
         }
     }
 
-    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match self {
             Self::AppServer(way) => {
                 let why = match &input {
-                    Input::Exited(exit) => Some(exit.clone()),
+                    ProtocolEvent::Exited(exit) => Some(exit.clone()),
                     _ => None,
                 };
                 let mut effects = way.handle(input, now);

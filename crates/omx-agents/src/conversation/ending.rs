@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use super::deadlines::{Deadlines, Due};
 use super::time::{GUARD, LIMBO};
 use super::{Lead, Turn, Why};
-use crate::event::Event;
-use crate::protocol::{Exit, Input};
-use crate::trouble::Cause;
+use crate::event::AgentEvent;
+use crate::failure::FailureCause;
+use crate::protocol::{AgentExit, ProtocolEvent};
 
 /// How long its processes are looked for after a guard was killed.
 const SWEEP: Duration = Duration::from_secs(2);
@@ -34,11 +34,12 @@ impl Lead {
         }
         if let Some(number) = running.cannot_start {
             let system = std::io::Error::from_raw_os_error(number);
-            let cause = Cause::CannotStart { detail: format!("{}: {system}", running.program) };
+            let cause =
+                FailureCause::CannotStart { detail: format!("{}: {system}", running.program) };
             return self.finish(Some(self.trouble(cause)), now);
         }
-        let exit = Exit { code: running.exit_code, stderr };
-        self.feed(Input::Exited(exit), now);
+        let exit = AgentExit { code: running.exit_code, stderr };
+        self.feed(ProtocolEvent::Exited(exit), now);
     }
 
     /// Ends a process that makes room for the next.
@@ -72,15 +73,15 @@ impl Lead {
         let garbage = self.running.as_ref().and_then(|running| running.garbage.sample());
         if let (Some(trouble), Some(sample)) = (&mut why, garbage) {
             // It was not silent: it said nothing of its protocol.
-            if matches!(trouble.cause, Cause::Silent { .. }) {
-                trouble.cause = Cause::Garbage { sample };
+            if matches!(trouble.cause, FailureCause::Silent { .. }) {
+                trouble.cause = FailureCause::Garbage { sample };
             }
         }
         self.held.clear();
         match (self.turn, &why) {
             (Turn::None, _) => {}
-            (Turn::Running, Some(trouble)) => (self.tell)(Event::TurnFailed(trouble.clone())),
-            (Turn::Running | Turn::Interrupting, _) => (self.tell)(Event::TurnInterrupted),
+            (Turn::Running, Some(trouble)) => (self.tell)(AgentEvent::TurnFailed(trouble.clone())),
+            (Turn::Running | Turn::Interrupting, _) => (self.tell)(AgentEvent::TurnInterrupted),
         }
         self.turn = Turn::None;
         let polite = why.is_none();

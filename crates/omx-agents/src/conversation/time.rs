@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::deadlines::Due;
 use super::{Lead, Turn};
-use crate::protocol::Input;
-use crate::trouble::Cause;
+use crate::failure::FailureCause;
+use crate::protocol::ProtocolEvent;
 use omx_process::guard::GuardCommand;
 
 /// How long the streams of a process may stay open after its tree is gone,
@@ -30,7 +30,7 @@ impl Lead {
 
     pub(super) fn keep_time(&mut self, now: Instant) {
         if self.over.is_none() && self.protocol.wake().is_some_and(|wake| wake <= now) {
-            self.feed(Input::Tick, now);
+            self.feed(ProtocolEvent::Tick, now);
         }
         if self.over.is_none() && self.protocol.owes_turn() {
             // Words that waited for the end of a turn are the next.
@@ -59,17 +59,21 @@ impl Lead {
             }
             (Due::Limbo, Some(running)) => match running.half_closed {
                 Some(which) if self.over.is_none() && self.held.is_empty() => {
-                    Cause::PipeClosed { which }
+                    FailureCause::PipeClosed { which }
                 }
                 _ => return,
             },
             (Due::Leave | Due::Guard | Due::Limbo, None) => return,
-            (Due::Start, _) => Cause::Silent { waited: self.limits.start, during: "starting" },
-            (Due::Silence, _) => Cause::Silent { waited: self.limits.silence, during: "working" },
-            (Due::Interrupt, _) => {
-                Cause::Silent { waited: self.limits.interrupt, during: "being interrupted" }
+            (Due::Start, _) => {
+                FailureCause::Silent { waited: self.limits.start, during: "starting" }
             }
-            (Due::Write, _) => Cause::PipeClosed { which: "standard input" },
+            (Due::Silence, _) => {
+                FailureCause::Silent { waited: self.limits.silence, during: "working" }
+            }
+            (Due::Interrupt, _) => {
+                FailureCause::Silent { waited: self.limits.interrupt, during: "being interrupted" }
+            }
+            (Due::Write, _) => FailureCause::PipeClosed { which: "standard input" },
         };
         self.finish(Some(self.trouble(cause)), now);
     }

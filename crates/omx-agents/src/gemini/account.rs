@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::JsonValue;
 
-use crate::driver::Surroundings;
+use crate::driver::AgentEnv;
 use crate::environment::variable;
-use crate::trouble::Cause;
+use crate::failure::FailureCause;
 
 /// Gemini's ways to log in that need no person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) enum Account {
 }
 
 /// Looks for an account. Starts nothing.
-pub(super) fn look(surroundings: &Surroundings) -> Result<Account, Cause> {
+pub(super) fn look(surroundings: &AgentEnv) -> Result<Account, FailureCause> {
     let home = Home::of(surroundings);
     let account = match home.chosen().as_deref() {
         Some("oauth-personal") => home.google().then_some(Account::Chosen),
@@ -52,13 +52,13 @@ pub(super) fn look(surroundings: &Surroundings) -> Result<Account, Cause> {
         Some(_) => Some(Account::Chosen),
         None => home.unchosen(),
     };
-    account.ok_or_else(|| Cause::NotLoggedIn {
+    account.ok_or_else(|| FailureCause::NotLoggedIn {
         detail: "no GEMINI_API_KEY and no account in ~/.gemini".to_owned(),
     })
 }
 
 struct Home<'a> {
-    surroundings: &'a Surroundings,
+    surroundings: &'a AgentEnv,
     /// The home directory gemini uses.
     folder: Option<PathBuf>,
     /// The lines of its files with variables.
@@ -66,7 +66,7 @@ struct Home<'a> {
 }
 
 impl<'a> Home<'a> {
-    fn of(surroundings: &'a Surroundings) -> Self {
+    fn of(surroundings: &'a AgentEnv) -> Self {
         let folder = variable(surroundings, "GEMINI_CLI_HOME")
             .or_else(|| variable(surroundings, "HOME"))
             .map(PathBuf::from);
@@ -185,7 +185,7 @@ mod tests {
             let own = self.variables.iter().map(|&(name, value)| (name.into(), value.into()));
             let mut environment: std::collections::BTreeMap<_, _> = own.collect();
             environment.insert("HOME".into(), self.home.path().into());
-            let surroundings = Surroundings {
+            let surroundings = AgentEnv {
                 environment,
                 omx: "omx".into(),
                 worker_variable: "W".to_owned(),

@@ -15,12 +15,12 @@ use super::door::{Asking, Door, introduction};
 use super::errors::{self, cut_off, failed, trouble};
 use super::retries::{Retries, Retry};
 use super::turn::{Turn, words};
-use crate::agent::{Order, Start};
-use crate::event::{Delivery, Event};
-use crate::limits::Limits;
-use crate::protocol::{Effect, Input, Launch, Protocol};
-use crate::rpc::{Incoming, Rpc, RpcError};
-use crate::trouble::Cause;
+use crate::agent::{AgentCommand, ConversationStart};
+use crate::event::{AgentEvent, Delivery};
+use crate::failure::FailureCause;
+use crate::limits::AgentLimits;
+use crate::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
+use crate::rpc::{Rpc, RpcError, RpcIncoming};
 
 /// A turn's request has no deadline of its own: silence is the loop's business.
 const TURN: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -67,7 +67,7 @@ enum Work {
 pub(super) struct Acp {
     rpc: Rpc<Purpose>,
     launch: Launch,
-    limits: Limits,
+    limits: AgentLimits,
     clock: fn() -> Timestamp,
     door: Door,
     /// The role, until a turn with it has come to its end: gemini forgets a
@@ -82,11 +82,12 @@ impl Acp {
     pub(super) fn new(
         launch: Launch,
         door: Door,
-        limits: Limits,
+        limits: AgentLimits,
         clock: fn() -> Timestamp,
     ) -> Self {
         let opening = door.opening();
-        let role = if opening.start == Start::New { opening.role.clone() } else { None };
+        let role =
+            if opening.start == ConversationStart::New { opening.role.clone() } else { None };
         Self {
             rpc: Rpc::version_2(limits.request),
             launch,
@@ -107,33 +108,33 @@ impl Acp {
         }
     }
 
-    fn order(&mut self, order: Order, now: Instant) -> Vec<Effect> {
+    fn order(&mut self, order: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
         match order {
-            Order::Send(message) => self.say(message.text, now),
+            AgentCommand::Send(message) => self.say(message.text, now),
             // Gemini hears nothing while a turn runs.
-            Order::Steer(text) => self.say(text, now),
-            Order::Interrupt => self.interrupt(now),
-            Order::Answer(approval, decision) => {
+            AgentCommand::Steer(text) => self.say(text, now),
+            AgentCommand::Interrupt => self.interrupt(now),
+            AgentCommand::Answer(approval, decision) => {
                 let answer = self.turn().and_then(|turn| turn.answer(&approval, &decision));
                 let Some((request, answer, events)) = answer else { return Vec::new() };
-                let mut effects = vec![Effect::Write(self.rpc.answer(&request, answer))];
+                let mut effects = vec![ProtocolEffect::Write(self.rpc.answer(&request, answer))];
                 effects.extend(emit(events));
                 effects
             }
-            Order::End => vec![Effect::CloseInput],
+            AgentCommand::End => vec![ProtocolEffect::CloseInput],
         }
     }
 
-    fn say(&mut self, text: String, now: Instant) -> Vec<Effect> {
+    fn say(&mut self, text: String, now: Instant) -> Vec<ProtocolEffect> {
         self.queue.push_back(text);
         match self.work {
-            Work::Turn(_) => emit(vec![Event::Delivered(Delivery::Queued)]),
+            Work::Turn(_) => emit(vec![AgentEvent::Delivered(Delivery::Queued)]),
             Work::None | Work::Settling(_) => self.next_turn(now),
         }
     }
 
     /// Begins the next turn if one waits and gemini is free for it.
-    fn next_turn(&mut self, now: Instant) -> Vec<Effect> {
+    fn next_turn(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         if !self.door.is_open() || !matches!(self.work, Work::None) {
             return Vec::new();
         }
@@ -143,27 +144,34 @@ impl Acp {
         let params = json!({"sessionId": self.door.session(), "prompt": prompt});
         let line = self.rpc.request_until(Purpose::Prompt, "session/prompt", params, now + TURN);
         self.work = Work::Turn(Turn::default());
-        vec![Effect::Write(line), Effect::Emit(Event::Delivered(Delivery::Turn))]
+        vec![
+            ProtocolEffect::Write(line),
+            ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn)),
+        ]
     }
 
-    fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
+    fn interrupt(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let Work::Turn(turn) = &mut self.work else {
             // Said, and never sent.
             let dropped = self.queue.pop_front();
-            return dropped.map(|_| Effect::Emit(Event::TurnInterrupted)).into_iter().collect();
+            return dropped
+                .map(|_| ProtocolEffect::Emit(AgentEvent::TurnInterrupted))
+                .into_iter()
+                .collect();
         };
         if turn.is_retrying() {
-            return self.leave(Event::TurnInterrupted, now);
+            return self.leave(AgentEvent::TurnInterrupted, now);
         }
         if turn.interrupt() { self.cancel() } else { Vec::new() }
     }
 
     /// Tells gemini to stop; it then waits for no permission any more.
-    fn cancel(&mut self) -> Vec<Effect> {
+    fn cancel(&mut self) -> Vec<ProtocolEffect> {
         let params = json!({"sessionId": self.door.session()});
-        let mut effects = vec![Effect::Write(self.rpc.notification("session/cancel", params))];
+        let mut effects =
+            vec![ProtocolEffect::Write(self.rpc.notification("session/cancel", params))];
         let asked = self.turn().map(Turn::withdraw).unwrap_or_default();
-        effects.extend(asked.iter().map(|request| Effect::Write(self.withdrawn(request))));
+        effects.extend(asked.iter().map(|request| ProtocolEffect::Write(self.withdrawn(request))));
         effects
     }
 
@@ -172,31 +180,31 @@ impl Acp {
     }
 
     /// Ends a turn in which gemini does nothing but try a request again.
-    fn leave(&mut self, last: Event, now: Instant) -> Vec<Effect> {
+    fn leave(&mut self, last: AgentEvent, now: Instant) -> Vec<ProtocolEffect> {
         let mut effects = self.cancel();
         if let Work::Turn(mut turn) =
             std::mem::replace(&mut self.work, Work::Settling(now + SETTLE))
         {
             effects.extend(emit(turn.close(&Value::Null)));
         }
-        effects.push(Effect::Emit(last));
+        effects.push(ProtocolEffect::Emit(last));
         effects
     }
 
-    fn line(&mut self, line: Value, now: Instant) -> Vec<Effect> {
+    fn line(&mut self, line: Value, now: Instant) -> Vec<ProtocolEffect> {
         match self.rpc.incoming(line) {
-            Incoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
-            Incoming::Request { id, method, params } => self.asked(id, &method, &params),
-            Incoming::Notification { method, params } if method == "session/update" => {
+            RpcIncoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
+            RpcIncoming::Request { id, method, params } => self.asked(id, &method, &params),
+            RpcIncoming::Notification { method, params } if method == "session/update" => {
                 self.update(&params["update"], now)
             }
-            Incoming::Notification { .. } | Incoming::Unknown(_) => Vec::new(),
+            RpcIncoming::Notification { .. } | RpcIncoming::Unknown(_) => Vec::new(),
         }
     }
 
-    fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<Effect> {
+    fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<ProtocolEffect> {
         if method != "session/request_permission" {
-            return vec![Effect::Write(self.rpc.refuse(&id, -32601, "not offered"))];
+            return vec![ProtocolEffect::Write(self.rpc.refuse(&id, -32601, "not offered"))];
         }
         let asked = match &mut self.work {
             Work::Turn(turn) => turn.ask(id, params, self.door.opening()),
@@ -204,11 +212,11 @@ impl Acp {
         };
         match asked {
             Ok(events) => emit(events),
-            Err(id) => vec![Effect::Write(self.withdrawn(&id))],
+            Err(id) => vec![ProtocolEffect::Write(self.withdrawn(&id))],
         }
     }
 
-    fn update(&mut self, update: &Value, now: Instant) -> Vec<Effect> {
+    fn update(&mut self, update: &Value, now: Instant) -> Vec<ProtocolEffect> {
         if !self.door.is_open() {
             self.door.hear(update);
             return self.enter(now);
@@ -224,7 +232,7 @@ impl Acp {
         purpose: Purpose,
         answer: Result<Value, RpcError>,
         now: Instant,
-    ) -> Vec<Effect> {
+    ) -> Vec<ProtocolEffect> {
         let next = match (purpose, answer) {
             (Purpose::Prompt, answer) => return self.prompted(answer, now),
             (Purpose::Introduce, Ok(result)) => {
@@ -251,32 +259,32 @@ impl Acp {
         }
     }
 
-    fn ask(&mut self, purpose: Purpose, (method, params): Asking, now: Instant) -> Effect {
-        Effect::Write(self.rpc.request(purpose, method, params, now))
+    fn ask(&mut self, purpose: Purpose, (method, params): Asking, now: Instant) -> ProtocolEffect {
+        ProtocolEffect::Write(self.rpc.request(purpose, method, params, now))
     }
 
-    fn not_opened(&mut self, error: &RpcError) -> Result<Option<(Purpose, Asking)>, Cause> {
+    fn not_opened(&mut self, error: &RpcError) -> Result<Option<(Purpose, Asking)>, FailureCause> {
         match (self.cause(error), &self.door.opening().start) {
-            (Cause::NotLoggedIn { detail }, _) => match self.door.log_in() {
+            (FailureCause::NotLoggedIn { detail }, _) => match self.door.log_in() {
                 Some(asking) => Ok(Some((Purpose::LogIn, asking))),
-                None => Err(Cause::NotLoggedIn { detail }),
+                None => Err(FailureCause::NotLoggedIn { detail }),
             },
-            (Cause::Protocol { detail }, Start::Resume(_)) => {
-                Err(Cause::UnknownConversation { detail })
+            (FailureCause::Protocol { detail }, ConversationStart::Resume(_)) => {
+                Err(FailureCause::UnknownConversation { detail })
             }
             (cause, _) => Err(cause),
         }
     }
 
-    fn enter(&mut self, now: Instant) -> Vec<Effect> {
+    fn enter(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let Some(started) = self.door.open() else { return Vec::new() };
-        let mut effects = vec![Effect::Emit(started)];
+        let mut effects = vec![ProtocolEffect::Emit(started)];
         effects.extend(self.next_turn(now));
         effects
     }
 
     /// Gemini has answered a prompt: its turn is over.
-    fn prompted(&mut self, answer: Result<Value, RpcError>, now: Instant) -> Vec<Effect> {
+    fn prompted(&mut self, answer: Result<Value, RpcError>, now: Instant) -> Vec<ProtocolEffect> {
         let mut events = Vec::new();
         if let Work::Turn(mut turn) = std::mem::replace(&mut self.work, Work::None) {
             events = turn.close(answer.as_ref().unwrap_or(&Value::Null));
@@ -293,36 +301,38 @@ impl Acp {
         &mut self,
         turn: &mut Turn,
         answer: Result<Value, RpcError>,
-        events: &mut Vec<Event>,
-    ) -> Event {
+        events: &mut Vec<AgentEvent>,
+    ) -> AgentEvent {
         let result = match answer {
-            Err(_) if turn.is_interrupted() => return Event::TurnInterrupted,
+            Err(_) if turn.is_interrupted() => return AgentEvent::TurnInterrupted,
             Err(error) => return failed(self.cause(&error)),
             Ok(result) => result,
         };
         match result["stopReason"].as_str() {
-            Some("cancelled") if turn.is_interrupted() => Event::TurnInterrupted,
+            Some("cancelled") if turn.is_interrupted() => AgentEvent::TurnInterrupted,
             Some("cancelled") => cut_off("it stopped by itself"),
             Some("end_turn") => match turn.finish(&result) {
                 Some((pieces, answer)) => {
                     self.role = None;
                     events.splice(0..0, pieces);
-                    Event::TurnFinished(answer)
+                    AgentEvent::TurnFinished(answer)
                 }
                 None => cut_off("the answer is not whole"),
             },
-            Some(reason) => failed(Cause::Rejected { detail: format!("it stopped: {reason}") }),
-            None => failed(Cause::Protocol { detail: "a turn without an end".to_owned() }),
+            Some(reason) => {
+                failed(FailureCause::Rejected { detail: format!("it stopped: {reason}") })
+            }
+            None => failed(FailureCause::Protocol { detail: "a turn without an end".to_owned() }),
         }
     }
 
-    fn tick(&mut self, now: Instant) -> Vec<Effect> {
+    fn tick(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         if let Some(purpose) = self.rpc.expired(now) {
             let (waited, during) = (self.limits.request, purpose.during());
-            return fail(Cause::Silent { waited, during });
+            return fail(FailureCause::Silent { waited, during });
         }
         if self.settled_by().is_some_and(|deadline| deadline <= now) {
-            return fail(Cause::Silent { waited: SETTLE, during: "giving up a request" });
+            return fail(FailureCause::Silent { waited: SETTLE, during: "giving up a request" });
         }
         if self.door.deadline().is_some_and(|deadline| deadline <= now) {
             self.door.end_replay();
@@ -337,33 +347,33 @@ impl Acp {
         }
     }
 
-    fn retried(&mut self, retry: Retry, now: Instant) -> Vec<Effect> {
+    fn retried(&mut self, retry: Retry, now: Instant) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn() else { return Vec::new() };
         turn.retries();
-        let mut effects = emit(vec![Event::Retrying(trouble(retry.cause.clone()))]);
+        let mut effects = emit(vec![AgentEvent::Retrying(trouble(retry.cause.clone()))]);
         if retry.attempt >= ATTEMPTS || retry.wait.is_some_and(|wait| wait > WAIT) {
             effects.extend(self.leave(failed(retry.cause), now));
         }
         effects
     }
 
-    fn cause(&self, error: &RpcError) -> Cause {
+    fn cause(&self, error: &RpcError) -> FailureCause {
         errors::cause(error, self.door.model(), (self.clock)())
     }
 }
 
 impl Protocol for Acp {
-    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let introduce = self.ask(Purpose::Introduce, introduction(), now);
-        vec![Effect::Launch(self.launch.clone()), introduce]
+        vec![ProtocolEffect::Launch(self.launch.clone()), introduce]
     }
 
-    fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
+    fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(order) => self.order(order, now),
-            Input::Line(line) => self.line(line, now),
-            Input::Exited(exit) => fail(errors::ended(&exit)),
-            Input::Tick => self.tick(now),
+            ProtocolEvent::Command(order) => self.order(order, now),
+            ProtocolEvent::Line(line) => self.line(line, now),
+            ProtocolEvent::Exited(exit) => fail(errors::ended(&exit)),
+            ProtocolEvent::Tick => self.tick(now),
         }
     }
 
@@ -371,7 +381,7 @@ impl Protocol for Acp {
         matches!(self.work, Work::Turn(_)) || !self.queue.is_empty()
     }
 
-    fn overhear(&mut self, line: &str, now: Instant) -> Vec<Effect> {
+    fn overhear(&mut self, line: &str, now: Instant) -> Vec<ProtocolEffect> {
         match self.retries.take(line, (self.clock)()) {
             Some(retry) => self.retried(retry, now),
             None => Vec::new(),
@@ -384,10 +394,10 @@ impl Protocol for Acp {
     }
 }
 
-fn emit(events: Vec<Event>) -> Vec<Effect> {
-    events.into_iter().map(Effect::Emit).collect()
+fn emit(events: Vec<AgentEvent>) -> Vec<ProtocolEffect> {
+    events.into_iter().map(ProtocolEffect::Emit).collect()
 }
 
-fn fail(cause: Cause) -> Vec<Effect> {
-    vec![Effect::Fail(trouble(cause))]
+fn fail(cause: FailureCause) -> Vec<ProtocolEffect> {
+    vec![ProtocolEffect::Fail(trouble(cause))]
 }

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::account::{Account, Method};
 use super::launch::starting_mode;
-use crate::agent::{ConversationId, Opening, Start};
-use crate::event::Event;
-use crate::trouble::Cause;
+use crate::agent::{ConversationId, ConversationSpec, ConversationStart};
+use crate::event::AgentEvent;
+use crate::failure::FailureCause;
 
 /// The version of the protocol.
 const VERSION: u64 = 1;
@@ -29,7 +29,7 @@ pub(super) fn introduction() -> Asking {
 /// How far a conversation is open.
 #[derive(Debug)]
 pub(super) struct Door {
-    opening: Opening,
+    opening: ConversationSpec,
     /// The request that opens it.
     asking: Option<Asking>,
     /// How to log in, if gemini wants that and it was not tried.
@@ -54,7 +54,7 @@ enum Replay {
 }
 
 impl Door {
-    pub(super) fn new(opening: Opening, account: Account) -> Self {
+    pub(super) fn new(opening: ConversationSpec, account: Account) -> Self {
         let login = match account {
             Account::Found(method) => Some(method),
             Account::Chosen | Account::ByItself => None,
@@ -73,7 +73,7 @@ impl Door {
     }
 
     /// What was asked for.
-    pub(super) fn opening(&self) -> &Opening {
+    pub(super) fn opening(&self) -> &ConversationSpec {
         &self.opening
     }
 
@@ -93,10 +93,10 @@ impl Door {
     }
 
     /// Gemini has introduced itself; what it is asked next.
-    pub(super) fn introduced(&mut self, result: &Value) -> Result<Asking, Cause> {
+    pub(super) fn introduced(&mut self, result: &Value) -> Result<Asking, FailureCause> {
         if result["protocolVersion"] != VERSION {
             let detail = format!("version {} instead of {VERSION}", result["protocolVersion"]);
-            return Err(Cause::Protocol { detail });
+            return Err(FailureCause::Protocol { detail });
         }
         let servers = self.opening.servers.iter().map(|server| {
             json!({"name": server.name, "command": server.program.to_string_lossy(),
@@ -106,12 +106,12 @@ impl Door {
             "cwd": self.opening.folder.to_string_lossy(),
             "mcpServers": servers.collect::<Vec<_>>()
         });
-        let Start::Resume(id) = &self.opening.start else {
+        let ConversationStart::Resume(id) = &self.opening.start else {
             return Ok(self.ask(("session/new", params)));
         };
         if result["agentCapabilities"]["loadSession"] != true {
             let detail = "it cannot go on with a conversation".to_owned();
-            return Err(Cause::Protocol { detail });
+            return Err(FailureCause::Protocol { detail });
         }
         // Gemini makes an empty record under the very name it is given before
         // it looks for the one to go on with: within the minute in which that
@@ -143,8 +143,12 @@ impl Door {
     }
 
     /// Gemini has opened the conversation; what it is asked next, if anything.
-    pub(super) fn opened(&mut self, result: &Value, now: Instant) -> Result<Option<Asking>, Cause> {
-        if self.opening.start == Start::New {
+    pub(super) fn opened(
+        &mut self,
+        result: &Value,
+        now: Instant,
+    ) -> Result<Option<Asking>, FailureCause> {
+        if self.opening.start == ConversationStart::New {
             self.session = result["sessionId"].as_str().unwrap_or_default().to_owned();
             self.conversation = ConversationId::new(&self.session);
             self.replay = Replay::Over;
@@ -153,11 +157,11 @@ impl Door {
         }
         if self.conversation.is_none() {
             let detail = format!("a conversation named {}", result["sessionId"]);
-            return Err(Cause::Protocol { detail });
+            return Err(FailureCause::Protocol { detail });
         }
         let mode = starting_mode(self.opening.allow);
         if result["modes"]["currentModeId"].as_str().is_some_and(|told| told != mode.id) {
-            return Err(Cause::FolderNotTrusted);
+            return Err(FailureCause::FolderNotTrusted);
         }
         self.model = result["models"]["currentModelId"].as_str().map(str::to_owned);
         if self.opening.allow == Allow::All {
@@ -195,12 +199,12 @@ impl Door {
     }
 
     /// Opens once everything for it is done; then tells so.
-    pub(super) fn open(&mut self) -> Option<Event> {
+    pub(super) fn open(&mut self) -> Option<AgentEvent> {
         let conversation = self.conversation.clone()?;
         if self.is_open || !self.mode_is_set || self.replay != Replay::Over {
             return None;
         }
         self.is_open = true;
-        Some(Event::Started { conversation, model: self.model.clone() })
+        Some(AgentEvent::Started { conversation, model: self.model.clone() })
     }
 }

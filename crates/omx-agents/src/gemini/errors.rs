@@ -11,10 +11,10 @@ use serde_json::Value;
 
 use super::retries::is_log;
 use crate::driver::AgentKind;
-use crate::event::Event;
-use crate::protocol::Exit;
+use crate::event::AgentEvent;
+use crate::failure::{Failure, FailureCause};
+use crate::protocol::AgentExit;
 use crate::rpc::RpcError;
-use crate::trouble::{Cause, Trouble};
 
 /// The error with which gemini asks for an account.
 const AUTH_REQUIRED: i64 = -32000;
@@ -36,22 +36,22 @@ struct Said {
 }
 
 /// Trouble with gemini.
-pub(super) fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Gemini, cause)
+pub(super) fn trouble(cause: FailureCause) -> Failure {
+    Failure::new(AgentKind::Gemini, cause)
 }
 
 /// A turn that failed.
-pub(super) fn failed(cause: Cause) -> Event {
-    Event::TurnFailed(trouble(cause))
+pub(super) fn failed(cause: FailureCause) -> AgentEvent {
+    AgentEvent::TurnFailed(trouble(cause))
 }
 
 /// A turn whose answer is not whole.
-pub(super) fn cut_off(detail: &str) -> Event {
-    failed(Cause::CutOff { detail: detail.to_owned() })
+pub(super) fn cut_off(detail: &str) -> AgentEvent {
+    failed(FailureCause::CutOff { detail: detail.to_owned() })
 }
 
 /// The cause of a refused request of ours.
-pub(super) fn cause(error: &RpcError, model: Option<&str>, now: Timestamp) -> Cause {
+pub(super) fn cause(error: &RpcError, model: Option<&str>, now: Timestamp) -> FailureCause {
     let said = said(&error.message);
     let mut detail = said.message;
     let extra = error.data["details"].as_str().or(error.data.as_str()).unwrap_or_default();
@@ -59,19 +59,19 @@ pub(super) fn cause(error: &RpcError, model: Option<&str>, now: Timestamp) -> Ca
         detail = format!("{detail}: {extra}");
     }
     if error.code == AUTH_REQUIRED {
-        return Cause::NotLoggedIn { detail };
+        return FailureCause::NotLoggedIn { detail };
     }
     let code = u16::try_from(error.code).ok();
     match said.status.or(code.filter(|&code| code != 500)) {
         Some(status) => of_status(status, detail, said.wait, model, now),
         // Gemini's own number for "no number".
         None if code == Some(500) => of_words(detail, said.wait, model, now),
-        None => Cause::Protocol { detail },
+        None => FailureCause::Protocol { detail },
     }
 }
 
 /// The cause of a failed attempt, from its status and the vendor's words.
-pub(super) fn attempt(status: Option<u16>, words: &str, now: Timestamp) -> Cause {
+pub(super) fn attempt(status: Option<u16>, words: &str, now: Timestamp) -> FailureCause {
     let Said { status: inner, message, wait } = said(words);
     match inner.or(status) {
         Some(status) => of_status(status, message, wait, None, now),
@@ -80,13 +80,13 @@ pub(super) fn attempt(status: Option<u16>, words: &str, now: Timestamp) -> Cause
 }
 
 /// Why gemini ended by itself.
-pub(super) fn ended(exit: &Exit) -> Cause {
+pub(super) fn ended(exit: &AgentExit) -> FailureCause {
     let own = exit.stderr.lines().filter(|line| !is_log(line));
     let stderr = own.collect::<Vec<_>>().join("\n").trim().to_owned();
     match exit.code {
-        Some(NO_ACCOUNT) => Cause::NotLoggedIn { detail: stderr },
-        Some(NOT_TRUSTED) => Cause::FolderNotTrusted,
-        code => Cause::Crashed { code, stderr },
+        Some(NO_ACCOUNT) => FailureCause::NotLoggedIn { detail: stderr },
+        Some(NOT_TRUSTED) => FailureCause::FolderNotTrusted,
+        code => FailureCause::Crashed { code, stderr },
     }
 }
 
@@ -96,21 +96,26 @@ fn of_status(
     wait: Option<Duration>,
     model: Option<&str>,
     now: Timestamp,
-) -> Cause {
+) -> FailureCause {
     match status {
         429 | 499 => limited(detail, wait, now),
-        401 | 403 => Cause::NotLoggedIn { detail },
+        401 | 403 => FailureCause::NotLoggedIn { detail },
         400 if has(&detail, &["api key not valid", "api_key_invalid", "api key expired"]) => {
-            Cause::NotLoggedIn { detail }
+            FailureCause::NotLoggedIn { detail }
         }
-        404 => Cause::UnknownModel { model: model.map(str::to_owned), detail },
-        500.. => Cause::Service { status: Some(status), detail },
-        _ => Cause::Rejected { detail },
+        404 => FailureCause::UnknownModel { model: model.map(str::to_owned), detail },
+        500.. => FailureCause::Service { status: Some(status), detail },
+        _ => FailureCause::Rejected { detail },
     }
 }
 
 /// An error without a number.
-fn of_words(detail: String, wait: Option<Duration>, model: Option<&str>, now: Timestamp) -> Cause {
+fn of_words(
+    detail: String,
+    wait: Option<Duration>,
+    model: Option<&str>,
+    now: Timestamp,
+) -> FailureCause {
     const NETWORK: &[&str] = &[
         "fetch failed",
         "econnrefused",
@@ -129,26 +134,26 @@ fn of_words(detail: String, wait: Option<Duration>, model: Option<&str>, now: Ti
         &["unauthenticated", "authentication", "credentials", "api key", "permission denied"];
     const MISSING: &[&str] = &["not found", "does not exist", "not supported", "unknown"];
     if has(&detail, NETWORK) {
-        Cause::Network { detail }
+        FailureCause::Network { detail }
     } else if has(&detail, CUT) {
-        Cause::CutOff { detail }
+        FailureCause::CutOff { detail }
     } else if wait.is_some() || has(&detail, LIMIT) {
         limited(detail, wait, now)
     } else if has(&detail, ACCOUNT) {
-        Cause::NotLoggedIn { detail }
+        FailureCause::NotLoggedIn { detail }
     } else if has(&detail, MISSING) && has(&detail, &["model", "requested entity"]) {
-        Cause::UnknownModel { model: model.map(str::to_owned), detail }
+        FailureCause::UnknownModel { model: model.map(str::to_owned), detail }
     } else {
-        Cause::Service { status: None, detail }
+        FailureCause::Service { status: None, detail }
     }
 }
 
-fn limited(detail: String, wait: Option<Duration>, now: Timestamp) -> Cause {
+fn limited(detail: String, wait: Option<Duration>, now: Timestamp) -> FailureCause {
     let until = wait.map(|wait| {
         let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(now.millis().saturating_add(millis))
     });
-    Cause::Limited { until, detail }
+    FailureCause::Limited { until, detail }
 }
 
 fn has(text: &str, words: &[&str]) -> bool {
@@ -215,7 +220,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-    fn of(code: i64, message: &str) -> Cause {
+    fn of(code: i64, message: &str) -> FailureCause {
         let error = RpcError { code, message: message.to_owned(), data: Value::Null };
         cause(&error, Some("m"), NOW)
     }
@@ -243,7 +248,7 @@ mod tests {
         let inner = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"too much"}}"#;
         let outer = serde_json::json!({"error": {"message": inner}}).to_string();
         for message in [inner.to_owned(), outer, format!("[{inner}]")] {
-            let Cause::Limited { until: None, detail } = of(500, &message) else { panic!() };
+            let FailureCause::Limited { until: None, detail } = of(500, &message) else { panic!() };
             assert_eq!(detail, "too much");
         }
         let real = r#"{"error":{"code":500,"message":"the model was not found"}}"#;
@@ -267,7 +272,7 @@ mod tests {
     #[test]
     fn the_end_of_a_limit_is_found() {
         let until = |message: &str| match of(429, message) {
-            Cause::Limited { until, .. } => until.map(|until| until.millis() - NOW.millis()),
+            FailureCause::Limited { until, .. } => until.map(|until| until.millis() - NOW.millis()),
             other => panic!("{other:?}"),
         };
         assert_eq!(until("too much\nSuggested retry after 400s."), Some(400_000));

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 
 use omx_kernel::approval::Allow;
 
-use crate::agent::Opening;
-use crate::driver::{Installation, Surroundings};
+use crate::agent::ConversationSpec;
+use crate::driver::{AgentEnv, Installation};
 use crate::environment::environment;
 use crate::protocol::Launch;
 
@@ -34,9 +34,9 @@ pub(super) struct Mode {
 
 /// The process of a conversation.
 pub(super) fn launch(
-    opening: &Opening,
+    opening: &ConversationSpec,
     installation: &Installation,
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
 ) -> Launch {
     let mut args: Vec<OsString> =
         vec!["--acp".into(), "--approval-mode".into(), starting_mode(opening.allow).flag.into()];

@@ -9,12 +9,12 @@ mod retries;
 mod tools;
 mod turn;
 
-use crate::agent::Opening;
-use crate::driver::{AgentKind, Driver, Installation, Surroundings};
+use crate::agent::ConversationSpec;
+use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
 use crate::environment::on_path;
-use crate::limits::Limits;
+use crate::failure::{Failure, FailureCause};
+use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
-use crate::trouble::{Cause, Trouble};
 
 /// Drives gemini.
 #[derive(Debug)]
@@ -25,22 +25,22 @@ impl Driver for Gemini {
         AgentKind::Gemini
     }
 
-    fn find(&self, surroundings: &Surroundings) -> Result<Installation, Trouble> {
+    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
         let program = on_path(surroundings, "gemini")
-            .ok_or_else(|| Trouble::new(self.kind(), Cause::NotInstalled))?;
-        account::look(surroundings).map_err(|cause| Trouble::new(self.kind(), cause))?;
+            .ok_or_else(|| Failure::new(self.kind(), FailureCause::NotInstalled))?;
+        account::look(surroundings).map_err(|cause| Failure::new(self.kind(), cause))?;
         Ok(Installation { kind: self.kind(), program })
     }
 
     fn protocol(
         &self,
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        limits: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
+        surroundings: &AgentEnv,
+        limits: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure> {
         let account =
-            account::look(surroundings).map_err(|cause| Trouble::new(self.kind(), cause))?;
+            account::look(surroundings).map_err(|cause| Failure::new(self.kind(), cause))?;
         let launch = launch::launch(opening, installation, surroundings);
         let door = door::Door::new(opening.clone(), account);
         Ok(Box::new(acp::Acp::new(launch, door, *limits, surroundings.clock)))

@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_kernel::Timestamp;
 
 use super::errors;
-use crate::trouble::Cause;
+use crate::failure::FailureCause;
 
 /// How much of an entry is kept while it is read.
 const ENTRY: usize = 16 << 10;
@@ -20,7 +20,7 @@ pub(super) struct Retry {
     /// Which attempt failed, from one.
     pub(super) attempt: u32,
     /// Why.
-    pub(super) cause: Cause,
+    pub(super) cause: FailureCause,
     /// How long gemini waits now, where it says so.
     pub(super) wait: Option<Duration>,
 }
@@ -104,14 +104,15 @@ mod tests {
     fn a_status_is_understood() {
         let line = r#"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,"message":"slow down"}}"#;
         let text = format!("{AT}{line}\n    at somewhere (file.js:1:2) {{\n  status: 429\n}}");
-        let [Retry { attempt: 2, cause: Cause::Limited { until: None, detail }, wait: None }] =
-            &read(&text)[..]
+        let [
+            Retry { attempt: 2, cause: FailureCause::Limited { until: None, detail }, wait: None },
+        ] = &read(&text)[..]
         else {
             panic!("{:?}", read(&text))
         };
         assert_eq!(detail, "slow down");
         let text = format!("{AT}Attempt 1 failed with status 500. Retrying with backoff... E: x");
-        assert!(matches!(read(&text)[0].cause, Cause::Service { status: Some(500), .. }));
+        assert!(matches!(read(&text)[0].cause, FailureCause::Service { status: Some(500), .. }));
     }
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
         let text = format!(
             "{AT}Attempt 1 failed. Retrying with backoff... TypeError: fetch failed sending request"
         );
-        assert!(matches!(read(&text)[0].cause, Cause::Network { .. }));
+        assert!(matches!(read(&text)[0].cause, FailureCause::Network { .. }));
     }
 
     #[test]
@@ -128,8 +129,13 @@ mod tests {
             "{AT}Attempt 1 failed: too much\nSuggested retry after 60s.. Retrying after 61234ms..."
         );
         let wait = Some(Duration::from_millis(61_234));
-        let [Retry { attempt: 1, cause: Cause::Limited { until: Some(until), .. }, wait: told }] =
-            &read(&text)[..]
+        let [
+            Retry {
+                attempt: 1,
+                cause: FailureCause::Limited { until: Some(until), .. },
+                wait: told,
+            },
+        ] = &read(&text)[..]
         else {
             panic!("{:?}", read(&text))
         };

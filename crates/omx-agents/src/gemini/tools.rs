@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use crate::agent::McpServer;
 use crate::approval::{reach, reach_of_all};
-use crate::event::{CallId, Tool, ToolEnd};
+use crate::event::{CallId, ToolAction, ToolOutcome};
 
 /// A tool call as it is told in updates and in requests for permission.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
     pub(super) id: CallId,
-    pub(super) tool: Tool,
+    pub(super) tool: ToolAction,
     /// The first text that comes with it.
     text: String,
     status: String,
@@ -26,9 +26,9 @@ impl Call {
         let title = told["title"].as_str().unwrap_or_default();
         let contents = told["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         let tool = match told["kind"].as_str() {
-            Some("execute") if !title.is_empty() => Tool::Command(title.to_owned()),
-            Some("edit" | "delete" | "move") => Tool::Edit(paths(told, contents)),
-            _ => mcp(id, title, servers).unwrap_or_else(|| Tool::Other(name(id).to_owned())),
+            Some("execute") if !title.is_empty() => ToolAction::Command(title.to_owned()),
+            Some("edit" | "delete" | "move") => ToolAction::Edit(paths(told, contents)),
+            _ => mcp(id, title, servers).unwrap_or_else(|| ToolAction::Other(name(id).to_owned())),
         };
         let text = contents.iter().find_map(|content| content["content"]["text"].as_str());
         Some(Self {
@@ -40,24 +40,24 @@ impl Call {
     }
 
     /// How it ended, if it did.
-    pub(super) fn end(&self) -> Option<ToolEnd> {
+    pub(super) fn end(&self) -> Option<ToolOutcome> {
         let told = match self.status.as_str() {
-            "completed" => ToolEnd::Succeeded,
-            "failed" => return Some(ToolEnd::Failed),
+            "completed" => ToolOutcome::Succeeded,
+            "failed" => return Some(ToolOutcome::Failed),
             _ => return None,
         };
-        if !matches!(self.tool, Tool::Command(_)) {
+        if !matches!(self.tool, ToolAction::Command(_)) {
             return Some(told);
         }
         // A command's code is told only if it wrote nothing.
         let code = self.text.strip_prefix("Command exited with code: ");
         Some(if let Some(code) = code.and_then(|code| code.trim().parse().ok()) {
-            ToolEnd::Exited(code)
+            ToolOutcome::Exited(code)
         } else if ["Command cancelled", "Command terminated by signal", "Command failed"]
             .iter()
             .any(|beginning| self.text.starts_with(beginning))
         {
-            ToolEnd::Failed
+            ToolOutcome::Failed
         } else {
             told
         })
@@ -66,15 +66,17 @@ impl Call {
     /// What it asks leave for, in this folder.
     pub(super) fn ask(&self, folder: &Path, title: &str) -> Ask {
         match &self.tool {
-            Tool::Command(command) => {
+            ToolAction::Command(command) => {
                 Ask::Command { command: command.clone(), reach: place(&self.text, folder) }
             }
-            Tool::Edit(paths) => Ask::Edit {
+            ToolAction::Edit(paths) => Ask::Edit {
                 paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
                 reach: reach_of_all(folder, paths.iter().map(PathBuf::as_path)),
             },
-            Tool::Mcp { server, tool } => Ask::Tool { server: server.clone(), tool: tool.clone() },
-            Tool::Other(name) => {
+            ToolAction::Mcp { server, tool } => {
+                Ask::Tool { server: server.clone(), tool: tool.clone() }
+            }
+            ToolAction::Other(name) => {
                 Ask::Other { what: if title.is_empty() { name.clone() } else { title.to_owned() } }
             }
         }
@@ -102,18 +104,18 @@ fn name(id: &str) -> &str {
 /// `TOOL (SERVER MCP Server)`, except for a tool whose arguments have a
 /// `command`: then that is the title. The title can thus be anything the model
 /// likes and is believed only where the id agrees.
-fn mcp(id: &str, title: &str, servers: &[McpServer]) -> Option<Tool> {
+fn mcp(id: &str, title: &str, servers: &[McpServer]) -> Option<ToolAction> {
     let joined = id.strip_prefix("mcp_")?;
     let titled = title.strip_suffix(" MCP Server)").and_then(|title| title.rsplit_once(" ("));
     if let Some((tool, server)) = titled
         && joined.starts_with(&format!("{}_{}__", plain(server), plain(tool)))
     {
-        return Some(Tool::Mcp { server: server.to_owned(), tool: tool.to_owned() });
+        return Some(ToolAction::Mcp { server: server.to_owned(), tool: tool.to_owned() });
     }
     let (name, _) = joined.rsplit_once("__")?;
     servers.iter().find_map(|server| {
         let tool = name.strip_prefix(&plain(&server.name))?.strip_prefix('_')?;
-        Some(Tool::Mcp { server: server.name.clone(), tool: tool.to_owned() })
+        Some(ToolAction::Mcp { server: server.name.clone(), tool: tool.to_owned() })
     })
 }
 
@@ -150,12 +152,12 @@ mod tests {
         Call::read(told, &servers()).unwrap()
     }
 
-    fn tool(id: &str, title: &str) -> Tool {
+    fn tool(id: &str, title: &str) -> ToolAction {
         read(&json!({"toolCallId": id, "title": title, "kind": "other"})).tool
     }
 
-    fn of_server(server: &str, tool: &str) -> Tool {
-        Tool::Mcp { server: server.to_owned(), tool: tool.to_owned() }
+    fn of_server(server: &str, tool: &str) -> ToolAction {
+        ToolAction::Mcp { server: server.to_owned(), tool: tool.to_owned() }
     }
 
     #[test]
@@ -169,13 +171,13 @@ mod tests {
 
     #[test]
     fn no_other_tool_passes_for_one_of_ours() {
-        let other = |name: &str| Tool::Other(name.to_owned());
+        let other = |name: &str| ToolAction::Other(name.to_owned());
         assert_eq!(tool("mcp_evil_do__1", "do (omx MCP Server)"), other("mcp_evil_do"));
         assert_eq!(tool("mcp_evil__omx_do__1", "x (omx MCP Server)"), other("mcp_evil"));
         assert_eq!(tool("web_fetch__1", "state_write (omx MCP Server)"), other("web_fetch"));
         let shell = json!({"toolCallId": "mcp_omx_x__1", "kind": "execute",
             "title": "x (omx MCP Server)"});
-        assert_eq!(read(&shell).tool, Tool::Command("x (omx MCP Server)".to_owned()));
+        assert_eq!(read(&shell).tool, ToolAction::Command("x (omx MCP Server)".to_owned()));
         assert_eq!(
             tool("mcp_omx_evil_do__1", "do (omx_evil MCP Server)"),
             of_server("omx_evil", "do")
@@ -186,7 +188,7 @@ mod tests {
     fn the_files_of_an_edit_are_told_once() {
         let told = json!({"toolCallId": "write_file__1", "kind": "edit", "title": "Writing",
             "content": [{"type": "diff", "path": "/p/a"}], "locations": [{"path": "/p/a"}]});
-        assert_eq!(read(&told).tool, Tool::Edit(vec!["/p/a".into()]));
+        assert_eq!(read(&told).tool, ToolAction::Edit(vec!["/p/a".into()]));
         let ask = read(&told).ask(Path::new("/nowhere"), "Writing");
         assert_eq!(ask, Ask::Edit { paths: vec!["/p/a".to_owned()], reach: Reach::Outside });
     }
@@ -199,10 +201,10 @@ mod tests {
             .end()
         };
         assert_eq!(end("in_progress", ""), None);
-        assert_eq!(end("completed", ""), Some(ToolEnd::Succeeded));
-        assert_eq!(end("completed", "Command exited with code: 3"), Some(ToolEnd::Exited(3)));
-        assert_eq!(end("completed", "Command cancelled by user."), Some(ToolEnd::Failed));
-        assert_eq!(end("failed", "no such file"), Some(ToolEnd::Failed));
+        assert_eq!(end("completed", ""), Some(ToolOutcome::Succeeded));
+        assert_eq!(end("completed", "Command exited with code: 3"), Some(ToolOutcome::Exited(3)));
+        assert_eq!(end("completed", "Command cancelled by user."), Some(ToolOutcome::Failed));
+        assert_eq!(end("failed", "no such file"), Some(ToolOutcome::Failed));
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::tools::Call;
-use crate::agent::{Decision, Opening};
-use crate::event::{Answer, ApprovalId, CallId, Event, Tool, ToolEnd, Usage};
+use crate::agent::{ApprovalDecision, ConversationSpec};
+use crate::event::{AgentEvent, ApprovalId, CallId, ToolAction, ToolOutcome, TurnAnswer, Usage};
 
 /// How gemini says that its mode has changed: as if the model had said it.
 const MODE_CHANGED: &str = "[MODE_UPDATE] ";
@@ -66,7 +66,7 @@ impl Turn {
     }
 
     /// Takes a `session/update` of this turn.
-    pub(super) fn update(&mut self, update: &Value, opening: &Opening) -> Vec<Event> {
+    pub(super) fn update(&mut self, update: &Value, opening: &ConversationSpec) -> Vec<AgentEvent> {
         if self.state == State::Retries {
             self.state = State::Works;
         }
@@ -86,35 +86,35 @@ impl Turn {
         }
     }
 
-    fn call(&mut self, call: Call) -> Vec<Event> {
+    fn call(&mut self, call: Call) -> Vec<AgentEvent> {
         let end = call.end();
         let changed = match (&call.tool, end) {
-            (Tool::Edit(paths), Some(ToolEnd::Succeeded)) => paths.clone(),
+            (ToolAction::Edit(paths), Some(ToolOutcome::Succeeded)) => paths.clone(),
             _ => Vec::new(),
         };
         let mut events = self.start(&call);
-        events.extend(changed.into_iter().map(Event::FileChanged));
+        events.extend(changed.into_iter().map(AgentEvent::FileChanged));
         if let Some(end) = end {
             self.at_work.remove(&call.id);
-            events.push(Event::ToolFinished { call: call.id, end });
+            events.push(AgentEvent::ToolFinished { call: call.id, end });
         }
         events
     }
 
     /// The events of a call that begins; none if it has begun before.
-    fn start(&mut self, call: &Call) -> Vec<Event> {
+    fn start(&mut self, call: &Call) -> Vec<AgentEvent> {
         let mut events = self.piece();
         if self.at_work.insert(call.id.clone()) {
             self.used_tools = true;
-            events.push(Event::ToolStarted { call: call.id.clone(), tool: call.tool.clone() });
+            events.push(AgentEvent::ToolStarted { call: call.id.clone(), tool: call.tool.clone() });
         }
         events
     }
 
     /// The words so far, as a finished piece.
-    fn piece(&mut self) -> Vec<Event> {
+    fn piece(&mut self) -> Vec<AgentEvent> {
         let text = std::mem::take(&mut self.text);
-        if text.trim().is_empty() { Vec::new() } else { vec![Event::Text(text)] }
+        if text.trim().is_empty() { Vec::new() } else { vec![AgentEvent::Text(text)] }
     }
 
     /// Takes a request for permission; gives it back if it cannot be
@@ -123,8 +123,8 @@ impl Turn {
         &mut self,
         request: Value,
         params: &Value,
-        opening: &Opening,
-    ) -> Result<Vec<Event>, Value> {
+        opening: &ConversationSpec,
+    ) -> Result<Vec<AgentEvent>, Value> {
         let told = &params["toolCall"];
         let call = Call::read(told, &opening.servers).filter(|_| !self.is_interrupted());
         let Some(call) = call else { return Err(request) };
@@ -138,7 +138,7 @@ impl Turn {
         let (allow, reject) = (option("allow_once"), option("reject_once"));
         self.waiting.insert(approval.clone(), Permission { request, call, allow, reject });
         let mut events = self.piece();
-        events.push(Event::ApprovalNeeded { approval, ask });
+        events.push(AgentEvent::ApprovalNeeded { approval, ask });
         Ok(events)
     }
 
@@ -147,19 +147,19 @@ impl Turn {
     pub(super) fn answer(
         &mut self,
         approval: &ApprovalId,
-        decision: &Decision,
-    ) -> Option<(Value, Value, Vec<Event>)> {
+        decision: &ApprovalDecision,
+    ) -> Option<(Value, Value, Vec<AgentEvent>)> {
         let permission = self.waiting.remove(approval)?;
         let (option, end) = match decision {
-            Decision::Allow => (permission.allow, None),
-            Decision::Deny(_) => (permission.reject, Some(ToolEnd::Failed)),
+            ApprovalDecision::Allow => (permission.allow, None),
+            ApprovalDecision::Deny(_) => (permission.reject, Some(ToolOutcome::Failed)),
         };
         let mut events = self.start(&permission.call);
         // What cannot be answered as it should be is refused.
-        let end = if option.is_none() { Some(ToolEnd::Failed) } else { end };
+        let end = if option.is_none() { Some(ToolOutcome::Failed) } else { end };
         if let Some(end) = end {
             self.at_work.remove(&permission.call.id);
-            events.push(Event::ToolFinished { call: permission.call.id, end });
+            events.push(AgentEvent::ToolFinished { call: permission.call.id, end });
         }
         let outcome = match option {
             Some(option) => json!({"outcome": "selected", "optionId": option}),
@@ -175,11 +175,12 @@ impl Turn {
 
     /// What is told when the turn is over: tools that never ended, and what
     /// was spent.
-    pub(super) fn close(&mut self, result: &Value) -> Vec<Event> {
+    pub(super) fn close(&mut self, result: &Value) -> Vec<AgentEvent> {
         let at_work = std::mem::take(&mut self.at_work).into_iter();
-        let mut events: Vec<_> =
-            at_work.map(|call| Event::ToolFinished { call, end: ToolEnd::Failed }).collect();
-        events.extend(usage(result).map(Event::Usage));
+        let mut events: Vec<_> = at_work
+            .map(|call| AgentEvent::ToolFinished { call, end: ToolOutcome::Failed })
+            .collect();
+        events.extend(usage(result).map(AgentEvent::Usage));
         events
     }
 
@@ -188,12 +189,12 @@ impl Turn {
     /// tells the words of every attempt, and then ends the turn as if nothing
     /// had happened; only what it cost is missing. After a tool call not even
     /// that tells.
-    pub(super) fn finish(&mut self, result: &Value) -> Option<(Vec<Event>, Answer)> {
+    pub(super) fn finish(&mut self, result: &Value) -> Option<(Vec<AgentEvent>, TurnAnswer)> {
         if usage(result).is_none() && !self.used_tools {
             return None;
         }
         let text = self.text.clone();
-        Some((self.piece(), Answer { text, structured: None }))
+        Some((self.piece(), TurnAnswer { text, structured: None }))
     }
 }
 

@@ -7,12 +7,12 @@ use super::json;
 use super::kind::ResultKind;
 use super::place::Place;
 use super::plan::Plan;
-use super::problem::Problem;
+use super::problem::ResultProblem;
 use super::record::Field;
 use super::review::Review;
 use super::verification::Verification;
 use super::work::Work;
-use crate::event::Answer;
+use crate::event::TurnAnswer;
 
 /// A result that was read, and so is valid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -30,7 +30,7 @@ pub enum AgentResult {
 
 impl AgentResult {
     /// Reads a result that was kept as JSON.
-    pub fn read(kind: ResultKind, value: Value) -> Result<Self, Problem> {
+    pub fn read(kind: ResultKind, value: Value) -> Result<Self, ResultProblem> {
         json::check_bounds(&value)?;
         read(kind, value)
     }
@@ -38,7 +38,7 @@ impl AgentResult {
 
 /// Reads the result in an answer: what the program says fits the schema, else
 /// the whole text if it is an object, else the JSON block at its end.
-pub fn parse(kind: ResultKind, answer: &Answer) -> Result<AgentResult, Problem> {
+pub fn parse(kind: ResultKind, answer: &TurnAnswer) -> Result<AgentResult, ResultProblem> {
     match &answer.structured {
         Some(value) if !value.is_null() => {
             json::check_bounds(value)?;
@@ -48,7 +48,7 @@ pub fn parse(kind: ResultKind, answer: &Answer) -> Result<AgentResult, Problem> 
     }
 }
 
-fn read(kind: ResultKind, value: Value) -> Result<AgentResult, Problem> {
+fn read(kind: ResultKind, value: Value) -> Result<AgentResult, ResultProblem> {
     let place = &Place::Whole;
     match kind {
         ResultKind::Plan => Plan::read(value, place).map(AgentResult::Plan),
@@ -59,9 +59,9 @@ fn read(kind: ResultKind, value: Value) -> Result<AgentResult, Problem> {
 }
 
 /// The part of a text that is meant as the result.
-fn json_part(text: &str) -> Result<&str, Problem> {
+fn json_part(text: &str) -> Result<&str, ResultProblem> {
     if text.is_empty() {
-        return Err(Problem::NoResult { why: "the answer is empty" });
+        return Err(ResultProblem::NoResult { why: "the answer is empty" });
     }
     if text.starts_with('{') && text.ends_with('}') {
         return Ok(text);
@@ -71,10 +71,12 @@ fn json_part(text: &str) -> Result<&str, Problem> {
 
 /// What stands in the JSON block a text ends with. Inside JSON no line can
 /// begin with a fence, so the last one before the end opens the block.
-fn last_block(text: &str) -> Result<&str, Problem> {
-    let open = Problem::NoResult { why: "the answer does not end with a closed ```json block" };
-    let other =
-        Problem::NoResult { why: "the block at the end of the answer does not open with ```json" };
+fn last_block(text: &str) -> Result<&str, ResultProblem> {
+    let open =
+        ResultProblem::NoResult { why: "the answer does not end with a closed ```json block" };
+    let other = ResultProblem::NoResult {
+        why: "the block at the end of the answer does not open with ```json",
+    };
     let Some((before, last)) = text.rsplit_once('\n') else { return Err(open) };
     let Some(closing) = Fence::of(last).filter(|fence| fence.info.is_empty()) else {
         return Err(open);
@@ -93,7 +95,7 @@ fn last_block(text: &str) -> Result<&str, Problem> {
                 Err(other)
             };
         }
-        rest = head.ok_or(Problem::NoResult {
+        rest = head.ok_or(ResultProblem::NoResult {
             why: "the block at the end of the answer is closed and never opened",
         })?;
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::ResultProblem;
 use super::record::Field;
 
 /// A text that says something: never blank.
@@ -44,9 +44,9 @@ impl Field for Text {
         String::schema()
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         if Self::is_none(&value) && value.is_string() {
-            return Err(Problem::wrong(place, "a text that is not blank", &value));
+            return Err(ResultProblem::wrong(place, "a text that is not blank", &value));
         }
         String::read(value, place).map(Self)
     }
@@ -85,12 +85,12 @@ impl Field for FilePath {
         String::schema()
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         // Both separators, whatever the system: an agent may write either.
         let climbs = |path: &str| path.split(['/', '\\']).any(|part| part.trim() == "..");
         match value.as_str() {
             Some(path) if path.trim().is_empty() || climbs(path) || path.contains('\0') => {
-                Err(Problem::wrong(place, "the path of a file, without \"..\"", &value))
+                Err(ResultProblem::wrong(place, "the path of a file, without \"..\"", &value))
             }
             _ => String::read(value, place).map(Self),
         }
@@ -113,10 +113,10 @@ impl Field for LineNumber {
         i64::schema()
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         let line = value.as_u64().filter(|line| *line > 0);
         let line = line.and_then(|line| u32::try_from(line).ok()).map(Self);
-        line.ok_or_else(|| Problem::wrong(place, "a line number from 1 on, or null", &value))
+        line.ok_or_else(|| ResultProblem::wrong(place, "a line number from 1 on, or null", &value))
     }
 
     fn shown(&self) -> u32 {
@@ -131,10 +131,10 @@ impl Field for String {
         json!({"type": "string"})
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         match value {
             Value::String(text) => Ok(text),
-            _ => Err(Problem::wrong(place, "a text", &value)),
+            _ => Err(ResultProblem::wrong(place, "a text", &value)),
         }
     }
 
@@ -150,8 +150,8 @@ impl Field for bool {
         json!({"type": "boolean"})
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
-        value.as_bool().ok_or_else(|| Problem::wrong(place, "true or false", &value))
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
+        value.as_bool().ok_or_else(|| ResultProblem::wrong(place, "true or false", &value))
     }
 
     fn shown(&self) -> Self {
@@ -166,8 +166,8 @@ impl Field for i64 {
         json!({"type": "integer"})
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
-        value.as_i64().ok_or_else(|| Problem::wrong(place, "a whole number", &value))
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
+        value.as_i64().ok_or_else(|| ResultProblem::wrong(place, "a whole number", &value))
     }
 
     fn shown(&self) -> Self {
@@ -190,11 +190,11 @@ impl<T: Field> Field for Option<T> {
         schema
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         if T::is_none(&value) { Ok(None) } else { T::read(value, place).map(Some) }
     }
 
-    fn absent(_: &Place<'_>) -> Result<Self, Problem> {
+    fn absent(_: &Place<'_>) -> Result<Self, ResultProblem> {
         Ok(None)
     }
 
@@ -213,9 +213,9 @@ impl<T: Field> Field for Vec<T> {
         json!({"type": "array", "items": T::schema()})
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         let Value::Array(items) = value else {
-            return Err(Problem::wrong(place, "a list", &value));
+            return Err(ResultProblem::wrong(place, "a list", &value));
         };
         let items = items.into_iter().enumerate();
         items.map(|(at, item)| T::read(item, &Place::Item(place, at))).collect()

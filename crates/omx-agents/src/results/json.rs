@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 use serde_json::{Map, Number, Value};
 
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::ResultProblem;
 
 /// The most bytes of JSON a result may have.
 pub(super) const MAX_BYTES: usize = 1 << 20;
@@ -16,26 +16,26 @@ pub(super) const MAX_BYTES: usize = 1 << 20;
 pub(super) const MAX_DEPTH: usize = 32;
 
 /// Reads one JSON value and nothing after it.
-pub(super) fn parsed(text: &str) -> Result<Value, Problem> {
+pub(super) fn parsed(text: &str) -> Result<Value, ResultProblem> {
     if text.len() > MAX_BYTES {
-        return Err(Problem::TooBig);
+        return Err(ResultProblem::TooBig);
     }
     let found = RefCell::new(None);
     let mut reader = serde_json::Deserializer::from_str(text);
     let strict = Strict { place: &Place::Whole, depth: 0, found: &found };
     let value = strict.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
     value.map_err(|error| {
-        found.take().unwrap_or_else(|| Problem::NotJson { detail: error.to_string() })
+        found.take().unwrap_or_else(|| ResultProblem::NotJson { detail: error.to_string() })
     })
 }
 
 /// Refuses a value that could not have been read here.
-pub(super) fn check_bounds(value: &Value) -> Result<(), Problem> {
+pub(super) fn check_bounds(value: &Value) -> Result<(), ResultProblem> {
     check_depth(value, &Place::Whole, 0)?;
-    serde_json::to_writer(Room(MAX_BYTES), value).map_err(|_| Problem::TooBig)
+    serde_json::to_writer(Room(MAX_BYTES), value).map_err(|_| ResultProblem::TooBig)
 }
 
-fn check_depth(value: &Value, place: &Place<'_>, depth: usize) -> Result<(), Problem> {
+fn check_depth(value: &Value, place: &Place<'_>, depth: usize) -> Result<(), ResultProblem> {
     match value {
         Value::Array(_) | Value::Object(_) if depth == MAX_DEPTH => Err(too_deep(place)),
         Value::Array(items) => items
@@ -49,8 +49,8 @@ fn check_depth(value: &Value, place: &Place<'_>, depth: usize) -> Result<(), Pro
     }
 }
 
-fn too_deep(place: &Place<'_>) -> Problem {
-    Problem::TooDeep { place: place.words() }
+fn too_deep(place: &Place<'_>) -> ResultProblem {
+    ResultProblem::TooDeep { place: place.words() }
 }
 
 /// Takes so many bytes and keeps none.
@@ -73,11 +73,11 @@ impl io::Write for Room {
 struct Strict<'a> {
     place: &'a Place<'a>,
     depth: usize,
-    found: &'a RefCell<Option<Problem>>,
+    found: &'a RefCell<Option<ResultProblem>>,
 }
 
 impl Strict<'_> {
-    fn fail<E: Error>(&self, problem: Problem) -> E {
+    fn fail<E: Error>(&self, problem: ResultProblem) -> E {
         let error = E::custom(&problem);
         self.found.replace(Some(problem));
         error
@@ -150,7 +150,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         while let Some(name) = fields.next_key::<String>()? {
             let place = Place::Field(self.place, &name);
             if object.contains_key(&name) {
-                return Err(self.fail(Problem::Twice { place: place.words() }));
+                return Err(self.fail(ResultProblem::Twice { place: place.words() }));
             }
             let strict = Strict { place: &place, depth, found: self.found };
             let value = fields.next_value_seed(strict)?;

@@ -21,7 +21,7 @@ pub use answer::{AgentResult, parse};
 pub use field::{FilePath, Text};
 pub use kind::{ResultKind, instructions, published};
 pub use plan::{Plan, Subtask};
-pub use problem::Problem;
+pub use problem::ResultProblem;
 pub use review::{Finding, Lane, Review, ReviewKind, Severity, Verdict};
 pub use verification::{Check, Verification};
 pub use work::{CommandRun, Work};

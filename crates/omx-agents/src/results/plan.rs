@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::field::{FilePath, Text};
 use super::place::Place;
-use super::problem::{Problem, shortened};
+use super::problem::{ResultProblem, shortened};
 use super::record::{Field, record};
 
 record! {
@@ -58,11 +58,11 @@ impl Field for Subtasks {
         Vec::<Subtask>::schema()
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         let subtasks = Vec::<Subtask>::read(value, place)?;
         let blockers = blockers(&subtasks, place)?;
         match circle(&blockers) {
-            Some(circle) => Err(Problem::Circle { ids: names(&subtasks, &circle) }),
+            Some(circle) => Err(ResultProblem::Circle { ids: names(&subtasks, &circle) }),
             None => Ok(Self(subtasks)),
         }
     }
@@ -73,14 +73,14 @@ impl Field for Subtasks {
 }
 
 /// For each subtask those it waits for, by their places in the list.
-fn blockers(subtasks: &[Subtask], place: &Place<'_>) -> Result<Vec<Vec<usize>>, Problem> {
+fn blockers(subtasks: &[Subtask], place: &Place<'_>) -> Result<Vec<Vec<usize>>, ResultProblem> {
     let mut places = BTreeMap::new();
     for (at, subtask) in subtasks.iter().enumerate() {
         if let Some(other) = places.insert(subtask.id(), at) {
             let wanted = format!("an id of its own, and subtasks[{other}] has the same");
             let item = Place::Item(place, at);
             let field = Place::Field(&item, "id");
-            return Err(Problem::wrong(&field, wanted, &Value::from(subtask.id())));
+            return Err(ResultProblem::wrong(&field, wanted, &Value::from(subtask.id())));
         }
     }
     let of = |(at, subtask): (usize, &Subtask)| {
@@ -89,7 +89,11 @@ fn blockers(subtasks: &[Subtask], place: &Place<'_>) -> Result<Vec<Vec<usize>>, 
             let list = Place::Field(&item, "blocked_by");
             places.get(id.as_str()).copied().ok_or_else(|| {
                 let blocker = Place::Item(&list, index);
-                Problem::wrong(&blocker, "the id of a subtask of this plan", &Value::from(&**id))
+                ResultProblem::wrong(
+                    &blocker,
+                    "the id of a subtask of this plan",
+                    &Value::from(&**id),
+                )
             })
         };
         subtask.blocked_by.iter().enumerate().map(find).collect()

@@ -8,7 +8,7 @@ use super::place::Place;
 
 /// What is wrong with an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum Problem {
+pub enum ResultProblem {
     /// It holds nothing that could be a result.
     #[error("there is no result, because {why}")]
     NoResult {
@@ -68,7 +68,7 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl ResultProblem {
     /// A value that does not fit.
     pub(super) fn wrong(place: &Place<'_>, wanted: impl Into<String>, got: &Value) -> Self {
         Self::Wrong { place: place.words(), wanted: wanted.into(), got: sample(got) }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::place::Place;
-use super::problem::{Problem, shortened};
+use super::problem::{ResultProblem, shortened};
 
 /// A type that can stand in a result.
 pub trait Field: Sized {
@@ -18,11 +18,11 @@ pub trait Field: Sized {
     fn schema() -> Value;
 
     /// Reads a value.
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem>;
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem>;
 
     /// What a field is that is not there.
-    fn absent(place: &Place<'_>) -> Result<Self, Problem> {
-        Err(Problem::Missing { place: place.words() })
+    fn absent(place: &Place<'_>) -> Result<Self, ResultProblem> {
+        Err(ResultProblem::Missing { place: place.words() })
     }
 
     /// Whether a value says no more than that there is none, where none may be.
@@ -41,12 +41,16 @@ pub(super) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(value: Value, place: &'a Place<'a>, known: &[&str]) -> Result<Self, Problem> {
+    pub(super) fn of(
+        value: Value,
+        place: &'a Place<'a>,
+        known: &[&str],
+    ) -> Result<Self, ResultProblem> {
         let Value::Object(object) = value else {
-            return Err(Problem::wrong(place, "an object", &value));
+            return Err(ResultProblem::wrong(place, "an object", &value));
         };
         match object.keys().find(|name| !known.contains(&name.as_str())) {
-            Some(name) => Err(Problem::Unknown {
+            Some(name) => Err(ResultProblem::Unknown {
                 place: Place::Field(place, name).words(),
                 known: known.join(", "),
             }),
@@ -54,7 +58,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    pub(super) fn take<T: Field>(&mut self, name: &str) -> Result<T, Problem> {
+    pub(super) fn take<T: Field>(&mut self, name: &str) -> Result<T, ResultProblem> {
         let place = Place::Field(self.place, name);
         match self.object.remove(name) {
             Some(value) => T::read(value, &place),
@@ -103,11 +107,11 @@ impl<T: Word> Field for T {
         json!({"type": "string", "enum": words})
     }
 
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, Problem> {
+    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
         let word = value.as_str().unwrap_or_default();
         let found = T::ALL.iter().find(|known| known.word() == word);
         let wanted = || one_of(T::ALL.iter().map(|known| known.word()));
-        found.copied().ok_or_else(|| Problem::wrong(place, wanted(), &value))
+        found.copied().ok_or_else(|| ResultProblem::wrong(place, wanted(), &value))
     }
 
     fn shown(&self) -> Self {
@@ -159,7 +163,7 @@ macro_rules! record {
             fn read(
                 value: serde_json::Value,
                 place: &$crate::results::place::Place<'_>,
-            ) -> Result<Self, $crate::results::problem::Problem> {
+            ) -> Result<Self, $crate::results::problem::ResultProblem> {
                 use $crate::results::record::Fields;
                 let mut fields = Fields::of(value, place, &[$(stringify!($field)),+])?;
                 Ok(Self { $($field: fields.take(stringify!($field))?,)+ })

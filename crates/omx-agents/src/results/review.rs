@@ -7,7 +7,7 @@ pub use omx_kernel::review::{ArchitecturalStatus, Recommendation};
 
 use super::field::{LineNumber, Text};
 use super::place::Place;
-use super::problem::Problem;
+use super::problem::ResultProblem;
 use super::record::{Field, Word, one_of, record};
 
 record! {
@@ -207,14 +207,14 @@ impl ReviewKind {
 
     /// Reads a review of this kind. The words are looked at first, so that a
     /// wrong one is answered with those that fit here.
-    pub(super) fn read(self, value: Value) -> Result<Review, Problem> {
+    pub(super) fn read(self, value: Value) -> Result<Review, ResultProblem> {
         for (name, words) in self.words() {
             match value.get(name) {
                 Some(Value::String(word)) if words.contains(&word.as_str()) => {}
                 None => {}
                 Some(other) => {
                     let place = Place::Field(&Place::Whole, name);
-                    return Err(Problem::wrong(&place, one_of(words), other));
+                    return Err(ResultProblem::wrong(&place, one_of(words), other));
                 }
             }
         }

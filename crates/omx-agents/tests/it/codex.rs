@@ -4,29 +4,29 @@
 mod anything;
 mod kit;
 
-use omx_agents::agent::{Decision, Order};
-use omx_agents::event::{Answer, ApprovalId, Ask, Delivery, Reach, Tool, Usage};
-use omx_agents::protocol::Effect;
-use omx_agents::{Event, Message};
+use omx_agents::agent::{AgentCommand, ApprovalDecision};
+use omx_agents::event::{ApprovalId, Ask, Delivery, Reach, ToolAction, TurnAnswer, Usage};
+use omx_agents::protocol::ProtocolEffect;
+use omx_agents::{AgentEvent, AgentMessage};
 use omx_kernel::approval::Allow;
 use serde_json::{Value, json};
 
 use kit::{THREAD, Talk, Told};
 
-fn send(words: &str) -> Order {
-    Order::Send(Message::text(words))
+fn send(words: &str) -> AgentCommand {
+    AgentCommand::Send(AgentMessage::text(words))
 }
 
 fn taken() -> Told {
-    Told::Event(Event::Delivered(Delivery::Turn))
+    Told::Event(AgentEvent::Delivered(Delivery::Turn))
 }
 
 fn queued() -> Told {
-    Told::Event(Event::Delivered(Delivery::Queued))
+    Told::Event(AgentEvent::Delivered(Delivery::Queued))
 }
 
 fn finished(text: &str) -> Told {
-    Told::Event(Event::TurnFinished(Answer { text: text.to_owned(), structured: None }))
+    Told::Event(AgentEvent::TurnFinished(TurnAnswer { text: text.to_owned(), structured: None }))
 }
 
 fn input(words: &str) -> Value {
@@ -76,10 +76,10 @@ fn words_and_interrupts_wait_until_the_turn_runs() {
     let mut talk = Talk::opened();
     talk.order(send("go"));
     talk.request("turn/start");
-    talk.order(Order::Steer("left".to_owned()));
+    talk.order(AgentCommand::Steer("left".to_owned()));
     talk.answer(json!({"turn": {"id": "u1"}}));
     assert_eq!(talk.take(), taken());
-    talk.order(Order::Steer("right".to_owned()));
+    talk.order(AgentCommand::Steer("right".to_owned()));
     talk.nothing_more();
     talk.turn_started("u1");
     for words in ["left", "right"] {
@@ -87,12 +87,12 @@ fn words_and_interrupts_wait_until_the_turn_runs() {
         assert_eq!(talk.request("turn/steer"), params);
     }
     talk.answer_to("left", Ok(json!({"turnId": "u1"})));
-    assert_eq!(talk.take(), Told::Event(Event::Delivered(Delivery::Steered)));
+    assert_eq!(talk.take(), Told::Event(AgentEvent::Delivered(Delivery::Steered)));
 
     let mut talk = Talk::opened();
     talk.order(send("go"));
     talk.request("turn/start");
-    talk.order(Order::Interrupt);
+    talk.order(AgentCommand::Interrupt);
     talk.answer(json!({"turn": {"id": "u1"}}));
     assert_eq!(talk.take(), taken());
     talk.nothing_more();
@@ -103,7 +103,7 @@ fn words_and_interrupts_wait_until_the_turn_runs() {
 #[test]
 fn words_that_come_too_late_are_the_next_turn() {
     let mut talk = Talk::running("u1");
-    talk.order(Order::Steer("more".to_owned()));
+    talk.order(AgentCommand::Steer("more".to_owned()));
     talk.request("turn/steer");
     talk.turn_completed("u1", "completed", "done");
     assert_eq!(talk.take(), finished("done"));
@@ -111,7 +111,7 @@ fn words_that_come_too_late_are_the_next_turn() {
     assert_eq!(talk.request("turn/start")["input"], input("more"));
 
     let mut talk = Talk::running("u1");
-    talk.order(Order::Steer("more".to_owned()));
+    talk.order(AgentCommand::Steer("more".to_owned()));
     talk.request("turn/steer");
     talk.refuse("this turn cannot be steered");
     assert_eq!(talk.take(), queued());
@@ -125,7 +125,7 @@ fn words_that_come_too_late_are_the_next_turn() {
 #[test]
 fn an_interrupt_starts_codex_anew() {
     let mut talk = Talk::running("u1");
-    talk.order(Order::Interrupt);
+    talk.order(AgentCommand::Interrupt);
     talk.request("turn/interrupt");
     talk.answer(json!({}));
     talk.order(send("next"));
@@ -135,7 +135,7 @@ fn an_interrupt_starts_codex_anew() {
     talk.told("item/completed", json!({"item": {"type": "agentMessage", "text": "late"}}));
     talk.nothing_more();
     talk.exited(Some(0), "");
-    assert_eq!(talk.take(), Told::Event(Event::TurnInterrupted));
+    assert_eq!(talk.take(), Told::Event(AgentEvent::TurnInterrupted));
     talk.launched();
     talk.request("initialize");
     talk.answer(json!({}));
@@ -143,7 +143,7 @@ fn an_interrupt_starts_codex_anew() {
     assert_eq!(talk.request("thread/resume")["threadId"], THREAD);
     talk.answer(json!({"thread": {"id": THREAD}}));
     // Told after each launch: the loop waits for it, and tells the owner once.
-    assert!(matches!(talk.take(), Told::Event(Event::Started { .. })));
+    assert!(matches!(talk.take(), Told::Event(AgentEvent::Started { .. })));
     assert_eq!(talk.request("turn/start")["input"], input("next"));
     talk.nothing_more();
 }
@@ -151,7 +151,7 @@ fn an_interrupt_starts_codex_anew() {
 #[test]
 fn a_codex_that_does_not_come_back_is_told() {
     let mut talk = Talk::running("u1");
-    talk.order(Order::Interrupt);
+    talk.order(AgentCommand::Interrupt);
     talk.turn_completed("u1", "interrupted", "");
     talk.exited(Some(0), "");
     talk.drain();
@@ -163,7 +163,7 @@ fn a_codex_that_does_not_come_back_is_told() {
 #[test]
 fn a_turn_that_was_quicker_than_its_interrupt_has_finished() {
     let mut talk = Talk::running("u1");
-    talk.order(Order::Interrupt);
+    talk.order(AgentCommand::Interrupt);
     talk.request("turn/interrupt");
     talk.turn_completed("u1", "completed", "done");
     assert_eq!(talk.take(), finished("done"));
@@ -187,7 +187,7 @@ fn a_turn_codex_begins_by_itself_is_not_told_as_an_answer() {
 fn a_turn_that_ends_by_itself_has_failed() {
     let mut talk = Talk::running("u1");
     talk.turn_completed("u1", "interrupted", "");
-    let Told::Event(Event::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
+    let Told::Event(AgentEvent::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
     assert_eq!(trouble.kind(), "rejected");
     talk.nothing_more();
 }
@@ -200,7 +200,7 @@ fn a_refused_message_is_a_failed_turn_and_the_next_one_is_begun() {
     talk.order(send("two"));
     assert_eq!(talk.take(), queued());
     talk.refuse("thread not found");
-    let Told::Event(Event::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
+    let Told::Event(AgentEvent::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
     assert_eq!(trouble.kind(), "rejected");
     assert_eq!(talk.request("turn/start")["input"], input("two"));
 }
@@ -238,19 +238,19 @@ fn helpers_count_and_do_not_speak() {
         json!({"turnId": "h1", "tokenUsage": {"total": {"inputTokens": 5, "outputTokens": 2}}});
     talk.told_raw("thread/tokenUsage/updated", of_helper(spent));
     let usage = Usage { input_tokens: 5, output_tokens: 2, ..Usage::default() };
-    assert_eq!(talk.take(), Told::Event(Event::Usage(usage)));
+    assert_eq!(talk.take(), Told::Event(AgentEvent::Usage(usage)));
     let command = json!({"item": {"type": "commandExecution", "id": "c", "command": "ls"}});
     talk.told_raw("item/started", of_helper(command));
-    let Told::Event(Event::ToolStarted { tool, .. }) = talk.take() else { panic!("no tool") };
-    assert_eq!(tool, Tool::Command("ls".to_owned()));
+    let Told::Event(AgentEvent::ToolStarted { tool, .. }) = talk.take() else { panic!("no tool") };
+    assert_eq!(tool, ToolAction::Command("ls".to_owned()));
     let ask = json!({"threadId": "helper", "itemId": "c", "command": "ls"});
     talk.asked(7, "item/commandExecution/requestApproval", ask);
     let approval = ApprovalId("1-7".to_owned());
     let ask = Ask::Command { command: "ls".to_owned(), reach: Reach::Outside };
-    let needed = Event::ApprovalNeeded { approval: approval.clone(), ask };
+    let needed = AgentEvent::ApprovalNeeded { approval: approval.clone(), ask };
     assert_eq!(talk.take(), Told::Event(needed));
     // The reason would be said into the wrong turn.
-    talk.order(Order::Answer(approval, Decision::Deny("no".to_owned())));
+    talk.order(AgentCommand::Answer(approval, ApprovalDecision::Deny("no".to_owned())));
     assert_eq!(talk.written(), json!({"id": 7, "result": {"decision": "decline"}}));
     talk.nothing_more();
 }
@@ -287,16 +287,16 @@ fn each_process_of_exec_goes_on_with_the_conversation() {
     let mut talk = Talk::new(Allow::Commands);
     talk.drain();
     talk.exited(Some(2), "unknown command");
-    assert_eq!(talk.take(), Told::Event(Event::Listening));
+    assert_eq!(talk.take(), Told::Event(AgentEvent::Listening));
     talk.nothing_more();
     for (words, resumes) in [("one", false), ("two", true)] {
         talk.order(send(words));
         let args = talk.launched().args;
         assert_eq!(args.contains(&"resume".into()), resumes, "{args:?}");
-        assert_eq!(talk.take(), Told::Other(Effect::WriteText(words.to_owned())));
-        assert_eq!(talk.take(), Told::Other(Effect::CloseInput));
+        assert_eq!(talk.take(), Told::Other(ProtocolEffect::WriteText(words.to_owned())));
+        assert_eq!(talk.take(), Told::Other(ProtocolEffect::CloseInput));
         talk.said(json!({"type": "thread.started", "thread_id": THREAD}));
-        assert!(matches!(talk.take(), Told::Event(Event::Started { .. })));
+        assert!(matches!(talk.take(), Told::Event(AgentEvent::Started { .. })));
         talk.said(json!({"type": "turn.started"}));
         assert_eq!(talk.take(), taken());
         talk.said(json!({"type": "turn.completed", "usage": {}}));
@@ -316,7 +316,7 @@ fn an_app_server_that_breaks_at_its_start_gets_another_try() {
     assert!(talk.launched().args.contains(&"app-server".into()));
     talk.request("initialize");
     talk.exited(Some(1), "the database is locked");
-    assert_eq!(talk.take(), Told::Event(Event::Listening));
+    assert_eq!(talk.take(), Told::Event(AgentEvent::Listening));
     talk.nothing_more();
 }
 

@@ -8,13 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use omx_agents::Surroundings;
+use omx_agents::AgentEnv;
 use omx_agents::environment::{environment, on_path, variable};
 use tempfile::TempDir;
 
-fn surroundings(variables: &[(&str, &str)]) -> Surroundings {
+fn surroundings(variables: &[(&str, &str)]) -> AgentEnv {
     let pair = |&(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
-    Surroundings {
+    AgentEnv {
         environment: variables.iter().map(pair).collect(),
         omx: PathBuf::from("/nowhere/omx"),
         worker_variable: "MARK_OF_A_WORKER".to_owned(),

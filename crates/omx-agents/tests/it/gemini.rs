@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use omx_agents::agent::McpServer;
 use omx_agents::event::Delivery;
-use omx_agents::protocol::{Effect, Input, Protocol};
-use omx_agents::trouble::Cause;
+use omx_agents::failure::FailureCause;
+use omx_agents::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    AgentKind, ConversationId, Event, Installation, Limits, Message, Opening, Order, Start,
-    Surroundings, driver,
+    AgentCommand, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId,
+    ConversationSpec, ConversationStart, Installation, driver,
 };
 use omx_kernel::Timestamp;
 use omx_kernel::approval::Allow;
@@ -22,10 +22,10 @@ use serde_json::{Value, json};
 
 const ID: &str = "66499257-6eb5-47bf-8dda-7c395cdf8ad8";
 
-fn opening(start: Start, allow: Allow) -> Opening {
+fn opening(start: ConversationStart, allow: Allow) -> ConversationSpec {
     let program = "/nowhere/omx".into();
     let server = McpServer { name: "omx".to_owned(), program, args: Vec::new() };
-    Opening {
+    ConversationSpec {
         start,
         folder: "/nowhere/project".into(),
         role: None,
@@ -37,10 +37,10 @@ fn opening(start: Start, allow: Allow) -> Opening {
 }
 
 /// The protocol for somebody with a key and these variables.
-fn protocol(opening: &Opening, more: &[(&str, &str)]) -> Box<dyn Protocol> {
+fn protocol(opening: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol> {
     let own = [("GEMINI_API_KEY", "k"), ("HOME", "/nowhere")];
     let variables = own.iter().chain(more).map(|(name, value)| (name.into(), value.into()));
-    let surroundings = Surroundings {
+    let surroundings = AgentEnv {
         environment: variables.collect(),
         omx: "/nowhere/omx".into(),
         worker_variable: "W".to_owned(),
@@ -50,7 +50,7 @@ fn protocol(opening: &Opening, more: &[(&str, &str)]) -> Box<dyn Protocol> {
     };
     let installation = Installation { kind: AgentKind::Gemini, program: "/nowhere/gemini".into() };
     let driver = driver(AgentKind::Gemini).unwrap();
-    driver.protocol(opening, &installation, &surroundings, &Limits::default()).unwrap()
+    driver.protocol(opening, &installation, &surroundings, &AgentLimits::default()).unwrap()
 }
 
 /// A protocol, and the time it is told.
@@ -62,83 +62,83 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(start: Start, allow: Allow) -> Self {
+    fn new(start: ConversationStart, allow: Allow) -> Self {
         let protocol = protocol(&opening(start, allow), &[]);
         let mut stage = Self { protocol, now: Instant::now(), last: Value::Null };
         let begun = stage.protocol.begin(stage.now);
-        assert!(matches!(begun[0], Effect::Launch(_)), "{begun:?}");
+        assert!(matches!(begun[0], ProtocolEffect::Launch(_)), "{begun:?}");
         stage.note(&begun);
         stage
     }
 
     /// A new conversation that is open.
     fn open() -> Self {
-        let mut stage = Self::new(Start::New, Allow::Commands);
+        let mut stage = Self::new(ConversationStart::New, Allow::Commands);
         stage.introduce();
         stage.answer(opened("autoEdit"));
         let events = events(&stage.answer(json!({})));
         let conversation = ConversationId::new(ID).unwrap();
         let model = Some("auto".to_owned());
-        assert_eq!(events, [Event::Started { conversation, model }]);
+        assert_eq!(events, [AgentEvent::Started { conversation, model }]);
         stage
     }
 
     /// One in which a turn runs.
     fn busy() -> Self {
         let mut stage = Self::open();
-        let effects = stage.order(Order::Send(Message::text("do it")));
+        let effects = stage.order(AgentCommand::Send(AgentMessage::text("do it")));
         assert_eq!(methods(&effects), ["session/prompt"]);
-        assert_eq!(events(&effects), [Event::Delivered(Delivery::Turn)]);
+        assert_eq!(events(&effects), [AgentEvent::Delivered(Delivery::Turn)]);
         stage
     }
 
-    fn note(&mut self, effects: &[Effect]) {
+    fn note(&mut self, effects: &[ProtocolEffect]) {
         let requests = written(effects).filter(|line| line["method"].is_string());
         if let Some(id) = requests.filter_map(|line| line.get("id")).next_back() {
             self.last = id.clone();
         }
     }
 
-    fn give(&mut self, input: Input) -> Vec<Effect> {
+    fn give(&mut self, input: ProtocolEvent) -> Vec<ProtocolEffect> {
         let effects = self.protocol.handle(input, self.now);
         self.note(&effects);
         effects
     }
 
-    fn order(&mut self, order: Order) -> Vec<Effect> {
-        self.give(Input::Order(order))
+    fn order(&mut self, order: AgentCommand) -> Vec<ProtocolEffect> {
+        self.give(ProtocolEvent::Command(order))
     }
 
-    fn line(&mut self, line: Value) -> Vec<Effect> {
-        self.give(Input::Line(line))
+    fn line(&mut self, line: Value) -> Vec<ProtocolEffect> {
+        self.give(ProtocolEvent::Line(line))
     }
 
-    fn answer(&mut self, result: Value) -> Vec<Effect> {
+    fn answer(&mut self, result: Value) -> Vec<ProtocolEffect> {
         let id = self.last.clone();
         self.line(json!({"jsonrpc": "2.0", "id": id, "result": result}))
     }
 
-    fn refuse(&mut self, code: i64, message: &str) -> Vec<Effect> {
+    fn refuse(&mut self, code: i64, message: &str) -> Vec<ProtocolEffect> {
         let id = self.last.clone();
         let error = json!({"code": code, "message": message});
         self.line(json!({"jsonrpc": "2.0", "id": id, "error": error}))
     }
 
-    fn introduce(&mut self) -> Vec<Effect> {
+    fn introduce(&mut self) -> Vec<ProtocolEffect> {
         self.answer(json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}))
     }
 
-    fn update(&mut self, update: Value) -> Vec<Effect> {
+    fn update(&mut self, update: Value) -> Vec<ProtocolEffect> {
         let params = json!({"sessionId": ID, "update": update});
         self.line(json!({"jsonrpc": "2.0", "method": "session/update", "params": params}))
     }
 
-    fn say(&mut self, text: &str) -> Vec<Effect> {
+    fn say(&mut self, text: &str) -> Vec<ProtocolEffect> {
         let content = json!({"type": "text", "text": text});
         self.update(json!({"sessionUpdate": "agent_message_chunk", "content": content}))
     }
 
-    fn overhear(&mut self, line: &str) -> Vec<Effect> {
+    fn overhear(&mut self, line: &str) -> Vec<ProtocolEffect> {
         let line = format!("[2026-11-15T12:43:01.996Z] [WARN] {line}");
         self.protocol.overhear(&line, self.now)
     }
@@ -157,20 +157,20 @@ fn opened(mode: &str) -> Value {
     json!({"sessionId": ID, "modes": modes, "models": {"currentModelId": "auto"}})
 }
 
-fn written(effects: &[Effect]) -> impl DoubleEndedIterator<Item = &Value> {
+fn written(effects: &[ProtocolEffect]) -> impl DoubleEndedIterator<Item = &Value> {
     effects.iter().filter_map(|effect| match effect {
-        Effect::Write(line) => Some(line),
+        ProtocolEffect::Write(line) => Some(line),
         _ => None,
     })
 }
 
-fn methods(effects: &[Effect]) -> Vec<&str> {
+fn methods(effects: &[ProtocolEffect]) -> Vec<&str> {
     written(effects).filter_map(|line| line["method"].as_str()).collect()
 }
 
-fn events(effects: &[Effect]) -> Vec<Event> {
+fn events(effects: &[ProtocolEffect]) -> Vec<AgentEvent> {
     let events = effects.iter().filter_map(|effect| match effect {
-        Effect::Emit(event) => Some(event.clone()),
+        ProtocolEffect::Emit(event) => Some(event.clone()),
         _ => None,
     });
     events.collect()
@@ -178,9 +178,9 @@ fn events(effects: &[Effect]) -> Vec<Event> {
 
 /// Why the conversation cannot go on.
 #[track_caller]
-fn failed(effects: &[Effect]) -> Cause {
+fn failed(effects: &[ProtocolEffect]) -> FailureCause {
     match effects {
-        [Effect::Fail(trouble)] => trouble.cause.clone(),
+        [ProtocolEffect::Fail(trouble)] => trouble.cause.clone(),
         other => panic!("{other:?}"),
     }
 }

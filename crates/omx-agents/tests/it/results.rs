@@ -8,15 +8,15 @@ mod rules;
 mod samples;
 mod schemas;
 
-use omx_agents::event::Answer;
+use omx_agents::event::TurnAnswer;
 use serde_json::Value;
 
 /// An answer of words alone.
-fn said(text: impl Into<String>) -> Answer {
-    Answer { text: text.into(), structured: None }
+fn said(text: impl Into<String>) -> TurnAnswer {
+    TurnAnswer { text: text.into(), structured: None }
 }
 
 /// An answer whose program says that it fits.
-fn structured(value: &Value) -> Answer {
-    Answer { text: String::new(), structured: Some(value.clone()) }
+fn structured(value: &Value) -> TurnAnswer {
+    TurnAnswer { text: String::new(), structured: Some(value.clone()) }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use omx_agents::rpc::{Incoming, Rpc, RpcError};
+use omx_agents::rpc::{Rpc, RpcError, RpcIncoming};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -49,12 +49,12 @@ fn answers_find_their_request_in_any_order_and_only_once() {
     rpc.request(Want::Greeting, "a", json!({}), now);
     rpc.request(Want::Turn, "b", json!({}), now);
     let answer = rpc.incoming(json!({"jsonrpc": "2.0", "id": 2, "result": {"x": 1}}));
-    assert_eq!(answer, Incoming::Answer(Want::Turn, Ok(json!({"x": 1}))));
+    assert_eq!(answer, RpcIncoming::Answer(Want::Turn, Ok(json!({"x": 1}))));
     let again = json!({"id": 2, "result": {"x": 1}});
-    assert_eq!(rpc.incoming(again.clone()), Incoming::Unknown(again));
+    assert_eq!(rpc.incoming(again.clone()), RpcIncoming::Unknown(again));
     // A result that is nothing may be left out.
     let answer = rpc.incoming(json!({"id": 1}));
-    assert_eq!(answer, Incoming::Answer(Want::Greeting, Ok(Value::Null)));
+    assert_eq!(answer, RpcIncoming::Answer(Want::Greeting, Ok(Value::Null)));
     assert_eq!(rpc.next_deadline(), None);
 }
 
@@ -66,7 +66,7 @@ fn a_refusal_is_told_with_all_it_says() {
     let answer = rpc.incoming(json!({"id": 1, "error": error, "result": {"also": "this"}}));
     let refusal =
         RpcError { code: -32000, message: "limited".to_owned(), data: json!({"until": 5}) };
-    assert_eq!(answer, Incoming::Answer(Want::Turn, Err(refusal)));
+    assert_eq!(answer, RpcIncoming::Answer(Want::Turn, Err(refusal)));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_refusal_of_any_shape_is_a_refusal() {
         let (mut rpc, now) = (rpc(), Instant::now());
         rpc.request(Want::Turn, "a", json!({}), now);
         let answer = rpc.incoming(json!({"id": 1, "error": error}));
-        let Incoming::Answer(Want::Turn, Err(refusal)) = answer else {
+        let RpcIncoming::Answer(Want::Turn, Err(refusal)) = answer else {
             panic!("{error}: {answer:?}")
         };
         assert_eq!((refusal.code, refusal.message.as_str()), (0, ""), "{error}");
@@ -85,7 +85,7 @@ fn a_refusal_of_any_shape_is_a_refusal() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     let answer = rpc.incoming(json!({"id": 1, "error": null, "result": 1}));
-    assert_eq!(answer, Incoming::Answer(Want::Turn, Ok(json!(1))));
+    assert_eq!(answer, RpcIncoming::Answer(Want::Turn, Ok(json!(1))));
 }
 
 #[test]
@@ -95,8 +95,11 @@ fn requests_of_the_other_side_are_answered_with_their_own_id() {
     rpc.request(Want::Turn, "a", json!({}), Instant::now());
     for id in [json!(1), json!("abc"), json!(0), json!(1.5)] {
         let asked = rpc.incoming(json!({"id": id, "method": "approve", "params": [1]}));
-        let expected =
-            Incoming::Request { id: id.clone(), method: "approve".to_owned(), params: json!([1]) };
+        let expected = RpcIncoming::Request {
+            id: id.clone(),
+            method: "approve".to_owned(),
+            params: json!([1]),
+        };
         assert_eq!(asked, expected);
         assert_eq!(
             rpc.answer(&id, json!({"ok": true})),
@@ -109,7 +112,7 @@ fn requests_of_the_other_side_are_answered_with_their_own_id() {
     }
     assert_eq!(
         rpc.incoming(json!({"id": 1, "result": 4})),
-        Incoming::Answer(Want::Turn, Ok(json!(4)))
+        RpcIncoming::Answer(Want::Turn, Ok(json!(4)))
     );
 }
 
@@ -120,10 +123,10 @@ fn what_is_told_wants_no_answer() {
         json!({"method": "said", "params": {"a": 1}}),
         json!({"id": null, "method": "said", "params": {"a": 1}}),
     ] {
-        let told = Incoming::Notification { method: "said".to_owned(), params: json!({"a": 1}) };
+        let told = RpcIncoming::Notification { method: "said".to_owned(), params: json!({"a": 1}) };
         assert_eq!(rpc.incoming(line), told);
     }
-    let told = Incoming::Notification { method: "bare".to_owned(), params: Value::Null };
+    let told = RpcIncoming::Notification { method: "bare".to_owned(), params: Value::Null };
     assert_eq!(rpc.incoming(json!({"method": "bare"})), told);
     assert_eq!(
         rpc.notification("n", json!([])),
@@ -154,7 +157,7 @@ fn what_is_no_rpc_is_unknown_and_answers_nothing() {
         json!({"id": 1, "method": 5, "params": {"x": 1}}),
         json!({"id": 1, "method": null}),
     ] {
-        assert_eq!(rpc.incoming(line.clone()), Incoming::Unknown(line));
+        assert_eq!(rpc.incoming(line.clone()), RpcIncoming::Unknown(line));
     }
     assert_eq!(rpc.next_deadline(), Some(now + PATIENCE));
 }
@@ -173,7 +176,7 @@ fn each_request_runs_out_in_its_own_time() {
     assert_eq!(rpc.next_deadline(), Some(second(30)));
     // Too late is an answer to nobody.
     let late = json!({"id": 2, "result": 1});
-    assert_eq!(rpc.incoming(late.clone()), Incoming::Unknown(late));
+    assert_eq!(rpc.incoming(late.clone()), RpcIncoming::Unknown(late));
     assert_eq!(rpc.expired(second(31)), Some(Want::Greeting));
     assert_eq!(rpc.next_deadline(), None);
 }
@@ -186,5 +189,5 @@ fn requests_that_are_given_up_are_named_in_their_order_and_wait_no_more() {
     assert_eq!(rpc.give_up(), [Want::Turn, Want::Greeting]);
     assert_eq!((rpc.give_up(), rpc.next_deadline()), (Vec::new(), None));
     let late = json!({"id": 1, "result": 1});
-    assert_eq!(rpc.incoming(late.clone()), Incoming::Unknown(late));
+    assert_eq!(rpc.incoming(late.clone()), RpcIncoming::Unknown(late));
 }

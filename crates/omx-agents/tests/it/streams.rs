@@ -15,7 +15,7 @@ mod scene;
 mod warp;
 
 use omx_agents::AgentKind;
-use omx_agents::event::Event;
+use omx_agents::event::AgentEvent;
 use omx_testkit::fuzz::{Random, fuzz};
 
 use self::row::{Leave, Row};
@@ -34,19 +34,19 @@ fn hear_whole_turns(row: &'static Row) {
     for turn in 1..=2 {
         scene.send("go");
         scene.hear_all();
-        let ends = scene.count(|event| matches!(event, Event::TurnFinished(_)));
+        let ends = scene.count(|event| matches!(event, AgentEvent::TurnFinished(_)));
         assert_eq!(ends, turn, "{} {:#?}", row.kind, scene.told);
     }
     for (what, times) in [
-        ("a start", scene.count(|event| matches!(event, Event::Started { .. }))),
-        ("text", scene.count(|event| matches!(event, Event::Text(_)))),
-        ("a tool", scene.count(|event| matches!(event, Event::ToolStarted { .. }))),
-        ("its end", scene.count(|event| matches!(event, Event::ToolFinished { .. }))),
-        ("usage", scene.count(|event| matches!(event, Event::Usage(_)))),
+        ("a start", scene.count(|event| matches!(event, AgentEvent::Started { .. }))),
+        ("text", scene.count(|event| matches!(event, AgentEvent::Text(_)))),
+        ("a tool", scene.count(|event| matches!(event, AgentEvent::ToolStarted { .. }))),
+        ("its end", scene.count(|event| matches!(event, AgentEvent::ToolFinished { .. }))),
+        ("usage", scene.count(|event| matches!(event, AgentEvent::Usage(_)))),
     ] {
         assert!(times > 0, "{} never told {what}: {:#?}", row.kind, scene.told);
     }
-    let asked = scene.count(|event| matches!(event, Event::ApprovalNeeded { .. }));
+    let asked = scene.count(|event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
     assert_eq!(asked > 0, row.leave == Leave::Asked, "{} {:#?}", row.kind, scene.told);
 }
 

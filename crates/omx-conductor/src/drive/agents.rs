@@ -1,8 +1,8 @@
 //! Agents of a run: opened for a step, gone with it.
 
-use omx_agents::agent::{McpServer, Opening, Order};
-use omx_agents::trouble::Trouble;
-use omx_agents::{Agent, Event, conversation};
+use omx_agents::agent::{AgentCommand, ConversationSpec, McpServer};
+use omx_agents::failure::Failure;
+use omx_agents::{Agent, AgentEvent, conversation};
 use omx_kernel::Refusal;
 use omx_kernel::approval::{Allow, OWN_SERVER};
 use omx_rehearsal::driver;
@@ -18,14 +18,14 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         let tell = self.teller();
         if self.is_cancelled() {
             tell(Happening::Cancelled);
-            tell(Happening::Agent(step, Event::Ended(None)));
+            tell(Happening::Agent(step, AgentEvent::Ended(None)));
             return Ok(());
         }
         let role = self.crew.roles.get(&talk.role).ok_or_else(|| {
             Refusal::input(format!("there is no role {:?}; omx list roles shows them", talk.role))
         })?;
         let model = talk.model.clone().or_else(|| self.asked.model.clone());
-        let opening = Opening {
+        let opening = ConversationSpec {
             start: talk.start.clone(),
             folder: self.folder.clone(),
             role: Some(role.prompt.clone()),
@@ -58,13 +58,13 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         Ok(())
     }
 
-    pub(super) fn order(&mut self, step: &StepKey, order: Order) {
+    pub(super) fn order(&mut self, step: &StepKey, order: AgentCommand) {
         if let Some(agent) = self.agents.get(step) {
-            agent.order(order);
+            agent.command(order);
         }
     }
 }
 
-fn ended(trouble: Trouble) -> Event {
-    Event::Ended(Some(trouble))
+fn ended(trouble: Failure) -> AgentEvent {
+    AgentEvent::Ended(Some(trouble))
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use omx_agents::{Conversation, Installation, Limits, Surroundings};
+use omx_agents::{AgentEnv, AgentLimits, Conversation, Installation};
 use omx_kernel::{Refusal, SessionId, Timestamp};
 use omx_ops::Context;
 use omx_store::Store;
@@ -53,9 +53,9 @@ pub struct Crew<'a> {
     /// The agent's program.
     pub installation: Installation,
     /// The world it lives in.
-    pub surroundings: Surroundings,
+    pub surroundings: AgentEnv,
     /// How long anything of it may take.
-    pub limits: Limits,
+    pub limits: AgentLimits,
     /// This program's version.
     pub version: &'static str,
 }
@@ -200,7 +200,7 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
     }
 
     fn happened(&mut self, happening: Happening) -> Result<Option<Outcome>, Refusal> {
-        if let Happening::Agent(step, omx_agents::Event::Ended(_)) = &happening {
+        if let Happening::Agent(step, omx_agents::AgentEvent::Ended(_)) = &happening {
             self.agents.remove(step);
             self.needs.forget(step);
         }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{ApprovalId, Ask};
 use omx_kernel::Timestamp;
 use serde_json::json;
@@ -42,9 +42,9 @@ impl Needs {
     }
 
     /// What the person has answered since.
-    pub(super) fn answers(&mut self) -> Vec<(StepKey, ApprovalId, Decision)> {
+    pub(super) fn answers(&mut self) -> Vec<(StepKey, ApprovalId, ApprovalDecision)> {
         let answered = |number: &u64| Some((*number, questions::answered(&self.run, *number)?));
-        let answers: Vec<(u64, Decision)> = self.open.keys().filter_map(answered).collect();
+        let answers: Vec<(u64, ApprovalDecision)> = self.open.keys().filter_map(answered).collect();
         let close = |(number, decision)| {
             let (step, approval) = self.close(number)?;
             Some((step, approval, decision))

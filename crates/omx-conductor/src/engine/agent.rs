@@ -1,10 +1,10 @@
 //! What an agent tells, and what follows.
 
 use omx_agents::AgentKind;
-use omx_agents::agent::{Decision, Labels, Message, Order};
-use omx_agents::event::{Answer, ApprovalId, Ask, Event};
+use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, MessageLabels};
+use omx_agents::event::{AgentEvent, ApprovalId, Ask, TurnAnswer};
+use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results;
-use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::{Leave, leave};
 
@@ -17,7 +17,7 @@ impl Engine {
     pub(super) fn agent(
         &mut self,
         key: &StepKey,
-        event: Event,
+        event: AgentEvent,
         out: &mut Vec<Effect>,
         now: Timestamp,
     ) {
@@ -26,12 +26,12 @@ impl Engine {
         if is_news && shows_work(&event) {
             active.talk.has_heard = true;
             // What is spent is recorded anyway, and says the same.
-            if !matches!(event, Event::Usage(_)) {
+            if !matches!(event, AgentEvent::Usage(_)) {
                 out.push(Effect::Record(Record::Heard { step: key.clone() }));
             }
         }
         match event {
-            Event::Started { conversation, model } => {
+            AgentEvent::Started { conversation, model } => {
                 if active.talk.conversation.as_ref() != Some(&conversation) {
                     out.push(Effect::Record(Record::Conversation {
                         step: key.clone(),
@@ -46,33 +46,37 @@ impl Engine {
                 begin_talking(key, active, out);
             }
             // It names the conversation when it has heard; there is no other way.
-            Event::Listening => begin_talking(key, active, out),
-            Event::TurnFinished(answer) => self.answered(key, &answer, out, now),
-            Event::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
-            Event::Ended(why) => self.ended(key, why, out, now),
-            Event::ApprovalNeeded { approval, ask } => {
+            AgentEvent::Listening => begin_talking(key, active, out),
+            AgentEvent::TurnFinished(answer) => self.answered(key, &answer, out, now),
+            AgentEvent::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
+            AgentEvent::Ended(why) => self.ended(key, why, out, now),
+            AgentEvent::ApprovalNeeded { approval, ask } => {
                 self.asked_for_leave(key, approval, ask, out)
             }
-            Event::Usage(usage) => {
+            AgentEvent::Usage(usage) => {
                 let usage = Spent::from(usage);
                 self.spent.add(usage);
                 out.push(Effect::Record(Record::Spent { step: key.clone(), usage }));
                 out.push(Effect::Show(Progress::Spent(self.spent)));
                 self.mind_the_budget(out, now);
             }
-            Event::Retrying(trouble) => {
+            AgentEvent::Retrying(trouble) => {
                 out.push(Effect::Show(Progress::trouble(key, &trouble)));
             }
-            Event::Text(text) => out.push(Effect::Show(Progress::Said { step: key.clone(), text })),
-            Event::ToolStarted { tool, .. } => {
+            AgentEvent::Text(text) => {
+                out.push(Effect::Show(Progress::Said { step: key.clone(), text }))
+            }
+            AgentEvent::ToolStarted { tool, .. } => {
                 out.push(Effect::Show(Progress::tool(key, &tool)));
             }
             // Nobody here orders that; the turn is over all the same.
-            Event::TurnInterrupted => {
-                let cause = Cause::CutOff { detail: "the turn was interrupted".to_owned() };
+            AgentEvent::TurnInterrupted => {
+                let cause = FailureCause::CutOff { detail: "the turn was interrupted".to_owned() };
                 self.trouble(key, self.trouble_with(cause), out, now);
             }
-            Event::Delivered(_) | Event::ToolFinished { .. } | Event::FileChanged(_) => {}
+            AgentEvent::Delivered(_)
+            | AgentEvent::ToolFinished { .. }
+            | AgentEvent::FileChanged(_) => {}
         }
     }
 
@@ -90,7 +94,10 @@ impl Engine {
         };
         match leave(self.allow, &ask) {
             Leave::Granted => {
-                out.push(Effect::Order(key.clone(), Order::Answer(approval, Decision::Allow)));
+                out.push(Effect::Order(
+                    key.clone(),
+                    AgentCommand::Answer(approval, ApprovalDecision::Allow),
+                ));
             }
             Leave::NeedsPerson => {
                 active.asked_for.insert(approval.clone());
@@ -105,24 +112,30 @@ impl Engine {
         &mut self,
         key: &StepKey,
         approval: ApprovalId,
-        decision: Decision,
+        decision: ApprovalDecision,
         out: &mut Vec<Effect>,
     ) {
         if let Some(active) = self.active.get_mut(key)
             && active.doing == Doing::Talking
             && active.asked_for.remove(&approval)
         {
-            out.push(Effect::Order(key.clone(), Order::Answer(approval, decision)));
+            out.push(Effect::Order(key.clone(), AgentCommand::Answer(approval, decision)));
         }
     }
 
-    fn trouble_with(&self, cause: Cause) -> Trouble {
+    fn trouble_with(&self, cause: FailureCause) -> Failure {
         let agent = AgentKind::named(&self.asked.agent).unwrap_or(AgentKind::Rehearsal);
-        Trouble::new(agent, cause)
+        Failure::new(agent, cause)
     }
 
     /// The agent's turn is over. Its result counts if it is one.
-    fn answered(&mut self, key: &StepKey, answer: &Answer, out: &mut Vec<Effect>, now: Timestamp) {
+    fn answered(
+        &mut self,
+        key: &StepKey,
+        answer: &TurnAnswer,
+        out: &mut Vec<Effect>,
+        now: Timestamp,
+    ) {
         let Some(active) = self.active.get_mut(key) else { return };
         let Work::Errand(errand) = &active.step.work else { return };
         if active.doing != Doing::Talking {
@@ -132,7 +145,7 @@ impl Engine {
             Ok(result) => {
                 let result = serde_json::to_value(&result).unwrap_or_default();
                 active.doing = Doing::Ending(After::Settle(result));
-                out.push(Effect::Order(key.clone(), Order::End));
+                out.push(Effect::Order(key.clone(), AgentCommand::End));
             }
             Err(problem) if !active.corrected => {
                 active.corrected = true;
@@ -154,7 +167,7 @@ impl Engine {
     fn ended(
         &mut self,
         key: &StepKey,
-        why: Option<Trouble>,
+        why: Option<Failure>,
         out: &mut Vec<Effect>,
         now: Timestamp,
     ) {
@@ -168,7 +181,7 @@ impl Engine {
                 self.close_if_idle(out, now);
             }
             Doing::Opening(_) | Doing::Talking => {
-                let gone = Cause::Crashed { code: None, stderr: String::new() };
+                let gone = FailureCause::Crashed { code: None, stderr: String::new() };
                 let trouble = why.unwrap_or_else(|| self.trouble_with(gone));
                 self.trouble(key, trouble, out, now);
                 // It is gone already; nothing more will be told of it.
@@ -199,22 +212,22 @@ impl Engine {
 }
 
 /// Whether only an agent that has heard its errand does this.
-fn shows_work(event: &Event) -> bool {
+fn shows_work(event: &AgentEvent) -> bool {
     match event {
-        Event::Text(_)
-        | Event::ToolStarted { .. }
-        | Event::ToolFinished { .. }
-        | Event::FileChanged(_)
-        | Event::ApprovalNeeded { .. }
-        | Event::Usage(_)
-        | Event::TurnFinished(_) => true,
-        Event::Started { .. }
-        | Event::Listening
-        | Event::Delivered(_)
-        | Event::Retrying(_)
-        | Event::TurnInterrupted
-        | Event::TurnFailed(_)
-        | Event::Ended(_) => false,
+        AgentEvent::Text(_)
+        | AgentEvent::ToolStarted { .. }
+        | AgentEvent::ToolFinished { .. }
+        | AgentEvent::FileChanged(_)
+        | AgentEvent::ApprovalNeeded { .. }
+        | AgentEvent::Usage(_)
+        | AgentEvent::TurnFinished(_) => true,
+        AgentEvent::Started { .. }
+        | AgentEvent::Listening
+        | AgentEvent::Delivered(_)
+        | AgentEvent::Retrying(_)
+        | AgentEvent::TurnInterrupted
+        | AgentEvent::TurnFailed(_)
+        | AgentEvent::Ended(_) => false,
     }
 }
 
@@ -233,6 +246,6 @@ fn say(key: &StepKey, active: &Active, words: String) -> Effect {
         Work::Check | Work::KeepPlan(_) => (None, None),
     };
     let (phase, step) = (Some(active.step.phase.clone()), Some(key.to_string()));
-    let labels = Labels { role, phase, step };
-    Effect::Order(key.clone(), Order::Send(Message { text: words, schema, labels }))
+    let labels = MessageLabels { role, phase, step };
+    Effect::Order(key.clone(), AgentCommand::Send(AgentMessage { text: words, schema, labels }))
 }

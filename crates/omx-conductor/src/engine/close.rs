@@ -1,6 +1,6 @@
 //! Letting go of a run: agents first, then the documents, then the journal.
 
-use omx_agents::agent::Order;
+use omx_agents::agent::AgentCommand;
 use omx_kernel::Timestamp;
 use serde_json::json;
 
@@ -85,7 +85,7 @@ impl Engine {
             match &active.doing {
                 Doing::Opening(_) | Doing::Talking => {
                     active.doing = Doing::Ending(After::Forget);
-                    out.push(Effect::Order(key.clone(), Order::End));
+                    out.push(Effect::Order(key.clone(), AgentCommand::End));
                 }
                 Doing::Ending(After::Rest(_) | After::Reopen) => {
                     active.doing = Doing::Ending(After::Forget);

@@ -15,8 +15,8 @@ mod trouble;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_agents::agent::{ConversationId, Decision, Order, Start};
-use omx_agents::event::{ApprovalId, Ask, Event};
+use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
+use omx_agents::event::{AgentEvent, ApprovalId, Ask};
 use omx_kernel::approval::Allow;
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use serde_json::Value;
@@ -39,7 +39,7 @@ pub enum Happening {
     /// The run was taken up.
     Opened,
     /// An agent told something.
-    Agent(StepKey, Event),
+    Agent(StepKey, AgentEvent),
     /// A check ran to its end, or could not be run.
     Checked(StepKey, Result<CheckResult, String>),
     /// A plan was kept, or could not be.
@@ -47,7 +47,7 @@ pub enum Happening {
     /// The folder was looked at after a step: its hash, where there is one.
     Settled(StepKey, Result<Option<String>, String>),
     /// The person answered an approval.
-    Answered(StepKey, ApprovalId, Decision),
+    Answered(StepKey, ApprovalId, ApprovalDecision),
     /// The person wants the run to stop here.
     Interrupted,
     /// The run was cancelled: its documents say so.
@@ -68,7 +68,7 @@ pub enum Effect {
     /// Open an agent's conversation.
     Open(StepKey, Talk),
     /// Tell an agent.
-    Order(StepKey, Order),
+    Order(StepKey, AgentCommand),
     /// Run the check.
     Check(StepKey, String),
     /// End the check that runs.
@@ -89,7 +89,7 @@ pub enum Effect {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Talk {
     /// New or gone on with.
-    pub start: Start,
+    pub start: ConversationStart,
     /// The role.
     pub role: String,
     /// The phase the step's mode is in.
@@ -323,14 +323,14 @@ impl Engine {
     fn talk(&self, step: &Step, errand: &Errand, known: &Known) -> (Talk, String) {
         let (asked, past) = (&self.asked, &self.past);
         let (start, words) = match &known.conversation {
-            None => (Start::New, prompts::errand(asked, past, errand)),
+            None => (ConversationStart::New, prompts::errand(asked, past, errand)),
             Some(id) => {
                 let words = if known.has_heard {
                     prompts::go_on(errand.wants)
                 } else {
                     prompts::errand_again(asked, past, errand)
                 };
-                (Start::Resume(id.clone()), words)
+                (ConversationStart::Resume(id.clone()), words)
             }
         };
         let talk = Talk {

@@ -1,8 +1,8 @@
 //! Trouble: wait, try again, ask the person, or give up; each for what it is.
 
-use omx_agents::agent::Order;
+use omx_agents::agent::AgentCommand;
+use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
-use omx_agents::trouble::{Cause, Trouble};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ impl Engine {
     pub(super) fn trouble(
         &mut self,
         key: &StepKey,
-        trouble: Trouble,
+        trouble: Failure,
         out: &mut Vec<Effect>,
         now: Timestamp,
     ) {
@@ -96,7 +96,7 @@ impl Engine {
         if let After::Rest(wait) = after {
             self.note_waiting(key, wait, out);
         }
-        out.push(Effect::Order(key.clone(), Order::End));
+        out.push(Effect::Order(key.clone(), AgentCommand::End));
     }
 
     /// A step came to nothing, and the run with it; a resume tries it again.
@@ -161,21 +161,21 @@ impl Engine {
     }
 }
 
-fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
+fn way(cause: &FailureCause, active: &Active, now: Timestamp) -> Way {
     match cause {
         // Some vendors name a moment that is over; they are not asked without end.
-        Cause::Limited { until: Some(until), .. } => {
+        FailureCause::Limited { until: Some(until), .. } => {
             let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
             Way::Wait(Wait { until, what: RATE_LIMIT })
         }
-        Cause::Limited { until: None, .. }
-        | Cause::NotInstalled
-        | Cause::NotLoggedIn { .. }
-        | Cause::FolderNotTrusted
-        | Cause::UnknownModel { .. }
+        FailureCause::Limited { until: None, .. }
+        | FailureCause::NotInstalled
+        | FailureCause::NotLoggedIn { .. }
+        | FailureCause::FolderNotTrusted
+        | FailureCause::UnknownModel { .. }
         // What is left may still change the folder.
-        | Cause::Outlived { .. } => Way::AskPerson,
-        Cause::Network { .. } | Cause::Service { .. } | Cause::CutOff { .. } => {
+        | FailureCause::Outlived { .. } => Way::AskPerson,
+        FailureCause::Network { .. } | FailureCause::Service { .. } | FailureCause::CutOff { .. } => {
             let before = usize::try_from(active.pauses).ok();
             let pause = before.and_then(|before| PAUSES_MS.get(before));
             pause.map_or(Way::AskPerson, |pause| {
@@ -184,26 +184,26 @@ fn way(cause: &Cause, active: &Active, now: Timestamp) -> Way {
         }
         // What it did before is in the folder or nowhere; only work leaves traces
         // there. Programs keep no conversation in which nothing was said.
-        Cause::UnknownConversation { .. } => match &active.step.work {
+        FailureCause::UnknownConversation { .. } => match &active.step.work {
             Work::Errand(errand) if errand.wants == ResultKind::Work && active.talk.has_heard => {
                 Way::AskDecision
             }
             _ => Way::BeginAgain,
         },
-        Cause::Silent { .. }
-        | Cause::Garbage { .. }
-        | Cause::LineTooLong { .. }
-        | Cause::PipeClosed { .. }
-        | Cause::Crashed { .. } => {
+        FailureCause::Silent { .. }
+        | FailureCause::Garbage { .. }
+        | FailureCause::LineTooLong { .. }
+        | FailureCause::PipeClosed { .. }
+        | FailureCause::Crashed { .. } => {
             if active.reopenings < REOPENINGS {
                 Way::Reopen
             } else {
                 Way::Fail
             }
         }
-        Cause::Rejected { .. }
-        | Cause::Protocol { .. }
-        | Cause::CannotStart { .. }
-        | Cause::Scenario { .. } => Way::Fail,
+        FailureCause::Rejected { .. }
+        | FailureCause::Protocol { .. }
+        | FailureCause::CannotStart { .. }
+        | FailureCause::Scenario { .. } => Way::Fail,
     }
 }

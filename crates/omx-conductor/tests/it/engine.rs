@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use omx_agents::AgentKind;
-use omx_agents::agent::{ConversationId, Decision, Order, Start};
-use omx_agents::event::{Answer, ApprovalId, Ask, Event, Usage};
-use omx_agents::trouble::{Cause, Trouble};
+use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
+use omx_agents::event::{AgentEvent, ApprovalId, Ask, TurnAnswer, Usage};
+use omx_agents::failure::{Failure, FailureCause};
 use omx_conductor::asked::Asked;
 use omx_conductor::engine::{Decide, Effect, Engine, Happening, Outcome};
 use omx_conductor::progress::Progress;
@@ -57,13 +57,13 @@ impl Play {
         self.records.extend(records);
     }
 
-    fn told(&mut self, step: &StepKey, event: Event) {
+    fn told(&mut self, step: &StepKey, event: AgentEvent) {
         self.hears(Happening::Agent(step.clone(), event));
     }
 
     /// The conversation that was just opened.
     #[track_caller]
-    fn opened(&self) -> (StepKey, Start) {
+    fn opened(&self) -> (StepKey, ConversationStart) {
         let opened = self.effects.iter().find_map(|effect| match effect {
             Effect::Open(step, talk) => Some((step.clone(), talk.start.clone())),
             _ => None,
@@ -74,7 +74,7 @@ impl Play {
     /// What was just said.
     fn said(&self) -> Option<&str> {
         self.effects.iter().find_map(|effect| match effect {
-            Effect::Order(_, Order::Send(message)) => Some(message.text.as_str()),
+            Effect::Order(_, AgentCommand::Send(message)) => Some(message.text.as_str()),
             _ => None,
         })
     }
@@ -94,27 +94,27 @@ impl Play {
     }
 }
 
-fn started(id: &str) -> Event {
-    Event::Started { conversation: ConversationId::new(id).unwrap(), model: None }
+fn started(id: &str) -> AgentEvent {
+    AgentEvent::Started { conversation: ConversationId::new(id).unwrap(), model: None }
 }
 
-fn answer(value: Value) -> Event {
-    Event::TurnFinished(Answer { text: String::new(), structured: Some(value) })
+fn answer(value: Value) -> AgentEvent {
+    AgentEvent::TurnFinished(TurnAnswer { text: String::new(), structured: Some(value) })
 }
 
-fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Rehearsal, cause)
+fn trouble(cause: FailureCause) -> Failure {
+    Failure::new(AgentKind::Rehearsal, cause)
 }
 
-fn unknown() -> Event {
-    Event::Ended(Some(trouble(Cause::UnknownConversation { detail: String::new() })))
+fn unknown() -> AgentEvent {
+    AgentEvent::Ended(Some(trouble(FailureCause::UnknownConversation { detail: String::new() })))
 }
 
 #[test]
 fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
     let mut play = Play::new(kit::asked(Mode::Ralph));
     let (step, start) = play.opened();
-    assert_eq!(start, Start::New);
+    assert_eq!(start, ConversationStart::New);
     assert!(play.said().is_none());
     play.told(&step, started("c1"));
     let said = play.effects.iter().position(|effect| matches!(effect, Effect::Order(..)));
@@ -129,7 +129,7 @@ fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
 fn conductor_3_1_one_that_names_its_conversation_late_is_told_first_and_recorded_then() {
     let mut play = Play::new(kit::asked(Mode::Ralph));
     let (step, _) = play.opened();
-    play.told(&step, Event::Listening);
+    play.told(&step, AgentEvent::Listening);
     assert!(play.said().is_some_and(|text| text.contains("## Your part")), "{:?}", play.effects);
     play.told(&step, started("c1"));
     assert!(play.said().is_none(), "said twice: {:?}", play.effects);
@@ -137,7 +137,10 @@ fn conductor_3_1_one_that_names_its_conversation_late_is_told_first_and_recorded
         |effect| matches!(effect, Effect::Record(Record::Conversation { id, .. }) if id == "c1"),
     );
     assert!(recorded, "{:?}", play.effects);
-    assert_eq!(play.killed(&[]).opened().1, Start::Resume(ConversationId::new("c1").unwrap()));
+    assert_eq!(
+        play.killed(&[]).opened().1,
+        ConversationStart::Resume(ConversationId::new("c1").unwrap())
+    );
 }
 
 #[test]
@@ -146,11 +149,11 @@ fn conductor_3_2_a_conversation_that_may_not_have_heard_its_errand_is_given_it_a
     let (step, _) = play.opened();
     play.told(&step, started("c1"));
     let mut play = play.killed(&[]);
-    assert_eq!(play.opened().1, Start::Resume(ConversationId::new("c1").unwrap()));
+    assert_eq!(play.opened().1, ConversationStart::Resume(ConversationId::new("c1").unwrap()));
     play.told(&step, started("c1"));
     assert!(play.said().is_some_and(|text| text.contains("## Your part")), "{:?}", play.effects);
     // Who has spent something on it has heard it.
-    play.told(&step, Event::Usage(Usage { input_tokens: 5, ..Usage::default() }));
+    play.told(&step, AgentEvent::Usage(Usage { input_tokens: 5, ..Usage::default() }));
     let mut play = play.killed(&[]);
     play.told(&step, started("c1"));
     assert!(play.said().is_some_and(|text| !text.contains("## Your part")), "{:?}", play.effects);
@@ -161,14 +164,14 @@ fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
     let mut play = Play::new(kit::asked(Mode::Ralph));
     let (step, _) = play.opened();
     play.told(&step, started("c1"));
-    play.told(&step, Event::Text("I am at it.".to_owned()));
+    play.told(&step, AgentEvent::Text("I am at it.".to_owned()));
     let mut play = play.killed(&[]);
     play.told(&step, unknown());
     let Outcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
     assert!(words.contains("--decide work=rerun") && words.contains("--decide work=skip"));
     let (asked, records) = (play.asked.clone(), play.records.clone());
     let again = play.killed(&[("work", Decide::Rerun)]);
-    assert_eq!(again.opened(), (step, Start::New));
+    assert_eq!(again.opened(), (step, ConversationStart::New));
     let skipped = Play::taken_up(asked, records, &[("work", Decide::Skip)]);
     assert!(skipped.has_finished("work"));
     assert!(skipped.effects.iter().any(|effect| matches!(effect, Effect::Check(..))));
@@ -181,7 +184,7 @@ fn conductor_3_2_work_nobody_has_heard_of_is_begun_again_when_its_conversation_i
     play.told(&step, started("c1"));
     let mut play = play.killed(&[]);
     play.told(&step, unknown());
-    assert_eq!(play.opened(), (step.clone(), Start::New));
+    assert_eq!(play.opened(), (step.clone(), ConversationStart::New));
     let says_so = |effect: &Effect| matches!(effect, Effect::Show(Progress::Note(words)) if words.contains("begun again"));
     assert!(play.effects.iter().any(says_so), "{:?}", play.effects);
     play.told(&step, started("c2"));
@@ -195,7 +198,7 @@ fn conductor_3_2_what_leaves_no_trace_is_begun_again_when_its_conversation_is_lo
     play.told(&step, started("c1"));
     let mut play = play.killed(&[]);
     play.told(&step, unknown());
-    assert_eq!(play.opened(), (step, Start::New));
+    assert_eq!(play.opened(), (step, ConversationStart::New));
 }
 
 #[test]
@@ -223,20 +226,20 @@ fn a_cancelled_run_gives_no_leave_and_says_nothing() {
     play.told(&step, started("c1"));
     let ask = Ask::Other { what: "to go out".to_owned() };
     let approval = ApprovalId("1".to_owned());
-    play.told(&step, Event::ApprovalNeeded { approval: approval.clone(), ask: ask.clone() });
+    play.told(&step, AgentEvent::ApprovalNeeded { approval: approval.clone(), ask: ask.clone() });
     assert!(matches!(play.effects.last(), Some(Effect::NeedsPerson(..))));
     play.hears(Happening::Cancelled);
-    assert_eq!(play.effects, [Effect::Order(step.clone(), Order::End)]);
+    assert_eq!(play.effects, [Effect::Order(step.clone(), AgentCommand::End)]);
     let again = ApprovalId("2".to_owned());
     for late in [
-        Happening::Answered(step.clone(), approval, Decision::Allow),
-        Happening::Agent(step.clone(), Event::ApprovalNeeded { approval: again, ask }),
+        Happening::Answered(step.clone(), approval, ApprovalDecision::Allow),
+        Happening::Agent(step.clone(), AgentEvent::ApprovalNeeded { approval: again, ask }),
         Happening::Agent(step.clone(), answer(kit::work("late"))),
     ] {
         play.hears(late);
         assert_eq!(play.effects, []);
     }
-    play.told(&step, Event::Ended(None));
+    play.told(&step, AgentEvent::Ended(None));
     assert_eq!(play.closed(), Outcome::Cancelled);
 }
 
@@ -249,16 +252,16 @@ fn r14_a_limit_is_waited_for_and_counts_as_nothing() {
         // Some name a moment that is over: they are not asked at once either.
         let until = if round % 2 == 0 { play.now.millis() - 1 } else { play.now.millis() + 60_000 };
         let until = Timestamp::from_millis(until);
-        let cause = Cause::Limited { until: Some(until), detail: String::new() };
-        play.told(&step, Event::TurnFailed(trouble(cause)));
-        play.told(&step, Event::Ended(None));
+        let cause = FailureCause::Limited { until: Some(until), detail: String::new() };
+        play.told(&step, AgentEvent::TurnFailed(trouble(cause)));
+        play.told(&step, AgentEvent::Ended(None));
         let wake = play.engine.wake().unwrap();
         assert!(wake > play.now && wake >= until);
         play.hears(Happening::Time);
         assert_eq!(play.effects, []);
         play.now = wake;
         play.hears(Happening::Time);
-        assert_eq!(play.opened().1, Start::Resume(ConversationId::new("c1").unwrap()));
+        assert_eq!(play.opened().1, ConversationStart::Resume(ConversationId::new("c1").unwrap()));
         play.told(&step, started("c1"));
     }
 }
@@ -270,9 +273,9 @@ fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_taken_up() {
     let mut play = Play::new(asked);
     let (step, _) = play.opened();
     play.told(&step, started("c1"));
-    play.told(&step, Event::Usage(Usage { input_tokens: 10, ..Usage::default() }));
-    assert!(matches!(&play.effects.last(), Some(Effect::Order(_, Order::End))));
-    play.told(&step, Event::Ended(None));
+    play.told(&step, AgentEvent::Usage(Usage { input_tokens: 10, ..Usage::default() }));
+    assert!(matches!(&play.effects.last(), Some(Effect::Order(_, AgentCommand::End))));
+    play.told(&step, AgentEvent::Ended(None));
     assert!(matches!(play.closed(), Outcome::Budget(_)));
     let play = play.killed(&[]);
     assert!(!play.effects.iter().any(|effect| matches!(effect, Effect::Open(..))));

@@ -16,8 +16,8 @@ use super::turn::{Doing, Turn};
 use crate::memory::{Memory, Taken};
 use crate::scenario;
 use crate::wire::{self, Failed, Refused, Server, Told, Verdict};
-use omx_agents::agent::{ConversationId, Labels};
-use omx_agents::rpc::{Incoming, Rpc};
+use omx_agents::agent::{ConversationId, MessageLabels};
+use omx_agents::rpc::{Rpc, RpcIncoming};
 
 /// How long a person may think about an approval.
 const PATIENCE: Duration = Duration::from_secs(366 * 24 * 60 * 60);
@@ -109,10 +109,10 @@ impl Player {
 
     fn line(&mut self, line: Value, now: Instant, effects: &mut Vec<Effect>) {
         match self.rpc.incoming(line) {
-            Incoming::Request { id, method, params } => {
+            RpcIncoming::Request { id, method, params } => {
                 self.request(&id, &method, params, now, effects);
             }
-            Incoming::Answer(job, answer) => {
+            RpcIncoming::Answer(job, answer) => {
                 let verdict = match answer.map(serde_json::from_value) {
                     Ok(Ok(verdict)) => verdict,
                     // Whoever cannot say yes has said no.
@@ -121,7 +121,7 @@ impl Player {
                 };
                 self.answered(job, verdict, now, effects);
             }
-            Incoming::Notification { .. } | Incoming::Unknown(_) => {}
+            RpcIncoming::Notification { .. } | RpcIncoming::Unknown(_) => {}
         }
     }
 
@@ -202,7 +202,7 @@ impl Player {
     fn begin_turn(&mut self, turn: wire::Turn, now: Instant, effects: &mut Vec<Effect>) {
         let Some(stage) = &mut self.stage else { return };
         let said = about(&turn);
-        let labels = Labels { role: turn.role, phase: turn.phase, step: turn.step };
+        let labels = MessageLabels { role: turn.role, phase: turn.phase, step: turn.step };
         match stage.memory.take(labels, &turn.text) {
             Ok(Taken::Entry { entry, step }) => {
                 self.turn = Some(Turn::new(entry, step));

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::child::Child;
 use super::job::Done;
 use crate::wire::Server;
-use omx_agents::rpc::{Incoming, Rpc};
+use omx_agents::rpc::{Rpc, RpcIncoming};
 
 /// The version of the protocol that is offered.
 const VERSION: &str = "2025-06-18";
@@ -94,15 +94,15 @@ impl Line {
                 RecvTimeoutError::Disconnected => format!("it left before it answered {method}"),
             })?;
             match self.rpc.incoming(line) {
-                Incoming::Answer((), answer) => return answer.map_err(|error| error.message),
-                Incoming::Request { id, method, .. } => {
+                RpcIncoming::Answer((), answer) => return answer.map_err(|error| error.message),
+                RpcIncoming::Request { id, method, .. } => {
                     let answer = match method.as_str() {
                         "ping" => self.rpc.answer(&id, json!({})),
                         _ => self.rpc.refuse(&id, -32601, "unknown method"),
                     };
                     self.write(&answer).map_err(|error| error.to_string())?;
                 }
-                Incoming::Notification { .. } | Incoming::Unknown(_) => {}
+                RpcIncoming::Notification { .. } | RpcIncoming::Unknown(_) => {}
             }
         }
     }

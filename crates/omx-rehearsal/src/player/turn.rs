@@ -13,7 +13,7 @@ use omx_kernel::approval::{Allow, OWN_SERVER, Reach};
 use super::job::{Done, Job, JobId};
 use super::machine::{Effect, Player, Stage};
 use crate::memory::Taken;
-use crate::scenario::{Action, Ears, Failure, LimitEnd};
+use crate::scenario::{Action, Ears, LimitEnd, ScenarioFailure};
 use crate::wire::{self, Answer, End, Failed, Spent, Told, Verdict, Wish, Work};
 use omx_agents::approval::reach;
 use omx_agents::event::Usage;
@@ -176,27 +176,27 @@ impl Player {
         Ok(())
     }
 
-    fn failed(&mut self, failure: Failure, effects: &mut Vec<Effect>) -> io::Result<()> {
+    fn failed(&mut self, failure: ScenarioFailure, effects: &mut Vec<Effect>) -> io::Result<()> {
         let (Some(stage), Some(turn)) = (&mut self.stage, &mut self.turn) else { return Ok(()) };
         // A failure is played by happening, whatever becomes of the agent.
         stage.memory.finish()?;
         let failed = match failure {
-            Failure::RateLimit { end, detail } => {
+            ScenarioFailure::RateLimit { end, detail } => {
                 Failed::RateLimit { until: limit_end(end, (self.setup.now)()), detail }
             }
-            Failure::Auth { detail } => Failed::Auth { detail },
-            Failure::Network { detail } => Failed::Network { detail },
-            Failure::Service { status, detail } => Failed::Service { status, detail },
-            Failure::Cut { detail } => Failed::Cut { detail },
-            Failure::UnknownModel { detail } => {
+            ScenarioFailure::Auth { detail } => Failed::Auth { detail },
+            ScenarioFailure::Network { detail } => Failed::Network { detail },
+            ScenarioFailure::Service { status, detail } => Failed::Service { status, detail },
+            ScenarioFailure::Cut { detail } => Failed::Cut { detail },
+            ScenarioFailure::UnknownModel { detail } => {
                 Failed::UnknownModel { model: stage.model.clone(), detail }
             }
-            Failure::Crash => {
+            ScenarioFailure::Crash => {
                 effects.push(Effect::Die);
                 turn.doing = Doing::Hanging(Ears::Deaf);
                 return Ok(());
             }
-            Failure::Hang(ears) => {
+            ScenarioFailure::Hang(ears) => {
                 turn.doing = Doing::Hanging(ears);
                 return Ok(());
             }

@@ -11,5 +11,5 @@ mod step;
 mod toml;
 
 pub use fault::Fault;
-pub use model::{Action, Ears, Entry, Failure, LimitEnd, Scenario, Step};
+pub use model::{Action, Ears, Entry, LimitEnd, Scenario, ScenarioFailure, Step};
 pub use read::{load, parse};

@@ -96,12 +96,12 @@ pub enum Action {
     /// Spend something.
     Spend(Usage),
     /// End the turn, or worse. Always the last step.
-    Fail(Failure),
+    Fail(ScenarioFailure),
 }
 
 /// The ways in which a turn can fail.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Failure {
+pub enum ScenarioFailure {
     /// The vendor's limit is reached.
     RateLimit {
         /// When it ends.

@@ -9,7 +9,7 @@ use omx_kernel::Timestamp;
 use omx_kernel::approval::OWN_SERVER;
 
 use super::fields::{Fields, all, must_be, number, text, word};
-use super::model::{Action, Ears, Failure, LimitEnd, Step};
+use super::model::{Action, Ears, LimitEnd, ScenarioFailure, Step};
 use super::node::{Data, Field, Node, Wrong};
 use omx_agents::event::Usage;
 
@@ -117,7 +117,7 @@ fn usage(node: &Node) -> Result<Action, Wrong> {
 const KINDS: &[&str] =
     &["rate_limit", "auth", "network", "service", "cut", "unknown_model", "crash", "hang"];
 
-fn failure(node: &Node) -> Result<Failure, Wrong> {
+fn failure(node: &Node) -> Result<ScenarioFailure, Wrong> {
     let any = ["kind", "message", "until", "reset_in_s", "status", "deaf"];
     let kind = Fields::of(node, "\"fail\"", &any)?.need("kind")?;
     let name = text(kind)?;
@@ -141,17 +141,17 @@ fn failure(node: &Node) -> Result<Failure, Wrong> {
     let fields = Fields::of(node, what, own)?;
     let detail = fields.text("message")?.unwrap_or("as rehearsed").to_owned();
     Ok(match name {
-        "rate_limit" => Failure::RateLimit { end: limit_end(&fields)?, detail },
-        "auth" => Failure::Auth { detail },
-        "network" => Failure::Network { detail },
+        "rate_limit" => ScenarioFailure::RateLimit { end: limit_end(&fields)?, detail },
+        "auth" => ScenarioFailure::Auth { detail },
+        "network" => ScenarioFailure::Network { detail },
         "service" => {
             let status = fields.number("status", 400..=599)?.unwrap_or(500);
-            Failure::Service { status: u16::try_from(status).unwrap_or(500), detail }
+            ScenarioFailure::Service { status: u16::try_from(status).unwrap_or(500), detail }
         }
-        "cut" => Failure::Cut { detail },
-        "unknown_model" => Failure::UnknownModel { detail },
-        "crash" => Failure::Crash,
-        _ => Failure::Hang(match fields.flag("deaf")? {
+        "cut" => ScenarioFailure::Cut { detail },
+        "unknown_model" => ScenarioFailure::UnknownModel { detail },
+        "crash" => ScenarioFailure::Crash,
+        _ => ScenarioFailure::Hang(match fields.flag("deaf")? {
             Some(true) => Ears::Deaf,
             Some(false) | None => Ears::Open,
         }),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use omx_agents::event::Usage;
 use omx_kernel::Timestamp;
-use omx_rehearsal::scenario::{Action, Ears, Failure, LimitEnd, Scenario, load, parse};
+use omx_rehearsal::scenario::{Action, Ears, LimitEnd, Scenario, ScenarioFailure, load, parse};
 use serde_json::json;
 
 /// Every key there is, once.
@@ -132,11 +132,14 @@ fn every_failure_is_understood() {
     let detail = || "as rehearsed".to_owned();
     let until = Timestamp::parse("2030-03-17T17:46:40Z").unwrap();
     let expected = [
-        Failure::RateLimit { end: LimitEnd::At(until), detail: "slowly".into() },
-        Failure::RateLimit { end: LimitEnd::After(Duration::from_secs(60)), detail: detail() },
-        Failure::Service { status: 503, detail: detail() },
-        Failure::Hang(Ears::Deaf),
-        Failure::Crash,
+        ScenarioFailure::RateLimit { end: LimitEnd::At(until), detail: "slowly".into() },
+        ScenarioFailure::RateLimit {
+            end: LimitEnd::After(Duration::from_secs(60)),
+            detail: detail(),
+        },
+        ScenarioFailure::Service { status: 503, detail: detail() },
+        ScenarioFailure::Hang(Ears::Deaf),
+        ScenarioFailure::Crash,
     ];
     for (entry, failure) in (1..).zip(expected) {
         assert_eq!(last(entry), Action::Fail(failure));

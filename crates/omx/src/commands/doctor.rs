@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use omx_agents::version::version;
-use omx_agents::{AgentKind, Trouble};
+use omx_agents::{AgentKind, Failure};
 use omx_host::Host;
 use omx_host::doctor::{
     AgentSeen, AgentState, Finding, Installed, Level, Patient, Report, examine, mend,
@@ -78,7 +78,7 @@ fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>
 
 fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentSeen>, Refusal> {
     let surroundings = edge::surroundings(context.dialect, store.tree(), None)?;
-    let troubled = |trouble: &Trouble| match trouble.kind() {
+    let troubled = |trouble: &Failure| match trouble.kind() {
         "not_installed" => AgentState::Missing(trouble.remedy()),
         _ => AgentState::Troubled(trouble.to_string(), trouble.remedy()),
     };

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use omx_agents::version::version;
-use omx_agents::{AgentKind, Trouble};
+use omx_agents::{AgentKind, Failure};
 use omx_host::{Role, Skill, catalogue};
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
@@ -58,17 +58,17 @@ fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
                 ("ready", Value::bool(trouble.is_none())),
                 ("program", Value::string_or_null(program.as_deref())),
                 ("version", Value::string_or_null(version.as_deref())),
-                ("problem", Value::string_or_null(trouble.as_ref().map(Trouble::kind))),
+                ("problem", Value::string_or_null(trouble.as_ref().map(Failure::kind))),
                 (
                     "remedy",
-                    Value::string_or_null(trouble.as_ref().and_then(Trouble::remedy).as_deref()),
+                    Value::string_or_null(trouble.as_ref().and_then(Failure::remedy).as_deref()),
                 ),
             ])
         });
         let list = Value::list(list.collect());
         return Ok(output::value(&Value::record([("agents", list)]), format));
     }
-    let line = |(kind, _, version, trouble): &(AgentKind, _, Option<String>, Option<Trouble>)| {
+    let line = |(kind, _, version, trouble): &(AgentKind, _, Option<String>, Option<Failure>)| {
         let words = match (version, trouble) {
             (_, Some(trouble)) => {
                 let remedy = trouble.remedy().map(|remedy| format!("; {remedy}"));

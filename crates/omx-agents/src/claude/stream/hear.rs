@@ -10,10 +10,10 @@ use super::super::errors::{Fault, of_words, status, text, trouble};
 use super::super::launch::Record;
 use super::super::{lines, tools};
 use super::{Asked, Interrupt, Phase, Purpose, Stream, Turn};
-use crate::agent::Message;
-use crate::event::{Answer, ApprovalId, CallId, Delivery, Event, ToolEnd};
-use crate::protocol::Effect;
-use crate::trouble::Cause;
+use crate::agent::AgentMessage;
+use crate::event::{AgentEvent, ApprovalId, CallId, Delivery, ToolOutcome, TurnAnswer};
+use crate::failure::FailureCause;
+use crate::protocol::ProtocolEffect;
 
 impl Stream {
     /// Takes a line. What is unknown, or not as expected, means nothing.
@@ -48,12 +48,12 @@ impl Stream {
             Some(Purpose::Initialize) if done => {
                 self.phase = Phase::Ready;
                 let conversation = self.conversation.clone();
-                self.emit(Event::Started { conversation, model: None });
+                self.emit(AgentEvent::Started { conversation, model: None });
                 self.settle();
                 self.next(now);
             }
             Some(Purpose::Initialize) => {
-                self.fail(Cause::Protocol { detail: text(&response["error"]) });
+                self.fail(FailureCause::Protocol { detail: text(&response["error"]) });
             }
             Some(Purpose::Interrupt) => match (&mut self.interrupt, self.turn) {
                 // It came after the turn it was meant for.
@@ -65,7 +65,7 @@ impl Stream {
                 let steer = self.steers.iter_mut().find(|steer| steer.id == words && !steer.told);
                 if let Some(steer) = steer {
                     steer.told = true;
-                    self.emit(Event::Delivered(Delivery::Queued));
+                    self.emit(AgentEvent::Delivered(Delivery::Queued));
                 }
             }
             Some(Purpose::Withdraw(words)) if response["response"]["cancelled"] == true => {
@@ -82,14 +82,14 @@ impl Stream {
         let Some(id) = line["request_id"].as_str() else { return };
         let request = &line["request"];
         if request["subtype"] != "can_use_tool" {
-            return self.effects.push(Effect::Write(lines::refusal(id)));
+            return self.effects.push(ProtocolEffect::Write(lines::refusal(id)));
         }
         let approval = ApprovalId(id.to_owned());
         let call = CallId(text(&request["tool_use_id"]));
         let input = request["input"].clone();
         self.asked.insert(approval.clone(), Asked { call, input });
         let ask = tools::ask(request, &self.folder);
-        self.emit(Event::ApprovalNeeded { approval, ask });
+        self.emit(AgentEvent::ApprovalNeeded { approval, ask });
     }
 
     fn hear_system(&mut self, line: &Value) {
@@ -102,7 +102,7 @@ impl Stream {
             }
             "api_retry" => {
                 let cause = Fault::of_retry(line, self.limited_until).cause();
-                self.emit(Event::Retrying(trouble(cause)));
+                self.emit(AgentEvent::Retrying(trouble(cause)));
             }
             _ => {}
         }
@@ -115,7 +115,7 @@ impl Stream {
             self.steers.remove(0);
         }
         self.turn = Turn::Running;
-        self.emit(Event::Delivered(Delivery::Turn));
+        self.emit(AgentEvent::Delivered(Delivery::Turn));
         // An interrupt that claude read before it began has interrupted nothing.
         if let Some(interrupt) = self.interrupt.as_mut().filter(|one| one.acknowledged) {
             interrupt.acknowledged = false;
@@ -135,7 +135,7 @@ impl Stream {
             self.begun();
         } else {
             self.steers.remove(at);
-            self.emit(Event::Delivered(Delivery::Steered));
+            self.emit(AgentEvent::Delivered(Delivery::Steered));
         }
     }
 
@@ -156,7 +156,7 @@ impl Stream {
             return;
         }
         if let Some(usage) = self.tally.step(message) {
-            self.emit(Event::Usage(usage));
+            self.emit(AgentEvent::Usage(usage));
         }
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str().unwrap_or_default() {
@@ -164,7 +164,7 @@ impl Stream {
                 "text" if own && self.interrupt.is_none() => {
                     let said = text(&block["text"]);
                     if !said.trim().is_empty() {
-                        self.emit(Event::Text(said));
+                        self.emit(AgentEvent::Text(said));
                     }
                 }
                 "tool_use" => self.hear_tool(block),
@@ -180,7 +180,7 @@ impl Stream {
             interrupt.in_tool = true;
         }
         self.calls.insert(call.clone(), tool.clone());
-        self.emit(Event::ToolStarted { call, tool });
+        self.emit(AgentEvent::ToolStarted { call, tool });
     }
 
     fn hear_results(&mut self, line: &Value) {
@@ -188,10 +188,10 @@ impl Stream {
             let call = CallId(text(&block["tool_use_id"]));
             let Some(tool) = self.calls.remove(&call) else { continue };
             let end = tools::end(&tool, block);
-            self.emit(Event::ToolFinished { call, end });
-            if end == ToolEnd::Succeeded {
+            self.emit(AgentEvent::ToolFinished { call, end });
+            if end == ToolOutcome::Succeeded {
                 for path in tools::changed(tool, line) {
-                    self.emit(Event::FileChanged(path));
+                    self.emit(AgentEvent::FileChanged(path));
                 }
             }
         }
@@ -203,10 +203,10 @@ impl Stream {
             self.begun();
         }
         if let Some(usage) = self.tally.whole(line) {
-            self.emit(Event::Usage(usage));
+            self.emit(AgentEvent::Usage(usage));
         }
         for call in std::mem::take(&mut self.calls).into_keys() {
-            self.emit(Event::ToolFinished { call, end: ToolEnd::Failed });
+            self.emit(AgentEvent::ToolFinished { call, end: ToolOutcome::Failed });
         }
         self.asked.clear();
         let fault = self.fault.take();
@@ -220,7 +220,7 @@ impl Stream {
                 self.owed = Some(interrupt.ordered + self.patience);
                 return self.launch(now);
             }
-            (_, Some(_)) => self.emit(Event::TurnInterrupted),
+            (_, Some(_)) => self.emit(AgentEvent::TurnInterrupted),
             (_, None) => {
                 let outcome = self.outcome(line, fault);
                 self.emit(outcome);
@@ -233,7 +233,7 @@ impl Stream {
         self.turn = Turn::Ahead;
         for at in 0..self.steers.len() {
             if !std::mem::replace(&mut self.steers[at].told, true) {
-                self.emit(Event::Delivered(Delivery::Queued));
+                self.emit(AgentEvent::Delivered(Delivery::Queued));
             }
         }
     }
@@ -257,25 +257,28 @@ impl Stream {
             steers.into_iter().partition(|steer| steer.withdrawn);
         self.steers = kept;
         for steer in withdrawn.into_iter().rev() {
-            self.queue.push_front(Message::text(steer.text));
+            self.queue.push_front(AgentMessage::text(steer.text));
         }
     }
 
     /// Claude calls a failed turn a success with an error.
-    fn outcome(&self, line: &Value, fault: Option<Fault>) -> Event {
+    fn outcome(&self, line: &Value, fault: Option<Fault>) -> AgentEvent {
         let words = words(line);
         match line["subtype"].as_str().unwrap_or_default() {
             // A hook of the person's stopped the message: no model was asked.
             "success" if line["is_error"] != true && line["num_turns"] == 0 => {
-                Event::TurnFailed(trouble(Cause::Rejected { detail: words }))
+                AgentEvent::TurnFailed(trouble(FailureCause::Rejected { detail: words }))
             }
             "success" if line["is_error"] != true => {
                 let structured = line.get("structured_output").filter(|value| !value.is_null());
-                Event::TurnFinished(Answer { text: words, structured: structured.cloned() })
+                AgentEvent::TurnFinished(TurnAnswer {
+                    text: words,
+                    structured: structured.cloned(),
+                })
             }
             // The model answered, and never as it should.
             "error_max_structured_output_retries" => {
-                Event::TurnFinished(Answer { text: words, structured: None })
+                AgentEvent::TurnFinished(TurnAnswer { text: words, structured: None })
             }
             _ => {
                 let fault = Fault {
@@ -285,7 +288,7 @@ impl Stream {
                     model: self.model.clone(),
                     ..fault.unwrap_or_default()
                 };
-                Event::TurnFailed(trouble(fault.cause()))
+                AgentEvent::TurnFailed(trouble(fault.cause()))
             }
         }
     }
@@ -303,7 +306,7 @@ fn words(line: &Value) -> String {
 }
 
 /// The end of a process that had not even begun.
-fn of_start(line: &Value) -> Cause {
+fn of_start(line: &Value) -> FailureCause {
     let detail = words(line);
-    of_words(&detail).unwrap_or(Cause::CannotStart { detail })
+    of_words(&detail).unwrap_or(FailureCause::CannotStart { detail })
 }

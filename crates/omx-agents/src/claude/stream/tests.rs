@@ -8,11 +8,11 @@ use omx_kernel::approval::Allow;
 use super::*;
 use crate::agent::McpServer;
 use crate::driver::AgentKind;
-use crate::protocol::Exit;
+use crate::protocol::AgentExit;
 
-fn stream(start: Start) -> Stream {
+fn stream(start: ConversationStart) -> Stream {
     let server = McpServer { name: "omx".to_owned(), program: "/omx".into(), args: Vec::new() };
-    let opening = Opening {
+    let opening = ConversationSpec {
         start,
         folder: "/".into(),
         role: None,
@@ -22,7 +22,7 @@ fn stream(start: Start) -> Stream {
         schema: None,
     };
     let installation = Installation { kind: AgentKind::Claude, program: "/claude".into() };
-    let surroundings = Surroundings {
+    let surroundings = AgentEnv {
         environment: BTreeMap::new(),
         omx: "/omx".into(),
         worker_variable: "MARK".to_owned(),
@@ -30,7 +30,7 @@ fn stream(start: Start) -> Stream {
         rehearsal_folder: PathBuf::new(),
         clock: || Timestamp::from_millis(0),
     };
-    Stream::new(&opening, &installation, &surroundings, &Limits::default())
+    Stream::new(&opening, &installation, &surroundings, &AgentLimits::default())
 }
 
 /// A conversation whose claude is a test.
@@ -42,7 +42,7 @@ struct Play {
 impl Play {
     /// One that is open.
     fn open() -> Self {
-        let mut play = Self { stream: stream(Start::New), now: Instant::now() };
+        let mut play = Self { stream: stream(ConversationStart::New), now: Instant::now() };
         let begun = play.stream.begin(play.now);
         play.accept(&begun);
         play
@@ -50,30 +50,35 @@ impl Play {
 
     /// Answers the request to begin.
     #[track_caller]
-    fn accept(&mut self, effects: &[Effect]) -> Vec<Effect> {
-        let [Effect::Launch(_), Effect::Write(request)] = effects else { panic!("{effects:?}") };
+    fn accept(&mut self, effects: &[ProtocolEffect]) -> Vec<ProtocolEffect> {
+        let [ProtocolEffect::Launch(_), ProtocolEffect::Write(request)] = effects else {
+            panic!("{effects:?}")
+        };
         assert_eq!(request["request"]["subtype"], "initialize");
         let effects = self.done(request);
-        assert!(matches!(effects[0], Effect::Emit(Event::Started { .. })), "{effects:?}");
+        assert!(
+            matches!(effects[0], ProtocolEffect::Emit(AgentEvent::Started { .. })),
+            "{effects:?}"
+        );
         effects
     }
 
     /// The answer to a request of ours.
-    fn done(&mut self, request: &Value) -> Vec<Effect> {
+    fn done(&mut self, request: &Value) -> Vec<ProtocolEffect> {
         let response = json!({"subtype": "success", "request_id": request["request_id"]});
         self.line(json!({"type": "control_response", "response": response}))
     }
 
-    fn line(&mut self, line: Value) -> Vec<Effect> {
-        self.stream.handle(Input::Line(line), self.now)
+    fn line(&mut self, line: Value) -> Vec<ProtocolEffect> {
+        self.stream.handle(ProtocolEvent::Line(line), self.now)
     }
 
-    fn order(&mut self, order: Order) -> Vec<Effect> {
-        self.stream.handle(Input::Order(order), self.now)
+    fn order(&mut self, order: AgentCommand) -> Vec<ProtocolEffect> {
+        self.stream.handle(ProtocolEvent::Command(order), self.now)
     }
 
-    fn send(&mut self, text: &str) -> Vec<Effect> {
-        self.order(Order::Send(Message::text(text)))
+    fn send(&mut self, text: &str) -> Vec<ProtocolEffect> {
+        self.order(AgentCommand::Send(AgentMessage::text(text)))
     }
 
     /// A turn that runs.
@@ -102,32 +107,38 @@ fn aborted() -> Value {
 }
 
 /// The messages among the effects.
-fn written(effects: &[Effect]) -> Vec<&str> {
+fn written(effects: &[ProtocolEffect]) -> Vec<&str> {
     let lines = effects.iter().filter_map(|effect| match effect {
-        Effect::Write(line) => line["message"]["content"][0]["text"].as_str(),
+        ProtocolEffect::Write(line) => line["message"]["content"][0]["text"].as_str(),
         _ => None,
     });
     lines.collect()
 }
 
 /// The requests among the effects.
-fn requests(effects: &[Effect]) -> Vec<&Value> {
+fn requests(effects: &[ProtocolEffect]) -> Vec<&Value> {
     let lines = effects.iter().filter_map(|effect| match effect {
-        Effect::Write(line) if line["type"] == "control_request" => Some(line),
+        ProtocolEffect::Write(line) if line["type"] == "control_request" => Some(line),
         _ => None,
     });
     lines.collect()
 }
 
 /// The events among the effects, in a word each.
-fn told(effects: &[Effect]) -> Vec<String> {
+fn told(effects: &[ProtocolEffect]) -> Vec<String> {
     let events = effects.iter().filter_map(|effect| match effect {
-        Effect::Emit(Event::Delivered(delivery)) => Some(format!("{delivery:?}").to_lowercase()),
-        Effect::Emit(Event::Text(text)) => Some(format!("said {text}")),
-        Effect::Emit(Event::TurnFinished(answer)) => Some(format!("finished {}", answer.text)),
-        Effect::Emit(Event::TurnInterrupted) => Some("interrupted".to_owned()),
-        Effect::Emit(Event::TurnFailed(trouble)) => Some(format!("failed {}", trouble.kind())),
-        Effect::Fail(trouble) => Some(format!("over {}", trouble.kind())),
+        ProtocolEffect::Emit(AgentEvent::Delivered(delivery)) => {
+            Some(format!("{delivery:?}").to_lowercase())
+        }
+        ProtocolEffect::Emit(AgentEvent::Text(text)) => Some(format!("said {text}")),
+        ProtocolEffect::Emit(AgentEvent::TurnFinished(answer)) => {
+            Some(format!("finished {}", answer.text))
+        }
+        ProtocolEffect::Emit(AgentEvent::TurnInterrupted) => Some("interrupted".to_owned()),
+        ProtocolEffect::Emit(AgentEvent::TurnFailed(trouble)) => {
+            Some(format!("failed {}", trouble.kind()))
+        }
+        ProtocolEffect::Fail(trouble) => Some(format!("over {}", trouble.kind())),
         _ => None,
     });
     events.collect()
@@ -161,7 +172,7 @@ fn a_request_nobody_understands_is_refused() {
         let request = json!({"subtype": subtype});
         let line = json!({"type": "control_request", "request_id": "theirs", "request": request});
         let effects = play.line(line);
-        let [Effect::Write(answer)] = &effects[..] else { panic!("{effects:?}") };
+        let [ProtocolEffect::Write(answer)] = &effects[..] else { panic!("{effects:?}") };
         assert_eq!(answer["response"]["request_id"], "theirs");
         assert_eq!(answer["response"]["subtype"], "error");
     }
@@ -171,11 +182,14 @@ fn a_request_nobody_understands_is_refused() {
 fn an_answer_for_nobody_is_ignored() {
     let mut play = Play::running();
     let gone = ApprovalId("gone".to_owned());
-    assert_eq!(play.order(Order::Answer(gone, Decision::Allow)), []);
+    assert_eq!(play.order(AgentCommand::Answer(gone, ApprovalDecision::Allow)), []);
     let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {}});
     play.line(json!({"type": "control_request", "request_id": "a", "request": request}));
     play.line(json!({"type": "control_cancel_request", "request_id": "a"}));
-    assert_eq!(play.order(Order::Answer(ApprovalId("a".to_owned()), Decision::Allow)), []);
+    assert_eq!(
+        play.order(AgentCommand::Answer(ApprovalId("a".to_owned()), ApprovalDecision::Allow)),
+        []
+    );
 }
 
 /// Claude may begin a turn by itself. Nobody ordered it, so nobody is told of
@@ -196,7 +210,7 @@ fn a_turn_nobody_asked_for_is_nobodys_turn() {
 #[test]
 fn an_interrupt_that_comes_too_late_interrupts_nothing() {
     let mut play = Play::running();
-    let effects = play.order(Order::Interrupt);
+    let effects = play.order(AgentCommand::Interrupt);
     let interrupt = requests(&effects)[0].clone();
     assert_eq!(told(&play.line(result("done"))), ["finished done"]);
     play.done(&interrupt);
@@ -212,7 +226,7 @@ fn an_interrupt_that_comes_too_late_interrupts_nothing() {
 fn an_interrupt_that_comes_too_early_is_repeated() {
     let mut play = Play::open();
     play.send("go");
-    let effects = play.order(Order::Interrupt);
+    let effects = play.order(AgentCommand::Interrupt);
     play.done(requests(&effects)[0]);
     let effects = play.line(json!({"type": "system", "subtype": "init"}));
     assert_eq!(told(&effects), ["turn"]);
@@ -224,19 +238,22 @@ fn an_interrupt_that_comes_too_early_is_repeated() {
 fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
     let mut play = Play::running();
     play.tool();
-    play.order(Order::Interrupt);
+    play.order(AgentCommand::Interrupt);
     let effects = play.line(aborted());
     assert_eq!(told(&effects), Vec::<String>::new());
-    assert!(effects.iter().any(|effect| matches!(effect, Effect::Launch(_))), "{effects:?}");
+    assert!(
+        effects.iter().any(|effect| matches!(effect, ProtocolEffect::Launch(_))),
+        "{effects:?}"
+    );
     let moment = play.stream.wake().unwrap();
-    assert!(moment < play.now + Limits::default().interrupt);
-    assert_eq!(play.stream.handle(Input::Tick, play.now), []);
-    assert_eq!(told(&play.stream.handle(Input::Tick, moment)), ["interrupted"]);
-    assert_eq!(play.stream.wake(), Some(play.now + Limits::default().start));
+    assert!(moment < play.now + AgentLimits::default().interrupt);
+    assert_eq!(play.stream.handle(ProtocolEvent::Tick, play.now), []);
+    assert_eq!(told(&play.stream.handle(ProtocolEvent::Tick, moment)), ["interrupted"]);
+    assert_eq!(play.stream.wake(), Some(play.now + AgentLimits::default().start));
     // And it is told once.
     let launched: Vec<_> = effects
         .into_iter()
-        .filter(|effect| matches!(effect, Effect::Launch(_) | Effect::Write(_)))
+        .filter(|effect| matches!(effect, ProtocolEffect::Launch(_) | ProtocolEffect::Write(_)))
         .collect();
     assert_eq!(told(&play.accept(&launched)), Vec::<String>::new());
     assert_eq!(play.stream.wake(), None);
@@ -246,19 +263,19 @@ fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
 #[test]
 fn a_process_that_is_not_ready_in_time_is_given_up() {
     let mut play = Play::open();
-    let message = Message { schema: Some(json!({})), ..Message::text("a") };
-    play.order(Order::Send(message));
+    let message = AgentMessage { schema: Some(json!({})), ..AgentMessage::text("a") };
+    play.order(AgentCommand::Send(message));
     let moment = play.stream.wake().unwrap();
-    assert_eq!(told(&play.stream.handle(Input::Tick, moment)), ["over silent"]);
+    assert_eq!(told(&play.stream.handle(ProtocolEvent::Tick, moment)), ["over silent"]);
 }
 
 #[test]
 fn a_message_that_was_not_said_yet_can_be_interrupted() {
-    let mut play = Play { stream: stream(Start::New), now: Instant::now() };
+    let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
     let begun = play.stream.begin(play.now);
     assert_eq!(told(&play.send("one")), Vec::<String>::new());
     assert_eq!(told(&play.send("two")), ["queued"]);
-    assert_eq!(told(&play.order(Order::Interrupt)), ["interrupted"]);
+    assert_eq!(told(&play.order(AgentCommand::Interrupt)), ["interrupted"]);
     assert_eq!(written(&play.accept(&begun)), ["two"]);
 }
 
@@ -266,14 +283,14 @@ fn a_message_that_was_not_said_yet_can_be_interrupted() {
 #[test]
 fn words_that_cannot_be_taken_back_are_still_a_turn() {
     let mut play = Play::running();
-    let effects = play.order(Order::Steer("more".to_owned()));
+    let effects = play.order(AgentCommand::Steer("more".to_owned()));
     let words = effects.iter().find_map(|effect| match effect {
-        Effect::Write(line) if line["type"] == "user" => line["uuid"].as_str(),
+        ProtocolEffect::Write(line) if line["type"] == "user" => line["uuid"].as_str(),
         _ => None,
     });
     let id = words.unwrap().to_owned();
     assert_eq!(told(&play.done(requests(&effects)[0])), ["queued"]);
-    let effects = play.order(Order::Interrupt);
+    let effects = play.order(AgentCommand::Interrupt);
     let [withdraw, interrupt] = requests(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!(withdraw["request"]["message_uuid"], id.as_str());
     let refused = json!({"subtype": "error", "request_id": withdraw["request_id"]});
@@ -289,19 +306,19 @@ fn words_that_cannot_be_taken_back_are_still_a_turn() {
 #[test]
 fn a_claude_that_cannot_begin_says_why() {
     let id = ConversationId::random();
-    let mut play = Play { stream: stream(Start::Resume(id)), now: Instant::now() };
+    let mut play = Play { stream: stream(ConversationStart::Resume(id)), now: Instant::now() };
     let effects = play.stream.begin(play.now);
     let error = "No conversation found with session ID: x";
     let line = json!({"type": "result", "subtype": "error_during_execution", "errors": [error]});
     assert_eq!(told(&play.line(line)), ["over unknown_conversation"]);
 
-    let mut play = Play { stream: stream(Start::New), now: Instant::now() };
+    let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
     play.stream.begin(play.now);
     let request = &requests(&effects)[0]["request_id"];
     let refused = json!({"subtype": "error", "request_id": request, "error": "no"});
     let effects = play.line(json!({"type": "control_response", "response": refused}));
     assert_eq!(told(&effects), ["over protocol"]);
 
-    let exit = Exit { code: Some(1), stderr: "oops".to_owned() };
-    assert_eq!(told(&play.stream.handle(Input::Exited(exit), play.now)), ["over crashed"]);
+    let exit = AgentExit { code: Some(1), stderr: "oops".to_owned() };
+    assert_eq!(told(&play.stream.handle(ProtocolEvent::Exited(exit), play.now)), ["over crashed"]);
 }

@@ -7,32 +7,36 @@ use serde_json::{Value, json};
 use super::super::approvals::Waiting;
 use super::turn::{Origin, Turn};
 use super::{AppServer, Purpose, State};
-use crate::agent::{ConversationId, Decision, Message, Order};
-use crate::event::{Delivery, Event};
-use crate::protocol::Effect;
+use crate::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationId};
+use crate::event::{AgentEvent, Delivery};
+use crate::protocol::ProtocolEffect;
 
 impl AppServer {
-    pub(super) fn obey(&mut self, order: Order, now: Instant) -> Vec<Effect> {
+    pub(super) fn obey(&mut self, order: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
         match order {
-            Order::Send(message) => self.send(message, now),
-            Order::Steer(text) => self.steer(text, now),
-            Order::Interrupt => self.interrupt(now),
-            Order::Answer(approval, decision) => match self.approvals.take(&approval) {
+            AgentCommand::Send(message) => self.send(message, now),
+            AgentCommand::Steer(text) => self.steer(text, now),
+            AgentCommand::Interrupt => self.interrupt(now),
+            AgentCommand::Answer(approval, decision) => match self.approvals.take(&approval) {
                 Some(waiting) => self.answer(waiting, &decision, now),
                 None => Vec::new(),
             },
-            Order::End => vec![Effect::CloseInput],
+            AgentCommand::End => vec![ProtocolEffect::CloseInput],
         }
     }
 
-    pub(super) fn send(&mut self, message: Message, now: Instant) -> Vec<Effect> {
+    pub(super) fn send(&mut self, message: AgentMessage, now: Instant) -> Vec<ProtocolEffect> {
         let waits = self.turn.is_some() || !self.queue.is_empty();
         self.queue.push_back(message);
-        if waits { vec![Effect::Emit(Event::Delivered(Delivery::Queued))] } else { self.next(now) }
+        if waits {
+            vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued))]
+        } else {
+            self.next(now)
+        }
     }
 
     /// Begins the next turn, if one waits and can be begun.
-    pub(super) fn next(&mut self, now: Instant) -> Vec<Effect> {
+    pub(super) fn next(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         if self.state != State::Open || self.turn.is_some() {
             return Vec::new();
         }
@@ -45,18 +49,18 @@ impl AppServer {
             params["outputSchema"] = schema;
         }
         let purpose = Purpose::Turn(self.last_turn);
-        vec![Effect::Write(self.rpc.request(purpose, "turn/start", params, now))]
+        vec![ProtocolEffect::Write(self.rpc.request(purpose, "turn/start", params, now))]
     }
 
-    pub(super) fn steer(&mut self, text: String, now: Instant) -> Vec<Effect> {
+    pub(super) fn steer(&mut self, text: String, now: Instant) -> Vec<ProtocolEffect> {
         match &mut self.turn {
-            None => self.send(Message::text(text), now),
-            Some(turn) if turn.is_interrupted => self.send(Message::text(text), now),
+            None => self.send(AgentMessage::text(text), now),
+            Some(turn) if turn.is_interrupted => self.send(AgentMessage::text(text), now),
             Some(turn) => match turn.running() {
                 Some(id) => {
                     let params = self.to_turn(&id, Some(&text));
                     let line = self.rpc.request(Purpose::Steer(text), "turn/steer", params, now);
-                    vec![Effect::Write(line)]
+                    vec![ProtocolEffect::Write(line)]
                 }
                 None => {
                     turn.early_words.push(text);
@@ -66,7 +70,7 @@ impl AppServer {
         }
     }
 
-    fn interrupt(&mut self, now: Instant) -> Vec<Effect> {
+    fn interrupt(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         // The end of the interrupted one is still to be told.
         if self.state == State::Stopping(Origin::Ordered) {
             return Vec::new();
@@ -75,7 +79,7 @@ impl AppServer {
         if self.turn.as_ref().is_none_or(|turn| turn.origin == Origin::Codex) {
             // What was ordered was not begun.
             let waited = self.queue.pop_front();
-            effects.extend(waited.map(|_| Effect::Emit(Event::TurnInterrupted)));
+            effects.extend(waited.map(|_| ProtocolEffect::Emit(AgentEvent::TurnInterrupted)));
         }
         if let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
             turn.is_interrupted = true;
@@ -87,9 +91,9 @@ impl AppServer {
         effects
     }
 
-    pub(super) fn interrupt_turn(&mut self, id: &str, now: Instant) -> Effect {
+    pub(super) fn interrupt_turn(&mut self, id: &str, now: Instant) -> ProtocolEffect {
         let params = self.to_turn(id, None);
-        Effect::Write(self.rpc.request(Purpose::Interrupt, "turn/interrupt", params, now))
+        ProtocolEffect::Write(self.rpc.request(Purpose::Interrupt, "turn/interrupt", params, now))
     }
 
     /// What a request about a turn must say.
@@ -105,16 +109,21 @@ impl AppServer {
 
     /// Answers an approval. No form of an answer has room for a reason; it is
     /// said into the turn before, so that the agent reads both together.
-    fn answer(&mut self, waiting: Waiting, decision: &Decision, now: Instant) -> Vec<Effect> {
+    fn answer(
+        &mut self,
+        waiting: Waiting,
+        decision: &ApprovalDecision,
+        now: Instant,
+    ) -> Vec<ProtocolEffect> {
         let ours = waiting.thread.as_deref() == self.thread.as_ref().map(ConversationId::as_str);
         let turn = self.turn.as_ref().filter(|turn| ours && !turn.is_interrupted);
         let turn = turn.and_then(Turn::running);
         if let (Some(reason), Some(turn)) = (waiting.unsaid(decision), turn) {
             let params = self.to_turn(&turn, Some(&format!("Not allowed: {reason}")));
             let line = self.rpc.request(Purpose::Reason(waiting), "turn/steer", params, now);
-            return vec![Effect::Write(line)];
+            return vec![ProtocolEffect::Write(line)];
         }
-        vec![Effect::Write(self.rpc.answer(&waiting.request, waiting.answer(decision)))]
+        vec![ProtocolEffect::Write(self.rpc.answer(&waiting.request, waiting.answer(decision)))]
     }
 }
 

@@ -13,9 +13,9 @@ use super::super::{errors, items};
 use super::turn::{Ending, Origin, Turn};
 use super::{AppServer, State, trouble};
 use crate::agent::ConversationId;
-use crate::event::Event;
-use crate::protocol::Effect;
-use crate::trouble::Cause;
+use crate::event::AgentEvent;
+use crate::failure::FailureCause;
+use crate::protocol::ProtocolEffect;
 
 /// JSON-RPC's number for a method nobody knows.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -23,18 +23,25 @@ const METHOD_NOT_FOUND: i64 = -32601;
 impl AppServer {
     /// A request of codex's. One that nobody can answer is refused, so that
     /// codex does not wait for it.
-    pub(super) fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<Effect> {
+    pub(super) fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<ProtocolEffect> {
         let folder = &self.setup.folder;
         match self.approvals.asked(id.clone(), method, params, folder, &self.items) {
-            Some((approval, ask)) => vec![Effect::Emit(Event::ApprovalNeeded { approval, ask })],
+            Some((approval, ask)) => {
+                vec![ProtocolEffect::Emit(AgentEvent::ApprovalNeeded { approval, ask })]
+            }
             None => {
                 let refusal = self.rpc.refuse(&id, METHOD_NOT_FOUND, "omx does not do this");
-                vec![Effect::Write(refusal)]
+                vec![ProtocolEffect::Write(refusal)]
             }
         }
     }
 
-    pub(super) fn told(&mut self, method: &str, params: &Value, now: Instant) -> Vec<Effect> {
+    pub(super) fn told(
+        &mut self,
+        method: &str,
+        params: &Value,
+        now: Instant,
+    ) -> Vec<ProtocolEffect> {
         let thread = params["threadId"].as_str();
         let is_own = thread == self.thread.as_ref().map(ConversationId::as_str);
         match method {
@@ -45,7 +52,7 @@ impl AppServer {
                     if let Some(turn) = &mut self.turn {
                         turn.last_words = Some(words.to_owned());
                     }
-                    effects.push(Effect::Emit(Event::Text(words.to_owned())));
+                    effects.push(ProtocolEffect::Emit(AgentEvent::Text(words.to_owned())));
                 }
                 effects.extend(emit(self.items.completed(&params["item"])));
                 effects
@@ -71,7 +78,7 @@ impl AppServer {
         }
     }
 
-    fn spent(&mut self, params: &Value, is_own: bool) -> Vec<Effect> {
+    fn spent(&mut self, params: &Value, is_own: bool) -> Vec<ProtocolEffect> {
         let Some(thread) = params["threadId"].as_str() else { return Vec::new() };
         let sum = sum(&params["tokenUsage"]["total"]);
         let turn = self.turn.as_ref().and_then(|turn| turn.id.as_deref());
@@ -80,14 +87,14 @@ impl AppServer {
             self.spent.settle(thread, sum);
             return Vec::new();
         }
-        emit(self.spent.since(thread, sum).map(Event::Usage))
+        emit(self.spent.since(thread, sum).map(AgentEvent::Usage))
     }
 
-    fn error(&mut self, params: &Value) -> Vec<Effect> {
+    fn error(&mut self, params: &Value) -> Vec<ProtocolEffect> {
         let error = &params["error"];
         if params["willRetry"] == true {
             let cause = errors::cause(error, self.known(None));
-            return vec![Effect::Emit(Event::Retrying(trouble(cause)))];
+            return vec![ProtocolEffect::Emit(AgentEvent::Retrying(trouble(cause)))];
         }
         if let Some(turn) = &mut self.turn {
             turn.error = Some(error.clone());
@@ -95,7 +102,7 @@ impl AppServer {
         Vec::new()
     }
 
-    fn turn_started(&mut self, id: &str, now: Instant) -> Vec<Effect> {
+    fn turn_started(&mut self, id: &str, now: Instant) -> Vec<ProtocolEffect> {
         let ordered = self.turn.as_ref().filter(|turn| turn.origin == Origin::Ordered);
         match ordered.map(|turn| turn.id.as_deref()) {
             Some(name) if name.is_none_or(|name| name == id) => self.begun(id, now),
@@ -109,7 +116,7 @@ impl AppServer {
         }
     }
 
-    fn turn_completed(&mut self, told: &Value, now: Instant) -> Vec<Effect> {
+    fn turn_completed(&mut self, told: &Value, now: Instant) -> Vec<ProtocolEffect> {
         let id = told["id"].as_str();
         let is_it = |turn: &mut Turn| turn.id.is_none() || turn.id.as_deref() == id;
         let Some(mut turn) = self.turn.take_if(is_it) else { return Vec::new() };
@@ -130,7 +137,7 @@ impl AppServer {
         self.ended(turn, ending, now)
     }
 
-    fn failure(&self, told: &Value, status: Option<&str>, turn: &Turn) -> Cause {
+    fn failure(&self, told: &Value, status: Option<&str>, turn: &Turn) -> FailureCause {
         let error = Some(&told["error"]).filter(|error| !error.is_null()).or(turn.error.as_ref());
         let moment = told["completedAt"].as_i64().and_then(|seconds| seconds.checked_mul(1000));
         match (error, status) {
@@ -138,13 +145,13 @@ impl AppServer {
                 errors::cause(error, self.known(moment.map(Timestamp::from_millis)))
             }
             (None, Some("interrupted")) => {
-                Cause::Rejected { detail: "codex ended the turn by itself".to_owned() }
+                FailureCause::Rejected { detail: "codex ended the turn by itself".to_owned() }
             }
-            (None, _) => Cause::Rejected { detail: "codex does not say why".to_owned() },
+            (None, _) => FailureCause::Rejected { detail: "codex does not say why".to_owned() },
         }
     }
 }
 
-fn emit(events: impl IntoIterator<Item = Event>) -> Vec<Effect> {
-    events.into_iter().map(Effect::Emit).collect()
+fn emit(events: impl IntoIterator<Item = AgentEvent>) -> Vec<ProtocolEffect> {
+    events.into_iter().map(ProtocolEffect::Emit).collect()
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::event::Answer;
-use crate::trouble::Cause;
+use crate::event::TurnAnswer;
+use crate::failure::FailureCause;
 
 /// Tells turns apart before codex has named them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,9 +51,9 @@ pub(super) struct Turn {
 /// How a turn ended.
 #[derive(Debug)]
 pub(super) enum Ending {
-    Finished(Answer),
+    Finished(TurnAnswer),
     Interrupted,
-    Failed(Cause),
+    Failed(FailureCause),
 }
 
 impl Turn {
@@ -89,10 +89,10 @@ impl Turn {
     }
 
     /// The answer, whose object is read where one was asked for.
-    pub(super) fn answer(&mut self) -> Answer {
+    pub(super) fn answer(&mut self) -> TurnAnswer {
         let text = self.last_words.take().unwrap_or_default();
         let structured =
             if self.has_schema { serde_json::from_str(text.trim()).ok() } else { None };
-        Answer { text, structured }
+        TurnAnswer { text, structured }
     }
 }

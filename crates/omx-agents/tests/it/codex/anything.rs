@@ -4,10 +4,10 @@
 
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::{Decision, Labels, Order};
+use omx_agents::agent::{AgentCommand, ApprovalDecision, MessageLabels};
 use omx_agents::event::ApprovalId;
-use omx_agents::protocol::{Effect, Exit, Input};
-use omx_agents::{Event, Message, Start};
+use omx_agents::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
+use omx_agents::{AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -159,27 +159,27 @@ fn line() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn order() -> impl Strategy<Value = Order> {
-    let message = |schema: Option<Value>| Message {
+fn order() -> impl Strategy<Value = AgentCommand> {
+    let message = |schema: Option<Value>| AgentMessage {
         text: "go".to_owned(),
         schema,
-        labels: Labels::default(),
+        labels: MessageLabels::default(),
     };
     let approval =
         (0..3_u32, 0..4_u64).prop_map(|(process, id)| ApprovalId(format!("{process}-{id}")));
     prop_oneof![
-        proptest::option::of(value()).prop_map(move |schema| Order::Send(message(schema))),
-        Just(Order::Steer("more".to_owned())),
-        Just(Order::Interrupt),
-        approval.prop_map(|id| Order::Answer(id, Decision::Deny("no".to_owned()))),
-        Just(Order::End),
+        proptest::option::of(value()).prop_map(move |schema| AgentCommand::Send(message(schema))),
+        Just(AgentCommand::Steer("more".to_owned())),
+        Just(AgentCommand::Interrupt),
+        approval.prop_map(|id| AgentCommand::Answer(id, ApprovalDecision::Deny("no".to_owned()))),
+        Just(AgentCommand::End),
     ]
 }
 
 #[derive(Debug, Clone)]
 enum Step {
     Line(Value),
-    Order(Order),
+    Order(AgentCommand),
     Exited,
     Later,
 }
@@ -199,18 +199,18 @@ proptest! {
     #[test]
     fn nothing_codex_says_breaks_the_protocol(steps in proptest::collection::vec(step(), 0..60)) {
         let mut now = Instant::now();
-        let mut protocol = protocol(Start::New, Allow::Edits);
+        let mut protocol = protocol(ConversationStart::New, Allow::Edits);
         let (mut is_open, mut begun) = (false, 0_i32);
         let mut effects = protocol.begin(now);
         for step in steps {
             for effect in effects.drain(..) {
                 match effect {
-                    Effect::Launch(_) => is_open = false,
-                    Effect::Emit(Event::Started { .. }) => is_open = true,
-                    Effect::Emit(
-                        Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_),
+                    ProtocolEffect::Launch(_) => is_open = false,
+                    ProtocolEffect::Emit(AgentEvent::Started { .. }) => is_open = true,
+                    ProtocolEffect::Emit(
+                        AgentEvent::TurnFinished(_) | AgentEvent::TurnInterrupted | AgentEvent::TurnFailed(_),
                     ) => begun = 0,
-                    Effect::Write(line) if line["method"] == "turn/start" => {
+                    ProtocolEffect::Write(line) if line["method"] == "turn/start" => {
                         begun += 1;
                         prop_assert!(is_open && begun == 1, "{line}");
                     }
@@ -218,15 +218,15 @@ proptest! {
                 }
             }
             effects = match step {
-                Step::Line(line) => protocol.handle(Input::Line(line), now),
-                Step::Order(order) => protocol.handle(Input::Order(order), now),
+                Step::Line(line) => protocol.handle(ProtocolEvent::Line(line), now),
+                Step::Order(order) => protocol.handle(ProtocolEvent::Command(order), now),
                 Step::Exited => {
-                    let exit = Exit { code: Some(1), stderr: "gone".to_owned() };
-                    protocol.handle(Input::Exited(exit), now)
+                    let exit = AgentExit { code: Some(1), stderr: "gone".to_owned() };
+                    protocol.handle(ProtocolEvent::Exited(exit), now)
                 }
                 Step::Later => {
                     now += Duration::from_secs(7);
-                    protocol.handle(Input::Tick, now)
+                    protocol.handle(ProtocolEvent::Tick, now)
                 }
             };
         }

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::Order;
+use omx_agents::agent::AgentCommand;
 use omx_agents::driver::Installation;
-use omx_agents::protocol::{Effect, Exit, Input, Launch};
+use omx_agents::protocol::{AgentExit, Launch, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    AgentKind, ConversationId, Event, Limits, Message, Opening, Protocol, Start, Surroundings,
-    driver,
+    AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
+    ConversationStart, Protocol, driver,
 };
 use omx_kernel::approval::Allow;
 use serde_json::{Value, json};
@@ -20,23 +20,23 @@ pub const THREAD: &str = "01a1df37-c958-7513-a4a5-b51d8a3874e6";
 /// What the protocol wanted done.
 #[derive(Debug, PartialEq)]
 pub enum Told {
-    Event(Event),
+    Event(AgentEvent),
     Stop,
-    Other(Effect),
+    Other(ProtocolEffect),
 }
 
 /// A protocol, and what it wanted so far.
 pub struct Talk {
     protocol: Box<dyn Protocol>,
     now: Instant,
-    effects: VecDeque<Effect>,
+    effects: VecDeque<ProtocolEffect>,
     /// The requests that wait for an answer: id and params.
     waiting: VecDeque<(u64, Value)>,
 }
 
 /// The protocol of codex on a machine where nothing of it is configured.
-pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
-    let surroundings = Surroundings {
+pub fn protocol(start: ConversationStart, allow: Allow) -> Box<dyn Protocol> {
+    let surroundings = AgentEnv {
         environment: [("HOME".into(), "/nonexistent".into())].into(),
         omx: PathBuf::from("/nonexistent/omx"),
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
@@ -46,9 +46,10 @@ pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
     };
     let folder = PathBuf::from("/nonexistent");
     let servers = Vec::new();
-    let opening = Opening { start, folder, role: None, model: None, allow, servers, schema: None };
+    let opening =
+        ConversationSpec { start, folder, role: None, model: None, allow, servers, schema: None };
     let installation = Installation { kind: AgentKind::Codex, program: "/bin/codex".into() };
-    let limits = Limits::default();
+    let limits = AgentLimits::default();
     driver(AgentKind::Codex)
         .unwrap()
         .protocol(&opening, &installation, &surroundings, &limits)
@@ -56,7 +57,7 @@ pub fn protocol(start: Start, allow: Allow) -> Box<dyn Protocol> {
 }
 
 impl Talk {
-    fn with(start: Start, allow: Allow) -> Self {
+    fn with(start: ConversationStart, allow: Allow) -> Self {
         let now = Instant::now();
         let mut protocol = protocol(start, allow);
         let effects = protocol.begin(now).into();
@@ -64,11 +65,11 @@ impl Talk {
     }
 
     pub fn new(allow: Allow) -> Self {
-        Self::with(Start::New, allow)
+        Self::with(ConversationStart::New, allow)
     }
 
     pub fn resumed(id: &str) -> Self {
-        Self::with(Start::Resume(ConversationId::new(id).unwrap()), Allow::Commands)
+        Self::with(ConversationStart::Resume(ConversationId::new(id).unwrap()), Allow::Commands)
     }
 
     /// Brings it from the launch to the open conversation.
@@ -86,7 +87,7 @@ impl Talk {
         assert_eq!(self.notified(), "initialized");
         self.request("thread/start");
         self.answer(json!({"thread": {"id": THREAD}, "model": "m"}));
-        let Told::Event(Event::Started { conversation, .. }) = self.take() else {
+        let Told::Event(AgentEvent::Started { conversation, .. }) = self.take() else {
             panic!("not started")
         };
         assert_eq!(conversation.as_str(), THREAD);
@@ -103,7 +104,7 @@ impl Talk {
     #[track_caller]
     pub fn running(turn: &str) -> Self {
         let mut talk = Self::opened();
-        talk.order(Order::Send(Message::text("go")));
+        talk.order(AgentCommand::Send(AgentMessage::text("go")));
         talk.request("turn/start");
         talk.answer(json!({"turn": {"id": turn}}));
         talk.turn_started(turn);
@@ -111,23 +112,23 @@ impl Talk {
         talk
     }
 
-    fn feed(&mut self, input: Input) {
+    fn feed(&mut self, input: ProtocolEvent) {
         self.effects.extend(self.protocol.handle(input, self.now));
     }
 
-    pub fn order(&mut self, order: Order) {
-        self.feed(Input::Order(order));
+    pub fn order(&mut self, order: AgentCommand) {
+        self.feed(ProtocolEvent::Command(order));
     }
 
     pub fn exited(&mut self, code: Option<i32>, stderr: &str) {
-        self.feed(Input::Exited(Exit { code, stderr: stderr.to_owned() }));
+        self.feed(ProtocolEvent::Exited(AgentExit { code, stderr: stderr.to_owned() }));
     }
 
     /// Lets all patience of the protocol run out.
     pub fn wait(&mut self) {
         self.now += Duration::from_secs(3600);
         if self.protocol.wake().is_some_and(|wake| wake <= self.now) {
-            self.feed(Input::Tick);
+            self.feed(ProtocolEvent::Tick);
         }
     }
 
@@ -135,8 +136,8 @@ impl Talk {
     #[track_caller]
     pub fn take(&mut self) -> Told {
         match self.effects.pop_front().expect("nothing was wanted") {
-            Effect::Emit(event) => Told::Event(event),
-            Effect::Stop => Told::Stop,
+            ProtocolEffect::Emit(event) => Told::Event(event),
+            ProtocolEffect::Stop => Told::Stop,
             other => Told::Other(other),
         }
     }
@@ -146,7 +147,7 @@ impl Talk {
         // Ids are counted anew.
         self.waiting.clear();
         match self.take() {
-            Told::Other(Effect::Launch(launch)) => launch,
+            Told::Other(ProtocolEffect::Launch(launch)) => launch,
             other => panic!("not a launch: {other:?}"),
         }
     }
@@ -154,7 +155,7 @@ impl Talk {
     #[track_caller]
     pub fn written(&mut self) -> Value {
         match self.take() {
-            Told::Other(Effect::Write(line)) => line,
+            Told::Other(ProtocolEffect::Write(line)) => line,
             other => panic!("not a line: {other:?}"),
         }
     }
@@ -179,7 +180,7 @@ impl Talk {
     /// Takes all that was wanted.
     pub fn drain(&mut self) {
         while let Some(effect) = self.effects.pop_front() {
-            if let Effect::Write(line) = &effect
+            if let ProtocolEffect::Write(line) = &effect
                 && let (Some(id), true) = (line["id"].as_u64(), line.get("method").is_some())
             {
                 self.waiting.push_back((id, line["params"].clone()));
@@ -196,7 +197,7 @@ impl Talk {
     #[track_caller]
     pub fn answer(&mut self, result: Value) {
         let (id, _) = self.waiting.pop_back().expect("nothing was asked");
-        self.feed(Input::Line(json!({"id": id, "result": result})));
+        self.feed(ProtocolEvent::Line(json!({"id": id, "result": result})));
     }
 
     /// Refuses the newest request.
@@ -204,7 +205,7 @@ impl Talk {
     pub fn refuse(&mut self, message: &str) {
         let (id, _) = self.waiting.pop_back().expect("nothing was asked");
         let error = json!({"code": -32600, "message": message});
-        self.feed(Input::Line(json!({"id": id, "error": error})));
+        self.feed(ProtocolEvent::Line(json!({"id": id, "error": error})));
     }
 
     /// Answers the request that says these words.
@@ -212,7 +213,7 @@ impl Talk {
     pub fn answer_to(&mut self, words: &str, answer: Result<Value, Value>) {
         let at = self.waiting.iter().position(|(_, params)| params.to_string().contains(words));
         let (id, _) = self.waiting.remove(at.expect("nothing like this was asked")).unwrap();
-        self.feed(Input::Line(match answer {
+        self.feed(ProtocolEvent::Line(match answer {
             Ok(result) => json!({"id": id, "result": result}),
             Err(error) => json!({"id": id, "error": error}),
         }));
@@ -220,11 +221,13 @@ impl Talk {
 
     /// A line of any form.
     pub fn said(&mut self, line: Value) {
-        self.feed(Input::Line(line));
+        self.feed(ProtocolEvent::Line(line));
     }
 
     pub fn told_raw(&mut self, method: &str, params: Value) {
-        self.feed(Input::Line(json!({"method": method, "params": params, "emittedAtMs": 1})));
+        self.feed(ProtocolEvent::Line(
+            json!({"method": method, "params": params, "emittedAtMs": 1}),
+        ));
     }
 
     /// Something about our own conversation.
@@ -245,14 +248,14 @@ impl Talk {
     }
 
     pub fn asked(&mut self, id: u64, method: &str, params: Value) {
-        self.feed(Input::Line(json!({"id": id, "method": method, "params": params})));
+        self.feed(ProtocolEvent::Line(json!({"id": id, "method": method, "params": params})));
     }
 
     /// The kind of the failure it wanted to end with.
     #[track_caller]
     pub fn failed(&mut self) -> &'static str {
-        let fails = |effect: &Effect| match effect {
-            Effect::Fail(trouble) => Some(trouble.kind()),
+        let fails = |effect: &ProtocolEffect| match effect {
+            ProtocolEffect::Fail(trouble) => Some(trouble.kind()),
             _ => None,
         };
         self.effects.iter().find_map(fails).expect("it did not fail")
@@ -262,7 +265,7 @@ impl Talk {
     #[track_caller]
     pub fn failure(&mut self) -> String {
         match self.take() {
-            Told::Other(Effect::Fail(trouble)) => trouble.to_string(),
+            Told::Other(ProtocolEffect::Fail(trouble)) => trouble.to_string(),
             other => panic!("not a failure: {other:?}"),
         }
     }

@@ -1,9 +1,9 @@
 //! Lines and orders of any kind, in any order.
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{ApprovalId, Delivery};
-use omx_agents::protocol::{Effect, Input};
-use omx_agents::{Event, Message, Order};
+use omx_agents::protocol::{ProtocolEffect, ProtocolEvent};
+use omx_agents::{AgentCommand, AgentEvent, AgentMessage};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -78,20 +78,20 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-fn any_order() -> impl Strategy<Value = Order> {
+fn any_order() -> impl Strategy<Value = AgentCommand> {
     let approval = (0..6_u64).prop_map(|id| ApprovalId(id.to_string()));
     prop_oneof![
-        ".*".prop_map(|text| Order::Send(Message::text(text))),
-        ".*".prop_map(Order::Steer),
-        Just(Order::Interrupt),
-        approval.prop_map(|id| Order::Answer(id, Decision::Allow)),
+        ".*".prop_map(|text| AgentCommand::Send(AgentMessage::text(text))),
+        ".*".prop_map(AgentCommand::Steer),
+        Just(AgentCommand::Interrupt),
+        approval.prop_map(|id| AgentCommand::Answer(id, ApprovalDecision::Allow)),
     ]
 }
 
 #[derive(Clone, Debug)]
 enum Step {
     Line(Value),
-    Order(Order),
+    Order(AgentCommand),
     Overheard(String),
     Wait,
 }
@@ -124,26 +124,26 @@ proptest! {
                 Step::Wait if stage.protocol.wake().is_none() => continue,
                 Step::Wait => {
                     stage.wait();
-                    stage.give(Input::Tick)
+                    stage.give(ProtocolEvent::Tick)
                 }
             };
             for effect in &effects {
                 match effect {
-                    Effect::Emit(Event::Delivered(Delivery::Turn)) => {
+                    ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn)) => {
                         prop_assert!(!running);
                         running = true;
                     }
-                    Effect::Emit(
-                        Event::TurnFinished(_) | Event::TurnFailed(_) | Event::TurnInterrupted,
+                    ProtocolEffect::Emit(
+                        AgentEvent::TurnFinished(_) | AgentEvent::TurnFailed(_) | AgentEvent::TurnInterrupted,
                     ) => running = false,
-                    Effect::Emit(Event::Text(_) | Event::ToolStarted { .. }) => {
+                    ProtocolEffect::Emit(AgentEvent::Text(_) | AgentEvent::ToolStarted { .. }) => {
                         prop_assert!(running);
                     }
-                    Effect::Emit(Event::Started { .. }) => prop_assert!(false, "opened twice"),
+                    ProtocolEffect::Emit(AgentEvent::Started { .. }) => prop_assert!(false, "opened twice"),
                     _ => {}
                 }
             }
-            if effects.iter().any(|effect| matches!(effect, Effect::Fail(_))) {
+            if effects.iter().any(|effect| matches!(effect, ProtocolEffect::Fail(_))) {
                 break;
             }
         }

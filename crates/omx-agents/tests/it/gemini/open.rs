@@ -3,9 +3,12 @@
 use std::ffi::OsStr;
 use std::time::{Duration, Instant};
 
-use omx_agents::protocol::{Effect, Input, Launch};
-use omx_agents::trouble::Cause;
-use omx_agents::{ConversationId, Event, Limits, Message, Opening, Order, Start};
+use omx_agents::failure::FailureCause;
+use omx_agents::protocol::{Launch, ProtocolEffect, ProtocolEvent};
+use omx_agents::{
+    AgentCommand, AgentEvent, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
+    ConversationStart,
+};
 use omx_kernel::approval::Allow;
 use serde_json::json;
 
@@ -15,9 +18,9 @@ use super::{ID, Stage, events, failed, methods, opened, opening, protocol, writt
 fn gemini_is_started_with_what_it_needs_and_no_more() {
     let launched = |more: &[(&str, &str)], allow, model: Option<&str>| {
         let model = model.map(str::to_owned);
-        let opening = Opening { model, ..opening(Start::New, allow) };
+        let opening = ConversationSpec { model, ..opening(ConversationStart::New, allow) };
         match protocol(&opening, more).begin(Instant::now()).remove(0) {
-            Effect::Launch(launch) => launch,
+            ProtocolEffect::Launch(launch) => launch,
             other => panic!("{other:?}"),
         }
     };
@@ -40,21 +43,21 @@ fn gemini_is_started_with_what_it_needs_and_no_more() {
 
 #[test]
 fn what_is_said_early_is_sent_when_the_conversation_is_open() {
-    let mut stage = Stage::new(Start::New, Allow::Commands);
-    assert_eq!(stage.order(Order::Send(Message::text("early"))), []);
+    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    assert_eq!(stage.order(AgentCommand::Send(AgentMessage::text("early"))), []);
     assert_eq!(methods(&stage.introduce()), ["session/new"]);
     assert_eq!(methods(&stage.answer(opened("autoEdit"))), ["session/set_mode"]);
     let effects = stage.answer(json!({}));
-    assert!(matches!(effects[0], Effect::Emit(Event::Started { .. })), "{effects:?}");
+    assert!(matches!(effects[0], ProtocolEffect::Emit(AgentEvent::Started { .. })), "{effects:?}");
     assert_eq!(methods(&effects), ["session/prompt"]);
 }
 
 #[test]
 fn what_is_interrupted_before_it_was_sent_never_is() {
-    let mut stage = Stage::new(Start::New, Allow::All);
-    stage.order(Order::Send(Message::text("early")));
-    assert_eq!(events(&stage.order(Order::Interrupt)), [Event::TurnInterrupted]);
-    assert_eq!(events(&stage.order(Order::Interrupt)), []);
+    let mut stage = Stage::new(ConversationStart::New, Allow::All);
+    stage.order(AgentCommand::Send(AgentMessage::text("early")));
+    assert_eq!(events(&stage.order(AgentCommand::Interrupt)), [AgentEvent::TurnInterrupted]);
+    assert_eq!(events(&stage.order(AgentCommand::Interrupt)), []);
     stage.introduce();
     assert_eq!(methods(&stage.answer(opened("yolo"))), [""; 0]);
 }
@@ -62,7 +65,7 @@ fn what_is_interrupted_before_it_was_sent_never_is() {
 #[test]
 fn a_history_is_not_told_again() {
     let id = ConversationId::new(ID).unwrap();
-    let mut stage = Stage::new(Start::Resume(id.clone()), Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::Resume(id.clone()), Allow::Commands);
     let effects = stage.introduce();
     let load = written(&effects).next().unwrap();
     assert_eq!(load["method"], "session/load");
@@ -76,54 +79,54 @@ fn a_history_is_not_told_again() {
     assert_eq!(stage.update(call), []);
     let last = json!({"sessionUpdate": "available_commands_update", "availableCommands": []});
     let told = events(&stage.update(last));
-    assert_eq!(told, [Event::Started { conversation: id, model: Some("auto".to_owned()) }]);
-    stage.order(Order::Send(Message::text("new")));
+    assert_eq!(told, [AgentEvent::Started { conversation: id, model: Some("auto".to_owned()) }]);
+    stage.order(AgentCommand::Send(AgentMessage::text("new")));
     stage.say("new words");
     let usage = json!({"quota": {"token_count": {"input_tokens": 5, "output_tokens": 1}}});
     let told = events(&stage.answer(json!({"stopReason": "end_turn", "_meta": usage})));
-    assert_eq!(told[0], Event::Text("new words".to_owned()));
+    assert_eq!(told[0], AgentEvent::Text("new words".to_owned()));
 }
 
 #[test]
 fn a_history_without_an_end_is_not_waited_for_long() {
     let id = ConversationId::new(ID).unwrap();
-    let mut stage = Stage::new(Start::Resume(id), Allow::All);
+    let mut stage = Stage::new(ConversationStart::Resume(id), Allow::All);
     stage.introduce();
     assert_eq!(stage.answer(opened("yolo")), []);
     assert_eq!(stage.wait(), Duration::from_secs(2));
-    assert!(matches!(events(&stage.give(Input::Tick))[..], [Event::Started { .. }]));
+    assert!(matches!(events(&stage.give(ProtocolEvent::Tick))[..], [AgentEvent::Started { .. }]));
 }
 
 #[test]
 fn every_request_has_an_end() {
-    let mut stage = Stage::new(Start::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
     for next in [json!({"protocolVersion": 1}), opened("autoEdit"), json!({})] {
         let waited = stage.wait();
-        assert_eq!(waited, Limits::default().request);
+        assert_eq!(waited, AgentLimits::default().request);
         stage.now -= waited;
         stage.answer(next);
     }
-    let mut stage = Stage::new(Start::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
     stage.introduce();
     let waited = stage.wait();
-    let cause = failed(&stage.give(Input::Tick));
-    assert_eq!(cause, Cause::Silent { waited, during: "opening the conversation" });
+    let cause = failed(&stage.give(ProtocolEvent::Tick));
+    assert_eq!(cause, FailureCause::Silent { waited, during: "opening the conversation" });
 }
 
 #[test]
 fn another_protocol_is_told() {
-    let mut stage = Stage::new(Start::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
     let cause = failed(&stage.answer(json!({"protocolVersion": 2})));
-    assert!(matches!(cause, Cause::Protocol { .. }), "{cause:?}");
-    let mut stage = Stage::new(Start::New, Allow::Commands);
+    assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");
+    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
     stage.introduce();
     let cause = failed(&stage.answer(json!({"sessionId": "../../etc"})));
-    assert!(matches!(cause, Cause::Protocol { .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");
 }
 
 #[test]
 fn a_login_is_tried_once() {
-    let mut stage = Stage::new(Start::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
     stage.introduce();
     let effects = stage.refuse(-32000, "Authentication required");
     let line = written(&effects).next().unwrap();
@@ -133,5 +136,5 @@ fn a_login_is_tried_once() {
     );
     assert_eq!(methods(&stage.answer(json!({}))), ["session/new"]);
     let cause = failed(&stage.refuse(-32000, "Authentication required"));
-    assert!(matches!(cause, Cause::NotLoggedIn { .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::NotLoggedIn { .. }), "{cause:?}");
 }

@@ -1,7 +1,7 @@
 //! Where in an answer the result is looked for, and how strictly it is read.
 
-use omx_agents::event::Answer;
-use omx_agents::results::{AgentResult, Problem, ResultKind, instructions, parse};
+use omx_agents::event::TurnAnswer;
+use omx_agents::results::{AgentResult, ResultKind, ResultProblem, instructions, parse};
 use serde_json::{Value, json};
 
 use super::samples::good;
@@ -82,7 +82,7 @@ fn conductor_4_1_an_answer_without_a_block_at_its_end_has_no_result() {
         ),
         (format!("{json}\n```"), "the block at the end of the answer is closed and never opened"),
     ] {
-        assert_eq!(parse(WORK, &said(&text)), Err(Problem::NoResult { why }), "{text}");
+        assert_eq!(parse(WORK, &said(&text)), Err(ResultProblem::NoResult { why }), "{text}");
     }
 }
 
@@ -116,7 +116,8 @@ fn conductor_4_1_json_is_read_strictly() {
 #[test]
 fn conductor_4_1_what_the_program_says_fits_comes_first_and_is_checked_all_the_same() {
     let text = block(&good(WORK).to_string());
-    let answer = |structured: Value| Answer { text: text.clone(), structured: Some(structured) };
+    let answer =
+        |structured: Value| TurnAnswer { text: text.clone(), structured: Some(structured) };
     assert_eq!(parse(WORK, &structured(&good(WORK))), Ok(wanted()));
     assert_eq!(parse(WORK, &answer(Value::Null)), Ok(wanted()), "null is none");
     let problem = parse(WORK, &answer(json!({"summary": "x"}))).unwrap_err();
@@ -138,7 +139,7 @@ fn results_are_bounded_in_size_and_depth() {
         {
             let result = parse(WORK, &answer);
             assert_eq!(result.is_ok(), fits);
-            assert!(fits || result == Err(Problem::TooBig));
+            assert!(fits || result == Err(ResultProblem::TooBig));
         }
     }
     // Words before the result do not count.
@@ -152,16 +153,16 @@ fn results_are_bounded_in_size_and_depth() {
         let value: Value = serde_json::from_str(&text).unwrap();
         for answer in [said(&text), structured(&value)] {
             let problem = parse(WORK, &answer).unwrap_err();
-            assert_eq!(!matches!(problem, Problem::TooDeep { .. }), fits, "{problem}");
+            assert_eq!(!matches!(problem, ResultProblem::TooDeep { .. }), fits, "{problem}");
             assert!(problem.to_string().len() < 500);
         }
     }
     for levels in [1000, 300_000] {
-        assert!(matches!(parse(WORK, &said(deep(levels))), Err(Problem::TooDeep { .. })));
+        assert!(matches!(parse(WORK, &said(deep(levels))), Err(ResultProblem::TooDeep { .. })));
         let objects = "{\"a\":".repeat(levels);
         assert!(matches!(
             parse(WORK, &said(block(&objects))),
-            Err(Problem::TooDeep { .. } | Problem::TooBig)
+            Err(ResultProblem::TooDeep { .. } | ResultProblem::TooBig)
         ));
     }
 }

@@ -1,7 +1,7 @@
 //! quality.md R16 for answers of agents: no panic, no hang, and what is
 //! accepted is what was said.
 
-use omx_agents::event::Answer;
+use omx_agents::event::TurnAnswer;
 use omx_agents::results::{AgentResult, ResultKind, parse};
 use omx_testkit::fuzz::{Random, fuzz, json_value, mutated};
 use serde_json::Value;
@@ -38,7 +38,7 @@ fn fuzz_agent_results() {
         let given = if rng.one_in(8) { *rng.of(&ResultKind::ALL) } else { asked };
         let structured = rng.one_in(8).then(|| json_value(rng, 4));
         let structured = structured.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-        let answer = Answer { text: text(rng, given), structured };
+        let answer = TurnAnswer { text: text(rng, given), structured };
         match parse(asked, &answer) {
             Err(problem) => {
                 let sentence = problem.to_string();
@@ -48,7 +48,7 @@ fn fuzz_agent_results() {
             Ok(result) => {
                 let written = serde_json::to_value(&result).unwrap();
                 assert_eq!(misfit(&asked.schema(), &written), None);
-                let again = Answer { text: written.to_string(), structured: None };
+                let again = TurnAnswer { text: written.to_string(), structured: None };
                 assert_eq!(parse(asked, &again).as_ref(), Ok(&result));
                 assert_eq!(AgentResult::read(asked, written), Ok(result));
             }

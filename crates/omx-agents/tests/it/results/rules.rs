@@ -1,7 +1,8 @@
 //! What makes a result valid, and the sentence that tells what does not.
 
 use omx_agents::results::{
-    AgentResult, FilePath, Lane, Problem, ResultKind, ReviewKind, Severity, Text, Verdict, parse,
+    AgentResult, FilePath, Lane, ResultKind, ResultProblem, ReviewKind, Severity, Text, Verdict,
+    parse,
 };
 use omx_kernel::review::{ArchitecturalStatus, Recommendation};
 use serde_json::{Value, json};
@@ -11,7 +12,7 @@ use super::structured;
 
 const CODE: ResultKind = ResultKind::Review(ReviewKind::Code);
 
-fn read(kind: ResultKind, value: &Value) -> Result<AgentResult, Problem> {
+fn read(kind: ResultKind, value: &Value) -> Result<AgentResult, ResultProblem> {
     parse(kind, &structured(value))
 }
 

@@ -1,9 +1,9 @@
 //! Lines of `codex app-server` 0.166.
 
 use omx_agents::AgentKind;
-use omx_agents::agent::Order;
-use omx_agents::event::Event;
-use omx_agents::protocol::Exit;
+use omx_agents::agent::AgentCommand;
+use omx_agents::event::AgentEvent;
+use omx_agents::protocol::AgentExit;
 use serde_json::{Value, json};
 
 use super::row::{Leave, Mind, Row};
@@ -136,7 +136,7 @@ fn opened() -> Scene {
 }
 
 fn interruptions(scene: &Scene) -> usize {
-    scene.count(|event| *event == Event::TurnInterrupted)
+    scene.count(|event| *event == AgentEvent::TurnInterrupted)
 }
 
 #[test]
@@ -145,14 +145,14 @@ fn the_end_of_a_turn_codex_began_is_not_told_as_that_of_a_message() {
     let begun = json!({"threadId": THREAD, "turn": {"id": "turn-9", "status": "inProgress"}});
     scene.hear(json!({"method": "turn/started", "params": begun}));
     scene.send("go");
-    scene.order(Order::Interrupt);
+    scene.order(AgentCommand::Interrupt);
     assert_eq!(interruptions(&scene), 1, "the message that waited: {:#?}", scene.told);
     scene.hear(over("turn-9", "interrupted", Value::Null));
     scene.hear_all();
     assert_eq!(interruptions(&scene), 1, "{:#?}", scene.told);
     scene.send("go");
     scene.hear_all();
-    assert_eq!(scene.count(|event| matches!(event, Event::TurnFinished(_))), 1);
+    assert_eq!(scene.count(|event| matches!(event, AgentEvent::TurnFinished(_))), 1);
 }
 
 #[test]
@@ -160,12 +160,12 @@ fn words_codex_may_not_have_heard_before_it_was_stopped_are_said_again() {
     let mut scene = opened();
     scene.send("go");
     scene.hear(json!({"id": 3, "result": {"turn": {"id": "turn-1"}}}));
-    scene.order(Order::Steer("this way".to_owned()));
-    scene.order(Order::Interrupt);
+    scene.order(AgentCommand::Steer("this way".to_owned()));
+    scene.order(AgentCommand::Interrupt);
     scene.hear(over("turn-1", "interrupted", Value::Null));
-    scene.exit(Exit { code: None, stderr: String::new() });
+    scene.exit(AgentExit { code: None, stderr: String::new() });
     assert_eq!(interruptions(&scene), 1, "{:#?}", scene.told);
     scene.hear_all();
-    let finished = scene.count(|event| matches!(event, Event::TurnFinished(_)));
+    let finished = scene.count(|event| matches!(event, AgentEvent::TurnFinished(_)));
     assert_eq!(finished, 1, "the words are a turn of their own: {:#?}", scene.told);
 }

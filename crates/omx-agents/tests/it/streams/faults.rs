@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use omx_agents::agent::{ConversationId, Order};
-use omx_agents::event::{Answer, Event};
-use omx_agents::protocol::{Effect, Exit, Input, Launch, Protocol};
+use omx_agents::agent::{AgentCommand, ConversationId};
+use omx_agents::event::{AgentEvent, TurnAnswer};
+use omx_agents::protocol::{AgentExit, Launch, Protocol, ProtocolEffect, ProtocolEvent};
 
 use super::codex;
 use super::scene::Scene;
@@ -35,42 +35,44 @@ impl Faulty {
 }
 
 impl Protocol for Faulty {
-    fn begin(&mut self, now: Instant) -> Vec<Effect> {
+    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.began = Some(now);
         let conversation = ConversationId::new("x").unwrap();
-        let started = Effect::Emit(Event::Started { conversation, model: None });
+        let started = ProtocolEffect::Emit(AgentEvent::Started { conversation, model: None });
         let launch = Launch {
             program: "/bin/agent".into(),
             args: Vec::new(),
             environment: Default::default(),
             folder: "/w".into(),
         };
-        let mut effects = vec![Effect::Launch(launch), started.clone()];
+        let mut effects = vec![ProtocolEffect::Launch(launch), started.clone()];
         if self.has(Fault::StartsTwice) {
             effects.push(started);
         }
         effects
     }
 
-    fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
-        let end =
-            Effect::Emit(Event::TurnFinished(Answer { text: String::new(), structured: None }));
+    fn handle(&mut self, input: ProtocolEvent, _: Instant) -> Vec<ProtocolEffect> {
+        let end = ProtocolEffect::Emit(AgentEvent::TurnFinished(TurnAnswer {
+            text: String::new(),
+            structured: None,
+        }));
         match input {
-            Input::Order(Order::Send(_)) => {
+            ProtocolEvent::Command(AgentCommand::Send(_)) => {
                 self.in_turn = true;
                 Vec::new()
             }
-            Input::Line(_) if self.has(Fault::NeverStopsTalking) => {
-                vec![Effect::Emit(Event::Text(String::new())); 100_000]
+            ProtocolEvent::Line(_) if self.has(Fault::NeverStopsTalking) => {
+                vec![ProtocolEffect::Emit(AgentEvent::Text(String::new())); 100_000]
             }
-            Input::Line(_) if self.has(Fault::TellsTheEnd) => {
-                vec![Effect::Emit(Event::Ended(None))]
+            ProtocolEvent::Line(_) if self.has(Fault::TellsTheEnd) => {
+                vec![ProtocolEffect::Emit(AgentEvent::Ended(None))]
             }
-            Input::Line(_) if self.in_turn => {
+            ProtocolEvent::Line(_) if self.in_turn => {
                 self.in_turn = self.has(Fault::EndsTwice);
                 vec![end]
             }
-            Input::Exited(_) if self.in_turn && !self.has(Fault::IgnoresTheExit) => {
+            ProtocolEvent::Exited(_) if self.in_turn && !self.has(Fault::IgnoresTheExit) => {
                 self.in_turn = false;
                 vec![end]
             }
@@ -93,7 +95,7 @@ fn plays(fault: Fault) -> bool {
         let mut scene = Scene::with(&codex::ROW, Box::new(faulty));
         scene.send("go");
         if fault == Fault::IgnoresTheExit {
-            return scene.exit(Exit { code: None, stderr: String::new() });
+            return scene.exit(AgentExit { code: None, stderr: String::new() });
         }
         if fault == Fault::ForgetsTheTurn {
             return scene.wait_long();

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::{ConversationId, Decision, McpServer, Message, Opening, Order, Start};
-use omx_agents::event::{ApprovalId, Delivery, Event};
-use omx_agents::protocol::{Effect, Exit, Input, Protocol};
-use omx_agents::{Installation, Limits, Surroundings, Trouble};
+use omx_agents::agent::{
+    AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationSpec,
+    ConversationStart, McpServer,
+};
+use omx_agents::event::{AgentEvent, ApprovalId, Delivery};
+use omx_agents::protocol::{AgentExit, Protocol, ProtocolEffect, ProtocolEvent};
+use omx_agents::{AgentEnv, AgentLimits, Failure, Installation};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
@@ -47,7 +50,7 @@ pub struct Scene {
     approvals: Vec<ApprovalId>,
     over: bool,
     /// All that the owner was told.
-    pub told: Vec<Event>,
+    pub told: Vec<AgentEvent>,
     trace: Vec<String>,
 }
 
@@ -65,22 +68,23 @@ fn environment() -> BTreeMap<OsString, OsString> {
 impl Scene {
     /// An ordinary conversation.
     pub fn plain(row: &'static Row) -> Self {
-        Self::opened(row, Start::New, Allow::Edits)
+        Self::opened(row, ConversationStart::New, Allow::Edits)
     }
 
     /// Any conversation.
     pub fn any(row: &'static Row, rng: &mut Random) -> Self {
         let id = || ConversationId::new("01a1df44-58d4-7310-91d0-ac6d5f4ecbb8").unwrap();
-        let start = if rng.one_in(3) { Start::Resume(id()) } else { Start::New };
+        let start =
+            if rng.one_in(3) { ConversationStart::Resume(id()) } else { ConversationStart::New };
         let mut scene = Self::opened(row, start, *rng.of(&Allow::ALL));
         scene.calm = *rng.of(&[4, 12, 40, 150]);
         scene
     }
 
-    fn opened(row: &'static Row, start: Start, allow: Allow) -> Self {
+    fn opened(row: &'static Row, start: ConversationStart, allow: Allow) -> Self {
         let server =
             McpServer { name: "omx".into(), program: "/bin/omx".into(), args: vec!["mcp".into()] };
-        let opening = Opening {
+        let opening = ConversationSpec {
             start,
             folder: "/w".into(),
             role: Some("You build.".to_owned()),
@@ -90,7 +94,7 @@ impl Scene {
             schema: None,
         };
         let installation = Installation { kind: row.kind, program: "/bin/agent".into() };
-        let surroundings = Surroundings {
+        let surroundings = AgentEnv {
             environment: environment(),
             omx: "/bin/omx".into(),
             worker_variable: "OMX_WORKER".to_owned(),
@@ -98,8 +102,12 @@ impl Scene {
             rehearsal_folder: "/w/rehearsal".into(),
             clock: || Timestamp::from_millis(1_794_747_160_000),
         };
-        let made =
-            driver(row.kind).protocol(&opening, &installation, &surroundings, &Limits::default());
+        let made = driver(row.kind).protocol(
+            &opening,
+            &installation,
+            &surroundings,
+            &AgentLimits::default(),
+        );
         Self::with(row, made.unwrap())
     }
 
@@ -125,12 +133,12 @@ impl Scene {
         scene
     }
 
-    pub fn count(&self, fits: impl Fn(&Event) -> bool) -> usize {
+    pub fn count(&self, fits: impl Fn(&AgentEvent) -> bool) -> usize {
         self.told.iter().filter(|event| fits(event)).count()
     }
 
     pub fn send(&mut self, text: &str) {
-        self.order(Order::Send(Message::text(text)));
+        self.order(AgentCommand::Send(AgentMessage::text(text)));
     }
 
     /// Hears everything the program has to say, as it says it, and allows what it asks for.
@@ -138,11 +146,13 @@ impl Scene {
         while let Some(program) = &mut self.program {
             match program.lines.pop_front() {
                 Some(line) => self.hear(line),
-                None if program.is_stopped => self.exit(Exit { code: None, stderr: String::new() }),
+                None if program.is_stopped => {
+                    self.exit(AgentExit { code: None, stderr: String::new() })
+                }
                 None => return,
             }
             while let Some(approval) = self.approvals.pop() {
-                self.order(Order::Answer(approval, Decision::Allow));
+                self.order(AgentCommand::Answer(approval, ApprovalDecision::Allow));
             }
         }
     }
@@ -171,7 +181,7 @@ impl Scene {
     /// Time passes and nobody says anything: whatever was waited for has been given up.
     pub fn wait_long(&mut self) {
         while self.program.as_ref().is_some_and(|program| program.is_stopped) {
-            self.exit(Exit { code: None, stderr: String::new() });
+            self.exit(AgentExit { code: None, stderr: String::new() });
         }
         for _ in 0..100 {
             self.now += Duration::from_secs(24 * 3_600);
@@ -227,40 +237,43 @@ impl Scene {
         }
     }
 
-    fn any_order(&self, rng: &mut Random) -> Order {
-        let decision =
-            if rng.one_in(2) { Decision::Allow } else { Decision::Deny("no".to_owned()) };
+    fn any_order(&self, rng: &mut Random) -> AgentCommand {
+        let decision = if rng.one_in(2) {
+            ApprovalDecision::Allow
+        } else {
+            ApprovalDecision::Deny("no".to_owned())
+        };
         match rng.below(10) {
             0..4 => {
-                let mut message = Message::text("go");
+                let mut message = AgentMessage::text("go");
                 message.schema = rng.one_in(3).then(|| json!({"type": "object"}));
-                Order::Send(message)
+                AgentCommand::Send(message)
             }
-            4 | 5 => Order::Steer("this way".to_owned()),
-            6 | 7 => Order::Interrupt,
+            4 | 5 => AgentCommand::Steer("this way".to_owned()),
+            6 | 7 => AgentCommand::Interrupt,
             8 if !self.approvals.is_empty() => {
-                Order::Answer(rng.of(&self.approvals).clone(), decision)
+                AgentCommand::Answer(rng.of(&self.approvals).clone(), decision)
             }
-            8 => Order::Answer(ApprovalId("nobody".to_owned()), decision),
-            _ if rng.one_in(8) => Order::End,
-            _ => Order::Steer(String::new()),
+            8 => AgentCommand::Answer(ApprovalId("nobody".to_owned()), decision),
+            _ if rng.one_in(8) => AgentCommand::End,
+            _ => AgentCommand::Steer(String::new()),
         }
     }
 
     /// The owner orders something.
-    pub fn order(&mut self, order: Order) {
-        if matches!(order, Order::Send(_) | Order::Steer(_)) {
+    pub fn order(&mut self, order: AgentCommand) {
+        if matches!(order, AgentCommand::Send(_) | AgentCommand::Steer(_)) {
             self.open_turns += 1;
         }
-        let ends = order == Order::End;
-        self.feed(Input::Order(order));
+        let ends = order == AgentCommand::End;
+        self.feed(ProtocolEvent::Command(order));
         // The loop ends the process then, and asks the protocol nothing more.
         self.over |= ends;
     }
 
     pub fn hear(&mut self, line: Value) {
         if self.program.is_some() {
-            self.feed(Input::Line(line));
+            self.feed(ProtocolEvent::Line(line));
         }
     }
 
@@ -280,15 +293,15 @@ impl Scene {
     fn exit_somehow(&mut self, rng: &mut Random) {
         let code = *rng.of(&[None, Some(0), Some(1), Some(143), Some(i32::MIN)]);
         let stderr = rng.pick(&["", "Error: boom\n", "No conversation found with session ID: x"]);
-        self.exit(Exit { code, stderr: stderr.to_owned() });
+        self.exit(AgentExit { code, stderr: stderr.to_owned() });
     }
 
     /// The program is gone.
-    pub fn exit(&mut self, exit: Exit) {
+    pub fn exit(&mut self, exit: AgentExit) {
         if self.program.take().is_none() {
             return;
         }
-        self.feed(Input::Exited(exit));
+        self.feed(ProtocolEvent::Exited(exit));
         let goes_on = self.over || self.program.is_some();
         // No deadline would be left that could tell the owner.
         assert!(goes_on || self.open_turns == 0, "a turn outlives its program; {}", self.story());
@@ -300,12 +313,12 @@ impl Scene {
             if self.over || self.protocol.wake().is_none_or(|wake| wake > self.now) {
                 return;
             }
-            self.feed(Input::Tick);
+            self.feed(ProtocolEvent::Tick);
         }
         panic!("{MOST_TICKS} ticks change nothing; {}", self.story());
     }
 
-    fn feed(&mut self, input: Input) {
+    fn feed(&mut self, input: ProtocolEvent) {
         if self.over {
             return;
         }
@@ -318,29 +331,29 @@ impl Scene {
         assert!(self.over || owes_none, "a turn nobody ordered is owed; {}", self.story());
     }
 
-    fn carry_out(&mut self, effects: Vec<Effect>) {
+    fn carry_out(&mut self, effects: Vec<ProtocolEffect>) {
         assert!(effects.len() < MOST_EFFECTS, "{} effects; {}", effects.len(), self.story());
         for effect in effects {
             if self.over {
                 return;
             }
             match effect {
-                Effect::Launch(launch) => {
+                ProtocolEffect::Launch(launch) => {
                     self.starts_since_launch = 0;
                     let mind = Mind::of(&launch);
                     self.program =
                         Some(Program { mind, lines: VecDeque::new(), is_stopped: false });
                 }
-                Effect::Write(line) => self.write(&line),
-                Effect::WriteText(text) => self.write(&text.into()),
-                Effect::CloseInput => {}
-                Effect::Stop => {
+                ProtocolEffect::Write(line) => self.write(&line),
+                ProtocolEffect::WriteText(text) => self.write(&text.into()),
+                ProtocolEffect::CloseInput => {}
+                ProtocolEffect::Stop => {
                     if let Some(program) = &mut self.program {
                         program.is_stopped = true;
                     }
                 }
-                Effect::Emit(event) => self.tell(event),
-                Effect::Fail(trouble) => {
+                ProtocolEffect::Emit(event) => self.tell(event),
+                ProtocolEffect::Fail(trouble) => {
                     self.read(&trouble);
                     self.over = true;
                 }
@@ -354,37 +367,39 @@ impl Scene {
         }
     }
 
-    fn tell(&mut self, event: Event) {
+    fn tell(&mut self, event: AgentEvent) {
         self.trace.push(format!("  told {event:?}").chars().take(300).collect());
-        if let Event::TurnFailed(trouble) | Event::Retrying(trouble) = &event {
+        if let AgentEvent::TurnFailed(trouble) | AgentEvent::Retrying(trouble) = &event {
             self.read(trouble);
         }
         match &event {
-            Event::Started { .. } => {
+            AgentEvent::Started { .. } => {
                 self.starts_since_launch += 1;
                 assert_eq!(self.starts_since_launch, 1, "started twice; {}", self.story());
             }
-            Event::Delivered(Delivery::Turn) => self.in_turn = true,
+            AgentEvent::Delivered(Delivery::Turn) => self.in_turn = true,
             // Words that joined a turn begin none.
-            Event::Delivered(Delivery::Steered) => {
+            AgentEvent::Delivered(Delivery::Steered) => {
                 assert!(self.open_turns > 0, "steered into no turn; {}", self.story());
                 self.open_turns -= 1;
             }
-            Event::ApprovalNeeded { approval, .. } => self.approvals.push(approval.clone()),
-            Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_) => {
+            AgentEvent::ApprovalNeeded { approval, .. } => self.approvals.push(approval.clone()),
+            AgentEvent::TurnFinished(_)
+            | AgentEvent::TurnInterrupted
+            | AgentEvent::TurnFailed(_) => {
                 assert!(self.open_turns > 0, "a turn ended twice; {}", self.story());
                 self.open_turns -= 1;
                 self.in_turn = false;
                 self.approvals.clear();
             }
-            Event::Ended(_) => panic!("only the loop knows the end; {}", self.story()),
+            AgentEvent::Ended(_) => panic!("only the loop knows the end; {}", self.story()),
             _ => {}
         }
         self.told.push(event);
     }
 
     /// Reads trouble as a person would get to see it.
-    fn read(&self, trouble: &Trouble) {
+    fn read(&self, trouble: &Failure) {
         assert_eq!(trouble.agent, self.row.kind);
         assert!(!trouble.to_string().is_empty() && !trouble.kind().is_empty());
         let _ = trouble.remedy();

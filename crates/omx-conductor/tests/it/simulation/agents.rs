@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use omx_agents::AgentKind;
-use omx_agents::agent::{ConversationId, Decision, Message, Start};
-use omx_agents::event::{ApprovalId, Ask, Event, Reach, Tool, Usage};
+use omx_agents::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationStart};
+use omx_agents::event::{AgentEvent, ApprovalId, Ask, Reach, ToolAction, Usage};
+use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
-use omx_agents::trouble::{Cause, Trouble};
 use omx_conductor::engine::Talk;
 use omx_conductor::story::StepKey;
 use omx_kernel::Timestamp;
@@ -43,7 +43,7 @@ pub struct Agent {
     pub step: StepKey,
     pub role: String,
     pub phase: String,
-    start: Start,
+    start: ConversationStart,
     pub conversation: Option<usize>,
     script: VecDeque<Act>,
     pub is_alive: bool,
@@ -59,8 +59,8 @@ enum Act {
     Edit,
     Spend,
     AskLeave,
-    FailTurn(Cause),
-    Die(Cause),
+    FailTurn(FailureCause),
+    Die(FailureCause),
     BreakOff,
     Answer,
     End,
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// The agent is told something that begins a turn.
-    pub fn send(&mut self, number: usize, message: &Message) {
+    pub fn send(&mut self, number: usize, message: &AgentMessage) {
         let Some(at) = self.agents[number].conversation else {
             self.broken("nothing is said before a conversation is open", &message.text)
         };
@@ -122,7 +122,7 @@ impl World {
     }
 
     /// A conversation hears what it is for.
-    fn is_told(&mut self, number: usize, at: usize, message: &Message) {
+    fn is_told(&mut self, number: usize, at: usize, message: &AgentMessage) {
         let kind = kind_of(message);
         let (step, again) = {
             let conversation = &self.conversations[at];
@@ -159,7 +159,12 @@ impl World {
         }
     }
 
-    pub fn answer_approval(&mut self, number: usize, approval: &ApprovalId, decision: &Decision) {
+    pub fn answer_approval(
+        &mut self,
+        number: usize,
+        approval: &ApprovalId,
+        decision: &ApprovalDecision,
+    ) {
         if self.agents[number].waits_for.as_ref() != Some(approval) {
             self.broken("an approval is answered once", format!("{approval:?} {decision:?}"));
         }
@@ -182,7 +187,7 @@ impl World {
     }
 
     /// The agent does the next thing.
-    pub fn agent_acts(&mut self, number: usize) -> Option<Event> {
+    pub fn agent_acts(&mut self, number: usize) -> Option<AgentEvent> {
         let agent = &mut self.agents[number];
         if !agent.is_alive || agent.waits_for.is_some() {
             return None;
@@ -200,19 +205,19 @@ impl World {
         event
     }
 
-    fn perform(&mut self, number: usize, act: Act) -> Option<Event> {
+    fn perform(&mut self, number: usize, act: Act) -> Option<AgentEvent> {
         Some(match act {
             Act::Begin => self.begins(number),
-            Act::Say => Event::Text("I am at it.".to_owned()),
+            Act::Say => AgentEvent::Text("I am at it.".to_owned()),
             Act::UseTool => {
                 let call = omx_agents::event::CallId("1".to_owned());
-                Event::ToolStarted { call, tool: Tool::Command("ls".to_owned()) }
+                AgentEvent::ToolStarted { call, tool: ToolAction::Command("ls".to_owned()) }
             }
             Act::Edit => {
                 self.edits(number);
-                Event::FileChanged("a.rs".into())
+                AgentEvent::FileChanged("a.rs".into())
             }
-            Act::Spend => Event::Usage(Usage {
+            Act::Spend => AgentEvent::Usage(Usage {
                 input_tokens: self.random.below(2_000) as u64,
                 cached_tokens: 0,
                 output_tokens: self.random.below(500) as u64,
@@ -222,60 +227,60 @@ impl World {
                 let ask = self.ask();
                 let approval = ApprovalId(format!("a{}", self.random.number()));
                 self.agents[number].waits_for = Some(approval.clone());
-                Event::ApprovalNeeded { approval, ask }
+                AgentEvent::ApprovalNeeded { approval, ask }
             }
             Act::FailTurn(cause) => {
                 self.agents[number].is_in_turn = false;
                 self.meets(number, &cause);
-                Event::TurnFailed(trouble(cause))
+                AgentEvent::TurnFailed(trouble(cause))
             }
             Act::Die(cause) => {
                 self.agents[number].is_alive = false;
                 self.meets(number, &cause);
-                Event::Ended(Some(trouble(cause)))
+                AgentEvent::Ended(Some(trouble(cause)))
             }
             Act::BreakOff => {
                 self.agents[number].is_in_turn = false;
-                self.meets(number, &Cause::CutOff { detail: String::new() });
-                Event::TurnInterrupted
+                self.meets(number, &FailureCause::CutOff { detail: String::new() });
+                AgentEvent::TurnInterrupted
             }
             Act::Answer => {
                 self.agents[number].is_in_turn = false;
-                Event::TurnFinished(self.answers(number))
+                AgentEvent::TurnFinished(self.answers(number))
             }
             Act::End => {
                 self.agents[number].is_alive = false;
-                Event::Ended(None)
+                AgentEvent::Ended(None)
             }
         })
     }
 
     /// The program starts, and finds or begins its conversation.
-    fn begins(&mut self, number: usize) -> Event {
+    fn begins(&mut self, number: usize) -> AgentEvent {
         if self.random.one_in(3)
             && let Some(ill) = self.ill()
         {
             let cause = match self.fails(ill) {
                 Act::Die(cause) | Act::FailTurn(cause) => cause,
-                _ => Cause::Crashed { code: None, stderr: String::new() },
+                _ => FailureCause::Crashed { code: None, stderr: String::new() },
             };
             self.agents[number].is_alive = false;
             self.meets(number, &cause);
-            return Event::Ended(Some(trouble(cause)));
+            return AgentEvent::Ended(Some(trouble(cause)));
         }
         let at = match self.agents[number].start.clone() {
-            Start::New => Some(self.new_conversation(number)),
-            Start::Resume(id) => self.find(&id),
+            ConversationStart::New => Some(self.new_conversation(number)),
+            ConversationStart::Resume(id) => self.find(&id),
         };
         let Some(at) = at else {
             self.agents[number].is_alive = false;
-            let cause = Cause::UnknownConversation { detail: String::new() };
+            let cause = FailureCause::UnknownConversation { detail: String::new() };
             self.meets(number, &cause);
-            return Event::Ended(Some(trouble(cause)));
+            return AgentEvent::Ended(Some(trouble(cause)));
         };
         self.agents[number].conversation = Some(at);
         let conversation = ConversationId::new(&self.conversations[at].id).unwrap();
-        Event::Started { conversation, model: None }
+        AgentEvent::Started { conversation, model: None }
     }
 
     fn new_conversation(&mut self, number: usize) -> usize {
@@ -349,18 +354,23 @@ impl World {
             Ill::Limited => {
                 let seconds = *self.random.of(&[-600, 0, 1, 30, 3_600, 20_000]);
                 let until = Timestamp::from_millis(self.now.millis() + seconds * 1000);
-                Cause::Limited { until: Some(until), detail }
+                FailureCause::Limited { until: Some(until), detail }
             }
-            Ill::LimitedWithoutEnd => Cause::Limited { until: None, detail },
-            Ill::Network => Cause::Network { detail },
-            Ill::Service => Cause::Service { status: Some(503), detail },
-            Ill::CutOff => Cause::CutOff { detail },
-            Ill::NotLoggedIn => Cause::NotLoggedIn { detail },
-            Ill::Crashed => return Act::Die(Cause::Crashed { code: Some(1), stderr: detail }),
+            Ill::LimitedWithoutEnd => FailureCause::Limited { until: None, detail },
+            Ill::Network => FailureCause::Network { detail },
+            Ill::Service => FailureCause::Service { status: Some(503), detail },
+            Ill::CutOff => FailureCause::CutOff { detail },
+            Ill::NotLoggedIn => FailureCause::NotLoggedIn { detail },
+            Ill::Crashed => {
+                return Act::Die(FailureCause::Crashed { code: Some(1), stderr: detail });
+            }
             Ill::Silent => {
-                return Act::Die(Cause::Silent { waited: Duration::from_secs(9), during: "work" });
+                return Act::Die(FailureCause::Silent {
+                    waited: Duration::from_secs(9),
+                    during: "work",
+                });
             }
-            Ill::Rejected => Cause::Rejected { detail },
+            Ill::Rejected => FailureCause::Rejected { detail },
             Ill::Interrupted => return Act::BreakOff,
         };
         if self.random.one_in(2) { Act::Die(cause) } else { Act::FailTurn(cause) }
@@ -368,7 +378,7 @@ impl World {
 }
 
 /// What a message wants to be answered with.
-fn kind_of(message: &Message) -> ResultKind {
+fn kind_of(message: &AgentMessage) -> ResultKind {
     static SCHEMAS: LazyLock<Vec<(ResultKind, Value)>> =
         LazyLock::new(|| ResultKind::ALL.into_iter().map(|kind| (kind, kind.schema())).collect());
     let wanted = message.schema.as_ref().expect("an errand has a schema");
@@ -376,6 +386,6 @@ fn kind_of(message: &Message) -> ResultKind {
     found.expect("the schema of a result").0
 }
 
-fn trouble(cause: Cause) -> Trouble {
-    Trouble::new(AgentKind::Rehearsal, cause)
+fn trouble(cause: FailureCause) -> Failure {
+    Failure::new(AgentKind::Rehearsal, cause)
 }

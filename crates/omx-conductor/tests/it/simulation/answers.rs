@@ -1,6 +1,6 @@
 //! What simulated agents answer with, rightly and wrongly.
 
-use omx_agents::event::Answer;
+use omx_agents::event::TurnAnswer;
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
 use serde_json::{Value, json};
@@ -19,10 +19,10 @@ struct Judgement {
 
 impl World {
     /// The end of a turn.
-    pub fn answers(&mut self, number: usize) -> Answer {
+    pub fn answers(&mut self, number: usize) -> TurnAnswer {
         let step = self.agents[number].step.clone();
         let Some(at) = self.agents[number].conversation else {
-            return Answer { text: "Hello?".to_owned(), structured: None };
+            return TurnAnswer { text: "Hello?".to_owned(), structured: None };
         };
         if self.conversations[at].wrong_left > 0 {
             self.conversations[at].wrong_left -= 1;
@@ -43,15 +43,15 @@ impl World {
         }
         self.folder.deeds.push(Deed::Answered { step, role, kind, is_good, ends_run });
         if self.random.one_in(2) {
-            Answer { text: format!("Done.\n\n```json\n{value}\n```\n"), structured: None }
+            TurnAnswer { text: format!("Done.\n\n```json\n{value}\n```\n"), structured: None }
         } else {
-            Answer { text: "Done.".to_owned(), structured: Some(value) }
+            TurnAnswer { text: "Done.".to_owned(), structured: Some(value) }
         }
     }
 
-    fn wrong(&mut self) -> Answer {
+    fn wrong(&mut self) -> TurnAnswer {
         let text = *self.random.of(&["", "All done!", "```json\n{\"passed\": \"yes\"}\n```", "{"]);
-        Answer { text: text.to_owned(), structured: None }
+        TurnAnswer { text: text.to_owned(), structured: None }
     }
 
     fn judge(&mut self, number: usize, kind: ResultKind) -> Judgement {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use omx_agents::agent::Order;
+use omx_agents::agent::AgentCommand;
 use omx_conductor::engine::{Decide, Effect, Engine, Outcome};
 use omx_conductor::record::Record;
 use omx_conductor::story::Entry;
@@ -84,12 +84,12 @@ impl World {
                 // One that is gone ignores it.
                 let number = self.agent_of(&step)?;
                 match order {
-                    Order::Send(message) => self.send(number, &message),
-                    Order::Answer(approval, decision) => {
+                    AgentCommand::Send(message) => self.send(number, &message),
+                    AgentCommand::Answer(approval, decision) => {
                         self.answer_approval(number, &approval, &decision);
                     }
-                    Order::End => self.end(number),
-                    Order::Steer(_) | Order::Interrupt => {}
+                    AgentCommand::End => self.end(number),
+                    AgentCommand::Steer(_) | AgentCommand::Interrupt => {}
                 }
             }
             Effect::Check(step, _) => {
@@ -170,7 +170,7 @@ fn shown(effect: &Effect) -> String {
                 .collect();
             format!("Documents({}, last {})", entries.len(), last.join(" < "))
         }
-        Effect::Order(step, Order::Send(message)) => {
+        Effect::Order(step, AgentCommand::Send(message)) => {
             let text: String = message.text.chars().take(60).collect();
             format!("Send({step}, {text:?}…)")
         }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_agents::agent::{Decision, Message, Order, Start};
+use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationStart};
 use omx_agents::event::Ask;
+use omx_agents::failure::FailureCause;
 use omx_agents::results::ResultKind;
-use omx_agents::trouble::Cause;
 use omx_conductor::engine::{Effect, Engine, Happening, Talk};
 use omx_conductor::record::Record;
 use omx_conductor::story::StepKey;
@@ -138,10 +138,10 @@ impl World {
             | Happening::Settled(_, Err(_)) => {
                 self.rules.reasons.insert(Reason::Broke);
             }
-            Happening::Answered(_, approval, Decision::Allow) => {
+            Happening::Answered(_, approval, ApprovalDecision::Allow) => {
                 self.rules.allowed_by_person.insert(approval.0.clone());
             }
-            Happening::Agent(_, omx_agents::Event::ApprovalNeeded { approval, ask }) => {
+            Happening::Agent(_, omx_agents::AgentEvent::ApprovalNeeded { approval, ask }) => {
                 self.rules.asks.insert(approval.0.clone(), ask.clone());
             }
             _ => {}
@@ -149,28 +149,30 @@ impl World {
     }
 
     /// An agent met trouble.
-    pub fn meets(&mut self, number: usize, cause: &Cause) {
+    pub fn meets(&mut self, number: usize, cause: &FailureCause) {
         let agent = &self.agents[number];
         let step = agent.step.clone();
         match cause {
-            Cause::Limited { until: Some(until), .. } => {
+            FailureCause::Limited { until: Some(until), .. } => {
                 let counters = self.documents.counters();
                 self.rules.waiting.insert(step, (*until, counters));
             }
-            Cause::Limited { until: None, .. } | Cause::NotLoggedIn { .. } => {
+            FailureCause::Limited { until: None, .. } | FailureCause::NotLoggedIn { .. } => {
                 self.rules.reasons.insert(Reason::Account);
             }
-            Cause::Network { .. } | Cause::Service { .. } | Cause::CutOff { .. } => {
+            FailureCause::Network { .. }
+            | FailureCause::Service { .. }
+            | FailureCause::CutOff { .. } => {
                 *self.rules.pauses.entry(step.clone()).or_default() += 1;
                 self.rules.paused.insert(step);
             }
-            Cause::Crashed { .. } | Cause::Silent { .. } => {
+            FailureCause::Crashed { .. } | FailureCause::Silent { .. } => {
                 *self.rules.breaks.entry(step).or_default() += 1;
             }
-            Cause::Rejected { .. } => {
+            FailureCause::Rejected { .. } => {
                 self.rules.reasons.insert(Reason::Rejected);
             }
-            Cause::UnknownConversation { .. } => {
+            FailureCause::UnknownConversation { .. } => {
                 let told = self.conversations.iter().filter(|known| known.step == step);
                 if told.clone().any(|known| known.kind.is_none_or(|kind| kind == ResultKind::Work))
                 {
@@ -201,16 +203,16 @@ impl World {
         match effect {
             Effect::Record(record) => self.check_record(record),
             Effect::Open(step, talk) => self.check_open(step, talk),
-            Effect::Order(step, Order::Send(message)) => self.check_send(step, message),
-            Effect::Order(_, Order::Answer(approval, decision)) => {
+            Effect::Order(step, AgentCommand::Send(message)) => self.check_send(step, message),
+            Effect::Order(_, AgentCommand::Answer(approval, decision)) => {
                 self.nothing_begins_late("an approval is answered");
                 let by_person = self.rules.allowed_by_person.contains(&approval.0);
                 let ask = self.rules.asks.get(&approval.0);
-                if *decision == Decision::Allow && !by_person && !self.is_in_policy(ask) {
+                if *decision == ApprovalDecision::Allow && !by_person && !self.is_in_policy(ask) {
                     self.broken("only the policy or the person says yes", format!("{ask:?}"));
                 }
             }
-            Effect::Order(_, Order::End) | Effect::StopCheck(_) | Effect::Show(_) => {}
+            Effect::Order(_, AgentCommand::End) | Effect::StopCheck(_) | Effect::Show(_) => {}
             Effect::Order(_, order) => self.broken("no other order is given", format!("{order:?}")),
             Effect::Check(step, _) => {
                 self.something_begins(step);
@@ -291,16 +293,18 @@ impl World {
         }
         let known = self.journal.conversations.get(step);
         match (&talk.start, known) {
-            (Start::New, Some(known)) => {
+            (ConversationStart::New, Some(known)) => {
                 self.broken("a known conversation goes on", format!("{step}, {known}"));
             }
-            (Start::Resume(id), known) if known.map(String::as_str) != Some(id.as_str()) => {
+            (ConversationStart::Resume(id), known)
+                if known.map(String::as_str) != Some(id.as_str()) =>
+            {
                 self.broken("the conversation that goes on is the step's own", step);
             }
             _ => {}
         }
         self.rules.paused.remove(step);
-        if talk.start != Start::New {
+        if talk.start != ConversationStart::New {
             self.seen.insert("gone on with".to_owned());
         }
         if let Some((until, counters)) = self.rules.waiting.remove(step) {
@@ -314,7 +318,7 @@ impl World {
         }
     }
 
-    fn check_send(&mut self, step: &StepKey, message: &Message) {
+    fn check_send(&mut self, step: &StepKey, message: &AgentMessage) {
         self.something_begins(step);
         if message.schema.is_none() {
             self.broken("an agent knows the schema of its answer", step);

@@ -1,6 +1,6 @@
 //! How a run ended, judged by what really happened.
 
-use omx_agents::Event;
+use omx_agents::AgentEvent;
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_conductor::asked::Rigour;
 use omx_conductor::engine::{Engine, Happening, Outcome};
@@ -72,7 +72,7 @@ impl World {
     /// Whatever else happens, nothing follows.
     fn stays_closed(&self, engine: &mut Engine) {
         let step = self.rules.begun.last().cloned();
-        let late = step.map(|step| Happening::Agent(step, Event::Ended(None)));
+        let late = step.map(|step| Happening::Agent(step, AgentEvent::Ended(None)));
         let late =
             late.into_iter().chain([Happening::Time, Happening::Cancelled, Happening::Interrupted]);
         for happening in late {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::ApprovalId;
 use omx_conductor::engine::{Engine, Happening, Outcome};
 use omx_conductor::story::{CheckResult, KeptPlan, StepKey};
@@ -217,9 +217,9 @@ impl World {
             }
             Coming::Answer(step, approval) => {
                 let decision = if self.random.one_in(2) {
-                    Decision::Allow
+                    ApprovalDecision::Allow
                 } else {
-                    Decision::Deny("no".to_owned())
+                    ApprovalDecision::Deny("no".to_owned())
                 };
                 Some(Happening::Answered(step, approval, decision))
             }

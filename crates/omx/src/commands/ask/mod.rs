@@ -5,10 +5,11 @@ mod show;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use omx_agents::agent::{Labels, McpServer};
+use omx_agents::agent::{McpServer, MessageLabels};
 use omx_agents::results::{ResultKind, ReviewKind, instructions};
 use omx_agents::{
-    AgentKind, ConversationId, Limits, Message, Opening, Start, Surroundings, Trouble,
+    AgentEnv, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
+    ConversationStart, Failure,
 };
 use omx_conductor::ask::{Artifact, Asking, NoReply, Question, Reply};
 use omx_host::{Answer, Role, catalogue};
@@ -53,7 +54,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
 fn ask(
     kind: AgentKind,
     question: &Question,
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
     show: &Show,
 ) -> Result<Reply, NoReply> {
     let driver = driver(kind);
@@ -71,9 +72,12 @@ fn ask(
     };
     edge::on_interrupt(stop).map_err(|error| {
         let detail = format!("signals cannot be heard: {error}");
-        NoReply::Trouble(Trouble::new(kind, omx_agents::trouble::Cause::CannotStart { detail }))
+        NoReply::Trouble(Failure::new(
+            kind,
+            omx_agents::failure::FailureCause::CannotStart { detail },
+        ))
     })?;
-    let limits = Limits::default();
+    let limits = AgentLimits::default();
     asking.ask(question, driver, &installation, surroundings, limits, |event| show.event(event))
 }
 
@@ -83,7 +87,7 @@ fn question(
     role: Option<&Role>,
     context: &Context<'_>,
     config: &Config,
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
 ) -> Result<Question, Refusal> {
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
@@ -92,8 +96,8 @@ fn question(
     let tier = role.map(|role| format!("tiers.{kind}.{}", role.tier.as_str()));
     let model = args.model.clone().or_else(|| tier.as_deref().and_then(setting));
     let start = match &args.resume {
-        None => Start::New,
-        Some(id) => Start::Resume(
+        None => ConversationStart::New,
+        Some(id) => ConversationStart::Resume(
             ConversationId::new(id)
                 .ok_or_else(|| Refusal::input(format!("{id:?} is not the id of a conversation")))?,
         ),
@@ -110,7 +114,7 @@ fn question(
         args: vec!["mcp".to_owned()],
     };
     Ok(Question {
-        opening: Opening {
+        opening: ConversationSpec {
             start,
             folder: context.place.working_directory.clone(),
             role: role.map(|role| role.prompt.clone()),
@@ -119,10 +123,10 @@ fn question(
             servers: vec![own],
             schema: schema.clone(),
         },
-        message: Message {
+        message: AgentMessage {
             text,
             schema,
-            labels: Labels { role: args.role.clone(), ..Labels::default() },
+            labels: MessageLabels { role: args.role.clone(), ..MessageLabels::default() },
         },
         wants,
     })

@@ -2,8 +2,8 @@
 
 use std::io::IsTerminal;
 
-use omx_agents::event::{Event, Tool};
-use omx_agents::{AgentKind, Trouble, json};
+use omx_agents::event::{AgentEvent, ToolAction};
+use omx_agents::{AgentKind, Failure, json};
 use omx_conductor::ask::{NoReply, Reply};
 use omx_kernel::approval::Allow;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ impl Show {
         }
     }
 
-    pub(super) fn event(&self, event: &Event) {
+    pub(super) fn event(&self, event: &AgentEvent) {
         if self.format == Format::Json {
             line(&json::event(event));
             return;
@@ -46,18 +46,18 @@ impl Show {
             return;
         }
         let words = match event {
-            Event::Started { conversation, .. } => format!("conversation {conversation}"),
-            Event::ToolStarted { tool, .. } => match tool {
-                Tool::Command(line) => format!("runs {}", first_line(line)),
-                Tool::Edit(paths) => {
+            AgentEvent::Started { conversation, .. } => format!("conversation {conversation}"),
+            AgentEvent::ToolStarted { tool, .. } => match tool {
+                ToolAction::Command(line) => format!("runs {}", first_line(line)),
+                ToolAction::Edit(paths) => {
                     let names: Vec<_> =
                         paths.iter().map(|path| path.display().to_string()).collect();
                     format!("edits {}", names.join(", "))
                 }
-                Tool::Mcp { server, tool } => format!("calls {server} {tool}"),
-                Tool::Other(name) => format!("uses {name}"),
+                ToolAction::Mcp { server, tool } => format!("calls {server} {tool}"),
+                ToolAction::Other(name) => format!("uses {name}"),
             },
-            Event::Retrying(trouble) => format!("tries again: {trouble}"),
+            AgentEvent::Retrying(trouble) => format!("tries again: {trouble}"),
             _ => return,
         };
         output::note(&format!("{}: {}", self.kind, printable(&words)));
@@ -120,7 +120,7 @@ impl Show {
         }
     }
 
-    fn trouble(&self, trouble: &Trouble) {
+    fn trouble(&self, trouble: &Failure) {
         let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         let words = format!("{trouble}{remedy} [{}]", trouble.kind());
         self.failed(&json::with_trouble("failed", trouble), &words);

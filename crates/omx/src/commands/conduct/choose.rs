@@ -1,15 +1,12 @@
 //! Which agent works: the one that was named, the one that is configured, or
 //! the first that can.
 
-use omx_agents::{AgentKind, Installation, Surroundings, Trouble};
+use omx_agents::{AgentEnv, AgentKind, Failure, Installation};
 use omx_kernel::{Code, Refusal};
 use omx_rehearsal::driver;
 
 /// Finds the agent of this name, or the first that can work.
-pub(super) fn agent(
-    named: Option<&str>,
-    surroundings: &Surroundings,
-) -> Result<Installation, Refusal> {
+pub(super) fn agent(named: Option<&str>, surroundings: &AgentEnv) -> Result<Installation, Refusal> {
     if let Some(name) = named {
         let kind = AgentKind::named(name)
             .ok_or_else(|| Refusal::input(format!("unknown agent {name:?}")))?;
@@ -32,7 +29,7 @@ pub(super) fn agent(
 }
 
 /// Trouble as a refusal: what, and what to do.
-pub(super) fn refusal(trouble: &Trouble) -> Refusal {
+pub(super) fn refusal(trouble: &Failure) -> Refusal {
     let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
     Refusal::new(Code::InvalidInput, format!("{trouble}{remedy}"))
 }

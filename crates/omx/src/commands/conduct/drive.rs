@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use omx_agents::{AgentKind, Limits};
+use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::asked::Asked;
 use omx_conductor::drive::{Crew, Drive, RoleCard};
 use omx_conductor::start::Taken;
@@ -104,7 +104,7 @@ fn crew<'a>(
         roles,
         installation,
         surroundings,
-        limits: Limits::default(),
+        limits: AgentLimits::default(),
         version: env!("CARGO_PKG_VERSION"),
     })
 }

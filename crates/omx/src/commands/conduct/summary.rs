@@ -1,7 +1,7 @@
 //! The words at the end of a run: how it ended, what it made, what it took,
 //! and the one command that comes next.
 
-use omx_agents::{AgentKind, Surroundings};
+use omx_agents::{AgentEnv, AgentKind};
 use omx_conductor::asked::{Asked, Ground};
 use omx_conductor::drive::Ended;
 use omx_conductor::engine::Outcome;
@@ -21,7 +21,7 @@ pub(super) fn tell(
     asked: &Asked,
     id: &RunId,
     ended: &Ended,
-    surroundings: &Surroundings,
+    surroundings: &AgentEnv,
     format: Format,
 ) -> Result<Exit, Refusal> {
     let unplayed = unplayed(asked, &ended.outcome, surroundings);
@@ -137,7 +137,7 @@ fn next(asked: &Asked, id: &RunId, outcome: &Outcome, size: Option<&str>) -> Opt
 }
 
 /// Entries that a whole rehearsal must have played and did not.
-fn unplayed(asked: &Asked, outcome: &Outcome, surroundings: &Surroundings) -> Vec<String> {
+fn unplayed(asked: &Asked, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<String> {
     let is_rehearsal = asked.agent == AgentKind::Rehearsal.as_str();
     let (Outcome::Complete(_), Some(scenario), true) = (outcome, &asked.scenario, is_rehearsal)
     else {

@@ -5,8 +5,8 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use omx_agents::{AgentKind, Surroundings};
-use omx_testkit::model::{Failure, ModelServer, Progress, Script, Turn};
+use omx_agents::{AgentEnv, AgentKind};
+use omx_testkit::model::{ModelServer, Progress, Script, ScriptedFailure, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 
 use super::play::{Failing, Play, Step};
@@ -20,9 +20,9 @@ pub trait Program {
     /// before it gives up by itself.
     const CHATTER: usize;
     /// The vendor's form of "limited until".
-    fn limited_until(epoch: u64) -> Failure;
+    fn limited_until(epoch: u64) -> ScriptedFailure;
     /// The vendor's form of "no such model".
-    fn unknown_model() -> Failure;
+    fn unknown_model() -> ScriptedFailure;
     /// Whether the program has written a conversation down.
     fn is_kept(_home: &AgentHome, _conversation: &str) -> bool {
         true
@@ -72,8 +72,8 @@ impl<P: Program> Stage for CliStage<P> {
         Self::new(ModelServer::start([]), home)
     }
 
-    fn surroundings(&self) -> Surroundings {
-        Surroundings {
+    fn surroundings(&self) -> AgentEnv {
+        AgentEnv {
             environment: self.home.environment(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
@@ -83,7 +83,7 @@ impl<P: Program> Stage for CliStage<P> {
         }
     }
 
-    fn logged_out(&self) -> Option<Surroundings> {
+    fn logged_out(&self) -> Option<AgentEnv> {
         let mut surroundings = self.surroundings();
         for name in P::ACCOUNT {
             let name = std::ffi::OsStr::new(name);
@@ -139,13 +139,13 @@ fn script<P: Program>(play: &Play) -> Script {
     script
 }
 
-fn failure<P: Program>(failing: Failing) -> Failure {
+fn failure<P: Program>(failing: Failing) -> ScriptedFailure {
     match failing {
-        Failing::Limited => Failure::status(429),
+        Failing::Limited => ScriptedFailure::status(429),
         Failing::LimitedUntil(epoch) => P::limited_until(epoch),
-        Failing::Unauthorised => Failure::status(401),
-        Failing::Service => Failure::status(500),
-        Failing::Cut => Failure::cut_after(P::CUT),
+        Failing::Unauthorised => ScriptedFailure::status(401),
+        Failing::Service => ScriptedFailure::status(500),
+        Failing::Cut => ScriptedFailure::cut_after(P::CUT),
         Failing::UnknownModel => P::unknown_model(),
     }
 }

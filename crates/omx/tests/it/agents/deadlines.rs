@@ -5,15 +5,15 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::ApprovalId;
-use omx_agents::{Agent, Event, Limits, Message};
+use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage};
 use omx_testkit::await_condition;
 
 use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart, open_files_and_threads};
 
 /// Long enough for a loaded machine, short enough to wait for.
-const LIMITS: Limits = Limits {
+const LIMITS: AgentLimits = AgentLimits {
     start: Duration::from_millis(1500),
     request: Duration::from_millis(1500),
     silence: Duration::from_millis(1500),
@@ -140,10 +140,10 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
     }
     match done {
         Done::Nothing => {}
-        Done::Sent => meeting.agent.send(Message::text("do")),
-        Done::SentMuch => meeting.agent.send(Message::text("do ".repeat(350_000))),
+        Done::Sent => meeting.agent.send(AgentMessage::text("do")),
+        Done::SentMuch => meeting.agent.send(AgentMessage::text("do ".repeat(350_000))),
         Done::Interrupted => {
-            meeting.agent.send(Message::text("do"));
+            meeting.agent.send(AgentMessage::text("do"));
             meeting.agent.interrupt();
         }
     }
@@ -155,12 +155,15 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
     assert!(took < AT_MOST, "{name}: {took:?}");
     // Whoever had a turn is told how it ended, once, right before the end.
     let turns = meeting.seen.iter().filter(|event| {
-        matches!(event, Event::TurnFailed(_) | Event::TurnInterrupted | Event::TurnFinished(_))
+        matches!(
+            event,
+            AgentEvent::TurnFailed(_) | AgentEvent::TurnInterrupted | AgentEvent::TurnFinished(_)
+        )
     });
     let expected = match done {
         Done::Nothing => vec![],
-        Done::Sent | Done::SentMuch => vec![Event::TurnFailed(why.clone())],
-        Done::Interrupted => vec![Event::TurnInterrupted],
+        Done::Sent | Done::SentMuch => vec![AgentEvent::TurnFailed(why.clone())],
+        Done::Interrupted => vec![AgentEvent::TurnInterrupted],
     };
     assert_eq!(turns.cloned().collect::<Vec<_>>(), expected, "{name}");
     if script.contains("exit 7") {
@@ -190,7 +193,7 @@ fn what_cannot_be_started_is_told() {
             program.launch.program = place.at(name);
             let begun = Instant::now();
             let mut meeting = program.limits(LIMITS).open();
-            meeting.agent.send(Message::text("do"));
+            meeting.agent.send(AgentMessage::text("do"));
             let why = meeting.over().unwrap();
             assert_eq!(why.kind(), "cannot_start", "{name}: {why}");
             assert!(why.to_string().contains(word) && why.to_string().contains(name), "{why}");
@@ -280,8 +283,8 @@ fn a_program_that_complains_for_ever_works() {
     );
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     meeting.started();
-    meeting.agent.send(Message::text("do"));
-    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    meeting.agent.send(AgentMessage::text("do"));
+    meeting.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
     meeting.agent.end();
     assert_eq!(meeting.over(), None);
     assert!(place.processes().is_empty(), "{:#?}", place.processes());
@@ -298,8 +301,8 @@ fn a_program_that_moves_is_not_ended() {
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     meeting.started();
     let begun = Instant::now();
-    meeting.agent.send(Message::text("do"));
-    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
+    meeting.agent.send(AgentMessage::text("do"));
+    meeting.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
     assert!(begun.elapsed() > LIMITS.silence, "too quick to show anything");
     meeting.agent.end();
     assert_eq!(meeting.over(), None);
@@ -308,8 +311,8 @@ fn a_program_that_moves_is_not_ended() {
 /// A program that prints a question once and then waits for as long as it takes.
 fn asking(meeting: &mut Meeting) {
     meeting.started();
-    meeting.agent.send(Message::text("do"));
-    meeting.until("the question", |event| matches!(event, Event::ApprovalNeeded { .. }));
+    meeting.agent.send(AgentMessage::text("do"));
+    meeting.until("the question", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
 }
 
 /// While an agent waits for an answer it may be silent; after that it may not.
@@ -322,7 +325,7 @@ fn silence_counts_only_while_it_is_the_programs_turn() {
     let told = meeting.events.recv_timeout(LIMITS.silence * 2);
     assert!(told.is_err(), "{told:?}");
     let begun = Instant::now();
-    meeting.agent.answer(ApprovalId("may I".to_owned()), Decision::Allow);
+    meeting.agent.answer(ApprovalId("may I".to_owned()), ApprovalDecision::Allow);
     let why = meeting.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
     assert!(begun.elapsed() >= LIMITS.silence, "{:?}", begun.elapsed());
@@ -338,8 +341,8 @@ fn an_idle_program_may_be_silent() {
     );
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     asking(&mut meeting);
-    meeting.until("the answer", |event| matches!(event, Event::TurnFinished(_)));
-    meeting.agent.answer(ApprovalId("may I".to_owned()), Decision::Allow);
+    meeting.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
+    meeting.agent.answer(ApprovalId("may I".to_owned()), ApprovalDecision::Allow);
     let told = meeting.events.recv_timeout(LIMITS.silence * 2);
     assert!(told.is_err(), "{told:?}");
     meeting.agent.end();
@@ -355,10 +358,10 @@ fn a_turn_without_a_process_runs_out_too() {
     program.after_exit = AfterExit::Wait;
     let mut meeting = program.open();
     meeting.started();
-    meeting.agent.send(Message::text("do"));
+    meeting.agent.send(AgentMessage::text("do"));
     let why = meeting.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
-    assert!(meeting.seen.contains(&Event::TurnFailed(why)), "{:#?}", meeting.seen);
+    assert!(meeting.seen.contains(&AgentEvent::TurnFailed(why)), "{:#?}", meeting.seen);
 }
 
 /// A message that waited for the end of a turn is waited for like any other.
@@ -370,13 +373,13 @@ fn a_message_that_waited_and_is_never_taken_runs_out_too() {
     );
     let mut meeting = place.shell(&script).limits(LIMITS).open();
     meeting.started();
-    meeting.agent.send(Message::text("first"));
-    meeting.agent.send(Message::text("second"));
+    meeting.agent.send(AgentMessage::text("first"));
+    meeting.agent.send(AgentMessage::text("second"));
     let why = meeting.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
-    let ends: Vec<&Event> = meeting.seen.iter().rev().take(2).collect();
-    assert_eq!(ends, [&Event::Ended(Some(why.clone())), &Event::TurnFailed(why)]);
-    assert!(meeting.seen.iter().any(|event| matches!(event, Event::TurnFinished(_))));
+    let ends: Vec<&AgentEvent> = meeting.seen.iter().rev().take(2).collect();
+    assert_eq!(ends, [&AgentEvent::Ended(Some(why.clone())), &AgentEvent::TurnFailed(why)]);
+    assert!(meeting.seen.iter().any(|event| matches!(event, AgentEvent::TurnFinished(_))));
 }
 
 /// A second process of an open conversation must speak as soon as the first.

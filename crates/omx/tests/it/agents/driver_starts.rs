@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use omx_agents::{
-    Agent, AgentKind, Conversation, Event, Limits, Message, Opening, Start, Surroundings,
-    conversation,
+    Agent, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, Conversation,
+    ConversationSpec, ConversationStart, conversation,
 };
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
@@ -20,7 +20,7 @@ use omx_testkit::await_condition;
 use super::stage::{OMX, WORKER};
 use super::stand_in::{DEADLINE, Meeting, Place, apart, open_files_and_threads};
 
-const LIMITS: Limits = Limits {
+const LIMITS: AgentLimits = AgentLimits {
     start: Duration::from_millis(1500),
     request: Duration::from_millis(1500),
     silence: Duration::from_millis(1500),
@@ -64,7 +64,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
 struct Machine {
     place: Place,
     kind: AgentKind,
-    surroundings: Surroundings,
+    surroundings: AgentEnv,
 }
 
 impl Machine {
@@ -78,7 +78,7 @@ impl Machine {
         let path = format!("{}:/usr/bin:/bin", place.at("bin").display());
         let environment: [(&str, OsString); 3] =
             [("PATH", path.into()), ("HOME", place.at("home").into()), (account, "x".into())];
-        let surroundings = Surroundings {
+        let surroundings = AgentEnv {
             environment: environment.map(|(name, value)| (name.into(), value)).into(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
@@ -92,8 +92,8 @@ impl Machine {
     fn open(&self) -> Meeting {
         let driver = driver(self.kind);
         let installation = driver.find(&self.surroundings).unwrap();
-        let opening = Opening {
-            start: Start::New,
+        let opening = ConversationSpec {
+            start: ConversationStart::New,
             folder: self.place.at("project"),
             role: None,
             model: None,
@@ -102,7 +102,7 @@ impl Machine {
             schema: None,
         };
         let (agent, events) = {
-            let (sender, events): (_, Receiver<Event>) = channel();
+            let (sender, events): (_, Receiver<AgentEvent>) = channel();
             let tell = move |event| drop(sender.send(event));
             let surroundings = &self.surroundings;
             let agent: Conversation =
@@ -140,7 +140,7 @@ fn ended_by_name(name: &str, kind: AgentKind, account: &str, script: &str, cause
     let machine = Machine::new(kind, account, &format!("#!/bin/sh\n{script}\n"));
     let begun = Instant::now();
     let mut meeting = machine.open();
-    meeting.agent.send(Message::text("do"));
+    meeting.agent.send(AgentMessage::text("do"));
     let why = meeting.over().unwrap_or_else(|| panic!("{name}: no trouble"));
     let took = begun.elapsed();
     let left = machine.processes();
@@ -148,10 +148,10 @@ fn ended_by_name(name: &str, kind: AgentKind, account: &str, script: &str, cause
     assert!(causes.contains(&why.kind()), "{name}: {}: {why}", why.kind());
     assert!(took < AT_MOST, "{name}: {took:?}");
     // The order may have come too late to be a turn.
-    let last = Event::Ended(Some(why.clone()));
-    let failed = [Event::TurnFailed(why), last.clone()];
+    let last = AgentEvent::Ended(Some(why.clone()));
+    let failed = [AgentEvent::TurnFailed(why), last.clone()];
     // A program that is told its words first is said to listen before it shows itself.
-    meeting.seen.retain(|event| *event != Event::Listening);
+    meeting.seen.retain(|event| *event != AgentEvent::Listening);
     assert!(meeting.seen == failed || meeting.seen == [last], "{name}: {:#?}", meeting.seen);
 }
 

@@ -5,16 +5,16 @@ use std::ffi::OsStr;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::Ask;
-use omx_agents::trouble::Cause;
+use omx_agents::failure::FailureCause;
 use omx_agents::{
-    Agent, Conversation, ConversationId, Event, Limits, Message, Opening, Start, Surroundings,
-    conversation,
+    Agent, AgentEnv, AgentEvent, AgentLimits, AgentMessage, Conversation, ConversationId,
+    ConversationSpec, ConversationStart, conversation,
 };
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
-use omx_testkit::model::{Failure, ModelServer, Script, Turn};
+use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::json;
 
@@ -33,14 +33,14 @@ fn here(scripts: impl IntoIterator<Item = Script>) -> Here {
 }
 
 /// Opens a conversation in another world than the stage's; tells its first event.
-fn first_event(opening: &Opening, surroundings: &Surroundings) -> Event {
+fn first_event(opening: &ConversationSpec, surroundings: &AgentEnv) -> AgentEvent {
     let driver = driver(Here::KIND);
     let installation = driver.find(surroundings).unwrap();
     let (sender, events) = std::sync::mpsc::channel();
     let tell = move |event| {
         let _ = sender.send(event);
     };
-    let limits = Limits::default();
+    let limits = AgentLimits::default();
     let agent: Conversation =
         conversation::open(driver, &installation, opening, surroundings, limits, tell).unwrap();
     let first = events.recv_timeout(DEADLINE).expect("something happens");
@@ -64,7 +64,7 @@ fn a_conversation_is_gone_on_with_again_and_again() {
             let mut talk = Talk::resume(&stage, &id);
             assert_eq!(talk.turn(&cue("more")).text(), "more of it");
             let told: Vec<_> = talk.seen.iter().filter(|event| !matter_of_course(event)).collect();
-            assert_eq!(told, [&Event::Text("more of it".to_owned())]);
+            assert_eq!(told, [&AgentEvent::Text("more of it".to_owned())]);
             assert!(stage.history("more").contains("the word is plum"));
             assert_eq!(talk.end(), None);
         }
@@ -73,21 +73,24 @@ fn a_conversation_is_gone_on_with_again_and_again() {
 }
 
 /// Events of every turn.
-fn matter_of_course(event: &Event) -> bool {
+fn matter_of_course(event: &AgentEvent) -> bool {
     matches!(
         event,
-        Event::Started { .. } | Event::Delivered(_) | Event::Usage(_) | Event::TurnFinished(_)
+        AgentEvent::Started { .. }
+            | AgentEvent::Delivered(_)
+            | AgentEvent::Usage(_)
+            | AgentEvent::TurnFinished(_)
     )
 }
 
 #[test]
 fn what_is_tried_again_is_told_and_may_succeed() {
     offline(&[Cli::Gemini], || {
-        let turn = Turn::new().say("at last").failing(Failure::status(500).times(1));
+        let turn = Turn::new().say("at last").failing(ScriptedFailure::status(500).times(1));
         let stage = here([Script::named("try").turn(turn)]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("try")).text(), "at last");
-        let retried = |event: &&Event| matches!(event, Event::Retrying(trouble) if trouble.kind() == "service");
+        let retried = |event: &&AgentEvent| matches!(event, AgentEvent::Retrying(trouble) if trouble.kind() == "service");
         assert_eq!(talk.seen.iter().filter(retried).count(), 1, "{:#?}", talk.seen);
         assert_eq!(talk.end(), None);
     });
@@ -97,13 +100,13 @@ fn what_is_tried_again_is_told_and_may_succeed() {
 #[test]
 fn a_limit_of_a_minute_is_told_at_once() {
     offline(&[Cli::Gemini], || {
-        let limited = Script::named("limited").fail(Failure::status(429).retry_after(60));
+        let limited = Script::named("limited").fail(ScriptedFailure::status(429).retry_after(60));
         let stage = here([limited, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         let begun = (Instant::now(), clock().millis());
         let cause = talk.turn(&cue("limited")).trouble().cause;
         assert!(begun.0.elapsed() < Duration::from_secs(20), "{:?}", begun.0.elapsed());
-        let Cause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+        let FailureCause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
         let ends = until.millis() - begun.1;
         assert!((60_000..85_000).contains(&ends), "{ends}");
         assert_eq!(stage.answers("limited"), 1);
@@ -115,11 +118,11 @@ fn a_limit_of_a_minute_is_told_at_once() {
 #[test]
 fn an_interrupt_while_a_request_is_tried_again_ends_the_turn() {
     offline(&[Cli::Gemini], || {
-        let failing = Script::named("failing").fail(Failure::status(500));
+        let failing = Script::named("failing").fail(ScriptedFailure::status(500));
         let stage = here([failing, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("failing")));
-        talk.until("it is tried again", |event| matches!(event, Event::Retrying(_)));
+        talk.agent.send(AgentMessage::text(cue("failing")));
+        talk.until("it is tried again", |event| matches!(event, AgentEvent::Retrying(_)));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
         assert_eq!(talk.turn(&cue("after")).text(), "better now");
@@ -138,18 +141,18 @@ fn a_folder_nobody_trusts_is_told_before_any_work() {
         let mut surroundings = stage.surroundings();
         surroundings.environment.remove(OsStr::new("GEMINI_CLI_TRUST_WORKSPACE")).unwrap();
         for allow in Allow::ALL {
-            let opening = opening(&stage, Start::New, allow);
+            let opening = opening(&stage, ConversationStart::New, allow);
             let first = first_event(&opening, &surroundings);
-            let Event::Ended(Some(trouble)) = first else { panic!("{allow:?}: {first:?}") };
+            let AgentEvent::Ended(Some(trouble)) = first else { panic!("{allow:?}: {first:?}") };
             assert_eq!(trouble.kind(), "folder_not_trusted", "{allow:?}: {trouble}");
         }
         let trusted = json!({stage.root().to_str().unwrap(): "TRUST_FOLDER"});
         let file = stage.home.home().join(".gemini/trustedFolders.json");
         fs::write(file, trusted.to_string()).unwrap();
         for allow in Allow::ALL {
-            let opening = opening(&stage, Start::New, allow);
+            let opening = opening(&stage, ConversationStart::New, allow);
             let first = first_event(&opening, &surroundings);
-            assert!(matches!(first, Event::Started { .. }), "{allow:?}: {first:?}");
+            assert!(matches!(first, AgentEvent::Started { .. }), "{allow:?}: {first:?}");
         }
     });
 }
@@ -164,15 +167,15 @@ fn a_key_in_the_environment_is_enough_to_go_on() {
         fs::remove_file(&settings).unwrap();
         let mut surroundings = stage.surroundings();
         surroundings.environment.remove(OsStr::new("GOOGLE_GEMINI_BASE_URL")).unwrap();
-        let new = opening(&stage, Start::New, Allow::Commands);
+        let new = opening(&stage, ConversationStart::New, Allow::Commands);
         let first = first_event(&new, &surroundings);
-        assert!(matches!(first, Event::Started { .. }), "{first:?}");
+        assert!(matches!(first, AgentEvent::Started { .. }), "{first:?}");
         // Nothing is told that need not be: gemini would keep it.
         assert!(!settings.exists());
         let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-        let old = Opening { start: Start::Resume(id), ..new };
+        let old = ConversationSpec { start: ConversationStart::Resume(id), ..new };
         let first = first_event(&old, &surroundings);
-        let Event::Ended(Some(trouble)) = first else { panic!("{first:?}") };
+        let AgentEvent::Ended(Some(trouble)) = first else { panic!("{first:?}") };
         // It had an account to look with.
         assert_eq!(trouble.kind(), "unknown_conversation", "{trouble}");
     });
@@ -188,10 +191,10 @@ fn the_role_is_told_until_it_is_remembered() {
             Script::named("second").say("two"),
             Script::named("third").say("three"),
         ]);
-        let mut opening = opening(&stage, Start::New, Allow::Commands);
+        let mut opening = opening(&stage, ConversationStart::New, Allow::Commands);
         opening.role = Some("You are a gardener of plums.".to_owned());
         let mut talk = Talk::open(&stage, opening);
-        talk.agent.send(Message::text(cue("slow")));
+        talk.agent.send(AgentMessage::text(cue("slow")));
         omx_testkit::await_condition("words", DEADLINE, || stage.is_streaming("slow"));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
@@ -221,9 +224,9 @@ fn an_interrupt_while_an_approval_waits_ends_the_turn() {
     offline(&[Cli::Gemini], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = here([ask, Script::named("after").say("still here")]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
-        talk.agent.send(Message::text(cue("ask")));
-        talk.until("it asks", |event| matches!(event, Event::ApprovalNeeded { .. }));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        talk.agent.send(AgentMessage::text(cue("ask")));
+        talk.until("it asks", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
         assert_eq!(talk.turn(&cue("after")).text(), "still here");
@@ -237,10 +240,10 @@ fn with_everything_allowed_nothing_is_asked() {
     offline(&[Cli::Gemini], || {
         let stage =
             here([Script::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
         assert_eq!(talk.turn(&cue("do")).text(), "x");
         assert_eq!(fs::read_to_string(stage.root().join("b.txt")).unwrap(), "a");
-        let asked = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+        let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
         assert!(!talk.seen.iter().any(asked), "{:#?}", talk.seen);
         assert_eq!(talk.end(), None);
     });
@@ -253,8 +256,8 @@ fn what_is_neither_an_edit_nor_a_command_is_asked_about() {
         let fetch = json!({"prompt": "read http://127.0.0.1:9/page and tell"});
         let stage = here([Script::named("fetch").call("web_fetch", fetch).say("over")]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("fetch")));
-        let ask = talk.approval(Decision::Deny("no".to_owned()));
+        talk.agent.send(AgentMessage::text(cue("fetch")));
+        let ask = talk.approval(ApprovalDecision::Deny("no".to_owned()));
         assert!(matches!(&ask, Ask::Other { what } if what.contains("page")), "{ask:?}");
         assert_eq!(talk.turn_end().text(), "over");
         assert_eq!(talk.end(), None);

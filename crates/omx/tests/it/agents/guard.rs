@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use omx_agents::{Agent, Event, Message};
+use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -108,9 +108,9 @@ fn nothing_is_left_after_the_end() {
 fn nothing_is_left_after_an_interrupt_and_the_end() {
     let place = Place::new();
     let mut meeting = opened(&place);
-    meeting.agent.send(Message::text("work"));
+    meeting.agent.send(AgentMessage::text("work"));
     meeting.agent.interrupt();
-    meeting.until("the turn is over", |event| *event == Event::TurnInterrupted);
+    meeting.until("the turn is over", |event| *event == AgentEvent::TurnInterrupted);
     let begun = Instant::now();
     meeting.agent.end();
     assert_eq!(meeting.over(), None);
@@ -124,7 +124,7 @@ fn nothing_is_left_when_the_conversation_is_dropped() {
     let begun = Instant::now();
     drop(agent);
     let end = events.iter().last();
-    assert_eq!(end, Some(Event::Ended(None)));
+    assert_eq!(end, Some(AgentEvent::Ended(None)));
     nothing_left(&place, begun, USUALLY);
 }
 
@@ -133,12 +133,12 @@ fn nothing_is_left_of_an_agent_that_exits_by_itself() {
     let place = Place::new();
     let mut meeting = opened(&place);
     let begun = Instant::now();
-    meeting.agent.send(Message::text("leave"));
+    meeting.agent.send(AgentMessage::text("leave"));
     let why = meeting.over().unwrap();
     nothing_left(&place, begun, USUALLY);
     assert_eq!(why.kind(), "crashed", "{why}");
     assert!(why.to_string().contains("code 3"), "{why}");
-    assert!(meeting.seen.contains(&Event::TurnFailed(why)), "{:#?}", meeting.seen);
+    assert!(meeting.seen.contains(&AgentEvent::TurnFailed(why)), "{:#?}", meeting.seen);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn a_stranger_that_holds_the_pipes_holds_nothing_up() {
         let mut meeting = place.shell(&script).open();
         meeting.started();
         // More than a pipe holds, so that something waits to be written as well.
-        meeting.agent.send(Message::text("do ".repeat(350_000)));
+        meeting.agent.send(AgentMessage::text("do ".repeat(350_000)));
         let begun = Instant::now();
         kill(place.guard(), Signal::KILL);
         assert_eq!(meeting.over().unwrap().kind(), "crashed");

@@ -3,10 +3,10 @@
 use std::fs;
 use std::sync::Mutex;
 
-use omx_agents::agent::Labels;
-use omx_agents::event::{Answer, Delivery};
-use omx_agents::trouble::Cause;
-use omx_agents::{Agent, AgentKind, Event, Limits, Message, Start};
+use omx_agents::agent::MessageLabels;
+use omx_agents::event::{Delivery, TurnAnswer};
+use omx_agents::failure::FailureCause;
+use omx_agents::{Agent, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
 use omx_rehearsal::finish;
@@ -25,9 +25,12 @@ pub fn playing(text: &str) -> RehearsalStage {
 }
 
 fn called(talk: &mut Talk, role: Option<&str>, phase: Option<&str>, words: &str) -> Turned {
-    let labels =
-        Labels { role: role.map(str::to_owned), phase: phase.map(str::to_owned), step: None };
-    talk.agent.send(Message { labels, ..Message::text(words) });
+    let labels = MessageLabels {
+        role: role.map(str::to_owned),
+        phase: phase.map(str::to_owned),
+        step: None,
+    };
+    talk.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
     talk.turn_end()
 }
 
@@ -138,8 +141,8 @@ do = [{ say = "may" }]
     assert_eq!(missing(), [must, format!("{twice} never")]);
     let mut talk = Talk::new(&stage);
     assert_eq!(talk.turn("must").text(), "must");
-    talk.agent.send(Message::text("twice"));
-    talk.until("it works", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.send(AgentMessage::text("twice"));
+    talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     talk.agent.interrupt();
     assert_eq!(talk.turn_end(), Turned::Interrupted);
     assert_eq!(missing(), [format!("{twice} never, and one more was broken off")]);
@@ -175,7 +178,7 @@ fn answers_and_results_are_given_as_written() {
     );
     let mut talk = Talk::new(&stage);
     let mut turn = |words: &str| match talk.turn(words) {
-        Turned::Finished(Answer { text, structured }) => (text, structured),
+        Turned::Finished(TurnAnswer { text, structured }) => (text, structured),
         other => panic!("{other:?}"),
     };
     assert_eq!(turn("answer"), ("first".to_owned(), None));
@@ -183,7 +186,7 @@ fn answers_and_results_are_given_as_written() {
     assert_eq!(turn("both"), ("well".to_owned(), Some(json!({"done": false}))));
     assert_eq!(turn("neither"), (String::new(), None));
     let spent = talk.seen.iter().find_map(|event| match event {
-        Event::Usage(usage) => Some(*usage),
+        AgentEvent::Usage(usage) => Some(*usage),
         _ => None,
     });
     let spent = spent.unwrap();
@@ -204,10 +207,10 @@ fn words_said_meanwhile_are_remembered_and_need_no_entry() {
         "#,
     );
     let mut talk = Talk::new(&stage);
-    talk.agent.send(Message::text("busy"));
-    talk.until("it works", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.send(AgentMessage::text("busy"));
+    talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     talk.agent.steer("mind the gap");
-    talk.until("taken", |event| *event == Event::Delivered(Delivery::Steered));
+    talk.until("taken", |event| *event == AgentEvent::Delivered(Delivery::Steered));
     fs::write(stage.root().join("go"), "").unwrap();
     assert_eq!(talk.turn_end().text(), "over");
     let kept = fs::read_to_string(stage.kept().join(format!("{}.json", talk.id))).unwrap();
@@ -244,7 +247,7 @@ fn the_same_calls_give_the_same_events() {
     assert_eq!(seeded.0[1..], unseeded.0[1..]);
     assert_ne!(seeded.0[0], unseeded.0[0], "an id that should be random");
     assert_ne!(run(&text("seed = 6")).0[0], seeded.0[0]);
-    let Event::Started { conversation, .. } = &seeded.0[0] else { panic!("{seeded:?}") };
+    let AgentEvent::Started { conversation, .. } = &seeded.0[0] else { panic!("{seeded:?}") };
     assert_ne!(conversation, &seeded.1, "two conversations of one id");
 }
 
@@ -254,12 +257,12 @@ fn a_wrong_scenario_is_told_before_and_after_the_start() {
     let right = stage.surroundings();
     let rehearsal = driver(AgentKind::Rehearsal);
     let said = |surroundings| rehearsal.find(&surroundings).unwrap_err().to_string();
-    let without = omx_agents::Surroundings { scenario: None, ..right.clone() };
+    let without = omx_agents::AgentEnv { scenario: None, ..right.clone() };
     assert_eq!(said(without), "the rehearsal agent needs a scenario to play");
-    let relative = omx_agents::Surroundings { scenario: Some("s.toml".into()), ..right.clone() };
+    let relative = omx_agents::AgentEnv { scenario: Some("s.toml".into()), ..right.clone() };
     assert_eq!(said(relative), "s.toml must be an absolute path");
 
-    let opening = opening(&stage, Start::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
     let installation = rehearsal.find(&right).unwrap();
     // It is read again by the agent itself.
     fs::write(stage.scenario(), "[[entry]]\n").unwrap();
@@ -267,13 +270,13 @@ fn a_wrong_scenario_is_told_before_and_after_the_start() {
     assert_eq!(said(right.clone()), wrong);
     let (sender, events) = std::sync::mpsc::channel();
     let tell = move |event| drop(sender.send(event));
-    let limits = Limits::default();
+    let limits = AgentLimits::default();
     let agent =
         omx_agents::conversation::open(rehearsal, &installation, &opening, &right, limits, tell);
     let _agent = agent.unwrap();
     match events.recv_timeout(DEADLINE).unwrap() {
-        Event::Ended(Some(trouble)) => {
-            assert_eq!(trouble.cause, Cause::Scenario { detail: wrong });
+        AgentEvent::Ended(Some(trouble)) => {
+            assert_eq!(trouble.cause, FailureCause::Scenario { detail: wrong });
         }
         other => panic!("{other:?}"),
     }
@@ -284,9 +287,9 @@ fn what_cannot_be_kept_is_told() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     fs::create_dir_all(stage.kept().parent().unwrap()).unwrap();
     fs::write(stage.kept(), "a file where a folder should be").unwrap();
-    let opening = opening(&stage, Start::New, Allow::Commands);
-    let (_agent, events) = start::<RehearsalStage>(&stage, &opening, Limits::default());
-    let Event::Ended(Some(trouble)) = events.recv_timeout(DEADLINE).unwrap() else { panic!() };
+    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let (_agent, events) = start::<RehearsalStage>(&stage, &opening, AgentLimits::default());
+    let AgentEvent::Ended(Some(trouble)) = events.recv_timeout(DEADLINE).unwrap() else { panic!() };
     assert_eq!(trouble.kind(), "scenario");
     assert!(trouble.to_string().contains("File exists"), "{trouble}");
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::Labels;
+use omx_agents::agent::MessageLabels;
 use omx_agents::event::Delivery;
-use omx_agents::trouble::Cause;
-use omx_agents::{Agent, Event, Limits, Message, Start};
+use omx_agents::failure::FailureCause;
+use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::finish;
 use omx_testkit::await_condition;
@@ -50,7 +50,7 @@ fn a_crash_is_played_once_and_the_conversation_goes_on() {
     );
     let mut talk = Talk::new(&stage);
     let trouble = talk.turn("go").trouble();
-    assert!(matches!(trouble.cause, Cause::Crashed { code: None, .. }), "{trouble:?}");
+    assert!(matches!(trouble.cause, FailureCause::Crashed { code: None, .. }), "{trouble:?}");
     assert_eq!(talk.over(), Some(trouble));
     assert!(stage.root().join("before").exists());
     assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
@@ -82,8 +82,8 @@ fn an_agent_that_hangs_can_be_interrupted() {
         "#,
     );
     let mut talk = Talk::new(&stage);
-    talk.agent.send(Message::text("go"));
-    talk.until("the turn runs", |event| *event == Event::Delivered(Delivery::Turn));
+    talk.agent.send(AgentMessage::text("go"));
+    talk.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
     let begun = Instant::now();
     talk.agent.interrupt();
     assert_eq!(talk.turn_end(), Turned::Interrupted);
@@ -95,28 +95,28 @@ fn an_agent_that_hangs_can_be_interrupted() {
 #[test]
 fn an_agent_that_hangs_deaf_is_given_up_and_ended() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\", deaf = true } }]");
-    let opening = opening(&stage, Start::New, Allow::Commands);
-    let limits = Limits { interrupt: Duration::from_millis(300), ..Limits::default() };
+    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let limits = AgentLimits { interrupt: Duration::from_millis(300), ..AgentLimits::default() };
     let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
-    agent.send(Message::text("go"));
+    agent.send(AgentMessage::text("go"));
     let next = || events.recv_timeout(DEADLINE).unwrap();
-    while next() != Event::Delivered(Delivery::Turn) {}
+    while next() != AgentEvent::Delivered(Delivery::Turn) {}
     agent.interrupt();
-    assert_eq!(next(), Event::TurnInterrupted);
-    let Event::Ended(Some(trouble)) = next() else { panic!("not given up") };
+    assert_eq!(next(), AgentEvent::TurnInterrupted);
+    let AgentEvent::Ended(Some(trouble)) = next() else { panic!("not given up") };
     let during = "being interrupted";
-    assert_eq!(trouble.cause, Cause::Silent { waited: limits.interrupt, during });
+    assert_eq!(trouble.cause, FailureCause::Silent { waited: limits.interrupt, during });
 }
 
 #[test]
 fn silence_is_noticed() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\" } }]");
-    let opening = opening(&stage, Start::New, Allow::Commands);
-    let limits = Limits { silence: Duration::from_millis(300), ..Limits::default() };
+    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let limits = AgentLimits { silence: Duration::from_millis(300), ..AgentLimits::default() };
     let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
-    agent.send(Message::text("go"));
-    let ended = events.iter().find(|event| matches!(event, Event::Ended(_)));
-    let Some(Event::Ended(Some(trouble))) = ended else { panic!("{ended:?}") };
+    agent.send(AgentMessage::text("go"));
+    let ended = events.iter().find(|event| matches!(event, AgentEvent::Ended(_)));
+    let Some(AgentEvent::Ended(Some(trouble))) = ended else { panic!("{ended:?}") };
     assert_eq!(trouble.kind(), "silent");
 }
 
@@ -128,7 +128,9 @@ fn a_limit_ends_after_a_while_if_the_scenario_says_so() {
     let before = jiff::Timestamp::now().as_millisecond();
     let trouble = talk.turn("go").trouble();
     let after = jiff::Timestamp::now().as_millisecond();
-    let Cause::Limited { until: Some(until), .. } = trouble.cause else { panic!("{trouble:?}") };
+    let FailureCause::Limited { until: Some(until), .. } = trouble.cause else {
+        panic!("{trouble:?}")
+    };
     let begun = until.millis() - 3_600_000;
     assert!((before..=after).contains(&begun), "{before} {begun} {after}");
     assert_eq!(talk.end(), None);
@@ -152,7 +154,7 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
     let id = talk.id.clone();
     // The words of the second time fit nothing: they mean "go on".
     for (round, words) in [(0, "work"), (1, "go on"), (2, "work")] {
-        talk.agent.send(Message::text(words));
+        talk.agent.send(AgentMessage::text(words));
         let expected: String = ["a\n", "a\nb\n", "b\nc\n"][..=round].concat();
         await_condition("the step runs", DEADLINE, || {
             talk.answer_what_waits();
@@ -164,7 +166,7 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
     }
     assert_eq!(talk.turn("work").text(), "end");
     assert_eq!(log(), "a\na\nb\nb\nc\nc\n");
-    let begins = talk.seen.iter().filter(|event| **event == Event::Text("begin".to_owned()));
+    let begins = talk.seen.iter().filter(|event| **event == AgentEvent::Text("begin".to_owned()));
     assert_eq!(begins.count(), 0, "said before it was killed");
     assert_eq!(talk.end(), None);
     let played = stage.played();
@@ -184,14 +186,14 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     ));
     let opening = |start| opening(&stage, start, Allow::All);
     let mut random = omx_testkit::Random::new(7);
-    let mut talk = Talk::open(&stage, opening(Start::New));
+    let mut talk = Talk::open(&stage, opening(ConversationStart::New));
     let (id, mut kills) = (talk.id.clone(), 0);
     let answer = loop {
         talk.agent.send(of_step("work.1", "work"));
         // Not after a time but after so much work: it must get on somewhere.
         let mut answer = None;
         for _ in 0..random.below(30) {
-            if let Event::TurnFinished(given) = talk.events.recv_timeout(DEADLINE).unwrap() {
+            if let AgentEvent::TurnFinished(given) = talk.events.recv_timeout(DEADLINE).unwrap() {
                 answer = Some(given.text);
                 break;
             }
@@ -200,7 +202,7 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
         kill(&stage, talk);
         kills += 1;
         assert!(kills < 500, "it does not get on");
-        talk = Talk::open(&stage, opening(Start::Resume(id.clone())));
+        talk = Talk::open(&stage, opening(ConversationStart::Resume(id.clone())));
         if let Some(answer) = answer {
             break answer;
         }
@@ -220,9 +222,9 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
 }
 
 /// A run takes a step up again in its conversation, with other words.
-fn of_step(step: &str, words: &str) -> Message {
-    let labels = Labels { step: Some(step.to_owned()), ..Labels::default() };
-    Message { labels, ..Message::text(words) }
+fn of_step(step: &str, words: &str) -> AgentMessage {
+    let labels = MessageLabels { step: Some(step.to_owned()), ..MessageLabels::default() };
+    AgentMessage { labels, ..AgentMessage::text(words) }
 }
 
 /// Killed, the agent or the run, between the answer and the journal.
@@ -278,7 +280,7 @@ fn a_step_that_is_taken_up_again_goes_on_whatever_the_words() {
     );
     let mut talk = Talk::new(&stage);
     talk.agent.send(of_step("work.1", "the task"));
-    talk.until("it works", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     talk.agent.interrupt();
     assert_eq!(talk.turn_end(), Turned::Interrupted);
     let id = talk.id.clone();
@@ -325,10 +327,10 @@ fn what_was_said_outlives_the_agent() {
     let stage = playing("[[entry]]\ndo = [{ delay_ms = 60000 }]");
     let mut talk = Talk::new(&stage);
     let file = stage.kept().join(format!("{}.json", talk.id));
-    talk.agent.send(Message::text("remember the plum"));
-    talk.until("the turn runs", |event| *event == Event::Delivered(Delivery::Turn));
+    talk.agent.send(AgentMessage::text("remember the plum"));
+    talk.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
     talk.agent.steer("and the fig");
-    talk.until("heard", |event| *event == Event::Delivered(Delivery::Steered));
+    talk.until("heard", |event| *event == AgentEvent::Delivered(Delivery::Steered));
     kill(&stage, talk);
     let kept: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
     assert_eq!(kept["words"], json!([{"heard": "remember the plum"}, {"heard": "and the fig"}]));

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use omx_agents::agent::Labels;
-use omx_agents::event::{Ask, Tool, ToolEnd};
-use omx_agents::{Agent, AgentKind, Event, Message};
+use omx_agents::agent::MessageLabels;
+use omx_agents::event::{Ask, ToolAction, ToolOutcome};
+use omx_agents::{Agent, AgentEvent, AgentKind, AgentMessage};
 use omx_rehearsal::driver;
 use omx_rehearsal::finish;
 
@@ -90,9 +90,9 @@ fn played(stage: &RehearsalStage, text: &str) -> String {
             Some((role, words)) => (Some(role.to_owned()), words),
             None => (None, words),
         };
-        let labels = Labels { role, ..Labels::default() };
+        let labels = MessageLabels { role, ..MessageLabels::default() };
         let before = talk.seen.len();
-        talk.agent.send(Message { labels, ..Message::text(words) });
+        talk.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
         talk.turn_end();
         told += &format!("{line}\n");
         told.extend(talk.seen[before..].iter().flat_map(lines).map(|line| line + "\n"));
@@ -101,37 +101,37 @@ fn played(stage: &RehearsalStage, text: &str) -> String {
     without_folder(stage, &told)
 }
 
-fn lines(event: &Event) -> Vec<String> {
+fn lines(event: &AgentEvent) -> Vec<String> {
     vec![match event {
-        Event::Started { .. } | Event::Delivered(_) => return Vec::new(),
-        Event::Text(text) => format!("says: {text}"),
-        Event::ToolStarted { tool, .. } => match tool {
-            Tool::Command(command) => format!("runs: {command}"),
-            Tool::Edit(paths) => format!("edits: {}", paths[0].display()),
-            Tool::Mcp { server, tool } => format!("calls: {tool} of {server}"),
-            Tool::Other(other) => format!("uses: {other}"),
+        AgentEvent::Started { .. } | AgentEvent::Delivered(_) => return Vec::new(),
+        AgentEvent::Text(text) => format!("says: {text}"),
+        AgentEvent::ToolStarted { tool, .. } => match tool {
+            ToolAction::Command(command) => format!("runs: {command}"),
+            ToolAction::Edit(paths) => format!("edits: {}", paths[0].display()),
+            ToolAction::Mcp { server, tool } => format!("calls: {tool} of {server}"),
+            ToolAction::Other(other) => format!("uses: {other}"),
         },
-        Event::ToolFinished { end, .. } => match end {
-            ToolEnd::Succeeded => "succeeded".to_owned(),
-            ToolEnd::Failed => "failed".to_owned(),
-            ToolEnd::Exited(code) => format!("exited with {code}"),
+        AgentEvent::ToolFinished { end, .. } => match end {
+            ToolOutcome::Succeeded => "succeeded".to_owned(),
+            ToolOutcome::Failed => "failed".to_owned(),
+            ToolOutcome::Exited(code) => format!("exited with {code}"),
         },
-        Event::FileChanged(path) => format!("changed: {}", path.display()),
-        Event::ApprovalNeeded { ask, .. } => match ask {
+        AgentEvent::FileChanged(path) => format!("changed: {}", path.display()),
+        AgentEvent::ApprovalNeeded { ask, .. } => match ask {
             Ask::Edit { paths, .. } => format!("asks: to edit {}", paths[0]),
             Ask::Command { command, .. } => format!("asks: to run {command}"),
             Ask::Tool { server, tool } => format!("asks: to call {tool} of {server}"),
             Ask::Other { what } => format!("asks: {what}"),
         },
-        Event::Usage(usage) => {
+        AgentEvent::Usage(usage) => {
             format!("spends: {} in, {} out", usage.input_tokens, usage.output_tokens)
         }
-        Event::TurnFinished(answer) => {
+        AgentEvent::TurnFinished(answer) => {
             let answered = format!("answer: {}", answer.text);
             let result = answer.structured.as_ref().map(|value| format!("result: {value}"));
             return [answered].into_iter().chain(result).collect();
         }
-        Event::TurnFailed(trouble) => format!("fails: {trouble}"),
+        AgentEvent::TurnFailed(trouble) => format!("fails: {trouble}"),
         other => format!("{other:?}"),
     }]
 }

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use omx_agents::agent::Decision;
-use omx_agents::event::{Ask, Reach, ToolEnd};
-use omx_agents::{Agent, Event, Message, Start};
+use omx_agents::agent::ApprovalDecision;
+use omx_agents::event::{Ask, Reach, ToolOutcome};
+use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 
 use super::rehearsal::playing;
@@ -23,28 +23,31 @@ do = [
 ]
 "#;
 
-fn reaching(allow: Allow, decision: Decision) -> (RehearsalStage, Vec<Ask>, Vec<ToolEnd>, String) {
+fn reaching(
+    allow: Allow,
+    decision: ApprovalDecision,
+) -> (RehearsalStage, Vec<Ask>, Vec<ToolOutcome>, String) {
     let stage = playing(REACHING);
-    let mut opening = opening(&stage, Start::New, allow);
+    let mut opening = opening(&stage, ConversationStart::New, allow);
     opening.servers[0].name = "other".to_owned();
     let mut talk = Talk::open(&stage, opening);
-    talk.agent.send(Message::text("go"));
+    talk.agent.send(AgentMessage::text("go"));
     let mut asks = Vec::new();
     let answer = loop {
         let next = talk.until("an approval or the end", |event| {
-            matches!(event, Event::ApprovalNeeded { .. } | Event::TurnFinished(_))
+            matches!(event, AgentEvent::ApprovalNeeded { .. } | AgentEvent::TurnFinished(_))
         });
         match next {
-            Event::ApprovalNeeded { approval, ask } => {
+            AgentEvent::ApprovalNeeded { approval, ask } => {
                 asks.push(ask);
                 talk.agent.answer(approval, decision.clone());
             }
-            Event::TurnFinished(answer) => break answer.text,
+            AgentEvent::TurnFinished(answer) => break answer.text,
             _ => unreachable!(),
         }
     };
     let ends = talk.seen.iter().filter_map(|event| match event {
-        Event::ToolFinished { end, .. } => Some(*end),
+        AgentEvent::ToolFinished { end, .. } => Some(*end),
         _ => None,
     });
     let ends = ends.collect();
@@ -66,10 +69,10 @@ fn all_asks() -> [Ask; 3] {
 #[test]
 fn everything_but_edits_in_its_folder_is_asked_for() {
     for allow in [Allow::Edits, Allow::Commands] {
-        let (stage, asks, ends, answer) = reaching(allow, Decision::Allow);
+        let (stage, asks, ends, answer) = reaching(allow, ApprovalDecision::Allow);
         assert_eq!(asks, all_asks());
-        let well = ToolEnd::Succeeded;
-        assert_eq!(ends, [well, well, ToolEnd::Exited(0), well]);
+        let well = ToolOutcome::Succeeded;
+        assert_eq!(ends, [well, well, ToolOutcome::Exited(0), well]);
         assert_eq!(answer, NOTHING_ACTIVE);
         assert_eq!(fs::read_to_string(stage.folder().join("outside.txt")).unwrap(), "out");
         assert!(stage.root().join("ran").exists());
@@ -79,10 +82,10 @@ fn everything_but_edits_in_its_folder_is_asked_for() {
 #[test]
 fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
     let (stage, asks, ends, answer) =
-        reaching(Allow::Commands, Decision::Deny("not on a Sunday".to_owned()));
+        reaching(Allow::Commands, ApprovalDecision::Deny("not on a Sunday".to_owned()));
     assert_eq!(asks, all_asks());
-    let failed = ToolEnd::Failed;
-    assert_eq!(ends, [ToolEnd::Succeeded, failed, failed, failed]);
+    let failed = ToolOutcome::Failed;
+    assert_eq!(ends, [ToolOutcome::Succeeded, failed, failed, failed]);
     assert_eq!(answer, "not on a Sunday");
     assert!(stage.root().join("inside.txt").exists());
     assert!(!stage.folder().join("outside.txt").exists());
@@ -91,7 +94,8 @@ fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
 
 #[test]
 fn with_everything_allowed_nothing_is_asked() {
-    let (stage, asks, _, answer) = reaching(Allow::All, Decision::Deny("never asked".to_owned()));
+    let (stage, asks, _, answer) =
+        reaching(Allow::All, ApprovalDecision::Deny("never asked".to_owned()));
     assert_eq!((asks.len(), answer.as_str()), (0, NOTHING_ACTIVE));
     assert!(stage.folder().join("outside.txt").exists());
     assert!(stage.root().join("ran").exists());
@@ -103,7 +107,7 @@ fn a_link_out_of_the_folder_is_outside() {
     std::os::unix::fs::symlink(stage.folder(), stage.root().join("link")).unwrap();
     let mut talk = Talk::new(&stage);
     talk.turn("go");
-    let asked = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+    let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
     assert_eq!(talk.seen.iter().filter(|event| asked(event)).count(), 1);
     assert!(!stage.folder().join("a").exists());
     assert_eq!(talk.end(), None);
@@ -123,7 +127,7 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
         ]
         "#,
     );
-    let mut opening = opening(&stage, Start::New, Allow::All);
+    let mut opening = opening(&stage, ConversationStart::New, Allow::All);
     let omx = opening.servers[0].clone();
     for (name, program, arg) in
         [("silent", "sleep", "1000"), ("gone", "sh", "-c :"), ("none", "/nonexistent", "")]
@@ -136,7 +140,7 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
     let mut talk = Talk::open(&stage, opening);
     let last = talk.turn("go").text();
     let texts = talk.seen.iter().filter_map(|event| match event {
-        Event::Text(text) => Some(text.as_str()),
+        AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
     });
     let said: Vec<_> = texts.collect();
@@ -145,7 +149,9 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
     assert!(said[2].starts_with("MCP server \"gone\": "), "{said:?}");
     assert_eq!(said[3], "MCP server \"none\": No such file or directory (os error 2)");
     assert!(last.contains("no_such_tool"), "{last}");
-    let failed = |event: &&Event| matches!(event, Event::ToolFinished { end: ToolEnd::Failed, .. });
+    let failed = |event: &&AgentEvent| {
+        matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. })
+    };
     assert_eq!(talk.seen.iter().filter(failed).count(), 5, "{:#?}", talk.seen);
     assert_eq!(talk.end(), None);
 }

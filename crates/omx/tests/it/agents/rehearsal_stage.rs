@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 
-use omx_agents::{AgentKind, Surroundings};
+use omx_agents::{AgentEnv, AgentKind};
 use omx_testkit::Project;
 use serde_json::{Value, json};
 
@@ -86,14 +86,14 @@ impl Stage for RehearsalStage {
         Self::playing("scenario.toml", fail)
     }
 
-    fn surroundings(&self) -> Surroundings {
+    fn surroundings(&self) -> AgentEnv {
         let variables: [(&str, OsString); 2] = [
             ("PATH", std::env::var_os("PATH").unwrap_or_default()),
             ("HOME", self.project.home().into()),
         ];
         let environment: BTreeMap<OsString, OsString> =
             variables.map(|(name, value)| (name.into(), value)).into();
-        Surroundings {
+        AgentEnv {
             environment,
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
@@ -103,7 +103,7 @@ impl Stage for RehearsalStage {
         }
     }
 
-    fn logged_out(&self) -> Option<Surroundings> {
+    fn logged_out(&self) -> Option<AgentEnv> {
         None
     }
 

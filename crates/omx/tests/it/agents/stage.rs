@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omx_agents::{AgentKind, Surroundings};
+use omx_agents::{AgentEnv, AgentKind};
 use omx_kernel::Timestamp;
 use omx_ops::{Clock, SystemClock};
 
@@ -27,10 +27,10 @@ pub trait Stage: Sized {
     fn without_vendor() -> Self;
 
     /// What the driver knows of the world.
-    fn surroundings(&self) -> Surroundings;
+    fn surroundings(&self) -> AgentEnv;
 
     /// The world of a machine on which nobody has logged in.
-    fn logged_out(&self) -> Option<Surroundings>;
+    fn logged_out(&self) -> Option<AgentEnv>;
 
     /// The project, a git repository.
     fn root(&self) -> PathBuf;

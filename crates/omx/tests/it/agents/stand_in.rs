@@ -8,12 +8,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use omx_agents::event::{Answer, ApprovalId, Ask, Delivery};
-use omx_agents::protocol::{Effect, Exit, Input, Launch};
-use omx_agents::trouble::{Cause, Trouble};
+use omx_agents::event::{ApprovalId, Ask, Delivery, TurnAnswer};
+use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::protocol::{AgentExit, Launch, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    AgentKind, Conversation, ConversationId, Driver, Event, Installation, Limits, Opening, Order,
-    Protocol, Start, Surroundings, conversation,
+    AgentCommand, AgentEnv, AgentEvent, AgentKind, AgentLimits, Conversation, ConversationId,
+    ConversationSpec, ConversationStart, Driver, Installation, Protocol, conversation,
 };
 use omx_kernel::approval::Allow;
 use omx_testkit::Outcome;
@@ -31,7 +31,7 @@ pub struct StandIn {
     pub launch: Launch,
     /// The program that guards.
     pub omx: PathBuf,
-    pub limits: Limits,
+    pub limits: AgentLimits,
     pub after_exit: AfterExit,
 }
 
@@ -55,17 +55,22 @@ impl StandIn {
             environment: environment.map(|(name, value)| (name.into(), value)).into(),
             folder: folder.to_owned(),
         };
-        Self { launch, omx: OMX.into(), limits: Limits::default(), after_exit: AfterExit::Fail }
+        Self {
+            launch,
+            omx: OMX.into(),
+            limits: AgentLimits::default(),
+            after_exit: AfterExit::Fail,
+        }
     }
 
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: AgentLimits) -> Self {
         self.limits = limits;
         self
     }
 
     /// Begins a conversation.
     pub fn open(&self) -> Meeting {
-        let surroundings = Surroundings {
+        let surroundings = AgentEnv {
             environment: BTreeMap::new(),
             omx: self.omx.clone(),
             worker_variable: WORKER.to_owned(),
@@ -73,8 +78,8 @@ impl StandIn {
             rehearsal_folder: self.launch.folder.clone(),
             clock: || omx_kernel::Timestamp::from_millis(0),
         };
-        let opening = Opening {
-            start: Start::New,
+        let opening = ConversationSpec {
+            start: ConversationStart::New,
             folder: self.launch.folder.clone(),
             role: None,
             model: None,
@@ -99,17 +104,17 @@ impl Driver for StandIn {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, _: &Surroundings) -> Result<Installation, Trouble> {
+    fn find(&self, _: &AgentEnv) -> Result<Installation, Failure> {
         Ok(Installation { kind: self.kind(), program: self.launch.program.clone() })
     }
 
     fn protocol(
         &self,
-        _: &Opening,
+        _: &ConversationSpec,
         _: &Installation,
-        _: &Surroundings,
-        _: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
+        _: &AgentEnv,
+        _: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure> {
         Ok(Box::new(Plain {
             launch: self.launch.clone(),
             after_exit: self.after_exit,
@@ -130,21 +135,24 @@ struct Plain {
 }
 
 impl Protocol for Plain {
-    fn begin(&mut self, _: Instant) -> Vec<Effect> {
-        vec![Effect::Launch(self.launch.clone())]
+    fn begin(&mut self, _: Instant) -> Vec<ProtocolEffect> {
+        vec![ProtocolEffect::Launch(self.launch.clone())]
     }
 
-    fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
+    fn handle(&mut self, input: ProtocolEvent, _: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(Order::Send(message)) => self.say(message.text),
-            Input::Order(Order::Steer(text)) => self.say(text),
-            Input::Order(Order::Interrupt) => vec![Effect::Write(json!({"interrupt": true}))],
-            Input::Order(Order::Answer(..) | Order::End) | Input::Tick => Vec::new(),
-            Input::Line(line) => self.line(&line),
-            Input::Exited(_) if self.after_exit == AfterExit::Wait => Vec::new(),
-            Input::Exited(Exit { code, stderr }) => {
-                let cause = Cause::Crashed { code, stderr };
-                vec![Effect::Fail(Trouble::new(AgentKind::Rehearsal, cause))]
+            ProtocolEvent::Command(AgentCommand::Send(message)) => self.say(message.text),
+            ProtocolEvent::Command(AgentCommand::Steer(text)) => self.say(text),
+            ProtocolEvent::Command(AgentCommand::Interrupt) => {
+                vec![ProtocolEffect::Write(json!({"interrupt": true}))]
+            }
+            ProtocolEvent::Command(AgentCommand::Answer(..) | AgentCommand::End)
+            | ProtocolEvent::Tick => Vec::new(),
+            ProtocolEvent::Line(line) => self.line(&line),
+            ProtocolEvent::Exited(_) if self.after_exit == AfterExit::Wait => Vec::new(),
+            ProtocolEvent::Exited(AgentExit { code, stderr }) => {
+                let cause = FailureCause::Crashed { code, stderr };
+                vec![ProtocolEffect::Fail(Failure::new(AgentKind::Rehearsal, cause))]
             }
         }
     }
@@ -160,56 +168,59 @@ impl Protocol for Plain {
 
 impl Plain {
     /// Says something, or keeps it until the turn is over.
-    fn say(&mut self, text: String) -> Vec<Effect> {
+    fn say(&mut self, text: String) -> Vec<ProtocolEffect> {
         if std::mem::replace(&mut self.is_busy, true) {
             self.queue.push_back(text);
-            return vec![Effect::Emit(Event::Delivered(Delivery::Queued))];
+            return vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued))];
         }
-        vec![Effect::Write(json!({"say": text}))]
+        vec![ProtocolEffect::Write(json!({"say": text}))]
     }
 
     /// Tells the end of the turn, and begins the next if one waits.
-    fn turned(&mut self, event: Event) -> Vec<Effect> {
+    fn turned(&mut self, event: AgentEvent) -> Vec<ProtocolEffect> {
         self.is_busy = false;
-        let mut effects = vec![Effect::Emit(event)];
+        let mut effects = vec![ProtocolEffect::Emit(event)];
         if let Some(next) = self.queue.pop_front() {
             effects.extend(self.say(next));
         }
         effects
     }
 
-    fn line(&mut self, line: &Value) -> Vec<Effect> {
+    fn line(&mut self, line: &Value) -> Vec<ProtocolEffect> {
         let text = |name: &str| line[name].as_str().map(str::to_owned);
         let event = if line["started"] == true {
-            Event::Started { conversation: ConversationId::random(), model: None }
+            AgentEvent::Started { conversation: ConversationId::random(), model: None }
         } else if let Some(text) = text("text") {
-            Event::Text(text)
+            AgentEvent::Text(text)
         } else if let Some(what) = text("ask") {
-            Event::ApprovalNeeded { approval: ApprovalId(what.clone()), ask: Ask::Other { what } }
+            AgentEvent::ApprovalNeeded {
+                approval: ApprovalId(what.clone()),
+                ask: Ask::Other { what },
+            }
         } else if let Some(text) = text("answer") {
-            return self.turned(Event::TurnFinished(Answer { text, structured: None }));
+            return self.turned(AgentEvent::TurnFinished(TurnAnswer { text, structured: None }));
         } else if line["stopped"] == true {
-            return self.turned(Event::TurnInterrupted);
+            return self.turned(AgentEvent::TurnInterrupted);
         } else if line["again"] == true {
-            return vec![Effect::Launch(self.launch.clone())];
+            return vec![ProtocolEffect::Launch(self.launch.clone())];
         } else {
             return Vec::new();
         };
-        vec![Effect::Emit(event)]
+        vec![ProtocolEffect::Emit(event)]
     }
 }
 
 /// An open conversation and what was told of it.
 pub struct Meeting {
     pub agent: Conversation,
-    pub events: Receiver<Event>,
-    pub seen: Vec<Event>,
+    pub events: Receiver<AgentEvent>,
+    pub seen: Vec<AgentEvent>,
 }
 
 impl Meeting {
     /// The next event that fits; all before it are kept.
     #[track_caller]
-    pub fn until(&mut self, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+    pub fn until(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let deadline = Instant::now() + DEADLINE;
         loop {
             match self.events.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -229,14 +240,14 @@ impl Meeting {
 
     #[track_caller]
     pub fn started(&mut self) {
-        self.until("the conversation is open", |event| matches!(event, Event::Started { .. }));
+        self.until("the conversation is open", |event| matches!(event, AgentEvent::Started { .. }));
     }
 
     /// Waits until it is over, and that nothing is told after that.
     #[track_caller]
-    pub fn over(&mut self) -> Option<Trouble> {
-        let over = self.until("the end", |event| matches!(event, Event::Ended(_)));
-        let Event::Ended(why) = over else { unreachable!() };
+    pub fn over(&mut self) -> Option<Failure> {
+        let over = self.until("the end", |event| matches!(event, AgentEvent::Ended(_)));
+        let AgentEvent::Ended(why) = over else { unreachable!() };
         let after = self.events.recv_timeout(DEADLINE);
         assert_eq!(after, Err(RecvTimeoutError::Disconnected), "something after the end");
         why

@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use omx_agents::agent::Decision;
-use omx_agents::event::{Ask, Delivery, Tool, ToolEnd, Usage};
-use omx_agents::{Agent, Event, Message, Start};
+use omx_agents::agent::ApprovalDecision;
+use omx_agents::event::{Ask, Delivery, ToolAction, ToolOutcome, Usage};
+use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_testkit::await_condition;
 use serde_json::json;
@@ -103,45 +103,50 @@ pub fn a_full_turn_edits_runs_and_calls_a_tool<S: Stage>() {
 
     let seen = &talk.seen;
     let tools: Vec<_> = seen.iter().filter_map(tool_started).collect();
-    assert!(matches!(tools[0], Tool::Edit(paths) if paths[0].ends_with("made.txt")), "{tools:?}");
-    assert!(matches!(tools[1], Tool::Command(line) if line.contains("copied.txt")), "{tools:?}");
-    let own = Tool::Mcp { server: "omx".to_owned(), tool: "state_write".to_owned() };
+    assert!(
+        matches!(tools[0], ToolAction::Edit(paths) if paths[0].ends_with("made.txt")),
+        "{tools:?}"
+    );
+    assert!(
+        matches!(tools[1], ToolAction::Command(line) if line.contains("copied.txt")),
+        "{tools:?}"
+    );
+    let own = ToolAction::Mcp { server: "omx".to_owned(), tool: "state_write".to_owned() };
     assert_eq!((tools[2], tools.len()), (&own, 3));
     let ends: Vec<_> = seen.iter().filter_map(tool_end).collect();
     assert_eq!(ends.len(), 3, "{ends:?}");
     assert!(
-        ends.iter().all(|end| matches!(end, ToolEnd::Succeeded | ToolEnd::Exited(0))),
+        ends.iter().all(|end| matches!(end, ToolOutcome::Succeeded | ToolOutcome::Exited(0))),
         "{ends:?}"
     );
-    let changed =
-        |event: &&Event| matches!(event, Event::FileChanged(path) if path.ends_with("made.txt"));
+    let changed = |event: &&AgentEvent| matches!(event, AgentEvent::FileChanged(path) if path.ends_with("made.txt"));
     assert_eq!(seen.iter().filter(changed).count(), 1, "{seen:#?}");
-    assert!(seen.contains(&Event::Delivered(Delivery::Turn)), "{seen:#?}");
-    assert!(seen.contains(&Event::Text("all done".to_owned())), "{seen:#?}");
+    assert!(seen.contains(&AgentEvent::Delivered(Delivery::Turn)), "{seen:#?}");
+    assert!(seen.contains(&AgentEvent::Text("all done".to_owned())), "{seen:#?}");
     let spent = spent(seen);
     assert!(spent.input_tokens >= 4000 && spent.output_tokens >= 80, "{spent:?}");
     assert_eq!(talk.end(), None);
 }
 
-fn tool_started(event: &Event) -> Option<&Tool> {
+fn tool_started(event: &AgentEvent) -> Option<&ToolAction> {
     match event {
-        Event::ToolStarted { tool, .. } => Some(tool),
+        AgentEvent::ToolStarted { tool, .. } => Some(tool),
         _ => None,
     }
 }
 
-fn tool_end(event: &Event) -> Option<&ToolEnd> {
+fn tool_end(event: &AgentEvent) -> Option<&ToolOutcome> {
     match event {
-        Event::ToolFinished { end, .. } => Some(end),
+        AgentEvent::ToolFinished { end, .. } => Some(end),
         _ => None,
     }
 }
 
 /// All that was told to be spent.
-fn spent(events: &[Event]) -> Usage {
+fn spent(events: &[AgentEvent]) -> Usage {
     let mut sum = Usage::default();
     for event in events {
-        if let Event::Usage(usage) = event {
+        if let AgentEvent::Usage(usage) = event {
             sum.input_tokens += usage.input_tokens;
             sum.output_tokens += usage.output_tokens;
         }
@@ -158,7 +163,7 @@ pub fn a_follow_up_goes_on_with_the_conversation<S: Stage>() {
     assert_eq!(talk.turn(&cue("second")).text(), "and so on");
     let history = stage.history("second");
     assert!(history.contains("the word is plum") && history.contains("remembered"), "{history}");
-    let started = talk.seen.iter().filter(|event| matches!(event, Event::Started { .. }));
+    let started = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
     assert_eq!(started.count(), 1);
     assert_eq!(talk.end(), None);
 }
@@ -172,11 +177,11 @@ pub fn words_for_a_busy_agent_reach_it<S: Stage>() {
     let after = Play::new("after", [Step::Say("heard you")]);
     let stage = S::with(vec![busy, after.clone()]);
     let mut talk = Talk::new(&stage);
-    talk.agent.send(Message::text(cue("busy")));
-    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.send(AgentMessage::text(cue("busy")));
+    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     talk.agent.steer(&after.cue("the fruit is a fig"));
     talk.until("the words are taken", |event| {
-        matches!(event, Event::Delivered(Delivery::Steered | Delivery::Queued))
+        matches!(event, AgentEvent::Delivered(Delivery::Steered | Delivery::Queued))
     });
     fs::write(stage.root().join("go"), "").unwrap();
     loop {
@@ -196,10 +201,10 @@ pub fn a_message_for_a_busy_agent_is_a_turn_of_its_own<S: Stage>() {
     let after = Play::new("after", [Step::Say("second turn")]);
     let stage = S::with(vec![busy, after]);
     let mut talk = Talk::new(&stage);
-    talk.agent.send(Message::text(cue("busy")));
-    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
-    talk.agent.send(Message::text(cue("after")));
-    talk.until("it waits", |event| *event == Event::Delivered(Delivery::Queued));
+    talk.agent.send(AgentMessage::text(cue("busy")));
+    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    talk.agent.send(AgentMessage::text(cue("after")));
+    talk.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
     fs::write(stage.root().join("go"), "").unwrap();
     assert_eq!(talk.turn_end().text(), "busy over");
     assert_eq!(talk.turn_end().text(), "second turn");
@@ -211,7 +216,7 @@ pub fn an_interrupt_while_it_speaks_ends_the_turn<S: Stage>() {
     let after = Play::new("after", [Step::Say("still here")]);
     let stage = S::with(vec![slow, after]);
     let mut talk = Talk::new(&stage);
-    talk.agent.send(Message::text(cue("slow")));
+    talk.agent.send(AgentMessage::text(cue("slow")));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
     talk.agent.interrupt();
     assert_eq!(talk.turn_end(), Turned::Interrupted);
@@ -228,9 +233,9 @@ pub fn an_interrupt_inside_a_tool_ends_the_tool_too<S: Stage>() {
     let after = Play::new("after", [Step::Say("still here")]);
     let stage = S::with(vec![slow, after]);
     let mut talk = Talk::new(&stage);
-    talk.agent.send(Message::text(cue("slow")));
+    talk.agent.send(AgentMessage::text(cue("slow")));
     // The command may have to be allowed first.
-    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     await_condition("the command runs", DEADLINE, || {
         talk.answer_what_waits();
         stage.root().join("running").exists()
@@ -253,29 +258,29 @@ pub fn lives(stage: &impl Stage, words: &str) -> bool {
 }
 
 pub fn an_approval_is_asked_and_granted<S: Stage>() {
-    asked::<S>(Decision::Allow);
+    asked::<S>(ApprovalDecision::Allow);
 }
 
 pub fn an_approval_is_asked_and_refused<S: Stage>() {
-    asked::<S>(Decision::Deny("not today".to_owned()));
+    asked::<S>(ApprovalDecision::Deny("not today".to_owned()));
 }
 
 /// With edits allowed only, a command is asked about, and done if it is granted.
-fn asked<S: Stage>(decision: Decision) {
+fn asked<S: Stage>(decision: ApprovalDecision) {
     let play = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("that was it")]);
     let stage = S::with(vec![play]);
-    let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
-    talk.agent.send(Message::text(cue("ask")));
+    let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+    talk.agent.send(AgentMessage::text(cue("ask")));
     let ask = talk.approval(decision.clone());
     assert!(
         matches!(&ask, Ask::Command { command, .. } if command.contains("touch ran.txt")),
         "{ask:?}"
     );
     assert_eq!(talk.turn_end().text(), "that was it");
-    assert_eq!(stage.root().join("ran.txt").exists(), decision == Decision::Allow);
+    assert_eq!(stage.root().join("ran.txt").exists(), decision == ApprovalDecision::Allow);
     let end = talk.seen.iter().filter_map(tool_end).next_back();
-    let succeeded = matches!(end, Some(ToolEnd::Succeeded | ToolEnd::Exited(0)));
-    assert_eq!(succeeded, decision == Decision::Allow, "{:#?}", talk.seen);
+    let succeeded = matches!(end, Some(ToolOutcome::Succeeded | ToolOutcome::Exited(0)));
+    assert_eq!(succeeded, decision == ApprovalDecision::Allow, "{:#?}", talk.seen);
     assert_eq!(talk.end(), None);
 }
 

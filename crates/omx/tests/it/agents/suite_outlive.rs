@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use omx_agents::{Agent, Event, Message};
+use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -49,8 +49,8 @@ fn is_gone(stage: &impl Stage) -> bool {
 /// A conversation inside the tool call.
 fn talking(stage: &impl Stage) -> Talk {
     let mut talk = Talk::new(stage);
-    talk.agent.send(Message::text(cue("wild")));
-    talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+    talk.agent.send(AgentMessage::text(cue("wild")));
+    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     await_condition("all are up", DEADLINE, || {
         // The command may have to be allowed first.
         talk.answer_what_waits();
@@ -74,7 +74,7 @@ pub fn the_end_inside_a_tool_leaves_nothing<S: Stage>() {
     talk.agent.end();
     assert_eq!(talk.over(), None);
     nothing_left(&stage, begun);
-    assert!(talk.seen.contains(&Event::TurnInterrupted), "{:#?}", talk.seen);
+    assert!(talk.seen.contains(&AgentEvent::TurnInterrupted), "{:#?}", talk.seen);
 }
 
 pub fn an_interrupt_and_the_end_leave_nothing<S: Stage>() {

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use omx_agents::results::ResultKind;
-use omx_agents::{Limits, Message, Start};
+use omx_agents::{AgentLimits, AgentMessage, ConversationStart};
 use omx_conductor::ask::{Asking, NoReply, Question, Reply};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
@@ -26,12 +26,13 @@ fn verification() -> Value {
 /// Asks for a verification, as steps of a run do.
 fn ask<S: Stage>(stage: &S) -> Result<Reply, NoReply> {
     let wants = ResultKind::Verification;
-    let message = Message { schema: Some(wants.schema()), ..Message::text(cue("verify")) };
-    let opening = opening(stage, Start::New, Allow::Commands);
+    let message =
+        AgentMessage { schema: Some(wants.schema()), ..AgentMessage::text(cue("verify")) };
+    let opening = opening(stage, ConversationStart::New, Allow::Commands);
     let question = Question { opening, message, wants: Some(wants) };
     let (surroundings, driver) = (stage.surroundings(), driver(S::KIND));
     let installation = driver.find(&surroundings).unwrap();
-    let limits = Limits::default();
+    let limits = AgentLimits::default();
     Asking::default().ask(&question, driver, &installation, &surroundings, limits, |_| {})
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 
-use omx_agents::trouble::Cause;
-use omx_agents::{Agent, ConversationId, Event, Limits, Message, Start};
+use omx_agents::failure::FailureCause;
+use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage, ConversationId, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
@@ -47,7 +47,7 @@ pub fn a_killed_agent_is_told_and_its_conversation_goes_on<S: Stage>() {
     let stage = S::with(vec![first.clone(), slow, after]);
     let mut talk = Talk::new(&stage);
     assert_eq!(talk.turn(&first.cue("the word is plum")).text(), "remembered");
-    talk.agent.send(Message::text(cue("slow")));
+    talk.agent.send(AgentMessage::text(cue("slow")));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
     await_condition("it is kept", DEADLINE, || stage.is_kept(talk.id.as_str()));
     let processes = agent_processes(&stage);
@@ -69,7 +69,7 @@ pub fn a_killed_agent_is_told_and_its_conversation_goes_on<S: Stage>() {
 
 /// A turn that fails in this way, and then one that does not: the conversation
 /// outlives the trouble.
-fn fails<S: Stage>(failing: Failing) -> Cause {
+fn fails<S: Stage>(failing: Failing) -> FailureCause {
     let fail = Play::new("fail", [Step::Fail(failing)]);
     let after = Play::new("after", [Step::Say("better now")]);
     let stage = S::with(vec![fail, after]);
@@ -85,7 +85,7 @@ fn fails<S: Stage>(failing: Failing) -> Cause {
 pub fn a_limit_with_its_end_is_told<S: Stage>() {
     // A time of day that no clock of this test can reach by itself.
     let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
-    let Cause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+    let FailureCause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
     // A vendor that tells a time from now is understood to the minute.
     let told = until.millis() / 1000;
     assert!((1_899_999_940..=1_900_000_060).contains(&told), "{until}");
@@ -93,27 +93,27 @@ pub fn a_limit_with_its_end_is_told<S: Stage>() {
 
 pub fn a_limit_without_an_end_is_told<S: Stage>() {
     let cause = fails::<S>(Failing::Limited);
-    assert!(matches!(cause, Cause::Limited { until: None, .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::Limited { until: None, .. }), "{cause:?}");
 }
 
 pub fn a_refused_account_is_told<S: Stage>() {
     let cause = fails::<S>(Failing::Unauthorised);
-    assert!(matches!(cause, Cause::NotLoggedIn { .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::NotLoggedIn { .. }), "{cause:?}");
 }
 
 pub fn a_failing_service_is_told<S: Stage>() {
     let cause = fails::<S>(Failing::Service);
-    assert!(matches!(cause, Cause::Service { .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::Service { .. }), "{cause:?}");
 }
 
 pub fn a_cut_answer_is_told<S: Stage>() {
     let cause = fails::<S>(Failing::Cut);
-    assert!(matches!(cause, Cause::CutOff { .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::CutOff { .. }), "{cause:?}");
 }
 
 pub fn an_unknown_model_is_told<S: Stage>() {
     let cause = fails::<S>(Failing::UnknownModel);
-    assert!(matches!(cause, Cause::UnknownModel { .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::UnknownModel { .. }), "{cause:?}");
 }
 
 pub fn an_unreachable_vendor_is_told<S: Stage>() {
@@ -128,14 +128,16 @@ pub fn an_unreachable_vendor_is_told<S: Stage>() {
 pub fn an_unknown_conversation_is_told<S: Stage>() {
     let stage = S::with(vec![]);
     let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-    let opening = opening(&stage, Start::Resume(id), Allow::Commands);
-    let (_agent, events) = start::<S>(&stage, &opening, Limits::default());
+    let opening = opening(&stage, ConversationStart::Resume(id), Allow::Commands);
+    let (_agent, events) = start::<S>(&stage, &opening, AgentLimits::default());
     loop {
         match events.recv_timeout(DEADLINE).expect("it ends in time") {
-            Event::Ended(Some(trouble)) => {
+            AgentEvent::Ended(Some(trouble)) => {
                 break assert_eq!(trouble.kind(), "unknown_conversation", "{trouble}");
             }
-            Event::Started { .. } | Event::Ended(None) => panic!("a conversation nobody began"),
+            AgentEvent::Started { .. } | AgentEvent::Ended(None) => {
+                panic!("a conversation nobody began")
+            }
             _ => {}
         }
     }

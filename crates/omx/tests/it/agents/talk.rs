@@ -3,11 +3,12 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::{Decision, McpServer};
-use omx_agents::event::{Answer, Ask};
-use omx_agents::trouble::Trouble;
+use omx_agents::agent::{ApprovalDecision, McpServer};
+use omx_agents::event::{Ask, TurnAnswer};
+use omx_agents::failure::Failure;
 use omx_agents::{
-    Agent, Conversation, ConversationId, Event, Limits, Message, Opening, Start, conversation,
+    Agent, AgentEvent, AgentLimits, AgentMessage, Conversation, ConversationId, ConversationSpec,
+    ConversationStart, conversation,
 };
 use omx_kernel::approval::{Allow, Leave, leave};
 use omx_rehearsal::driver;
@@ -19,8 +20,8 @@ pub const DEADLINE: Duration = Duration::from_secs(40);
 
 pub struct Talk {
     pub agent: Conversation,
-    pub events: Receiver<Event>,
-    pub seen: Vec<Event>,
+    pub events: Receiver<AgentEvent>,
+    pub seen: Vec<AgentEvent>,
     pub allow: Allow,
     pub id: ConversationId,
 }
@@ -28,9 +29,9 @@ pub struct Talk {
 /// How a turn ended.
 #[derive(Debug, PartialEq)]
 pub enum Turned {
-    Finished(Answer),
+    Finished(TurnAnswer),
     Interrupted,
-    Failed(Trouble),
+    Failed(Failure),
 }
 
 impl Turned {
@@ -43,7 +44,7 @@ impl Turned {
     }
 
     #[track_caller]
-    pub fn trouble(self) -> Trouble {
+    pub fn trouble(self) -> Failure {
         match self {
             Self::Failed(trouble) => trouble,
             other => panic!("the turn did not fail: {other:?}"),
@@ -52,8 +53,8 @@ impl Turned {
 }
 
 /// A conversation as most tests want it.
-pub fn opening(stage: &impl Stage, start: Start, allow: Allow) -> Opening {
-    Opening {
+pub fn opening(stage: &impl Stage, start: ConversationStart, allow: Allow) -> ConversationSpec {
+    ConversationSpec {
         start,
         folder: stage.root(),
         role: None,
@@ -72,22 +73,24 @@ impl Talk {
     /// Opens a new conversation in which commands are allowed.
     #[track_caller]
     pub fn new<S: Stage>(stage: &S) -> Self {
-        Self::open::<S>(stage, opening(stage, Start::New, Allow::Commands))
+        Self::open::<S>(stage, opening(stage, ConversationStart::New, Allow::Commands))
     }
 
     /// Goes on with a conversation.
     #[track_caller]
     pub fn resume<S: Stage>(stage: &S, id: &ConversationId) -> Self {
-        let talk =
-            Self::open::<S>(stage, opening(stage, Start::Resume(id.clone()), Allow::Commands));
+        let talk = Self::open::<S>(
+            stage,
+            opening(stage, ConversationStart::Resume(id.clone()), Allow::Commands),
+        );
         assert_eq!(&talk.id, id, "another conversation");
         talk
     }
 
     /// Opens a conversation and waits until it is open.
     #[track_caller]
-    pub fn open<S: Stage>(stage: &S, opening: Opening) -> Self {
-        let (agent, events) = start::<S>(stage, &opening, Limits::default());
+    pub fn open<S: Stage>(stage: &S, opening: ConversationSpec) -> Self {
+        let (agent, events) = start::<S>(stage, &opening, AgentLimits::default());
         let mut talk = Self {
             agent,
             events,
@@ -96,10 +99,10 @@ impl Talk {
             id: ConversationId::random(),
         };
         let started = talk.until("the conversation is open", |event| {
-            matches!(event, Event::Started { .. } | Event::Ended(_))
+            matches!(event, AgentEvent::Started { .. } | AgentEvent::Ended(_))
         });
         match started {
-            Event::Started { conversation, .. } => talk.id = conversation,
+            AgentEvent::Started { conversation, .. } => talk.id = conversation,
             other => panic!("not started: {other:?}"),
         }
         talk
@@ -108,7 +111,7 @@ impl Talk {
     /// The next event that fits; all before it are kept in `seen`. Approvals
     /// are answered by the policy unless they are waited for.
     #[track_caller]
-    pub fn until(&mut self, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+    pub fn until(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -138,11 +141,11 @@ impl Talk {
         }
     }
 
-    fn answer_by_policy(&self, event: &Event) {
-        if let Event::ApprovalNeeded { approval, ask } = event {
+    fn answer_by_policy(&self, event: &AgentEvent) {
+        if let AgentEvent::ApprovalNeeded { approval, ask } = event {
             let decision = match leave(self.allow, ask) {
-                Leave::Granted => Decision::Allow,
-                Leave::NeedsPerson => Decision::Deny("only the person can say".to_owned()),
+                Leave::Granted => ApprovalDecision::Allow,
+                Leave::NeedsPerson => ApprovalDecision::Deny("only the person can say".to_owned()),
             };
             self.agent.answer(approval.clone(), decision);
         }
@@ -151,28 +154,33 @@ impl Talk {
     /// Says something and waits for the end of the turn.
     #[track_caller]
     pub fn turn(&mut self, words: &str) -> Turned {
-        self.agent.send(Message::text(words));
+        self.agent.send(AgentMessage::text(words));
         self.turn_end()
     }
 
     /// Waits for the end of the turn that runs.
     #[track_caller]
     pub fn turn_end(&mut self) -> Turned {
-        let ends = |event: &Event| {
-            matches!(event, Event::TurnFinished(_) | Event::TurnInterrupted | Event::TurnFailed(_))
+        let ends = |event: &AgentEvent| {
+            matches!(
+                event,
+                AgentEvent::TurnFinished(_)
+                    | AgentEvent::TurnInterrupted
+                    | AgentEvent::TurnFailed(_)
+            )
         };
         match self.until("the end of the turn", ends) {
-            Event::TurnFinished(answer) => Turned::Finished(answer),
-            Event::TurnFailed(trouble) => Turned::Failed(trouble),
+            AgentEvent::TurnFinished(answer) => Turned::Finished(answer),
+            AgentEvent::TurnFailed(trouble) => Turned::Failed(trouble),
             _ => Turned::Interrupted,
         }
     }
 
     /// Waits for an approval and answers it.
     #[track_caller]
-    pub fn approval(&mut self, decision: Decision) -> Ask {
-        let needed = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
-        let Event::ApprovalNeeded { approval, ask } = self.until("an approval", needed) else {
+    pub fn approval(&mut self, decision: ApprovalDecision) -> Ask {
+        let needed = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+        let AgentEvent::ApprovalNeeded { approval, ask } = self.until("an approval", needed) else {
             unreachable!()
         };
         self.agent.answer(approval, decision);
@@ -181,16 +189,16 @@ impl Talk {
 
     /// Ends the conversation; tells why it was over.
     #[track_caller]
-    pub fn end(mut self) -> Option<Trouble> {
+    pub fn end(mut self) -> Option<Failure> {
         self.agent.end();
         self.over()
     }
 
     /// Waits until it is over.
     #[track_caller]
-    pub fn over(&mut self) -> Option<Trouble> {
-        let over = self.until("the end", |event| matches!(event, Event::Ended(_)));
-        let Event::Ended(why) = over else { unreachable!() };
+    pub fn over(&mut self) -> Option<Failure> {
+        let over = self.until("the end", |event| matches!(event, AgentEvent::Ended(_)));
+        let AgentEvent::Ended(why) = over else { unreachable!() };
         assert!(self.events.recv_timeout(DEADLINE).is_err(), "something after the end");
         why
     }
@@ -200,9 +208,9 @@ impl Talk {
 #[track_caller]
 pub fn start<S: Stage>(
     stage: &S,
-    opening: &Opening,
-    limits: Limits,
-) -> (Conversation, Receiver<Event>) {
+    opening: &ConversationSpec,
+    limits: AgentLimits,
+) -> (Conversation, Receiver<AgentEvent>) {
     let surroundings = stage.surroundings();
     let driver = driver(S::KIND);
     let installation = driver.find(&surroundings).unwrap();

@@ -3,13 +3,13 @@
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::Order;
-use omx_agents::event::{Answer, Delivery};
-use omx_agents::protocol::{Effect, Input, Launch, Protocol};
-use omx_agents::trouble::{Cause, Trouble};
+use omx_agents::agent::AgentCommand;
+use omx_agents::event::{Delivery, TurnAnswer};
+use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    Agent, AgentKind, ConversationId, Driver, Event, Installation, Limits, Message, Opening, Start,
-    Surroundings, conversation,
+    Agent, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId,
+    ConversationSpec, ConversationStart, Driver, Installation, conversation,
 };
 use omx_kernel::approval::Allow;
 use serde_json::json;
@@ -32,17 +32,17 @@ impl Driver for Hanging {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, _: &Surroundings) -> Result<Installation, Trouble> {
+    fn find(&self, _: &AgentEnv) -> Result<Installation, Failure> {
         Ok(Installation { kind: self.kind(), program: "/bin/sh".into() })
     }
 
     fn protocol(
         &self,
-        opening: &Opening,
+        opening: &ConversationSpec,
         installation: &Installation,
-        surroundings: &Surroundings,
-        _: &Limits,
-    ) -> Result<Box<dyn Protocol>, Trouble> {
+        surroundings: &AgentEnv,
+        _: &AgentLimits,
+    ) -> Result<Box<dyn Protocol>, Failure> {
         let launch = Launch {
             program: installation.program.clone(),
             args: vec!["-c".into(), "read -r line; echo '{}'; exec sleep 1000".into()],
@@ -54,27 +54,30 @@ impl Driver for Hanging {
 }
 
 impl Protocol for Talk {
-    fn begin(&mut self, _: Instant) -> Vec<Effect> {
+    fn begin(&mut self, _: Instant) -> Vec<ProtocolEffect> {
         let conversation = ConversationId::new("hanging").unwrap();
-        let started = Event::Started { conversation, model: None };
-        vec![Effect::Launch(self.launch.clone()), Effect::Emit(started)]
+        let started = AgentEvent::Started { conversation, model: None };
+        vec![ProtocolEffect::Launch(self.launch.clone()), ProtocolEffect::Emit(started)]
     }
 
-    fn handle(&mut self, input: Input, _: Instant) -> Vec<Effect> {
+    fn handle(&mut self, input: ProtocolEvent, _: Instant) -> Vec<ProtocolEffect> {
         match input {
-            Input::Order(Order::Send(_)) if self.in_turn => {
+            ProtocolEvent::Command(AgentCommand::Send(_)) if self.in_turn => {
                 self.queued += 1;
-                vec![Effect::Emit(Event::Delivered(Delivery::Queued))]
+                vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued))]
             }
-            Input::Order(Order::Send(_)) => {
+            ProtocolEvent::Command(AgentCommand::Send(_)) => {
                 self.in_turn = true;
-                vec![Effect::Write(json!({}))]
+                vec![ProtocolEffect::Write(json!({}))]
             }
-            Input::Line(_) => {
+            ProtocolEvent::Line(_) => {
                 self.in_turn = self.queued > 0;
                 self.queued = 0;
-                let answer = Answer { text: "done".to_owned(), structured: None };
-                vec![Effect::Emit(Event::TurnFinished(answer)), Effect::Write(json!({}))]
+                let answer = TurnAnswer { text: "done".to_owned(), structured: None };
+                vec![
+                    ProtocolEffect::Emit(AgentEvent::TurnFinished(answer)),
+                    ProtocolEffect::Write(json!({})),
+                ]
             }
             _ => Vec::new(),
         }
@@ -94,28 +97,28 @@ impl Protocol for Talk {
 fn a_program_that_hangs_between_two_turns_is_noticed() {
     let stage = RehearsalStage::with(Vec::new());
     let surroundings = stage.surroundings();
-    let limits = Limits { silence: Duration::from_millis(500), ..Limits::default() };
+    let limits = AgentLimits { silence: Duration::from_millis(500), ..AgentLimits::default() };
     let (sender, events) = channel();
     let tell = move |event| {
         let _ = sender.send(event);
     };
     let installation = Hanging.find(&surroundings).unwrap();
-    let opening = opening(&stage, Start::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
     let agent =
         conversation::open(&Hanging, &installation, &opening, &surroundings, limits, tell).unwrap();
-    agent.send(Message::text("one"));
-    agent.send(Message::text("two"));
+    agent.send(AgentMessage::text("one"));
+    agent.send(AgentMessage::text("two"));
     let mut told = Vec::new();
-    while !matches!(told.last(), Some(Event::Ended(_))) {
+    while !matches!(told.last(), Some(AgentEvent::Ended(_))) {
         told.push(events.recv_timeout(DEADLINE).expect("the end is told"));
     }
-    let silent = |event: &Event| {
-        let (Event::TurnFailed(trouble) | Event::Ended(Some(trouble))) = event else {
+    let silent = |event: &AgentEvent| {
+        let (AgentEvent::TurnFailed(trouble) | AgentEvent::Ended(Some(trouble))) = event else {
             return false;
         };
-        matches!(trouble.cause, Cause::Silent { .. })
+        matches!(trouble.cause, FailureCause::Silent { .. })
     };
     let [.., finished, failed, ended] = told.as_slice() else { panic!("{told:#?}") };
-    assert!(matches!(finished, Event::TurnFinished(_)), "{told:#?}");
+    assert!(matches!(finished, AgentEvent::TurnFinished(_)), "{told:#?}");
     assert!(silent(failed) && silent(ended), "{told:#?}");
 }

@@ -84,24 +84,24 @@ fn any_line() -> impl Strategy<Value = Value> {
     })
 }
 
-fn any_input() -> impl Strategy<Value = Input> {
+fn any_input() -> impl Strategy<Value = ProtocolEvent> {
     let orders = prop::sample::select(vec![
-        Order::Send(Message::text("a")),
-        Order::Send(Message { schema: Some(json!({})), ..Message::text("b") }),
-        Order::Steer("c".to_owned()),
-        Order::Interrupt,
-        Order::Answer(ApprovalId("a".to_owned()), Decision::Allow),
-        Order::End,
+        AgentCommand::Send(AgentMessage::text("a")),
+        AgentCommand::Send(AgentMessage { schema: Some(json!({})), ..AgentMessage::text("b") }),
+        AgentCommand::Steer("c".to_owned()),
+        AgentCommand::Interrupt,
+        AgentCommand::Answer(ApprovalId("a".to_owned()), ApprovalDecision::Allow),
+        AgentCommand::End,
     ]);
-    let exit = Exit { code: None, stderr: "x".to_owned() };
+    let exit = AgentExit { code: None, stderr: "x".to_owned() };
     prop_oneof![
-        4 => any_line().prop_map(Input::Line),
-        4 => any_json().prop_map(Input::Line),
-        3 => orders.prop_map(Input::Order),
-        1 => Just(Input::Tick),
-        1 => Just(Input::Line(result("done"))),
-        1 => Just(Input::Line(aborted())),
-        1 => Just(Input::Exited(exit)),
+        4 => any_line().prop_map(ProtocolEvent::Line),
+        4 => any_json().prop_map(ProtocolEvent::Line),
+        3 => orders.prop_map(ProtocolEvent::Command),
+        1 => Just(ProtocolEvent::Tick),
+        1 => Just(ProtocolEvent::Line(result("done"))),
+        1 => Just(ProtocolEvent::Line(aborted())),
+        1 => Just(ProtocolEvent::Exited(exit)),
     ]
 }
 
@@ -113,7 +113,7 @@ proptest! {
         let mut play = Play::open();
         let mut open = 0_usize;
         for input in inputs {
-            let ordered = matches!(input, Input::Order(Order::Send(_) | Order::Steer(_)));
+            let ordered = matches!(input, ProtocolEvent::Command(AgentCommand::Send(_) | AgentCommand::Steer(_)));
             open += usize::from(ordered);
             for event in told(&play.stream.handle(input, play.now)) {
                 let ends = ["finished", "failed", "interrupted"];

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::Decision;
+use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::Ask;
-use omx_agents::{Agent, Event, Message, Start};
+use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_testkit::await_condition;
 use omx_testkit::real_cli::{Cli, offline};
@@ -25,7 +25,7 @@ fn a_command_that_left_its_session_is_gone_when_the_turn_is_told_to_be_over() {
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![slow.clone(), after]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(slow.cue("the word is plum")));
+        talk.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("the command has left", DEADLINE, || {
             talk.answer_what_waits();
             stage.root().join("far").exists()
@@ -36,7 +36,7 @@ fn a_command_that_left_its_session_is_gone_when_the_turn_is_told_to_be_over() {
         assert!(!lives(&stage, "touch far"), "it outlived the interrupt");
         assert_eq!(talk.turn(&cue("after")).text(), "still here");
         assert!(stage.history("after").contains("the word is plum"));
-        let started = talk.seen.iter().filter(|event| matches!(event, Event::Started { .. }));
+        let started = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
         assert_eq!(started.count(), 1);
         assert_eq!(talk.end(), None);
     });
@@ -49,7 +49,7 @@ fn an_interrupt_before_the_turn_has_begun_counts() {
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![slow, after]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("slow")));
+        talk.agent.send(AgentMessage::text(cue("slow")));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
         assert_eq!(talk.turn(&cue("after")).text(), "still here");
@@ -62,9 +62,10 @@ fn an_interrupt_while_it_tries_again_ends_the_turn() {
     offline(&[Cli::Claude], || {
         let stage = Place::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("fail")));
-        let retrying = talk.until("it tries again", |event| matches!(event, Event::Retrying(_)));
-        let Event::Retrying(trouble) = retrying else { unreachable!() };
+        talk.agent.send(AgentMessage::text(cue("fail")));
+        let retrying =
+            talk.until("it tries again", |event| matches!(event, AgentEvent::Retrying(_)));
+        let AgentEvent::Retrying(trouble) = retrying else { unreachable!() };
         assert_eq!(trouble.kind(), "service");
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
@@ -79,16 +80,16 @@ fn an_approval_ends_with_its_turn() {
         let ask = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("no")]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![ask, after]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
-        talk.agent.send(Message::text(cue("ask")));
-        let needed = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
-        let Event::ApprovalNeeded { approval, ask } = talk.until("an approval", needed) else {
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        talk.agent.send(AgentMessage::text(cue("ask")));
+        let needed = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+        let AgentEvent::ApprovalNeeded { approval, ask } = talk.until("an approval", needed) else {
             unreachable!()
         };
         assert!(matches!(ask, Ask::Command { .. }), "{ask:?}");
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
-        talk.agent.answer(approval, Decision::Allow);
+        talk.agent.answer(approval, ApprovalDecision::Allow);
         assert_eq!(talk.turn(&cue("after")).text(), "still here");
         assert!(!stage.root().join("ran.txt").exists());
         assert_eq!(talk.end(), None);
@@ -104,7 +105,7 @@ fn a_turn_without_a_vendor_is_over_in_seconds() {
         let start = Instant::now();
         assert_eq!(talk.turn("anybody there?").trouble().kind(), "network");
         assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
-        let retries = talk.seen.iter().filter(|event| matches!(event, Event::Retrying(_)));
+        let retries = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Retrying(_)));
         assert_eq!(retries.count(), 4, "{:#?}", talk.seen);
         assert_eq!(talk.end(), None);
     });

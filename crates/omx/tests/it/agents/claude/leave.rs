@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::fs;
 
-use omx_agents::event::{Ask, Reach, ToolEnd};
-use omx_agents::{Event, Limits, Opening, Start, conversation};
+use omx_agents::event::{Ask, Reach, ToolOutcome};
+use omx_agents::{AgentEvent, AgentLimits, ConversationSpec, ConversationStart, conversation};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
 use omx_testkit::model::Script;
@@ -18,7 +18,7 @@ use crate::agents::talk::{Talk, opening};
 
 fn asks(talk: &Talk) -> Vec<&Ask> {
     let asked = talk.seen.iter().filter_map(|event| match event {
-        Event::ApprovalNeeded { ask, .. } => Some(ask),
+        AgentEvent::ApprovalNeeded { ask, .. } => Some(ask),
         _ => None,
     });
     asked.collect()
@@ -36,7 +36,7 @@ fn with_edits_allowed_only_edits_inside_happen() {
             .shell("rm inside.txt")
             .say("that was it");
         let stage: Place = stage_of([script]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
         assert_eq!(talk.turn(&cue("edits")).text(), "that was it");
         assert!(stage.root().join("inside.txt").exists());
         assert!(!stage.root().join("../outside.txt").exists());
@@ -77,7 +77,7 @@ fn with_everything_allowed_nothing_is_asked() {
     offline(&[Cli::Claude], || {
         let away = Step::Shell("touch ../outside.txt");
         let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
         assert_eq!(talk.turn(&cue("all")).text(), "done");
         assert!(stage.root().join("../outside.txt").exists());
         assert_eq!(asks(&talk), Vec::<&Ask>::new());
@@ -91,10 +91,10 @@ fn our_own_tools_need_no_approval() {
         let read = Step::Mcp("state_list_active", json!({}));
         let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
         for allow in Allow::ALL {
-            let mut talk = Talk::open(&stage, opening(&stage, Start::New, allow));
+            let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, allow));
             assert_eq!(talk.turn(&cue("own")).text(), "done");
-            let done = |event: &Event| {
-                matches!(event, Event::ToolFinished { end: ToolEnd::Succeeded, .. })
+            let done = |event: &AgentEvent| {
+                matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Succeeded, .. })
             };
             assert!(talk.seen.iter().any(done), "{:#?}", talk.seen);
             assert_eq!(asks(&talk), Vec::<&Ask>::new());
@@ -108,10 +108,10 @@ fn role_and_model_reach_the_vendor() {
     offline(&[Cli::Claude], || {
         let stage = Place::with(vec![Play::new("hello", [Step::Say("hello")])]);
         let role = "- You are the critic of plums.";
-        let opening = Opening {
+        let opening = ConversationSpec {
             role: Some(role.to_owned()),
             model: Some("claude-of-tests-1".to_owned()),
-            ..opening(&stage, Start::New, Allow::Commands)
+            ..opening(&stage, ConversationStart::New, Allow::Commands)
         };
         let mut talk = Talk::open(&stage, opening);
         assert_eq!(talk.turn(&cue("hello")).text(), "hello");
@@ -136,12 +136,12 @@ fn a_worker_gets_claudes_variables_and_no_others() {
         }
         let driver = driver(Place::KIND);
         let installation = driver.find(&surroundings).unwrap();
-        let opening = opening(&stage, Start::New, Allow::All);
+        let opening = opening(&stage, ConversationStart::New, Allow::All);
         let (sender, events) = std::sync::mpsc::channel();
         let tell = move |event| {
             let _ = sender.send(event);
         };
-        let limits = Limits::default();
+        let limits = AgentLimits::default();
         let agent =
             conversation::open(driver, &installation, &opening, &surroundings, limits, tell);
         let mut talk = Talk {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use omx_agents::{Agent, Event, Message};
+use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use omx_testkit::model::Script;
 use omx_testkit::real_cli::{Cli, offline};
@@ -21,8 +21,8 @@ fn schema(field: &str, kind: &str) -> Value {
         "required": [field], "additionalProperties": false})
 }
 
-fn asking(play: &str, schema: Value) -> Message {
-    Message { schema: Some(schema), ..Message::text(cue(play)) }
+fn asking(play: &str, schema: Value) -> AgentMessage {
+    AgentMessage { schema: Some(schema), ..AgentMessage::text(cue(play)) }
 }
 
 #[track_caller]
@@ -81,7 +81,7 @@ fn the_first_message_may_have_a_schema() {
         let mut talk = Talk::new(&stage);
         talk.agent.send(asking("first", schema("count", "integer")));
         assert_eq!(structured(talk.turn_end()), Some(json!({"count": 1})));
-        let started = talk.seen.iter().filter(|event| matches!(event, Event::Started { .. }));
+        let started = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
         assert_eq!(started.count(), 1, "{:#?}", talk.seen);
         assert_eq!(talk.end(), None);
     });
@@ -94,7 +94,7 @@ fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
         let count = Play::new("count", [Step::Answer(json!({"count": 1}))]);
         let stage = Place::with(vec![slow.clone(), count]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(slow.cue("the word is plum")));
+        talk.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);

@@ -1,9 +1,9 @@
 //! What a turn of claude looks like from both sides.
 
-use omx_agents::event::{Tool, Usage};
-use omx_agents::trouble::Cause;
-use omx_agents::{Agent, Event, Message, Trouble};
-use omx_testkit::model::{Failure, Script, Turn};
+use omx_agents::event::{ToolAction, Usage};
+use omx_agents::failure::FailureCause;
+use omx_agents::{Agent, AgentEvent, AgentMessage, Failure};
+use omx_testkit::model::{Script, ScriptedFailure, Turn};
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;
 
@@ -44,19 +44,19 @@ fn what_a_subagent_says_is_not_what_the_agent_says() {
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("above")).text(), "all done");
         let said = talk.seen.iter().filter_map(|event| match event {
-            Event::Text(text) => Some(text.as_str()),
+            AgentEvent::Text(text) => Some(text.as_str()),
             _ => None,
         });
         assert_eq!(said.collect::<Vec<_>>(), ["I delegate", "all done"]);
         // What it does is done all the same.
         let tools = talk.seen.iter().filter_map(|event| match event {
-            Event::ToolStarted { tool, .. } => Some(tool),
+            AgentEvent::ToolStarted { tool, .. } => Some(tool),
             _ => None,
         });
         let tools: Vec<_> = tools.collect();
-        assert_eq!(tools[0], &Tool::Other("Agent".to_owned()));
-        assert!(matches!(tools[1], Tool::Edit(_)), "{tools:?}");
-        let changed = |event: &Event| matches!(event, Event::FileChanged(_));
+        assert_eq!(tools[0], &ToolAction::Other("Agent".to_owned()));
+        assert!(matches!(tools[1], ToolAction::Edit(_)), "{tools:?}");
+        let changed = |event: &AgentEvent| matches!(event, AgentEvent::FileChanged(_));
         assert_eq!(talk.seen.iter().filter(|event| changed(event)).count(), 1);
         assert_eq!(spent(&talk).input_tokens, 4000);
         assert_eq!(talk.end(), None);
@@ -67,7 +67,7 @@ fn what_a_subagent_says_is_not_what_the_agent_says() {
 fn spent(talk: &Talk) -> Usage {
     let mut sum = Usage { micro_usd: Some(0), ..Usage::default() };
     for event in &talk.seen {
-        if let Event::Usage(usage) = event {
+        if let AgentEvent::Usage(usage) = event {
             sum.input_tokens += usage.input_tokens;
             sum.output_tokens += usage.output_tokens;
             sum.micro_usd = Some(sum.micro_usd.unwrap() + usage.micro_usd.unwrap_or(0));
@@ -94,7 +94,7 @@ fn what_is_told_to_be_spent_adds_up() {
         let twice = spent(&talk);
         assert_eq!((twice.input_tokens, twice.output_tokens), (3400, 34));
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-        let message = Message { schema: Some(schema), ..Message::text(cue("third")) };
+        let message = AgentMessage { schema: Some(schema), ..AgentMessage::text(cue("third")) };
         talk.agent.send(message);
         talk.turn_end().text();
         let all = spent(&talk);
@@ -110,11 +110,12 @@ fn what_is_told_to_be_spent_adds_up() {
 #[test]
 fn a_limit_of_a_key_is_told_too() {
     offline(&[Cli::Claude], || {
-        let fail = Script::named("fail").fail(Failure::status(429).resets_at(1_900_000_000));
+        let fail =
+            Script::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
         let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
-        let Trouble { cause, .. } = talk.turn(&cue("fail")).trouble();
-        assert!(matches!(cause, Cause::Limited { .. }), "{cause:?}");
+        let Failure { cause, .. } = talk.turn(&cue("fail")).trouble();
+        assert!(matches!(cause, FailureCause::Limited { .. }), "{cause:?}");
         assert_eq!(talk.turn(&cue("after")).text(), "better now");
         assert_eq!(talk.end(), None);
     });
@@ -128,15 +129,18 @@ fn tries_again_are_told() {
             CliStage::<WithKey>::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
         let mut talk = Talk::new(&stage);
         let trouble = talk.turn(&cue("fail")).trouble();
-        assert!(matches!(trouble.cause, Cause::Service { status: Some(500), .. }), "{trouble}");
+        assert!(
+            matches!(trouble.cause, FailureCause::Service { status: Some(500), .. }),
+            "{trouble}"
+        );
         let retries = talk.seen.iter().filter_map(|event| match event {
-            Event::Retrying(trouble) => Some(trouble.cause.clone()),
+            AgentEvent::Retrying(trouble) => Some(trouble.cause.clone()),
             _ => None,
         });
-        let retry = Cause::Service { status: Some(500), detail: String::new() };
+        let retry = FailureCause::Service { status: Some(500), detail: String::new() };
         assert_eq!(retries.collect::<Vec<_>>(), [retry.clone(), retry]);
         // Claude's words about it are no words of the agent.
-        assert!(!talk.seen.iter().any(|event| matches!(event, Event::Text(_))));
+        assert!(!talk.seen.iter().any(|event| matches!(event, AgentEvent::Text(_))));
         assert_eq!(stage.answers("fail"), 3);
         assert_eq!(talk.end(), None);
     });

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use omx_agents::event::Delivery;
-use omx_agents::{Agent, Event, Message};
+use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use omx_testkit::model::{Script, Turn};
 use omx_testkit::real_cli::{Cli, offline};
@@ -17,10 +17,10 @@ use crate::agents::talk::{DEADLINE, Talk, Turned};
 /// What was told of deliveries and ends of turns, in order.
 fn course(talk: &Talk) -> Vec<String> {
     let told = talk.seen.iter().filter_map(|event| match event {
-        Event::Delivered(delivery) => Some(format!("{delivery:?}")),
-        Event::TurnFinished(answer) => Some(format!("finished: {}", answer.text)),
-        Event::TurnInterrupted => Some("interrupted".to_owned()),
-        Event::TurnFailed(trouble) => Some(format!("failed: {trouble}")),
+        AgentEvent::Delivered(delivery) => Some(format!("{delivery:?}")),
+        AgentEvent::TurnFinished(answer) => Some(format!("finished: {}", answer.text)),
+        AgentEvent::TurnInterrupted => Some("interrupted".to_owned()),
+        AgentEvent::TurnFailed(trouble) => Some(format!("failed: {trouble}")),
         _ => None,
     });
     told.collect()
@@ -35,10 +35,10 @@ fn words_reach_the_turn_after_its_tool() {
         let after = Play::new("after", [Step::Say("heard you")]);
         let stage = Place::with(vec![busy, after.clone()]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("busy")));
-        talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+        talk.agent.send(AgentMessage::text(cue("busy")));
+        talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
         talk.agent.steer(&after.cue("the fruit is a fig"));
-        talk.until("claude has them", |event| *event == Event::Delivered(Delivery::Queued));
+        talk.until("claude has them", |event| *event == AgentEvent::Delivered(Delivery::Queued));
         fs::write(stage.root().join("go"), "").unwrap();
         talk.turn_end();
         assert_eq!(course(&talk), ["Turn", "Queued", "Steered", "finished: heard you"]);
@@ -54,11 +54,11 @@ fn words_for_a_turn_without_another_step_are_the_next_turn() {
         let last = Script::named("last").say("the last");
         let stage: Place = stage_of([Script::named("slow").turn(words), after, last]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("slow")));
+        talk.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         talk.agent.steer(&cue("after"));
         // Not before the words that were said earlier.
-        talk.agent.send(Message::text(cue("last")));
+        talk.agent.send(AgentMessage::text(cue("last")));
         talk.turn_end();
         talk.turn_end();
         talk.turn_end();
@@ -80,14 +80,18 @@ fn words_that_were_not_heard_outlive_an_interrupt() {
             let after = Play::new("after", [Step::Say("heard you")]);
             let stage = Place::with(vec![Play::new("busy", busy), after.clone()]);
             let mut talk = Talk::new(&stage);
-            talk.agent.send(Message::text(cue("busy")));
+            talk.agent.send(AgentMessage::text(cue("busy")));
             if in_tool {
-                talk.until("the tool runs", |event| matches!(event, Event::ToolStarted { .. }));
+                talk.until("the tool runs", |event| {
+                    matches!(event, AgentEvent::ToolStarted { .. })
+                });
             } else {
                 await_condition("it speaks", DEADLINE, || stage.is_streaming("busy"));
             }
             talk.agent.steer(&after.cue("the fruit is a fig"));
-            talk.until("claude has them", |event| *event == Event::Delivered(Delivery::Queued));
+            talk.until("claude has them", |event| {
+                *event == AgentEvent::Delivered(Delivery::Queued)
+            });
             talk.agent.interrupt();
             assert_eq!(talk.turn_end(), Turned::Interrupted);
             assert_eq!(talk.turn_end().text(), "heard you");

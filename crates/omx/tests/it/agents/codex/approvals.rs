@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use omx_agents::agent::{Decision, McpServer};
+use omx_agents::agent::{ApprovalDecision, McpServer};
 use omx_agents::event::{Ask, Reach};
-use omx_agents::{Agent, Event, Message, Start};
+use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::{Allow, Leave, leave};
 use omx_testkit::model::{ModelServer, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
@@ -16,8 +16,8 @@ use super::super::stage::{OMX, Stage};
 use super::super::talk::{Talk, opening};
 use super::{Codex, stage};
 
-fn both() -> [Decision; 2] {
-    [Decision::Allow, Decision::Deny("plums are out".to_owned())]
+fn both() -> [ApprovalDecision; 2] {
+    [ApprovalDecision::Allow, ApprovalDecision::Deny("plums are out".to_owned())]
 }
 
 /// An edit inside the folder is asked about where commands are not allowed;
@@ -27,17 +27,18 @@ fn an_edit_is_asked_about_by_its_files() {
     offline(&[Cli::Codex], || {
         for decision in both() {
             let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
-            let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
-            talk.agent.send(Message::text(cue("edit")));
+            let mut talk =
+                Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+            talk.agent.send(AgentMessage::text(cue("edit")));
             let ask = talk.approval(decision.clone());
             let made = stage.root().join("sub/made.txt");
             let paths = vec![made.to_str().unwrap().to_owned()];
             assert_eq!(ask, Ask::Edit { paths, reach: Reach::Inside });
             assert_eq!(leave(Allow::Edits, &ask), Leave::Granted);
             assert_eq!(talk.turn_end().text(), "edited");
-            let granted = decision == Decision::Allow;
+            let granted = decision == ApprovalDecision::Allow;
             assert_eq!(made.exists(), granted);
-            let changed = talk.seen.contains(&Event::FileChanged(made));
+            let changed = talk.seen.contains(&AgentEvent::FileChanged(made));
             assert_eq!(changed, granted, "{:#?}", talk.seen);
             reached(&talk, &stage.history("edit"), &decision);
             assert_eq!(talk.end(), None);
@@ -55,12 +56,12 @@ fn an_edit_outside_the_folder_needs_the_person() {
             let path = file.to_str().unwrap().to_owned();
             let stage = stage([Script::named("edit").write(&path, "x").say("edited")]);
             let mut talk = Talk::new(&stage);
-            talk.agent.send(Message::text(cue("edit")));
+            talk.agent.send(AgentMessage::text(cue("edit")));
             let ask = talk.approval(decision.clone());
             assert_eq!(ask, Ask::Edit { paths: vec![path], reach: Reach::Outside });
             assert_eq!(leave(Allow::Commands, &ask), Leave::NeedsPerson);
             assert_eq!(talk.turn_end().text(), "edited");
-            assert_eq!(file.exists(), decision == Decision::Allow);
+            assert_eq!(file.exists(), decision == ApprovalDecision::Allow);
             assert_eq!(talk.end(), None);
         }
     });
@@ -81,13 +82,13 @@ fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
                 .say("tried");
             let stage = stage([script]);
             let mut talk = Talk::new(&stage);
-            talk.agent.send(Message::text(cue("out")));
+            talk.agent.send(AgentMessage::text(cue("out")));
             let ask = talk.approval(decision.clone());
             assert!(!file.exists(), "the sandbox let it out");
             assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
             assert_eq!(leave(Allow::Commands, &ask), Leave::NeedsPerson);
             assert_eq!(talk.turn_end().text(), "tried");
-            assert_eq!(file.exists(), decision == Decision::Allow);
+            assert_eq!(file.exists(), decision == ApprovalDecision::Allow);
             reached(&talk, &stage.history("out"), &decision);
             assert_eq!(talk.end(), None);
         }
@@ -112,14 +113,14 @@ fn a_tool_of_another_server_needs_the_person() {
             let server = ModelServer::start([script]);
             let home = AgentHome::new(Cli::Codex, &server).mcp("persons", OMX, &["mcp"]);
             let stage = CliStage::<Codex>::new(server, home);
-            let mut opening = opening(&stage, Start::New, allow);
+            let mut opening = opening(&stage, ConversationStart::New, allow);
             opening.servers.push(McpServer {
                 name: "other".to_owned(),
                 program: OMX.into(),
                 args: vec!["mcp".to_owned()],
             });
             let mut talk = Talk::open(&stage, opening);
-            talk.agent.send(Message::text(cue("tools")));
+            talk.agent.send(AgentMessage::text(cue("tools")));
             for server in ["other", "persons"] {
                 let ask = talk.approval(decision.clone());
                 let (server, tool) = (server.to_owned(), "state_write".to_owned());
@@ -130,7 +131,7 @@ fn a_tool_of_another_server_needs_the_person() {
             let stored = |id| stage.root().join(format!(".omx/state/sessions/{id}")).exists();
             assert!(stored("own"));
             for server in ["other", "persons"] {
-                assert_eq!(stored(server), decision == Decision::Allow);
+                assert_eq!(stored(server), decision == ApprovalDecision::Allow);
             }
             reached(&talk, &stage.history("tools"), &decision);
             assert_eq!(talk.end(), None);
@@ -145,10 +146,10 @@ fn with_everything_allowed_nothing_is_asked() {
         let file = far.path().join("far.txt");
         let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
         let stage = stage([script]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
         assert_eq!(talk.turn(&cue("all")).text(), "done");
         assert!(file.exists());
-        let asked = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
+        let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
         assert!(!talk.seen.iter().any(asked), "{:#?}", talk.seen);
         assert_eq!(talk.end(), None);
     });
@@ -159,16 +160,16 @@ fn with_everything_allowed_nothing_is_asked() {
 fn an_answer_that_comes_too_late_changes_nothing() {
     offline(&[Cli::Codex], || {
         let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
-        talk.agent.send(Message::text(cue("ask")));
-        let asks = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
-        let Event::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        talk.agent.send(AgentMessage::text(cue("ask")));
+        let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+        let AgentEvent::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
             unreachable!()
         };
-        talk.agent.answer(approval.clone(), Decision::Deny(String::new()));
-        talk.agent.answer(approval.clone(), Decision::Allow);
+        talk.agent.answer(approval.clone(), ApprovalDecision::Deny(String::new()));
+        talk.agent.answer(approval.clone(), ApprovalDecision::Allow);
         assert_eq!(talk.turn_end().text(), "that was it");
-        talk.agent.answer(approval, Decision::Allow);
+        talk.agent.answer(approval, ApprovalDecision::Allow);
         assert!(fs::read_dir(stage.root()).unwrap().all(|f| f.unwrap().file_name() != "ran.txt"));
         assert_eq!(talk.end(), None);
     });
@@ -176,10 +177,10 @@ fn an_answer_that_comes_too_late_changes_nothing() {
 
 /// The reason of a refusal reaches the agent together with the refusal.
 #[track_caller]
-fn reached(talk: &Talk, history: &str, decision: &Decision) {
+fn reached(talk: &Talk, history: &str, decision: &ApprovalDecision) {
     let told = history.contains("Not allowed: plums are out");
-    assert_eq!(told, *decision != Decision::Allow, "{history}");
+    assert_eq!(told, *decision != ApprovalDecision::Allow, "{history}");
     // It is no message of the owner's.
-    let steered = Event::Delivered(omx_agents::event::Delivery::Steered);
+    let steered = AgentEvent::Delivered(omx_agents::event::Delivery::Steered);
     assert!(!talk.seen.contains(&steered), "{:#?}", talk.seen);
 }

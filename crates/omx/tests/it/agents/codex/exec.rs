@@ -5,17 +5,18 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use omx_agents::agent::Labels;
+use omx_agents::agent::MessageLabels;
 use omx_agents::event::Delivery;
-use omx_agents::trouble::Cause;
+use omx_agents::failure::FailureCause;
 use omx_agents::{
-    Agent, ConversationId, Event, Limits, Message, Start, Surroundings, conversation,
+    Agent, AgentEnv, AgentEvent, AgentLimits, AgentMessage, ConversationId, ConversationStart,
+    conversation,
 };
 use omx_conductor::ask::{Asking, Question};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
-use omx_testkit::model::{Failure, ModelServer, Script, Turn};
+use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::json;
 
@@ -49,7 +50,7 @@ impl Old {
         Self(stage)
     }
 
-    fn surroundings(&self) -> Surroundings {
+    fn surroundings(&self) -> AgentEnv {
         let mut surroundings = self.0.surroundings();
         let path = surroundings.environment.get_mut(Path::new("PATH").as_os_str()).unwrap();
         let mut first = self.0.home.folder().join("bin").into_os_string();
@@ -60,7 +61,7 @@ impl Old {
     }
 
     /// A conversation that is not open yet: that takes a first message.
-    fn talk(&self, start: Start, allow: Allow, limits: Limits) -> Talk {
+    fn talk(&self, start: ConversationStart, allow: Allow, limits: AgentLimits) -> Talk {
         let surroundings = self.surroundings();
         let codex = driver(Codex::KIND);
         let installation = codex.find(&surroundings).unwrap();
@@ -76,13 +77,13 @@ impl Old {
     }
 
     fn new_talk(&self) -> Talk {
-        self.talk(Start::New, Allow::Commands, Limits::default())
+        self.talk(ConversationStart::New, Allow::Commands, AgentLimits::default())
     }
 }
 
 fn started(talk: &Talk) -> ConversationId {
     let ids = talk.seen.iter().filter_map(|event| match event {
-        Event::Started { conversation, .. } => Some(conversation.clone()),
+        AgentEvent::Started { conversation, .. } => Some(conversation.clone()),
         _ => None,
     });
     let ids: Vec<_> = ids.collect();
@@ -141,24 +142,24 @@ fn without_an_app_server_turns_are_made_with_exec() {
 }
 
 /// An event in a word or two.
-fn brief(event: &Event) -> String {
-    use omx_agents::event::{Tool, ToolEnd};
+fn brief(event: &AgentEvent) -> String {
+    use omx_agents::event::{ToolAction, ToolOutcome};
     match event {
-        Event::Started { .. } => "started".to_owned(),
-        Event::Listening => "listening".to_owned(),
-        Event::Delivered(Delivery::Turn) => "taken".to_owned(),
-        Event::Text(text) => format!("text {text}"),
-        Event::ToolStarted { tool: Tool::Edit(_), .. } => "edit".to_owned(),
-        Event::ToolStarted { tool: Tool::Command(_), .. } => "command".to_owned(),
-        Event::ToolStarted { tool: Tool::Mcp { .. }, .. } => "tool".to_owned(),
-        Event::ToolFinished { end: ToolEnd::Exited(code), .. } => format!("exited {code}"),
-        Event::ToolFinished { end: ToolEnd::Succeeded, .. } => "succeeded".to_owned(),
-        Event::ToolFinished { end: ToolEnd::Failed, .. } => "failed".to_owned(),
-        Event::FileChanged(path) => {
+        AgentEvent::Started { .. } => "started".to_owned(),
+        AgentEvent::Listening => "listening".to_owned(),
+        AgentEvent::Delivered(Delivery::Turn) => "taken".to_owned(),
+        AgentEvent::Text(text) => format!("text {text}"),
+        AgentEvent::ToolStarted { tool: ToolAction::Edit(_), .. } => "edit".to_owned(),
+        AgentEvent::ToolStarted { tool: ToolAction::Command(_), .. } => "command".to_owned(),
+        AgentEvent::ToolStarted { tool: ToolAction::Mcp { .. }, .. } => "tool".to_owned(),
+        AgentEvent::ToolFinished { end: ToolOutcome::Exited(code), .. } => format!("exited {code}"),
+        AgentEvent::ToolFinished { end: ToolOutcome::Succeeded, .. } => "succeeded".to_owned(),
+        AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. } => "failed".to_owned(),
+        AgentEvent::FileChanged(path) => {
             format!("changed {}", path.file_name().unwrap().to_str().unwrap())
         }
-        Event::Usage(usage) => format!("spent {} {}", usage.input_tokens, usage.output_tokens),
-        Event::TurnFinished(_) => "finished".to_owned(),
+        AgentEvent::Usage(usage) => format!("spent {} {}", usage.input_tokens, usage.output_tokens),
+        AgentEvent::TurnFinished(_) => "finished".to_owned(),
         other => format!("{other:?}"),
     }
 }
@@ -173,15 +174,20 @@ fn exec_goes_on_with_a_conversation_of_before() {
         let id = started(&talk);
         assert_eq!(talk.end(), None);
 
-        let mut talk = old.talk(Start::Resume(id.clone()), Allow::Commands, Limits::default());
-        talk.until("it is open", |event| matches!(event, Event::Started { .. }));
+        let mut talk = old.talk(
+            ConversationStart::Resume(id.clone()),
+            Allow::Commands,
+            AgentLimits::default(),
+        );
+        talk.until("it is open", |event| matches!(event, AgentEvent::Started { .. }));
         assert_eq!(started(&talk), id);
         assert_eq!(talk.turn(&cue("second")).text(), "second");
         assert!(old.0.history("second").contains("[[script:first]]"));
         assert_eq!(talk.end(), None);
 
         let unknown = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-        let mut talk = old.talk(Start::Resume(unknown), Allow::Commands, Limits::default());
+        let mut talk =
+            old.talk(ConversationStart::Resume(unknown), Allow::Commands, AgentLimits::default());
         assert_eq!(talk.turn(&cue("second")).trouble().kind(), "unknown_conversation");
         assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("unknown_conversation"));
     });
@@ -194,10 +200,10 @@ fn exec_queues_words_and_is_interrupted_with_all_it_started() {
         let slow = Script::named("slow").shell("touch near; sleep 1000").say("no");
         let old = Old::new(NONE, [slow, Script::named("after").say("heard you")]);
         let mut talk = old.new_talk();
-        talk.agent.send(Message::text(cue("slow")));
+        talk.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || old.0.root().join("near").exists());
         talk.agent.steer(&cue("after"));
-        talk.until("it waits", |event| *event == Event::Delivered(Delivery::Queued));
+        talk.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
         assert!(lives(&old.0, "sleep 1000"));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
@@ -215,7 +221,7 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
         let script =
             Script::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
         let old = Old::new(NONE, [script]);
-        let mut talk = old.talk(Start::New, Allow::Edits, Limits::default());
+        let mut talk = old.talk(ConversationStart::New, Allow::Edits, AgentLimits::default());
         assert_eq!(talk.turn(&cue("try")).text(), "tried");
         assert!(old.0.root().join("made.txt").exists());
         assert!(!old.0.root().join("ran.txt").exists());
@@ -228,13 +234,13 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
 #[test]
 fn exec_tells_trouble_by_its_cause_and_goes_on() {
     offline(&[Cli::Codex], || {
-        let words = Turn::new().say("half of it").failing(Failure::cut_after(2));
+        let words = Turn::new().say("half of it").failing(ScriptedFailure::cut_after(2));
         let old = Old::new(
             NONE,
             [
-                Script::named("429").fail(Failure::status(429)),
-                Script::named("401").fail(Failure::status(401)),
-                Script::named("500").fail(Failure::status(500)),
+                Script::named("429").fail(ScriptedFailure::status(429)),
+                Script::named("401").fail(ScriptedFailure::status(401)),
+                Script::named("500").fail(ScriptedFailure::status(500)),
                 Script::named("cut").turn(words),
                 Script::named("model").fail(Codex::unknown_model()),
                 Script::named("answer").answer(json!({"ok": true})),
@@ -251,10 +257,15 @@ fn exec_tells_trouble_by_its_cause_and_goes_on() {
             let trouble = talk.turn(&cue(name)).trouble();
             assert_eq!(trouble.kind(), kind, "{name}: {trouble}");
         }
-        let again = |event: &Event| matches!(event, Event::Retrying(t) if t.kind() == "cut_off");
+        let again =
+            |event: &AgentEvent| matches!(event, AgentEvent::Retrying(t) if t.kind() == "cut_off");
         assert!(talk.seen.iter().any(again), "{:#?}", talk.seen);
         let schema = Some(json!({"type": "object"}));
-        talk.agent.send(Message { text: cue("answer"), schema, labels: Labels::default() });
+        talk.agent.send(AgentMessage {
+            text: cue("answer"),
+            schema,
+            labels: MessageLabels::default(),
+        });
         let Turned::Finished(answer) = talk.turn_end() else { panic!("not finished") };
         assert_eq!(answer.structured, Some(json!({"ok": true})));
         assert_eq!(talk.end(), None);
@@ -267,10 +278,10 @@ fn exec_tells_trouble_by_its_cause_and_goes_on() {
 fn exec_without_a_first_message_ends_with_the_reason() {
     offline(&[Cli::Codex], || {
         let old = Old::new(NONE, []);
-        let limits = Limits { start: Duration::from_secs(2), ..Limits::default() };
-        let mut talk = old.talk(Start::New, Allow::Commands, limits);
+        let limits = AgentLimits { start: Duration::from_secs(2), ..AgentLimits::default() };
+        let mut talk = old.talk(ConversationStart::New, Allow::Commands, limits);
         let why = talk.over().map(|trouble| trouble.cause);
-        let Some(Cause::Protocol { detail }) = why else { panic!("{why:?}") };
+        let Some(FailureCause::Protocol { detail }) = why else { panic!("{why:?}") };
         assert!(detail.contains("unknown command"), "{detail}");
     });
 }
@@ -282,9 +293,9 @@ fn exec_answers_a_question() {
         let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
         let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));
         let installation = codex.find(&surroundings).unwrap();
-        let opening = opening(&old.0, Start::New, Allow::Commands);
-        let question = Question { opening, message: Message::text(cue("hello")), wants: None };
-        let limits = Limits::default();
+        let opening = opening(&old.0, ConversationStart::New, Allow::Commands);
+        let question = Question { opening, message: AgentMessage::text(cue("hello")), wants: None };
+        let limits = AgentLimits::default();
         let reply =
             Asking::default().ask(&question, codex, &installation, &surroundings, limits, |_| {});
         let reply = reply.unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use omx_agents::event::Delivery;
-use omx_agents::{Agent, Event, Message, Start};
+use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_testkit::await_condition;
 use omx_testkit::model::{Script, Turn};
@@ -35,8 +35,8 @@ fn no_command_survives_an_interrupt() {
         let after = Script::named("after").say("still here");
         // Codex does not wait longer than ten seconds for a command.
         let stage = stage([Script::named("slow").shell(&command).turn(slowly()), after]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
-        talk.agent.send(Message::text(cue("slow")));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
+        talk.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
         assert!(lives(&stage, "sleep 1000") && lives(&stage, "trap : TERM"));
         talk.agent.interrupt();
@@ -44,7 +44,7 @@ fn no_command_survives_an_interrupt() {
         assert!(!lives(&stage, "sleep 1000") && !lives(&stage, "trap : TERM"));
         assert_eq!(talk.turn(&cue("after")).text(), "still here");
         assert!(stage.history("after").contains("[[script:slow]]"), "another conversation");
-        let started = |event: &&Event| matches!(event, Event::Started { .. });
+        let started = |event: &&AgentEvent| matches!(event, AgentEvent::Started { .. });
         assert_eq!(talk.seen.iter().filter(started).count(), 1);
         assert_eq!(talk.end(), None);
     });
@@ -61,7 +61,7 @@ fn nothing_in_the_background_survives_an_interrupt() {
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("background")).text(), "left");
         assert!(lives(&stage, "sleep 1001"));
-        talk.agent.send(Message::text(cue("slow")));
+        talk.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
@@ -76,23 +76,26 @@ fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
     offline(&[Cli::Codex], || {
         let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
         let stage = stage(scripts);
-        let opening = opening(&stage, Start::New, Allow::Commands);
+        let opening = opening(&stage, ConversationStart::New, Allow::Commands);
         let (agent, events) =
-            super::super::talk::start(&stage, &opening, omx_agents::Limits::default());
-        agent.send(Message::text(cue("never")));
+            super::super::talk::start(&stage, &opening, omx_agents::AgentLimits::default());
+        agent.send(AgentMessage::text(cue("never")));
         agent.interrupt();
-        agent.send(Message::text(cue("after")));
+        agent.send(AgentMessage::text(cue("after")));
         let mut seen = Vec::new();
         while let Ok(event) = events.recv_timeout(DEADLINE) {
-            let over = matches!(event, Event::TurnFinished(_) | Event::Ended(_));
+            let over = matches!(event, AgentEvent::TurnFinished(_) | AgentEvent::Ended(_));
             seen.push(event);
             if over {
                 break;
             }
         }
-        assert_eq!(seen[0], Event::TurnInterrupted, "{seen:#?}");
+        assert_eq!(seen[0], AgentEvent::TurnInterrupted, "{seen:#?}");
         let last = seen.last();
-        assert!(matches!(last, Some(Event::TurnFinished(a)) if a.text == "after"), "{seen:#?}");
+        assert!(
+            matches!(last, Some(AgentEvent::TurnFinished(a)) if a.text == "after"),
+            "{seen:#?}"
+        );
         assert_eq!(stage.answers("never"), 0);
     });
 }
@@ -105,11 +108,11 @@ fn an_interrupt_of_a_turn_that_has_just_begun_keeps_the_conversation() {
         let stage =
             stage([Script::named("slow").turn(slowly()), Script::named("after").say("after")]);
         let mut talk = Talk::new(&stage);
-        talk.agent.send(Message::text(cue("slow")));
-        talk.until("it has begun", |event| *event == Event::Delivered(Delivery::Turn));
+        talk.agent.send(AgentMessage::text(cue("slow")));
+        talk.until("it has begun", |event| *event == AgentEvent::Delivered(Delivery::Turn));
         talk.agent.interrupt();
         talk.agent.interrupt();
-        talk.agent.send(Message::text(cue("after")));
+        talk.agent.send(AgentMessage::text(cue("after")));
         assert_eq!(talk.turn_end(), Turned::Interrupted);
         assert_eq!(talk.turn_end().text(), "after");
         assert_eq!(talk.end(), None);
@@ -121,15 +124,15 @@ fn an_interrupt_ends_a_turn_that_waits_for_leave() {
     offline(&[Cli::Codex], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = stage([ask, Script::named("after").say("after")]);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::Edits));
-        talk.agent.send(Message::text(cue("ask")));
-        let asks = |event: &Event| matches!(event, Event::ApprovalNeeded { .. });
-        let Event::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        talk.agent.send(AgentMessage::text(cue("ask")));
+        let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+        let AgentEvent::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
             unreachable!()
         };
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
-        talk.agent.answer(approval, omx_agents::agent::Decision::Allow);
+        talk.agent.answer(approval, omx_agents::agent::ApprovalDecision::Allow);
         assert_eq!(talk.turn(&cue("after")).text(), "after");
         assert!(!stage.root().join("ran.txt").exists());
         assert_eq!(talk.end(), None);

@@ -3,12 +3,12 @@
 use std::fs;
 use std::process::Command;
 
-use omx_agents::agent::Labels;
-use omx_agents::trouble::Cause;
-use omx_agents::{Agent, Event, Message, Start};
+use omx_agents::agent::MessageLabels;
+use omx_agents::failure::FailureCause;
+use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
-use omx_testkit::model::{Failure, ModelServer, Script, Turn};
+use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::{Value, json};
 
@@ -25,8 +25,12 @@ fn schema() -> Value {
     })
 }
 
-fn with_schema(words: &str) -> Message {
-    Message { text: words.to_owned(), schema: Some(schema()), labels: Labels::default() }
+fn with_schema(words: &str) -> AgentMessage {
+    AgentMessage {
+        text: words.to_owned(),
+        schema: Some(schema()),
+        labels: MessageLabels::default(),
+    }
 }
 
 /// conductor.md 4.1
@@ -48,7 +52,7 @@ fn a_schema_goes_with_its_turn_and_the_answer_comes_back_as_an_object() {
         let structured = Some(json!({"ok": true}));
         assert_eq!(answer(with_schema(&cue("right"))), ("{\"ok\":true}".to_owned(), structured));
         assert_eq!(answer(with_schema(&cue("wrong"))), ("no object here".to_owned(), None));
-        let free = answer(Message::text(cue("free")));
+        let free = answer(AgentMessage::text(cue("free")));
         assert_eq!(free, ("{\"ok\": false}".to_owned(), None));
         for (name, asked) in [("right", true), ("wrong", true), ("free", false)] {
             let body = &stage.server.turns(name)[0].body;
@@ -66,17 +70,19 @@ fn the_role_and_the_model_reach_the_service() {
     offline(&[Cli::Codex], || {
         let stage = stage([Script::named("a").say("one"), Script::named("b").say("two")]);
         let role = "You are the reviewer of plums.";
-        let mut opening = opening(&stage, Start::New, Allow::Commands);
+        let mut opening = opening(&stage, ConversationStart::New, Allow::Commands);
         opening.role = Some(role.to_owned());
         opening.model = Some("gpt-plum".to_owned());
         let mut talk = Talk::open(&stage, opening.clone());
-        let started =
-            Event::Started { conversation: talk.id.clone(), model: Some("gpt-plum".to_owned()) };
+        let started = AgentEvent::Started {
+            conversation: talk.id.clone(),
+            model: Some("gpt-plum".to_owned()),
+        };
         assert_eq!(talk.seen, [started]);
         assert_eq!(talk.turn(&cue("a")).text(), "one");
         let id = talk.id.clone();
         assert_eq!(talk.end(), None);
-        opening.start = Start::Resume(id);
+        opening.start = ConversationStart::Resume(id);
         let mut talk = Talk::open(&stage, opening);
         assert_eq!(talk.turn(&cue("b")).text(), "two");
         for name in ["a", "b"] {
@@ -101,7 +107,7 @@ fn what_was_spent_is_told_once() {
         let stage = stage([first, second]);
         let spent = |talk: &Talk| -> Vec<(u64, u64)> {
             let usage = talk.seen.iter().filter_map(|event| match event {
-                Event::Usage(usage) => Some((usage.input_tokens, usage.output_tokens)),
+                AgentEvent::Usage(usage) => Some((usage.input_tokens, usage.output_tokens)),
                 _ => None,
             });
             usage.collect()
@@ -122,12 +128,12 @@ fn what_was_spent_is_told_once() {
 #[test]
 fn what_codex_tries_again_is_told_and_the_turn_goes_on() {
     offline(&[Cli::Codex], || {
-        let shaky = Turn::new().say("at last").failing(Failure::cut_after(2).times(1));
+        let shaky = Turn::new().say("at last").failing(ScriptedFailure::cut_after(2).times(1));
         let stage = stage([Script::named("shaky").turn(shaky)]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("shaky")).text(), "at last");
         let again = talk.seen.iter().filter_map(|event| match event {
-            Event::Retrying(trouble) => Some(trouble.kind()),
+            AgentEvent::Retrying(trouble) => Some(trouble.kind()),
             _ => None,
         });
         assert_eq!(again.collect::<Vec<_>>(), ["cut_off"]);
@@ -147,7 +153,9 @@ fn a_limit_told_in_words_alone_has_its_end_too() {
             let stage = CliStage::<Codex>::new(server, home);
             let mut talk = Talk::new(&stage);
             let cause = talk.turn(&cue("limited")).trouble().cause;
-            let Cause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+            let FailureCause::Limited { until: Some(until), .. } = cause else {
+                panic!("{cause:?}")
+            };
             assert_eq!(until.to_string(), "2030-03-17T17:47:00.000Z", "{zone}");
             assert_eq!(talk.end(), None);
         }
@@ -192,7 +200,7 @@ fn the_persons_settings_stay_as_they_were() {
         for (folder, allow) in
             [(&tree, Allow::Commands), (&tree, Allow::All), (&main, Allow::Edits)]
         {
-            let mut opening = opening(&stage, Start::New, allow);
+            let mut opening = opening(&stage, ConversationStart::New, allow);
             opening.folder = folder.clone();
             let mut talk = Talk::open(&stage, opening);
             assert_eq!(talk.turn(&cue("make")).text(), "made");
@@ -248,7 +256,7 @@ fn a_secret_for_something_else_does_not_reach_codex() {
                 "[model_providers.other]\nname = \"other\"\nenv_http_headers = {\"X-O\" = \"OTHER_HEADER\"}\n",
             );
         let stage = CliStage::<Codex>::new(server, home);
-        let mut talk = Talk::open(&stage, opening(&stage, Start::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
         assert_eq!(talk.turn(&cue("env")).text(), "looked");
         let seen = fs::read_to_string(stage.root().join("env.txt")).unwrap();
         assert!(seen.contains("OTHER_HEADER=wanted"), "{seen}");
@@ -265,11 +273,11 @@ fn settings_codex_cannot_read_are_told_with_the_place() {
         let settings = stage.home.home().join(".codex/config.toml");
         fs::write(&settings, "model_provider = 'openai'\n[[[").unwrap();
         fs::write(stage.home.home().join(".codex/auth.json"), "{}").unwrap();
-        let opening = opening(&stage, Start::New, Allow::Commands);
+        let opening = opening(&stage, ConversationStart::New, Allow::Commands);
         let (_agent, events) =
-            super::super::talk::start(&stage, &opening, omx_agents::Limits::default());
+            super::super::talk::start(&stage, &opening, omx_agents::AgentLimits::default());
         let over = events.iter().last();
-        let Some(Event::Ended(Some(trouble))) = over else { panic!("{over:?}") };
+        let Some(AgentEvent::Ended(Some(trouble))) = over else { panic!("{over:?}") };
         assert_eq!(trouble.kind(), "cannot_start");
         assert!(trouble.to_string().contains("config.toml:2:3"), "{trouble}");
     });

@@ -9,16 +9,16 @@ use crate::driver::AgentKind;
 
 /// Why something did not work.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trouble {
+pub struct Failure {
     /// Which agent.
     pub agent: AgentKind,
     /// What happened.
-    pub cause: Cause,
+    pub cause: FailureCause,
 }
 
 /// The causes.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cause {
+pub enum FailureCause {
     /// The program is not there.
     NotInstalled,
     /// It is there, and has no account to work with.
@@ -120,34 +120,34 @@ pub enum Cause {
     },
 }
 
-impl Trouble {
+impl Failure {
     /// Trouble with an agent.
-    pub fn new(agent: AgentKind, cause: Cause) -> Self {
+    pub fn new(agent: AgentKind, cause: FailureCause) -> Self {
         Self { agent, cause }
     }
 
     /// The word for programs.
     pub fn kind(&self) -> &'static str {
         match self.cause {
-            Cause::NotInstalled => "not_installed",
-            Cause::NotLoggedIn { .. } => "not_logged_in",
-            Cause::FolderNotTrusted => "folder_not_trusted",
-            Cause::UnknownModel { .. } => "unknown_model",
-            Cause::Limited { .. } => "rate_limit",
-            Cause::Network { .. } => "network",
-            Cause::Service { .. } => "service",
-            Cause::CutOff { .. } => "cut_off",
-            Cause::Rejected { .. } => "rejected",
-            Cause::UnknownConversation { .. } => "unknown_conversation",
-            Cause::Silent { .. } => "silent",
-            Cause::Garbage { .. } => "garbage",
-            Cause::LineTooLong { .. } => "line_too_long",
-            Cause::PipeClosed { .. } => "pipe_closed",
-            Cause::Crashed { .. } => "crashed",
-            Cause::Outlived { .. } => "outlived",
-            Cause::Protocol { .. } => "protocol",
-            Cause::CannotStart { .. } => "cannot_start",
-            Cause::Scenario { .. } => "scenario",
+            FailureCause::NotInstalled => "not_installed",
+            FailureCause::NotLoggedIn { .. } => "not_logged_in",
+            FailureCause::FolderNotTrusted => "folder_not_trusted",
+            FailureCause::UnknownModel { .. } => "unknown_model",
+            FailureCause::Limited { .. } => "rate_limit",
+            FailureCause::Network { .. } => "network",
+            FailureCause::Service { .. } => "service",
+            FailureCause::CutOff { .. } => "cut_off",
+            FailureCause::Rejected { .. } => "rejected",
+            FailureCause::UnknownConversation { .. } => "unknown_conversation",
+            FailureCause::Silent { .. } => "silent",
+            FailureCause::Garbage { .. } => "garbage",
+            FailureCause::LineTooLong { .. } => "line_too_long",
+            FailureCause::PipeClosed { .. } => "pipe_closed",
+            FailureCause::Crashed { .. } => "crashed",
+            FailureCause::Outlived { .. } => "outlived",
+            FailureCause::Protocol { .. } => "protocol",
+            FailureCause::CannotStart { .. } => "cannot_start",
+            FailureCause::Scenario { .. } => "scenario",
         }
     }
 
@@ -155,97 +155,103 @@ impl Trouble {
     pub fn remedy(&self) -> Option<String> {
         let agent = self.agent;
         match self.cause {
-            Cause::NotInstalled => {
+            FailureCause::NotInstalled => {
                 agent.install_command().map(|command| format!("install it: {command}"))
             }
-            Cause::NotLoggedIn { .. } => {
+            FailureCause::NotLoggedIn { .. } => {
                 agent.login_command().map(|command| format!("log in: {command}"))
             }
-            Cause::FolderNotTrusted => {
+            FailureCause::FolderNotTrusted => {
                 Some(format!("open the folder once in {agent} and trust it"))
             }
-            Cause::UnknownModel { .. } => Some(
+            FailureCause::UnknownModel { .. } => Some(
                 "name another with --model, or clear the tiers in the configuration".to_owned(),
             ),
-            Cause::Limited { until: None, .. } => Some("try again later".to_owned()),
-            Cause::Network { .. } => Some("check the connection, then try again".to_owned()),
-            Cause::Service { .. } | Cause::CutOff { .. } => Some("try again".to_owned()),
-            Cause::Protocol { .. } => Some(format!("check the version: {agent} --version")),
+            FailureCause::Limited { until: None, .. } => Some("try again later".to_owned()),
+            FailureCause::Network { .. } => Some("check the connection, then try again".to_owned()),
+            FailureCause::Service { .. } | FailureCause::CutOff { .. } => {
+                Some("try again".to_owned())
+            }
+            FailureCause::Protocol { .. } => Some(format!("check the version: {agent} --version")),
             _ => None,
         }
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let agent = self.agent;
         match &self.cause {
-            Cause::NotInstalled => write!(f, "{agent} is not installed"),
-            Cause::NotLoggedIn { detail } => {
+            FailureCause::NotInstalled => write!(f, "{agent} is not installed"),
+            FailureCause::NotLoggedIn { detail } => {
                 said(f, format_args!("{agent} is not logged in"), detail)
             }
-            Cause::FolderNotTrusted => write!(f, "{agent} does not trust this folder"),
-            Cause::UnknownModel { model: Some(model), detail } => {
+            FailureCause::FolderNotTrusted => write!(f, "{agent} does not trust this folder"),
+            FailureCause::UnknownModel { model: Some(model), detail } => {
                 said(f, format_args!("{agent} does not know the model {model}"), detail)
             }
-            Cause::UnknownModel { model: None, detail } => {
+            FailureCause::UnknownModel { model: None, detail } => {
                 said(f, format_args!("{agent} does not know the model"), detail)
             }
-            Cause::Limited { until: Some(until), detail } => {
+            FailureCause::Limited { until: Some(until), detail } => {
                 said(f, format_args!("{agent} is limited until {until}"), detail)
             }
-            Cause::Limited { until: None, detail } => {
+            FailureCause::Limited { until: None, detail } => {
                 said(f, format_args!("{agent} is limited"), detail)
             }
-            Cause::Network { detail } => {
+            FailureCause::Network { detail } => {
                 said(f, format_args!("{agent} cannot reach its service"), detail)
             }
-            Cause::Service { status: Some(status), detail } => {
+            FailureCause::Service { status: Some(status), detail } => {
                 said(f, format_args!("{agent}'s service failed with status {status}"), detail)
             }
-            Cause::Service { status: None, detail } => {
+            FailureCause::Service { status: None, detail } => {
                 said(f, format_args!("{agent}'s service failed"), detail)
             }
-            Cause::CutOff { detail } => said(f, format_args!("{agent}'s answer broke off"), detail),
-            Cause::Rejected { detail } => {
+            FailureCause::CutOff { detail } => {
+                said(f, format_args!("{agent}'s answer broke off"), detail)
+            }
+            FailureCause::Rejected { detail } => {
                 said(f, format_args!("{agent}'s service refused the request"), detail)
             }
-            Cause::UnknownConversation { detail } => {
+            FailureCause::UnknownConversation { detail } => {
                 said(f, format_args!("{agent} does not know the conversation"), detail)
             }
-            Cause::Silent { waited, during } => {
+            FailureCause::Silent { waited, during } => {
                 write!(
                     f,
                     "{agent} said nothing for {} s while {during}",
                     waited.as_secs_f32().ceil()
                 )
             }
-            Cause::Garbage { sample } => {
+            FailureCause::Garbage { sample } => {
                 write!(f, "{agent} said something that is not its protocol: {sample:?}")
             }
-            Cause::LineTooLong { limit } => {
+            FailureCause::LineTooLong { limit } => {
                 write!(f, "{agent} wrote a line of more than {limit} bytes")
             }
-            Cause::PipeClosed { which } => write!(f, "{agent} closed its {which} and lived on"),
-            Cause::Crashed { code: Some(code), stderr } => {
+            FailureCause::PipeClosed { which } => {
+                write!(f, "{agent} closed its {which} and lived on")
+            }
+            FailureCause::Crashed { code: Some(code), stderr } => {
                 said(f, format_args!("{agent} ended by itself with exit code {code}"), stderr)
             }
-            Cause::Crashed { code: None, stderr } => {
+            FailureCause::Crashed { code: None, stderr } => {
                 said(f, format_args!("{agent} was ended by a signal"), stderr)
             }
-            Cause::Outlived { count } => {
+            FailureCause::Outlived { count } => {
                 write!(f, "{count} of the processes that {agent} started would not end")
             }
-            Cause::Protocol { detail } => {
+            FailureCause::Protocol { detail } => {
                 said(f, format_args!("{agent} speaks another protocol than expected"), detail)
             }
-            Cause::CannotStart { detail } => {
+            FailureCause::CannotStart { detail } => {
                 said(f, format_args!("{agent} could not be started"), detail)
             }
-            Cause::Scenario { detail } if detail.trim().is_empty() => {
+            FailureCause::Scenario { detail } if detail.trim().is_empty() => {
                 f.write_str("the scenario cannot be played")
             }
-            Cause::Scenario { detail } => write!(f, "{detail}"),
+            FailureCause::Scenario { detail } => write!(f, "{detail}"),
         }
     }
 }
@@ -257,4 +263,4 @@ fn said(f: &mut fmt::Formatter<'_>, sentence: fmt::Arguments<'_>, detail: &str) 
     if detail.is_empty() { Ok(()) } else { write!(f, ": {detail}") }
 }
 
-impl std::error::Error for Trouble {}
+impl std::error::Error for Failure {}
