@@ -80,6 +80,8 @@ pub struct AgentEnv {
     pub omx: PathBuf,
     /// The variable that marks a process as one of omx's workers.
     pub worker_variable: String,
+    /// Variables that tell every process of an agent which run it belongs to.
+    pub child_variables: BTreeMap<String, String>,
     /// The scenario of the rehearsal agent.
     pub scenario: Option<PathBuf>,
     /// Where the rehearsal agent keeps its conversations.

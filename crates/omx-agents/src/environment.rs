@@ -77,6 +77,8 @@ pub fn environment(
     let own = surroundings.environment.iter().filter(|(name, _)| wanted(name));
     let mut environment: BTreeMap<_, _> =
         own.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let child_variables = surroundings.child_variables.iter();
+    environment.extend(child_variables.map(|(name, value)| (name.into(), value.into())));
     environment.insert(surroundings.worker_variable.clone().into(), mark.into());
     environment
 }

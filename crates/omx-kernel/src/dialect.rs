@@ -1,6 +1,8 @@
 //! The two families of names the same engine answers to. This record is the
 //! only place that knows there are two.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// Names and words that differ between the families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dialect {
@@ -77,5 +79,27 @@ impl Dialect {
     /// The dialect of that name.
     pub fn named(name: &str) -> Option<Dialect> {
         Self::ALL.into_iter().find(|dialect| dialect.name == name)
+    }
+
+    /// The environment variable that holds a child's
+    /// [`ChildContext`](crate::ChildContext).
+    pub fn context_variable(&self) -> String {
+        format!("{}CONTEXT", self.env_prefix)
+    }
+}
+
+/// A dialect is stored by its name.
+impl Serialize for Dialect {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Dialect {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        Self::named(&name).ok_or_else(|| {
+            serde::de::Error::unknown_variant(&name, &[Self::OMX.name, Self::OMC.name])
+        })
     }
 }

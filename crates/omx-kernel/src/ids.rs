@@ -9,7 +9,8 @@ use crate::time::Timestamp;
 
 /// The id of an agent's session: `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`. A value
 /// of this type is safe as the name of a folder.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
 impl SessionId {
@@ -38,6 +39,20 @@ impl SessionId {
 impl fmt::Display for SessionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for SessionId {
+    type Error = Refusal;
+
+    fn try_from(text: String) -> Result<Self, Refusal> {
+        Self::new(&text)
+    }
+}
+
+impl From<SessionId> for String {
+    fn from(id: SessionId) -> Self {
+        id.0
     }
 }
 

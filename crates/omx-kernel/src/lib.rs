@@ -10,6 +10,7 @@ pub mod approval;
 mod asked;
 mod begin;
 pub mod cancel;
+pub mod child_context;
 mod counters;
 pub mod dialect;
 pub mod document;
@@ -36,6 +37,7 @@ pub mod value;
 pub mod write;
 
 pub use begin::Limits;
+pub use child_context::ChildContext;
 pub use counters::RanOut;
 pub use dialect::Dialect;
 pub use document::{Document, Life};

@@ -11,12 +11,14 @@ use omx_host::hook::{Event, Payload, World};
 use omx_host::setup::{Ground, Homes, Scope};
 use omx_host::{Host, process};
 use omx_kernel::message::Reader;
-use omx_kernel::{Dialect, Refusal, SessionId};
+use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock};
+use omx_store::Store;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::children;
 use crate::cli::Global;
 
 /// How long a command waits for the project's lock.
@@ -34,12 +36,24 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-fn text(name: &str) -> Option<String> {
+pub fn text(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// The dialect in force: flag, environment, name of the program.
+/// The dialect in force: flag, context of a child process, environment, name of
+/// the program.
 pub fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
+    dialect_within(global, by_name, children::inherited()?.as_ref())
+}
+
+fn dialect_within(
+    global: &Global,
+    by_name: Dialect,
+    inherited: Option<&ChildContext>,
+) -> Result<Dialect, Refusal> {
+    if let (None, Some(inherited)) = (&global.dialect, inherited) {
+        return Ok(inherited.dialect);
+    }
     let asked = global.dialect.clone().or_else(|| {
         Dialect::ALL.iter().find_map(|dialect| text(&format!("{}DIALECT", dialect.env_prefix)))
     });
@@ -56,8 +70,10 @@ pub fn context(
     by_name: Dialect,
     actor: &'static str,
 ) -> Result<Context<'static>, Refusal> {
-    let dialect = dialect(global, by_name)?;
+    let inherited = children::inherited()?;
+    let dialect = dialect_within(global, by_name, inherited.as_ref())?;
     let named = |name: &str| format!("{}{name}", dialect.env_prefix);
+    let path_from = |name: &str| variable(&named(name)).map(PathBuf::from);
     let working_directory = std::env::current_dir().map_err(|error| {
         Refusal::new(omx_kernel::Code::Io, format!("cannot find the working directory: {error}"))
     })?;
@@ -71,14 +87,13 @@ pub fn context(
     let user_file = variable(&config_file)
         .map(PathBuf::from)
         .or_else(|| user_folder.map(|folder| folder.join(dialect.name).join("config.toml")));
+    let (root, state_dir, session) = match inherited {
+        Some(told) => (Some(told.root), told.state_dir, told.session),
+        None => (path_from("ROOT"), path_from("STATE_DIR"), None),
+    };
     Ok(Context {
-        ambient: ambient(dialect),
-        place: Place {
-            working_directory,
-            home,
-            root: global.root.clone().or_else(|| variable(&named("ROOT")).map(PathBuf::from)),
-            state_dir: variable(&named("STATE_DIR")).map(PathBuf::from),
-        },
+        ambient: session.map_or_else(|| ambient(dialect), Ambient::Session),
+        place: Place { working_directory, home, root: global.root.clone().or(root), state_dir },
         clock: &SystemClock,
         dialect,
         actor,
@@ -107,12 +122,13 @@ pub struct HookSurroundings {
 /// The circumstances of a host's event; `None` where omx has no say: in the
 /// conversations of its own workers.
 pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookSurroundings> {
-    let global = Global::default();
-    let dialect = dialect(&global, by_name).ok()?;
-    if variable(&format!("{}WORKER", dialect.env_prefix)).is_some() {
+    // A host's hook may call omx by the other dialect's name.
+    let is_marked = |dialect: Dialect| variable(&worker_variable(dialect)).is_some();
+    if Dialect::ALL.into_iter().any(is_marked) {
         return None;
     }
-    let mut context = context(&global, dialect, "hook").ok()?;
+    let mut context = context(&Global::default(), by_name, "hook").ok()?;
+    let dialect = context.dialect;
     if let Some(folder) = hook_folder(payload) {
         context.place.working_directory = folder;
     }
@@ -144,9 +160,10 @@ pub fn environment() -> BTreeMap<OsString, OsString> {
 
 /// What agents and their drivers may know of the world.
 pub fn surroundings(
-    dialect: Dialect,
-    tree: &Path,
+    context: &Context<'_>,
+    store: &Store,
     scenario: Option<PathBuf>,
+    run: Option<&RunId>,
 ) -> Result<AgentEnv, Refusal> {
     let omx = std::env::current_exe().map_err(|error| {
         Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
@@ -154,11 +171,17 @@ pub fn surroundings(
     Ok(AgentEnv {
         environment: environment(),
         omx,
-        worker_variable: format!("{}WORKER", dialect.env_prefix),
+        worker_variable: worker_variable(context.dialect),
+        child_variables: children::variables(context, store, run)?,
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
-        rehearsal_folder: tree.join("rehearsal"),
+        rehearsal_folder: store.tree().join("rehearsal"),
         clock: || SystemClock.now(),
     })
+}
+
+/// The variable that marks the processes of omx's workers.
+fn worker_variable(dialect: Dialect) -> String {
+    format!("{}WORKER", dialect.env_prefix)
 }
 
 /// Where live runs of all projects are listed; none without a home.

@@ -1,5 +1,6 @@
 //! The program: arguments, environment, exit codes, wording. Nothing is decided here.
 
+mod children;
 mod cli;
 mod cli_host;
 mod cli_runs;

@@ -135,6 +135,7 @@ mod tests {
                 environment: self.variables,
                 omx: PathBuf::new(),
                 worker_variable: String::new(),
+                child_variables: Default::default(),
                 scenario: None,
                 rehearsal_folder: PathBuf::new(),
                 clock: || omx_kernel::Timestamp::from_millis(0),

@@ -204,6 +204,7 @@ mod tests {
             environment: variables.iter().map(pair).collect(),
             omx: PathBuf::new(),
             worker_variable: "MARK".to_owned(),
+            child_variables: Default::default(),
             scenario: None,
             rehearsal_folder: PathBuf::new(),
             clock: || omx_kernel::Timestamp::from_millis(0),

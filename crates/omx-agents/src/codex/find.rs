@@ -71,6 +71,7 @@ mod tests {
             environment: given.chain(home).collect(),
             omx: "/nowhere".into(),
             worker_variable: "MARK".to_owned(),
+            child_variables: Default::default(),
             scenario: None,
             rehearsal_folder: "/nowhere".into(),
             clock: || omx_kernel::Timestamp::from_millis(0),

@@ -189,6 +189,7 @@ mod tests {
                 environment,
                 omx: "omx".into(),
                 worker_variable: "W".to_owned(),
+                child_variables: Default::default(),
                 scenario: None,
                 rehearsal_folder: PathBuf::new(),
                 clock: || Timestamp::from_millis(0),

@@ -18,6 +18,7 @@ fn surroundings(variables: &[(&str, &str)]) -> AgentEnv {
         environment: variables.iter().map(pair).collect(),
         omx: PathBuf::from("/nowhere/omx"),
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
+        child_variables: Default::default(),
         scenario: None,
         rehearsal_folder: PathBuf::from("/nowhere"),
         clock: || omx_kernel::Timestamp::from_millis(0),

@@ -44,6 +44,7 @@ fn protocol(opening: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protoc
         environment: variables.collect(),
         omx: "/nowhere/omx".into(),
         worker_variable: "W".to_owned(),
+        child_variables: Default::default(),
         scenario: None,
         rehearsal_folder: PathBuf::new(),
         clock: || Timestamp::from_millis(1_000_000),

@@ -5,6 +5,7 @@
 
 mod approval;
 mod cancel;
+mod child_context;
 mod counters;
 mod evidence;
 mod fields;

@@ -72,12 +72,12 @@ fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>
         agents: agents(context, store)?,
         git: edge::on_path(Path::new("git")),
         tmux: edge::on_path(Path::new("tmux")),
-        mark: edge::surroundings(context.dialect, store.tree(), None)?.worker_variable,
+        mark: edge::surroundings(context, store, None, None)?.worker_variable,
     })
 }
 
 fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentSeen>, Refusal> {
-    let surroundings = edge::surroundings(context.dialect, store.tree(), None)?;
+    let surroundings = edge::surroundings(context, store, None, None)?;
     let troubled = |trouble: &Failure| match trouble.kind() {
         "not_installed" => AgentState::Missing(trouble.remedy()),
         _ => AgentState::Troubled(trouble.to_string(), trouble.remedy()),

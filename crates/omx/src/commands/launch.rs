@@ -11,6 +11,7 @@ use omx_ops::config::{self};
 use omx_ops::{Context, Input};
 
 use super::with_context;
+use crate::children;
 use crate::cli::Global;
 use crate::cli_setup::LaunchArgs;
 use crate::edge;
@@ -35,6 +36,7 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
         for name in edge::session_variables(context.dialect) {
             command.env_remove(name);
         }
+        children::forget(&mut command);
         let error = command.exec();
         Err(Refusal::new(Code::Io, format!("cannot start {name}: {error}")))
     })

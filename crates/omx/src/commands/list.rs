@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The agents there are, and what keeps one from working.
 fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let store = context.store(&Input::default())?;
-    let surroundings = edge::surroundings(context.dialect, store.tree(), None)?;
+    let surroundings = edge::surroundings(context, &store, None, None)?;
     let mut rows = Vec::new();
     for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
         let found = driver(kind).find(&surroundings);

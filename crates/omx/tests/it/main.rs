@@ -11,6 +11,7 @@ mod cancel_messages;
 mod cancel_order;
 mod cancel_postconditions;
 mod cancel_scope;
+mod child_context;
 mod concurrency;
 mod conduct;
 mod configuration;

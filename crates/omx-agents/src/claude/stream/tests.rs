@@ -26,6 +26,7 @@ fn stream(start: ConversationStart) -> Stream {
         environment: BTreeMap::new(),
         omx: "/omx".into(),
         worker_variable: "MARK".to_owned(),
+        child_variables: Default::default(),
         scenario: None,
         rehearsal_folder: PathBuf::new(),
         clock: || Timestamp::from_millis(0),

@@ -40,6 +40,7 @@ pub fn protocol(start: ConversationStart, allow: Allow) -> Box<dyn Protocol> {
         environment: [("HOME".into(), "/nonexistent".into())].into(),
         omx: PathBuf::from("/nonexistent/omx"),
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
+        child_variables: Default::default(),
         scenario: None,
         rehearsal_folder: PathBuf::from("/nonexistent"),
         clock: || omx_kernel::Timestamp::from_millis(0),

@@ -98,6 +98,7 @@ impl Scene {
             environment: environment(),
             omx: "/bin/omx".into(),
             worker_variable: "OMX_WORKER".to_owned(),
+            child_variables: Default::default(),
             scenario: Some("/w/scenario.toml".into()),
             rehearsal_folder: "/w/rehearsal".into(),
             clock: || Timestamp::from_millis(1_794_747_160_000),

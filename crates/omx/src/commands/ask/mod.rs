@@ -37,8 +37,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let kind = AgentKind::named(&args.agent)
             .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", args.agent)))?;
         let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
-        let surroundings =
-            edge::surroundings(context.dialect, store.tree(), args.scenario.clone())?;
+        let surroundings = edge::surroundings(context, &store, args.scenario.clone(), None)?;
         let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
         let show = Show::new(kind, format);
         match ask(kind, &question, &surroundings, &show) {

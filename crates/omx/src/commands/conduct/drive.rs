@@ -20,6 +20,7 @@ use serde_json::json;
 
 use super::choose::refusal;
 use super::summary;
+use crate::children;
 use crate::edge;
 use crate::exit::Exit;
 use crate::live::Live;
@@ -55,7 +56,7 @@ pub fn drive(
         drop(taken);
         return detach(context, store, &id, format);
     }
-    let mut crew = crew(context, store, &taken.asked)?;
+    let mut crew = crew(context, store, &taken.asked, &id)?;
     // How often an entry may be played is counted for each run.
     crew.surroundings.rehearsal_folder = taken.held.folder().path().join("rehearsal");
     let asked = taken.asked.clone();
@@ -82,9 +83,10 @@ fn crew<'a>(
     context: &'a Context<'a>,
     store: &'a Store,
     asked: &Asked,
+    id: &RunId,
 ) -> Result<Crew<'a>, Refusal> {
     let config = config::load(context, store)?;
-    let surroundings = edge::surroundings(context.dialect, store.tree(), asked.scenario.clone())?;
+    let surroundings = edge::surroundings(context, store, asked.scenario.clone(), Some(id))?;
     let kind = AgentKind::named(&asked.agent)
         .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", asked.agent)))?;
     let installation = driver(kind).find(&surroundings).map_err(|trouble| refusal(&trouble))?;
@@ -168,8 +170,8 @@ fn detach(
     let log = folder.path().join("output").join("drive.log");
     let file = std::fs::File::create(&log).map_err(io)?;
     let mut command = Command::new("setsid");
-    command.arg(omx).args(["--dialect", context.dialect.name, "--root"]).arg(store.root());
-    command.args(["runs", "drive", id.as_str()]);
+    command.arg(omx).args(["runs", "drive", id.as_str()]);
+    command.envs(children::variables(context, store, Some(id))?);
     command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);
     let mut child = command.spawn().map_err(io)?;
     // Whoever looks at the run from now on finds it alive, or at its end.

@@ -73,7 +73,7 @@ pub(super) fn wish(
     }
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
-    let surroundings = edge::surroundings(context.dialect, store.tree(), flags.scenario.clone())?;
+    let surroundings = edge::surroundings(context, store, flags.scenario.clone(), None)?;
     let named = flags.agent.clone().or_else(|| setting("agent"));
     let installation = choose::agent(named.as_deref(), &surroundings)?;
     if installation.kind == AgentKind::Rehearsal && flags.scenario.is_none() {

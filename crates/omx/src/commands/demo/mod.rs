@@ -12,6 +12,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::children;
 use crate::cli::DemoArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -148,6 +149,7 @@ impl Demo {
         {
             command.env(name, self.path(folder));
         }
+        children::forget(&mut command);
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
             command.env_remove(name);
         }

@@ -77,6 +77,7 @@ impl<P: Program> Stage for CliStage<P> {
             environment: self.home.environment(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
+            child_variables: Default::default(),
             scenario: None,
             rehearsal_folder: self.home.folder().join("rehearsal"),
             clock,

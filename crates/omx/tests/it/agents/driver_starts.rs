@@ -82,6 +82,7 @@ impl Machine {
             environment: environment.map(|(name, value)| (name.into(), value)).into(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
+            child_variables: Default::default(),
             scenario: None,
             rehearsal_folder: place.at("rehearsal"),
             clock: || omx_kernel::Timestamp::from_millis(0),

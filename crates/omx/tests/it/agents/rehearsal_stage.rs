@@ -97,6 +97,7 @@ impl Stage for RehearsalStage {
             environment,
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
+            child_variables: Default::default(),
             scenario: Some(self.scenario()),
             rehearsal_folder: self.kept(),
             clock,

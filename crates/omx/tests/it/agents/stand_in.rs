@@ -74,6 +74,7 @@ impl StandIn {
             environment: BTreeMap::new(),
             omx: self.omx.clone(),
             worker_variable: WORKER.to_owned(),
+            child_variables: Default::default(),
             scenario: None,
             rehearsal_folder: self.launch.folder.clone(),
             clock: || omx_kernel::Timestamp::from_millis(0),

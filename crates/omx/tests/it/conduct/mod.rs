@@ -17,4 +17,4 @@ mod trouble;
 mod watched;
 mod whole;
 
-pub use kit::Repository;
+pub use kit::{Repository, quick_scenario};
