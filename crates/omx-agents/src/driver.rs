@@ -2,74 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::PathBuf;
 
+pub use omx_kernel::AgentKind;
 use omx_kernel::Timestamp;
 
 use crate::agent::ConversationSpec;
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
-
-/// An agent omx can drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AgentKind {
-    /// OpenAI Codex CLI.
-    Codex,
-    /// Claude Code.
-    Claude,
-    /// Gemini CLI.
-    Gemini,
-    /// The built-in agent that plays a scenario.
-    Rehearsal,
-}
-
-impl AgentKind {
-    /// All of them, in the order in which one is looked for.
-    pub const ALL: [Self; 4] = [Self::Codex, Self::Claude, Self::Gemini, Self::Rehearsal];
-
-    /// Its name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Codex => "codex",
-            Self::Claude => "claude",
-            Self::Gemini => "gemini",
-            Self::Rehearsal => "rehearsal",
-        }
-    }
-
-    /// The agent of a name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
-    }
-
-    /// The command that installs it.
-    pub const fn install_command(self) -> Option<&'static str> {
-        match self {
-            Self::Codex => Some("npm install -g @openai/codex"),
-            Self::Claude => Some("npm install -g @anthropic-ai/claude-code"),
-            Self::Gemini => Some("npm install -g @google/gemini-cli"),
-            Self::Rehearsal => None,
-        }
-    }
-
-    /// The command that logs in.
-    pub const fn login_command(self) -> Option<&'static str> {
-        match self {
-            Self::Codex => Some("codex login"),
-            Self::Claude => Some("claude, then /login"),
-            Self::Gemini => Some("gemini, then /auth"),
-            Self::Rehearsal => None,
-        }
-    }
-}
-
-impl fmt::Display for AgentKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// What a driver knows of the world: read once at the edge.
 #[derive(Clone, Debug)]

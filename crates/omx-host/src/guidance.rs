@@ -3,7 +3,7 @@
 //! The block is read in every conversation, so it is short; what a mode asks
 //! for stands in its skill and comes only when it is wanted.
 
-use crate::host::Host;
+use omx_kernel::HostKind;
 
 /// The first line of the block.
 pub const GUIDANCE_START: &str = "<!-- OMX:START -->";
@@ -12,11 +12,11 @@ pub const GUIDANCE_START: &str = "<!-- OMX:START -->";
 pub const GUIDANCE_END: &str = "<!-- OMX:END -->";
 
 /// The block for a host, from the first mark to the line end after the last.
-pub const fn guidance(host: Host) -> &'static str {
+pub const fn guidance(host: HostKind) -> &'static str {
     match host {
-        Host::Codex => include_str!("../../../assets/templates/guidance-codex.md"),
-        Host::Claude => include_str!("../../../assets/templates/guidance-claude.md"),
-        Host::Gemini => include_str!("../../../assets/templates/guidance-gemini.md"),
+        HostKind::Codex => include_str!("../../../assets/templates/guidance-codex.md"),
+        HostKind::Claude => include_str!("../../../assets/templates/guidance-claude.md"),
+        HostKind::Gemini => include_str!("../../../assets/templates/guidance-gemini.md"),
     }
 }
 
@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn hosts_2_1_a_block_stands_between_its_marks_and_is_short() {
-        for host in Host::ALL {
+        for host in HostKind::ALL {
             let block = guidance(host);
             assert!(block.starts_with(&format!("{GUIDANCE_START}\n")), "{}", host.as_str());
             assert!(block.ends_with(&format!("\n{GUIDANCE_END}\n")), "{}", host.as_str());

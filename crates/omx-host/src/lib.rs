@@ -9,7 +9,6 @@ pub mod doctor;
 mod front_matter;
 mod guidance;
 pub mod hook;
-mod host;
 pub mod process;
 mod role;
 pub mod setup;
@@ -17,6 +16,6 @@ mod skill;
 
 pub use front_matter::CatalogueError;
 pub use guidance::{GUIDANCE_END, GUIDANCE_START, guidance};
-pub use host::Host;
+pub use omx_kernel::HostKind;
 pub use role::{Answer, Role, Tier, Tools};
 pub use skill::Skill;

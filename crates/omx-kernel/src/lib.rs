@@ -6,6 +6,7 @@
 //! hook, command line, MCP, conductor and views can never disagree.
 
 pub mod activity;
+mod agent_kind;
 pub mod approval;
 mod asked;
 mod begin;
@@ -17,6 +18,7 @@ pub mod document;
 pub mod evidence;
 pub mod fields;
 pub mod host;
+mod host_kind;
 pub mod ids;
 pub mod links;
 pub mod message;
@@ -36,11 +38,13 @@ pub mod transition;
 pub mod value;
 pub mod write;
 
+pub use agent_kind::AgentKind;
 pub use begin::Limits;
 pub use child_context::ChildContext;
 pub use counters::RanOut;
 pub use dialect::Dialect;
 pub use document::{Document, Life};
+pub use host_kind::HostKind;
 pub use ids::{RunId, Scope, SessionId};
 pub use mode::Mode;
 pub use outcome::Ending;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_agents::AgentEnv;
 use omx_host::hook::{Event, Payload, World};
 use omx_host::setup::{Ground, Homes, Scope};
-use omx_host::{Host, process};
+use omx_host::{HostKind, process};
 use omx_kernel::message::Reader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
@@ -137,7 +137,7 @@ pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookSurroundings>
     let world = World {
         records: records_folder(dialect),
         environment_file: match (payload.host, &payload.event) {
-            (Host::Claude, Event::Opened(_)) => variable("CLAUDE_ENV_FILE").map(PathBuf::from),
+            (HostKind::Claude, Event::Opened(_)) => variable("CLAUDE_ENV_FILE").map(PathBuf::from),
             _ => None,
         },
     };
@@ -147,8 +147,8 @@ pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookSurroundings>
 /// The folder an event is about: the host's own word, else the payload's.
 pub fn hook_folder(payload: &Payload<'_>) -> Option<PathBuf> {
     let named = match payload.host {
-        Host::Claude => variable("CLAUDE_PROJECT_DIR").map(PathBuf::from),
-        Host::Codex | Host::Gemini => None,
+        HostKind::Claude => variable("CLAUDE_PROJECT_DIR").map(PathBuf::from),
+        HostKind::Codex | HostKind::Gemini => None,
     };
     named.or_else(|| payload.cwd.clone()).filter(|folder| folder.is_absolute())
 }

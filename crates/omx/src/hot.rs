@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use omx_host::Host;
+use omx_host::HostKind;
 use omx_kernel::Dialect;
 
 use crate::cli::{CancelArgs, Cli, Command, Global, HudArgs, StateArgs, StatusArgs};
@@ -61,16 +61,16 @@ pub fn is_hook(args: &[OsString]) -> bool {
 
 /// The host and event of a hook as hosts call it, if the line is just that: not
 /// even a description is needed.
-pub fn hook(args: &[OsString]) -> Option<(Host, Option<&str>)> {
+pub fn hook(args: &[OsString]) -> Option<(HostKind, Option<&str>)> {
     let [_, _, rest @ ..] = args else { return None };
     if !is_hook(args) {
         return None;
     }
     let words: Vec<&str> = rest.iter().map(|word| word.to_str()).collect::<Option<_>>()?;
     match words.as_slice() {
-        ["--host", host] => Some((Host::named(host)?, None)),
+        ["--host", host] => Some((HostKind::parse(host)?, None)),
         ["--host", host, event] if !event.starts_with('-') => {
-            Some((Host::named(host)?, Some(event)))
+            Some((HostKind::parse(host)?, Some(event)))
         }
         _ => None,
     }

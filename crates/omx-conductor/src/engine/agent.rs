@@ -124,7 +124,7 @@ impl Engine {
     }
 
     fn trouble_with(&self, cause: FailureCause) -> Failure {
-        let agent = AgentKind::named(&self.asked.agent).unwrap_or(AgentKind::Rehearsal);
+        let agent = AgentKind::parse(&self.asked.agent).unwrap_or(AgentKind::Rehearsal);
         Failure::new(agent, cause)
     }
 

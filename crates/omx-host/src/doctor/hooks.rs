@@ -10,7 +10,7 @@ use super::finding::{Area, Finding, Mend};
 use super::patient::Patient;
 use super::settings::{Entry, entries, plugins};
 use super::trial::{Trial, run};
-use crate::host::Host;
+use crate::HostKind;
 
 const AREA: Area = Area::Hooks;
 
@@ -33,7 +33,7 @@ const RELATIVES: [&str; 7] = [
 
 pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for host in Host::ALL {
+    for host in HostKind::ALL {
         let all: Vec<Entry> =
             patient.installed.iter().flat_map(|one| entries(&one.ground, host)).collect();
         let (ours, others): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(Entry::is_ours);
@@ -61,7 +61,7 @@ fn doubles(ours: &[Entry]) -> Vec<Finding> {
 }
 
 /// Hooks and plugins that do the same as omx and would do it again.
-fn relatives(patient: &Patient<'_>, host: Host, others: &[Entry]) -> Vec<Finding> {
+fn relatives(patient: &Patient<'_>, host: HostKind, others: &[Entry]) -> Vec<Finding> {
     let is_relative = |text: &str| RELATIVES.iter().any(|name| text.contains(name));
     let hooks = others.iter().filter(|entry| is_relative(&entry.command));
     let mut found: Vec<(String, std::path::PathBuf)> =
@@ -90,8 +90,8 @@ fn relatives(patient: &Patient<'_>, host: Host, others: &[Entry]) -> Vec<Finding
 fn tried(patient: &Patient<'_>, entry: &Entry) -> Finding {
     let host = entry.host.as_str();
     let event = match entry.host {
-        Host::Codex | Host::Claude => "PreToolUse",
-        Host::Gemini => "BeforeTool",
+        HostKind::Codex | HostKind::Claude => "PreToolUse",
+        HostKind::Gemini => "BeforeTool",
     };
     let payload = json!({
         "session_id": SESSION,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use omx_ops::Context;
 use omx_store::Store;
 
-use crate::host::Host;
+use crate::HostKind;
 use crate::setup::{Catalogue, Ground};
 
 /// An agent program as it was found.
@@ -46,7 +46,7 @@ pub struct Patient<'a> {
     /// Where omx can have been set up: for the person, for the project.
     pub installed: Vec<Installed>,
     /// The hosts that are on this machine.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<HostKind>,
     /// The agents.
     pub agents: Vec<AgentSeen>,
     /// Where git is.

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::host::Host;
+use crate::HostKind;
 use crate::setup::{Ground, Scope};
 
 /// One hook of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     /// Whose.
-    pub host: Host,
+    pub host: HostKind,
     /// For which event.
     pub event: String,
     /// Its command line.
@@ -28,16 +28,16 @@ impl Entry {
 }
 
 /// The files of a host that can hold hooks.
-fn files(ground: &Ground, host: Host) -> Vec<PathBuf> {
+fn files(ground: &Ground, host: HostKind) -> Vec<PathBuf> {
     let home = ground.homes.of(host);
     let root = match &ground.scope {
         Scope::User => None,
         Scope::Project(root) => Some(root),
     };
     let (folder, names): (&str, &[&str]) = match host {
-        Host::Codex => (".codex", &["hooks.json"]),
-        Host::Claude => (".claude", &["settings.json", "settings.local.json"]),
-        Host::Gemini => (".gemini", &["settings.json"]),
+        HostKind::Codex => (".codex", &["hooks.json"]),
+        HostKind::Claude => (".claude", &["settings.json", "settings.local.json"]),
+        HostKind::Gemini => (".gemini", &["settings.json"]),
     };
     let folder = root.map_or_else(|| home.to_owned(), |root| root.join(folder));
     names.iter().map(|name| folder.join(name)).collect()
@@ -49,7 +49,7 @@ pub(super) fn read(path: &Path) -> Option<Value> {
 }
 
 /// All hooks of a host in one scope.
-pub(super) fn entries(ground: &Ground, host: Host) -> Vec<Entry> {
+pub(super) fn entries(ground: &Ground, host: HostKind) -> Vec<Entry> {
     let mut entries = Vec::new();
     for file in files(ground, host) {
         let Some(settings) = read(&file) else { continue };
@@ -66,7 +66,7 @@ pub(super) fn entries(ground: &Ground, host: Host) -> Vec<Entry> {
 }
 
 /// Plugins of a host that are switched on.
-pub(super) fn plugins(ground: &Ground, host: Host) -> Vec<(String, PathBuf)> {
+pub(super) fn plugins(ground: &Ground, host: HostKind) -> Vec<(String, PathBuf)> {
     let mut plugins = Vec::new();
     for file in files(ground, host) {
         let Some(settings) = read(&file) else { continue };

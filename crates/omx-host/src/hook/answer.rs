@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::Host;
+use crate::HostKind;
 
 /// An effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum Answer {
 
 impl Answer {
     /// The line for this host, in answer to its event of that name.
-    pub fn line(&self, host: Host, event: &str) -> String {
+    pub fn line(&self, host: HostKind, event: &str) -> String {
         let specific = |field: &str, value: Value| {
             let mut output = Map::new();
             output.insert("hookEventName".to_owned(), Value::from(event));
@@ -34,16 +34,16 @@ impl Answer {
             (Self::Context(text), _) => {
                 wrapped(specific("additionalContext", Value::from(text.as_str())))
             }
-            (Self::Hold(text), Host::Gemini) => json!({ "decision": "deny", "reason": text }),
+            (Self::Hold(text), HostKind::Gemini) => json!({ "decision": "deny", "reason": text }),
             (Self::Hold(text), _) => json!({ "decision": "block", "reason": text }),
             (Self::Notice(text), _) => json!({ "systemMessage": text }),
-            (Self::Arguments(input), Host::Gemini) => {
+            (Self::Arguments(input), HostKind::Gemini) => {
                 wrapped(specific("tool_input", Value::Object(input.clone())))
             }
-            (Self::Arguments(input), Host::Claude) => {
+            (Self::Arguments(input), HostKind::Claude) => {
                 wrapped(specific("updatedInput", Value::Object(input.clone())))
             }
-            (Self::Arguments(input), Host::Codex) => {
+            (Self::Arguments(input), HostKind::Codex) => {
                 let mut output = specific("updatedInput", Value::Object(input.clone()));
                 output.insert("permissionDecision".to_owned(), Value::from("allow"));
                 wrapped(output)

@@ -13,13 +13,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::event::{Event, Kind, Opening};
-use crate::Host;
+use crate::HostKind;
 
 /// An event with who and where.
 #[derive(Clone, Debug)]
 pub struct Payload<'a> {
     /// Who runs the hook.
-    pub host: Host,
+    pub host: HostKind,
     /// What happened.
     pub event: Event<'a>,
     /// The host's own name for it; answers repeat it.
@@ -85,7 +85,7 @@ fn text<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
 impl<'a> Payload<'a> {
     /// Reads a payload; `event` is what the command line said, for hosts whose
     /// payload does not.
-    pub fn read(host: Host, event: Option<&'a str>, bytes: &'a [u8]) -> Option<Self> {
+    pub fn read(host: HostKind, event: Option<&'a str>, bytes: &'a [u8]) -> Option<Self> {
         let raw: Raw<'a> = serde_json::from_slice(bytes.trim_ascii()).ok()?;
         let name = text(raw.hook_event_name).or_else(|| event.map(Cow::Borrowed))?;
         let agent = match text(raw.agent_id) {

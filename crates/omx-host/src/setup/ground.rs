@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::host::Host;
+use crate::HostKind;
 use crate::role::Role;
 
 /// For everything the person does, or for one project.
@@ -29,11 +29,11 @@ pub struct Homes {
 
 impl Homes {
     /// The folder of a host.
-    pub fn of(&self, host: Host) -> &Path {
+    pub fn of(&self, host: HostKind) -> &Path {
         match host {
-            Host::Codex => &self.codex,
-            Host::Claude => &self.claude,
-            Host::Gemini => &self.gemini,
+            HostKind::Codex => &self.codex,
+            HostKind::Claude => &self.claude,
+            HostKind::Gemini => &self.gemini,
         }
     }
 }
@@ -52,7 +52,7 @@ pub struct Ground {
     /// The folder of manifests.
     pub manifests: PathBuf,
     /// For a project: the hosts that call omx's hooks in every project already.
-    pub hooked: Vec<Host>,
+    pub hooked: Vec<HostKind>,
 }
 
 impl Ground {
@@ -87,11 +87,11 @@ pub struct Catalogue {
     /// Skills.
     pub skills: Vec<SkillFile>,
     /// The block of guidance for a host's agent, from mark to mark; none: no block.
-    pub guidance: Vec<(Host, String)>,
+    pub guidance: Vec<(HostKind, String)>,
 }
 
 impl Catalogue {
-    pub(crate) fn guidance(&self, host: Host) -> Option<&str> {
+    pub(crate) fn guidance(&self, host: HostKind) -> Option<&str> {
         self.guidance.iter().find(|(known, _)| *known == host).map(|(_, text)| text.as_str())
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::part::Part;
-use crate::host::Host;
+use crate::HostKind;
 
 /// The form of manifests this program writes.
 const VERSION: u32 = 1;
@@ -49,7 +49,7 @@ pub struct FileRecord {
     pub path: PathBuf,
     /// For which host.
     #[serde(with = "host_name")]
-    pub host: Host,
+    pub host: HostKind,
     /// What was there before.
     pub origin: Origin,
     /// The hash of what omx made of it.
@@ -129,8 +129,8 @@ impl Manifest {
     }
 
     /// The hosts it speaks of.
-    pub fn hosts(&self) -> Vec<Host> {
-        let mut hosts: Vec<Host> = self.files.iter().map(|record| record.host).collect();
+    pub fn hosts(&self) -> Vec<HostKind> {
+        let mut hosts: Vec<HostKind> = self.files.iter().map(|record| record.host).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts
@@ -142,14 +142,15 @@ mod host_name {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::Serializer;
 
-    use crate::host::Host;
+    use crate::HostKind;
 
-    pub fn serialize<S: Serializer>(host: &Host, out: S) -> Result<S::Ok, S::Error> {
+    pub fn serialize<S: Serializer>(host: &HostKind, out: S) -> Result<S::Ok, S::Error> {
         out.serialize_str(host.as_str())
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Host, D::Error> {
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<HostKind, D::Error> {
         let name = String::deserialize(from)?;
-        Host::named(&name).ok_or_else(|| D::Error::custom(format!("no host is called {name:?}")))
+        HostKind::parse(&name)
+            .ok_or_else(|| D::Error::custom(format!("no host is called {name:?}")))
     }
 }

@@ -5,7 +5,7 @@ use super::ground::{Catalogue, Ground, Scope};
 use super::hosts;
 use super::manifest::{FileRecord, Manifest};
 use super::planner::{Plan, Planner};
-use crate::host::Host;
+use crate::HostKind;
 
 /// What setting up these hosts would do.
 pub fn plan_setup(
@@ -13,14 +13,14 @@ pub fn plan_setup(
     disk: &dyn Disk,
     manifest: Option<Manifest>,
     catalogue: &Catalogue,
-    wanted: &[Host],
+    wanted: &[HostKind],
 ) -> Plan {
     let mut planner = Planner::new(ground, disk, manifest);
     for &host in wanted {
         match host {
-            Host::Codex => hosts::codex::set_up(&mut planner, catalogue),
-            Host::Claude => hosts::claude::set_up(&mut planner, catalogue),
-            Host::Gemini => hosts::gemini::set_up(&mut planner, catalogue),
+            HostKind::Codex => hosts::codex::set_up(&mut planner, catalogue),
+            HostKind::Claude => hosts::claude::set_up(&mut planner, catalogue),
+            HostKind::Gemini => hosts::gemini::set_up(&mut planner, catalogue),
         }
         let mut folders = vec![ground.homes.of(host)];
         folders.extend(match &ground.scope {
@@ -37,14 +37,14 @@ pub fn plan_uninstall(
     ground: &Ground,
     disk: &dyn Disk,
     manifest: Option<Manifest>,
-    wanted: &[Host],
+    wanted: &[HostKind],
 ) -> Plan {
     let mut planner = Planner::new(ground, disk, manifest);
     let records: Vec<FileRecord> = planner.old.files.clone();
     for record in records.iter().rev().filter(|record| wanted.contains(&record.host)) {
         planner.take_out(record);
     }
-    if wanted.contains(&Host::Codex) {
+    if wanted.contains(&HostKind::Codex) {
         hosts::codex::keep_trust(&mut planner);
     }
     planner.finish()

@@ -10,7 +10,7 @@ use super::ground::Ground;
 use super::manifest::{FileRecord, Manifest, Origin};
 use super::part::{Part, Slot, Wish};
 use super::text::hash;
-use crate::host::Host;
+use crate::HostKind;
 
 /// What happens to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,7 +115,13 @@ impl<'a> Planner<'a> {
     }
 
     /// Brings parts into a file; the text it will have, if that is known.
-    pub fn file(&mut self, host: Host, path: &Path, kind: Kind, wishes: &[Wish]) -> Option<String> {
+    pub fn file(
+        &mut self,
+        host: HostKind,
+        path: &Path,
+        kind: Kind,
+        wishes: &[Wish],
+    ) -> Option<String> {
         self.seen.push(path.to_owned());
         let old = self.read(path)?;
         let record = self.old.file(path).cloned();
@@ -152,7 +158,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Makes a whole file omx's.
-    pub fn whole(&mut self, host: Host, path: &Path, text: &str) {
+    pub fn whole(&mut self, host: HostKind, path: &Path, text: &str) {
         self.seen.push(path.to_owned());
         let Some(old) = self.read(path) else { return };
         let record = self.old.file(path).cloned();
@@ -203,7 +209,7 @@ impl<'a> Planner<'a> {
     }
 
     /// What omx wrote for a host into its folders and does not write any more.
-    pub fn take_out_rest(&mut self, host: Host, folders: &[&Path]) {
+    pub fn take_out_rest(&mut self, host: HostKind, folders: &[&Path]) {
         let is_stale = |record: &&FileRecord| {
             record.host == host
                 && !self.seen.contains(&record.path)
@@ -216,7 +222,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Another host's record of the same file, reached by another name.
-    pub fn is_shared(&self, host: Host, path: &Path) -> bool {
+    pub fn is_shared(&self, host: HostKind, path: &Path) -> bool {
         let real = self.disk.real(path);
         let mut others = self.after.files.iter().filter(|record| record.host != host);
         others.any(|record| record.path != path && self.disk.real(&record.path) == real)
@@ -275,7 +281,7 @@ impl<'a> Planner<'a> {
 
     fn remember(
         &mut self,
-        host: Host,
+        host: HostKind,
         path: &Path,
         origin: Origin,
         after: String,

@@ -10,7 +10,7 @@ use super::ground::{Catalogue, Ground, Homes, Scope, SkillFile};
 use super::manifest::Manifest;
 use super::plan::{plan_setup, plan_uninstall};
 use super::planner::{NoteKind, Plan};
-use crate::host::Host;
+use crate::HostKind;
 
 /// Files in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ fn catalogue() -> Catalogue {
     Catalogue {
         roles: Vec::new(),
         skills: vec![SkillFile { name: "s".to_owned(), text: "skill\n".to_owned() }],
-        guidance: Host::ALL.map(block).to_vec(),
+        guidance: HostKind::ALL.map(block).to_vec(),
     }
 }
 
@@ -214,13 +214,13 @@ fn has_members(text: &str) -> bool {
 }
 
 fn set_up(shelf: &mut Shelf, omx: &str, manifest: Option<Manifest>) -> Plan {
-    let plan = plan_setup(&ground(omx), shelf, manifest, &catalogue(), &Host::ALL);
+    let plan = plan_setup(&ground(omx), shelf, manifest, &catalogue(), &HostKind::ALL);
     shelf.carry_out(&plan);
     plan
 }
 
 fn take_out(shelf: &mut Shelf, manifest: Manifest) -> Plan {
-    let plan = plan_uninstall(&ground("/bin/omx"), shelf, Some(manifest), &Host::ALL);
+    let plan = plan_uninstall(&ground("/bin/omx"), shelf, Some(manifest), &HostKind::ALL);
     shelf.carry_out(&plan);
     plan
 }

@@ -1,7 +1,7 @@
 //! Every configuration key as one row. Documentation, schema, checks and
 //! `config list` read this table.
 
-use omx_kernel::{Mode, Value};
+use omx_kernel::{AgentKind, Mode, Value};
 
 use super::nearest::nearest;
 
@@ -37,9 +37,6 @@ pub struct KeyRow {
     pub meaning: &'static str,
 }
 
-/// The agents omx can drive.
-pub const AGENTS: &[&str] = &["codex", "claude", "gemini", "rehearsal"];
-
 const fn key(
     name: &'static str,
     kind: Kind,
@@ -53,7 +50,7 @@ const fn key(
 pub const KEYS: &[KeyRow] = &[
     key(
         "agent",
-        Kind::Choice(AGENTS),
+        Kind::Choice(&AgentKind::NAMES),
         None,
         "agent to drive; unset: the first that is installed and logged in",
     ),
@@ -153,7 +150,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     let (pattern_parts, parts) = (pattern.split('.'), name.split('.'));
     pattern_parts.clone().count() == parts.clone().count()
         && pattern_parts.zip(parts).all(|(wanted, part)| match wanted {
-            "*" if pattern.starts_with("tiers") => AGENTS.contains(&part),
+            "*" if pattern.starts_with("tiers") => AgentKind::parse(part).is_some(),
             "*" => Mode::parse(part).is_ok(),
             _ => wanted == part,
         })
@@ -163,7 +160,7 @@ fn spelled_out(pattern: &'static str) -> Vec<String> {
     let words: Vec<&str> = match pattern {
         _ if !pattern.contains('*') => return vec![pattern.to_owned()],
         "notify.*" => return Vec::new(),
-        _ if pattern.starts_with("tiers") => AGENTS.to_vec(),
+        _ if pattern.starts_with("tiers") => AgentKind::NAMES.to_vec(),
         _ => Mode::ALL.iter().map(|mode| mode.name()).collect(),
     };
     words.into_iter().map(|word| pattern.replace('*', word)).collect()
@@ -272,6 +269,6 @@ mod tests {
         assert!(!ok(Kind::Store, Value::string("postgres://me:pw@host/db")));
         assert!(!ok(Kind::Store, Value::string("postgres://host/db?password=x")));
         assert!(!ok(Kind::Store, Value::string("mysql://host/db")));
-        assert!(!ok(Kind::Choice(AGENTS), Value::string("codx")));
+        assert!(!ok(Kind::Choice(&AgentKind::NAMES), Value::string("codx")));
     }
 }

@@ -1,8 +1,8 @@
 //! The JSON schema of the configuration, from the same table as everything else.
 
-use omx_kernel::{Mode, Value};
+use omx_kernel::{AgentKind, Mode, Value};
 
-use super::keys::{AGENTS, KEYS, Kind};
+use super::keys::{KEYS, Kind};
 
 /// The schema of a project's configuration file.
 pub fn schema() -> Value {
@@ -10,7 +10,7 @@ pub fn schema() -> Value {
     for row in KEYS {
         let leaf = leaf(row.kind, row.default, row.meaning);
         let wildcard: Vec<&str> = match row.name {
-            name if name.starts_with("tiers") => AGENTS.to_vec(),
+            name if name.starts_with("tiers") => AgentKind::NAMES.to_vec(),
             name if name.starts_with("limits") => {
                 Mode::ALL.iter().map(|mode| mode.name()).collect()
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use omx_agents::version::version;
 use omx_agents::{AgentKind, Failure};
-use omx_host::Host;
+use omx_host::HostKind;
 use omx_host::doctor::{
     AgentSeen, AgentState, Finding, Installed, Level, Patient, Report, examine, mend,
 };
@@ -63,12 +63,12 @@ fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>
         let catalogue = setup::catalogue_of(context, &ground).unwrap_or_default();
         installed.push(Installed { ground, catalogue });
     }
-    let there = |host: &Host| edge::on_path(Path::new(host.as_str())).is_some();
+    let there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
     Ok(Patient {
         context,
         store,
         installed,
-        hosts: Host::ALL.into_iter().filter(there).collect(),
+        hosts: HostKind::ALL.into_iter().filter(there).collect(),
         agents: agents(context, store)?,
         git: edge::on_path(Path::new("git")),
         tmux: edge::on_path(Path::new("tmux")),

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use omx_host::Host;
+use omx_host::HostKind;
 use omx_host::hook::{Answer, Errand, Event, Handled, Payload, handle};
 use omx_kernel::Dialect;
 use omx_prompt::{self as prompt, Decision, Keywords, Present, Verdict, Word};
@@ -31,7 +31,7 @@ const LONGEST: usize = 16 * 1024 * 1024;
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 
 /// Answers one event.
-pub fn run(host: Host, event: Option<&str>, by_name: Dialect) -> Exit {
+pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
     let begun = Instant::now();
     answer_panics();
     if let Some(bytes) = read(begun)

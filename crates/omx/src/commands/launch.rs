@@ -4,7 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use omx_host::Host;
+use omx_host::HostKind;
 use omx_host::setup::{Ground, Manifest, Scope};
 use omx_kernel::{Code, Dialect, Refusal};
 use omx_ops::config::{self};
@@ -21,7 +21,7 @@ use crate::output::{self, Format};
 /// Becomes the agent's program.
 pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
-        let host = match args.host.as_deref().and_then(Host::named) {
+        let host = match args.host.as_deref().and_then(HostKind::parse) {
             Some(host) => host,
             None => chosen(context)?,
         };
@@ -42,29 +42,29 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-fn not_installed(host: Host) -> Refusal {
+fn not_installed(host: HostKind) -> Refusal {
     let (name, package) = match host {
-        Host::Codex => ("codex", "@openai/codex"),
-        Host::Claude => ("claude", "@anthropic-ai/claude-code"),
-        Host::Gemini => ("gemini", "@google/gemini-cli"),
+        HostKind::Codex => ("codex", "@openai/codex"),
+        HostKind::Claude => ("claude", "@anthropic-ai/claude-code"),
+        HostKind::Gemini => ("gemini", "@google/gemini-cli"),
     };
     let words = format!("{name} is not installed: npm install -g {package}");
     Refusal::input(words)
 }
 
 /// The configured agent, else the first that is installed.
-fn chosen(context: &Context<'_>) -> Result<Host, Refusal> {
+fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
     let store = context.store(&Input::default())?;
     let config = config::load(context, &store)?;
-    let named = config.get("agent").and_then(|setting| Host::named(setting.value.as_str()?));
-    let is_there = |host: &Host| edge::on_path(Path::new(host.as_str())).is_some();
+    let named = config.get("agent").and_then(|setting| HostKind::parse(setting.value.as_str()?));
+    let is_there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
     named
-        .or_else(|| Host::ALL.into_iter().find(is_there))
+        .or_else(|| HostKind::ALL.into_iter().find(is_there))
         .ok_or_else(|| Refusal::input("none of codex, claude and gemini is installed"))
 }
 
 /// Whether some setup that holds here has written for this host.
-fn is_set_up(context: &Context<'_>, host: Host) -> Result<bool, Refusal> {
+fn is_set_up(context: &Context<'_>, host: HostKind) -> Result<bool, Refusal> {
     let root = context.store(&Input::default())?.root().to_owned();
     let knows = |scope: Scope| -> Result<bool, Refusal> {
         let ground: Ground = edge::ground(context.dialect, scope)?;

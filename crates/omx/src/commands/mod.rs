@@ -19,7 +19,7 @@ mod setup;
 mod state;
 mod status;
 
-use omx_host::Host;
+use omx_host::HostKind;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 
@@ -61,7 +61,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
             Some(HookWhat::Explain(args)) => {
                 hook::explain(&args.prompt.join(" "), &global, by_name)
             }
-            None => match args.host.as_deref().and_then(Host::named) {
+            None => match args.host.as_deref().and_then(HostKind::parse) {
                 Some(host) => hook::run(host, args.event.as_deref(), by_name),
                 None => Exit::Failed,
             },

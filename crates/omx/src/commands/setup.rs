@@ -7,7 +7,7 @@ use omx_host::setup::{
     ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope,
     SkillFile, Slot, apply, changing, plan_setup, plan_uninstall, unified,
 };
-use omx_host::{CatalogueError, Host, Skill, catalogue, guidance};
+use omx_host::{CatalogueError, HostKind, Skill, catalogue, guidance};
 use omx_kernel::{Code, Dialect, Refusal, Value};
 use omx_ops::{Context, Input};
 
@@ -59,7 +59,7 @@ pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exi
     let format = Format::from_flag(args.way.json);
     with_context(global, by_name, format, |context| {
         let ground = ground(context, &args.scope)?;
-        let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| Host::ALL.to_vec());
+        let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| HostKind::ALL.to_vec());
         let planned = |manifest| plan_uninstall(&ground, &RealDisk, manifest, &hosts);
         let plan = carried_out(&ground, Way::from_flag(args.way.dry_run), planned)?;
         let none = "nothing to do: omx is not set up here";
@@ -80,7 +80,7 @@ fn ground(context: &Context<'_>, scope: &str) -> Result<Ground, Refusal> {
 }
 
 /// The hosts that were given hooks for every project.
-fn hooked_for_all(user: &Ground) -> Result<Vec<Host>, Refusal> {
+fn hooked_for_all(user: &Ground) -> Result<Vec<HostKind>, Refusal> {
     let manifest = Manifest::load(&user.manifest())
         .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
     let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
@@ -99,17 +99,17 @@ fn hint_of_path(ground: &Ground) -> Option<Note> {
 }
 
 /// The hosts a flag names; `None` without one.
-fn hosts_named(flag: Option<&str>) -> Option<Vec<Host>> {
+fn hosts_named(flag: Option<&str>) -> Option<Vec<HostKind>> {
     let name = flag?;
-    Some(Host::named(name).map_or_else(|| Host::ALL.to_vec(), |host| vec![host]))
+    Some(HostKind::parse(name).map_or_else(|| HostKind::ALL.to_vec(), |host| vec![host]))
 }
 
 /// The hosts that are installed or have been used.
-fn installed(ground: &Ground) -> Result<Vec<Host>, Refusal> {
-    let is_there = |host: &Host| {
+fn installed(ground: &Ground) -> Result<Vec<HostKind>, Refusal> {
+    let is_there = |host: &HostKind| {
         edge::on_path(Path::new(host.as_str())).is_some() || ground.homes.of(*host).is_dir()
     };
-    let hosts: Vec<Host> = Host::ALL.into_iter().filter(is_there).collect();
+    let hosts: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_there).collect();
     if hosts.is_empty() {
         let words = "found none of codex, claude and gemini; name one with --host";
         return Err(Refusal::input(words));
@@ -129,7 +129,7 @@ pub(super) fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Cat
     Ok(Catalogue {
         roles: catalogue::roles(&tree).map_err(broken)?,
         skills: catalogue::skills_of(&tree).map_err(broken)?.into_iter().map(file).collect(),
-        guidance: Host::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
+        guidance: HostKind::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
     })
 }
 
@@ -159,7 +159,7 @@ fn carried_out(
 fn told(
     plan: &Plan,
     ground: &Ground,
-    hosts: &[Host],
+    hosts: &[HostKind],
     format: Format,
     way: Way,
     none: &str,
@@ -227,7 +227,7 @@ fn summary(changes: &[Change]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-fn report(plan: &Plan, ground: &Ground, hosts: &[Host], way: Way) -> Value {
+fn report(plan: &Plan, ground: &Ground, hosts: &[HostKind], way: Way) -> Value {
     let path = |path: &Path| Value::string(&path.to_string_lossy());
     let change = |change: &Change| {
         let action = match (&change.old, &change.new) {

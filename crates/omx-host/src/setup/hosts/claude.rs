@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::common::{
     NAME, guidance, hook_wishes, markdown_agent, names, server_wish, shell_word, skills,
 };
-use crate::host::Host;
+use crate::HostKind;
 use crate::role::Tools;
 use crate::setup::edit::Kind;
 use crate::setup::ground::{Catalogue, Scope};
@@ -19,7 +19,7 @@ use crate::setup::part::{Own, Rule, Slot, Wish};
 use crate::setup::planner::{NoteKind, Planner};
 use crate::setup::{json, text};
 
-const HOST: Host = Host::Claude;
+const HOST: HostKind = HostKind::Claude;
 
 pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     let homes = planner.ground.homes.clone();

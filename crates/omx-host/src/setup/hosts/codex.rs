@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use toml_edit::Item;
 
 use super::common::{NAME, guidance, hook_wishes, names, server_wish, skills};
-use crate::host::Host;
+use crate::HostKind;
 use crate::role::Role;
 use crate::setup::edit::Kind;
 use crate::setup::ground::{Catalogue, Scope};
@@ -21,7 +21,7 @@ use crate::setup::planner::{NoteKind, Planner};
 use crate::setup::text::{Form, hash};
 use crate::setup::{json, toml};
 
-const HOST: Host = Host::Codex;
+const HOST: HostKind = HostKind::Codex;
 
 pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     let home = planner.ground.homes.codex.clone();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::host::Host;
+use crate::HostKind;
 use crate::role::Role;
 use crate::setup::block;
 use crate::setup::edit::Kind;
@@ -17,9 +17,9 @@ pub(super) const NAME: &str = "omx";
 
 /// The events a host is asked to tell, and how many seconds a hook may take.
 /// A hook ends itself long before; the limit is for a machine that is stuck.
-pub fn events_of(host: Host) -> &'static [(&'static str, u64)] {
+pub fn events_of(host: HostKind) -> &'static [(&'static str, u64)] {
     match host {
-        Host::Codex => &[
+        HostKind::Codex => &[
             ("SessionStart", 5),
             ("UserPromptSubmit", 5),
             ("PreToolUse", 5),
@@ -30,7 +30,7 @@ pub fn events_of(host: Host) -> &'static [(&'static str, u64)] {
             ("Interrupt", 3),
             ("SessionEnd", 3),
         ],
-        Host::Claude => &[
+        HostKind::Claude => &[
             ("SessionStart", 5),
             ("UserPromptSubmit", 5),
             ("PreToolUse", 5),
@@ -40,7 +40,7 @@ pub fn events_of(host: Host) -> &'static [(&'static str, u64)] {
             ("StopFailure", 5),
             ("SessionEnd", 5),
         ],
-        Host::Gemini => &[
+        HostKind::Gemini => &[
             ("SessionStart", 5),
             ("BeforeAgent", 5),
             ("BeforeTool", 5),
@@ -53,7 +53,7 @@ pub fn events_of(host: Host) -> &'static [(&'static str, u64)] {
 }
 
 /// The command line of omx's hook, for a shell.
-pub fn hook_command(omx: &Path, host: Host) -> String {
+pub fn hook_command(omx: &Path, host: HostKind) -> String {
     format!("{} hook --host {}", shell_word(omx), host.as_str())
 }
 
@@ -68,7 +68,7 @@ pub(super) fn shell_word(path: &Path) -> String {
 }
 
 /// The groups of hooks for every event.
-pub(super) fn hook_wishes(omx: &Path, host: Host) -> Vec<Wish> {
+pub(super) fn hook_wishes(omx: &Path, host: HostKind) -> Vec<Wish> {
     let command = hook_command(omx, host);
     let wish = |(event, seconds): &(&str, u64)| Wish {
         slot: Slot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
@@ -80,13 +80,13 @@ pub(super) fn hook_wishes(omx: &Path, host: Host) -> Vec<Wish> {
     events_of(host).iter().map(wish).collect()
 }
 
-fn hook(host: Host, command: &str, seconds: u64) -> Value {
+fn hook(host: HostKind, command: &str, seconds: u64) -> Value {
     match host {
-        Host::Codex | Host::Claude => {
+        HostKind::Codex | HostKind::Claude => {
             json!({"type": "command", "command": command, "timeout": seconds})
         }
         // Gemini counts milliseconds.
-        Host::Gemini => {
+        HostKind::Gemini => {
             json!({"type": "command", "name": NAME, "command": command, "timeout": seconds * 1000})
         }
     }
@@ -109,7 +109,12 @@ pub(super) fn names(names: &[&str]) -> Vec<String> {
 }
 
 /// The marked block of guidance.
-pub(super) fn guidance(planner: &mut Planner<'_>, host: Host, path: &Path, catalogue: &Catalogue) {
+pub(super) fn guidance(
+    planner: &mut Planner<'_>,
+    host: HostKind,
+    path: &Path,
+    catalogue: &Catalogue,
+) {
     let Some(text) = catalogue.guidance(host) else { return };
     // One file under two names needs one block.
     if planner.is_shared(host, path) {
@@ -126,7 +131,12 @@ pub(super) fn guidance(planner: &mut Planner<'_>, host: Host, path: &Path, catal
 }
 
 /// Skills as folders.
-pub(super) fn skills(planner: &mut Planner<'_>, host: Host, folder: &Path, catalogue: &Catalogue) {
+pub(super) fn skills(
+    planner: &mut Planner<'_>,
+    host: HostKind,
+    folder: &Path,
+    catalogue: &Catalogue,
+) {
     for skill in &catalogue.skills {
         let path = folder.join(&skill.name).join("SKILL.md");
         planner.whole(host, &path, &skill.text);

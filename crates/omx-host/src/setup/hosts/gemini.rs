@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::common::{
     NAME, guidance, hook_command, hook_wishes, markdown_agent, names, server_wish, skills,
 };
-use crate::host::Host;
+use crate::HostKind;
 use crate::setup::edit::Kind;
 use crate::setup::ground::{Catalogue, Scope};
 use crate::setup::part::{Own, Rule, Slot, Wish};
 use crate::setup::planner::Planner;
 
-const HOST: Host = Host::Gemini;
+const HOST: HostKind = HostKind::Gemini;
 
 pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     let home = planner.ground.homes.gemini.clone();

@@ -34,7 +34,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, format, |context| {
         let store = context.store(&Input::default())?;
         let config = config::load(context, &store)?;
-        let kind = AgentKind::named(&args.agent)
+        let kind = AgentKind::parse(&args.agent)
             .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", args.agent)))?;
         let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
         let surroundings = edge::surroundings(context, &store, args.scenario.clone(), None)?;

@@ -8,7 +8,7 @@ use omx_rehearsal::driver;
 /// Finds the agent of this name, or the first that can work.
 pub(super) fn agent(named: Option<&str>, surroundings: &AgentEnv) -> Result<Installation, Refusal> {
     if let Some(name) = named {
-        let kind = AgentKind::named(name)
+        let kind = AgentKind::parse(name)
             .ok_or_else(|| Refusal::input(format!("unknown agent {name:?}")))?;
         return driver(kind).find(surroundings).map_err(|trouble| refusal(&trouble));
     }

@@ -87,7 +87,7 @@ fn crew<'a>(
 ) -> Result<Crew<'a>, Refusal> {
     let config = config::load(context, store)?;
     let surroundings = edge::surroundings(context, store, asked.scenario.clone(), Some(id))?;
-    let kind = AgentKind::named(&asked.agent)
+    let kind = AgentKind::parse(&asked.agent)
         .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", asked.agent)))?;
     let installation = driver(kind).find(&surroundings).map_err(|trouble| refusal(&trouble))?;
     let roles =
