@@ -13,7 +13,7 @@ use omx_agents::{
 use omx_kernel::approval::{Leave, leave};
 use serde_json::Value;
 
-use crate::record::Spent;
+use omx_runs::Usage;
 
 /// A question, and what its answer shall be.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct Reply {
     /// The result that was asked for.
     pub result: Option<Value>,
     /// What it took.
-    pub spent: Spent,
+    pub spent: Usage,
     /// What the agent wanted to do and was not allowed.
     pub refused: Vec<Ask>,
 }
@@ -131,7 +131,7 @@ impl Asking {
 struct State<'a> {
     question: &'a Question,
     conversation: Option<ConversationId>,
-    spent: Spent,
+    spent: Usage,
     refused: Vec<Ask>,
     /// The question was put.
     asked: bool,
@@ -146,7 +146,7 @@ impl<'a> State<'a> {
         Self {
             question,
             conversation: None,
-            spent: Spent::default(),
+            spent: Usage::default(),
             refused: Vec::new(),
             asked: false,
             corrected: false,
@@ -189,7 +189,7 @@ impl<'a> State<'a> {
                 };
                 agent.answer(approval, decision);
             }
-            AgentEvent::Usage(usage) => self.spent.add(usage.into()),
+            AgentEvent::Usage(usage) => self.spent.add(crate::show::usage(usage)),
             AgentEvent::TurnFinished(answer) => match self.read(&answer) {
                 Ok(result) => {
                     self.end = Some(Ok(Reply {

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::asked::Asked;
 use crate::story::{Past, Step, Work};
+use omx_runs::spec::RunSpec;
 
 /// The hash of all that decides what a step does: the task, who does it, what
 /// for, and the results it reads. Wording is not part of it.
-pub fn input_hash(asked: &Asked, past: &Past, step: &Step) -> String {
+pub fn input_hash(asked: &RunSpec, past: &Past, step: &Step) -> String {
     let what = match &step.work {
         Work::Errand(errand) => {
             let read = |key| past.get(key).map(|finished| &finished.result);

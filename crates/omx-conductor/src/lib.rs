@@ -4,20 +4,12 @@
 //! [`engine`] is the loop around it, pure: happenings in, effects out.
 
 pub mod ask;
-pub mod asked;
 pub mod check;
 pub mod drive;
 pub mod engine;
-pub mod gc;
-pub mod git;
-pub mod ground;
 pub mod input;
-pub mod overview;
-pub mod progress;
 pub mod prompts;
-pub mod questions;
-pub mod record;
+mod show;
 pub mod stages;
 pub mod start;
-pub mod stop;
 pub mod story;

@@ -6,14 +6,14 @@ use std::fmt::Write as _;
 use omx_agents::results::{ResultKind, instructions};
 use serde_json::Value;
 
-use crate::asked::{Asked, Ground};
 use crate::story::{Errand, Past, Purpose, StepKey};
+use omx_runs::spec::{RunSpec, Workspace};
 
 /// How much of one earlier result is told.
 const LONGEST: usize = 48 << 10;
 
 /// What an agent is told at the beginning of an errand.
-pub fn errand(asked: &Asked, past: &Past, errand: &Errand) -> String {
+pub fn errand(asked: &RunSpec, past: &Past, errand: &Errand) -> String {
     let mut text = String::new();
     section(&mut text, "Task", asked.task.trim());
     section(&mut text, "Your part", &part(asked, &errand.purpose));
@@ -29,7 +29,7 @@ pub fn errand(asked: &Asked, past: &Past, errand: &Errand) -> String {
 
 /// What an agent is told when its errand was cut short and perhaps never
 /// reached it.
-pub fn errand_again(asked: &Asked, past: &Past, to: &Errand) -> String {
+pub fn errand_again(asked: &RunSpec, past: &Past, to: &Errand) -> String {
     format!(
         "This may have been given to you before, and you may have been interrupted. Then look at \
          what is already done, finish it, and do nothing twice.\n\n{}",
@@ -46,7 +46,7 @@ pub fn go_on(wants: ResultKind) -> String {
     )
 }
 
-fn part(asked: &Asked, purpose: &Purpose) -> String {
+fn part(asked: &RunSpec, purpose: &Purpose) -> String {
     let words = match purpose {
         Purpose::Draft { reviews } if reviews.is_empty() => {
             "Plan the task: what to change, in which order, and how it will be tested. Read the \
@@ -102,13 +102,13 @@ fn part(asked: &Asked, purpose: &Purpose) -> String {
     words.to_owned()
 }
 
-fn ground(asked: &Asked, wants: ResultKind) -> String {
-    let mut words = match &asked.ground {
-        Ground::Worktree { base, .. } => format!(
+fn ground(asked: &RunSpec, wants: ResultKind) -> String {
+    let mut words = match &asked.workspace {
+        Workspace::Worktree { base, .. } => format!(
             "You are in a git worktree made for this run. The change so far is everything that \
              differs from commit {base}: `git diff {base}` shows it, with new files by `git status`."
         ),
-        Ground::InPlace { .. } => "You are in the person's own folder.".to_owned(),
+        Workspace::InPlace { .. } => "You are in the person's own folder.".to_owned(),
     };
     if wants == ResultKind::Work {
         words

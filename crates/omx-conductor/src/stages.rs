@@ -3,12 +3,12 @@
 use omx_kernel::Refusal;
 use toml_edit::{Document, Item, Table};
 
-use crate::asked::Stage;
+use omx_runs::spec::PipelineStage;
 
 const KEYS: [&str; 4] = ["name", "role", "prompt", "model"];
 
 /// Reads stages; `file` is for messages, which name it with the line.
-pub fn parse(text: &str, file: &str) -> Result<Vec<Stage>, Refusal> {
+pub fn parse(text: &str, file: &str) -> Result<Vec<PipelineStage>, Refusal> {
     let document = Document::parse(text).map_err(|error| {
         fail(text, file, error.span().map_or(0, |span| span.start), error.message())
     })?;
@@ -23,7 +23,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Stage>, Refusal> {
     }
     let tables = root.get("stage").and_then(Item::as_array_of_tables);
     let tables = tables.ok_or_else(|| fail(text, file, 0, "wanted at least one [[stage]]"))?;
-    let mut stages: Vec<Stage> = Vec::new();
+    let mut stages: Vec<PipelineStage> = Vec::new();
     for table in tables {
         let stage = stage(table, text, file)?;
         if stages.iter().any(|known| known.name == stage.name) {
@@ -35,7 +35,7 @@ pub fn parse(text: &str, file: &str) -> Result<Vec<Stage>, Refusal> {
     Ok(stages)
 }
 
-fn stage(table: &Table, text: &str, file: &str) -> Result<Stage, Refusal> {
+fn stage(table: &Table, text: &str, file: &str) -> Result<PipelineStage, Refusal> {
     if let Some((key, _)) = table.iter().find(|(key, _)| !KEYS.contains(key)) {
         let words = format!("unknown key {key:?}; a stage has {}", KEYS.join(", "));
         return Err(fail(text, file, at(table, key), &words));
@@ -61,7 +61,7 @@ fn stage(table: &Table, text: &str, file: &str) -> Result<Stage, Refusal> {
     if !name.chars().all(plain) {
         return Err(fail(text, file, at(table, "name"), "a name is letters, digits, - and _"));
     }
-    Ok(Stage {
+    Ok(PipelineStage {
         name,
         role: needed("role")?,
         prompt: value("prompt")?.unwrap_or_default(),

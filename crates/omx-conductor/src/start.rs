@@ -8,10 +8,10 @@ use omx_ops::Context;
 use omx_store::runs::{HeldRun, Holder, Taking};
 use omx_store::{Shelf, Store};
 
-use crate::asked::{Asked, Budget, Ground, Rigour, Stage};
 use crate::engine::{Decide, Engine};
-use crate::ground;
-use crate::record::Record;
+use omx_runs::Record;
+use omx_runs::spec::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
+use omx_runs::workspace;
 
 /// What a person wants done.
 #[derive(Clone, Debug)]
@@ -29,13 +29,13 @@ pub struct Wish {
     /// The project's check.
     pub check: Option<String>,
     /// How results are verified.
-    pub rigour: Rigour,
+    pub verification: VerificationLevel,
     /// The most iterations.
     pub max_iterations: Option<u64>,
     /// What it may spend.
     pub budget: Budget,
     /// The stages of a pipeline.
-    pub stages: Vec<Stage>,
+    pub stages: Vec<PipelineStage>,
     /// The rehearsal agent's scenario.
     pub scenario: Option<std::path::PathBuf>,
 }
@@ -44,7 +44,7 @@ pub struct Wish {
 #[derive(Debug)]
 pub struct Taken {
     /// What was asked.
-    pub asked: Asked,
+    pub asked: RunSpec,
     /// Its folder and lock.
     pub held: HeldRun,
     /// Its loop.
@@ -53,16 +53,16 @@ pub struct Taken {
     pub changes: Vec<Record>,
 }
 
-/// Begins a run on this ground.
+/// Starts a run in this workspace.
 pub fn begin(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
     wish: Wish,
-    ground: Ground,
+    workspace: Workspace,
 ) -> Result<Taken, Refusal> {
     let now = context.clock.now();
-    let asked = Asked {
+    let asked = RunSpec {
         mode: wish.mode,
         slug: slug(&wish.task),
         task: wish.task,
@@ -71,17 +71,17 @@ pub fn begin(
         model: wish.model,
         allow: wish.allow,
         check: wish.check,
-        rigour: wish.rigour,
+        verification: wish.verification,
         max_iterations: wish.max_iterations,
         budget: wish.budget,
-        ground,
+        workspace,
         stages: wish.stages,
         scenario: wish.scenario,
     };
     let (engine, changes) = engine(&asked, id, &[], &BTreeMap::new())?;
     let locked = store.lock(context.lock_deadline, "run")?;
     locked.put(Shelf::Context, &asked.context_name(), "md", &snapshot(&asked, id))?;
-    let held = locked.create_run(id, &asked, &Holder::this_process())?;
+    let held = locked.create_run(id, &asked.stored(), &Holder::this_process())?;
     Ok(Taken { asked, held, engine, changes })
 }
 
@@ -103,15 +103,15 @@ pub fn resume(
         }
         Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
     };
-    let mut asked: Asked = held.folder().asked()?;
-    asked.ground = ground::here(store, id, asked.ground);
+    let mut asked: RunSpec = RunSpec::load(held.folder())?;
+    asked.workspace = workspace::relocate(store, id, asked.workspace);
     let records: Vec<Record> = held.entries()?.into_iter().map(|entry| entry.record).collect();
     let (engine, changes) = engine(&asked, id, &records, decisions)?;
     Ok(Taken { asked, held, engine, changes })
 }
 
 fn engine(
-    asked: &Asked,
+    asked: &RunSpec,
     id: &RunId,
     records: &[Record],
     decisions: &BTreeMap<String, Decide>,
@@ -120,7 +120,7 @@ fn engine(
 }
 
 /// What the run knew when it began, for people.
-fn snapshot(asked: &Asked, id: &RunId) -> String {
+fn snapshot(asked: &RunSpec, id: &RunId) -> String {
     let check = asked.check.as_deref().unwrap_or("none");
     format!(
         "# {}\n\nrun: {id}\nmode: {}\nstarted: {}\nagent: {}\nallowed: {}\ncheck: {check}\n\
@@ -130,7 +130,7 @@ fn snapshot(asked: &Asked, id: &RunId) -> String {
         asked.started_at,
         asked.agent,
         asked.allow,
-        asked.ground.folder().display(),
+        asked.workspace.folder().display(),
         asked.task.trim(),
     )
 }

@@ -1,10 +1,13 @@
 //! What every operation is handed by the edge: where, when, for whom, in which words.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, Scope, SessionId, Timestamp};
+use omx_runs::ProjectEnv;
 use omx_store::identity::{self, Sessions};
 use omx_store::{Locked, Store, Surroundings, find_project};
 
@@ -93,6 +96,21 @@ impl Context<'_> {
             Ambient::Session(session) => Ok(Scope::Session(session.clone())),
             Ambient::Processes(records) => Ok(Scope::from(session_of(records))),
             Ambient::Unusable(refusal) => Err(refusal.clone()),
+        }
+    }
+
+    /// This context for operations on the project's runs.
+    pub fn project_env<'b>(
+        &self,
+        store: &'b Store,
+        environment: &'b BTreeMap<OsString, OsString>,
+    ) -> ProjectEnv<'b> {
+        ProjectEnv {
+            store,
+            dialect: self.dialect,
+            environment,
+            lock_deadline: self.lock_deadline,
+            now: self.clock.now(),
         }
     }
 

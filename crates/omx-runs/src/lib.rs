@@ -1,1 +1,26 @@
-//! The model of a run, without its loop.
+//! The model of a run, without its loop: what it was asked to do, what its
+//! journal records, where it works, how it looks from outside, and when its
+//! leftovers are removed.
+//!
+//! Nothing here starts an agent or decides what a run does next; that is the
+//! conductor's job. The only program this crate starts is git.
+
+pub mod attention;
+mod env;
+pub mod git;
+mod migrate;
+pub mod overview;
+pub mod progress;
+pub mod record;
+pub mod retention;
+pub mod spec;
+mod step_key;
+pub mod stop;
+mod usage;
+pub mod workspace;
+
+pub use env::ProjectEnv;
+pub use record::Record;
+pub use spec::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
+pub use step_key::StepKey;
+pub use usage::Usage;

@@ -9,8 +9,8 @@ use omx_rehearsal::driver;
 
 use super::Drive;
 use crate::engine::{Happening, Talk};
-use crate::progress::Progress;
-use crate::story::StepKey;
+use omx_runs::StepKey;
+use omx_runs::progress::Progress;
 
 impl<Show: FnMut(&Progress)> Drive<'_, Show> {
     /// Opens a conversation, unless the run was cancelled meanwhile.

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::Drive;
 use crate::engine::Happening;
-use crate::progress::Progress;
 use crate::story::Entry;
+use omx_runs::progress::Progress;
 
 impl<Show: FnMut(&Progress)> Drive<'_, Show> {
     /// Writes the changes that are not written yet. A process that takes a run

@@ -20,13 +20,11 @@ use omx_ops::Context;
 use omx_store::Store;
 use omx_store::runs::HeldRun;
 
-use crate::asked::Asked;
 use crate::engine::{Effect, Engine, Happening, Outcome};
-use crate::progress::Progress;
-use crate::record::{Record, Spent};
-use crate::story::StepKey;
-
-pub use needs::EVENTS_FILE;
+use omx_runs::StepKey;
+use omx_runs::progress::Progress;
+use omx_runs::spec::RunSpec;
+use omx_runs::{Record, Usage};
 
 use self::needs::Needs;
 
@@ -83,13 +81,13 @@ pub struct Ended {
     /// How.
     pub outcome: Outcome,
     /// What it took, over all processes.
-    pub spent: Spent,
+    pub spent: Usage,
 }
 
 /// A run that is being carried out.
 pub struct Drive<'a, Show> {
     crew: &'a Crew<'a>,
-    asked: Asked,
+    asked: RunSpec,
     session: SessionId,
     held: HeldRun,
     engine: Engine,
@@ -110,14 +108,14 @@ impl<'a, Show: FnMut(&Progress)> Drive<'a, Show> {
     /// A run that was taken up, with what its journal says.
     pub fn new(
         crew: &'a Crew<'a>,
-        asked: Asked,
+        asked: RunSpec,
         held: HeldRun,
         engine: Engine,
         show: Show,
     ) -> Result<Self, Refusal> {
         let (sender, heard) = channel();
         let session = SessionId::new(held.id().as_str())?;
-        let folder = asked.ground.folder().to_owned();
+        let folder = asked.workspace.folder().to_owned();
         let needs = Needs::new(held.folder().path());
         Ok(Self {
             crew,

@@ -11,9 +11,12 @@ use omx_agents::event::{ApprovalId, Ask};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
-use crate::progress::Progress;
-use crate::questions;
-use crate::story::StepKey;
+use crate::show;
+use omx_agents::json::ask_object;
+use omx_runs::StepKey;
+use omx_runs::attention;
+use omx_runs::attention::AttentionAnswer;
+use omx_runs::progress::{EVENTS_FILE, Progress};
 
 /// Open questions of a run.
 #[derive(Debug)]
@@ -23,12 +26,9 @@ pub(super) struct Needs {
     open: BTreeMap<u64, (StepKey, ApprovalId)>,
 }
 
-/// The file of what was shown in a run's folder.
-pub const EVENTS_FILE: &str = "events.jsonl";
-
 impl Needs {
     pub(super) fn new(run: &Path) -> Self {
-        questions::clear(run);
+        attention::clear(run);
         Self { run: run.to_owned(), next: 1, open: BTreeMap::new() }
     }
 
@@ -37,13 +37,20 @@ impl Needs {
     pub(super) fn ask(&mut self, step: StepKey, approval: ApprovalId, ask: &Ask) {
         let number = self.next;
         self.next += 1;
-        let _ = questions::ask(&self.run, number, &step, ask);
+        let what = show::describe_request(ask);
+        let _ = attention::ask(&self.run, number, &step, &what, &ask_object(ask));
         self.open.insert(number, (step, approval));
     }
 
     /// What the person has answered since.
     pub(super) fn answers(&mut self) -> Vec<(StepKey, ApprovalId, ApprovalDecision)> {
-        let answered = |number: &u64| Some((*number, questions::answered(&self.run, *number)?));
+        let answered = |number: &u64| {
+            let decision = match attention::read_answer(&self.run, *number)? {
+                AttentionAnswer::Yes => ApprovalDecision::Allow,
+                AttentionAnswer::No => ApprovalDecision::Deny("the person said no".to_owned()),
+            };
+            Some((*number, decision))
+        };
         let answers: Vec<(u64, ApprovalDecision)> = self.open.keys().filter_map(answered).collect();
         let close = |(number, decision)| {
             let (step, approval) = self.close(number)?;
@@ -63,7 +70,7 @@ impl Needs {
     }
 
     fn close(&mut self, number: u64) -> Option<(StepKey, ApprovalId)> {
-        questions::close(&self.run, number);
+        attention::close(&self.run, number);
         self.open.remove(&number)
     }
 

@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::Drive;
 use crate::check::{self, CheckRun};
 use crate::engine::Happening;
-use crate::git::BranchName;
-use crate::ground;
-use crate::progress::Progress;
 use crate::story::{KeptPlan, StepKey};
+use omx_runs::git::BranchName;
+use omx_runs::progress::Progress;
+use omx_runs::workspace;
 
 /// Ends a check that runs.
 pub(super) type StopCheck = Arc<AtomicBool>;
@@ -66,11 +66,11 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
     pub(super) fn settle(&mut self, step: StepKey) -> Result<(), Refusal> {
         let message = self.engine.commit_message(&step);
         let scratch = self.held.folder().scratch()?;
-        let git = ground::git(&self.crew.surroundings.environment, scratch);
+        let git = workspace::git(&self.crew.surroundings.environment, scratch);
         let branch = BranchName::of_run(&self.crew.context.dialect, self.held.id());
-        let (ground, tell) = (self.asked.ground.clone(), self.teller());
+        let (ground, tell) = (self.asked.workspace.clone(), self.teller());
         spawn("settle", move || {
-            let tree = ground::settle(&git, &ground, &branch, message.as_deref());
+            let tree = workspace::commit_step(&git, &ground, &branch, message.as_deref());
             tell(Happening::Settled(step, tree.map_err(|error| error.to_string())));
         })
     }

@@ -9,9 +9,10 @@ use omx_kernel::Timestamp;
 use omx_kernel::approval::{Leave, leave};
 
 use super::{Active, After, Doing, Effect, Engine, Known, Wait};
-use crate::progress::Progress;
-use crate::record::{Record, Spent};
+use crate::show;
 use crate::story::{StepKey, Work};
+use omx_runs::Record;
+use omx_runs::progress::Progress;
 
 impl Engine {
     pub(super) fn agent(
@@ -27,7 +28,7 @@ impl Engine {
             active.talk.has_heard = true;
             // What is spent is recorded anyway, and says the same.
             if !matches!(event, AgentEvent::Usage(_)) {
-                out.push(Effect::Record(Record::Heard { step: key.clone() }));
+                out.push(Effect::Record(Record::Delivered { step: key.clone() }));
             }
         }
         match event {
@@ -54,20 +55,20 @@ impl Engine {
                 self.asked_for_leave(key, approval, ask, out)
             }
             AgentEvent::Usage(usage) => {
-                let usage = Spent::from(usage);
+                let usage = show::usage(usage);
                 self.spent.add(usage);
-                out.push(Effect::Record(Record::Spent { step: key.clone(), usage }));
-                out.push(Effect::Show(Progress::Spent(self.spent)));
+                out.push(Effect::Record(Record::Usage { step: key.clone(), usage }));
+                out.push(Effect::Show(Progress::Usage(self.spent)));
                 self.mind_the_budget(out, now);
             }
             AgentEvent::Retrying(trouble) => {
-                out.push(Effect::Show(Progress::trouble(key, &trouble)));
+                out.push(Effect::Show(show::trouble(key, &trouble)));
             }
             AgentEvent::Text(text) => {
                 out.push(Effect::Show(Progress::Said { step: key.clone(), text }))
             }
             AgentEvent::ToolStarted { tool, .. } => {
-                out.push(Effect::Show(Progress::tool(key, &tool)));
+                out.push(Effect::Show(show::tool(key, &tool)));
             }
             // Nobody here orders that; the turn is over all the same.
             AgentEvent::TurnInterrupted => {
@@ -101,7 +102,7 @@ impl Engine {
             }
             Leave::NeedsPerson => {
                 active.asked_for.insert(approval.clone());
-                out.push(Effect::Show(Progress::needs_you(key, &ask)));
+                out.push(Effect::Show(show::needs_you(key, &ask)));
                 out.push(Effect::NeedsPerson(key.clone(), approval, ask));
             }
         }

@@ -5,7 +5,7 @@ use omx_kernel::Timestamp;
 use serde_json::json;
 
 use super::{After, Doing, Effect, End, Engine};
-use crate::record::Record;
+use omx_runs::Record;
 
 /// How a process lets go of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]

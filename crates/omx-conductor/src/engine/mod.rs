@@ -24,14 +24,15 @@ use serde_json::Value;
 pub use close::Outcome;
 pub use resume::Decide;
 
-use crate::asked::Asked;
 use crate::input::input_hash;
-use crate::progress::Progress;
 use crate::prompts;
-use crate::record::{Record, Spent};
+use crate::show;
 use crate::story::{
     CheckResult, End, Entry, Errand, KeptPlan, Next, Past, Step, StepKey, Work, tell,
 };
+use omx_runs::progress::Progress;
+use omx_runs::spec::RunSpec;
+use omx_runs::{Record, Usage};
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -185,13 +186,13 @@ struct Left {
 /// The machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Engine {
-    asked: Asked,
+    asked: RunSpec,
     session: SessionId,
     allow: Allow,
     past: Past,
     left: BTreeMap<StepKey, Left>,
     active: BTreeMap<StepKey, Active>,
-    spent: Spent,
+    spent: Usage,
     /// Milliseconds earlier processes worked on it.
     worked_before: u64,
     taken_up: Timestamp,
@@ -245,7 +246,7 @@ impl Engine {
     }
 
     /// Tokens and money so far.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> Usage {
         self.spent
     }
 
@@ -295,7 +296,7 @@ impl Engine {
             let (step, input) = (step.key.clone(), input.clone());
             out.push(Effect::Record(Record::StepStarted { step, input, tree: None }));
         }
-        out.push(Effect::Show(Progress::began(&step)));
+        out.push(Effect::Show(show::began(&step)));
         let key = step.key.clone();
         let (doing, effect) = match &step.work {
             Work::Check => {

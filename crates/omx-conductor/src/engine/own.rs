@@ -5,9 +5,9 @@ use omx_kernel::Timestamp;
 use serde_json::Value;
 
 use super::{After, Doing, Effect, Engine};
-use crate::progress::Progress;
-use crate::record::Record;
+use crate::show;
 use crate::story::{CheckResult, Finished, KeptPlan, StepKey};
+use omx_runs::Record;
 
 impl Engine {
     /// A check came to its end. One that was told to end has nothing to say:
@@ -92,7 +92,7 @@ impl Engine {
             result: result.clone(),
             tree: tree.clone(),
         }));
-        out.push(Effect::Show(Progress::finished(&active.step, &result)));
+        out.push(Effect::Show(show::finished(&active.step, &result)));
         self.past.add(key.clone(), Finished { result, input: active.input, tree });
         self.tell_waiting(out);
         self.advance(out, now);

@@ -9,9 +9,9 @@ use omx_kernel::{Refusal, SessionId, Timestamp};
 use serde_json::json;
 
 use super::{Effect, Engine, Known, Left, Outcome};
-use crate::asked::Asked;
-use crate::record::{Record, Spent};
 use crate::story::{End, Finished, Next, Past, Step, StepKey, Work, tell};
+use omx_runs::spec::RunSpec;
+use omx_runs::{Record, Usage};
 
 /// What the person decided about a step that cannot simply go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ impl Engine {
     /// The machine of a run, from its journal; an empty one for a new run.
     /// Also tells what has to be added to the journal because of it.
     pub fn take_up(
-        mut asked: Asked,
+        mut asked: RunSpec,
         session: SessionId,
         records: &[Record],
         decisions: &BTreeMap<String, Decide>,
     ) -> Result<(Self, Vec<Record>), Refusal> {
         let mut past = Past::default();
         let mut left: BTreeMap<StepKey, Left> = BTreeMap::new();
-        let mut spent = Spent::default();
+        let mut spent = Usage::default();
         // By processes that are gone, and with the last one of them.
         let (mut worked_earlier, mut worked_before) = (0_u64, 0_u64);
         for record in records {
@@ -53,13 +53,13 @@ impl Engine {
                     let finished = Finished { result: result.clone(), input, tree: tree.clone() };
                     past.add(step.clone(), finished);
                 }
-                Record::StepForgotten { step, .. } => {
+                Record::StepDiscarded { step, .. } => {
                     left.remove(step);
                     past.forget(step);
                 }
                 Record::InputAccepted { step, input } => past.accept(step, input.clone()),
-                Record::Heard { step } => heard(&mut left, step),
-                Record::Spent { step, usage } => {
+                Record::Delivered { step } => heard(&mut left, step),
+                Record::Usage { step, usage } => {
                     spent.add(*usage);
                     heard(&mut left, step);
                 }
@@ -187,7 +187,7 @@ impl Engine {
     fn forget(&mut self, step: &StepKey, why: &str, changes: &mut Vec<Record>) {
         self.past.forget(step);
         self.left.remove(step);
-        changes.push(Record::StepForgotten { step: step.clone(), why: why.to_owned() });
+        changes.push(Record::StepDiscarded { step: step.clone(), why: why.to_owned() });
     }
 
     /// A finished step would be given something else now.

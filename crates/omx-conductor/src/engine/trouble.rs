@@ -8,9 +8,10 @@ use serde_json::json;
 
 use super::resume::{rerun, skip};
 use super::{Active, After, Doing, Effect, Engine, Known, Outcome, Wait, later};
-use crate::progress::Progress;
-use crate::record::Record;
+use crate::show;
 use crate::story::{StepKey, Work};
+use omx_runs::Record;
+use omx_runs::progress::Progress;
 
 /// How long is waited before each further try at a service that fails.
 const PAUSES_MS: [u64; 3] = [5_000, 30_000, 120_000];
@@ -49,7 +50,7 @@ impl Engine {
         if matches!(active.doing, Doing::Ending(_) | Doing::Resting(_)) {
             return;
         }
-        out.push(Effect::Show(Progress::trouble(key, &trouble)));
+        out.push(Effect::Show(show::trouble(key, &trouble)));
         let way = way(&trouble.cause, active, now);
         let after = match way {
             Way::Wait(wait) => {
@@ -67,7 +68,7 @@ impl Engine {
                 active.talk = Known::default();
                 out.push(Effect::Show(Progress::Note(format!("{key} is begun again"))));
                 let why = trouble.to_string();
-                out.push(Effect::Record(Record::StepForgotten { step: key.clone(), why }));
+                out.push(Effect::Record(Record::StepDiscarded { step: key.clone(), why }));
                 let (step, input) = (key.clone(), active.input.clone());
                 out.push(Effect::Record(Record::StepStarted { step, input, tree: None }));
                 After::Reopen

@@ -7,7 +7,7 @@ use omx_kernel::{Dialect, Limits, Mode, RanOut, Refusal, Scope, SessionId, Snaps
 use omx_ops::parse_input;
 use serde_json::Value;
 
-use crate::asked::Asked;
+use omx_runs::spec::RunSpec;
 
 /// One change of a document.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(asked: &Asked, session: &SessionId) -> Result<Self, Refusal> {
+    pub(super) fn new(asked: &RunSpec, session: &SessionId) -> Result<Self, Refusal> {
         let now = Timestamp::parse(&asked.started_at)
             .ok_or_else(|| Refusal::input("the run's start is not a time"))?;
         Ok(Self {

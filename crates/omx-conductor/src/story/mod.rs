@@ -24,8 +24,8 @@ pub use ledger::Entry;
 use ledger::Ledger;
 pub use step::{CheckResult, Errand, Finished, KeptPlan, Past, Purpose, Step, StepKey, Work};
 
-use crate::asked::Asked;
 use crate::input::input_hash;
+use omx_runs::spec::RunSpec;
 
 /// What is next.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,7 @@ pub struct Telling {
 
 /// Tells the story of a run.
 pub fn tell(
-    asked: &Asked,
+    asked: &RunSpec,
     session: &omx_kernel::SessionId,
     past: &Past,
 ) -> Result<Telling, Refusal> {
@@ -114,7 +114,7 @@ enum Halt {
 type Tale<T> = Result<T, Halt>;
 
 struct Story<'a> {
-    asked: &'a Asked,
+    asked: &'a RunSpec,
     past: &'a Past,
     ledger: Ledger,
     prefix: String,

@@ -6,7 +6,7 @@ use omx_kernel::progress::{SAME_PROGRESS_LIMIT, Standing, is_stuck};
 use serde_json::{Value, json};
 
 use super::{CheckResult, End, Errand, Purpose, StepKey, Story, Tale};
-use crate::asked::Rigour;
+use omx_runs::spec::VerificationLevel;
 
 const RALPH: Mode = Mode::Ralph;
 
@@ -157,16 +157,16 @@ impl Story<'_> {
         Built { work: self.key(name), summary, changed_files, evidence: Vec::new() }
     }
 
-    /// The check, then whoever verifies, by the run's rigour.
+    /// The check, then whoever verifies, by the run's verification.
     fn look(&mut self, round: u64, work: &StepKey) -> Tale<Look> {
         let mut evidence = match self.check_passes(&format!("check{round}"), RALPH)? {
             Ok(evidence) => evidence,
             Err(failure) => return Ok(Look::Found(failure)),
         };
-        let roles: &[&str] = match self.asked.rigour {
+        let roles: &[&str] = match self.asked.verification {
             // Ralph is never content with a check alone.
-            Rigour::Light | Rigour::Standard => &["verifier"],
-            Rigour::Thorough => &["verifier", "architect"],
+            VerificationLevel::Light | VerificationLevel::Standard => &["verifier"],
+            VerificationLevel::Thorough => &["verifier", "architect"],
         };
         for role in roles {
             let name = format!("{role}{round}");

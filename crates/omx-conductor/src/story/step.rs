@@ -1,34 +1,12 @@
 //! Steps: the units a run is made of, each done at most once.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
+pub use omx_runs::StepKey;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-/// The name of a step in its run, made of the parts it belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct StepKey(String);
-
-impl StepKey {
-    pub(crate) fn new(name: String) -> Self {
-        Self(name)
-    }
-
-    /// The name as text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for StepKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq)]

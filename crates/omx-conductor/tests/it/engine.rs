@@ -7,19 +7,19 @@ use omx_agents::AgentKind;
 use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
 use omx_agents::event::{AgentEvent, ApprovalId, Ask, TurnAnswer, Usage};
 use omx_agents::failure::{Failure, FailureCause};
-use omx_conductor::asked::Asked;
 use omx_conductor::engine::{Decide, Effect, Engine, Happening, Outcome};
-use omx_conductor::progress::Progress;
-use omx_conductor::record::Record;
 use omx_conductor::story::{CheckResult, StepKey};
 use omx_kernel::{Mode, Timestamp};
+use omx_runs::Record;
+use omx_runs::progress::Progress;
+use omx_runs::spec::RunSpec;
 use serde_json::Value;
 
 use crate::kit;
 
 /// A machine with its journal.
 struct Play {
-    asked: Asked,
+    asked: RunSpec,
     engine: Engine,
     now: Timestamp,
     records: Vec<Record>,
@@ -27,11 +27,11 @@ struct Play {
 }
 
 impl Play {
-    fn new(asked: Asked) -> Self {
+    fn new(asked: RunSpec) -> Self {
         Self::taken_up(asked, Vec::new(), &[])
     }
 
-    fn taken_up(asked: Asked, records: Vec<Record>, decisions: &[(&str, Decide)]) -> Self {
+    fn taken_up(asked: RunSpec, records: Vec<Record>, decisions: &[(&str, Decide)]) -> Self {
         let decisions: BTreeMap<String, Decide> =
             decisions.iter().map(|(step, decide)| ((*step).to_owned(), *decide)).collect();
         let taken = Engine::take_up(asked.clone(), kit::session(), &records, &decisions);
@@ -303,7 +303,7 @@ fn conductor_3_1_a_rerun_that_is_killed_half_way_is_decided_again() {
     let forgotten: Vec<&StepKey> = changes
         .iter()
         .filter_map(|change| match change {
-            Record::StepForgotten { step, .. } => Some(step),
+            Record::StepDiscarded { step, .. } => Some(step),
             _ => None,
         })
         .collect();

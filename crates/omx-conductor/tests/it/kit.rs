@@ -1,17 +1,17 @@
 //! Runs in a test: what was asked, and answers of agents as the journal has them.
 
-use omx_conductor::asked::{Asked, Budget, Ground, Rigour, Stage};
 use omx_conductor::input::input_hash;
 use omx_conductor::story::{End, Entry, Finished, Next, Past, Step, StepKey, Work, tell};
 use omx_kernel::{Mode, SessionId};
+use omx_runs::spec::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
 use serde_json::{Value, json};
 
 pub fn session() -> SessionId {
     SessionId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap()
 }
 
-pub fn asked(mode: Mode) -> Asked {
-    Asked {
+pub fn asked(mode: Mode) -> RunSpec {
+    RunSpec {
         mode,
         task: "add a greeting".to_owned(),
         slug: "add-a-greeting".to_owned(),
@@ -20,10 +20,10 @@ pub fn asked(mode: Mode) -> Asked {
         model: None,
         allow: "commands".to_owned(),
         check: Some("sh check.sh".to_owned()),
-        rigour: Rigour::Thorough,
+        verification: VerificationLevel::Thorough,
         max_iterations: None,
         budget: Budget::default(),
-        ground: Ground::InPlace { path: "/tmp".into() },
+        workspace: Workspace::InPlace { path: "/tmp".into() },
         stages: vec![
             stage("explore", "explore"),
             stage("build", "executor"),
@@ -33,8 +33,13 @@ pub fn asked(mode: Mode) -> Asked {
     }
 }
 
-pub fn stage(name: &str, role: &str) -> Stage {
-    Stage { name: name.to_owned(), role: role.to_owned(), prompt: String::new(), model: None }
+pub fn stage(name: &str, role: &str) -> PipelineStage {
+    PipelineStage {
+        name: name.to_owned(),
+        role: role.to_owned(),
+        prompt: String::new(),
+        model: None,
+    }
 }
 
 pub fn plan() -> Value {
@@ -106,14 +111,14 @@ impl Whole {
 
 /// Tells a story to its end with these answers, where no folder can be seen.
 #[track_caller]
-pub fn play(asked: &Asked, answer: impl Fn(&Step) -> Value) -> Whole {
+pub fn play(asked: &RunSpec, answer: impl Fn(&Step) -> Value) -> Whole {
     play_in(asked, answer, |_| None)
 }
 
 /// Tells a story to its end with these answers, each leaving a folder behind.
 #[track_caller]
 pub fn play_in(
-    asked: &Asked,
+    asked: &RunSpec,
     answer: impl Fn(&Step) -> Value,
     tree: impl Fn(&Step) -> Option<String>,
 ) -> Whole {

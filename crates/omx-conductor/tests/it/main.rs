@@ -11,7 +11,6 @@
 )]
 
 mod engine;
-mod git;
 mod kit;
 mod simulation;
 mod story;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 
-use omx_conductor::stop::{self, Stopped, stop_run};
 use omx_kernel::{Code, Dialect, Mode, Refusal, RunId, Scope, SessionId, Value};
 use omx_ops::{CancelReport, Context, Input, cancel, sessions_with_active_modes};
+use omx_runs::stop::{self, RunTermination};
 
 use super::{set_flags, with_context};
 use crate::cli::{CancelArgs, Global};
@@ -65,7 +65,7 @@ fn has_begun(context: &Context<'_>, input: &Input, args: &CancelArgs) -> Result<
         true => Scope::Compatibility,
         false => context.scope(input)?,
     };
-    stop::has_begun(&store, scope.session(), BEGINNING)
+    stop::wait_for_starting(&store, scope.session(), BEGINNING)
 }
 
 /// Ends the processes that drove what was cancelled. The documents are written
@@ -78,12 +78,12 @@ fn stop_runs(
     for session in sessions {
         let Ok(run) = RunId::new(session.as_str()) else { continue };
         let store = context.store(&Input::default())?;
-        match stop_run(&store, &run, PATIENCE)? {
-            Stopped::WasIdle | Stopped::Left => {}
-            Stopped::Killed => {
+        match stop::terminate(&store, &run, PATIENCE)? {
+            RunTermination::NotRunning | RunTermination::Exited => {}
+            RunTermination::Killed => {
                 output::note(&format!("run {run} did not stop by itself and was killed"))
             }
-            Stopped::Remains => {
+            RunTermination::StillRunning => {
                 output::note(&format!(
                     "error: run {run} is cancelled, but a process still holds it"
                 ));

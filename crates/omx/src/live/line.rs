@@ -1,6 +1,6 @@
 //! One line for each thing worth one.
 
-use omx_conductor::progress::Progress;
+use omx_runs::progress::Progress;
 
 /// The line of something, if it is worth one by itself.
 pub(super) fn line(progress: &Progress, run: &str) -> Option<String> {
@@ -19,7 +19,7 @@ pub(super) fn line(progress: &Progress, run: &str) -> Option<String> {
         Progress::Model { .. }
         | Progress::Said { .. }
         | Progress::Tool { .. }
-        | Progress::Spent(_) => {
+        | Progress::Usage(_) => {
             return None;
         }
     })

@@ -8,7 +8,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use omx_conductor::progress::Progress;
+use omx_runs::progress::Progress;
 use serde_json::json;
 
 use self::terminal::Terminal;

@@ -5,9 +5,9 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use omx_conductor::progress::Progress;
-use omx_conductor::record::Spent;
-use omx_conductor::story::StepKey;
+use omx_runs::StepKey;
+use omx_runs::Usage;
+use omx_runs::progress::Progress;
 
 use super::line::{clock, line, printable, thousands};
 
@@ -20,7 +20,7 @@ pub(super) struct Terminal {
     run: String,
     begun: Instant,
     doing: BTreeMap<StepKey, Doing>,
-    spent: Spent,
+    spent: Usage,
     waiting: Option<String>,
     phase: String,
     shown: usize,
@@ -40,7 +40,7 @@ impl Terminal {
             run,
             begun: Instant::now(),
             doing: BTreeMap::new(),
-            spent: Spent::default(),
+            spent: Usage::default(),
             waiting: None,
             phase: String::new(),
             shown: 0,
@@ -84,7 +84,7 @@ impl Terminal {
             }
             Progress::Said { step, text } => self.last(step, &printable(text)),
             Progress::Tool { step, tool } => self.last(step, &printable(tool)),
-            Progress::Spent(spent) => self.spent = *spent,
+            Progress::Usage(spent) => self.spent = *spent,
             Progress::Waiting { what, until } => {
                 self.waiting = Some(format!("{what} until {until}"))
             }

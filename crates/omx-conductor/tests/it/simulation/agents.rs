@@ -11,8 +11,8 @@ use omx_agents::event::{AgentEvent, ApprovalId, Ask, Reach, ToolAction, Usage};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
 use omx_conductor::engine::Talk;
-use omx_conductor::story::StepKey;
 use omx_kernel::Timestamp;
+use omx_runs::StepKey;
 use serde_json::Value;
 
 use super::scenario::Ill;

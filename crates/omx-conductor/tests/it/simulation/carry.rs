@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use omx_agents::agent::AgentCommand;
 use omx_conductor::engine::{Decide, Effect, Engine, Outcome};
-use omx_conductor::record::Record;
 use omx_conductor::story::Entry;
+use omx_runs::Record;
 use serde_json::Value;
 
 use super::world::{Coming, Crashed, World};
@@ -70,7 +70,7 @@ impl World {
         match effect {
             Effect::Record(record) => {
                 match &record {
-                    Record::StepForgotten { step, .. } => self.is_forgotten(step),
+                    Record::StepDiscarded { step, .. } => self.is_forgotten(step),
                     Record::StepFinished { step, .. } => self.is_kept(step),
                     _ => {}
                 }

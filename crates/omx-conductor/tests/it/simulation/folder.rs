@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use omx_agents::results::ResultKind;
-use omx_conductor::story::StepKey;
 use omx_kernel::review::hash;
+use omx_runs::StepKey;
 
 /// Something that really happened.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_conductor::record::{Record, Spent};
-use omx_conductor::story::StepKey;
+use omx_runs::StepKey;
+use omx_runs::{Record, Usage};
 
 /// The journal.
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub struct Journal {
     pub conversations: BTreeMap<StepKey, String>,
     /// How often a step was given up and begun anew.
     pub tries: BTreeMap<StepKey, u32>,
-    pub spent: Spent,
+    pub spent: Usage,
     /// What processes worked that are gone, as far as the journal can tell.
     pub worked_ms: u64,
     /// What this one did, up to its last step.
@@ -49,13 +49,13 @@ impl Journal {
                 self.finished.insert(step);
                 self.worked_now_ms = worked_ms;
             }
-            Record::StepForgotten { step, .. } => {
+            Record::StepDiscarded { step, .. } => {
                 self.begun.remove(&step);
                 self.conversations.remove(&step);
                 self.finished.remove(&step);
                 *self.tries.entry(step).or_default() += 1;
             }
-            Record::Spent { usage, .. } => self.spent.add(usage),
+            Record::Usage { usage, .. } => self.spent.add(usage),
             Record::Worked { .. } => self.worked_now_ms = worked_ms,
             Record::Closed { outcome, .. } => {
                 self.closed = Some(outcome);

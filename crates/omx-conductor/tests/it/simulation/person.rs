@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use omx_conductor::engine::{Decide, Happening, Outcome};
-use omx_conductor::record::Record;
-use omx_conductor::story::StepKey;
 use omx_kernel::Mode;
+use omx_runs::Record;
+use omx_runs::StepKey;
 
 use super::folder::Deed;
 use super::world::{Coming, Left, World};
@@ -98,7 +98,7 @@ impl World {
             self.rules.skipped.insert(step.to_string());
             self.rules.is_skipped(step);
         }
-        if let Record::StepForgotten { step, .. } = change {
+        if let Record::StepDiscarded { step, .. } = change {
             let is_decided = decisions.values().any(|decide| *decide == Decide::Rerun);
             let ended_run = matches!(
                 self.folder.last_answer(step),

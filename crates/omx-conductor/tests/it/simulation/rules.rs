@@ -7,9 +7,9 @@ use omx_agents::event::Ask;
 use omx_agents::failure::FailureCause;
 use omx_agents::results::ResultKind;
 use omx_conductor::engine::{Effect, Engine, Happening, Talk};
-use omx_conductor::record::Record;
-use omx_conductor::story::StepKey;
 use omx_kernel::{Mode, Timestamp};
+use omx_runs::Record;
+use omx_runs::StepKey;
 
 use super::world::World;
 
@@ -345,7 +345,7 @@ impl World {
                 }
                 self.rules.begun.insert(step.clone());
             }
-            Record::StepForgotten { step, .. } => {
+            Record::StepDiscarded { step, .. } => {
                 let known = self.journal.conversations.get(step);
                 let known = known.and_then(|id| self.conversations.iter().find(|c| c.id == *id));
                 if !known.is_some_and(|conversation| conversation.is_lost) {

@@ -1,7 +1,7 @@
 //! What a seed stands for: the run that is asked for, and how the world treats it.
 
-use omx_conductor::asked::{Asked, Budget, Rigour};
 use omx_kernel::Mode;
+use omx_runs::spec::{Budget, RunSpec, VerificationLevel};
 use omx_testkit::Random;
 
 use crate::kit;
@@ -72,7 +72,7 @@ impl Patience {
 /// A world's ways.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    pub asked: Asked,
+    pub asked: RunSpec,
     /// A crash of the process before or in one of this many effects.
     pub crash_one_in: usize,
     pub crashes_left: u32,
@@ -115,7 +115,11 @@ impl Scenario {
         let mode = *random.of(&MODES);
         let is_calm = random.one_in(4);
         let mut asked = kit::asked(mode);
-        asked.rigour = *random.of(&[Rigour::Light, Rigour::Standard, Rigour::Thorough]);
+        asked.verification = *random.of(&[
+            VerificationLevel::Light,
+            VerificationLevel::Standard,
+            VerificationLevel::Thorough,
+        ]);
         (*random.of(&["edits", "commands", "commands", "all"])).clone_into(&mut asked.allow);
         if random.one_in(5) {
             asked.check = None;

@@ -2,9 +2,9 @@
 
 use omx_agents::AgentEvent;
 use omx_agents::results::{ResultKind, ReviewKind};
-use omx_conductor::asked::Rigour;
 use omx_conductor::engine::{Engine, Happening, Outcome};
 use omx_kernel::{Ending, Life, Mode};
+use omx_runs::spec::VerificationLevel;
 
 use super::folder::Deed;
 use super::rules::Reason;
@@ -213,9 +213,9 @@ impl World {
 
     /// Verified after all work but the tidying, and checked after that.
     fn is_built(&self, deeds: &[Deed]) {
-        let roles: &[&str] = match self.scenario.asked.rigour {
-            Rigour::Light | Rigour::Standard => &["verifier"],
-            Rigour::Thorough => &["verifier", "architect"],
+        let roles: &[&str] = match self.scenario.asked.verification {
+            VerificationLevel::Light | VerificationLevel::Standard => &["verifier"],
+            VerificationLevel::Thorough => &["verifier", "architect"],
         };
         for role in roles {
             let is_tidying = |deed: &Deed| matches!(deed, Deed::Edited { step } if step.as_str().contains("tidy"));

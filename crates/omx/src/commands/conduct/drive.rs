@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omx_agents::{AgentKind, AgentLimits};
-use omx_conductor::asked::Asked;
 use omx_conductor::drive::{Crew, Drive, RoleCard};
 use omx_conductor::start::Taken;
 use omx_host::catalogue;
@@ -14,6 +13,7 @@ use omx_kernel::{Code, Refusal, RunId};
 use omx_ops::Context;
 use omx_ops::config;
 use omx_rehearsal::driver;
+use omx_runs::spec::RunSpec;
 use omx_store::Store;
 use omx_store::runs::{Liveness, Registered, Registry};
 use serde_json::json;
@@ -82,7 +82,7 @@ pub fn drive(
 fn crew<'a>(
     context: &'a Context<'a>,
     store: &'a Store,
-    asked: &Asked,
+    asked: &RunSpec,
     id: &RunId,
 ) -> Result<Crew<'a>, Refusal> {
     let config = config::load(context, store)?;
@@ -130,8 +130,8 @@ fn register(context: &Context<'_>, store: &Store, taken: &Taken) {
 }
 
 /// What is in force is said first.
-fn announce(asked: &Asked, id: &str, format: Format) {
-    let folder = asked.ground.folder().display().to_string();
+fn announce(asked: &RunSpec, id: &str, format: Format) {
+    let folder = asked.workspace.folder().display().to_string();
     if format == Format::Json {
         let object = json!({
             "event": "run", "id": id, "mode": asked.mode.name(), "task": asked.task,

@@ -9,10 +9,11 @@ pub mod wish;
 use std::collections::BTreeMap;
 
 use omx_conductor::engine::Decide;
-use omx_conductor::{ground, start};
+use omx_conductor::start;
 use omx_kernel::{Dialect, Mode, Refusal, RunId, Timestamp};
 use omx_ops::config;
 use omx_ops::{Context, Input};
+use omx_runs::workspace;
 use omx_store::Store;
 
 use self::drive::{Afterwards, drive};
@@ -30,7 +31,7 @@ struct Order {
     task: Option<String>,
     /// The command that decides, where the mode has its own.
     goal: wish::Goal,
-    stages: Vec<omx_conductor::asked::Stage>,
+    stages: Vec<omx_runs::spec::PipelineStage>,
     /// The commit a review begins at.
     base: Option<String>,
 }
@@ -103,7 +104,12 @@ pub fn go_on(
     let taken = start::resume(store, id, &decisions(decide)?)?;
     let environment = edge::environment();
     let scratch = taken.held.folder().scratch()?;
-    ground::restore(context, store, id, &environment, &taken.asked.ground, scratch)?;
+    workspace::restore(
+        &context.project_env(store, &environment),
+        id,
+        &taken.asked.workspace,
+        scratch,
+    )?;
     drive(context, store, taken, afterwards, format)
 }
 

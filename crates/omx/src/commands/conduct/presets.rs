@@ -1,19 +1,19 @@
 //! Lines of roles: built in, or the person's own.
 
-use omx_conductor::asked::Stage;
 use omx_kernel::{Refusal, presets};
+use omx_runs::spec::PipelineStage;
 
 use crate::cli_runs::PipelineArgs;
 
 /// The stages that were asked for.
-pub(super) fn stages(args: &PipelineArgs) -> Result<Vec<Stage>, Refusal> {
+pub(super) fn stages(args: &PipelineArgs) -> Result<Vec<PipelineStage>, Refusal> {
     if let Some(file) = &args.stages {
         let text = std::fs::read_to_string(file)
             .map_err(|error| Refusal::input(format!("{}: {error}", file.display())))?;
         return omx_conductor::stages::parse(&text, &file.display().to_string());
     }
     let roles = presets::roles(args.preset.as_deref().unwrap_or(presets::DEFAULT));
-    let stage = |role: &&str| Stage {
+    let stage = |role: &&str| PipelineStage {
         name: (*role).to_owned(),
         role: (*role).to_owned(),
         prompt: String::new(),

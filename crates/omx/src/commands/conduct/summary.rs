@@ -2,12 +2,12 @@
 //! and the one command that comes next.
 
 use omx_agents::{AgentEnv, AgentKind};
-use omx_conductor::asked::{Asked, Ground};
 use omx_conductor::drive::Ended;
 use omx_conductor::engine::Outcome;
-use omx_conductor::ground;
-use omx_conductor::overview::{Overview, overview};
 use omx_kernel::{Document, Mode, Refusal, RunId, Scope, SessionId};
+use omx_runs::overview::{Overview, overview};
+use omx_runs::spec::{RunSpec, Workspace};
+use omx_runs::workspace;
 use omx_store::Store;
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use crate::output::{self, Format};
 /// Tells how a run ended.
 pub(super) fn tell(
     store: &Store,
-    asked: &Asked,
+    asked: &RunSpec,
     id: &RunId,
     ended: &Ended,
     surroundings: &AgentEnv,
@@ -28,13 +28,13 @@ pub(super) fn tell(
     let exit =
         if unplayed.is_empty() { exit(store, asked, id, &ended.outcome) } else { Exit::Failed };
     let folder = store.run(id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
-    let git = ground::git(&surroundings.environment, folder.scratch()?);
-    let size = ground::size(&git, &asked.ground);
+    let git = workspace::git(&surroundings.environment, folder.scratch()?);
+    let size = workspace::describe_size(&git, &asked.workspace);
     let seen = overview(store, &folder)?;
     if format == Format::Json {
         let object = json!({
             "event": "ended", "id": id.as_str(), "outcome": ended.outcome.as_str(),
-            "why": ended.outcome.words(), "spent": ended.spent, "spent_by": seen.spent_by(),
+            "why": ended.outcome.words(), "spent": ended.spent, "spent_by": seen.usage_by(),
             "diff": size, "unplayed": unplayed, "exit_code": exit.code(),
         });
         output::text(&format!("{object}\n"));
@@ -94,12 +94,12 @@ fn parts(document: &Document) -> Vec<String> {
 
 /// What was spent by agent and step, the most first.
 fn spending(seen: &Overview) -> Vec<String> {
-    let mut by_step = seen.spent_by_step.clone();
+    let mut by_step = seen.usage_by_step.clone();
     by_step.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.tokens()));
-    let line = |(step, spent): &(omx_conductor::story::StepKey, omx_conductor::record::Spent)| {
+    let line = |(step, spent): &(omx_runs::StepKey, omx_runs::Usage)| {
         format!(
             "  {} {step}: {} tokens{}",
-            seen.asked.agent,
+            seen.spec.agent,
             thousands(spent.tokens()),
             money(spent.micro_usd)
         )
@@ -114,12 +114,12 @@ fn money(micro_usd: Option<u64>) -> String {
 }
 
 /// The command that comes next.
-fn next(asked: &Asked, id: &RunId, outcome: &Outcome, size: Option<&str>) -> Option<String> {
+fn next(asked: &RunSpec, id: &RunId, outcome: &Outcome, size: Option<&str>) -> Option<String> {
     let more = |what: &str| {
         format!("allow more and go on: omx runs limit {id} {what} && omx runs resume {id}")
     };
-    match (outcome, &asked.ground) {
-        (Outcome::Complete(_), Ground::Worktree { branch, .. })
+    match (outcome, &asked.workspace) {
+        (Outcome::Complete(_), Workspace::Worktree { branch, .. })
             if asked.mode != Mode::CodeReview =>
         {
             let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
@@ -137,7 +137,7 @@ fn next(asked: &Asked, id: &RunId, outcome: &Outcome, size: Option<&str>) -> Opt
 }
 
 /// Entries that a whole rehearsal must have played and did not.
-fn unplayed(asked: &Asked, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<String> {
+fn unplayed(asked: &RunSpec, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<String> {
     let is_rehearsal = asked.agent == AgentKind::Rehearsal.as_str();
     let (Outcome::Complete(_), Some(scenario), true) = (outcome, &asked.scenario, is_rehearsal)
     else {
@@ -147,7 +147,7 @@ fn unplayed(asked: &Asked, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<St
     faults.unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-fn exit(store: &Store, asked: &Asked, id: &RunId, outcome: &Outcome) -> Exit {
+fn exit(store: &Store, asked: &RunSpec, id: &RunId, outcome: &Outcome) -> Exit {
     match outcome {
         Outcome::Complete(_) if asked.mode == Mode::CodeReview && !is_clean(store, id) => {
             Exit::Failed

@@ -3,14 +3,14 @@
 use omx_agents::AgentKind;
 use std::path::Path;
 
-use omx_conductor::asked::{Budget, Ground, Rigour};
 use omx_conductor::check;
-use omx_conductor::ground::{self, Choice};
 use omx_conductor::start::Wish;
 use omx_kernel::approval::Allow;
 use omx_kernel::{Mode, Refusal, RunId};
 use omx_ops::Context;
 use omx_ops::config::Config;
+use omx_runs::spec::{Budget, VerificationLevel, Workspace};
+use omx_runs::workspace::{self, WorkspaceChoice};
 use omx_store::Store;
 
 use super::{Order, choose};
@@ -80,15 +80,15 @@ pub(super) fn wish(
         return Err(Refusal::input("the rehearsal agent needs a --scenario to play"));
     }
     let allow = flags.allow.clone().or_else(|| setting("allow"));
-    let rigour = match flags.verify.as_deref() {
+    let verification = match flags.verify.as_deref() {
         Some("light") if order.mode == Mode::Ralph => {
             return Err(Refusal::input(
                 "ralph is verified by a verifier at least: standard or thorough",
             ));
         }
-        Some("light") => Rigour::Light,
-        Some("standard") => Rigour::Standard,
-        _ => Rigour::Thorough,
+        Some("light") => VerificationLevel::Light,
+        Some("standard") => VerificationLevel::Standard,
+        _ => VerificationLevel::Thorough,
     };
     Ok(Wish {
         mode: order.mode,
@@ -97,7 +97,7 @@ pub(super) fn wish(
         model: flags.model.clone(),
         allow: allow.unwrap_or_else(|| Allow::Commands.as_str().to_owned()),
         check: check(order, flags, store, setting("check")),
-        rigour,
+        verification,
         max_iterations: flags.max_iterations,
         budget: budget(flags, config)?,
         stages: order.stages.clone(),
@@ -191,15 +191,16 @@ pub(super) fn ground(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
-) -> Result<Ground, Refusal> {
+) -> Result<Workspace, Refusal> {
     let choice = match (order.mode, flags.in_place, flags.dirty) {
-        (Mode::CodeReview, ..) => Choice::ToLookAt,
-        (_, true, true) => Choice::InPlaceDirty,
-        (_, true, false) => Choice::InPlace,
-        (_, false, _) => Choice::Worktree,
+        (Mode::CodeReview, ..) => WorkspaceChoice::ReadOnly,
+        (_, true, true) => WorkspaceChoice::InPlaceDirty,
+        (_, true, false) => WorkspaceChoice::InPlace,
+        (_, false, _) => WorkspaceChoice::Worktree,
     };
     let environment = edge::environment();
-    let (ground, warning) = ground::prepare(context, store, id, &environment, choice)?;
+    let (ground, warning) =
+        workspace::prepare(&context.project_env(store, &environment), id, choice)?;
     if let Some(warning) = warning {
         output::note(&format!("warning: {warning}"));
     }

@@ -1,7 +1,7 @@
 //! The person's answer to a question of a run.
 
-use omx_conductor::questions;
 use omx_kernel::{Code, Refusal};
+use omx_runs::attention::{self, AttentionAnswer};
 use omx_store::Store;
 
 use super::find;
@@ -13,7 +13,7 @@ use crate::output;
 pub(super) fn answer(store: &Store, args: &AnswerArgs) -> Result<Exit, Refusal> {
     let id = find(store, Some(&args.id))?;
     let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
-    let open = questions::open(&folder)?;
+    let open = attention::open(&folder)?;
     let question = match args.question {
         Some(number) => open.iter().find(|question| question.number == number),
         None => open.first(),
@@ -24,9 +24,9 @@ pub(super) fn answer(store: &Store, args: &AnswerArgs) -> Result<Exit, Refusal> 
             None => format!("run {id} does not ask anything"),
         })
     })?;
-    questions::answer(&folder, question.number, &args.answer).map_err(|error| {
-        Refusal::new(Code::Io, format!("the answer cannot be written: {error}"))
-    })?;
+    attention::answer(&folder, question.number, AttentionAnswer::parse(&args.answer)?).map_err(
+        |error| Refusal::new(Code::Io, format!("the answer cannot be written: {error}")),
+    )?;
     let (answer, what) = (&args.answer, printable(&question.what));
     Ok(output::text(&format!("Answered {answer}: {what} ({}).\n", question.step)))
 }

@@ -4,10 +4,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::time::Duration;
 
-use omx_conductor::drive::EVENTS_FILE;
-use omx_conductor::overview::overview;
-use omx_conductor::progress::Progress;
 use omx_kernel::{Code, Refusal};
+use omx_runs::overview::overview;
+use omx_runs::progress::EVENTS_FILE;
+use omx_runs::progress::Progress;
 use omx_store::Store;
 use omx_store::runs::Liveness;
 
@@ -27,7 +27,7 @@ pub(super) fn attach(store: &Store, words: Option<&str>, format: Format) -> Resu
     let live = Live::new(format, id.as_str());
     let mut line = String::new();
     loop {
-        // Asked before reading: what was written until then is still shown.
+        // RunSpec before reading: what was written until then is still shown.
         let ended = matches!(folder.liveness()?, Liveness::Ended);
         if file.is_none() {
             file = match File::open(&path) {

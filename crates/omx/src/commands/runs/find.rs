@@ -1,7 +1,7 @@
 //! Which run is meant.
 
-use omx_conductor::overview::overview;
 use omx_kernel::{Mode, Refusal, RunId};
+use omx_runs::overview::overview;
 use omx_store::Store;
 
 /// The run whose id begins like this; without any words, the last one.
@@ -30,7 +30,7 @@ pub fn find_to_resume(store: &Store, mode: Mode, words: &str) -> Result<RunId, R
     for run in store.runs()?.iter().rev() {
         let Some(folder) = store.run(&run.id)? else { continue };
         let seen = overview(store, &folder)?;
-        if seen.asked.mode == mode && seen.is_open() {
+        if seen.spec.mode == mode && seen.is_resumable() {
             return Ok(run.id.clone());
         }
     }

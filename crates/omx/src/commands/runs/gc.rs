@@ -1,9 +1,9 @@
 //! Clearing up after runs: when it is asked for, and once a day by itself.
 
-use omx_conductor::gc::{Swept, sweep};
 use omx_kernel::Refusal;
 use omx_ops::Context;
 use omx_ops::config::{self, span_seconds};
+use omx_runs::retention::{RetentionReport, collect_garbage};
 use omx_store::Store;
 use serde_json::json;
 
@@ -62,14 +62,14 @@ pub fn once_a_day(context: &Context<'_>, store: &Store) {
     }
 }
 
-fn swept(context: &Context<'_>, store: &Store) -> Result<Swept, Refusal> {
+fn swept(context: &Context<'_>, store: &Store) -> Result<RetentionReport, Refusal> {
     // Noted first: one that goes wrong is not tried at every start.
     store.lock(context.lock_deadline, "runs gc")?.note_sweep(context.clock.now())?;
     let config = config::load(context, store)?;
     let kept = config.get("retention").and_then(|setting| setting.value.as_str());
     let kept = kept.and_then(span_seconds).and_then(|seconds| i64::try_from(seconds).ok());
     let kept = kept.map_or(KEPT_DAYS * DAY_MS, |seconds| seconds.saturating_mul(1000));
-    sweep(context, store, &edge::environment(), kept)
+    collect_garbage(&context.project_env(store, &edge::environment()), kept)
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {

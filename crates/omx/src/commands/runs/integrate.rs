@@ -1,9 +1,9 @@
 //! Bringing what a run made to the branch the person is on.
 
-use omx_conductor::asked::{Asked, Ground};
-use omx_conductor::ground;
 use omx_kernel::{Code, Refusal};
 use omx_ops::Context;
+use omx_runs::spec::{RunSpec, Workspace};
+use omx_runs::workspace;
 use omx_store::Store;
 use omx_store::runs::{Holder, Taking};
 use serde_json::json;
@@ -28,12 +28,13 @@ pub(super) fn integrate(
         }
         Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
     };
-    let asked: Asked = held.folder().asked()?;
-    let Ground::Worktree { branch, .. } = &asked.ground else {
+    let asked = RunSpec::load(held.folder())?;
+    let Workspace::Worktree { branch, .. } = &asked.workspace else {
         return Err(Refusal::input(format!("run {id} worked in place; there is nothing to merge")));
     };
     let scratch = held.folder().scratch()?;
-    let done = ground::integrate(context, store, &id, &edge::environment(), scratch)?;
+    let done =
+        workspace::integrate(&context.project_env(store, &edge::environment()), &id, scratch)?;
     if format == Format::Json {
         let object = json!({
             "id": id.as_str(), "branch": branch, "into": done.into,

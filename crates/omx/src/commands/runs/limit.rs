@@ -1,9 +1,9 @@
 //! The person allows a run more: iterations, tokens, money, time.
 
-use omx_conductor::asked::Budget;
-use omx_conductor::record::Record;
 use omx_kernel::{Code, Refusal};
 use omx_ops::Context;
+use omx_runs::Record;
+use omx_runs::spec::Budget;
 use omx_store::Store;
 use omx_store::runs::{Holder, Taking};
 

@@ -1,8 +1,8 @@
 //! Runs of this project, and live ones of all.
 
-use omx_conductor::overview::{Overview, overview};
 use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::Context;
+use omx_runs::overview::{Overview, overview};
 use omx_store::Store;
 use omx_store::runs::Registry;
 use serde_json::{Value, json};
@@ -37,24 +37,24 @@ pub(super) fn list(context: &Context<'_>, store: &Store, format: Format) -> Resu
 
 fn line(run: &Overview, now: Timestamp) -> String {
     let state = match &run.waiting {
-        _ if !run.questions.is_empty() => "needs you",
+        _ if !run.attention.is_empty() => "needs you",
         Some(kind) if run.state == "running" && kind == "rate_limit" => "limited",
         _ => run.state.as_str(),
     };
     let phase = run.phase.as_deref().unwrap_or("-");
-    let started = Timestamp::parse(&run.asked.started_at).unwrap_or(now);
+    let started = Timestamp::parse(&run.spec.started_at).unwrap_or(now);
     let age = clock(u64::try_from(now.millis_since(started) / 1000).unwrap_or_default());
     let money = run
-        .spent
+        .usage
         .micro_usd
         .map(|micro| format!(", ${}.{:02}", micro / 1_000_000, micro / 10_000 % 100));
     format!(
         "{}  {:<11}  {state:<15}  {phase:<16}  {age:>8}  {} tokens{}  {}",
         run.id,
-        run.asked.mode.name(),
-        thousands(run.spent.tokens()),
+        run.spec.mode.name(),
+        thousands(run.usage.tokens()),
         money.unwrap_or_default(),
-        shortened(&run.asked.task),
+        shortened(&run.spec.task),
     )
 }
 

@@ -1,8 +1,8 @@
 //! One run, step by step.
 
-use omx_conductor::overview::overview;
-use omx_conductor::record::Record;
 use omx_kernel::Refusal;
+use omx_runs::Record;
+use omx_runs::overview::overview;
 use omx_store::Store;
 use omx_store::runs::Entry;
 use serde_json::json;
@@ -26,23 +26,23 @@ pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result
         return Ok(output::text(&format!("{object}\n")));
     }
     let mut lines = vec![
-        format!("{} run {id}", seen.asked.mode.name()),
-        format!("  task    {}", printable(&seen.asked.task)),
+        format!("{} run {id}", seen.spec.mode.name()),
+        format!("  task    {}", printable(&seen.spec.task)),
         format!("  state   {}{}", seen.state, words_of(&seen.why)),
         format!("  phase   {}", seen.phase.as_deref().unwrap_or("-")),
-        format!("  agent   {}", seen.asked.agent),
-        format!("  folder  {}", seen.asked.ground.folder().display()),
-        format!("  spent   {} tokens", thousands(seen.spent.tokens())),
+        format!("  agent   {}", seen.spec.agent),
+        format!("  folder  {}", seen.spec.workspace.folder().display()),
+        format!("  spent   {} tokens", thousands(seen.usage.tokens())),
     ];
     lines.extend(entries.iter().filter_map(line));
-    for question in &seen.questions {
+    for question in &seen.attention {
         let (number, what) = (question.number, printable(&question.what));
         lines.push(format!(
             "needs you: may {} {what}? omx runs answer {id} yes|no --question {number}",
             question.step
         ));
     }
-    if seen.is_open() {
+    if seen.is_resumable() {
         lines.push(format!("go on: omx runs resume {id}"));
     }
     Ok(output::lines(&lines))
@@ -59,7 +59,7 @@ fn line(entry: &Entry<Record>) -> Option<String> {
         Record::Conversation { step, agent, id } => format!("{step} in {agent} conversation {id}"),
         Record::StepFinished { step, .. } => format!("{step} is done"),
         Record::StepFailed { step, error } => format!("{step} failed: {}", printable(error)),
-        Record::StepForgotten { step, why } => {
+        Record::StepDiscarded { step, why } => {
             format!("{step} is to be done again: {}", printable(why))
         }
         Record::InputAccepted { step, .. } => format!("{step} kept as it is"),
@@ -70,7 +70,7 @@ fn line(entry: &Entry<Record>) -> Option<String> {
         Record::LimitRaised { max_iterations } => format!("limit raised to {max_iterations}"),
         Record::BudgetRaised { .. } => "budget raised".to_owned(),
         Record::Closed { outcome, why, .. } => format!("{outcome}{}", words_of(why)),
-        Record::Heard { .. } | Record::Spent { .. } | Record::Worked { .. } => return None,
+        Record::Delivered { .. } | Record::Usage { .. } | Record::Worked { .. } => return None,
     };
     Some(format!("  {}  {what}", entry.at))
 }

@@ -84,7 +84,7 @@ fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
     // Nobody was spoken to after that.
     let later = repository.journal().split_off(moment.records);
     let talk = later.iter().find(|record| record["kind"] == "conversation");
-    let known = later.iter().find(|record| record["kind"] == "spent");
+    let known = later.iter().find(|record| record["kind"] == "usage");
     assert!(talk.is_none() || known.is_none(), "{moment:?}: {later:#?}");
     look_after(whole, &repository, &cancelled, code, begun, moment.records)
 }

@@ -109,7 +109,7 @@ impl Site {
     pub fn assert_books_of(&self, rows: &[Row<'_>], lost: &[(&str, usize)], anew: &[&str]) {
         let names: Vec<&str> = rows.iter().map(|(step, _)| *step).collect();
         assert_eq!(self.finished(), names, "{:#?}", self.journal());
-        let (begun, forgotten) = (self.steps("step_started"), self.steps("step_forgotten"));
+        let (begun, forgotten) = (self.steps("step_started"), self.steps("step_discarded"));
         assert!(forgotten.iter().all(|step| anew.contains(&step.as_str())), "{forgotten:?}");
         assert_eq!(begun.len(), names.len() + forgotten.len(), "begun twice: {begun:?}");
         let shown = fs::read_to_string(self.run_folder().join("events.jsonl")).unwrap();

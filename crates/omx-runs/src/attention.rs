@@ -1,0 +1,125 @@
+//! Open questions of a run that only the person can answer: small files in the
+//! run's folder, so that any process can read and answer them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::Refusal;
+use omx_store::runs::{Liveness, RunFolder};
+use serde_json::{Value, json};
+
+use crate::step_key::StepKey;
+
+/// The folder of open questions in a run's folder.
+const FOLDER: &str = "needs";
+
+/// An open question for the person.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attention {
+    /// Its number within the process that drives the run.
+    pub number: u64,
+    /// The step whose agent asks.
+    pub step: String,
+    /// What the agent wants to do, in words.
+    pub what: String,
+}
+
+/// The person's answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttentionAnswer {
+    /// The agent may do it.
+    Yes,
+    /// It may not.
+    No,
+}
+
+impl AttentionAnswer {
+    /// The answer as a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::No => "no",
+        }
+    }
+
+    /// The answer that a word means.
+    pub fn parse(word: &str) -> Result<Self, Refusal> {
+        match word {
+            "yes" => Ok(Self::Yes),
+            "no" => Ok(Self::No),
+            other => Err(Refusal::input(format!("{other:?} is not an answer; say yes or no"))),
+        }
+    }
+}
+
+/// The open questions of a run, the oldest first. Questions of a process that
+/// has exited do not count: nobody waits for their answers.
+pub fn open(run: &RunFolder) -> Result<Vec<Attention>, Refusal> {
+    let Liveness::Alive(holder) = run.liveness()? else { return Ok(Vec::new()) };
+    if holder.as_ref().is_some_and(|holder| !holder.is_running()) {
+        // A process has just taken the lock and not written its id yet, so these
+        // are the questions of the process before it.
+        return Ok(Vec::new());
+    }
+    let is_current = |object: &Value| {
+        holder.as_ref().is_none_or(|holder| object["pid"].as_u64() == Some(holder.pid.into()))
+    };
+    let entries = fs::read_dir(run.path().join(FOLDER)).into_iter().flatten().flatten();
+    let mut open: Vec<Attention> = entries
+        .filter_map(|entry| {
+            let number = entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok()?;
+            let object: Value = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
+            if !is_current(&object) {
+                return None;
+            }
+            let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
+            Some(Attention { number, step: text("step"), what: text("what") })
+        })
+        .collect();
+    open.sort_by_key(|attention| attention.number);
+    Ok(open)
+}
+
+/// Answers a question.
+pub fn answer(run: &RunFolder, number: u64, answer: AttentionAnswer) -> io::Result<()> {
+    put(&run.path().join(FOLDER), &format!("{number}.answer"), answer.as_str())
+}
+
+/// Asks a question: `what` in words, `request` as the agent made it.
+pub fn ask(run: &Path, number: u64, step: &StepKey, what: &str, request: &Value) -> io::Result<()> {
+    let object = json!({
+        "number": number,
+        "step": step,
+        "what": what,
+        "ask": request,
+        "pid": std::process::id(),
+    });
+    fs::create_dir_all(run.join(FOLDER))?;
+    put(&run.join(FOLDER), &format!("{number}.json"), &object.to_string())
+}
+
+/// The person's answer to a question, if there is one yet. Anything but `yes` is a no.
+pub fn read_answer(run: &Path, number: u64) -> Option<AttentionAnswer> {
+    let text = fs::read_to_string(run.join(FOLDER).join(format!("{number}.answer"))).ok()?;
+    Some(AttentionAnswer::parse(text.trim()).unwrap_or(AttentionAnswer::No))
+}
+
+/// Removes a question and its answer.
+pub fn close(run: &Path, number: u64) {
+    for suffix in ["json", "answer"] {
+        let _ = fs::remove_file(run.join(FOLDER).join(format!("{number}.{suffix}")));
+    }
+}
+
+/// Removes the questions of an earlier process, which died with its agents.
+pub fn clear(run: &Path) {
+    let _ = fs::remove_dir_all(run.join(FOLDER));
+}
+
+/// Writes a file that appears under its name only when it is complete.
+fn put(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    let beside: PathBuf = folder.join(format!(".{name}.tmp"));
+    fs::write(&beside, text)?;
+    fs::rename(beside, folder.join(name))
+}

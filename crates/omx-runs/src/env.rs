@@ -1,0 +1,23 @@
+//! What operations on a project's runs need to know about their caller.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use omx_kernel::{Dialect, Timestamp};
+use omx_store::Store;
+
+/// A project and the caller's circumstances, read once at the edge.
+#[derive(Clone, Copy, Debug)]
+pub struct ProjectEnv<'a> {
+    /// The project's store.
+    pub store: &'a Store,
+    /// The names of branches and folders.
+    pub dialect: Dialect,
+    /// The environment for git.
+    pub environment: &'a BTreeMap<OsString, OsString>,
+    /// How long to wait for the project's lock.
+    pub lock_deadline: Duration,
+    /// The current time.
+    pub now: Timestamp,
+}

@@ -1,0 +1,140 @@
+//! A worktree of a run's own: made once, found again when the run goes on,
+//! made anew from its branch if the folder is gone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::call::{parts, path};
+use super::error::GitError;
+use super::hooks::FailedHook;
+use super::names::{BranchName, CommitId};
+use super::place::Checkout;
+
+/// Where a worktree came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorktreeOrigin {
+    /// Branch and worktree are new.
+    New,
+    /// It was there.
+    Found,
+    /// The branch was there, the worktree was not.
+    Restored,
+}
+
+/// A worktree to work in.
+#[derive(Debug)]
+pub struct AddedWorktree {
+    /// The worktree.
+    pub checkout: Checkout,
+    /// Where it came from.
+    pub origin: WorktreeOrigin,
+    /// A hook of the person's that failed after all was done: to be told.
+    pub hook: Option<FailedHook>,
+}
+
+/// A worktree git knows of.
+#[derive(Debug, Default)]
+pub(super) struct Registered {
+    pub path: PathBuf,
+    /// The branch's full name.
+    pub branch: Option<String>,
+    /// Why it is locked, if it is.
+    pub locked: Option<String>,
+}
+
+/// What git writes into the lock of a worktree while it makes it.
+const BEING_MADE: &str = "initializing";
+
+impl Checkout {
+    /// Makes the worktree of a branch at a path, or finds it there. A new
+    /// branch begins at `from`. This checkout is not touched, clean or not.
+    pub fn add_worktree(
+        &self,
+        path: &Path,
+        branch: &BranchName,
+        from: &CommitId,
+    ) -> Result<AddedWorktree, GitError> {
+        let path = real(path)?;
+        let registered = || self.registered().map(|all| all.into_iter().find(|it| it.path == path));
+        let mut known = registered()?;
+        if known.is_none() && path.exists() {
+            self.adopt_moved(&path, branch)?;
+            known = registered()?;
+        }
+        if let Some(found) = known {
+            if found.locked.as_deref() == Some(BEING_MADE) {
+                self.clear_unfinished(&path)?;
+            } else if path.exists() {
+                let checkout = self.git.checkout(&path)?;
+                checkout.is_on(branch)?;
+                return Ok(AddedWorktree { checkout, origin: WorktreeOrigin::Found, hook: None });
+            } else {
+                // The folder is gone: this only lets git forget it.
+                self.call(&["worktree", "remove"]).arg(&path).output()?;
+            }
+        }
+        if fs::read_dir(&path).is_ok_and(|mut entries| entries.next().is_some()) || path.is_file() {
+            return Err(GitError::Occupied { path });
+        }
+        let is_there = self.tip(branch)?.is_some();
+        let add = self.call(&["worktree", "add", "--quiet"]).work();
+        let answer = if is_there {
+            add.arg(&path).arg(branch.as_str()).answer()?
+        } else {
+            let add = add.arg("--no-track").arg("-b").arg(branch.as_str());
+            add.arg(&path).arg(from.as_str()).answer()?
+        };
+        // A hook that ran when all was done does not undo it.
+        if answer.code != Some(0) && answer.hook.is_none() {
+            return Err(answer.refusal());
+        }
+        let checkout = self.git.checkout(&path)?;
+        checkout.is_on(branch)?;
+        let origin = if is_there { WorktreeOrigin::Restored } else { WorktreeOrigin::New };
+        Ok(AddedWorktree { checkout, origin, hook: answer.hook })
+    }
+
+    /// The worktrees git knows of.
+    pub(super) fn registered(&self) -> Result<Vec<Registered>, GitError> {
+        let output = self.call(&["worktree", "list", "--porcelain", "-z"]).output()?;
+        let mut found: Vec<Registered> = Vec::new();
+        for part in parts(&output) {
+            let (word, rest) = match part.iter().position(|byte| *byte == b' ') {
+                Some(place) => (&part[..place], &part[place + 1..]),
+                None => (part, &part[part.len()..]),
+            };
+            if word == b"worktree" {
+                found.push(Registered { path: path(rest), ..Registered::default() });
+            }
+            let Some(last) = found.last_mut() else { continue };
+            let text = || Some(String::from_utf8_lossy(rest).into_owned());
+            match word {
+                b"branch" => last.branch = text(),
+                b"locked" => last.locked = text(),
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+
+    /// Clears what a killed git left of a worktree it was making. Nobody was
+    /// given it, so there is nothing in it but what git put there.
+    fn clear_unfinished(&self, path: &Path) -> Result<(), GitError> {
+        let remove = || self.call(&["worktree", "remove", "--force", "--force"]).arg(path);
+        if remove().output().is_ok() {
+            return Ok(());
+        }
+        // It lacks what git tells a worktree by.
+        fs::remove_dir_all(path).map_err(|error| GitError::io("remove", path, error))?;
+        remove().output().map(drop)
+    }
+}
+
+/// A path as git tells it: through no link. The last folder may be missing.
+pub(super) fn real(path: &Path) -> Result<PathBuf, GitError> {
+    let fail = |error| GitError::io("find", path, error);
+    let missing = || fail(std::io::ErrorKind::NotFound.into());
+    let parent = path.parent().ok_or_else(missing)?;
+    let name = path.file_name().ok_or_else(missing)?;
+    fs::canonicalize(parent).map(|parent| parent.join(name)).map_err(fail)
+}

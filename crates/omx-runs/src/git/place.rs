@@ -1,0 +1,208 @@
+//! Where a folder stands: in no repository, in a bare one, or in a checkout,
+//! and what that checkout is in the middle of.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::call::{Call, Git};
+use super::error::GitError;
+use super::names::{BranchName, CommitId};
+
+/// What a folder is to git.
+#[derive(Debug)]
+pub enum GitLocation {
+    /// No repository, or the inside of one's own folder.
+    Outside,
+    /// A repository without a checkout.
+    Bare,
+    /// A checkout, or a folder in one.
+    Checkout(Checkout),
+}
+
+/// A checked-out worktree: the person's, or one of omx's own.
+#[derive(Clone, Debug)]
+pub struct Checkout {
+    pub(super) git: Git,
+    top: PathBuf,
+    prefix: PathBuf,
+    git_dir: PathBuf,
+}
+
+/// What is checked out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Head {
+    /// A branch without a commit.
+    Unborn,
+    /// A commit, on no branch.
+    Detached(CommitId),
+    /// A branch.
+    Branch {
+        /// Its name, without `refs/heads/`.
+        name: String,
+        /// Its last commit.
+        commit: CommitId,
+    },
+}
+
+/// Something that was begun and not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GitOperation {
+    /// A merge.
+    Merge,
+    /// A rebase, or patches of mail.
+    Rebase,
+    /// A cherry-pick.
+    CherryPick,
+    /// A revert.
+    Revert,
+    /// A bisection.
+    Bisect,
+}
+
+impl GitOperation {
+    /// By the files git keeps of each.
+    const FILES: [(&'static str, Self); 7] = [
+        ("rebase-merge", Self::Rebase),
+        ("rebase-apply", Self::Rebase),
+        ("MERGE_HEAD", Self::Merge),
+        ("CHERRY_PICK_HEAD", Self::CherryPick),
+        ("REVERT_HEAD", Self::Revert),
+        ("sequencer", Self::CherryPick),
+        ("BISECT_LOG", Self::Bisect),
+    ];
+
+    /// The commands that end it.
+    pub(super) const fn way_out(self) -> &'static str {
+        match self {
+            Self::Merge => "git commit, or git merge --abort",
+            Self::Rebase => "git rebase --continue, or git rebase --abort",
+            Self::CherryPick => "git cherry-pick --continue, or git cherry-pick --abort",
+            Self::Revert => "git revert --continue, or git revert --abort",
+            Self::Bisect => "git bisect reset",
+        }
+    }
+}
+
+impl fmt::Display for GitOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Merge => "a merge",
+            Self::Rebase => "a rebase",
+            Self::CherryPick => "a cherry-pick",
+            Self::Revert => "a revert",
+            Self::Bisect => "a bisection",
+        })
+    }
+}
+
+impl Git {
+    /// Looks where a folder stands.
+    pub fn look(&self, folder: &Path) -> Result<GitLocation, GitError> {
+        let ask = |question: &[&str]| self.call(folder, &[&["rev-parse"], question].concat());
+        let answer = ask(&["--is-bare-repository", "--is-inside-work-tree"]).answer()?;
+        if answer.code != Some(0) {
+            let is_outside = answer.words.contains("not a git repository");
+            return if is_outside { Ok(GitLocation::Outside) } else { Err(answer.refusal()) };
+        }
+        match String::from_utf8_lossy(&answer.output).split_whitespace().collect::<Vec<_>>()[..] {
+            [_, "true"] => {}
+            ["true", _] => return Ok(GitLocation::Bare),
+            _ => return Ok(GitLocation::Outside),
+        }
+        // One call each: a path may hold any byte, also the one between two answers.
+        Ok(GitLocation::Checkout(Checkout {
+            git: self.clone(),
+            top: ask(&["--show-toplevel"]).path()?,
+            prefix: ask(&["--show-prefix"]).path()?,
+            git_dir: ask(&["--absolute-git-dir"]).path()?,
+        }))
+    }
+
+    /// The checkout in a folder where there must be one.
+    pub(super) fn checkout(&self, folder: &Path) -> Result<Checkout, GitError> {
+        match self.look(folder)? {
+            GitLocation::Checkout(checkout) => Ok(checkout),
+            GitLocation::Outside | GitLocation::Bare => Err(GitError::Failed {
+                what: "rev-parse".into(),
+                words: format!("{} is no checkout", folder.display()),
+            }),
+        }
+    }
+}
+
+impl Checkout {
+    /// Its topmost folder.
+    pub fn top(&self) -> &Path {
+        &self.top
+    }
+
+    /// The folder that was asked about, below the topmost one; empty if it is
+    /// that one. The same folder of another worktree is the join of the two.
+    pub fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
+    /// Where git keeps what belongs to this checkout alone.
+    pub(super) fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    pub(super) fn call(&self, args: &[&str]) -> Call<'_> {
+        self.git.call(&self.top, args)
+    }
+
+    /// What is checked out.
+    pub fn head(&self) -> Result<Head, GitError> {
+        let branch = self.call(&["symbolic-ref", "-q", "HEAD"]).answer()?;
+        let Some(commit) = self.commit_of("HEAD")? else { return Ok(Head::Unborn) };
+        let name = String::from_utf8_lossy(&branch.output).trim().to_owned();
+        match (branch.code, name.strip_prefix("refs/heads/")) {
+            (Some(0), Some(name)) => Ok(Head::Branch { name: name.to_owned(), commit }),
+            (Some(0 | 1), _) => Ok(Head::Detached(commit)),
+            _ => Err(branch.refusal()),
+        }
+    }
+
+    /// The last commit of a branch of omx's own; `None` if there is no such branch.
+    pub fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, GitError> {
+        self.commit_of(&branch.reference())
+    }
+
+    fn commit_of(&self, name: &str) -> Result<Option<CommitId>, GitError> {
+        let name = format!("{name}^{{commit}}");
+        let answer =
+            self.call(&["rev-parse", "-q", "--verify", "--end-of-options", &name]).answer()?;
+        match answer.code {
+            Some(0) => commit(&answer.output).map(Some),
+            Some(1) => Ok(None),
+            _ => Err(answer.refusal()),
+        }
+    }
+
+    /// What was begun here and not ended.
+    pub fn operation(&self) -> Option<GitOperation> {
+        let begun =
+            |(file, _): &&(&str, GitOperation)| self.git_dir.join(file).symlink_metadata().is_ok();
+        GitOperation::FILES.iter().find(begun).map(|(_, operation)| *operation)
+    }
+
+    /// Whether all of one commit's history is in another's.
+    pub fn is_in(&self, old: &CommitId, new: &CommitId) -> Result<bool, GitError> {
+        let call = self.call(&["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
+        let answer = call.answer()?;
+        match answer.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            _ => Err(answer.refusal()),
+        }
+    }
+}
+
+/// A commit as git printed it.
+pub(super) fn commit(output: &[u8]) -> Result<CommitId, GitError> {
+    let text = String::from_utf8_lossy(output);
+    CommitId::new(text.trim()).map_err(|refusal| GitError::Failed {
+        what: "rev-parse".into(),
+        words: refusal.to_string(),
+    })
+}

@@ -1,0 +1,127 @@
+//! The records of a run's journal. The journal is the truth of a run:
+//! everything else is derived from it.
+//!
+//! Aliases name the kinds that earlier versions wrote; see `migrate.rs`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::spec::Budget;
+use crate::step_key::StepKey;
+use crate::usage::Usage;
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Record {
+    /// A process opened the run, for the first time or to resume it.
+    Opened {
+        /// The program's version.
+        version: String,
+    },
+    /// A step begins. Written before anything of it happens.
+    StepStarted {
+        /// The step.
+        step: StepKey,
+        /// A hash of its input.
+        input: String,
+        /// A hash of the workspace's content, if known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
+    /// The agent's own id for the conversation. Written before the first message
+    /// is sent in it.
+    Conversation {
+        /// The step.
+        step: StepKey,
+        /// The agent.
+        agent: String,
+        /// The conversation's id.
+        id: String,
+    },
+    /// The agent has shown that it received its message. Until then the step
+    /// cannot have had any effect.
+    #[serde(alias = "heard")]
+    Delivered {
+        /// The step.
+        step: StepKey,
+    },
+    /// The agent used tokens. An agent that uses tokens has received its message.
+    #[serde(alias = "spent")]
+    Usage {
+        /// The step.
+        step: StepKey,
+        /// How many.
+        #[serde(flatten)]
+        usage: Usage,
+    },
+    /// A step's result was checked and is valid.
+    StepFinished {
+        /// The step.
+        step: StepKey,
+        /// Its result.
+        result: Value,
+        /// A hash of the workspace's content after the step.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tree: Option<String>,
+    },
+    /// A step failed.
+    StepFailed {
+        /// The step.
+        step: StepKey,
+        /// Why.
+        error: String,
+    },
+    /// A step's result, or its start, no longer counts.
+    #[serde(alias = "step_forgotten")]
+    StepDiscarded {
+        /// The step.
+        step: StepKey,
+        /// Why.
+        why: String,
+    },
+    /// The person accepted that a step's input has changed.
+    InputAccepted {
+        /// The step.
+        step: StepKey,
+        /// A hash of the input as it is now.
+        input: String,
+    },
+    /// The run waits.
+    Waiting {
+        /// The step.
+        step: StepKey,
+        /// What it waits for.
+        #[serde(rename = "for")]
+        what: String,
+        /// Until when, if known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<String>,
+    },
+    /// How long this process has driven the run so far. Written with each
+    /// finished step, so that a kill loses little of the time used.
+    Worked {
+        /// In milliseconds.
+        worked_ms: u64,
+    },
+    /// The person raised the iteration limit.
+    LimitRaised {
+        /// The new limit.
+        max_iterations: u64,
+    },
+    /// The person changed the budget; limits it does not name stay.
+    BudgetRaised {
+        /// What the run may use from now on, including all it has used.
+        budget: Budget,
+    },
+    /// A process stopped driving the run.
+    Closed {
+        /// `complete`, `failed`, `blocked_on_user`, `cancelled`, `limit` or `interrupted`.
+        outcome: String,
+        /// The reason, for people.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        why: String,
+        /// How long this process drove it, in milliseconds.
+        worked_ms: u64,
+    },
+}

@@ -1,0 +1,130 @@
+//! Removes the leftovers of runs: worktrees whose work is merged, and everything
+//! of runs that ended long ago. A worktree with work that exists nowhere else
+//! stays, and is reported.
+
+use std::path::{Path, PathBuf};
+
+use omx_kernel::{Refusal, RunId, SessionId};
+use omx_store::runs::{Holder, RunFolder, Taking};
+
+use crate::env::ProjectEnv;
+use crate::git::{BranchName, GitLocation, KeptWorktree, RemovedWorktree};
+use crate::overview::{Overview, overview};
+use crate::spec::Workspace;
+use crate::workspace;
+
+/// What was removed, and what was kept.
+#[derive(Debug, Default)]
+pub struct RetentionReport {
+    /// Runs that were removed with their documents and journals.
+    pub runs: Vec<RunId>,
+    /// Runs whose worktree was removed.
+    pub worktrees: Vec<RunId>,
+    /// Runs that are old enough to go but for what is in their worktrees.
+    pub kept: Vec<KeptRun>,
+}
+
+/// A run that stays because of its worktree.
+#[derive(Debug)]
+pub struct KeptRun {
+    /// The run.
+    pub id: RunId,
+    /// Its worktree.
+    pub path: PathBuf,
+    /// Why it stays, in words.
+    pub why: String,
+}
+
+/// Removes what is no longer needed. Ended runs are kept for `kept_ms`
+/// milliseconds after their last record; runs that can still be resumed are
+/// kept forever.
+pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionReport, Refusal> {
+    let mut report = RetentionReport::default();
+    let store = env.store;
+    for run in store.runs()? {
+        let Some(folder) = store.run(&run.id)? else { continue };
+        let Ok(seen) = overview(store, &folder) else { continue };
+        let is_old = seen.last.is_some_and(|last| env.now.millis_since(last) > kept_ms);
+        if !has_ended(&seen) || !(is_old || seen.state == "complete") {
+            continue;
+        }
+        match remove_worktree(env, &folder, &seen)? {
+            WorktreeRemoval::None => {}
+            WorktreeRemoval::Removed => report.worktrees.push(run.id.clone()),
+            // That a recent run is not merged yet is nothing to report.
+            WorktreeRemoval::Kept(why) => {
+                if is_old {
+                    let path = store.run_worktree(&run.id);
+                    report.kept.push(KeptRun { id: run.id.clone(), path, why });
+                }
+                continue;
+            }
+        }
+        if is_old {
+            let locked = store.lock(env.lock_deadline, "runs gc")?;
+            locked.remove_session(&SessionId::new(run.id.as_str())?)?;
+            locked.remove_run(&run.id)?;
+            report.runs.push(run.id);
+        }
+    }
+    Ok(report)
+}
+
+/// Whether a run has come to an end that nothing resumes.
+fn has_ended(seen: &Overview) -> bool {
+    ["complete", "failed", "cancelled", "limit"].contains(&seen.state.as_str())
+}
+
+enum WorktreeRemoval {
+    /// There was none.
+    None,
+    Removed,
+    /// It stays: why, in words.
+    Kept(String),
+}
+
+fn remove_worktree(
+    env: &ProjectEnv<'_>,
+    folder: &RunFolder,
+    seen: &Overview,
+) -> Result<WorktreeRemoval, Refusal> {
+    if matches!(seen.spec.workspace, Workspace::InPlace { .. }) {
+        return Ok(WorktreeRemoval::None);
+    }
+    // Hold the run meanwhile, so that nobody can resume it.
+    let Taking::Taken(_held) = env.store.take_run(&seen.id, &Holder::this_process())? else {
+        return Ok(WorktreeRemoval::Kept("the run is in progress".to_owned()));
+    };
+    let path = env.store.run_worktree(&seen.id);
+    let was_there = path.symlink_metadata().is_ok();
+    if !was_there && !path.parent().is_some_and(Path::is_dir) {
+        return Ok(WorktreeRemoval::None);
+    }
+    let git = workspace::git(env.environment, folder.scratch()?);
+    let GitLocation::Checkout(checkout) = git.look(env.store.root()).map_err(workspace::refusal)?
+    else {
+        let words = format!("{} is not a git checkout any more", env.store.root().display());
+        return Ok(if was_there { WorktreeRemoval::Kept(words) } else { WorktreeRemoval::None });
+    };
+    let branch = BranchName::of_run(&env.dialect, &seen.id);
+    Ok(match checkout.remove_worktree(&path, &branch).map_err(workspace::refusal)? {
+        RemovedWorktree::Removed if was_there => WorktreeRemoval::Removed,
+        RemovedWorktree::Removed => WorktreeRemoval::None,
+        RemovedWorktree::Kept(why) => WorktreeRemoval::Kept(describe(&why)),
+    })
+}
+
+fn describe(why: &KeptWorktree) -> String {
+    match why {
+        KeptWorktree::Dirty(files) => {
+            let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+            format!("not committed: {}", names.join(", "))
+        }
+        KeptWorktree::InProgress(operation) => format!("{operation} is in progress"),
+        KeptWorktree::Unmerged => "its commits are not in the branch you are on".to_owned(),
+        KeptWorktree::Locked(reason) if reason.is_empty() => "it is locked".to_owned(),
+        KeptWorktree::Locked(reason) => format!("it is locked: {reason}"),
+        KeptWorktree::Foreign => "it is not on its own branch".to_owned(),
+        KeptWorktree::Refused(words) => words.clone(),
+    }
+}

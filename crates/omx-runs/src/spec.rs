@@ -1,0 +1,157 @@
+//! What a run was asked to do: written once when it starts, read each time it
+//! is resumed.
+
+use std::path::{Path, PathBuf};
+
+use omx_kernel::{Mode, Refusal};
+use omx_store::runs::RunFolder;
+use serde::{Deserialize, Serialize};
+
+use crate::migrate;
+
+/// How a change is verified before a run may complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum VerificationLevel {
+    /// By the check command.
+    Light,
+    /// By the check command and a verifier.
+    Standard,
+    /// By the check command, a verifier and an architect.
+    Thorough,
+}
+
+/// Limits that end a run however far it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    /// Tokens, read and written.
+    pub tokens: Option<u64>,
+    /// Millionths of a US dollar.
+    pub micro_usd: Option<u64>,
+    /// Seconds of work, over all resumes.
+    pub seconds: Option<u64>,
+}
+
+impl Budget {
+    /// This budget, with every limit that `other` sets replaced.
+    pub fn changed_by(self, other: Self) -> Self {
+        Self {
+            tokens: other.tokens.or(self.tokens),
+            micro_usd: other.micro_usd.or(self.micro_usd),
+            seconds: other.seconds.or(self.seconds),
+        }
+    }
+}
+
+/// One stage of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PipelineStage {
+    /// Its name; the phase is `stage:<name>`.
+    pub name: String,
+    /// The role that carries it out.
+    pub role: String,
+    /// Instructions in addition to the task itself.
+    #[serde(default)]
+    pub prompt: String,
+    /// The model; without one, the model of the role's tier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// The directory and branch a run works in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Workspace {
+    /// A worktree of its own.
+    Worktree {
+        /// The worktree.
+        path: PathBuf,
+        /// Its branch.
+        branch: String,
+        /// The commit the branch started from.
+        base: String,
+    },
+    /// The person's own directory.
+    InPlace {
+        /// The directory.
+        path: PathBuf,
+    },
+}
+
+impl Workspace {
+    /// The directory agents work in.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Self::Worktree { path, .. } | Self::InPlace { path } => path,
+        }
+    }
+}
+
+/// What a run was asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// The mode, by name.
+    #[serde(with = "mode_name")]
+    pub mode: Mode,
+    /// The task, in the person's words.
+    pub task: String,
+    /// A short form of the task, for file names.
+    pub slug: String,
+    /// When the run started.
+    pub started_at: String,
+    /// The agent, by name.
+    pub agent: String,
+    /// The model for every role, if the person chose one.
+    pub model: Option<String>,
+    /// What agents may do without asking: `edits`, `commands` or `all`.
+    pub allow: String,
+    /// The project's check command, if there is one.
+    pub check: Option<String>,
+    /// How results are verified.
+    pub verification: VerificationLevel,
+    /// The iteration limit, if the person set one.
+    pub max_iterations: Option<u64>,
+    /// What the run may use.
+    pub budget: Budget,
+    /// Where it works.
+    pub workspace: Workspace,
+    /// The stages of a pipeline.
+    pub stages: Vec<PipelineStage>,
+    /// The rehearsal agent's scenario.
+    pub scenario: Option<PathBuf>,
+}
+
+impl RunSpec {
+    /// Reads the spec from a run's folder. Reads what older versions wrote, too.
+    pub fn load(folder: &RunFolder) -> Result<Self, Refusal> {
+        let stored: migrate::StoredSpec = folder.asked()?;
+        Ok(stored.into_spec())
+    }
+
+    /// The spec as it is written to a run's folder.
+    pub fn stored(&self) -> impl Serialize {
+        migrate::StoredSpec::current(self.clone())
+    }
+
+    /// The file name, without its extension, of the snapshot of what the run
+    /// knew when it started.
+    pub fn context_name(&self) -> String {
+        let time: String = self.started_at.chars().filter(char::is_ascii_alphanumeric).collect();
+        format!("{}-{time}", self.slug)
+    }
+}
+
+mod mode_name {
+    use omx_kernel::Mode;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(mode: &Mode, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(mode.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Mode, D::Error> {
+        let name = String::deserialize(from)?;
+        Mode::parse(&name).map_err(|refusal| D::Error::custom(refusal.message))
+    }
+}

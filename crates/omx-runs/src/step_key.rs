@@ -1,0 +1,29 @@
+//! The name of a step.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The name of a step within its run, such as `c2.build.work`: the nested parts
+/// of the workflow it belongs to, joined by dots.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StepKey(String);
+
+impl StepKey {
+    /// The step with this name.
+    pub fn new(name: String) -> Self {
+        Self(name)
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

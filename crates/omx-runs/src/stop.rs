@@ -1,0 +1,92 @@
+//! Terminates the process that drives a run.
+
+use std::time::{Duration, Instant};
+
+use omx_kernel::{Refusal, RunId, Scope, SessionId};
+use omx_store::Store;
+use omx_store::runs::{Holder, Liveness};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// The poll interval while a run ends.
+const POLL: Duration = Duration::from_millis(20);
+/// How long a killed process may keep its lock.
+const AFTER_KILL: Duration = Duration::from_secs(2);
+
+/// What came of terminating a run's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunTermination {
+    /// No process drove it.
+    NotRunning,
+    /// The process exited when asked to.
+    Exited,
+    /// It did not, and was killed.
+    Killed,
+    /// A process that cannot be terminated from here still holds the run.
+    StillRunning,
+}
+
+/// Waits for runs that have just started and have no document yet that a cancel
+/// could end. Returns whether there was one. Considers one session's run only,
+/// or all of them.
+pub fn wait_for_starting(
+    store: &Store,
+    only: Option<&SessionId>,
+    patience: Duration,
+) -> Result<bool, Refusal> {
+    let deadline = Instant::now() + patience;
+    let is_meant = |id: &RunId| only.is_none_or(|only| only.as_str() == id.as_str());
+    let mut found = false;
+    for run in store.runs()?.into_iter().filter(|run| is_meant(&run.id)) {
+        let Ok(session) = SessionId::new(run.id.as_str()) else { continue };
+        let scope = Scope::Session(session);
+        let Some(folder) = store.run(&run.id)? else { continue };
+        loop {
+            let has_documents = match store.read()? {
+                Some(state) => !state.scope(&scope)?.snapshot.documents.is_empty(),
+                None => false,
+            };
+            let is_alive = matches!(folder.liveness()?, Liveness::Alive(_));
+            if has_documents || !is_alive || Instant::now() > deadline {
+                break;
+            }
+            found = true;
+            std::thread::sleep(POLL);
+        }
+    }
+    Ok(found)
+}
+
+/// Terminates the process that drives a run. By now the run's documents say that
+/// it is cancelled; its agents end with their guards.
+pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTermination, Refusal> {
+    let Some(folder) = store.run(id)? else { return Ok(RunTermination::NotRunning) };
+    let Liveness::Alive(holder) = folder.liveness()? else {
+        return Ok(RunTermination::NotRunning);
+    };
+    let has_exited_by = |deadline: Instant| loop {
+        match folder.liveness() {
+            Ok(Liveness::Alive(_)) if Instant::now() < deadline => std::thread::sleep(POLL),
+            Ok(Liveness::Alive(_)) => return Ok::<bool, Refusal>(false),
+            Ok(Liveness::Ended) => return Ok(true),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    signal(holder.as_ref(), Signal::TERM);
+    if has_exited_by(Instant::now() + patience)? {
+        return Ok(RunTermination::Exited);
+    }
+    signal(holder.as_ref(), Signal::KILL);
+    let has_exited = has_exited_by(Instant::now() + AFTER_KILL)?;
+    Ok(if has_exited { RunTermination::Killed } else { RunTermination::StillRunning })
+}
+
+/// Signals exactly this process. The pidfd is opened first and the start time
+/// compared then, so that a reused pid cannot match.
+fn signal(holder: Option<&Holder>, signal: Signal) {
+    let Some(holder) = holder else { return };
+    let Some(pid) = i32::try_from(holder.pid).ok().and_then(Pid::from_raw) else { return };
+    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+    if holder.is_running() {
+        let _ = pidfd_send_signal(&handle, signal);
+    }
+}

@@ -1,0 +1,165 @@
+//! The workspace of a run: a worktree of its own, or the person's directory.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::{Code, Refusal, RunId};
+use omx_store::Store;
+
+use crate::env::ProjectEnv;
+use crate::git::{
+    BranchName, Checkout, CommitId, Git, GitError, GitLimits, GitLocation, Head, Integration,
+};
+use crate::spec::Workspace;
+
+/// Where the person wants a run to work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceChoice {
+    /// In a worktree, if the project is under git.
+    Worktree,
+    /// In the checkout, if everything in it is committed.
+    InPlace,
+    /// In the checkout, whatever its state.
+    InPlaceDirty,
+    /// In the checkout, without changing anything.
+    ReadOnly,
+}
+
+/// Git for a project, with a folder for its temporary files.
+pub fn git(environment: &BTreeMap<OsString, OsString>, scratch: PathBuf) -> Git {
+    Git::new("git".into(), environment, scratch, GitLimits::default())
+}
+
+/// Creates the workspace of a new run. Also returns a warning for the person,
+/// if there is one.
+pub fn prepare(
+    env: &ProjectEnv<'_>,
+    id: &RunId,
+    choice: WorkspaceChoice,
+) -> Result<(Workspace, Option<String>), Refusal> {
+    let store = env.store;
+    let scratch = store.tree().join("runs").join(id.as_str()).join("scratch");
+    let git = git(env.environment, scratch);
+    let in_place = || Workspace::InPlace { path: store.root().to_owned() };
+    let checkout = match git.look(store.root()).map_err(refusal)? {
+        GitLocation::Checkout(checkout) => checkout,
+        GitLocation::Outside | GitLocation::Bare => {
+            let warning = "this is not a git checkout: the run works in this directory, and its \
+                           changes cannot be undone";
+            return Ok((in_place(), Some(warning.to_owned())));
+        }
+    };
+    match choice {
+        WorkspaceChoice::InPlaceDirty | WorkspaceChoice::ReadOnly => return Ok((in_place(), None)),
+        WorkspaceChoice::InPlace => {
+            let files = checkout.status().map_err(refusal)?.touched();
+            if files.is_empty() {
+                return Ok((in_place(), None));
+            }
+            let mut dirty = refusal(GitError::Dirty { files });
+            dirty.message.push_str("; commit them, or add --dirty");
+            return Err(dirty);
+        }
+        WorkspaceChoice::Worktree => {}
+    }
+    let base = match checkout.head().map_err(refusal)? {
+        Head::Unborn => return Err(refusal(GitError::NoCommit)),
+        Head::Detached(commit) | Head::Branch { commit, .. } => commit,
+    };
+    let branch = BranchName::of_run(&env.dialect, id);
+    store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
+    let path = store.run_worktree(id);
+    let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
+    let warning = added.hook.map(|hook| hook.to_string());
+    // A project in a subdirectory of its repository is the same subdirectory there.
+    let mut path = added.checkout.top().to_owned();
+    path.extend(checkout.prefix());
+    let workspace = Workspace::Worktree {
+        path,
+        branch: branch.as_str().to_owned(),
+        base: base.as_str().to_owned(),
+    };
+    Ok((workspace, warning))
+}
+
+/// The workspace of a run where it is now. The project may have been moved or
+/// copied since the run started, or its disk mounted elsewhere.
+pub fn relocate(store: &Store, id: &RunId, workspace: Workspace) -> Workspace {
+    match workspace {
+        Workspace::InPlace { .. } => Workspace::InPlace { path: store.root().to_owned() },
+        Workspace::Worktree { path, branch, base } => {
+            let mut below = path.components().skip_while(|part| part.as_os_str() != id.as_str());
+            below.next();
+            let mut path = store.run_worktree(id);
+            path.extend(below);
+            Workspace::Worktree { path, branch, base }
+        }
+    }
+}
+
+/// Restores the worktree of a run that is resumed, if it is gone.
+pub fn restore(
+    env: &ProjectEnv<'_>,
+    id: &RunId,
+    workspace: &Workspace,
+    scratch: PathBuf,
+) -> Result<(), Refusal> {
+    let Workspace::Worktree { base, .. } = workspace else { return Ok(()) };
+    let checkout = project_checkout(env, scratch)?;
+    env.store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
+    let branch = BranchName::of_run(&env.dialect, id);
+    let base = CommitId::new(base)?;
+    checkout.add_worktree(&env.store.run_worktree(id), &branch, &base).map_err(refusal)?;
+    Ok(())
+}
+
+/// Commits what a step changed, if the branch is the run's own, and returns the
+/// hash of the workspace's content.
+pub fn commit_step(
+    git: &Git,
+    workspace: &Workspace,
+    branch: &BranchName,
+    message: Option<&str>,
+) -> Result<Option<String>, GitError> {
+    let GitLocation::Checkout(checkout) = git.look(workspace.folder())? else { return Ok(None) };
+    if let (Workspace::Worktree { .. }, Some(message)) = (workspace, message) {
+        checkout.commit_all(branch, message)?;
+    }
+    checkout.tree().map(|tree| Some(tree.as_str().to_owned()))
+}
+
+/// A refusal that carries a git error's message.
+pub fn refusal(error: GitError) -> Refusal {
+    Refusal::new(Code::InvalidInput, error.to_string())
+}
+
+/// The size of a run's change, for people: files and lines.
+pub fn describe_size(git: &Git, workspace: &Workspace) -> Option<String> {
+    let Workspace::Worktree { base, path, .. } = workspace else { return None };
+    let Ok(GitLocation::Checkout(checkout)) = git.look(path as &Path) else { return None };
+    let base = CommitId::new(base).ok()?;
+    let changes = checkout.changes(&base, &checkout.tree().ok()?).ok()?;
+    let files = changes.files.len();
+    let plural = if files == 1 { "file" } else { "files" };
+    Some(format!("{files} {plural}, +{} -{}", changes.added(), changes.removed()))
+}
+
+/// Merges what a run made into the branch the person is on.
+pub fn integrate(
+    env: &ProjectEnv<'_>,
+    id: &RunId,
+    scratch: PathBuf,
+) -> Result<Integration, Refusal> {
+    let checkout = project_checkout(env, scratch)?;
+    checkout.integrate(&BranchName::of_run(&env.dialect, id)).map_err(refusal)
+}
+
+fn project_checkout(env: &ProjectEnv<'_>, scratch: PathBuf) -> Result<Checkout, Refusal> {
+    match git(env.environment, scratch).look(env.store.root()).map_err(refusal)? {
+        GitLocation::Checkout(checkout) => Ok(checkout),
+        GitLocation::Outside | GitLocation::Bare => {
+            Err(Refusal::input(format!("{} is not a git checkout", env.store.root().display())))
+        }
+    }
+}

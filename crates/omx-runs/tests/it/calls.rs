@@ -1,0 +1,67 @@
+//! A call of git has a deadline, and nothing of it is left afterwards.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use omx_runs::git::{CommitOutcome, GitError};
+use omx_testkit::await_condition;
+
+use super::stage::{Stage, branch, checkout, short, write};
+
+#[test]
+fn a_hook_that_hangs_is_stopped_with_all_it_started_and_leaves_no_lock() {
+    let stage = Stage::new();
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "new", "x");
+    let pids = stage.folder.path().join("pids");
+    let pids_text = pids.display();
+    stage.hook("pre-commit", &format!("sleep 300 & echo $! > '{pids_text}'; wait"));
+    let worktree = checkout(&stage.omx_git_within(short()), worktree.top());
+    let start = Instant::now();
+    let error = worktree.commit_all(&branch(1), "m").unwrap_err();
+    assert!(matches!(&error, GitError::TimedOut { what, .. } if what == "commit"), "{error}");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+    let pid = fs::read_to_string(&pids).unwrap();
+    await_condition("the end of what the hook started", Duration::from_secs(5), || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        stat.is_empty() || stat.contains(") Z ")
+    });
+    // Nothing stands in the way of the next one.
+    fs::remove_file(stage.root().join(".git/hooks/pre-commit")).unwrap();
+    let done = worktree.commit_all(&branch(1), "m").unwrap();
+    assert!(matches!(done, CommitOutcome::Commit { .. }));
+}
+
+#[test]
+fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
+    let stage = Stage::new();
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "new", "x");
+    stage.hook("post-commit", "sleep 20 &");
+    let start = Instant::now();
+    worktree.commit_all(&branch(1), "m").unwrap();
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_lock_of_another_git_is_named_as_such() {
+    let stage = Stage::new();
+    stage.run_that_wrote(1, "new", "x");
+    let lock = stage.root().join(".git/index.lock");
+    fs::write(&lock, "").unwrap();
+    let before = stage.persons();
+    let error = stage.checkout().integrate(&branch(1)).unwrap_err();
+    assert!(matches!(&error, GitError::Locked { path } if *path == lock), "{error}");
+    before.unchanged_in(&stage, &error);
+}
+
+#[test]
+fn nothing_is_left_in_the_scratch_folder() {
+    let stage = Stage::new();
+    let worktree = stage.run_that_wrote(1, "new", "x");
+    worktree.tree().unwrap();
+    stage.commit("other", "y");
+    stage.checkout().integrate(&branch(1)).unwrap();
+    let left: Vec<_> = fs::read_dir(stage.scratch()).unwrap().flatten().collect();
+    assert!(left.is_empty(), "{left:?}");
+}

@@ -1,0 +1,112 @@
+//! Committing a run's work.
+
+use std::fs;
+
+use omx_runs::git::{CommitIdentity, CommitOutcome, GitError};
+
+use super::stage::{NAMES, Stage, branch, write};
+
+#[test]
+fn everything_that_is_not_ignored_is_committed_in_the_persons_name() {
+    let stage = Stage::new();
+    let worktree = stage.worktree(1);
+    for name in NAMES {
+        write(worktree.top(), &format!("new/{name}"), "x");
+    }
+    fs::remove_file(worktree.top().join("plain.txt")).unwrap();
+    write(worktree.top(), "a.log", "ignored");
+    let before = stage.persons();
+    let message = "Step 1\n\n# not a comment\n\"quoted\" $(no) `shell`\0 --amend";
+    let done = worktree.commit_all(&branch(1), message).unwrap();
+    before.unchanged_in(&stage, &"committing elsewhere");
+    let CommitOutcome::Commit { commit, identity } = done else { panic!("{done:?}") };
+    assert_eq!(identity, CommitIdentity::Person);
+    assert_eq!(worktree.tip(&branch(1)).unwrap(), Some(commit.clone()));
+    assert!(worktree.status().unwrap().is_clean());
+    let shown = stage.git(&["show", "--no-patch", "--format=%an <%ae>%n%B", commit.as_str()]);
+    let expected = "A Person <person@example.com>\nStep 1\n\n# not a comment\n\
+                    \"quoted\" $(no) `shell` --amend\n\n";
+    assert_eq!(shown, expected);
+    let files = stage.git(&["ls-tree", "-r", "-z", "--name-only", commit.as_str()]);
+    let files: Vec<&str> = files.split_terminator('\0').collect();
+    assert!(NAMES.iter().all(|name| files.contains(&format!("new/{name}").as_str())), "{files:?}");
+    assert!(!files.contains(&"plain.txt") && !files.contains(&"a.log"), "{files:?}");
+
+    assert_eq!(worktree.commit_all(&branch(1), "again").unwrap(), CommitOutcome::Nothing(commit));
+}
+
+#[test]
+fn where_git_knows_nobody_a_run_commits_in_its_own_name_and_says_so() {
+    let stage = Stage::new();
+    stage.git(&["config", "--unset", "user.name"]);
+    stage.git(&["config", "--unset", "user.email"]);
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "new", "x");
+    let done = worktree.commit_all(&branch(1), "m").unwrap();
+    assert!(
+        matches!(done, CommitOutcome::Commit { identity: CommitIdentity::Omx, .. }),
+        "{done:?}"
+    );
+    let who = stage.git(&["log", "-1", "--format=%an %ae %cn %ce", branch(1).as_str()]);
+    assert_eq!(who.trim(), "omx omx@localhost omx omx@localhost");
+    assert!(
+        stage.command(&stage.root(), &["config", "user.name"]).output().unwrap().stdout.is_empty()
+    );
+}
+
+#[test]
+fn nothing_is_signed_and_nobody_is_asked() {
+    let stage = Stage::new();
+    let asked = stage.folder.path().join("asked");
+    stage.hook("sign", &format!("echo > '{}'; exit 1", asked.display()));
+    let program = stage.root().join(".git/hooks/sign");
+    stage.git(&["config", "commit.gpgSign", "true"]);
+    stage.git(&["config", "gpg.program", program.to_str().unwrap()]);
+    stage.git(&["config", "core.editor", program.to_str().unwrap()]);
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "new", "x");
+    worktree.commit_all(&branch(1), "m").unwrap();
+    assert!(!asked.exists());
+}
+
+#[test]
+fn team_7_3_a_hook_that_refuses_is_named_with_what_it_said_and_nothing_is_committed() {
+    for name in ["pre-commit", "commit-msg", "prepare-commit-msg"] {
+        let stage = Stage::new();
+        let worktree = stage.worktree(1);
+        write(worktree.top(), "new", "x");
+        // What a hook starts may fail without the hook failing for it.
+        stage.hook(name, "git rev-parse no-such-thing 2>/dev/null; echo 'lint: line 3'; exit 9");
+        let before = worktree.tip(&branch(1)).unwrap();
+        let error = worktree.commit_all(&branch(1), "m").unwrap_err();
+        let GitError::Hook { hook } = &error else { panic!("{error}") };
+        assert_eq!((hook.name.as_str(), hook.code), (name, 9));
+        assert!(error.to_string().contains("lint: line 3"), "{error}");
+        assert_eq!(worktree.tip(&branch(1)).unwrap(), before);
+        assert!(worktree.top().join("new").exists());
+    }
+}
+
+#[test]
+fn a_worktree_on_another_branch_or_in_the_middle_of_something_is_not_committed() {
+    let stage = Stage::new();
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "plain.txt", "ours\n");
+    worktree.commit_all(&branch(1), "m").unwrap();
+    stage.commit("plain.txt", "theirs\n");
+    let merge = stage.command(worktree.top(), &["merge", "main"]).output().unwrap();
+    assert!(!merge.status.success());
+    let error = worktree.commit_all(&branch(1), "m").unwrap_err();
+    assert!(matches!(error, GitError::InProgress { .. }), "{error}");
+    assert!(error.to_string().contains("git merge --abort"), "{error}");
+    // Without git's note of the merge the conflict is still one.
+    stage.git_in(worktree.top(), &["merge", "--quit"]);
+    let error = worktree.commit_all(&branch(1), "m").unwrap_err();
+    assert!(matches!(&error, GitError::Conflict { files } if files.len() == 1), "{error}");
+
+    stage.write("plain.txt", "the person's\n");
+    let before = stage.persons();
+    let error = stage.checkout().commit_all(&branch(1), "m").unwrap_err();
+    assert!(matches!(error, GitError::WrongBranch { .. }), "{error}");
+    before.unchanged_in(&stage, &error);
+}
