@@ -305,11 +305,11 @@ Examples:
   omx list show critic > critic.md     begin a role of your own")]
 pub struct ListArgs {
     #[command(subcommand)]
-    pub what: ListWhat,
+    pub what: ListCommand,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum ListWhat {
+pub enum ListCommand {
     /// The agents omx can drive: installed, version, logged in
     Agents(JsonFlag),
     /// The roles an agent can take

@@ -23,11 +23,11 @@ pub struct HookArgs {
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
     #[command(subcommand)]
-    pub what: Option<HookWhat>,
+    pub what: Option<HookCommand>,
 }
 
 #[derive(Debug, Subcommand)]
-pub enum HookWhat {
+pub enum HookCommand {
     /// Say what a prompt would start, and why not the others
     Explain(ExplainArgs),
 }

@@ -1,5 +1,4 @@
-//! The command line of runs: modes that omx carries out, and what one can do
-//! with them afterwards.
+//! Arguments of the commands that start and manage runs.
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ const HOSTS: [&str; 4] = ["codex", "claude", "gemini", "all"];
 
 /// How it is done and told, by both commands.
 #[derive(Debug, Args)]
-pub struct WayArgs {
+pub struct SetupFlags {
     /// Print what would be changed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -36,7 +36,7 @@ pub struct SetupArgs {
     #[arg(long, value_name = "SCOPE", value_parser = ["user", "project"], default_value = "user")]
     pub scope: String,
     #[command(flatten)]
-    pub way: WayArgs,
+    pub flags: SetupFlags,
 }
 
 #[derive(Debug, Args)]
@@ -57,7 +57,7 @@ pub struct UninstallArgs {
     #[arg(long, value_name = "SCOPE", value_parser = ["user", "project"], default_value = "user")]
     pub scope: String,
     #[command(flatten)]
-    pub way: WayArgs,
+    pub flags: SetupFlags,
 }
 
 #[derive(Debug, Args)]

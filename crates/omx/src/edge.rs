@@ -114,14 +114,14 @@ pub fn context(
 const HOOK_LOCK_DEADLINE: Duration = Duration::from_millis(300);
 
 /// What a hook is handed.
-pub struct HookSurroundings {
+pub struct HookEnv {
     pub context: Context<'static>,
     pub world: World,
 }
 
 /// The circumstances of a host's event; `None` where omx has no say: in the
 /// conversations of its own workers.
-pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookSurroundings> {
+pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookEnv> {
     // A host's hook may call omx by the other dialect's name.
     let is_marked = |dialect: Dialect| variable(&worker_variable(dialect)).is_some();
     if Dialect::ALL.into_iter().any(is_marked) {
@@ -141,7 +141,7 @@ pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookSurroundings>
             _ => None,
         },
     };
-    Some(HookSurroundings { context, world })
+    Some(HookEnv { context, world })
 }
 
 /// The folder an event is about: the host's own word, else the payload's.
@@ -159,7 +159,7 @@ pub fn environment() -> BTreeMap<OsString, OsString> {
 }
 
 /// What agents and their drivers may know of the world.
-pub fn surroundings(
+pub fn agent_env(
     context: &Context<'_>,
     store: &Store,
     scenario: Option<PathBuf>,
@@ -202,7 +202,7 @@ fn records_folder(dialect: Dialect) -> Option<PathBuf> {
 }
 
 /// Where the hosts keep their files, and which program they are to call.
-pub fn ground(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
+pub fn setup_paths(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
     let lost = |what: String| Refusal::new(omx_kernel::Code::Io, what);
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home =

@@ -27,21 +27,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Whether what can be put right is put right.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    Look,
-    Mend,
+enum DoctorAction {
+    Check,
+    Fix,
 }
 
 /// Examines, mends if asked to, and tells.
 pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
-    let way = if args.fix { Way::Mend } else { Way::Look };
+    let action = if args.fix { DoctorAction::Fix } else { DoctorAction::Check };
     with_context(global, by_name, format, |context| {
         let store = context.store(&Input::default())?;
         let patient = patient(context, &store)?;
         let mut report = examine(&patient);
         let mut done = Vec::new();
-        if way == Way::Mend && !report.mends().is_empty() {
+        if action == DoctorAction::Fix && !report.mends().is_empty() {
             done = mend(&patient, &report);
             report = examine(&patient);
         }
@@ -58,7 +58,7 @@ fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>
     let mut installed = Vec::new();
     for scope in [Scope::User, Scope::Project(store.root().to_owned())] {
         // Without a home there is nothing that could have been set up.
-        let Ok(ground) = edge::ground(context.dialect, scope) else { continue };
+        let Ok(ground) = edge::setup_paths(context.dialect, scope) else { continue };
         // A role that cannot be read is told by whoever needs it.
         let catalogue = setup::catalogue_of(context, &ground).unwrap_or_default();
         installed.push(Installed { ground, catalogue });
@@ -72,12 +72,12 @@ fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>
         agents: agents(context, store)?,
         git: edge::on_path(Path::new("git")),
         tmux: edge::on_path(Path::new("tmux")),
-        mark: edge::surroundings(context, store, None, None)?.worker_variable,
+        mark: edge::agent_env(context, store, None, None)?.worker_variable,
     })
 }
 
 fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentSeen>, Refusal> {
-    let surroundings = edge::surroundings(context, store, None, None)?;
+    let surroundings = edge::agent_env(context, store, None, None)?;
     let troubled = |trouble: &Failure| match trouble.kind() {
         "not_installed" => AgentState::Missing(trouble.remedy()),
         _ => AgentState::Troubled(trouble.to_string(), trouble.remedy()),

@@ -67,7 +67,7 @@ fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
 fn is_set_up(context: &Context<'_>, host: HostKind) -> Result<bool, Refusal> {
     let root = context.store(&Input::default())?.root().to_owned();
     let knows = |scope: Scope| -> Result<bool, Refusal> {
-        let ground: Ground = edge::ground(context.dialect, scope)?;
+        let ground: Ground = edge::setup_paths(context.dialect, scope)?;
         let manifest = Manifest::load(&ground.manifest())
             .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
         Ok(manifest.is_some_and(|manifest| manifest.hosts().contains(&host)))

@@ -10,26 +10,26 @@ use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
 
 use super::with_context;
-use crate::cli::{Global, ListWhat};
+use crate::cli::{Global, ListCommand};
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Lists.
-pub fn run(what: ListWhat, global: &Global, by_name: Dialect) -> Exit {
+pub fn run(what: ListCommand, global: &Global, by_name: Dialect) -> Exit {
     let format = match &what {
-        ListWhat::Agents(flag)
-        | ListWhat::Roles(flag)
-        | ListWhat::Skills(flag)
-        | ListWhat::Modes(flag) => Format::from_flag(flag.json),
-        ListWhat::Show(args) => Format::from_flag(args.json),
+        ListCommand::Agents(flag)
+        | ListCommand::Roles(flag)
+        | ListCommand::Skills(flag)
+        | ListCommand::Modes(flag) => Format::from_flag(flag.json),
+        ListCommand::Show(args) => Format::from_flag(args.json),
     };
     with_context(global, by_name, format, |context| match what {
-        ListWhat::Agents(_) => agents(context, format),
-        ListWhat::Roles(_) => roles(context, format),
-        ListWhat::Skills(_) => skills(context, format),
-        ListWhat::Modes(_) => Ok(modes(format)),
-        ListWhat::Show(args) => show(context, &args.name, format),
+        ListCommand::Agents(_) => agents(context, format),
+        ListCommand::Roles(_) => roles(context, format),
+        ListCommand::Skills(_) => skills(context, format),
+        ListCommand::Modes(_) => Ok(modes(format)),
+        ListCommand::Show(args) => show(context, &args.name, format),
     })
 }
 
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The agents there are, and what keeps one from working.
 fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let store = context.store(&Input::default())?;
-    let surroundings = edge::surroundings(context, &store, None, None)?;
+    let surroundings = edge::agent_env(context, &store, None, None)?;
     let mut rows = Vec::new();
     for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
         let found = driver(kind).find(&surroundings);

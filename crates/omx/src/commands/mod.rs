@@ -24,7 +24,7 @@ use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 
 use crate::cli::{Cli, Command, Global};
-use crate::cli_host::HookWhat;
+use crate::cli_host::HookCommand;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -58,7 +58,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),
         Some(Command::Hook(args)) => match args.what {
-            Some(HookWhat::Explain(args)) => {
+            Some(HookCommand::Explain(args)) => {
                 hook::explain(&args.prompt.join(" "), &global, by_name)
             }
             None => match args.host.as_deref().and_then(HostKind::parse) {

@@ -23,22 +23,23 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is to be done with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum SetupAction {
     /// Show it.
-    Show,
+    Preview,
     /// Carry it out.
-    Do,
+    Apply,
 }
 
-impl Way {
+impl SetupAction {
     const fn from_flag(dry_run: bool) -> Self {
-        if dry_run { Self::Show } else { Self::Do }
+        if dry_run { Self::Preview } else { Self::Apply }
     }
 }
 
 /// Sets omx up.
 pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
-    let format = Format::from_flag(args.way.json);
+    let format = Format::from_flag(args.flags.json);
+    let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
         let ground = ground(context, &args.scope)?;
         let hosts = match hosts_named(args.host.as_deref()) {
@@ -47,23 +48,24 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         };
         let catalogue = catalogue_of(context, &ground)?;
         let planned = |manifest| plan_setup(&ground, &RealDisk, manifest, &catalogue, &hosts);
-        let mut plan = carried_out(&ground, Way::from_flag(args.way.dry_run), planned)?;
-        plan.notes.extend(hint_of_path(&ground));
+        let mut plan = run_plan(&ground, action, planned)?;
+        plan.notes.extend(path_hint(&ground));
         let none = "nothing to do: omx is set up already";
-        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.way.dry_run), none))
+        Ok(print_plan(&plan, &ground, &hosts, format, action, none))
     })
 }
 
 /// Takes omx out.
 pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exit {
-    let format = Format::from_flag(args.way.json);
+    let format = Format::from_flag(args.flags.json);
+    let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
         let ground = ground(context, &args.scope)?;
         let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| HostKind::ALL.to_vec());
         let planned = |manifest| plan_uninstall(&ground, &RealDisk, manifest, &hosts);
-        let plan = carried_out(&ground, Way::from_flag(args.way.dry_run), planned)?;
+        let plan = run_plan(&ground, action, planned)?;
         let none = "nothing to do: omx is not set up here";
-        Ok(told(&plan, &ground, &hosts, format, Way::from_flag(args.way.dry_run), none))
+        Ok(print_plan(&plan, &ground, &hosts, format, action, none))
     })
 }
 
@@ -74,9 +76,9 @@ fn ground(context: &Context<'_>, scope: &str) -> Result<Ground, Refusal> {
     };
     let hooked = match scope {
         Scope::User => Vec::new(),
-        Scope::Project(_) => hooked_for_all(&edge::ground(context.dialect, Scope::User)?)?,
+        Scope::Project(_) => hooked_for_all(&edge::setup_paths(context.dialect, Scope::User)?)?,
     };
-    Ok(Ground { hooked, ..edge::ground(context.dialect, scope)? })
+    Ok(Ground { hooked, ..edge::setup_paths(context.dialect, scope)? })
 }
 
 /// The hosts that were given hooks for every project.
@@ -90,7 +92,7 @@ fn hooked_for_all(user: &Ground) -> Result<Vec<HostKind>, Refusal> {
 }
 
 /// Agents call omx by its name as well.
-fn hint_of_path(ground: &Ground) -> Option<Note> {
+fn path_hint(ground: &Ground) -> Option<Note> {
     if edge::on_path(Path::new("omx")).is_some() {
         return None;
     }
@@ -134,14 +136,14 @@ pub(super) fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Cat
 }
 
 /// Makes the plan and, if it is to be done, does it.
-fn carried_out(
+fn run_plan(
     ground: &Ground,
-    way: Way,
+    action: SetupAction,
     planned: impl FnOnce(Option<Manifest>) -> Plan,
 ) -> Result<Plan, Refusal> {
     let io = |error: &dyn std::error::Error| Refusal::new(Code::Io, error.to_string());
     let load = || Manifest::load(&ground.manifest()).map_err(|error| io(&error));
-    if way == Way::Show {
+    if action == SetupAction::Preview {
         return Ok(planned(load()?));
     }
     let refused = |error: ApplyError| match error {
@@ -156,20 +158,20 @@ fn carried_out(
     Ok(plan)
 }
 
-fn told(
+fn print_plan(
     plan: &Plan,
     ground: &Ground,
     hosts: &[HostKind],
     format: Format,
-    way: Way,
+    action: SetupAction,
     none: &str,
 ) -> Exit {
     let exit = match format {
-        Format::Json => output::value(&report(plan, ground, hosts, way), format),
+        Format::Json => output::value(&report(plan, ground, hosts, action), format),
         Format::Text => {
-            let mut lines = match way {
-                Way::Show => plan.changes.iter().map(unified).collect::<Vec<_>>(),
-                Way::Do => summary(&plan.changes),
+            let mut lines = match action {
+                SetupAction::Preview => plan.changes.iter().map(unified).collect::<Vec<_>>(),
+                SetupAction::Apply => summary(&plan.changes),
             };
             if plan.changes.is_empty() && !plan.has_failed() {
                 lines.push(none.to_owned());
@@ -227,7 +229,7 @@ fn summary(changes: &[Change]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-fn report(plan: &Plan, ground: &Ground, hosts: &[HostKind], way: Way) -> Value {
+fn report(plan: &Plan, ground: &Ground, hosts: &[HostKind], action: SetupAction) -> Value {
     let path = |path: &Path| Value::string(&path.to_string_lossy());
     let change = |change: &Change| {
         let action = match (&change.old, &change.new) {
@@ -252,7 +254,7 @@ fn report(plan: &Plan, ground: &Ground, hosts: &[HostKind], way: Way) -> Value {
         ("ok", Value::bool(!plan.has_failed())),
         ("scope", Value::string(scope)),
         ("hosts", Value::list(hosts.iter().map(|host| Value::string(host.as_str())).collect())),
-        ("dry_run", Value::bool(way == Way::Show)),
+        ("dry_run", Value::bool(action == SetupAction::Preview)),
         ("manifest", path(&plan.manifest)),
         ("changes", Value::list(plan.changes.iter().map(change).collect())),
         ("notes", Value::list(plan.notes.iter().map(note).collect())),

@@ -43,14 +43,18 @@ fn documents(folder: &Path, found: &mut Vec<PathBuf>) {
 #[test]
 fn child_context_a_workers_server_writes_to_the_runs_own_tree() {
     let outside = |repository: &Repository| repository.project.folder().join("outside");
-    for (flags, moved) in
-        [(&[][..], false), (&["--dialect", "omc"], false), (&[], true), (&["--dialect", "omc"], true)]
-    {
+    for (flags, moved) in [
+        (&[][..], false),
+        (&["--dialect", "omc"], false),
+        (&[], true),
+        (&["--dialect", "omc"], true),
+    ] {
         let repository = Repository::playing(&scenario());
         let outside = outside(&repository);
         let name = if flags.is_empty() { "OMX_STATE_DIR" } else { "OMC_STATE_DIR" };
         let variable = (name, outside.to_str().unwrap());
-        let found = plan(&repository, flags, if moved { std::slice::from_ref(&variable) } else { &[] });
+        let found =
+            plan(&repository, flags, if moved { std::slice::from_ref(&variable) } else { &[] });
         let written = found.iter().find(|path| path.ends_with("ultrawork-state.json"));
         let written = written.unwrap_or_else(|| panic!("{flags:?} {moved}: {found:?}"));
         let tree = match (moved, flags.is_empty()) {

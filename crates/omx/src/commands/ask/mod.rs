@@ -1,6 +1,6 @@
 //! `ask`: one question to one agent.
 
-mod show;
+mod view;
 
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +21,7 @@ use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
 use omx_store::{Shelf, Store};
 
-use self::show::Show;
+use self::view::AskView;
 use super::with_context;
 use crate::cli::{AskArgs, Global};
 use crate::edge;
@@ -37,15 +37,15 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let kind = AgentKind::parse(&args.agent)
             .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", args.agent)))?;
         let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
-        let surroundings = edge::surroundings(context, &store, args.scenario.clone(), None)?;
+        let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;
         let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
-        let show = Show::new(kind, format);
-        match ask(kind, &question, &surroundings, &show) {
+        let view = AskView::new(kind, format);
+        match ask(kind, &question, &surroundings, &view) {
             Ok(reply) => {
                 let kept = keep(context, &store, args, &question, &reply)?;
-                Ok(show.reply(&reply, &kept))
+                Ok(view.reply(&reply, &kept))
             }
-            Err(no_reply) => Ok(show.no_reply(&no_reply)),
+            Err(no_reply) => Ok(view.no_reply(&no_reply)),
         }
     })
 }
@@ -54,11 +54,11 @@ fn ask(
     kind: AgentKind,
     question: &Question,
     surroundings: &AgentEnv,
-    show: &Show,
+    view: &AskView,
 ) -> Result<Reply, NoReply> {
     let driver = driver(kind);
     let installation = driver.find(surroundings).map_err(NoReply::Trouble)?;
-    show.begins(question.opening.allow);
+    view.begins(question.opening.allow);
     let asking = Asking::default();
     let stopper = asking.stopper();
     let asked_before = AtomicBool::new(false);
@@ -77,7 +77,7 @@ fn ask(
         ))
     })?;
     let limits = AgentLimits::default();
-    asking.ask(question, driver, &installation, surroundings, limits, |event| show.event(event))
+    asking.ask(question, driver, &installation, surroundings, limits, |event| view.event(event))
 }
 
 fn question(

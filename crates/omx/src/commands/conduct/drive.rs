@@ -18,7 +18,7 @@ use omx_store::Store;
 use omx_store::runs::{Liveness, Registered, Registry};
 use serde_json::json;
 
-use super::choose::refusal;
+use super::agent::refusal;
 use super::summary;
 use crate::children;
 use crate::edge;
@@ -33,11 +33,11 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// Whether this process carries the run itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Afterwards {
+pub enum RunPlacement {
     /// It does.
-    Stay,
+    Foreground,
     /// Another one does, in the background.
-    Detach,
+    Background,
 }
 
 /// Carries a run out, here or in the background.
@@ -45,13 +45,13 @@ pub fn drive(
     context: &Context<'_>,
     store: &Store,
     taken: Taken,
-    afterwards: Afterwards,
+    placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
     let id = taken.held.id().clone();
     announce(&taken.asked, id.as_str(), format);
     register(context, store, &taken);
-    if afterwards == Afterwards::Detach {
+    if placement == RunPlacement::Background {
         // The lock goes with it; the other process takes it.
         drop(taken);
         return detach(context, store, &id, format);
@@ -76,7 +76,7 @@ pub fn drive(
     .map_err(|error| Refusal::new(Code::Io, format!("signals cannot be heard: {error}")))?;
     let ended = run.run(taken.changes);
     live.finish();
-    summary::tell(store, &asked, &id, &ended?, &crew.surroundings, format)
+    summary::print(store, &asked, &id, &ended?, &crew.surroundings, format)
 }
 
 fn crew<'a>(
@@ -86,7 +86,7 @@ fn crew<'a>(
     id: &RunId,
 ) -> Result<Crew<'a>, Refusal> {
     let config = config::load(context, store)?;
-    let surroundings = edge::surroundings(context, store, asked.scenario.clone(), Some(id))?;
+    let surroundings = edge::agent_env(context, store, asked.scenario.clone(), Some(id))?;
     let kind = AgentKind::parse(&asked.agent)
         .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", asked.agent)))?;
     let installation = driver(kind).find(&surroundings).map_err(|trouble| refusal(&trouble))?;

@@ -1,10 +1,10 @@
 //! Modes that omx carries out: from a command line to a run.
 
-mod choose;
+mod agent;
 pub mod drive;
 mod presets;
+pub mod request;
 mod summary;
-pub mod wish;
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use omx_ops::{Context, Input};
 use omx_runs::workspace;
 use omx_store::Store;
 
-use self::drive::{Afterwards, drive};
-use super::runs::{find_to_resume, once_a_day};
+use self::drive::{RunPlacement, drive};
+use super::runs::{find_to_resume, sweep_daily};
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
@@ -26,40 +26,40 @@ use crate::exit::Exit;
 use crate::output::Format;
 
 /// What a command line asks for besides its flags.
-struct Order {
+struct ModeRequest {
     mode: Mode,
     task: Option<String>,
     /// The command that decides, where the mode has its own.
-    goal: wish::Goal,
+    goal: request::CheckGoal,
     stages: Vec<omx_runs::spec::PipelineStage>,
     /// The commit a review begins at.
     base: Option<String>,
 }
 
-impl Order {
+impl ModeRequest {
     fn plain(mode: Mode, task: Option<String>) -> Self {
-        Self { mode, task, goal: wish::Goal::Project, stages: Vec::new(), base: None }
+        Self { mode, task, goal: request::CheckGoal::Project, stages: Vec::new(), base: None }
     }
 }
 
 /// Carries out a mode that needs nothing but a task.
 pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) -> Exit {
-    run(&Order::plain(mode, args.task), &args.run, global, by_name)
+    run(&ModeRequest::plain(mode, args.task), &args.run, global, by_name)
 }
 
 /// Carries out a review.
 pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> Exit {
     let task = args.task.or_else(|| Some("Review the change.".to_owned()));
-    let order = Order { base: args.base, ..Order::plain(Mode::CodeReview, task) };
-    run(&order, &args.run, global, by_name)
+    let request = ModeRequest { base: args.base, ..ModeRequest::plain(Mode::CodeReview, task) };
+    run(&request, &args.run, global, by_name)
 }
 
 /// Carries out a quality loop.
 pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
-    let goal = wish::Goal::of(&args);
-    let task = args.task.or_else(|| Some(goal.in_words()));
-    let order = Order { goal, ..Order::plain(Mode::Ultraqa, task) };
-    run(&order, &args.run, global, by_name)
+    let goal = request::CheckGoal::from_args(&args);
+    let task = args.task.or_else(|| Some(goal.describe()));
+    let request = ModeRequest { goal, ..ModeRequest::plain(Mode::Ultraqa, task) };
+    run(&request, &args.run, global, by_name)
 }
 
 /// Carries out a pipeline.
@@ -69,36 +69,37 @@ pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
         Ok(stages) => stages,
         Err(refusal) => return crate::output::refusal(&refusal, format),
     };
-    let order = Order { stages, ..Order::plain(Mode::Pipeline, args.task) };
-    run(&order, &args.run, global, by_name)
+    let request = ModeRequest { stages, ..ModeRequest::plain(Mode::Pipeline, args.task) };
+    run(&request, &args.run, global, by_name)
 }
 
-fn run(order: &Order, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
+fn run(request: &ModeRequest, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(flags.json);
     with_context(global, by_name, format, |context| {
         let store = context.store(&Input::default())?;
-        let afterwards = if flags.detach { Afterwards::Detach } else { Afterwards::Stay };
+        let placement =
+            if flags.detach { RunPlacement::Background } else { RunPlacement::Foreground };
         if let Some(id) = &flags.resume {
-            let id = find_to_resume(&store, order.mode, id)?;
-            return go_on(context, &store, &id, &flags.decide, afterwards, format);
+            let id = find_to_resume(&store, request.mode, id)?;
+            return resume_run(context, &store, &id, &flags.decide, placement, format);
         }
         let config = config::load(context, &store)?;
-        let wish = wish::wish(order, flags, context, &store, &config)?;
+        let run_request = request::run_request(request, flags, context, &store, &config)?;
         let id = new_id(context.clock.now());
-        let ground = wish::ground(order, flags, context, &store, &id)?;
-        let taken = start::begin(context, &store, &id, wish, ground)?;
-        once_a_day(context, &store);
-        drive(context, &store, taken, afterwards, format)
+        let workspace = request::workspace(request, flags, context, &store, &id)?;
+        let taken = start::begin(context, &store, &id, run_request, workspace)?;
+        sweep_daily(context, &store);
+        drive(context, &store, taken, placement, format)
     })
 }
 
 /// Takes a run up and carries it on.
-pub fn go_on(
+pub fn resume_run(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
     decide: &[String],
-    afterwards: Afterwards,
+    placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
     let taken = start::resume(store, id, &decisions(decide)?)?;
@@ -110,7 +111,7 @@ pub fn go_on(
         &taken.asked.workspace,
         scratch,
     )?;
-    drive(context, store, taken, afterwards, format)
+    drive(context, store, taken, placement, format)
 }
 
 fn decisions(words: &[String]) -> Result<BTreeMap<String, Decide>, Refusal> {

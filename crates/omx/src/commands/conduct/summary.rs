@@ -16,7 +16,7 @@ use crate::live::{printable, thousands};
 use crate::output::{self, Format};
 
 /// Tells how a run ended.
-pub(super) fn tell(
+pub(super) fn print(
     store: &Store,
     asked: &RunSpec,
     id: &RunId,

@@ -49,7 +49,7 @@ pub(super) fn gc(context: &Context<'_>, store: &Store, format: Format) -> Result
 
 /// Clears up if that was not done for a day. What goes wrong with it is told,
 /// and stops nobody.
-pub fn once_a_day(context: &Context<'_>, store: &Store) {
+pub fn sweep_daily(context: &Context<'_>, store: &Store) {
     let due = || -> Result<bool, Refusal> {
         let last = store.last_sweep()?;
         let now = context.clock.now();

@@ -9,7 +9,7 @@ use omx_store::runs::{Holder, Taking};
 
 use super::find;
 use crate::cli_runs::LimitArgs;
-use crate::commands::conduct::wish::{micro_usd, seconds};
+use crate::commands::conduct::request::{micro_usd, seconds};
 use crate::exit::Exit;
 use crate::output;
 

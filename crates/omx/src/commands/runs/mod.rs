@@ -13,11 +13,11 @@ use omx_kernel::Dialect;
 use omx_ops::Input;
 
 pub use find::{find, find_to_resume};
-pub use gc::once_a_day;
+pub use gc::sweep_daily;
 pub use list::ps;
 
-use super::conduct::drive::Afterwards;
-use super::conduct::go_on;
+use super::conduct::drive::RunPlacement;
+use super::conduct::resume_run;
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{RunsArgs, RunsOperation};
@@ -37,12 +37,13 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Limit(args)) => limit::limit(context, &store, &args),
             Some(RunsOperation::Drive(args)) => {
                 let id = find(&store, args.id.as_deref())?;
-                go_on(context, &store, &id, &[], Afterwards::Stay, Format::Text)
+                resume_run(context, &store, &id, &[], RunPlacement::Foreground, Format::Text)
             }
             Some(RunsOperation::Resume(args)) => {
                 let id = find(&store, args.id.as_deref())?;
-                let afterwards = if args.detach { Afterwards::Detach } else { Afterwards::Stay };
-                go_on(context, &store, &id, &args.decide, afterwards, format)
+                let placement =
+                    if args.detach { RunPlacement::Background } else { RunPlacement::Foreground };
+                resume_run(context, &store, &id, &args.decide, placement, format)
             }
             Some(RunsOperation::Integrate(args)) => {
                 integrate::integrate(context, &store, args.id.as_deref(), format)

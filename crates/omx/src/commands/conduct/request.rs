@@ -13,14 +13,14 @@ use omx_runs::spec::{Budget, VerificationLevel, Workspace};
 use omx_runs::workspace::{self, WorkspaceChoice};
 use omx_store::Store;
 
-use super::{Order, choose};
+use super::{ModeRequest, agent};
 use crate::cli_runs::{RunFlags, UltraqaArgs};
 use crate::edge;
 use crate::output;
 
 /// What decides whether a run is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::commands) enum Goal {
+pub(in crate::commands) enum CheckGoal {
     /// The project's own check.
     Project,
     /// The project builds.
@@ -33,8 +33,8 @@ pub(in crate::commands) enum Goal {
     Command(String),
 }
 
-impl Goal {
-    pub(super) fn of(args: &UltraqaArgs) -> Self {
+impl CheckGoal {
+    pub(super) fn from_args(args: &UltraqaArgs) -> Self {
         if let Some(command) = &args.command {
             Self::Command(command.clone())
         } else if args.build {
@@ -48,7 +48,7 @@ impl Goal {
         }
     }
 
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::Project => "Make the project's check pass.".to_owned(),
             Self::Build => "Make the project build.".to_owned(),
@@ -59,29 +59,29 @@ impl Goal {
     }
 }
 
-pub(super) fn wish(
-    order: &Order,
+pub(super) fn run_request(
+    request: &ModeRequest,
     flags: &RunFlags,
     context: &Context<'_>,
     store: &Store,
     config: &Config,
 ) -> Result<Wish, Refusal> {
-    let task = order.task.clone().filter(|task| !task.trim().is_empty());
+    let task = request.task.clone().filter(|task| !task.trim().is_empty());
     let mut task = task.ok_or_else(|| Refusal::input("say what to do, or --resume a run"))?;
-    if order.mode == Mode::CodeReview {
-        task.push_str(&reviewed(order.base.as_deref()));
+    if request.mode == Mode::CodeReview {
+        task.push_str(&reviewed(request.base.as_deref()));
     }
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
-    let surroundings = edge::surroundings(context, store, flags.scenario.clone(), None)?;
+    let surroundings = edge::agent_env(context, store, flags.scenario.clone(), None)?;
     let named = flags.agent.clone().or_else(|| setting("agent"));
-    let installation = choose::agent(named.as_deref(), &surroundings)?;
+    let installation = agent::find_agent(named.as_deref(), &surroundings)?;
     if installation.kind == AgentKind::Rehearsal && flags.scenario.is_none() {
         return Err(Refusal::input("the rehearsal agent needs a --scenario to play"));
     }
     let allow = flags.allow.clone().or_else(|| setting("allow"));
     let verification = match flags.verify.as_deref() {
-        Some("light") if order.mode == Mode::Ralph => {
+        Some("light") if request.mode == Mode::Ralph => {
             return Err(Refusal::input(
                 "ralph is verified by a verifier at least: standard or thorough",
             ));
@@ -91,16 +91,16 @@ pub(super) fn wish(
         _ => VerificationLevel::Thorough,
     };
     Ok(Wish {
-        mode: order.mode,
+        mode: request.mode,
         task,
         agent: installation.kind.as_str().to_owned(),
         model: flags.model.clone(),
         allow: allow.unwrap_or_else(|| Allow::Commands.as_str().to_owned()),
-        check: check(order, flags, store, setting("check")),
+        check: check(request, flags, store, setting("check")),
         verification,
         max_iterations: flags.max_iterations,
         budget: budget(flags, config)?,
-        stages: order.stages.clone(),
+        stages: request.stages.clone(),
         scenario: surroundings.scenario,
     })
 }
@@ -108,17 +108,19 @@ pub(super) fn wish(
 /// The command that decides: the mode's own goal, the flag, the configuration,
 /// or what is obvious from the project's files.
 fn check(
-    order: &Order,
+    request: &ModeRequest,
     flags: &RunFlags,
     store: &Store,
     configured: Option<String>,
 ) -> Option<String> {
-    match &order.goal {
-        Goal::Command(command) => Some(command.clone()),
-        Goal::Build | Goal::Lint | Goal::Types => {
-            flags.check.clone().or_else(|| goal_command(&order.goal, store.root()))
+    match &request.goal {
+        CheckGoal::Command(command) => Some(command.clone()),
+        CheckGoal::Build | CheckGoal::Lint | CheckGoal::Types => {
+            flags.check.clone().or_else(|| goal_command(&request.goal, store.root()))
         }
-        Goal::Project => flags.check.clone().or(configured).or_else(|| check::find(store.root())),
+        CheckGoal::Project => {
+            flags.check.clone().or(configured).or_else(|| check::find(store.root()))
+        }
     }
 }
 
@@ -133,18 +135,18 @@ fn reviewed(base: Option<&str>) -> String {
 }
 
 /// The command of a goal that is not the project's own check, where obvious.
-fn goal_command(goal: &Goal, root: &Path) -> Option<String> {
+fn goal_command(goal: &CheckGoal, root: &Path) -> Option<String> {
     let has = |name: &str| root.join(name).is_file();
     let command = match goal {
-        Goal::Build if has("Cargo.toml") => "cargo build",
-        Goal::Build if has("go.mod") => "go build ./...",
-        Goal::Build if has("package.json") => "npm run build",
-        Goal::Lint if has("Cargo.toml") => "cargo clippy --all-targets -- -D warnings",
-        Goal::Lint if has("go.mod") => "go vet ./...",
-        Goal::Lint if has("package.json") => "npm run lint",
-        Goal::Types if has("Cargo.toml") => "cargo check --all-targets",
-        Goal::Types if has("tsconfig.json") => "npx tsc --noEmit",
-        Goal::Types if has("go.mod") => "go vet ./...",
+        CheckGoal::Build if has("Cargo.toml") => "cargo build",
+        CheckGoal::Build if has("go.mod") => "go build ./...",
+        CheckGoal::Build if has("package.json") => "npm run build",
+        CheckGoal::Lint if has("Cargo.toml") => "cargo clippy --all-targets -- -D warnings",
+        CheckGoal::Lint if has("go.mod") => "go vet ./...",
+        CheckGoal::Lint if has("package.json") => "npm run lint",
+        CheckGoal::Types if has("Cargo.toml") => "cargo check --all-targets",
+        CheckGoal::Types if has("tsconfig.json") => "npx tsc --noEmit",
+        CheckGoal::Types if has("go.mod") => "go vet ./...",
         _ => return None,
     };
     Some(command.to_owned())
@@ -185,24 +187,24 @@ pub(in crate::commands) fn seconds(span: &str) -> Result<u64, Refusal> {
 }
 
 /// Where the run works, and what the person should know of it.
-pub(super) fn ground(
-    order: &Order,
+pub(super) fn workspace(
+    request: &ModeRequest,
     flags: &RunFlags,
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
 ) -> Result<Workspace, Refusal> {
-    let choice = match (order.mode, flags.in_place, flags.dirty) {
+    let choice = match (request.mode, flags.in_place, flags.dirty) {
         (Mode::CodeReview, ..) => WorkspaceChoice::ReadOnly,
         (_, true, true) => WorkspaceChoice::InPlaceDirty,
         (_, true, false) => WorkspaceChoice::InPlace,
         (_, false, _) => WorkspaceChoice::Worktree,
     };
     let environment = edge::environment();
-    let (ground, warning) =
+    let (workspace, warning) =
         workspace::prepare(&context.project_env(store, &environment), id, choice)?;
     if let Some(warning) = warning {
         output::note(&format!("warning: {warning}"));
     }
-    Ok(ground)
+    Ok(workspace)
 }

@@ -12,13 +12,13 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 
 /// Shows progress on a terminal, events to a program.
-pub(super) struct Show {
+pub(super) struct AskView {
     kind: AgentKind,
     format: Format,
     person: bool,
 }
 
-impl Show {
+impl AskView {
     pub(super) fn new(kind: AgentKind, format: Format) -> Self {
         Self { kind, format, person: std::io::stderr().is_terminal() && format == Format::Text }
     }

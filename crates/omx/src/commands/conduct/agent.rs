@@ -6,7 +6,10 @@ use omx_kernel::{Code, Refusal};
 use omx_rehearsal::driver;
 
 /// Finds the agent of this name, or the first that can work.
-pub(super) fn agent(named: Option<&str>, surroundings: &AgentEnv) -> Result<Installation, Refusal> {
+pub(super) fn find_agent(
+    named: Option<&str>,
+    surroundings: &AgentEnv,
+) -> Result<Installation, Refusal> {
     if let Some(name) = named {
         let kind = AgentKind::parse(name)
             .ok_or_else(|| Refusal::input(format!("unknown agent {name:?}")))?;
