@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use omx_kernel::ids::slug;
 use omx_kernel::{Code, Mode, Refusal, RunId, SessionId};
 use omx_ops::Context;
-use omx_store::runs::{HeldRun, Holder, Taking};
-use omx_store::{Shelf, Store};
+use omx_store::runs::{HeldRun, Holder, RunAcquisition};
+use omx_store::{ArtifactFolder, Store};
 
 use crate::engine::{Decide, Engine};
 use omx_runs::Record;
@@ -80,7 +80,12 @@ pub fn begin(
     };
     let (engine, changes) = engine(&asked, id, &[], &BTreeMap::new())?;
     let locked = store.lock(context.lock_deadline, "run")?;
-    locked.put(Shelf::Context, &asked.context_name(), "md", &snapshot(&asked, id))?;
+    locked.write_artifact(
+        ArtifactFolder::Context,
+        &asked.context_name(),
+        "md",
+        &snapshot(&asked, id),
+    )?;
     let held = locked.create_run(id, &asked.stored(), &Holder::this_process())?;
     Ok(Taken { asked, held, engine, changes })
 }
@@ -91,9 +96,9 @@ pub fn resume(
     id: &RunId,
     decisions: &BTreeMap<String, Decide>,
 ) -> Result<Taken, Refusal> {
-    let held = match store.take_run(id, &Holder::this_process())? {
-        Taking::Taken(held) => held,
-        Taking::HeldBy(holder) => {
+    let held = match store.acquire_run(id, &Holder::this_process())? {
+        RunAcquisition::Acquired(held) => held,
+        RunAcquisition::HeldBy(holder) => {
             let who =
                 holder.map(|holder| format!(" by process {}", holder.pid)).unwrap_or_default();
             return Err(Refusal::new(
@@ -101,7 +106,7 @@ pub fn resume(
                 format!("run {id} is going on, driven{who}; follow it with: omx runs attach {id}"),
             ));
         }
-        Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+        RunAcquisition::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
     };
     let mut asked: RunSpec = RunSpec::load(held.folder())?;
     asked.workspace = workspace::relocate(store, id, asked.workspace);

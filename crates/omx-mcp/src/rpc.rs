@@ -80,7 +80,7 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, (Fault, String, String)> {
     })?;
     let id = envelope.id.map(RawValue::get);
     let usable_id = id.filter(|id| {
-        let value = json::value(id);
+        let value = json::parse_valid(id);
         value.as_str().is_some() || id.parse::<i64>().is_ok()
     });
     let answer_id = || usable_id.unwrap_or("null").to_owned();

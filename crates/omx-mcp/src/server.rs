@@ -103,7 +103,7 @@ impl Server<'_> {
     }
 
     fn initialize(&self, params: Option<&str>) -> Value {
-        let fields = params.map(|text| json::object(text, |_| true).unwrap_or_default());
+        let fields = params.map(|text| json::parse_object(text, |_| true).unwrap_or_default());
         let asked = fields
             .iter()
             .flatten()
@@ -130,7 +130,7 @@ impl Server<'_> {
         let invalid = |why: &str| (Fault::InvalidParams, why.to_owned());
         let params = params.ok_or_else(|| invalid("params are missing"))?;
         // Arguments stay text until the operation reads them.
-        let fields = json::object(params, |name| name == "name")
+        let fields = json::parse_object(params, |name| name == "name")
             .map_err(|why| (Fault::InvalidParams, why))?;
         let get = |wanted: &str| fields.iter().rev().find(|(name, _)| name == wanted);
         let name = get("name")

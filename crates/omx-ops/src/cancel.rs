@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use omx_kernel::cancel::{CancelEntry, Choice, Target, TeamCard, choose, plan, teams_of};
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
-use omx_store::{Event, Locked, Quarantined, ScopeRead, StateDir, Store, StoreError, Unreadable};
+use omx_store::{
+    EventKind, LockedStore, LogEvent, QuarantinedDocument, ScopeContents, StateDir, Store,
+    StoreError, UnreadableDocument,
+};
 
 use crate::context::Context;
 use crate::force;
@@ -51,9 +54,9 @@ pub struct CancelReport {
     /// Teams that belonged to what was cancelled, the oldest first.
     pub teams: Vec<TeamCard>,
     /// Unreadable documents that were moved aside.
-    pub quarantined: Vec<Quarantined>,
+    pub quarantined: Vec<QuarantinedDocument>,
     /// Things in place of documents that were left alone.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableDocument>,
     /// Files that force removed.
     pub removed: Vec<PathBuf>,
     /// Files that force left, because they are not omx's.
@@ -173,7 +176,7 @@ pub(crate) fn cancel_scopes(
     let Some(state) = store.read()? else { return Ok(()) };
     let mut busy = Vec::new();
     for scope in scopes {
-        if state.scope(scope)?.has_news() {
+        if state.scope(scope)?.is_noteworthy() {
             busy.push(scope);
         }
     }
@@ -190,13 +193,13 @@ pub(crate) fn cancel_scopes(
 /// Ends the active modes of one scope while the lock is held.
 pub(crate) fn cancel_scope(
     context: &Context<'_>,
-    locked: &Locked,
+    locked: &LockedStore,
     scope: &Scope,
     target: Target,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     let now = context.now();
-    let read: ScopeRead = locked.scope(scope)?;
+    let read: ScopeContents = locked.scope(scope)?;
     let plan = plan(&read.snapshot, target, context.dialect, now)?;
     let is_meant =
         |mode: Mode| matches!(target, Target::Everything) || target == Target::Mode(mode);
@@ -237,7 +240,7 @@ pub(crate) fn cancel_scope(
 /// teams, removed for a swarm. Best effort, the documents are what counts.
 fn end_shared(
     context: &Context<'_>,
-    locked: &Locked,
+    locked: &LockedStore,
     scope: &Scope,
     mode: Mode,
     report: &mut CancelReport,
@@ -247,7 +250,7 @@ fn end_shared(
             let _ = locked.remove_swarm_marker(scope);
         }
         Mode::Team => {
-            for card in teams_of(scope, locked.state().team_cards()) {
+            for card in teams_of(scope, locked.state().team_configs()) {
                 let path = locked.state().team_path(&card.name);
                 let path = path.to_string_lossy();
                 report.lines.extend(message::team_report(&card.name, &path, context.dialect));
@@ -258,7 +261,7 @@ fn end_shared(
     }
 }
 
-fn is_not_ours(found: &Unreadable) -> bool {
+fn is_not_ours(found: &UnreadableDocument) -> bool {
     matches!(found.error, StoreError::Unsafe { .. })
 }
 
@@ -300,7 +303,7 @@ fn only_scope(
 /// of a session must not stop the cancel of the rest.
 pub(crate) fn every_scope(state: &StateDir) -> (Vec<Scope>, Vec<StoreError>) {
     let mut scopes = Vec::new();
-    let mut closed = state.strays();
+    let mut closed = state.foreign_session_entries();
     match state.sessions() {
         Ok(sessions) => {
             for scope in sessions.into_iter().map(Scope::Session) {
@@ -316,19 +319,15 @@ pub(crate) fn every_scope(state: &StateDir) -> (Vec<Scope>, Vec<StoreError>) {
     (scopes, closed)
 }
 
-fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> Event {
-    Event {
-        time: context.now(),
-        session: scope.session().map(ToString::to_string),
-        actor: context.actor,
-        kind: "cancel",
-        data: Value::record([
+fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> LogEvent {
+    LogEvent::new(context.now(), context.actor, EventKind::Cancel, scope)
+        .with_team_of(&entry.document)
+        .with_data([
             ("mode", Value::string(entry.mode.name())),
             ("revision", Value::whole(entry.document.revision())),
             ("phase", Value::string_or_null(entry.phase.as_deref())),
             ("linked_to", Value::string_or_null(entry.linked_to.map(Mode::name))),
-        ]),
-    }
+        ])
 }
 
 /// Where a cancel looked.

@@ -3,7 +3,9 @@
 
 use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
 use omx_kernel::{Document, Ending, Life, Mode, Refusal, Scope, Timestamp, Value};
-use omx_store::{Event, Locked, Quarantined, StoreError, Unreadable};
+use omx_store::{
+    EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError, UnreadableDocument,
+};
 
 use crate::context::Context;
 use crate::input::Input;
@@ -29,13 +31,13 @@ pub fn state_clear(context: &Context<'_>, input: &Input) -> Result<Value, Refusa
     }
     let now = context.now();
     let mut removed = Vec::new();
-    let mut moved: Vec<Quarantined> = Vec::new();
+    let mut moved: Vec<QuarantinedDocument> = Vec::new();
     let mut events = Vec::new();
     // What is refused is refused before anything is removed.
     let mut reads = Vec::with_capacity(scopes.len());
     for scope in &scopes {
         let read = locked.scope(scope)?;
-        let is_stuck = |found: &Unreadable| found.mode == mode && !found.can_be_moved();
+        let is_stuck = |found: &UnreadableDocument| found.mode == mode && !found.can_be_moved();
         if read.unreadable.iter().any(is_stuck)
             && let Some(refusal) = read.refusal(mode)
         {
@@ -62,7 +64,7 @@ pub fn state_clear(context: &Context<'_>, input: &Input) -> Result<Value, Refusa
 /// Notes what is about to be cleared, before it is: a late write of a
 /// cancelled run must not revive it, and revisions go on.
 pub(crate) fn remember(
-    locked: &Locked,
+    locked: &LockedStore,
     scope: &Scope,
     documents: &[(Mode, &Document)],
     now: Timestamp,
@@ -87,20 +89,16 @@ fn event(
     mode: Mode,
     document: &Document,
     now: Timestamp,
-) -> Event {
-    Event {
-        time: now,
-        session: scope.session().map(ToString::to_string),
-        actor: context.actor,
-        kind: "state_clear",
-        data: Value::record([
+) -> LogEvent {
+    LogEvent::new(now, context.actor, EventKind::StateClear, scope)
+        .with_team_of(document)
+        .with_data([
             ("mode", Value::string(mode.name())),
             ("revision", Value::whole(document.revision())),
-        ]),
-    }
+        ])
 }
 
-fn answer(mode: Mode, removed: &[std::path::PathBuf], moved: &[Quarantined]) -> Value {
+fn answer(mode: Mode, removed: &[std::path::PathBuf], moved: &[QuarantinedDocument]) -> Value {
     let count = u64::try_from(removed.len()).unwrap_or(u64::MAX);
     report::with_lists(
         vec![

@@ -8,8 +8,8 @@ use std::time::Duration;
 use omx_kernel::message::Reader;
 use omx_kernel::{Dialect, Refusal, Scope, SessionId, Timestamp};
 use omx_runs::ProjectEnv;
-use omx_store::identity::{self, Sessions};
-use omx_store::{Locked, Store, Surroundings, find_project};
+use omx_store::identity::{self, HostSessions};
+use omx_store::{LockedStore, ProjectSearch, Store, find_project};
 
 use crate::clock::Clock;
 use crate::config::Sources;
@@ -71,7 +71,7 @@ impl Context<'_> {
             Some(named) => Some(PathBuf::from(named)),
             None => self.place.root.clone(),
         };
-        let project = find_project(Surroundings {
+        let project = find_project(ProjectSearch {
             working_directory: &self.place.working_directory,
             home: self.place.home.as_deref(),
             root: root.as_deref(),
@@ -118,7 +118,7 @@ impl Context<'_> {
         self.clock.now()
     }
 
-    pub(crate) fn lock(&self, store: &Store, purpose: &str) -> Result<Locked, Refusal> {
+    pub(crate) fn lock(&self, store: &Store, purpose: &str) -> Result<LockedStore, Refusal> {
         let purpose = format!("{} {purpose}", self.dialect.name);
         Ok(store.lock(self.lock_deadline, &purpose)?)
     }
@@ -128,8 +128,8 @@ impl Context<'_> {
 /// holds several.
 fn session_of(records: &[PathBuf]) -> Option<SessionId> {
     records.iter().find_map(|folder| match identity::sessions(folder) {
-        Sessions::Unknown => None,
-        Sessions::One(session) => Some(Some(session)),
-        Sessions::Unclear => Some(None),
+        HostSessions::Unknown => None,
+        HostSessions::One(session) => Some(Some(session)),
+        HostSessions::Unclear => Some(None),
     })?
 }

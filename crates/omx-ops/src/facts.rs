@@ -12,7 +12,7 @@ pub(crate) fn answer(questions: &Questions, store: &Store, working_directory: &P
         let file = folders.iter().find_map(|folder| inside(folder, path))?;
         let size = std::fs::metadata(&file).ok()?.len();
         let text = (size <= MAX_DOCUMENT_BYTES as u64).then(|| std::fs::read_to_string(&file))?;
-        let text = text.ok().filter(|text| json::depth(text) <= omx_store::MAX_DEPTH)?;
+        let text = text.ok().filter(|text| json::nesting_depth(text) <= omx_store::MAX_DEPTH)?;
         json::parse(&text).ok()
     });
     let more = audit.as_ref().map(evidence_paths).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Force: every session through the same cancel, then everything is cleared away.
 
 use omx_kernel::cancel::Target;
-use omx_kernel::{Document, Mode, Refusal, Value};
-use omx_store::{Event, Store};
+use omx_kernel::{Document, Mode, Refusal, Scope, Value};
+use omx_store::{EventKind, LogEvent, Store};
 
 use crate::cancel::{CancelReport, cancel_scope, every_scope};
 use crate::clear::remember;
@@ -28,15 +28,10 @@ pub(crate) fn force(
         // Whatever stands in the record's place must not stop this.
         let _ = remember(&locked, scope, &documents, now);
     }
-    let swept = locked.sweep()?;
+    let swept = locked.remove_all_documents()?;
     let count = u64::try_from(swept.removed.len()).unwrap_or(u64::MAX);
-    locked.log(&[Event {
-        time: now,
-        session: None,
-        actor: context.actor,
-        kind: "force",
-        data: Value::record([("removed", Value::whole(count))]),
-    }]);
+    locked.log(&[LogEvent::new(now, context.actor, EventKind::Force, &Scope::Compatibility)
+        .with_data([("removed", Value::whole(count))])]);
     for path in &swept.kept {
         report.lines.push(format!("Left alone: {}", path.display()));
     }

@@ -21,7 +21,7 @@ pub fn parse_input(text: &str) -> Result<Input, Refusal> {
             format!("the input has more than {MAX_DOCUMENT_BYTES} bytes"),
         ));
     }
-    let depth = json::depth(text);
+    let depth = json::nesting_depth(text);
     if depth > MAX_DEPTH + WRAPPING {
         return Err(Refusal::new(
             Code::TooLarge,

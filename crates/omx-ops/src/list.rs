@@ -1,7 +1,7 @@
 //! Looking without touching: read, list-active, get-status. No lock, no change.
 
 use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
-use omx_store::{ScopeRead, StateDir, Unreadable};
+use omx_store::{ScopeContents, StateDir, UnreadableDocument};
 
 use crate::context::Context;
 use crate::input::Input;
@@ -27,7 +27,7 @@ pub fn state_list_active(context: &Context<'_>, input: &Input) -> Result<Value, 
     input.only(&["session_id", "workingDirectory"])?;
     let now = context.now();
     let state = context.store(input)?.read()?;
-    let reads = read_scopes(state.as_ref(), input, ScopeRead::has_news)?;
+    let reads = read_scopes(state.as_ref(), input, ScopeContents::is_noteworthy)?;
     let mut entries = Vec::new();
     let mut modes: Vec<Mode> = Vec::new();
     for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
@@ -81,8 +81,8 @@ pub fn state_get_status(context: &Context<'_>, input: &Input) -> Result<Value, R
 pub(crate) fn read_scopes(
     state: Option<&StateDir>,
     input: &Input,
-    wanted: fn(&ScopeRead) -> bool,
-) -> Result<Vec<ScopeRead>, Refusal> {
+    wanted: fn(&ScopeContents) -> bool,
+) -> Result<Vec<ScopeContents>, Refusal> {
     let session = input.session()?;
     let Some(state) = state else { return Ok(Vec::new()) };
     let mut reads = Vec::new();
@@ -90,18 +90,18 @@ pub(crate) fn read_scopes(
         Some(session) => reads.push(state.scope(&Scope::Session(session))?),
         None => {
             reads.push(state.scope(&Scope::Compatibility)?);
-            state.each_session(|read| reads.extend(Some(read).filter(wanted)))?;
+            state.for_each_session(|read| reads.extend(Some(read).filter(wanted)))?;
         }
     }
     Ok(reads)
 }
 
-fn unreadable(reads: &[ScopeRead]) -> Vec<&Unreadable> {
+fn unreadable(reads: &[ScopeContents]) -> Vec<&UnreadableDocument> {
     reads.iter().flat_map(|read| &read.unreadable).collect()
 }
 
 /// One line of what is active.
-pub(crate) fn entry(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timestamp) -> Value {
+pub(crate) fn entry(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) -> Value {
     let snapshot = &read.snapshot;
     let document = &snapshot.documents[&mode];
     let or_null = |name| document.get(name).cloned().unwrap_or_else(Value::null);
@@ -118,7 +118,7 @@ pub(crate) fn entry(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timesta
 
 fn scope_statuses(
     state: &StateDir,
-    read: &ScopeRead,
+    read: &ScopeContents,
     wanted: Option<Mode>,
     now: Timestamp,
 ) -> Value {

@@ -1,7 +1,7 @@
 //! Pieces of answers that several operations give.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Value};
-use omx_store::{Quarantined, Unreadable};
+use omx_store::{QuarantinedDocument, UnreadableDocument};
 
 /// A scope as it stands in answers: the session id, or `null`.
 pub(crate) fn scope(scope: &Scope) -> Value {
@@ -16,7 +16,7 @@ fn mode(mode: Mode) -> Value {
     Value::string(mode.name())
 }
 
-pub(crate) fn quarantined(moved: &[Quarantined]) -> Value {
+pub(crate) fn quarantined(moved: &[QuarantinedDocument]) -> Value {
     let items = moved.iter().map(|item| {
         Value::record([
             ("mode", mode(item.mode)),
@@ -27,7 +27,7 @@ pub(crate) fn quarantined(moved: &[Quarantined]) -> Value {
     Value::list(items.collect())
 }
 
-pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a Unreadable>) -> Value {
+pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a UnreadableDocument>) -> Value {
     let items = found.into_iter().map(|item| {
         Value::record([
             ("mode", mode(item.mode)),

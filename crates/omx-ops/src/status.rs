@@ -2,7 +2,7 @@
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
 use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
-use omx_store::{ScopeRead, StateDir, Store, Unreadable};
+use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
 use crate::hook::is_driven;
@@ -53,7 +53,7 @@ pub struct StatusReport {
     /// One answer for each session that has active modes.
     pub stops: Vec<StopAnswer>,
     /// Files in place of documents that could not be read.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableDocument>,
 }
 
 impl StatusReport {
@@ -95,7 +95,7 @@ pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refu
         unreadable: Vec::new(),
     };
     let Some(state) = store.read()? else { return Ok(report) };
-    let reads = read_scopes(Some(&state), input, ScopeRead::has_news)?;
+    let reads = read_scopes(Some(&state), input, ScopeContents::is_noteworthy)?;
     for read in reads {
         let modes: Vec<Mode> = read.snapshot.active_modes().collect();
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));
@@ -107,7 +107,7 @@ pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refu
     Ok(report)
 }
 
-fn active(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timestamp) -> ActiveMode {
+fn active(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) -> ActiveMode {
     let document = &read.snapshot.documents[&mode];
     ActiveMode {
         mode,
@@ -127,7 +127,7 @@ fn active(state: &StateDir, read: &ScopeRead, mode: Mode, now: Timestamp) -> Act
 fn stop_answer(
     context: &Context<'_>,
     store: &Store,
-    read: &ScopeRead,
+    read: &ScopeContents,
     now: Timestamp,
 ) -> StopAnswer {
     let session = read.snapshot.scope.session();

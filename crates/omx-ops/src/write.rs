@@ -3,7 +3,7 @@
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{Circumstances, WritePlan, questions, write};
 use omx_kernel::{Code, Mode, Refusal, Scope, Snapshot, Value};
-use omx_store::{Event, Locked, Quarantined, StoreError};
+use omx_store::{EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError};
 
 use crate::config::limits;
 use crate::context::Context;
@@ -26,7 +26,7 @@ pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal
             Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
         let plan = write(snapshot, &request, circumstances)?;
         for (_, document) in &plan.writes {
-            Locked::check_size(document)?;
+            LockedStore::check_size(document)?;
         }
         Ok::<WritePlan, Refusal>(plan)
     };
@@ -62,7 +62,7 @@ pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal
 
 /// One run never gets two documents: a mode that is active in a session is
 /// written there.
-fn no_session_has(locked: &Locked, mode: Mode) -> Result<(), Refusal> {
+fn no_session_has(locked: &LockedStore, mode: Mode) -> Result<(), Refusal> {
     let mut sessions = Vec::new();
     for session in locked.state().sessions()? {
         let scope = Scope::Session(session.clone());
@@ -84,29 +84,27 @@ fn no_session_has(locked: &Locked, mode: Mode) -> Result<(), Refusal> {
     ))
 }
 
-fn events(context: &Context<'_>, scope: &Scope, plan: &WritePlan) -> Vec<Event> {
+fn events(context: &Context<'_>, scope: &Scope, plan: &WritePlan) -> Vec<LogEvent> {
     let time = context.now();
-    let event = |(mode, document): &(Mode, omx_kernel::Document)| Event {
-        time,
-        session: scope.session().map(ToString::to_string),
-        actor: context.actor,
-        kind: "state_write",
-        data: Value::record([
-            ("mode", Value::string(mode.name())),
-            ("revision", Value::whole(document.revision())),
-            ("active", Value::bool(document.is_active())),
-            ("phase", Value::string_or_null(document.phase())),
-        ]),
+    let event = |(mode, document): &(Mode, omx_kernel::Document)| {
+        LogEvent::new(time, context.actor, EventKind::StateWrite, scope)
+            .with_team_of(document)
+            .with_data([
+                ("mode", Value::string(mode.name())),
+                ("revision", Value::whole(document.revision())),
+                ("active", Value::bool(document.is_active())),
+                ("phase", Value::string_or_null(document.phase())),
+            ])
     };
     plan.writes.iter().map(event).collect()
 }
 
 fn answer(
-    locked: &Locked,
+    locked: &LockedStore,
     scope: &Scope,
     mode: Mode,
     plan: &WritePlan,
-    moved: &[Quarantined],
+    moved: &[QuarantinedDocument],
 ) -> Value {
     let revision = plan.document(mode).map_or(0, omx_kernel::Document::revision);
     let mut fields = vec![

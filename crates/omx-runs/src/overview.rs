@@ -2,7 +2,7 @@
 
 use omx_kernel::{Refusal, RunId, Scope, SessionId, Timestamp};
 use omx_store::Store;
-use omx_store::runs::{Entry, Liveness, RunFolder};
+use omx_store::runs::{JournalEntry, Liveness, RunFolder};
 use serde_json::{Value, json};
 
 use crate::attention::{self, Attention};
@@ -44,7 +44,7 @@ pub struct Overview {
 pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> {
     let mut spec = RunSpec::load(folder)?;
     spec.workspace = workspace::relocate(store, folder.id(), spec.workspace);
-    let entries: Vec<Entry<Record>> = folder.journal()?.read_all()?;
+    let entries: Vec<JournalEntry<Record>> = folder.journal()?.read_all()?;
     let is_alive = matches!(folder.liveness()?, Liveness::Alive(_));
     let mut usage = Usage::default();
     let mut by_step: Vec<(StepKey, Usage)> = Vec::new();

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{Refusal, RunId, SessionId};
-use omx_store::runs::{Holder, RunFolder, Taking};
+use omx_store::runs::{Holder, RunAcquisition, RunFolder};
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, GitLocation, KeptWorktree, RemovedWorktree};
@@ -92,7 +92,9 @@ fn remove_worktree(
         return Ok(WorktreeRemoval::None);
     }
     // Hold the run meanwhile, so that nobody can resume it.
-    let Taking::Taken(_held) = env.store.take_run(&seen.id, &Holder::this_process())? else {
+    let RunAcquisition::Acquired(_held) =
+        env.store.acquire_run(&seen.id, &Holder::this_process())?
+    else {
         return Ok(WorktreeRemoval::Kept("the run is in progress".to_owned()));
     };
     let path = env.store.run_worktree(&seen.id);

@@ -125,7 +125,7 @@ pub struct RunSpec {
 impl RunSpec {
     /// Reads the spec from a run's folder. Reads what older versions wrote, too.
     pub fn load(folder: &RunFolder) -> Result<Self, Refusal> {
-        let stored: migrate::StoredSpec = folder.asked()?;
+        let stored: migrate::StoredSpec = folder.read_spec()?;
         Ok(stored.into_spec())
     }
 

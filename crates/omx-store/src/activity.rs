@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, statat, unlinkat};
 
 use crate::dir::{self, open, open_or_make};
 use crate::error::StoreError;
-use crate::lock::Locked;
+use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
 use crate::tree::StateDir;
 
@@ -40,7 +40,7 @@ impl StateDir {
     }
 }
 
-impl Locked {
+impl LockedStore {
     /// Replaces the record of a scope. A new record is the occasion to let go
     /// of those nobody has touched for a day.
     pub fn write_activity(

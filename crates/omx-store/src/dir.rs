@@ -1,16 +1,17 @@
 //! Opening folders and files one name at a time, never through a link.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::Read;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use omx_kernel::Timestamp;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat, fstat, fsync, mkdirat, openat, seek,
-    statat,
+    statat, unlinkat,
 };
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -147,6 +148,24 @@ pub(crate) fn raw_names(folder: impl AsFd, path: &Path) -> Result<Vec<CString>, 
         }
     }
     Ok(names)
+}
+
+/// Removes everything inside a folder. Links are removed, never followed.
+pub(crate) fn remove_contents(folder: impl AsFd, path: &Path) -> Result<(), StoreError> {
+    for name in raw_names(&folder, path)? {
+        let name = name.as_c_str();
+        let path = path.join(OsStr::from_bytes(name.to_bytes()));
+        let fail = |error| StoreError::io("remove", &path, error);
+        match open(&folder, name, &path) {
+            Ok(Some(inner)) => {
+                remove_contents(&inner, &path)?;
+                unlinkat(&folder, name, AtFlags::REMOVEDIR).map_err(fail)?;
+            }
+            Ok(None) => {}
+            Err(_) => unlinkat(&folder, name, AtFlags::empty()).map_err(fail)?,
+        }
+    }
+    Ok(())
 }
 
 /// Why something that is no plain file or folder was refused.

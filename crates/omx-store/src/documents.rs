@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use crate::dir::{self, open, open_or_make};
 use crate::error::StoreError;
 use crate::json;
-use crate::lock::Locked;
+use crate::lock::LockedStore;
 use crate::replace::{Durability, is_temporary, replace};
 use crate::tree::{StateDir, session_path};
 
@@ -21,7 +21,7 @@ const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// A file where a document belongs that could not be read as one.
 #[derive(Debug)]
-pub struct Unreadable {
+pub struct UnreadableDocument {
     /// Which mode's.
     pub mode: Mode,
     /// Whose.
@@ -32,7 +32,7 @@ pub struct Unreadable {
     pub error: StoreError,
 }
 
-impl Unreadable {
+impl UnreadableDocument {
     /// Whether it was read and found to be no document, and so can be moved
     /// aside. Links, pipes and folders stay where they are.
     pub fn can_be_moved(&self) -> bool {
@@ -42,11 +42,11 @@ impl Unreadable {
 
 /// All of one scope: what could be read, and what could not.
 #[derive(Debug)]
-pub struct ScopeRead {
+pub struct ScopeContents {
     /// The readable documents and the session's record.
     pub snapshot: Snapshot,
     /// Files that are no documents.
-    pub unreadable: Vec<Unreadable>,
+    pub unreadable: Vec<UnreadableDocument>,
     /// What killed writers left behind.
     leftovers: Vec<String>,
 }
@@ -73,7 +73,7 @@ impl StateDir {
     }
 
     /// Reads all documents of a scope, with the session's record.
-    pub fn scope(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
+    pub fn scope(&self, scope: &Scope) -> Result<ScopeContents, StoreError> {
         let mut read = self.scope_documents(scope)?;
         read.snapshot.activity = self.activity(scope);
         Ok(read)
@@ -96,7 +96,7 @@ impl StateDir {
 
     /// What stands under a session's name and is no folder: none of ours, never
     /// entered, but to be told.
-    pub fn strays(&self) -> Vec<StoreError> {
+    pub fn foreign_session_entries(&self) -> Vec<StoreError> {
         let path = self.path().join("sessions");
         let Ok(Some(folder)) = open(&self.fd, "sessions", &path) else { return Vec::new() };
         let names = session_names(&folder, &path).unwrap_or_default();
@@ -107,7 +107,7 @@ impl StateDir {
     /// Reads all documents of every session, in the order of their ids, and
     /// shows each to `visit`. A session whose folder cannot be opened does not
     /// hide the others.
-    pub fn each_session(&self, mut visit: impl FnMut(ScopeRead)) -> Result<(), StoreError> {
+    pub fn for_each_session(&self, mut visit: impl FnMut(ScopeContents)) -> Result<(), StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(()) };
         for session in session_names(&folder, &path)? {
@@ -128,7 +128,7 @@ impl StateDir {
     /// The sessions that have active modes, with these.
     pub fn active_sessions(&self) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
         let mut active = BTreeMap::new();
-        self.each_session(|read| {
+        self.for_each_session(|read| {
             let modes: Vec<Mode> = read.snapshot.active_modes().collect();
             if let (Scope::Session(session), false) = (read.snapshot.scope, modes.is_empty()) {
                 active.insert(session, modes);
@@ -137,11 +137,11 @@ impl StateDir {
         Ok(active)
     }
 
-    fn scope_documents(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
+    fn scope_documents(&self, scope: &Scope) -> Result<ScopeContents, StoreError> {
         let path = self.scope_path(scope);
         match self.open_scope(scope)? {
             Some(folder) => read_folder(&folder, scope, &path),
-            None => Ok(ScopeRead {
+            None => Ok(ScopeContents {
                 snapshot: Snapshot::empty(scope.clone()),
                 unreadable: Vec::new(),
                 leftovers: Vec::new(),
@@ -167,10 +167,10 @@ impl StateDir {
     }
 }
 
-impl Locked {
+impl LockedStore {
     /// Reads a scope that is about to be changed, and clears away what killed
     /// writers left in it.
-    pub fn scope(&self, scope: &Scope) -> Result<ScopeRead, StoreError> {
+    pub fn scope(&self, scope: &Scope) -> Result<ScopeContents, StoreError> {
         let read = self.state.scope(scope)?;
         if !read.leftovers.is_empty()
             && let Some(folder) = self.state.open_scope(scope)?
@@ -193,7 +193,7 @@ impl Locked {
     /// Refuses a document that is larger or deeper than omx writes.
     pub fn check_size(document: &Document) -> Result<(), Refusal> {
         let text = json::document_text(document.fields());
-        let depth = json::depth(&text);
+        let depth = json::nesting_depth(&text);
         let what = if text.len() > crate::MAX_DOCUMENT_BYTES {
             format!("the document would have {} bytes", text.len())
         } else if depth > crate::MAX_DEPTH {
@@ -254,7 +254,7 @@ pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<
     Ok(true)
 }
 
-fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeRead, StoreError> {
+fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeContents, StoreError> {
     let mut snapshot = Snapshot::empty(scope.clone());
     let mut unreadable = Vec::new();
     let mut leftovers = Vec::new();
@@ -272,11 +272,13 @@ fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeRead
             }
             // Removed since the folder was listed.
             Ok(None) => {}
-            Err(error) => unreadable.push(Unreadable { mode, scope: scope.clone(), path, error }),
+            Err(error) => {
+                unreadable.push(UnreadableDocument { mode, scope: scope.clone(), path, error })
+            }
         }
     }
     unreadable.sort_by_key(|found| found.mode);
-    Ok(ScopeRead { snapshot, unreadable, leftovers })
+    Ok(ScopeContents { snapshot, unreadable, leftovers })
 }
 
 pub(crate) fn read_document(
@@ -292,13 +294,13 @@ pub(crate) fn read_document(
     if text.trim_matches('\0').trim().is_empty() {
         return Err(corrupt("it is empty".into()));
     }
-    let fields = json::object(text, |name| fields::is_read(mode, name)).map_err(corrupt)?;
+    let fields = json::parse_object(text, |name| fields::is_read(mode, name)).map_err(corrupt)?;
     Ok(Some((Document::new(fields), file.modified)))
 }
 
-impl ScopeRead {
+impl ScopeContents {
     /// Whether there is anything a person should hear of: something active or broken.
-    pub fn has_news(&self) -> bool {
+    pub fn is_noteworthy(&self) -> bool {
         self.snapshot.active_modes().next().is_some() || !self.unreadable.is_empty()
     }
 

@@ -34,7 +34,7 @@ impl ProcessName {
 
 /// What a process's folder says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Sessions {
+pub enum HostSessions {
     /// There is no record of the process.
     Unknown,
     /// It holds exactly this conversation.
@@ -81,14 +81,14 @@ pub fn prune(records: &Path, is_alive: impl Fn(ProcessName) -> bool) {
 }
 
 /// The conversations of the process whose folder this is.
-pub fn sessions(folder: &Path) -> Sessions {
-    let Ok(entries) = fs::read_dir(folder) else { return Sessions::Unknown };
-    let mut found = Sessions::Unclear;
+pub fn sessions(folder: &Path) -> HostSessions {
+    let Ok(entries) = fs::read_dir(folder) else { return HostSessions::Unknown };
+    let mut found = HostSessions::Unclear;
     for (index, entry) in entries.flatten().enumerate() {
         let session = entry.file_name().to_str().and_then(|name| SessionId::new(name).ok());
         found = match (index, session) {
-            (0, Some(session)) => Sessions::One(session),
-            _ => return Sessions::Unclear,
+            (0, Some(session)) => HostSessions::One(session),
+            _ => return HostSessions::Unclear,
         };
     }
     found
@@ -107,15 +107,15 @@ mod tests {
         let records = tempfile::tempdir().unwrap();
         let process = ProcessName { pid: 10, started: 77 };
         let folder = process.folder(records.path());
-        assert_eq!(sessions(&folder), Sessions::Unknown);
+        assert_eq!(sessions(&folder), HostSessions::Unknown);
         record(records.path(), process, &session("a"), Path::new("/p")).unwrap();
-        assert_eq!(sessions(&folder), Sessions::One(session("a")));
+        assert_eq!(sessions(&folder), HostSessions::One(session("a")));
         record(records.path(), process, &session("b"), Path::new("/p")).unwrap();
-        assert_eq!(sessions(&folder), Sessions::Unclear);
+        assert_eq!(sessions(&folder), HostSessions::Unclear);
         forget(records.path(), process, &session("a"));
-        assert_eq!(sessions(&folder), Sessions::One(session("b")));
+        assert_eq!(sessions(&folder), HostSessions::One(session("b")));
         forget(records.path(), process, &session("b"));
-        assert_eq!(sessions(&folder), Sessions::Unknown);
+        assert_eq!(sessions(&folder), HostSessions::Unknown);
     }
 
     #[test]
@@ -128,8 +128,8 @@ mod tests {
         }
         fs::create_dir(records.path().join("something else")).unwrap();
         prune(records.path(), |process| process == again);
-        assert_eq!(sessions(&gone.folder(records.path())), Sessions::Unknown);
-        assert_eq!(sessions(&again.folder(records.path())), Sessions::One(session("a")));
+        assert_eq!(sessions(&gone.folder(records.path())), HostSessions::Unknown);
+        assert_eq!(sessions(&again.folder(records.path())), HostSessions::One(session("a")));
         assert!(records.path().join("something else").exists());
     }
 }

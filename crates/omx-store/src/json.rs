@@ -34,16 +34,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
 }
 
 /// Reads an object. Fields for which `looked_into` says no stay opaque.
-pub fn object(
+pub fn parse_object(
     text: &str,
     looked_into: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Value)>, String> {
-    fields(
-        text,
-        |name, raw| {
-            if looked_into(name) { value(raw) } else { Value::parsed(raw, Shape::Opaque) }
-        },
-    )
+    fields(text, |name, raw| {
+        if looked_into(name) { parse_valid(raw) } else { Value::parsed(raw, Shape::Opaque) }
+    })
 }
 
 fn fields(
@@ -80,8 +77,8 @@ const DEEPEST: usize = crate::MAX_DEPTH + 2;
 
 /// Understands a value of valid JSON. What cannot be held (a lone surrogate)
 /// or is nested too deeply is opaque and keeps its text.
-pub fn value(text: &str) -> Value {
-    if text.starts_with(['[', '{']) && depth(text) > DEEPEST {
+pub fn parse_valid(text: &str) -> Value {
+    if text.starts_with(['[', '{']) && nesting_depth(text) > DEEPEST {
         return Value::parsed(text, Shape::Opaque);
     }
     understood(text)
@@ -105,12 +102,12 @@ fn understood(text: &str) -> Value {
 /// Reads any JSON value.
 pub fn parse(text: &str) -> Result<Value, String> {
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    Ok(value(raw.get()))
+    Ok(parse_valid(raw.get()))
 }
 
 /// How deeply a text is nested, by its brackets outside strings. Counted
 /// before parsing, so that no parser's own limit is what a caller runs into.
-pub fn depth(text: &str) -> usize {
+pub fn nesting_depth(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
     walk(text, |piece| match piece {
@@ -247,7 +244,7 @@ mod tests {
 
     #[test]
     fn state_2_2_values_keep_their_bytes_and_their_order() {
-        let fields = object(ODD, |_| true).unwrap();
+        let fields = parse_object(ODD, |_| true).unwrap();
         let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["z", "a", "s", "e", "o"]);
         let texts: Vec<&str> = fields.iter().map(|(_, value)| value.text()).collect();
@@ -260,22 +257,22 @@ mod tests {
 
     #[test]
     fn depth_counts_brackets_outside_strings_only() {
-        assert_eq!(depth("1"), 0);
-        assert_eq!(depth(r#"{"a":[{"b":"]]][[["}]}"#), 3);
-        assert_eq!(depth(&"[".repeat(100_000)), 100_000);
-        assert_eq!(depth(r#""\"[[[""#), 0);
+        assert_eq!(nesting_depth("1"), 0);
+        assert_eq!(nesting_depth(r#"{"a":[{"b":"]]][[["}]}"#), 3);
+        assert_eq!(nesting_depth(&"[".repeat(100_000)), 100_000);
+        assert_eq!(nesting_depth(r#""\"[[[""#), 0);
     }
 
     #[test]
     fn nesting_without_end_is_kept_and_not_followed() {
         let levels = 1_000_000;
         let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
-        assert_eq!(value(&deep).text(), deep);
+        assert_eq!(parse_valid(&deep).text(), deep);
         assert!(pretty(&deep).len() < 2 * deep.len());
-        let fields = object(&format!("{{\"a\":{deep}}}"), |_| true).unwrap();
+        let fields = parse_object(&format!("{{\"a\":{deep}}}"), |_| true).unwrap();
         assert_eq!(fields[0].1.text(), deep);
         let fits = format!("{}1{}", "[".repeat(crate::MAX_DEPTH), "]".repeat(crate::MAX_DEPTH));
-        let mut inner = &value(&fits);
+        let mut inner = &parse_valid(&fits);
         while let Some([item]) = inner.as_list() {
             inner = item;
         }
@@ -296,7 +293,7 @@ mod tests {
     #[test]
     fn walking_over_anything_ends_without_a_panic() {
         for text in ["\"", "\"\\", "\"é", "{\"a", "}]", "\u{feff}{}", "tru", "é\"é"] {
-            depth(text);
+            nesting_depth(text);
             compact(text);
             pretty(text);
         }

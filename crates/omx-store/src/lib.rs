@@ -1,12 +1,12 @@
 //! Keeps what omx knows: documents, activity records, the event log, runs and
 //! their journals.
 //!
-//! Only a [`Locked`] store can change anything, and only through calls that
+//! Only a [`LockedStore`] can change anything, and only through calls that
 //! take a name from a checked type. Readers take no lock: a document is
 //! replaced whole or not at all.
 
 mod activity;
-mod cards;
+mod artifacts;
 mod dir;
 mod documents;
 mod error;
@@ -16,22 +16,22 @@ pub mod json;
 mod lock;
 mod project;
 mod quarantine;
+mod remove_all;
 mod replace;
 pub mod runs;
 mod settings;
-mod shelf;
-mod sweep;
+mod team_configs;
 mod tree;
 
-pub use documents::{ScopeRead, Unreadable};
+pub use artifacts::ArtifactFolder;
+pub use documents::{ScopeContents, UnreadableDocument};
 pub use error::StoreError;
-pub use events::Event;
-pub use lock::Locked;
-pub use project::{Project, Surroundings, find_project};
-pub use quarantine::Quarantined;
+pub use events::{EventKind, LogEvent};
+pub use lock::LockedStore;
+pub use project::{Project, ProjectSearch, find_project};
+pub use quarantine::QuarantinedDocument;
+pub use remove_all::RemovedFiles;
 pub use settings::change_file;
-pub use shelf::Shelf;
-pub use sweep::Swept;
 pub use tree::{StateDir, Store};
 
 /// The largest document omx writes.

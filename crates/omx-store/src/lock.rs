@@ -24,14 +24,14 @@ const HOLDER_LENGTH: usize = 48;
 
 /// A store that may be changed, because its lock is held.
 #[derive(Debug)]
-pub struct Locked {
+pub struct LockedStore {
     pub(crate) tree: OwnedFd,
     pub(crate) tree_path: PathBuf,
     pub(crate) state: StateDir,
     _lock: File,
 }
 
-impl Locked {
+impl LockedStore {
     /// The folder of documents, for reading.
     pub fn state(&self) -> &StateDir {
         &self.state
@@ -41,7 +41,7 @@ impl Locked {
 impl Store {
     /// Takes the project's lock, making its folders first where they are
     /// missing. `purpose` is what others are told of the holder.
-    pub fn lock(&self, deadline: Duration, purpose: &str) -> Result<Locked, StoreError> {
+    pub fn lock(&self, deadline: Duration, purpose: &str) -> Result<LockedStore, StoreError> {
         let tree_path = self.tree().to_owned();
         let tree = self.open_or_make_tree()?;
         let state_path = tree_path.join("state");
@@ -62,7 +62,7 @@ impl Store {
         let lock = acquire(File::from(fd), deadline, &lock_path)?;
         note_holder(&lock, purpose);
         ignore_in_git(&tree, &tree_path)?;
-        Ok(Locked { tree, tree_path, state: StateDir::new(state, state_path), _lock: lock })
+        Ok(LockedStore { tree, tree_path, state: StateDir::new(state, state_path), _lock: lock })
     }
 }
 

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 
 /// What the search may look at. Nothing here reads the environment.
 #[derive(Clone, Copy, Debug)]
-pub struct Surroundings<'a> {
+pub struct ProjectSearch<'a> {
     /// The working directory.
     pub working_directory: &'a Path,
     /// The person's home, never taken for a project by searching.
@@ -34,8 +34,8 @@ pub struct Project {
 }
 
 /// Finds the project.
-pub fn find_project(surroundings: Surroundings<'_>) -> Result<Project, StoreError> {
-    let Surroundings { working_directory, root, dialect, .. } = surroundings;
+pub fn find_project(surroundings: ProjectSearch<'_>) -> Result<Project, StoreError> {
+    let ProjectSearch { working_directory, root, dialect, .. } = surroundings;
     let root = match root {
         Some(named) => {
             let path = working_directory.join(named);
@@ -49,7 +49,7 @@ pub fn find_project(surroundings: Surroundings<'_>) -> Result<Project, StoreErro
 }
 
 /// Where the tree of this project is, if all trees are kept outside their projects.
-fn moved_tree(root: &Path, surroundings: Surroundings<'_>) -> Option<PathBuf> {
+fn moved_tree(root: &Path, surroundings: ProjectSearch<'_>) -> Option<PathBuf> {
     let folder = surroundings.working_directory.join(surroundings.state_dir?);
     let name = root.file_name().map_or("root".into(), |name| name.to_string_lossy());
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
@@ -57,8 +57,8 @@ fn moved_tree(root: &Path, surroundings: Surroundings<'_>) -> Option<PathBuf> {
     Some(folder.join(format!("{name}-{hex}")))
 }
 
-fn search(surroundings: Surroundings<'_>) -> PathBuf {
-    let Surroundings { working_directory, home, dialect, .. } = surroundings;
+fn search(surroundings: ProjectSearch<'_>) -> PathBuf {
+    let ProjectSearch { working_directory, home, dialect, .. } = surroundings;
     let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
     let is_searched = |folder: &Path| home.as_deref().is_none_or(|home| !home.starts_with(folder));
     let has_tree = |folder: &&Path| {

@@ -9,13 +9,13 @@ use rustix::fs::{RenameFlags, fsync, renameat, renameat_with};
 use rustix::io::Errno;
 
 use crate::dir::open_or_make;
-use crate::documents::Unreadable;
+use crate::documents::UnreadableDocument;
 use crate::error::StoreError;
-use crate::lock::Locked;
+use crate::lock::LockedStore;
 
 /// A document that was moved aside.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Quarantined {
+pub struct QuarantinedDocument {
     /// Which mode's it was.
     pub mode: Mode,
     /// Whose it was.
@@ -24,14 +24,14 @@ pub struct Quarantined {
     pub path: PathBuf,
 }
 
-impl Locked {
+impl LockedStore {
     /// Moves an unreadable document aside. Only what was *read* and found to be
     /// no document is moved; links, pipes and folders stay where they are.
     pub fn quarantine(
         &self,
-        found: &Unreadable,
+        found: &UnreadableDocument,
         now: Timestamp,
-    ) -> Result<Option<Quarantined>, StoreError> {
+    ) -> Result<Option<QuarantinedDocument>, StoreError> {
         if !found.can_be_moved() {
             return Ok(None);
         }
@@ -46,12 +46,12 @@ impl Locked {
             fsync(flushed).map_err(|error| StoreError::io("flush", &path, error))?;
         }
         let path = path.join(name);
-        Ok(Some(Quarantined { mode: found.mode, scope: found.scope.clone(), path }))
+        Ok(Some(QuarantinedDocument { mode: found.mode, scope: found.scope.clone(), path }))
     }
 
     fn move_aside(
         &self,
-        found: &Unreadable,
+        found: &UnreadableDocument,
         source: &OwnedFd,
         folder: &OwnedFd,
         stem: &str,

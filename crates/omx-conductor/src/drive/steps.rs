@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use omx_agents::environment::environment;
 use omx_kernel::{Code, Refusal};
-use omx_store::Shelf;
+use omx_store::ArtifactFolder;
 use serde_json::Value;
 
 use super::Drive;
@@ -81,7 +81,12 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         let slug = &self.asked.slug;
         let put = |prefix: &str, field: &str| {
             let text = plan.get(field).and_then(Value::as_str).unwrap_or_default();
-            let path = locked.put(Shelf::Plans, &format!("{prefix}-{slug}"), "md", text)?;
+            let path = locked.write_artifact(
+                ArtifactFolder::Plans,
+                &format!("{prefix}-{slug}"),
+                "md",
+                text,
+            )?;
             let shown = path.strip_prefix(store.root()).unwrap_or(&path);
             Ok::<_, Refusal>(shown.display().to_string())
         };

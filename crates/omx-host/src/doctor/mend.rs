@@ -45,7 +45,7 @@ fn set_aside(patient: &Patient<'_>) -> Vec<Result<String, String>> {
     let now = patient.context.clock.now();
     let mut reads = Vec::new();
     let all = locked.state().scope(&Scope::Compatibility).map(|read| reads.push(read));
-    let all = all.and_then(|()| locked.state().each_session(|read| reads.push(read)));
+    let all = all.and_then(|()| locked.state().for_each_session(|read| reads.push(read)));
     let mut done: Vec<Result<String, String>> = Vec::new();
     done.extend(all.err().map(|error: StoreError| Err(error.to_string())));
     for found in reads.iter().flat_map(|read| &read.unreadable) {

@@ -1,7 +1,7 @@
 //! Documents: readable, consistent, alive.
 
 use omx_kernel::{Document, Mode, Scope, SessionId};
-use omx_store::{ScopeRead, StateDir, Unreadable};
+use omx_store::{ScopeContents, StateDir, UnreadableDocument};
 
 use super::finding::{Area, Finding, Mend};
 use super::patient::Patient;
@@ -23,7 +23,7 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
             findings.extend(document_of(patient, &state, &read, *mode, document));
         }
     }
-    for stray in state.strays() {
+    for stray in state.foreign_session_entries() {
         let fix = "move away what stands there";
         findings.push(Finding::failure(AREA, "stray", stray.to_string(), fix));
     }
@@ -35,7 +35,7 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
 }
 
 /// Every scope that can be read; what cannot is told.
-fn scopes(state: &StateDir, findings: &mut Vec<Finding>) -> Vec<ScopeRead> {
+fn scopes(state: &StateDir, findings: &mut Vec<Finding>) -> Vec<ScopeContents> {
     let mut reads = Vec::new();
     let mut tell = |error: omx_store::StoreError| {
         let fix = "change who may read there";
@@ -45,13 +45,13 @@ fn scopes(state: &StateDir, findings: &mut Vec<Finding>) -> Vec<ScopeRead> {
         Ok(read) => reads.push(read),
         Err(error) => tell(error),
     }
-    if let Err(error) = state.each_session(|read| reads.push(read)) {
+    if let Err(error) = state.for_each_session(|read| reads.push(read)) {
         tell(error);
     }
     reads
 }
 
-fn unreadable(found: &Unreadable) -> Finding {
+fn unreadable(found: &UnreadableDocument) -> Finding {
     let what = found.error.to_string();
     let finding = if found.can_be_moved() {
         let fix = "omx doctor --fix moves it aside";
@@ -65,7 +65,7 @@ fn unreadable(found: &Unreadable) -> Finding {
 fn document_of(
     patient: &Patient<'_>,
     state: &StateDir,
-    read: &ScopeRead,
+    read: &ScopeContents,
     mode: Mode,
     document: &Document,
 ) -> Option<Finding> {

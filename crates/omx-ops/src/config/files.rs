@@ -180,8 +180,8 @@ fn toml_value(item: &Item) -> Value {
     match item.as_value() {
         Some(Toml::String(text)) => Value::string(text.value()),
         Some(Toml::Boolean(flag)) => Value::bool(*flag.value()),
-        Some(Toml::Integer(number)) => omx_store::json::value(&number.value().to_string()),
-        Some(Toml::Float(number)) => omx_store::json::value(&number.value().to_string()),
+        Some(Toml::Integer(number)) => omx_store::json::parse_valid(&number.value().to_string()),
+        Some(Toml::Float(number)) => omx_store::json::parse_valid(&number.value().to_string()),
         Some(Toml::Array(items)) => {
             Value::list(items.iter().map(|value| toml_value(&Item::Value(value.clone()))).collect())
         }
@@ -193,7 +193,7 @@ fn toml_value(item: &Item) -> Value {
 fn json_value(value: &Jsonc<'_>) -> Value {
     match value {
         Jsonc::StringLit(text) => Value::string(&text.value),
-        Jsonc::NumberLit(number) => omx_store::json::value(number.value),
+        Jsonc::NumberLit(number) => omx_store::json::parse_valid(number.value),
         Jsonc::BooleanLit(flag) => Value::bool(flag.value),
         Jsonc::Array(items) => Value::list(items.elements.iter().map(json_value).collect()),
         Jsonc::Object(_) | Jsonc::NullKeyword(_) => Value::null(),

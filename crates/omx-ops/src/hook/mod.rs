@@ -16,7 +16,7 @@ pub(crate) use stop::is_driven;
 pub use stop::{StopOutcome, StopSeen, stop};
 
 use omx_kernel::{Document, Mode, Refusal, Scope, SessionId, Value};
-use omx_store::{Event, Locked, ScopeRead, Store};
+use omx_store::{EventKind, LockedStore, LogEvent, ScopeContents, Store};
 
 use crate::context::Context;
 use crate::input::Input;
@@ -25,7 +25,7 @@ use crate::input::Input;
 struct Found {
     store: Store,
     scope: Scope,
-    read: ScopeRead,
+    read: ScopeContents,
 }
 
 /// The documents of a session; `None` where there are none.
@@ -46,25 +46,21 @@ fn look_at_active(context: &Context<'_>, session: &SessionId) -> Result<Option<F
 /// Writes documents in their order and logs them.
 fn write_all(
     context: &Context<'_>,
-    locked: &Locked,
+    locked: &LockedStore,
     scope: &Scope,
-    kind: &'static str,
+    kind: EventKind,
     writes: &[(Mode, Document)],
 ) -> Result<(), Refusal> {
     for (mode, document) in writes {
         locked.write(scope, *mode, document)?;
     }
-    let event = |(mode, document): &(Mode, Document)| Event {
-        time: context.now(),
-        session: scope.session().map(ToString::to_string),
-        actor: context.actor,
-        kind,
-        data: Value::record([
+    let event = |(mode, document): &(Mode, Document)| {
+        LogEvent::new(context.now(), context.actor, kind, scope).with_team_of(document).with_data([
             ("mode", Value::string(mode.name())),
             ("revision", Value::whole(document.revision())),
             ("active", Value::bool(document.is_active())),
             ("phase", Value::string_or_null(document.phase())),
-        ]),
+        ])
     };
     locked.log(&writes.iter().map(event).collect::<Vec<_>>());
     Ok(())

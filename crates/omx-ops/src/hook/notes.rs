@@ -3,6 +3,7 @@
 use omx_kernel::activity::{Activity, ToolClass};
 use omx_kernel::host;
 use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp};
+use omx_store::EventKind;
 
 use super::{Found, look, look_at_active, write_all};
 use crate::context::Context;
@@ -21,7 +22,7 @@ pub fn tool_used(
     tool: ToolClass,
 ) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
-    change(context, &found, "agent_works", host::unlimited, |activity, now| {
+    change(context, &found, EventKind::AgentWorks, host::unlimited, |activity, now| {
         host::tool_used(activity, tool, now)
     })
 }
@@ -30,7 +31,7 @@ pub fn tool_used(
 pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
     super::cancelled::forget(&found.store, session);
-    change(context, &found, "person_spoke", host::unlimited, host::person_spoke)
+    change(context, &found, EventKind::PersonSpoke, host::unlimited, host::person_spoke)
 }
 
 /// The person interrupted: nothing is held until they speak again.
@@ -39,7 +40,7 @@ pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Ref
     change(
         context,
         &found,
-        "interrupted",
+        EventKind::Interrupted,
         |_, _| Vec::new(),
         |activity, now| Some(host::interrupted(activity, now)),
     )
@@ -53,7 +54,7 @@ pub fn checkpoint(context: &Context<'_>, session: &SessionId) -> Result<(), Refu
     change(
         context,
         &found,
-        "compacting",
+        EventKind::Compacting,
         |_, _| Vec::new(),
         |activity, now| Some(Activity { last_seen: Some(now), ..activity.clone() }),
     )
@@ -67,14 +68,14 @@ pub fn limited(
 ) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
     let waiting = |snapshot: &Snapshot, now| host::limited(snapshot, until, now);
-    change(context, &found, "limited", waiting, |_, _| None)
+    change(context, &found, EventKind::Limited, waiting, |_, _| None)
 }
 
 /// Carries a change out under the lock, if there is one.
 fn change(
     context: &Context<'_>,
     found: &Found,
-    kind: &'static str,
+    kind: EventKind,
     documents: impl Fn(&Snapshot, Timestamp) -> Vec<(Mode, Document)>,
     record: impl Fn(&Activity, Timestamp) -> Option<Activity>,
 ) -> Result<(), Refusal> {

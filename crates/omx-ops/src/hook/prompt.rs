@@ -9,7 +9,7 @@ use omx_kernel::start::{self, How, Wanted};
 use omx_kernel::write::Circumstances;
 use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Snapshot, Value, stop};
 use omx_prompt::{self as prompt, Decision, Keywords, Present, Start};
-use omx_store::{Locked, Shelf};
+use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
 use super::{cancelled, is_driven, look, notes, write_all};
 use crate::config::{limits, load};
@@ -209,9 +209,9 @@ fn begun(
     asked.context_path = kept.as_deref();
     let plan = start::start(snapshot, &asked, circumstances)?;
     for (_, document) in &plan.writes {
-        Locked::check_size(document)?;
+        LockedStore::check_size(document)?;
     }
-    write_all(context, &locked, &scope, "started", &plan.writes)?;
+    write_all(context, &locked, &scope, EventKind::Started, &plan.writes)?;
     let mut after = snapshot.clone();
     after.documents.extend(plan.writes);
     if plan.how != How::Running {
@@ -232,14 +232,14 @@ fn begun(
 /// What the person said, kept for the phases to come. Told as a path from the
 /// project's folder.
 fn keep_words(
-    locked: &Locked,
+    locked: &LockedStore,
     store: &omx_store::Store,
     task: &str,
     now: omx_kernel::Timestamp,
 ) -> Result<String, Refusal> {
     let stem = format!("{}-{}", slug(task), now.millis());
     let text = format!("# Task\n\n{task}\n\nStarted: {now}\n");
-    let path = locked.put(Shelf::Context, &stem, "md", &text)?;
+    let path = locked.write_artifact(ArtifactFolder::Context, &stem, "md", &text)?;
     let path = path.strip_prefix(store.root()).unwrap_or(&path);
     Ok(path.display().to_string())
 }

@@ -3,8 +3,8 @@
 use omx_kernel::host::{self, Standing};
 use omx_kernel::stop::{Agent, Allowed, Cause, StopDecision, StopEvent, decide};
 use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot, Value};
-use omx_store::Store;
 use omx_store::runs::Liveness;
+use omx_store::{EventKind, Store};
 
 use super::{cancelled, folder, look_at_active, write_all};
 use crate::config::{load, span_seconds};
@@ -67,11 +67,11 @@ pub fn stop(
         StopDecision::Allow(why) => return Ok(StopOutcome::Allowed(why)),
         StopDecision::Hold(hold) => {
             let writes = [(hold.mode, hold.document)];
-            write_all(context, &locked, &found.scope, "held", &writes)?;
+            write_all(context, &locked, &found.scope, EventKind::Held, &writes)?;
             (StopOutcome::Held(hold.text), hold.activity)
         }
         StopDecision::Exhausted(end) => {
-            write_all(context, &locked, &found.scope, "ran_out", &end.writes)?;
+            write_all(context, &locked, &found.scope, EventKind::RanOut, &end.writes)?;
             (StopOutcome::RanOut { mode: end.mode, error: end.error }, end.activity)
         }
     };

@@ -20,7 +20,7 @@ const BUFFER: usize = 64 * 1024;
 
 /// A record with its place in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry<R> {
+pub struct JournalEntry<R> {
     /// Its number, which is also its line: 1, 2, 3, without a gap.
     pub seq: u64,
     /// When it was appended.
@@ -45,7 +45,7 @@ impl JournalReader {
 
     /// The records that were added since the last call; none if there are none.
     /// Those before a line that cannot be read are handed out first, then the error.
-    pub fn read_new<R: DeserializeOwned>(&mut self) -> Result<Vec<Entry<R>>, StoreError> {
+    pub fn read_new<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         match self.each(|entry| entries.push(entry)) {
             Err(_) if !entries.is_empty() => Ok(entries),
@@ -54,7 +54,7 @@ impl JournalReader {
     }
 
     /// All records from here to the end, or the first line that cannot be read.
-    pub fn read_all<R: DeserializeOwned>(&mut self) -> Result<Vec<Entry<R>>, StoreError> {
+    pub fn read_all<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         self.each(|entry| entries.push(entry))?;
         Ok(entries)
@@ -73,7 +73,7 @@ impl JournalReader {
     /// Shows every whole line to `visit` and stands behind the last one.
     pub(super) fn each<R: DeserializeOwned>(
         &mut self,
-        mut visit: impl FnMut(Entry<R>),
+        mut visit: impl FnMut(JournalEntry<R>),
     ) -> Result<(), StoreError> {
         let fail = |path: &Path, error| StoreError::io("read", path, error);
         let mut file = &self.file;
@@ -127,8 +127,8 @@ fn is_torn(line: &[u8]) -> bool {
     line.contains(&0)
 }
 
-fn understand<R: DeserializeOwned>(line: &[u8], number: u64) -> Result<Entry<R>, String> {
-    let entry: Entry<R> = serde_json::from_slice(line).map_err(|error| {
+fn understand<R: DeserializeOwned>(line: &[u8], number: u64) -> Result<JournalEntry<R>, String> {
+    let entry: JournalEntry<R> = serde_json::from_slice(line).map_err(|error| {
         let text = error.to_string();
         // "at line 1": within this one, which helps nobody.
         let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);

@@ -10,22 +10,22 @@ use rustix::fs::{AtFlags, fstat, fsync, mkdirat, renameat, unlinkat};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::entries::{Entry, JournalReader};
+use super::entries::{JournalEntry, JournalReader};
 use super::holder::Holder;
 use super::journal::{self, JOURNAL_FILE, Journal};
 use super::list::{UNFINISHED, clear_leftovers};
-use super::lock::{LOCK_FILE, Liveness, Look, RunLock, TakenLock, look, take};
-use super::output::{OutputFile, OutputName, open_output};
+use super::lock::{LOCK_FILE, Liveness, LockAttempt, LockState, RunLock, acquire, probe};
+use super::step_log::{StepLog, StepLogName, open_step_log};
+use crate::dir::remove_contents;
 use crate::dir::{self, FOLDER_MODE, open, open_or_make};
 use crate::error::StoreError;
-use crate::lock::{Locked, ignore_in_git};
+use crate::lock::{LockedStore, ignore_in_git};
 use crate::replace::{Durability, replace};
-use crate::sweep::empty;
 use crate::tree::Store;
 
-pub(super) const RUNS: &str = "runs";
-const ASKED: &str = "run.json";
-const MAX_ASKED_BYTES: usize = 8 * 1024 * 1024;
+pub(crate) const RUNS: &str = "runs";
+const SPEC_FILE: &str = "run.json";
+const MAX_SPEC_BYTES: usize = 8 * 1024 * 1024;
 
 /// A run's folder, open for reading.
 #[derive(Debug)]
@@ -45,22 +45,22 @@ pub struct HeldRun {
 
 /// What came of trying to take a run.
 #[derive(Debug)]
-pub enum Taking {
+pub enum RunAcquisition {
     /// It is ours.
-    Taken(HeldRun),
+    Acquired(HeldRun),
     /// It is alive: somebody drives it, who if that can be told.
     HeldBy(Option<Holder>),
     /// There is no such run.
     Missing,
 }
 
-impl Locked {
+impl LockedStore {
     /// Makes a new run and takes its lock. What was asked is written once and
     /// never changed.
     pub fn create_run<A: Serialize>(
         &self,
         id: &RunId,
-        asked: &A,
+        spec: &A,
         holder: &Holder,
     ) -> Result<HeldRun, StoreError> {
         let runs_path = self.tree_path.join(RUNS);
@@ -72,7 +72,7 @@ impl Locked {
         let unfinished = format!("{UNFINISHED}{id}");
         let fail = |error| StoreError::io("make the folder", &path, error);
         mkdirat(&runs, &unfinished, FOLDER_MODE).map_err(fail)?;
-        let made = fill(&runs, &unfinished, id, &path, asked, holder).and_then(|held| {
+        let made = fill(&runs, &unfinished, id, &path, spec, holder).and_then(|held| {
             renameat(&runs, &unfinished, &runs, id.as_str()).map_err(fail)?;
             Ok(held)
         });
@@ -81,7 +81,7 @@ impl Locked {
             Err(error) => {
                 // Best effort: the next one that makes a run clears it.
                 if let Ok(Some(folder)) = open(&runs, &unfinished, &path) {
-                    let _ = empty(&folder, &path);
+                    let _ = remove_contents(&folder, &path);
                     let _ = unlinkat(&runs, unfinished.as_str(), AtFlags::REMOVEDIR);
                 }
                 return Err(error);
@@ -112,19 +112,19 @@ fn fill<A: Serialize>(
     unfinished: &str,
     id: &RunId,
     path: &Path,
-    asked: &A,
+    spec: &A,
     holder: &Holder,
 ) -> Result<HeldRun, StoreError> {
     let missing = || StoreError::io("open", path, std::io::ErrorKind::NotFound);
     let fd = open(runs, unfinished, path)?.ok_or_else(missing)?;
-    let TakenLock::Taken(lock) = take(&fd, &path.join(LOCK_FILE), holder)? else {
+    let LockAttempt::Acquired(lock) = acquire(&fd, &path.join(LOCK_FILE), holder)? else {
         return Err(missing());
     };
-    let asked_path = path.join(ASKED);
-    let mut text = serde_json::to_vec_pretty(asked)
-        .map_err(|error| StoreError::io("write", &asked_path, error))?;
+    let spec_path = path.join(SPEC_FILE);
+    let mut text = serde_json::to_vec_pretty(spec)
+        .map_err(|error| StoreError::io("write", &spec_path, error))?;
     text.push(b'\n');
-    replace(&fd, ASKED, &asked_path, &text, Durability::Flushed)?;
+    replace(&fd, SPEC_FILE, &spec_path, &text, Durability::Flushed)?;
     open_or_make(&fd, "output", &path.join("output"))?;
     let journal = Journal::open(&fd, path.join(JOURNAL_FILE))?;
     let folder = RunFolder { id: id.clone(), fd, path: path.to_owned() };
@@ -145,19 +145,19 @@ impl Store {
     }
 
     /// Takes a run that nobody drives, to go on with it.
-    pub fn take_run(&self, id: &RunId, holder: &Holder) -> Result<Taking, StoreError> {
-        let Some(folder) = self.run(id)? else { return Ok(Taking::Missing) };
-        let lock = match take(&folder.fd, &folder.path.join(LOCK_FILE), holder)? {
-            TakenLock::Taken(lock) => lock,
-            TakenLock::HeldBy(holder) => return Ok(Taking::HeldBy(holder)),
-            TakenLock::Gone => return Ok(Taking::Missing),
+    pub fn acquire_run(&self, id: &RunId, holder: &Holder) -> Result<RunAcquisition, StoreError> {
+        let Some(folder) = self.run(id)? else { return Ok(RunAcquisition::Missing) };
+        let lock = match acquire(&folder.fd, &folder.path.join(LOCK_FILE), holder)? {
+            LockAttempt::Acquired(lock) => lock,
+            LockAttempt::HeldBy(holder) => return Ok(RunAcquisition::HeldBy(holder)),
+            LockAttempt::Gone => return Ok(RunAcquisition::Missing),
         };
         // It may have been moved away to be removed before it was locked.
         if !self.run(id)?.is_some_and(|there| same_folder(&there.fd, &folder.fd)) {
-            return Ok(Taking::Missing);
+            return Ok(RunAcquisition::Missing);
         }
         let journal = Journal::open(&folder.fd, folder.path.join(JOURNAL_FILE))?;
-        Ok(Taking::Taken(HeldRun { folder, journal, _lock: lock }))
+        Ok(RunAcquisition::Acquired(HeldRun { folder, journal, _lock: lock }))
     }
 
     pub(super) fn open_runs(&self) -> Result<Option<(OwnedFd, PathBuf)>, StoreError> {
@@ -186,9 +186,9 @@ impl RunFolder {
     }
 
     /// What was asked.
-    pub fn asked<A: DeserializeOwned>(&self) -> Result<A, StoreError> {
-        let path = self.path.join(ASKED);
-        let read = dir::read(&self.fd, ASKED, &path, MAX_ASKED_BYTES)?
+    pub fn read_spec<A: DeserializeOwned>(&self) -> Result<A, StoreError> {
+        let path = self.path.join(SPEC_FILE);
+        let read = dir::read(&self.fd, SPEC_FILE, &path, MAX_SPEC_BYTES)?
             .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
         serde_json::from_slice(&read.bytes)
             .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
@@ -196,14 +196,14 @@ impl RunFolder {
 
     /// Whether somebody drives it.
     pub fn liveness(&self) -> Result<Liveness, StoreError> {
-        Ok(match self.look()? {
-            Look::Held(holder) => Liveness::Alive(holder),
-            Look::Free(_) | Look::Gone => Liveness::Ended,
+        Ok(match self.lock_state()? {
+            LockState::Held(holder) => Liveness::Alive(holder),
+            LockState::Free(_) | LockState::Gone => Liveness::Ended,
         })
     }
 
-    pub(super) fn look(&self) -> Result<Look, StoreError> {
-        look(&self.fd, &self.path.join(LOCK_FILE))
+    pub(super) fn lock_state(&self) -> Result<LockState, StoreError> {
+        probe(&self.fd, &self.path.join(LOCK_FILE))
     }
 
     /// The journal, for reading beside whoever writes it.
@@ -236,12 +236,12 @@ impl HeldRun {
     }
 
     /// Everything that was recorded so far.
-    pub fn entries<R: DeserializeOwned>(&self) -> Result<Vec<Entry<R>>, StoreError> {
+    pub fn entries<R: DeserializeOwned>(&self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         self.folder.journal()?.read_all()
     }
 
     /// Opens a log of a step.
-    pub fn output(&self, name: &OutputName) -> Result<OutputFile, StoreError> {
-        open_output(&self.folder.fd, &self.folder.path, name)
+    pub fn open_step_log(&self, name: &StepLogName) -> Result<StepLog, StoreError> {
+        open_step_log(&self.folder.fd, &self.folder.path, name)
     }
 }

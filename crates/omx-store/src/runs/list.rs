@@ -8,11 +8,11 @@ use rustix::fs::{AtFlags, fsync, renameat, unlinkat};
 
 use super::folder::RUNS;
 use super::holder::Holder;
-use super::lock::{LOCK_FILE, Liveness, TakenLock, take};
+use super::lock::{LOCK_FILE, Liveness, LockAttempt, acquire};
+use crate::dir::remove_contents;
 use crate::dir::{self, open};
 use crate::error::StoreError;
-use crate::lock::Locked;
-use crate::sweep::empty;
+use crate::lock::LockedStore;
 use crate::tree::Store;
 
 /// How the name of a run begins that is being made.
@@ -33,7 +33,7 @@ pub struct ListedRun {
 
 /// What came of removing a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Removal {
+pub enum RunRemoval {
     /// It is gone.
     Removed,
     /// It is alive and stays.
@@ -61,24 +61,26 @@ impl Store {
     }
 }
 
-impl Locked {
+impl LockedStore {
     /// Removes the folder of a run that has ended, with everything in it.
-    pub fn remove_run(&self, id: &RunId) -> Result<Removal, StoreError> {
+    pub fn remove_run(&self, id: &RunId) -> Result<RunRemoval, StoreError> {
         let runs_path = self.tree_path.join(RUNS);
-        let Some(runs) = open(&self.tree, RUNS, &runs_path)? else { return Ok(Removal::Missing) };
+        let Some(runs) = open(&self.tree, RUNS, &runs_path)? else {
+            return Ok(RunRemoval::Missing);
+        };
         let path = runs_path.join(id.as_str());
-        let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(Removal::Missing) };
+        let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(RunRemoval::Missing) };
         // Held until everything is gone: nobody can resume it meanwhile.
-        let _lock = match take(&folder, &path.join(LOCK_FILE), &Holder::this_process())? {
-            TakenLock::Taken(lock) => lock,
-            TakenLock::HeldBy(holder) => return Ok(Removal::Alive(holder)),
-            TakenLock::Gone => return Ok(Removal::Missing),
+        let _lock = match acquire(&folder, &path.join(LOCK_FILE), &Holder::this_process())? {
+            LockAttempt::Acquired(lock) => lock,
+            LockAttempt::HeldBy(holder) => return Ok(RunRemoval::Alive(holder)),
+            LockAttempt::Gone => return Ok(RunRemoval::Missing),
         };
         // Out of the list at once; what a crash leaves is cleared by the next.
         renameat(&runs, id.as_str(), &runs, format!("{REMOVED}{id}"))
             .map_err(|error| StoreError::io("remove", &path, error))?;
         clear_leftovers(&runs, &runs_path)?;
-        Ok(Removal::Removed)
+        Ok(RunRemoval::Removed)
     }
 }
 
@@ -92,7 +94,7 @@ pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), St
         }
         let path = runs_path.join(&name);
         let Ok(Some(folder)) = open(runs, name.as_str(), &path) else { continue };
-        empty(&folder, &path)?;
+        remove_contents(&folder, &path)?;
         unlinkat(runs, name.as_str(), AtFlags::REMOVEDIR)
             .map_err(|error| StoreError::io("remove", &path, error))?;
         cleared = true;

@@ -22,7 +22,7 @@ pub(super) const LOCK_FILE: &str = "lock";
 /// Written with one call and one length, so that a reader never sees half.
 const HOLDER_LENGTH: usize = 160;
 /// A look takes microseconds; this many milliseconds of them end in `held`.
-const LOOKERS: u32 = 500;
+const PROBE_ATTEMPTS: u32 = 500;
 
 /// Whether somebody drives a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,64 +40,64 @@ pub(super) struct RunLock {
 }
 
 /// What came of trying to take a lock.
-pub(super) enum TakenLock {
-    Taken(RunLock),
+pub(super) enum LockAttempt {
+    Acquired(RunLock),
     HeldBy(Option<Holder>),
     /// The run was removed meanwhile.
     Gone,
 }
 
 /// What came of a look.
-pub(super) enum Look {
+pub(super) enum LockState {
     Held(Option<Holder>),
-    Free(Free),
+    Free(SharedRunLock),
     Gone,
 }
 
 /// While this is kept, nobody can take the run.
-pub(super) struct Free {
+pub(super) struct SharedRunLock {
     _file: File,
 }
 
 /// Takes the lock of a run and notes in it who did.
-pub(super) fn take(
+pub(super) fn acquire(
     folder: &OwnedFd,
     path: &Path,
     holder: &Holder,
-) -> Result<TakenLock, StoreError> {
+) -> Result<LockAttempt, StoreError> {
     let flags = OFlags::RDWR | OFlags::CREATE;
     let Some(file) = open_file(folder, LOCK_FILE, path, flags)? else {
-        return Ok(TakenLock::Gone);
+        return Ok(LockAttempt::Gone);
     };
-    if !exclusive(&file, path)? {
-        return Ok(TakenLock::HeldBy(read_holder(&file)));
+    if !lock_exclusively(&file, path)? {
+        return Ok(LockAttempt::HeldBy(read_holder(&file)));
     }
     let ours = fstat(&file).map_err(|error| StoreError::io("look at", path, error))?;
     let there = statat(folder, LOCK_FILE, AtFlags::SYMLINK_NOFOLLOW);
     if !there.is_ok_and(|there| there.st_ino == ours.st_ino) {
-        return Ok(TakenLock::Gone);
+        return Ok(LockAttempt::Gone);
     }
     note_holder(&file, holder);
-    Ok(TakenLock::Taken(RunLock { _file: file }))
+    Ok(LockAttempt::Acquired(RunLock { _file: file }))
 }
 
 /// Looks whether somebody holds the lock of a run.
-pub(super) fn look(folder: &OwnedFd, path: &Path) -> Result<Look, StoreError> {
+pub(super) fn probe(folder: &OwnedFd, path: &Path) -> Result<LockState, StoreError> {
     let Some(file) = open_file(folder, LOCK_FILE, path, OFlags::RDONLY)? else {
-        return Ok(Look::Gone);
+        return Ok(LockState::Gone);
     };
     match file.try_lock_shared() {
-        Ok(()) => Ok(Look::Free(Free { _file: file })),
-        Err(TryLockError::WouldBlock) => Ok(Look::Held(read_holder(&file))),
+        Ok(()) => Ok(LockState::Free(SharedRunLock { _file: file })),
+        Err(TryLockError::WouldBlock) => Ok(LockState::Held(read_holder(&file))),
         Err(TryLockError::Error(error)) => Err(StoreError::io("lock", path, error)),
     }
 }
 
 /// Whether the lock was had. A driver keeps even a shared lock from being had;
 /// somebody who only looks does not, and is gone in a moment.
-fn exclusive(file: &File, path: &Path) -> Result<bool, StoreError> {
+fn lock_exclusively(file: &File, path: &Path) -> Result<bool, StoreError> {
     let fail = |error| StoreError::io("lock", path, error);
-    for _ in 0..LOOKERS {
+    for _ in 0..PROBE_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::WouldBlock) => {}

@@ -4,21 +4,22 @@
 //! What a record means is the conductor's affair. Here is only that an
 //! acknowledged record is never lost and a torn one never read.
 
+mod cleanup;
 mod entries;
 mod folder;
 mod holder;
 mod journal;
 mod list;
 mod lock;
-mod output;
 mod registry;
-mod sweep;
+mod step_log;
 
-pub use entries::{Entry, JournalReader};
-pub use folder::{HeldRun, RunFolder, Taking};
+pub use entries::{JournalEntry, JournalReader};
+pub(crate) use folder::RUNS;
+pub use folder::{HeldRun, RunAcquisition, RunFolder};
 pub use holder::Holder;
 pub use journal::{Journal, MAX_RECORD_BYTES};
-pub use list::{ListedRun, Removal};
+pub use list::{ListedRun, RunRemoval};
 pub use lock::Liveness;
-pub use output::{OutputFile, OutputName};
-pub use registry::{Registered, Registry};
+pub use registry::{RegisteredRun, RunRegistry};
+pub use step_log::{StepLog, StepLogName};

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::folder::HeldRun;
-use super::lock::{Free, Look};
+use super::lock::{LockState, SharedRunLock};
 use crate::dir;
 use crate::error::StoreError;
 use crate::project::Project;
@@ -28,7 +28,7 @@ const MAX_TASK_CHARS: usize = 1000;
 
 /// What is told of a live run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Registered {
+pub struct RegisteredRun {
     /// Which run.
     pub run: RunId,
     /// The project's folder.
@@ -49,11 +49,11 @@ pub struct Registered {
 
 /// The folder of live runs.
 #[derive(Clone, Debug)]
-pub struct Registry {
+pub struct RunRegistry {
     folder: PathBuf,
 }
 
-impl Registry {
+impl RunRegistry {
     /// The registry in this folder, which need not be there yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
@@ -61,7 +61,7 @@ impl Registry {
 
     /// Enters a run. That it is held shows that the entry is no lie, and that
     /// nobody else writes it.
-    pub fn enter(&self, held: &HeldRun, entry: &Registered) -> Result<(), StoreError> {
+    pub fn add(&self, held: &HeldRun, entry: &RegisteredRun) -> Result<(), StoreError> {
         let fail = |error| StoreError::io("make the folder", &self.folder, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(fail)?;
         let folder =
@@ -69,28 +69,28 @@ impl Registry {
         let name = file_name(held.id());
         let path = self.folder.join(&name);
         let task = entry.task.chars().take(MAX_TASK_CHARS).collect();
-        let entry = Registered { run: held.id().clone(), task, ..entry.clone() };
+        let entry = RegisteredRun { run: held.id().clone(), task, ..entry.clone() };
         let text =
             serde_json::to_vec(&entry).map_err(|error| StoreError::io("write", &path, error))?;
         replace(&folder, &name, &path, &text, Durability::Relaxed)
     }
 
     /// Takes a run out, before its lock is let go.
-    pub fn leave(&self, held: &HeldRun) -> Result<(), StoreError> {
+    pub fn remove(&self, held: &HeldRun) -> Result<(), StoreError> {
         let Some(folder) = open_plain(&self.folder)? else { return Ok(()) };
-        remove(&folder, &file_name(held.id()), &self.folder)
+        remove_entry(&folder, &file_name(held.id()), &self.folder)
     }
 
     /// The runs that live, the oldest first. Files of dead ones are removed.
-    pub fn live(&self) -> Result<Vec<Registered>, StoreError> {
+    pub fn live(&self) -> Result<Vec<RegisteredRun>, StoreError> {
         let Some(folder) = open_plain(&self.folder)? else { return Ok(Vec::new()) };
         let mut live = Vec::new();
         for name in dir::names(&folder, &self.folder)? {
             let Some(entry) = self.read(&folder, &name) else { continue };
-            match entry.find() {
-                Found::Alive => live.push(entry),
-                Found::Ended(_free) => remove(&folder, &name, &self.folder)?,
-                Found::Hidden => {}
+            match entry.locate() {
+                RunPresence::Alive => live.push(entry),
+                RunPresence::Ended(_free) => remove_entry(&folder, &name, &self.folder)?,
+                RunPresence::Hidden => {}
             }
         }
         live.sort_by(|one, other| (one.started, &one.run).cmp(&(other.started, &other.run)));
@@ -98,33 +98,33 @@ impl Registry {
     }
 
     /// Reads an entry; what is none is none of ours.
-    fn read(&self, folder: &OwnedFd, name: &str) -> Option<Registered> {
+    fn read(&self, folder: &OwnedFd, name: &str) -> Option<RegisteredRun> {
         let id = RunId::new(name.strip_suffix(".json")?).ok()?;
         let file = dir::read(folder, name, &self.folder.join(name), MAX_ENTRY_BYTES).ok()??;
-        serde_json::from_slice(&file.bytes).ok().filter(|entry: &Registered| entry.run == id)
+        serde_json::from_slice(&file.bytes).ok().filter(|entry: &RegisteredRun| entry.run == id)
     }
 }
 
-enum Found {
+enum RunPresence {
     Alive,
     /// Nobody drives it, or it is not there any more. While this is kept,
     /// nobody can take it and enter it anew.
-    Ended(Option<Free>),
+    Ended(Option<SharedRunLock>),
     /// It cannot be told, and so nothing is said and nothing removed.
     Hidden,
 }
 
-impl Registered {
-    fn find(&self) -> Found {
+impl RegisteredRun {
+    fn locate(&self) -> RunPresence {
         let project = Project { root: self.root.clone(), tree: self.tree.clone() };
         match Store::new(project).run(&self.run) {
-            Ok(None) => Found::Ended(None),
-            Err(_) => Found::Hidden,
-            Ok(Some(run)) => match run.look() {
-                Ok(Look::Held(_)) => Found::Alive,
-                Ok(Look::Free(free)) => Found::Ended(Some(free)),
-                Ok(Look::Gone) => Found::Ended(None),
-                Err(_) => Found::Hidden,
+            Ok(None) => RunPresence::Ended(None),
+            Err(_) => RunPresence::Hidden,
+            Ok(Some(run)) => match run.lock_state() {
+                Ok(LockState::Held(_)) => RunPresence::Alive,
+                Ok(LockState::Free(free)) => RunPresence::Ended(Some(free)),
+                Ok(LockState::Gone) => RunPresence::Ended(None),
+                Err(_) => RunPresence::Hidden,
             },
         }
     }
@@ -134,7 +134,7 @@ fn file_name(id: &RunId) -> String {
     format!("{id}.json")
 }
 
-fn remove(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreError> {
+fn remove_entry(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreError> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(StoreError::io("remove", &path.join(name), error)),

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use omx_store::StoreError;
-use omx_store::runs::{Entry, MAX_RECORD_BYTES, RunFolder};
+use omx_store::runs::{JournalEntry, MAX_RECORD_BYTES, RunFolder};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -38,10 +38,10 @@ fn conductor_3_1_records_come_back_as_they_were_with_time_and_number() {
     }
     drop(held);
     let held = stage.taken(&run_id(1));
-    let expected: Vec<Entry<Step>> = steps
+    let expected: Vec<JournalEntry<Step>> = steps
         .iter()
         .zip(1_u8..)
-        .map(|(step, n)| Entry { seq: n.into(), at: at(n.into()), record: step.clone() })
+        .map(|(step, n)| JournalEntry { seq: n.into(), at: at(n.into()), record: step.clone() })
         .collect();
     assert_eq!(held.entries::<Step>().unwrap(), expected);
     let text = fs::read_to_string(stage.journal_file(&run_id(1))).unwrap();
@@ -128,8 +128,10 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_file_and_line_and_changes_n
     ];
     for (text, expected) in cases {
         fs::write(&file, &text).unwrap();
-        let error =
-            stage.store.take_run(&run_id(1), &omx_store::runs::Holder::this_process()).unwrap_err();
+        let error = stage
+            .store
+            .acquire_run(&run_id(1), &omx_store::runs::Holder::this_process())
+            .unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
         let message = error.to_string();
         assert!(message.contains(expected), "{message} instead of {expected}");

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use omx_kernel::RunId;
-use omx_store::runs::{Holder, Taking};
+use omx_store::runs::{Holder, RunAcquisition};
 use serde_json::json;
 
 use crate::stage::{at, store_of};
@@ -73,8 +73,8 @@ fn plays_an_order() {
             .and_then(|locked| locked.create_run(&run, &json!({}), &holder).map(drop));
         return note(made.map_or_else(|error| error.to_string(), |()| "created".to_owned()));
     }
-    let mut held = match store.take_run(&run, &holder).unwrap() {
-        Taking::Taken(held) => held,
+    let mut held = match store.acquire_run(&run, &holder).unwrap() {
+        RunAcquisition::Acquired(held) => held,
         other => return note(format!("{other:?}")),
     };
     match what.as_str() {

@@ -5,13 +5,13 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
-use omx_store::runs::{HeldRun, Registered, Registry};
+use omx_store::runs::{HeldRun, RegisteredRun, RunRegistry};
 use omx_store::{Project, Store};
 
 use crate::stage::{Stage, at, run_id};
 
-fn entry(stage: &Stage, held: &HeldRun, started: i64) -> Registered {
-    Registered {
+fn entry(stage: &Stage, held: &HeldRun, started: i64) -> RegisteredRun {
+    RegisteredRun {
         run: held.id().clone(),
         root: stage.store.root().to_owned(),
         tree: stage.store.tree().to_owned(),
@@ -30,19 +30,19 @@ fn names(folder: &std::path::Path) -> usize {
 fn conductor_7_live_runs_of_all_projects_are_told_and_dead_ones_cleared() {
     let (one, two) = (Stage::new(), Stage::new());
     let folder = one.folder.path().join("state/omx/runs");
-    let registry = Registry::new(folder.clone());
+    let registry = RunRegistry::new(folder.clone());
     assert_eq!(registry.live().unwrap(), []);
 
     let (first, second) = (one.create(&run_id(1)), two.create(&run_id(2)));
-    registry.enter(&second, &entry(&two, &second, 2)).unwrap();
-    registry.enter(&first, &entry(&one, &first, 1)).unwrap();
+    registry.add(&second, &entry(&two, &second, 2)).unwrap();
+    registry.add(&first, &entry(&one, &first, 1)).unwrap();
     assert_eq!(registry.live().unwrap(), [entry(&one, &first, 1), entry(&two, &second, 2)]);
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     assert_eq!(mode(&folder.join(format!("{}.json", run_id(1)))), 0o600);
 
-    registry.leave(&first).unwrap();
-    registry.leave(&first).unwrap();
+    registry.remove(&first).unwrap();
+    registry.remove(&first).unwrap();
     assert_eq!(registry.live().unwrap(), [entry(&two, &second, 2)]);
     // Killed: its lock is free, its file still there.
     drop(second);
@@ -55,9 +55,9 @@ fn conductor_7_live_runs_of_all_projects_are_told_and_dead_ones_cleared() {
 fn an_entry_of_a_project_that_is_gone_is_cleared_and_foreign_files_are_left() {
     let (one, two) = (Stage::new(), Stage::new());
     let folder = one.folder.path().join("registry");
-    let registry = Registry::new(folder.clone());
+    let registry = RunRegistry::new(folder.clone());
     let held = two.create(&run_id(1));
-    registry.enter(&held, &entry(&two, &held, 1)).unwrap();
+    registry.add(&held, &entry(&two, &held, 1)).unwrap();
     fs::write(folder.join("notes.txt"), "mine").unwrap();
     fs::write(folder.join(format!("{}.json", run_id(2))), "{ torn").unwrap();
     fs::remove_dir_all(two.store.root()).unwrap();
@@ -73,9 +73,9 @@ fn a_project_whose_path_is_no_text_is_found_too_and_a_long_task_is_cut() {
     let project = Project { root: root.clone(), tree: root.join(".omx") };
     let stage = Stage { store: Store::new(project), ..stage };
     let held = stage.create(&run_id(1));
-    let registry = Registry::new(stage.folder.path().join("registry"));
-    let asked = Registered { task: "ä".repeat(5000), ..entry(&stage, &held, 1) };
-    registry.enter(&held, &asked).unwrap();
+    let registry = RunRegistry::new(stage.folder.path().join("registry"));
+    let asked = RegisteredRun { task: "ä".repeat(5000), ..entry(&stage, &held, 1) };
+    registry.add(&held, &asked).unwrap();
     let live = registry.live().unwrap();
     assert_eq!(live.len(), 1);
     assert_eq!(live[0].root, root);

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use omx_store::StoreError;
-use omx_store::runs::{Holder, Liveness, OutputName, Removal};
+use omx_store::runs::{Holder, Liveness, RunRemoval, StepLogName};
 use serde_json::{Value, json};
 
 use crate::player::Order;
@@ -17,11 +17,11 @@ fn what_was_asked_is_kept_and_everything_is_for_its_owner_alone() {
     let stage = Stage::new();
     let asked = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
     let held = stage.lock().create_run(&run_id(1), &asked, &Holder::this_process()).unwrap();
-    assert_eq!(held.folder().asked::<Value>().unwrap(), asked);
-    let name = OutputName::new("check-1").unwrap();
-    held.output(&name).unwrap().file.write_all(b"one").unwrap();
-    held.output(&name).unwrap().file.write_all(b" two").unwrap();
-    let log = held.output(&name).unwrap().path;
+    assert_eq!(held.folder().read_spec::<Value>().unwrap(), asked);
+    let name = StepLogName::new("check-1").unwrap();
+    held.open_step_log(&name).unwrap().file.write_all(b"one").unwrap();
+    held.open_step_log(&name).unwrap().file.write_all(b" two").unwrap();
+    let log = held.open_step_log(&name).unwrap().path;
     assert_eq!(log, stage.runs().join(run_id(1).as_str()).join("output/check-1.log"));
     assert_eq!(fs::read_to_string(log).unwrap(), "one two");
     held.folder().scratch().unwrap();
@@ -31,7 +31,7 @@ fn what_was_asked_is_kept_and_everything_is_for_its_owner_alone() {
         assert_eq!(data.permissions().mode() & 0o777, expected, "{}", path.display());
     }
     for bad in ["", "-a", "A", "a/b", "..", "a.log", "a b", &"x".repeat(65)] {
-        assert!(OutputName::new(bad).is_err(), "{bad:?}");
+        assert!(StepLogName::new(bad).is_err(), "{bad:?}");
     }
 }
 
@@ -63,12 +63,12 @@ fn conductor_7_an_ended_run_is_removed_with_everything_and_a_living_one_stays() 
     drop(stage.create(&run_id(2)));
     symlink(stage.folder.path(), stage.runs().join(run_id(2).as_str()).join("link")).unwrap();
     let outside = bytes_below(&stage.folder.path().join("project")).len();
-    assert!(matches!(stage.lock().remove_run(&run_id(1)).unwrap(), Removal::Alive(Some(_))));
-    assert_eq!(stage.lock().remove_run(&run_id(2)).unwrap(), Removal::Removed);
-    assert_eq!(stage.lock().remove_run(&run_id(2)).unwrap(), Removal::Missing);
+    assert!(matches!(stage.lock().remove_run(&run_id(1)).unwrap(), RunRemoval::Alive(Some(_))));
+    assert_eq!(stage.lock().remove_run(&run_id(2)).unwrap(), RunRemoval::Removed);
+    assert_eq!(stage.lock().remove_run(&run_id(2)).unwrap(), RunRemoval::Missing);
     assert!(outside > 0 && stage.folder.path().exists());
     drop(held);
-    assert_eq!(stage.lock().remove_run(&run_id(1)).unwrap(), Removal::Removed);
+    assert_eq!(stage.lock().remove_run(&run_id(1)).unwrap(), RunRemoval::Removed);
     let left: Vec<_> = fs::read_dir(stage.runs()).unwrap().flatten().collect();
     assert_eq!(left.len(), 1, "only .gitignore: {left:?}");
 }
@@ -94,7 +94,7 @@ fn quality_r1_a_run_killed_while_it_is_made_is_there_whole_or_not_at_all() {
             order.command(&under).status().expect("apt-get install strace");
             for listed in stage.store.runs().unwrap() {
                 let folder = stage.store.run(&listed.id).unwrap().unwrap();
-                assert_eq!(folder.asked::<Value>().unwrap(), json!({}), "{call} {nth}");
+                assert_eq!(folder.read_spec::<Value>().unwrap(), json!({}), "{call} {nth}");
                 assert_eq!(listed.liveness, Liveness::Ended);
                 stage.taken(&listed.id);
             }
@@ -142,13 +142,13 @@ fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
         symlink(&moved, folder.join(name)).unwrap();
         match name {
             "run.json" => {
-                is_unsafe(stage.store.run(&run).unwrap().unwrap().asked::<Value>().unwrap_err())
+                is_unsafe(stage.store.run(&run).unwrap().unwrap().read_spec::<Value>().unwrap_err())
             }
             "output" => {
-                let name = OutputName::new("x").unwrap();
-                is_unsafe(stage.taken(&run).output(&name).unwrap_err());
+                let name = StepLogName::new("x").unwrap();
+                is_unsafe(stage.taken(&run).open_step_log(&name).unwrap_err());
             }
-            _ => is_unsafe(stage.store.take_run(&run, &Holder::this_process()).unwrap_err()),
+            _ => is_unsafe(stage.store.acquire_run(&run, &Holder::this_process()).unwrap_err()),
         }
         fs::remove_file(folder.join(name)).unwrap();
         fs::rename(&moved, folder.join(name)).unwrap();

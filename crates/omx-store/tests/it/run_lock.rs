@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::Duration;
 
-use omx_store::runs::{Holder, Liveness, Removal, Taking};
+use omx_store::runs::{Holder, Liveness, RunAcquisition, RunRemoval};
 use omx_testkit::await_condition;
 
 use crate::player::Order;
@@ -16,15 +16,15 @@ fn conductor_3_1_a_living_run_cannot_be_taken_twice_and_tells_who_holds_it() {
     let this = Holder::this_process();
     assert!(this.is_running());
     match stage.take(&run_id(1)) {
-        Taking::HeldBy(holder) => assert_eq!(holder, Some(this.clone())),
+        RunAcquisition::HeldBy(holder) => assert_eq!(holder, Some(this.clone())),
         other => panic!("{other:?}"),
     }
     assert_eq!(held.folder().liveness().unwrap(), Liveness::Alive(Some(this)));
     drop(held);
     let again = stage.taken(&run_id(1));
-    assert!(matches!(stage.take(&run_id(1)), Taking::HeldBy(_)));
+    assert!(matches!(stage.take(&run_id(1)), RunAcquisition::HeldBy(_)));
     drop(again);
-    assert!(matches!(stage.take(&run_id(2)), Taking::Missing));
+    assert!(matches!(stage.take(&run_id(2)), RunAcquisition::Missing));
 }
 
 #[test]
@@ -36,10 +36,10 @@ fn a_killed_process_lets_go_of_its_run_at_once_whatever_its_note_says() {
     let order = Order { what: "hold", root: stage.store.root(), run: &run, notes: &notes };
     let mut other = order.command(&[]).spawn().unwrap();
     await_condition("the lock", Duration::from_secs(20), || !order.noted().is_empty());
-    let Taking::HeldBy(Some(holder)) = stage.take(&run) else { panic!("not held") };
+    let RunAcquisition::HeldBy(Some(holder)) = stage.take(&run) else { panic!("not held") };
     assert_eq!(holder.pid, other.id());
     assert!(holder.is_running());
-    assert_eq!(stage.lock().remove_run(&run).unwrap(), Removal::Alive(Some(holder.clone())));
+    assert_eq!(stage.lock().remove_run(&run).unwrap(), RunRemoval::Alive(Some(holder.clone())));
     other.kill().unwrap();
     other.wait().unwrap();
     assert!(!holder.is_running());

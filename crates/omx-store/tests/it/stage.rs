@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_kernel::{RunId, Timestamp};
-use omx_store::runs::{HeldRun, Holder, Taking};
-use omx_store::{Locked, Project, Store};
+use omx_store::runs::{HeldRun, Holder, RunAcquisition};
+use omx_store::{LockedStore, Project, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -25,7 +25,7 @@ impl Stage {
         Self { folder, store }
     }
 
-    pub fn lock(&self) -> Locked {
+    pub fn lock(&self) -> LockedStore {
         self.store.lock(Duration::from_secs(5), "test").unwrap()
     }
 
@@ -33,15 +33,15 @@ impl Stage {
         self.lock().create_run(id, &json!({"task": "t"}), &Holder::this_process()).unwrap()
     }
 
-    pub fn take(&self, id: &RunId) -> Taking {
-        self.store.take_run(id, &Holder::this_process()).unwrap()
+    pub fn take(&self, id: &RunId) -> RunAcquisition {
+        self.store.acquire_run(id, &Holder::this_process()).unwrap()
     }
 
     /// Takes a run that must be free.
     #[track_caller]
     pub fn taken(&self, id: &RunId) -> HeldRun {
         match self.take(id) {
-            Taking::Taken(held) => held,
+            RunAcquisition::Acquired(held) => held,
             other => panic!("not taken: {other:?}"),
         }
     }

@@ -13,11 +13,11 @@ use crate::place::{Place, fields};
 fn fuzz_json_text() {
     fuzz("fuzz_json_text", |rng| {
         let text = json_text(rng);
-        let depth = json::depth(&text);
+        let depth = json::nesting_depth(&text);
         let compact = json::compact(&text);
         let pretty = json::pretty(&text);
         let parsed = json::parse(&text);
-        let object = json::object(&text, |_| true);
+        let object = json::parse_object(&text, |_| true);
         if serde_json::from_str::<IgnoredAny>(&text).is_err() {
             assert!(parsed.is_err(), "{text:?} is not JSON");
             return;
@@ -129,7 +129,7 @@ fn fuzz_state_files() {
         }
         let documents = place.documents(&before);
         assert_eq!(read, documents.len(), "every file is a document or unreadable");
-        state.each_session(drop).unwrap();
+        state.for_each_session(drop).unwrap();
         assert!(place.bytes() == before, "reading changes nothing");
     });
 }

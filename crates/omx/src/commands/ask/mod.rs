@@ -19,7 +19,7 @@ use omx_kernel::{Code, Dialect, Refusal};
 use omx_ops::config::{self, Config};
 use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
-use omx_store::{Shelf, Store};
+use omx_store::{ArtifactFolder, Store};
 
 use self::view::AskView;
 use super::with_context;
@@ -189,7 +189,8 @@ fn keep(
     let time: String = now.chars().filter(char::is_ascii_alphanumeric).collect();
     let stem = format!("ask-{}-{}-{time}", args.agent, slug(&prompt));
     let locked = store.lock(context.lock_deadline, "ask")?;
-    let path = locked.put(Shelf::Artifacts, &stem, "md", &artifact.markdown())?;
+    let path =
+        locked.write_artifact(ArtifactFolder::Artifacts, &stem, "md", &artifact.markdown())?;
     Ok(path.display().to_string())
 }
 

@@ -15,7 +15,7 @@ use omx_ops::config;
 use omx_rehearsal::driver;
 use omx_runs::spec::RunSpec;
 use omx_store::Store;
-use omx_store::runs::{Liveness, Registered, Registry};
+use omx_store::runs::{Liveness, RegisteredRun, RunRegistry};
 use serde_json::json;
 
 use super::agent::refusal;
@@ -114,7 +114,7 @@ fn crew<'a>(
 /// Enters the run where `ps` looks. It leaves by itself when its lock is free.
 fn register(context: &Context<'_>, store: &Store, taken: &Taken) {
     let Some(folder) = edge::registry_folder(context.dialect) else { return };
-    let entry = Registered {
+    let entry = RegisteredRun {
         run: taken.held.id().clone(),
         root: store.root().to_owned(),
         tree: store.tree().to_owned(),
@@ -123,7 +123,7 @@ fn register(context: &Context<'_>, store: &Store, taken: &Taken) {
         pid: std::process::id(),
         started: context.clock.now(),
     };
-    if let Err(error) = Registry::new(folder).enter(&taken.held, &entry) {
+    if let Err(error) = RunRegistry::new(folder).add(&taken.held, &entry) {
         // A list that lacks it is no reason not to work.
         output::note(&format!("warning: omx ps will not show this run: {error}"));
     }

@@ -51,7 +51,7 @@ pub(super) fn gc(context: &Context<'_>, store: &Store, format: Format) -> Result
 /// and stops nobody.
 pub fn sweep_daily(context: &Context<'_>, store: &Store) {
     let due = || -> Result<bool, Refusal> {
-        let last = store.last_sweep()?;
+        let last = store.last_run_cleanup()?;
         let now = context.clock.now();
         Ok(last.is_none_or(|last| now.millis_since(last) > DAY_MS))
     };
@@ -64,7 +64,7 @@ pub fn sweep_daily(context: &Context<'_>, store: &Store) {
 
 fn swept(context: &Context<'_>, store: &Store) -> Result<RetentionReport, Refusal> {
     // Noted first: one that goes wrong is not tried at every start.
-    store.lock(context.lock_deadline, "runs gc")?.note_sweep(context.clock.now())?;
+    store.lock(context.lock_deadline, "runs gc")?.record_run_cleanup(context.clock.now())?;
     let config = config::load(context, store)?;
     let kept = config.get("retention").and_then(|setting| setting.value.as_str());
     let kept = kept.and_then(span_seconds).and_then(|seconds| i64::try_from(seconds).ok());

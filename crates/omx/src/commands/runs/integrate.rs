@@ -5,7 +5,7 @@ use omx_ops::Context;
 use omx_runs::spec::{RunSpec, Workspace};
 use omx_runs::workspace;
 use omx_store::Store;
-use omx_store::runs::{Holder, Taking};
+use omx_store::runs::{Holder, RunAcquisition};
 use serde_json::json;
 
 use super::find;
@@ -21,12 +21,12 @@ pub(super) fn integrate(
 ) -> Result<Exit, Refusal> {
     let id = find(store, words)?;
     // Held while it is integrated, so that nothing is added meanwhile.
-    let held = match store.take_run(&id, &Holder::this_process())? {
-        Taking::Taken(held) => held,
-        Taking::HeldBy(_) => {
+    let held = match store.acquire_run(&id, &Holder::this_process())? {
+        RunAcquisition::Acquired(held) => held,
+        RunAcquisition::HeldBy(_) => {
             return Err(Refusal::new(Code::Busy, format!("run {id} is still going on")));
         }
-        Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+        RunAcquisition::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
     };
     let asked = RunSpec::load(held.folder())?;
     let Workspace::Worktree { branch, .. } = &asked.workspace else {

@@ -5,7 +5,7 @@ use omx_ops::Context;
 use omx_runs::Record;
 use omx_runs::spec::Budget;
 use omx_store::Store;
-use omx_store::runs::{Holder, Taking};
+use omx_store::runs::{Holder, RunAcquisition};
 
 use super::find;
 use crate::cli_runs::LimitArgs;
@@ -20,15 +20,15 @@ pub(super) fn limit(
 ) -> Result<Exit, Refusal> {
     let id = find(store, Some(&args.id))?;
     let records = records(args)?;
-    let mut held = match store.take_run(&id, &Holder::this_process())? {
-        Taking::Taken(held) => held,
-        Taking::HeldBy(_) => {
+    let mut held = match store.acquire_run(&id, &Holder::this_process())? {
+        RunAcquisition::Acquired(held) => held,
+        RunAcquisition::HeldBy(_) => {
             return Err(Refusal::new(
                 Code::Busy,
                 format!("run {id} is going on; its limits can be raised when it has stopped"),
             ));
         }
-        Taking::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+        RunAcquisition::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
     };
     for record in &records {
         held.journal().append(context.clock.now(), record)?;

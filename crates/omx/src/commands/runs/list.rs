@@ -4,7 +4,7 @@ use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::Context;
 use omx_runs::overview::{Overview, overview};
 use omx_store::Store;
-use omx_store::runs::Registry;
+use omx_store::runs::RunRegistry;
 use serde_json::{Value, json};
 
 use crate::cli::Global;
@@ -69,7 +69,7 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(json);
     with_context(global, by_name, format, |context| {
         let live = match edge::registry_folder(context.dialect) {
-            Some(folder) => Registry::new(folder).live()?,
+            Some(folder) => RunRegistry::new(folder).live()?,
             None => Vec::new(),
         };
         if format == Format::Json {
@@ -80,7 +80,7 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
             return Ok(output::text("Nothing runs.\n"));
         }
         let now = context.clock.now();
-        let line = |run: &omx_store::runs::Registered| {
+        let line = |run: &omx_store::runs::RegisteredRun| {
             let seconds = now.millis_since(run.started) / 1000;
             let age = clock(u64::try_from(seconds).unwrap_or_default());
             let root = run.root.display();

@@ -4,7 +4,7 @@ use omx_kernel::Refusal;
 use omx_runs::Record;
 use omx_runs::overview::overview;
 use omx_store::Store;
-use omx_store::runs::Entry;
+use omx_store::runs::JournalEntry;
 use serde_json::json;
 
 use super::find;
@@ -16,7 +16,7 @@ pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result
     let id = find(store, words)?;
     let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
     let seen = overview(store, &folder)?;
-    let entries: Vec<Entry<Record>> = folder.journal()?.read_all()?;
+    let entries: Vec<JournalEntry<Record>> = folder.journal()?.read_all()?;
     if format == Format::Json {
         let mut object = seen.json();
         let journal = entries.iter().map(
@@ -52,7 +52,7 @@ fn words_of(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {}", printable(why)) }
 }
 
-fn line(entry: &Entry<Record>) -> Option<String> {
+fn line(entry: &JournalEntry<Record>) -> Option<String> {
     let what = match &entry.record {
         Record::Opened { .. } => "taken up".to_owned(),
         Record::StepStarted { step, .. } => format!("{step} begins"),

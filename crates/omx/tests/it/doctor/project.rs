@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use omx_kernel::{Dialect, RunId};
 use omx_store::runs::Holder;
-use omx_store::{Store, Surroundings, find_project};
+use omx_store::{ProjectSearch, Store, find_project};
 use omx_testkit::{Outcome, await_condition, write_program};
 use serde_json::json;
 
@@ -183,7 +183,7 @@ fn state_2_5_a_stale_document_is_a_warning() {
 /// The store of the project, as the program itself has it.
 fn store(clinic: &Clinic) -> Store {
     let root = clinic.project.root();
-    let found = find_project(Surroundings {
+    let found = find_project(ProjectSearch {
         working_directory: &root,
         home: None,
         root: Some(&root),

@@ -10,7 +10,7 @@ use crate::dir::{self, open};
 use crate::documents::remove_file;
 use crate::error::StoreError;
 use crate::json;
-use crate::lock::Locked;
+use crate::lock::LockedStore;
 use crate::tree::StateDir;
 
 const TEAMS: &str = "team";
@@ -24,7 +24,7 @@ impl StateDir {
     }
 
     /// The cards of all teams that can be read; others belong to nobody.
-    pub fn team_cards(&self) -> Vec<TeamCard> {
+    pub fn team_configs(&self) -> Vec<TeamCard> {
         let path = self.path().join(TEAMS);
         let Ok(Some(folder)) = open(&self.fd, TEAMS, &path) else { return Vec::new() };
         let names = dir::names(&folder, &path).unwrap_or_default();
@@ -55,7 +55,7 @@ impl StateDir {
     }
 }
 
-impl Locked {
+impl LockedStore {
     /// Removes the swarm's marker if it belongs to this scope.
     pub fn remove_swarm_marker(&self, scope: &Scope) -> Result<bool, StoreError> {
         match self.state.swarm_session() {

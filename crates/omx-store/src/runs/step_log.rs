@@ -14,9 +14,9 @@ use crate::error::StoreError;
 /// The name of a log, safe as the name of a file: small letters, digits and
 /// `-`, beginning with a letter or digit, at most 64.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputName(String);
+pub struct StepLogName(String);
 
-impl OutputName {
+impl StepLogName {
     /// Checks and takes a name.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -34,18 +34,18 @@ impl OutputName {
 
 /// An open log. What is written goes behind what is there.
 #[derive(Debug)]
-pub struct OutputFile {
+pub struct StepLog {
     /// The log.
     pub file: File,
     /// Where it is.
     pub path: PathBuf,
 }
 
-pub(super) fn open_output(
+pub(super) fn open_step_log(
     folder: &OwnedFd,
     folder_path: &Path,
-    name: &OutputName,
-) -> Result<OutputFile, StoreError> {
+    name: &StepLogName,
+) -> Result<StepLog, StoreError> {
     let path = folder_path.join("output");
     let output = open_or_make(folder, "output", &path)?;
     let name = format!("{}.log", name.0);
@@ -53,5 +53,5 @@ pub(super) fn open_output(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND;
     let file = open_file(&output, &name, &path, flags)?
         .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
-    Ok(OutputFile { file, path })
+    Ok(StepLog { file, path })
 }

@@ -5,11 +5,11 @@ use omx_kernel::{SessionId, Timestamp};
 use rustix::fs::{AtFlags, fsync, unlinkat};
 
 use super::folder::RUNS;
+use crate::dir::remove_contents;
 use crate::dir::{self, open, open_or_make};
 use crate::error::StoreError;
-use crate::lock::Locked;
+use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
-use crate::sweep::empty;
 use crate::tree::{Store, session_path};
 
 /// When it was last looked for old runs.
@@ -18,16 +18,16 @@ const MAX_BYTES: usize = 100;
 
 impl Store {
     /// When old runs were last looked for; `None` if never, or if nobody knows.
-    pub fn last_sweep(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub fn last_run_cleanup(&self) -> Result<Option<Timestamp>, StoreError> {
         let Some((runs, path)) = self.open_runs()? else { return Ok(None) };
         let read = dir::read(&runs, SWEPT, &path.join(SWEPT), MAX_BYTES)?;
         Ok(read.and_then(|read| Timestamp::parse(std::str::from_utf8(&read.bytes).ok()?.trim())))
     }
 }
 
-impl Locked {
+impl LockedStore {
     /// Notes that old runs are looked for now.
-    pub fn note_sweep(&self, now: Timestamp) -> Result<(), StoreError> {
+    pub fn record_run_cleanup(&self, now: Timestamp) -> Result<(), StoreError> {
         let path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &path)?;
         let text = format!("{now}\n");
@@ -41,7 +41,7 @@ impl Locked {
         let Some(sessions) = open(&self.state.fd, "sessions", &path)? else { return Ok(()) };
         let path = session_path(self.state.path(), session);
         let Some(folder) = open(&sessions, session.as_str(), &path)? else { return Ok(()) };
-        empty(&folder, &path)?;
+        remove_contents(&folder, &path)?;
         unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR)
             .map_err(|error| StoreError::io("remove", &path, error))?;
         fsync(&sessions).map_err(|error| StoreError::io("flush", &path, error))
