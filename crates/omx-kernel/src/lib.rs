@@ -23,6 +23,7 @@ pub mod ids;
 pub mod links;
 pub mod message;
 pub mod mode;
+pub mod nearest;
 pub mod outcome;
 pub mod phase;
 pub mod presets;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Entry, Scenario};
+use crate::scenario::{Scenario, ScenarioEntry};
 use omx_agents::agent::MessageLabels;
 
 /// What the agent was asked, as far as entries can tell calls apart.
@@ -97,7 +97,7 @@ pub(super) fn broken_off<'a>(plays: &'a [Play], conversation: &str) -> Option<(u
     own.next_back().filter(|(_, play)| !play.finished)
 }
 
-fn fits(entry: &Entry, call: &Call) -> bool {
+fn fits(entry: &ScenarioEntry, call: &Call) -> bool {
     let named =
         |wanted: &Option<String>, given: &Option<String>| wanted.is_none() || wanted == given;
     named(&entry.role, &call.role)
@@ -105,7 +105,7 @@ fn fits(entry: &Entry, call: &Call) -> bool {
         && entry.text.as_ref().is_none_or(|text| call.text.contains(text))
 }
 
-fn may_be_played(entry: &Entry, index: usize, plays: &[Play]) -> bool {
+fn may_be_played(entry: &ScenarioEntry, index: usize, plays: &[Play]) -> bool {
     let used = plays.iter().filter(|play| play.entry == index).count();
     entry.at_most.is_none_or(|most| used < usize::try_from(most).unwrap_or(usize::MAX))
 }

@@ -4,24 +4,24 @@ use std::path::Path;
 
 use crate::choose::count;
 use crate::memory::plays;
-use crate::scenario::{Entry, Fault, load};
+use crate::scenario::{ScenarioEntry, ScenarioError, load};
 
 /// Looks whether every entry that must be played was; tells each that was
 /// not, by file and line. The plays are those kept in `folder`.
-pub fn finish(scenario: &Path, folder: &Path) -> Result<(), Vec<Fault>> {
+pub fn finish(scenario: &Path, folder: &Path) -> Result<(), Vec<ScenarioError>> {
     let scenario = load(scenario).map_err(|fault| vec![fault])?;
-    let fault = |line, message| Fault { file: scenario.file.clone(), line, message };
+    let fault = |line, message| ScenarioError { file: scenario.file.clone(), line, message };
     let plays = plays(folder, &scenario)
         .map_err(|error| vec![fault(None, format!("cannot read what was played: {error}"))])?;
     let missing = scenario.entries.iter().enumerate().filter_map(|(index, entry)| {
         let why = missing(entry, count(&plays, index))?;
         Some(fault(Some(entry.line), why))
     });
-    let missing: Vec<Fault> = missing.collect();
+    let missing: Vec<ScenarioError> = missing.collect();
     if missing.is_empty() { Ok(()) } else { Err(missing) }
 }
 
-fn missing(entry: &Entry, (finished, begun): (usize, usize)) -> Option<String> {
+fn missing(entry: &ScenarioEntry, (finished, begun): (usize, usize)) -> Option<String> {
     let needed = usize::try_from(entry.at_least).unwrap_or(usize::MAX);
     if finished >= needed {
         return None;

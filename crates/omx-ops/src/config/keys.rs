@@ -3,7 +3,7 @@
 
 use omx_kernel::{AgentKind, Mode, Value};
 
-use super::nearest::nearest;
+use omx_kernel::nearest::nearest;
 
 /// What a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

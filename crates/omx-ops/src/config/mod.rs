@@ -4,7 +4,6 @@ mod edit;
 mod files;
 mod keys;
 mod layers;
-mod nearest;
 mod schema;
 
 pub use edit::{set_for_project, set_for_user};

@@ -38,7 +38,7 @@ pub(super) enum Job {
         server: Server,
         tool: String,
         args: Map<String, Value>,
-        patience: Duration,
+        timeout: Duration,
     },
     /// Something that cannot be done, with the reason.
     Refuse(String),
@@ -76,8 +76,8 @@ pub(super) fn work(job: Job, folder: &Path, child: &Arc<Child>) -> Done {
             changed(path, |path| patch(&folder.join(path), &find, &replace))
         }
         Job::Run { command } => run(&command, folder, child).unwrap_or_else(Done::failed),
-        Job::Mcp { server, tool, args, patience } => {
-            mcp::call(&server, &tool, args, folder, patience, child)
+        Job::Mcp { server, tool, args, timeout } => {
+            mcp::call(&server, &tool, args, folder, timeout, child)
         }
         Job::Refuse(why) => Done::failed(why),
     }

@@ -82,7 +82,7 @@ impl Player {
     pub(super) fn handle(&mut self, input: Input, now: Instant) -> Vec<Effect> {
         let mut effects = Vec::new();
         let doing = self.turn.as_ref().map(|turn| &turn.doing);
-        if matches!(doing, Some(Doing::Hanging(scenario::Ears::Deaf))) {
+        if matches!(doing, Some(Doing::Hanging(scenario::HangKind::Deaf))) {
             return effects;
         }
         match input {

@@ -25,7 +25,7 @@ pub(super) fn call(
     tool: &str,
     args: Map<String, Value>,
     folder: &Path,
-    patience: Duration,
+    timeout: Duration,
     child: &Child,
 ) -> Done {
     let mut command = Command::new(&server.program);
@@ -45,8 +45,8 @@ pub(super) fn call(
     let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
         return failed(&"it has no pipes");
     };
-    let mut line = Line { input, output: lines_of(output), rpc: Rpc::version_2(patience) };
-    let deadline = Instant::now() + patience;
+    let mut line = Line { input, output: lines_of(output), rpc: Rpc::version_2(timeout) };
+    let deadline = Instant::now() + timeout;
     let result = line
         .introduce(deadline)
         .and_then(|()| line.ask("tools/call", json!({"name": tool, "arguments": args}), deadline));

@@ -13,7 +13,7 @@ use omx_kernel::approval::{Allow, OWN_SERVER, Reach};
 use super::job::{Done, Job, JobId};
 use super::machine::{Effect, Player, Stage};
 use crate::memory::Taken;
-use crate::scenario::{Action, Ears, LimitEnd, ScenarioFailure};
+use crate::scenario::{HangKind, LimitEnd, ScenarioAction, ScenarioFailure};
 use crate::wire::{self, Answer, End, Failed, Spent, Told, Verdict, Wish, Work};
 use omx_agents::approval::reach;
 use omx_agents::event::Usage;
@@ -49,7 +49,7 @@ pub(super) enum Doing {
     /// This moment.
     Waiting(Instant),
     /// Nothing will ever come.
-    Hanging(Ears),
+    Hanging(HangKind),
 }
 
 /// A tool call that is under way.
@@ -103,47 +103,47 @@ impl Player {
         // was over, and not leave it out if it was not.
         stage.memory.reach(turn.step)?;
         match step.action {
-            Action::Say(text) => {
+            ScenarioAction::Say(text) => {
                 let text = text.replace(OUTPUT, &turn.output);
                 turn.said = Some(text.clone());
                 stage.memory.say(&text)?;
                 self.tell(&Told::Said { text }, effects);
                 self.next_step();
             }
-            Action::Answer(text) => {
+            ScenarioAction::Answer(text) => {
                 let text = text.replace(OUTPUT, &turn.output);
                 turn.answer = Some(text.clone());
                 stage.memory.say(&text)?;
                 self.tell(&Told::Said { text }, effects);
                 self.next_step();
             }
-            Action::Result(result) => {
+            ScenarioAction::Result(result) => {
                 turn.structured = Some(result);
                 self.next_step();
             }
-            Action::Spend(usage) => {
+            ScenarioAction::ReportUsage(usage) => {
                 self.tell(&Told::Spent(spent(usage)), effects);
                 self.next_step();
             }
-            Action::Delay(time) => turn.doing = Doing::Waiting(now + time),
-            Action::Fail(failure) => self.failed(failure, effects)?,
-            Action::Write { path, content } => {
+            ScenarioAction::Delay(time) => turn.doing = Doing::Waiting(now + time),
+            ScenarioAction::Fail(failure) => self.failed(failure, effects)?,
+            ScenarioAction::Write { path, content } => {
                 self.edit(Job::Write { path, content }, now, effects)
             }
-            Action::Patch { path, find, replace } => {
+            ScenarioAction::Patch { path, find, replace } => {
                 self.edit(Job::Patch { path, find, replace }, now, effects);
             }
-            Action::Run { command } => {
+            ScenarioAction::Run { command } => {
                 let wish = Wish::Command { command: command.clone() };
                 let work = Work::Command(command.clone());
                 self.use_tool(work, wish, Job::Run { command }, now, effects);
             }
-            Action::Mcp { server, tool, args, patience } => {
+            ScenarioAction::Mcp { server, tool, args, timeout } => {
                 let found = stage.servers.iter().find(|found| found.name == server).cloned();
                 let wish = Wish::Tool { server: server.clone(), tool: tool.clone() };
                 let work = Work::Mcp { server: server.clone(), tool: tool.clone() };
                 let job = match found {
-                    Some(server) => Job::Mcp { server, tool, args, patience },
+                    Some(server) => Job::Mcp { server, tool, args, timeout },
                     None => Job::Refuse(format!("there is no MCP server {server:?}")),
                 };
                 self.use_tool(work, wish, job, now, effects);
@@ -193,7 +193,7 @@ impl Player {
             }
             ScenarioFailure::Crash => {
                 effects.push(Effect::Die);
-                turn.doing = Doing::Hanging(Ears::Deaf);
+                turn.doing = Doing::Hanging(HangKind::Deaf);
                 return Ok(());
             }
             ScenarioFailure::Hang(ears) => {
@@ -316,7 +316,7 @@ fn spent(usage: Usage) -> Spent {
 
 fn limit_end(end: LimitEnd, now: Timestamp) -> Option<i64> {
     match end {
-        LimitEnd::Unsaid => None,
+        LimitEnd::Unknown => None,
         LimitEnd::At(moment) => Some(moment.millis()),
         LimitEnd::After(time) => {
             let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);

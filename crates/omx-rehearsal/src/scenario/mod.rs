@@ -1,15 +1,14 @@
-//! What the rehearsal agent plays: a scenario, read from a TOML or JSON file.
-//! Whatever is wrong with the file is told with file and line.
+//! Scenarios: what the rehearsal agent plays, read from a TOML file. Every
+//! mistake in the file is reported with its line.
 
-mod fault;
-mod fields;
-mod json;
+mod error;
+mod file;
 mod model;
-mod node;
 mod read;
-mod step;
-mod toml;
+mod values;
 
-pub use fault::Fault;
-pub use model::{Action, Ears, Entry, LimitEnd, Scenario, ScenarioFailure, Step};
+pub use error::ScenarioError;
+pub use model::{
+    HangKind, LimitEnd, Scenario, ScenarioAction, ScenarioEntry, ScenarioFailure, ScenarioStep,
+};
 pub use read::{load, parse};

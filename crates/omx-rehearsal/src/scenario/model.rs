@@ -1,76 +1,74 @@
-//! A scenario as it is played. Everything in it has been checked.
+//! A scenario, checked and ready to be played.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use omx_agents::event::Usage;
+use omx_kernel::Timestamp;
 use serde_json::{Map, Value};
 
-use omx_kernel::Timestamp;
-
-use omx_agents::event::Usage;
-
-/// A whole scenario: the first entry that fits a call is played.
+/// A whole scenario: the first entry that matches a call is played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
-    /// Where it was read.
+    /// The file it was read from.
     pub file: PathBuf,
-    /// Tells it from every other text.
+    /// Identifies the file's content.
     pub fingerprint: String,
-    /// Makes the ids of conversations repeatable.
+    /// Makes conversation ids repeatable.
     pub seed: Option<u64>,
-    /// Its entries, in order; there is at least one.
-    pub entries: Vec<Entry>,
+    /// Its entries, in order; at least one.
+    pub entries: Vec<ScenarioEntry>,
 }
 
-/// What the agent does when a call fits.
+/// What the agent does when a call matches.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Where it begins in the file.
+pub struct ScenarioEntry {
+    /// The line it starts on.
     pub line: usize,
-    /// Only for this role.
+    /// Matches only this role.
     pub role: Option<String>,
-    /// Only in this phase.
+    /// Matches only this phase.
     pub phase: Option<String>,
-    /// Only if the prompt holds this text.
+    /// Matches only prompts that contain this text.
     pub text: Option<String>,
-    /// How often it can be played; without a number, as often as it fits.
+    /// How often it can be played; without a number, as often as it matches.
     pub at_most: Option<u32>,
     /// How often it must have been played in the end.
     pub at_least: u32,
-    /// What is done, in order; there is at least one step.
-    pub steps: Vec<Step>,
+    /// What the agent does, in order; at least one step.
+    pub steps: Vec<ScenarioStep>,
 }
 
 /// One step of an entry.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// Where it stands in the file.
+pub struct ScenarioStep {
+    /// The line it starts on.
     pub line: usize,
-    /// What is done.
-    pub action: Action,
+    /// What the agent does.
+    pub action: ScenarioAction,
 }
 
-/// What an agent can do.
+/// Something an agent can do.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// Say something. The last words of a turn are its answer.
+pub enum ScenarioAction {
+    /// Say something. The last text of a turn is its answer.
     Say(String),
-    /// Say something that is the answer, whatever is said after it.
+    /// Say something that is the turn's answer, whatever is said later.
     Answer(String),
     /// Write a whole file.
     Write {
-        /// Which, seen from the agent's folder.
+        /// The file, relative to the agent's folder.
         path: PathBuf,
-        /// All that is in it afterwards.
+        /// Its new content.
         content: String,
     },
     /// Replace a piece of a file.
     Patch {
-        /// Which, seen from the agent's folder.
+        /// The file, relative to the agent's folder.
         path: PathBuf,
-        /// A text that stands in it exactly once.
+        /// Text that occurs in it exactly once.
         find: String,
-        /// What stands there afterwards.
+        /// Its replacement.
         replace: String,
     },
     /// Run a command line.
@@ -84,17 +82,17 @@ pub enum Action {
         server: String,
         /// The tool's name.
         tool: String,
-        /// What it is given.
+        /// The tool's arguments.
         args: Map<String, Value>,
-        /// How long it may take.
-        patience: Duration,
+        /// How long the call may take.
+        timeout: Duration,
     },
     /// Give a structured answer.
     Result(Value),
     /// Do nothing for a while.
     Delay(Duration),
-    /// Spend something.
-    Spend(Usage),
+    /// Report usage.
+    ReportUsage(Usage),
     /// End the turn, or worse. Always the last step.
     Fail(ScenarioFailure),
 }
@@ -106,58 +104,58 @@ pub enum ScenarioFailure {
     RateLimit {
         /// When it ends.
         end: LimitEnd,
-        /// The vendor's words.
+        /// The vendor's message.
         detail: String,
     },
-    /// The account is refused.
+    /// The vendor rejects the account.
     Auth {
-        /// The vendor's words.
+        /// The vendor's message.
         detail: String,
     },
     /// The vendor cannot be reached.
     Network {
-        /// The system's words.
+        /// The system's message.
         detail: String,
     },
     /// The vendor's service fails.
     Service {
         /// The HTTP status.
         status: u16,
-        /// The vendor's words.
+        /// The vendor's message.
         detail: String,
     },
     /// The answer breaks off.
     Cut {
-        /// The program's words.
+        /// The program's message.
         detail: String,
     },
-    /// The model is not known.
+    /// The vendor does not know the model.
     UnknownModel {
-        /// The vendor's words.
+        /// The vendor's message.
         detail: String,
     },
     /// The agent's process is killed.
     Crash,
-    /// The agent says nothing any more.
-    Hang(Ears),
+    /// The agent stops responding.
+    Hang(HangKind),
 }
 
 /// When a limit ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitEnd {
     /// The vendor does not say.
-    Unsaid,
+    Unknown,
     /// At this moment.
     At(Timestamp),
-    /// So long after it was met.
+    /// This long after the agent met it.
     After(Duration),
 }
 
-/// Whether an agent that hangs still hears an interrupt.
+/// Whether a hanging agent still reacts to an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ears {
+pub enum HangKind {
     /// It does.
-    Open,
-    /// It hears nothing, not even that its input was closed.
+    Interruptible,
+    /// It reacts to nothing, not even to the end of its input.
     Deaf,
 }

@@ -1,7 +1,7 @@
-//! The scenarios of the rehearsal agent.
+//! Scenarios of the rehearsal agent.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
-mod faults;
+mod errors;
 mod fuzz;
 mod reader;

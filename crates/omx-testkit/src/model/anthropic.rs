@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScriptedFailure};
+use super::script::{Block, ScenarioFailure};
 use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, names, pieces, text};
 
 /// `POST /v1/messages`
@@ -124,7 +124,7 @@ impl Wire for Anthropic {
         message(reply)
     }
 
-    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>) {
+    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>) {
         let kind = failure.code.as_deref().unwrap_or(match status {
             401 => "authentication_error",
             403 => "permission_error",

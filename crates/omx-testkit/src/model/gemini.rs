@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScriptedFailure};
+use super::script::{Block, ScenarioFailure};
 use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, names, pieces, text};
 
 /// `POST /v1beta/models/MODEL:streamGenerateContent` and `:generateContent`
@@ -95,7 +95,7 @@ impl Wire for Gemini {
         response(reply, &parts.into(), true)
     }
 
-    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>) {
+    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>) {
         let word = failure.code.as_deref().unwrap_or(match status {
             401 => "UNAUTHENTICATED",
             403 => "PERMISSION_DENIED",

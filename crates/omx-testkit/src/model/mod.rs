@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub use log::{Kind, Progress, Request};
-pub use script::{Script, ScriptedFailure, Turn, Usage};
+pub use script::{ScenarioFailure, Script, Turn, Usage};
 
 use choose::Known;
 use http::{Events, Incoming};
@@ -241,14 +241,14 @@ impl Exchange<'_> {
         };
         let Some(turn) = turn else {
             let Kind::Stray(why) = &self.request.kind else { return Ok(()) };
-            return self.refuse(wire, 400, &ScriptedFailure::status(400).message(why));
+            return self.refuse(wire, 400, &ScenarioFailure::status(400).message(why));
         };
         self.wait_for_release()?;
         if let Some((script, step)) = &turn.follows
             && !self.followed(script, *step)
         {
             let why = format!("turn {step} of script {script} was not played");
-            return self.refuse(wire, 400, &ScriptedFailure::status(400).message(&why));
+            return self.refuse(wire, 400, &ScenarioFailure::status(400).message(&why));
         }
         thread::sleep(turn.delay);
         let mut left = usize::MAX;
@@ -267,7 +267,7 @@ impl Exchange<'_> {
                 let reply = Reply { number: self.number, model, parts, usage: turn.usage, words };
                 self.reply(wire, &reply, turn.pace, left)
             }
-            Err(why) => self.refuse(wire, 400, &ScriptedFailure::status(400).message(&why)),
+            Err(why) => self.refuse(wire, 400, &ScenarioFailure::status(400).message(&why)),
         }
     }
 
@@ -301,7 +301,7 @@ impl Exchange<'_> {
     }
 
     /// Whether this failure's turn has come; counts it.
-    fn fails(&self, failure: &ScriptedFailure) -> bool {
+    fn fails(&self, failure: &ScenarioFailure) -> bool {
         let Kind::Turn { script, step } = &self.request.kind else { return false };
         let mut failed = held(&self.state.failed);
         let count = failed.entry((script.clone(), *step)).or_default();
@@ -309,7 +309,7 @@ impl Exchange<'_> {
         failure.times.is_none_or(|times| *count <= times)
     }
 
-    fn refuse(&self, wire: &dyn Wire, status: u16, failure: &ScriptedFailure) -> io::Result<()> {
+    fn refuse(&self, wire: &dyn Wire, status: u16, failure: &ScenarioFailure) -> io::Result<()> {
         let (body, mut headers) = wire.error(status, failure);
         headers
             .extend(failure.retry_after.map(|wait| ("retry-after".to_owned(), wait.to_string())));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScriptedFailure};
+use super::script::{Block, ScenarioFailure};
 use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, pieces, text};
 
 /// `POST /v1/responses`
@@ -119,7 +119,7 @@ impl Wire for OpenAi {
         response(reply, "completed", &output, &usage(reply))
     }
 
-    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>) {
+    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>) {
         let kind = failure.code.as_deref().unwrap_or(match status {
             401 => "authentication_error",
             429 => "rate_limit_exceeded",

@@ -19,7 +19,7 @@ pub struct Script {
 #[derive(Debug, Clone, Default)]
 pub struct Turn {
     pub(super) blocks: Vec<Block>,
-    pub(super) failure: Option<ScriptedFailure>,
+    pub(super) failure: Option<ScenarioFailure>,
     pub(super) delay: Duration,
     pub(super) follows: Option<(String, usize)>,
     pub(super) pace: Duration,
@@ -109,7 +109,7 @@ impl Script {
     }
 
     /// A turn that never succeeds.
-    pub fn fail(self, failure: ScriptedFailure) -> Self {
+    pub fn fail(self, failure: ScenarioFailure) -> Self {
         self.turn(Turn::new().failing(failure))
     }
 
@@ -190,7 +190,7 @@ impl Turn {
     }
 
     /// The turn fails this way first, or always.
-    pub fn failing(mut self, failure: ScriptedFailure) -> Self {
+    pub fn failing(mut self, failure: ScenarioFailure) -> Self {
         self.failure = Some(failure);
         self
     }
@@ -223,7 +223,7 @@ impl Turn {
 
 /// How a turn fails. Without [`Failure::times`] it fails always.
 #[derive(Debug, Clone)]
-pub struct ScriptedFailure {
+pub struct ScenarioFailure {
     pub(super) how: How,
     pub(super) times: Option<u32>,
     pub(super) message: String,
@@ -240,7 +240,7 @@ pub(super) enum How {
     Cut { events: usize },
 }
 
-impl ScriptedFailure {
+impl ScenarioFailure {
     fn new(how: How) -> Self {
         Self {
             how,

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::script::{Block, ScriptedFailure, Usage};
+use super::script::{Block, ScenarioFailure, Usage};
 
 /// Who speaks in one entry of a request's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub(super) trait Wire: Sync {
     /// The answer at once.
     fn whole(&self, reply: &Reply) -> Value;
     /// The body of an error, and the headers that go with it.
-    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>);
+    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>);
     /// The schema the client wants the answer to have.
     fn schema<'a>(&self, body: &'a Value) -> Option<&'a Value>;
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::TcpStream;
 
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 
 /// A server whose only turn fails once in this way.
-fn failing_once(failure: ScriptedFailure) -> ModelServer {
+fn failing_once(failure: ScenarioFailure) -> ModelServer {
     let turn = Turn::new().say("recovered").usage(77, 5).failing(failure.times(1));
     ModelServer::start([Script::named("once").turn(turn)])
 }
@@ -16,7 +16,7 @@ fn failing_once(failure: ScriptedFailure) -> ModelServer {
 #[test]
 fn codex_recovers_from_a_rate_limit() {
     offline(&[Cli::Codex], || {
-        let server = failing_once(ScriptedFailure::status(429).retry_after(1));
+        let server = failing_once(ScenarioFailure::status(429).retry_after(1));
         let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(0), "{run:#?}");
         assert_eq!(run.final_text(), "recovered");
@@ -31,13 +31,13 @@ fn codex_recovers_from_a_rate_limit() {
 #[test]
 fn codex_gives_up_on_other_limits() {
     offline(&[Cli::Codex], || {
-        let server = failing_once(ScriptedFailure::status(429));
+        let server = failing_once(ScenarioFailure::status(429));
         let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(1), "{run:#?}");
         assert_eq!(server.seen(), ["once/0 429"]);
 
         let limit =
-            ScriptedFailure::status(429).code("usage_limit_reached").resets_at(1_900_000_000);
+            ScenarioFailure::status(429).code("usage_limit_reached").resets_at(1_900_000_000);
         let server = failing_once(limit);
         let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(1), "{run:#?}");
@@ -50,7 +50,7 @@ fn codex_gives_up_on_other_limits() {
 #[test]
 fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
     offline(&[Cli::Claude], || {
-        let server = failing_once(ScriptedFailure::status(429).retry_after(1));
+        let server = failing_once(ScenarioFailure::status(429).retry_after(1));
         let run = AgentHome::new(Cli::Claude, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(0), "{run:#?}");
         assert_eq!(run.final_text(), "recovered");
@@ -66,7 +66,7 @@ fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
 fn both_ask_again_when_a_stream_breaks() {
     offline(&[Cli::Codex, Cli::Claude], || {
         for cli in [Cli::Codex, Cli::Claude] {
-            let server = failing_once(ScriptedFailure::cut_after(2));
+            let server = failing_once(ScenarioFailure::cut_after(2));
             let run = AgentHome::new(cli, &server).headless("go [[script:once]]", &[]);
             assert_eq!(run.outcome.code, Some(0), "{run:#?}");
             assert_eq!(run.final_text(), "recovered");

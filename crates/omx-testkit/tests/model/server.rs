@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{Kind, ModelServer, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{Kind, ModelServer, ScenarioFailure, Script, Turn};
 use serde_json::{Value, json};
 
 use crate::client::{ask, ask_with, raw};
@@ -94,7 +94,7 @@ fn side_requests_play_no_turn() {
 
 #[test]
 fn failures_pass_after_their_number() {
-    let turn = Turn::new().say("at last").failing(ScriptedFailure::status(529).times(2));
+    let turn = Turn::new().say("at last").failing(ScenarioFailure::status(529).times(2));
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     let body = request(&[user("[[script:a]]")]);
     let statuses: Vec<u16> = (0..4).map(|_| ask(&server, MESSAGES, &body).status).collect();
@@ -104,7 +104,7 @@ fn failures_pass_after_their_number() {
 
 #[test]
 fn a_cut_stream_breaks_in_the_middle() {
-    let turn = Turn::new().say("never whole").failing(ScriptedFailure::cut_after(2).times(1));
+    let turn = Turn::new().say("never whole").failing(ScenarioFailure::cut_after(2).times(1));
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     let mut body = request(&[user("[[script:a]]")]);
     body["stream"] = true.into();

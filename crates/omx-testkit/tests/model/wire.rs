@@ -1,7 +1,7 @@
 //! The three wire formats, seen by a client: text, tools, structured answers,
 //! errors, as a stream and at once.
 
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use serde_json::{Value, json};
 
 use crate::client::ask;
@@ -209,7 +209,7 @@ fn structured_answers() {
 
 #[test]
 fn errors_in_each_vendors_form() {
-    let limit = ScriptedFailure::status(429).retry_after(3).resets_at(99).header("x-own", "1");
+    let limit = ScenarioFailure::status(429).retry_after(3).resets_at(99).header("x-own", "1");
     let server = server(Turn::new().failing(limit));
     let answers = [
         ask(&server, RESPONSES, &openai("[[script:s]]", true)),

@@ -7,7 +7,7 @@ mod turns;
 mod words;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script};
 use omx_testkit::real_cli::{AgentHome, Cli};
 
 use super::cli_stage::{CliStage, Program};
@@ -24,8 +24,8 @@ impl Program for Claude {
     const VARIABLES: &'static [(&'static str, &'static str)] =
         &[("ANTHROPIC_API_KEY", ""), ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-scripted")];
 
-    fn limited_until(epoch: u64) -> ScriptedFailure {
-        ScriptedFailure::status(429).resets_at(epoch)
+    fn limited_until(epoch: u64) -> ScenarioFailure {
+        ScenarioFailure::status(429).resets_at(epoch)
     }
 
     /// Claude writes what is said in its own time.
@@ -38,8 +38,8 @@ impl Program for Claude {
         })
     }
 
-    fn unknown_model() -> ScriptedFailure {
-        ScriptedFailure::status(404).message("the model does not exist")
+    fn unknown_model() -> ScenarioFailure {
+        ScenarioFailure::status(404).message("the model does not exist")
     }
 }
 
@@ -53,11 +53,11 @@ impl Program for WithKey {
     const ACCOUNT: &'static [&'static str] = &["ANTHROPIC_API_KEY"];
     const VARIABLES: &'static [(&'static str, &'static str)] = &[("CLAUDE_CODE_MAX_RETRIES", "2")];
 
-    fn limited_until(epoch: u64) -> ScriptedFailure {
+    fn limited_until(epoch: u64) -> ScenarioFailure {
         Claude::limited_until(epoch)
     }
 
-    fn unknown_model() -> ScriptedFailure {
+    fn unknown_model() -> ScenarioFailure {
         Claude::unknown_model()
     }
 }

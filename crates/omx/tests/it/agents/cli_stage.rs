@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omx_agents::{AgentEnv, AgentKind};
-use omx_testkit::model::{ModelServer, Progress, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ModelServer, Progress, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 
 use super::play::{Failing, Play, Step};
@@ -20,9 +20,9 @@ pub trait Program {
     /// before it gives up by itself.
     const CHATTER: usize;
     /// The vendor's form of "limited until".
-    fn limited_until(epoch: u64) -> ScriptedFailure;
+    fn limited_until(epoch: u64) -> ScenarioFailure;
     /// The vendor's form of "no such model".
-    fn unknown_model() -> ScriptedFailure;
+    fn unknown_model() -> ScenarioFailure;
     /// Whether the program has written a conversation down.
     fn is_kept(_home: &AgentHome, _conversation: &str) -> bool {
         true
@@ -140,13 +140,13 @@ fn script<P: Program>(play: &Play) -> Script {
     script
 }
 
-fn failure<P: Program>(failing: Failing) -> ScriptedFailure {
+fn failure<P: Program>(failing: Failing) -> ScenarioFailure {
     match failing {
-        Failing::Limited => ScriptedFailure::status(429),
+        Failing::Limited => ScenarioFailure::status(429),
         Failing::LimitedUntil(epoch) => P::limited_until(epoch),
-        Failing::Unauthorised => ScriptedFailure::status(401),
-        Failing::Service => ScriptedFailure::status(500),
-        Failing::Cut => ScriptedFailure::cut_after(P::CUT),
+        Failing::Unauthorised => ScenarioFailure::status(401),
+        Failing::Service => ScenarioFailure::status(500),
+        Failing::Cut => ScenarioFailure::cut_after(P::CUT),
         Failing::UnknownModel => P::unknown_model(),
     }
 }

@@ -6,7 +6,7 @@ mod interrupts;
 mod wire;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script};
 use omx_testkit::real_cli::{AgentHome, Cli};
 
 use super::cli_stage::{CliStage, Program};
@@ -21,20 +21,20 @@ impl Program for Codex {
     const ACCOUNT: &'static [&'static str] = &["SCRIPTED_KEY"];
 
     /// The service says it twice: in the answer, and exactly in these headers.
-    fn limited_until(epoch: u64) -> ScriptedFailure {
+    fn limited_until(epoch: u64) -> ScenarioFailure {
         limited_in_words(epoch)
             .header("x-codex-primary-used-percent", "100")
             .header("x-codex-primary-window-minutes", "300")
             .header("x-codex-primary-reset-at", &epoch.to_string())
     }
 
-    fn unknown_model() -> ScriptedFailure {
-        ScriptedFailure::status(404).message("the model does not exist")
+    fn unknown_model() -> ScenarioFailure {
+        ScenarioFailure::status(404).message("the model does not exist")
     }
 }
 
-fn limited_in_words(epoch: u64) -> ScriptedFailure {
-    ScriptedFailure::status(429).code("usage_limit_reached").resets_at(epoch)
+fn limited_in_words(epoch: u64) -> ScenarioFailure {
+    ScenarioFailure::status(429).code("usage_limit_reached").resets_at(epoch)
 }
 
 driver_suite!(CliStage<Codex>);

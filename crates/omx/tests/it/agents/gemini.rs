@@ -1,7 +1,7 @@
 //! The real gemini.
 
 use omx_agents::AgentKind;
-use omx_testkit::model::ScriptedFailure;
+use omx_testkit::model::ScenarioFailure;
 use omx_testkit::real_cli::Cli;
 
 use super::cli_stage::{CliStage, Program};
@@ -17,14 +17,14 @@ impl Program for Gemini {
     const CUT: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["GEMINI_API_KEY"];
 
-    fn limited_until(epoch: u64) -> ScriptedFailure {
+    fn limited_until(epoch: u64) -> ScenarioFailure {
         // The vendor tells a time from now.
         let now = u64::try_from(clock().millis() / 1000).unwrap();
-        ScriptedFailure::status(429).retry_after(epoch - now)
+        ScenarioFailure::status(429).retry_after(epoch - now)
     }
 
-    fn unknown_model() -> ScriptedFailure {
-        ScriptedFailure::status(404).message("the model does not exist")
+    fn unknown_model() -> ScenarioFailure {
+        ScenarioFailure::status(404).message("the model does not exist")
     }
 }
 

@@ -14,7 +14,7 @@ use omx_agents::{
 };
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn matter_of_course(event: &AgentEvent) -> bool {
 #[test]
 fn what_is_tried_again_is_told_and_may_succeed() {
     offline(&[Cli::Gemini], || {
-        let turn = Turn::new().say("at last").failing(ScriptedFailure::status(500).times(1));
+        let turn = Turn::new().say("at last").failing(ScenarioFailure::status(500).times(1));
         let stage = here([Script::named("try").turn(turn)]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("try")).text(), "at last");
@@ -100,7 +100,7 @@ fn what_is_tried_again_is_told_and_may_succeed() {
 #[test]
 fn a_limit_of_a_minute_is_told_at_once() {
     offline(&[Cli::Gemini], || {
-        let limited = Script::named("limited").fail(ScriptedFailure::status(429).retry_after(60));
+        let limited = Script::named("limited").fail(ScenarioFailure::status(429).retry_after(60));
         let stage = here([limited, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         let begun = (Instant::now(), clock().millis());
@@ -118,7 +118,7 @@ fn a_limit_of_a_minute_is_told_at_once() {
 #[test]
 fn an_interrupt_while_a_request_is_tried_again_ends_the_turn() {
     offline(&[Cli::Gemini], || {
-        let failing = Script::named("failing").fail(ScriptedFailure::status(500));
+        let failing = Script::named("failing").fail(ScenarioFailure::status(500));
         let stage = here([failing, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         talk.agent.send(AgentMessage::text(cue("failing")));

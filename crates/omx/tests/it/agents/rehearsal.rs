@@ -266,7 +266,7 @@ fn a_wrong_scenario_is_told_before_and_after_the_start() {
     let installation = rehearsal.find(&right).unwrap();
     // It is read again by the agent itself.
     fs::write(stage.scenario(), "[[entry]]\n").unwrap();
-    let wrong = format!("{}:1: an entry needs \"do\"", stage.scenario().display());
+    let wrong = format!("{}:1: missing key \"do\"", stage.scenario().display());
     assert_eq!(said(right.clone()), wrong);
     let (sender, events) = std::sync::mpsc::channel();
     let tell = move |event| drop(sender.send(event));

@@ -33,8 +33,7 @@ impl RehearsalStage {
     }
 
     pub fn scenario(&self) -> PathBuf {
-        let toml = self.folder().join("scenario.toml");
-        if toml.exists() { toml } else { self.folder().join("scenario.json") }
+        self.folder().join("scenario.toml")
     }
 
     /// Where the agents keep what they must not forget: where the program has it too.
@@ -77,8 +76,8 @@ impl Stage for RehearsalStage {
         let mut entries: Vec<Value> = plays.iter().flat_map(entries_of).collect();
         // A scenario without an entry is none.
         entries.push(json!({"match": "[[script:none]]", "do": [{"say": "nothing"}]}));
-        let text = json!({ "entry": entries }).to_string();
-        Self { plays, ..Self::playing("scenario.json", &text) }
+        let text = format!("entry = {}", toml(&json!(entries)));
+        Self { plays, ..Self::playing("scenario.toml", &text) }
     }
 
     fn without_vendor() -> Self {
@@ -128,6 +127,22 @@ impl Stage for RehearsalStage {
         let played = self.of(play);
         let conversation = played.last().unwrap()["conversation"].as_str().unwrap();
         fs::read_to_string(self.kept().join(format!("{conversation}.json"))).unwrap()
+    }
+}
+
+/// A JSON value as TOML, which writes strings and numbers alike.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(toml).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| format!("{name:?} = {}", toml(value));
+            let fields: Vec<String> = fields.iter().map(field).collect();
+            format!("{{ {} }}", fields.join(", "))
+        }
+        other => other.to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 use omx_agents::event::{ToolAction, Usage};
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, Failure};
-use omx_testkit::model::{Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{Cli, offline};
 use serde_json::json;
 
@@ -111,7 +111,7 @@ fn what_is_told_to_be_spent_adds_up() {
 fn a_limit_of_a_key_is_told_too() {
     offline(&[Cli::Claude], || {
         let fail =
-            Script::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
+            Script::named("fail").fail(ScenarioFailure::status(429).resets_at(1_900_000_000));
         let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         let Failure { cause, .. } = talk.turn(&cue("fail")).trouble();

@@ -16,7 +16,7 @@ use omx_conductor::ask::{Asking, Question};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::json;
 
@@ -234,13 +234,13 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
 #[test]
 fn exec_tells_trouble_by_its_cause_and_goes_on() {
     offline(&[Cli::Codex], || {
-        let words = Turn::new().say("half of it").failing(ScriptedFailure::cut_after(2));
+        let words = Turn::new().say("half of it").failing(ScenarioFailure::cut_after(2));
         let old = Old::new(
             NONE,
             [
-                Script::named("429").fail(ScriptedFailure::status(429)),
-                Script::named("401").fail(ScriptedFailure::status(401)),
-                Script::named("500").fail(ScriptedFailure::status(500)),
+                Script::named("429").fail(ScenarioFailure::status(429)),
+                Script::named("401").fail(ScenarioFailure::status(401)),
+                Script::named("500").fail(ScenarioFailure::status(500)),
                 Script::named("cut").turn(words),
                 Script::named("model").fail(Codex::unknown_model()),
                 Script::named("answer").answer(json!({"ok": true})),

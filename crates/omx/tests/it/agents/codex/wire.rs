@@ -8,7 +8,7 @@ use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::Allow;
 use omx_rehearsal::driver;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure, Turn};
+use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::{Value, json};
 
@@ -128,7 +128,7 @@ fn what_was_spent_is_told_once() {
 #[test]
 fn what_codex_tries_again_is_told_and_the_turn_goes_on() {
     offline(&[Cli::Codex], || {
-        let shaky = Turn::new().say("at last").failing(ScriptedFailure::cut_after(2).times(1));
+        let shaky = Turn::new().say("at last").failing(ScenarioFailure::cut_after(2).times(1));
         let stage = stage([Script::named("shaky").turn(shaky)]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("shaky")).text(), "at last");

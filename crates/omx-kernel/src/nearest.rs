@@ -1,6 +1,6 @@
-//! What was probably meant by a word that is not known.
+//! Suggests the known word that a misspelled one most resembles.
 
-/// The known word nearest to this one, if any is near enough to be meant.
+/// Returns the known word nearest to `word`, unless none is similar enough.
 pub fn nearest(word: &str, known: impl IntoIterator<Item = String>) -> Option<String> {
     known
         .into_iter()
@@ -10,7 +10,7 @@ pub fn nearest(word: &str, known: impl IntoIterator<Item = String>) -> Option<St
         .map(|(_, candidate)| candidate)
 }
 
-/// How many letters must be added, removed, changed or swapped.
+/// Counts the letters to insert, delete, replace or transpose.
 fn distance(one: &str, other: &str) -> usize {
     let one: Vec<char> = one.chars().collect();
     let other: Vec<char> = other.chars().collect();
@@ -18,8 +18,8 @@ fn distance(one: &str, other: &str) -> usize {
     for i in 1..=one.len() {
         let mut row = vec![i];
         for j in 1..=other.len() {
-            let changed = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
-            let mut best = changed.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            let replaced = rows[i - 1][j - 1] + usize::from(one[i - 1] != other[j - 1]);
+            let mut best = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
             if i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1] {
                 best = best.min(rows[i - 2][j - 2] + 1);
             }
