@@ -4,7 +4,7 @@
 //! built into the program and overridden by a project's own; and the block of
 //! guidance for a host's file of instructions; the doctor, whether all of it works.
 
-pub mod catalogue;
+pub mod catalog;
 pub mod doctor;
 mod front_matter;
 mod guidance;
@@ -17,5 +17,5 @@ mod skill;
 pub use front_matter::CatalogueError;
 pub use guidance::{GUIDANCE_END, GUIDANCE_START, guidance};
 pub use omx_kernel::HostKind;
-pub use role::{Answer, Role, Tier, Tools};
+pub use role::{ModelTier, Role, RoleResult, ToolAccess};
 pub use skill::Skill;

@@ -6,7 +6,7 @@ use crate::front_matter::{CatalogueError, FrontMatter, Keys};
 
 /// How capable a model the role wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tier {
+pub enum ModelTier {
     /// The cheapest.
     Low,
     /// The usual one.
@@ -17,7 +17,7 @@ pub enum Tier {
 
 /// Whether the role may change files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Tools {
+pub enum ToolAccess {
     /// It looks and runs checks.
     ReadOnly,
     /// It edits.
@@ -26,7 +26,7 @@ pub enum Tools {
 
 /// What the role answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub enum RoleResult {
     /// A plan with subtasks.
     Plan,
     /// A verdict with findings.
@@ -57,9 +57,9 @@ macro_rules! words {
     };
 }
 
-words!(Tier { Low = "low", Medium = "medium", High = "high" });
-words!(Tools { ReadOnly = "read-only", Write = "write" });
-words!(Answer {
+words!(ModelTier { Low = "low", Medium = "medium", High = "high" });
+words!(ToolAccess { ReadOnly = "read-only", Write = "write" });
+words!(RoleResult {
     Plan = "plan",
     Review = "review",
     Work = "work",
@@ -75,11 +75,11 @@ pub struct Role {
     /// When to use it, in one line.
     pub description: String,
     /// How capable a model it wants.
-    pub tier: Tier,
+    pub tier: ModelTier,
     /// Whether it may change files.
-    pub tools: Tools,
+    pub tools: ToolAccess,
     /// What it answers with.
-    pub answer: Answer,
+    pub answer: RoleResult,
     /// What the agent reads.
     pub prompt: String,
     /// The project's own file, where it is not built in.
@@ -98,9 +98,9 @@ impl Role {
         Ok(Self {
             name: matter.get("name")?.0.to_owned(),
             description: matter.get("description")?.0.to_owned(),
-            tier: Tier::parse(tier).map_err(|why| matter.fail(tier_line, why))?,
-            tools: Tools::parse(tools).map_err(|why| matter.fail(tools_line, why))?,
-            answer: Answer::parse(answer).map_err(|why| matter.fail(answer_line, why))?,
+            tier: ModelTier::parse(tier).map_err(|why| matter.fail(tier_line, why))?,
+            tools: ToolAccess::parse(tools).map_err(|why| matter.fail(tools_line, why))?,
+            answer: RoleResult::parse(answer).map_err(|why| matter.fail(answer_line, why))?,
             prompt: matter.body,
             file: None,
         })
@@ -118,7 +118,10 @@ mod tests {
     fn a_role_is_read_whole() {
         let role = Role::parse(GOOD, "x.md").unwrap();
         assert_eq!((role.name.as_str(), role.description.as_str()), ("x", "d: e"));
-        assert_eq!((role.tier, role.tools, role.answer), (Tier::Low, Tools::Write, Answer::Work));
+        assert_eq!(
+            (role.tier, role.tools, role.answer),
+            (ModelTier::Low, ToolAccess::Write, RoleResult::Work)
+        );
         assert_eq!(role.prompt, "Do it.");
     }
 

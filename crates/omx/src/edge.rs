@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_agents::AgentEnv;
-use omx_host::hook::{Event, Payload, World};
-use omx_host::setup::{Ground, Homes, Scope};
+use omx_host::hook::{HookEvent, HookFiles, HookPayload};
+use omx_host::setup::{HostHomes, SetupPaths, SetupScope};
 use omx_host::{HostKind, process};
 use omx_kernel::message::Reader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
@@ -116,12 +116,12 @@ const HOOK_LOCK_DEADLINE: Duration = Duration::from_millis(300);
 /// What a hook is handed.
 pub struct HookEnv {
     pub context: Context<'static>,
-    pub world: World,
+    pub files: HookFiles,
 }
 
 /// The circumstances of a host's event; `None` where omx has no say: in the
 /// conversations of its own workers.
-pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookEnv> {
+pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
     // A host's hook may call omx by the other dialect's name.
     let is_marked = |dialect: Dialect| variable(&worker_variable(dialect)).is_some();
     if Dialect::ALL.into_iter().any(is_marked) {
@@ -134,18 +134,20 @@ pub fn hook(payload: &Payload<'_>, by_name: Dialect) -> Option<HookEnv> {
     }
     context.lock_deadline = HOOK_LOCK_DEADLINE;
     context.reader = Reader::Program;
-    let world = World {
+    let files = HookFiles {
         records: records_folder(dialect),
         environment_file: match (payload.host, &payload.event) {
-            (HostKind::Claude, Event::Opened(_)) => variable("CLAUDE_ENV_FILE").map(PathBuf::from),
+            (HostKind::Claude, HookEvent::SessionStart(_)) => {
+                variable("CLAUDE_ENV_FILE").map(PathBuf::from)
+            }
             _ => None,
         },
     };
-    Some(HookEnv { context, world })
+    Some(HookEnv { context, files })
 }
 
 /// The folder an event is about: the host's own word, else the payload's.
-pub fn hook_folder(payload: &Payload<'_>) -> Option<PathBuf> {
+pub fn hook_folder(payload: &HookPayload<'_>) -> Option<PathBuf> {
     let named = match payload.host {
         HostKind::Claude => variable("CLAUDE_PROJECT_DIR").map(PathBuf::from),
         HostKind::Codex | HostKind::Gemini => None,
@@ -202,7 +204,7 @@ fn records_folder(dialect: Dialect) -> Option<PathBuf> {
 }
 
 /// Where the hosts keep their files, and which program they are to call.
-pub fn setup_paths(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
+pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Refusal> {
     let lost = |what: String| Refusal::new(omx_kernel::Code::Io, what);
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home =
@@ -210,8 +212,8 @@ pub fn setup_paths(dialect: Dialect, scope: Scope) -> Result<Ground, Refusal> {
     let manifests = state_folder(dialect).unwrap_or_else(|| home.join(dialect.tree)).join("setup");
     let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let claude = named("CLAUDE_CONFIG_DIR");
-    Ok(Ground {
-        homes: Homes {
+    Ok(SetupPaths {
+        homes: HostHomes {
             codex: named("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
             claude_file: claude.as_deref().unwrap_or(&home).join(".claude.json"),
             claude: claude.unwrap_or_else(|| home.join(".claude")),

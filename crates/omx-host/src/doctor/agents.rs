@@ -2,43 +2,45 @@
 
 use omx_ops::config;
 
-use super::finding::{Area, Finding};
-use super::patient::{AgentSeen, AgentState, Patient};
+use super::env::{AgentCheck, AgentReadiness, DoctorEnv};
+use super::finding::{CheckArea, DoctorFinding};
 
-const AREA: Area = Area::Agents;
+const AREA: CheckArea = CheckArea::Agents;
 
-pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = patient.agents.iter().map(one).collect();
-    let ready = |agent: &AgentSeen| matches!(agent.state, AgentState::Ready(_));
-    if !patient.agents.iter().any(ready) {
+pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    let mut findings: Vec<DoctorFinding> = env.agents.iter().map(one).collect();
+    let ready = |agent: &AgentCheck| matches!(agent.state, AgentReadiness::Ready(_));
+    if !env.agents.iter().any(ready) {
         let what = "no agent can work";
         let fix = "install one of codex, claude and gemini, and log in";
-        findings.push(Finding::failure(AREA, "no_agent", what, fix));
+        findings.push(DoctorFinding::failure(AREA, "no_agent", what, fix));
     }
-    let wanted = config::load(patient.context, patient.store)
+    let wanted = config::load(env.context, env.store)
         .ok()
         .and_then(|config| config.get("agent")?.value.as_str().map(str::to_owned));
     if let Some(wanted) = wanted.filter(|wanted| wanted != "rehearsal") {
-        let found = patient.agents.iter().find(|agent| agent.name == wanted);
+        let found = env.agents.iter().find(|agent| agent.name == wanted);
         if !found.is_some_and(ready) {
             let what = format!("the configuration wants {wanted}, which cannot work here");
             let fix = format!("make {wanted} work, or change it: omx config set agent NAME");
-            findings.push(Finding::failure(AREA, "configured_agent", what, fix));
+            findings.push(DoctorFinding::failure(AREA, "configured_agent", what, fix));
         }
     }
     findings
 }
 
-fn one(agent: &AgentSeen) -> Finding {
+fn one(agent: &AgentCheck) -> DoctorFinding {
     let name = &agent.name;
     match &agent.state {
-        AgentState::Ready(version) => {
-            Finding::fine(AREA, "agent", format!("{name} is ready, version {version}"))
+        AgentReadiness::Ready(version) => {
+            DoctorFinding::fine(AREA, "agent", format!("{name} is ready, version {version}"))
         }
-        AgentState::Missing(_) => Finding::fine(AREA, "agent", format!("{name} is not installed")),
-        AgentState::Troubled(why, remedy) => {
+        AgentReadiness::Missing(_) => {
+            DoctorFinding::fine(AREA, "agent", format!("{name} is not installed"))
+        }
+        AgentReadiness::Unusable(why, remedy) => {
             let fix = remedy.clone().unwrap_or_else(|| format!("see what {name} itself says"));
-            Finding::warning(AREA, "agent", format!("{name}: {why}"), fix)
+            DoctorFinding::warning(AREA, "agent", format!("{name}: {why}"), fix)
         }
     }
 }

@@ -2,15 +2,17 @@
 
 use omx_ops::config;
 
-use super::finding::{Area, Finding};
-use super::patient::Patient;
+use super::env::DoctorEnv;
+use super::finding::{CheckArea, DoctorFinding};
 
-pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
-    match config::load(patient.context, patient.store) {
-        Ok(_) => vec![Finding::fine(Area::Config, "config", "the configuration is in order")],
+pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    match config::load(env.context, env.store) {
+        Ok(_) => {
+            vec![DoctorFinding::fine(CheckArea::Config, "config", "the configuration is in order")]
+        }
         Err(refusal) => {
             let fix = "change the line it names; omx config schema tells what is known";
-            vec![Finding::failure(Area::Config, "config", refusal.message, fix)]
+            vec![DoctorFinding::failure(CheckArea::Config, "config", refusal.message, fix)]
         }
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// What a check is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Area {
+pub enum CheckArea {
     /// The agents omx drives.
     Agents,
     /// Other programs.
@@ -25,7 +25,7 @@ pub enum Area {
     Leftovers,
 }
 
-impl Area {
+impl CheckArea {
     /// Its name, for programs.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Area {
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Level {
+pub enum FindingLevel {
     /// It works.
     Fine,
     /// To know; nothing is broken.
@@ -68,7 +68,7 @@ pub enum Level {
     Failure,
 }
 
-impl Level {
+impl FindingLevel {
     /// Its name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -79,9 +79,9 @@ impl Level {
     }
 }
 
-/// What [`super::mend`] can do about it.
+/// What [`super::apply_fixes`] can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Mend {
+pub enum Fix {
     /// Move unreadable documents aside.
     SetAside,
     /// Set up again what was set up.
@@ -92,11 +92,11 @@ pub enum Mend {
 
 /// One check and what came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// What it is about.
-    pub area: Area,
+    pub area: CheckArea,
     /// How bad it is.
-    pub level: Level,
+    pub level: FindingLevel,
     /// A word for programs.
     pub name: &'static str,
     /// What was found, in one line.
@@ -104,40 +104,45 @@ pub struct Finding {
     /// Where.
     pub place: Option<String>,
     /// What to do about it.
-    pub fix: Option<String>,
+    pub remedy: Option<String>,
     /// Whether `--fix` does it.
-    pub mend: Option<Mend>,
+    pub fix: Option<Fix>,
 }
 
-impl Finding {
-    fn new(area: Area, level: Level, name: &'static str, what: impl Into<String>) -> Self {
+impl DoctorFinding {
+    fn new(
+        area: CheckArea,
+        level: FindingLevel,
+        name: &'static str,
+        what: impl Into<String>,
+    ) -> Self {
         let what = what.into().replace('\n', " ");
-        Self { area, level, name, what, place: None, fix: None, mend: None }
+        Self { area, level, name, what, place: None, remedy: None, fix: None }
     }
 
     /// Something works.
-    pub(crate) fn fine(area: Area, name: &'static str, what: impl Into<String>) -> Self {
-        Self::new(area, Level::Fine, name, what)
+    pub(crate) fn fine(area: CheckArea, name: &'static str, what: impl Into<String>) -> Self {
+        Self::new(area, FindingLevel::Fine, name, what)
     }
 
     /// Something to know, and what to do about it.
     pub(crate) fn warning(
-        area: Area,
+        area: CheckArea,
         name: &'static str,
         what: impl Into<String>,
-        fix: impl Into<String>,
+        remedy: impl Into<String>,
     ) -> Self {
-        Self { fix: Some(fix.into()), ..Self::new(area, Level::Warning, name, what) }
+        Self { remedy: Some(remedy.into()), ..Self::new(area, FindingLevel::Warning, name, what) }
     }
 
     /// Something does not work, and what to do about it.
     pub(crate) fn failure(
-        area: Area,
+        area: CheckArea,
         name: &'static str,
         what: impl Into<String>,
-        fix: impl Into<String>,
+        remedy: impl Into<String>,
     ) -> Self {
-        Self { fix: Some(fix.into()), ..Self::new(area, Level::Failure, name, what) }
+        Self { remedy: Some(remedy.into()), ..Self::new(area, FindingLevel::Failure, name, what) }
     }
 
     /// Where it is.
@@ -146,32 +151,32 @@ impl Finding {
     }
 
     /// That `--fix` can do it.
-    pub(crate) fn mended_by(self, mend: Mend) -> Self {
-        Self { mend: Some(mend), ..self }
+    pub(crate) fn fixed_by(self, fix: Fix) -> Self {
+        Self { fix: Some(fix), ..self }
     }
 }
 
 /// All checks, by area.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct DoctorReport {
     /// What came of each.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DoctorFinding>,
 }
 
-impl Report {
+impl DoctorReport {
     /// Whether something does not work.
     pub fn has_failed(&self) -> bool {
-        self.findings.iter().any(|finding| finding.level == Level::Failure)
+        self.findings.iter().any(|finding| finding.level == FindingLevel::Failure)
     }
 
     /// What can be put right, each once.
-    pub fn mends(&self) -> Vec<Mend> {
-        let mut mends: Vec<Mend> = Vec::new();
-        for mend in self.findings.iter().filter_map(|finding| finding.mend) {
-            if !mends.contains(&mend) {
-                mends.push(mend);
+    pub fn fixes(&self) -> Vec<Fix> {
+        let mut fixes: Vec<Fix> = Vec::new();
+        for fix in self.findings.iter().filter_map(|finding| finding.fix) {
+            if !fixes.contains(&fix) {
+                fixes.push(fix);
             }
         }
-        mends
+        fixes
     }
 }

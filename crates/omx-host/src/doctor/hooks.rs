@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::finding::{Area, Finding, Mend};
-use super::patient::Patient;
-use super::settings::{Entry, entries, plugins};
-use super::trial::{Trial, run};
-use crate::HostKind;
+use super::env::DoctorEnv;
+use super::finding::{CheckArea, DoctorFinding, Fix};
+use super::probe::{Probe, run};
+use super::settings::{HookEntry, entries, plugins};
+use omx_kernel::HostKind;
 
-const AREA: Area = Area::Hooks;
+const AREA: CheckArea = CheckArea::Hooks;
 
 /// Hosts wait longer; a hook that needs this long is felt at every step.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -31,63 +31,64 @@ const RELATIVES: [&str; 7] = [
     "/.claude/hooks/omc",
 ];
 
-pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     for host in HostKind::ALL {
-        let all: Vec<Entry> =
-            patient.installed.iter().flat_map(|one| entries(&one.ground, host)).collect();
-        let (ours, others): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(Entry::is_ours);
+        let all: Vec<HookEntry> =
+            env.installed.iter().flat_map(|one| entries(&one.paths, host)).collect();
+        let (ours, others): (Vec<HookEntry>, Vec<HookEntry>) =
+            all.into_iter().partition(HookEntry::is_ours);
         if let Some(first) = ours.first() {
             findings.extend(doubles(&ours));
-            findings.extend(relatives(patient, host, &others));
-            findings.push(tried(patient, first));
+            findings.extend(relatives(env, host, &others));
+            findings.push(tried(env, first));
         }
     }
     findings
 }
 
 /// Events for which omx would be called twice.
-fn doubles(ours: &[Entry]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
+fn doubles(ours: &[HookEntry]) -> Vec<DoctorFinding> {
+    let mut findings: Vec<DoctorFinding> = Vec::new();
     for (index, entry) in ours.iter().enumerate() {
         let earlier = ours[..index].iter().filter(|one| one.event == entry.event).count();
         if earlier == 1 {
             let what = format!("{} calls omx twice for {}", entry.host.as_str(), entry.event);
             let fix = format!("take one of the two out: {}", entry.command);
-            findings.push(Finding::failure(AREA, "double", what, fix).at(&entry.file));
+            findings.push(DoctorFinding::failure(AREA, "double", what, fix).at(&entry.file));
         }
     }
     findings
 }
 
 /// Hooks and plugins that do the same as omx and would do it again.
-fn relatives(patient: &Patient<'_>, host: HostKind, others: &[Entry]) -> Vec<Finding> {
+fn relatives(env: &DoctorEnv<'_>, host: HostKind, others: &[HookEntry]) -> Vec<DoctorFinding> {
     let is_relative = |text: &str| RELATIVES.iter().any(|name| text.contains(name));
     let hooks = others.iter().filter(|entry| is_relative(&entry.command));
     let mut found: Vec<(String, std::path::PathBuf)> =
         hooks.map(|entry| (format!("the hook {}", entry.command), entry.file.clone())).collect();
-    for installed in &patient.installed {
-        let on = plugins(&installed.ground, host).into_iter();
+    for installed in &env.installed {
+        let on = plugins(&installed.paths, host).into_iter();
         found.extend(
             on.filter(|(name, _)| is_relative(name))
                 .map(|(name, file)| (format!("the plugin {name}"), file)),
         );
     }
-    let mut findings: Vec<Finding> = Vec::new();
+    let mut findings: Vec<DoctorFinding> = Vec::new();
     for (name, file) in found {
         // One line for each file: they come by the dozen.
         let place = file.to_string_lossy();
         if findings.iter().all(|one| one.place.as_deref() != Some(&*place)) {
             let what = format!("{name} does what omx does, a second time");
             let fix = "keep one of the two: switch that off, or run omx uninstall";
-            findings.push(Finding::failure(AREA, "foreign", what, fix).at(&file));
+            findings.push(DoctorFinding::failure(AREA, "foreign", what, fix).at(&file));
         }
     }
     findings
 }
 
 /// Calls a hook with an event that changes nothing.
-fn tried(patient: &Patient<'_>, entry: &Entry) -> Finding {
+fn tried(env: &DoctorEnv<'_>, entry: &HookEntry) -> DoctorFinding {
     let host = entry.host.as_str();
     let event = match entry.host {
         HostKind::Codex | HostKind::Claude => "PreToolUse",
@@ -96,30 +97,30 @@ fn tried(patient: &Patient<'_>, entry: &Entry) -> Finding {
     let payload = json!({
         "session_id": SESSION,
         "hook_event_name": event,
-        "cwd": patient.store.root(),
+        "cwd": env.store.root(),
         "tool_name": SESSION,
         "tool_input": {},
     });
     let mut command = Command::new("sh");
-    command.args(["-c", &entry.command]).current_dir(patient.store.root());
+    command.args(["-c", &entry.command]).current_dir(env.store.root());
     let why = match run(command, payload.to_string().as_bytes(), DEADLINE) {
-        Trial::Ended(Some(0), said, _) => match is_answer(&said) {
+        Probe::Exited(Some(0), said, _) => match is_answer(&said) {
             true => {
                 let what = format!("{host} is answered");
-                return Finding::fine(AREA, "hook", what).at(&entry.file);
+                return DoctorFinding::fine(AREA, "hook", what).at(&entry.file);
             }
             false => format!("it answers {:?}", first_line(&said)),
         },
-        Trial::Ended(code, _, said) => {
+        Probe::Exited(code, _, said) => {
             let code = code.map_or("a signal".to_owned(), |code| format!("exit {code}"));
             format!("{code}: {}", first_line(&said))
         }
-        Trial::Late => format!("no answer within {} s", DEADLINE.as_secs()),
-        Trial::NotStarted(why) => why,
+        Probe::TimedOut => format!("no answer within {} s", DEADLINE.as_secs()),
+        Probe::NotStarted(why) => why,
     };
     let what = format!("{host} calls a hook that does not work: {}: {why}", entry.command);
     let fix = "omx setup, or omx doctor --fix";
-    Finding::failure(AREA, "hook", what, fix).at(&entry.file).mended_by(Mend::SetUp)
+    DoctorFinding::failure(AREA, "hook", what, fix).at(&entry.file).fixed_by(Fix::SetUp)
 }
 
 /// Nothing, or one object.

@@ -3,28 +3,28 @@
 use omx_kernel::{Mode, Scope, SessionId};
 use omx_store::runs::Liveness;
 
-use super::finding::{Area, Finding};
-use super::patient::Patient;
-use super::processes;
+use super::env::DoctorEnv;
+use super::finding::{CheckArea, DoctorFinding};
+use super::orphans;
 
-const AREA: Area = Area::Leftovers;
+const AREA: CheckArea = CheckArea::Leftovers;
 
-pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
-    let mut findings = dead_runs(patient);
-    for orphan in processes::orphans(&patient.mark, patient.store) {
+pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    let mut findings = dead_runs(env);
+    for orphan in orphans::orphans(&env.mark, env.store) {
         let what = format!("process {} ({}) outlived its run", orphan.pid, orphan.name);
         let fix = format!("end it: kill {}", orphan.pid);
-        findings.push(Finding::failure(AREA, "orphan", what, fix).at(&orphan.folder));
+        findings.push(DoctorFinding::failure(AREA, "orphan", what, fix).at(&orphan.folder));
     }
     if findings.is_empty() {
-        findings.push(Finding::fine(AREA, "leftovers", "no run left anything behind"));
+        findings.push(DoctorFinding::fine(AREA, "leftovers", "no run left anything behind"));
     }
     findings
 }
 
 /// Runs that nobody drives and whose documents are active.
-fn dead_runs(patient: &Patient<'_>) -> Vec<Finding> {
-    let (Ok(runs), Ok(Some(state))) = (patient.store.runs(), patient.store.read()) else {
+fn dead_runs(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    let (Ok(runs), Ok(Some(state))) = (env.store.runs(), env.store.read()) else {
         return Vec::new();
     };
     let mut findings = Vec::new();
@@ -38,7 +38,7 @@ fn dead_runs(patient: &Patient<'_>) -> Vec<Finding> {
         let id = run.id.as_str();
         let what = format!("run {id} was killed; {} is still active", modes.join(", "));
         let fix = format!("omx runs resume {id}, or omx cancel --session-id {id}");
-        findings.push(Finding::failure(AREA, "dead_run", what, fix).at(&run.path));
+        findings.push(DoctorFinding::failure(AREA, "dead_run", what, fix).at(&run.path));
     }
     findings
 }

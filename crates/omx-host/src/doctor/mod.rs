@@ -2,26 +2,26 @@
 //!
 //! Every check does the thing it reports on: the lock is taken, the hook is
 //! called, the server is asked. What is wrong is one finding with a place and a
-//! way out; what can be put right without risk is put right by [`mend`].
+//! way out; what can be put right without risk is put right by [`apply_fixes`].
 
 mod agents;
+mod checks;
 mod config;
-mod examine;
+mod env;
 mod finding;
+mod fix;
 mod hooks;
 mod leftovers;
-mod mend;
-mod patient;
-mod processes;
+mod orphans;
+mod probe;
 mod server;
 mod settings;
 mod setup;
 mod state;
 mod store;
 mod tools;
-mod trial;
 
-pub use examine::examine;
-pub use finding::{Area, Finding, Level, Mend, Report};
-pub use mend::mend;
-pub use patient::{AgentSeen, AgentState, Installed, Patient};
+pub use checks::run_checks;
+pub use env::{AgentCheck, AgentReadiness, DoctorEnv, Installation};
+pub use finding::{CheckArea, DoctorFinding, DoctorReport, FindingLevel, Fix};
+pub use fix::apply_fixes;

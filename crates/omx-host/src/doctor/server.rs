@@ -9,21 +9,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::finding::{Area, Finding, Mend};
-use super::patient::Patient;
+use super::env::DoctorEnv;
+use super::finding::{CheckArea, DoctorFinding, Fix};
+use super::probe::end;
 use super::settings;
-use super::trial::end;
 use crate::setup::Manifest;
 
-const AREA: Area = Area::Server;
+const AREA: CheckArea = CheckArea::Server;
 
 const DEADLINE: Duration = Duration::from_secs(5);
 
-pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
+pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let mut asked: Vec<Value> = Vec::new();
-    for installed in &patient.installed {
-        let Ok(Some(manifest)) = Manifest::load(&installed.ground.manifest()) else { continue };
+    for installed in &env.installed {
+        let Ok(Some(manifest)) = Manifest::load(&installed.paths.manifest()) else { continue };
         for record in &manifest.files {
             let parts = record.parts.iter();
             for part in parts.filter(|part| part.value["args"] == json!(["mcp"])) {
@@ -33,13 +33,13 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
                     continue;
                 }
                 asked.push(entry.clone());
-                findings.push(match answers(patient, &entry) {
-                    Ok(name) => Finding::fine(AREA, "server", format!("{name} answers")),
+                findings.push(match answers(env, &entry) {
+                    Ok(name) => DoctorFinding::fine(AREA, "server", format!("{name} answers")),
                     Err(why) => {
                         let what = format!("the server does not answer: {why}");
                         let fix = "omx setup, or omx doctor --fix";
-                        let failure = Finding::failure(AREA, "server", what, fix);
-                        failure.at(&record.path).mended_by(Mend::SetUp)
+                        let failure = DoctorFinding::failure(AREA, "server", what, fix);
+                        failure.at(&record.path).fixed_by(Fix::SetUp)
                     }
                 });
             }
@@ -69,11 +69,11 @@ fn entry(file: &Path, path: &[String]) -> Option<Value> {
 }
 
 /// Starts the server and greets it; its name, or why there is none.
-fn answers(patient: &Patient<'_>, part: &Value) -> Result<String, String> {
+fn answers(env: &DoctorEnv<'_>, part: &Value) -> Result<String, String> {
     let program = part["command"].as_str().ok_or("no command")?;
     let mut command = Command::new(program);
     let args = part["args"].as_array().map(Vec::as_slice).unwrap_or_default();
-    command.args(args.iter().filter_map(Value::as_str)).current_dir(patient.store.root());
+    command.args(args.iter().filter_map(Value::as_str)).current_dir(env.store.root());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).process_group(0);
     let mut child = command.spawn().map_err(|error| format!("{program}: {error}"))?;
     let greeting = json!({

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::HostKind;
-use crate::setup::{Ground, Scope};
+use crate::setup::{SetupPaths, SetupScope};
+use omx_kernel::HostKind;
 
 /// One hook of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct HookEntry {
     /// Whose.
     pub host: HostKind,
     /// For which event.
@@ -20,7 +20,7 @@ pub(super) struct Entry {
     pub file: PathBuf,
 }
 
-impl Entry {
+impl HookEntry {
     /// Whether it calls omx for a host.
     pub fn is_ours(&self) -> bool {
         self.command.contains(" hook --host ")
@@ -28,11 +28,11 @@ impl Entry {
 }
 
 /// The files of a host that can hold hooks.
-fn files(ground: &Ground, host: HostKind) -> Vec<PathBuf> {
-    let home = ground.homes.of(host);
-    let root = match &ground.scope {
-        Scope::User => None,
-        Scope::Project(root) => Some(root),
+fn files(paths: &SetupPaths, host: HostKind) -> Vec<PathBuf> {
+    let home = paths.homes.of(host);
+    let root = match &paths.scope {
+        SetupScope::User => None,
+        SetupScope::Project(root) => Some(root),
     };
     let (folder, names): (&str, &[&str]) = match host {
         HostKind::Codex => (".codex", &["hooks.json"]),
@@ -49,16 +49,16 @@ pub(super) fn read(path: &Path) -> Option<Value> {
 }
 
 /// All hooks of a host in one scope.
-pub(super) fn entries(ground: &Ground, host: HostKind) -> Vec<Entry> {
+pub(super) fn entries(paths: &SetupPaths, host: HostKind) -> Vec<HookEntry> {
     let mut entries = Vec::new();
-    for file in files(ground, host) {
+    for file in files(paths, host) {
         let Some(settings) = read(&file) else { continue };
         for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
             let groups = groups.as_array().map(Vec::as_slice).unwrap_or_default();
             let hooks = groups.iter().flat_map(|group| group["hooks"].as_array()).flatten();
             entries.extend(hooks.filter_map(|hook| {
                 let command = hook["command"].as_str()?.to_owned();
-                Some(Entry { host, event: event.clone(), command, file: file.clone() })
+                Some(HookEntry { host, event: event.clone(), command, file: file.clone() })
             }));
         }
     }
@@ -66,9 +66,9 @@ pub(super) fn entries(ground: &Ground, host: HostKind) -> Vec<Entry> {
 }
 
 /// Plugins of a host that are switched on.
-pub(super) fn plugins(ground: &Ground, host: HostKind) -> Vec<(String, PathBuf)> {
+pub(super) fn plugins(paths: &SetupPaths, host: HostKind) -> Vec<(String, PathBuf)> {
     let mut plugins = Vec::new();
-    for file in files(ground, host) {
+    for file in files(paths, host) {
         let Some(settings) = read(&file) else { continue };
         for (name, on) in settings["enabledPlugins"].as_object().into_iter().flatten() {
             if on.as_bool() == Some(true) {

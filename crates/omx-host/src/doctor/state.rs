@@ -3,15 +3,15 @@
 use omx_kernel::{Document, Mode, Scope, SessionId};
 use omx_store::{ScopeContents, StateDir, UnreadableDocument};
 
-use super::finding::{Area, Finding, Mend};
-use super::patient::Patient;
+use super::env::DoctorEnv;
+use super::finding::{CheckArea, DoctorFinding, Fix};
 
-const AREA: Area = Area::State;
+const AREA: CheckArea = CheckArea::State;
 
-pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
-    let state = match patient.store.read() {
+pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    let state = match env.store.read() {
         Ok(Some(state)) => state,
-        Ok(None) => return vec![Finding::fine(AREA, "documents", "there are no documents")],
+        Ok(None) => return vec![DoctorFinding::fine(AREA, "documents", "there are no documents")],
         // Told under the store.
         Err(_) => return Vec::new(),
     };
@@ -20,26 +20,30 @@ pub(super) fn check(patient: &Patient<'_>) -> Vec<Finding> {
         count += read.snapshot.documents.len();
         findings.extend(read.unreadable.iter().map(unreadable));
         for (mode, document) in &read.snapshot.documents {
-            findings.extend(document_of(patient, &state, &read, *mode, document));
+            findings.extend(document_of(env, &state, &read, *mode, document));
         }
     }
     for stray in state.foreign_session_entries() {
         let fix = "move away what stands there";
-        findings.push(Finding::failure(AREA, "stray", stray.to_string(), fix));
+        findings.push(DoctorFinding::failure(AREA, "stray", stray.to_string(), fix));
     }
     findings.extend(quarantined(&state));
     if findings.is_empty() {
-        findings.push(Finding::fine(AREA, "documents", format!("documents in order: {count}")));
+        findings.push(DoctorFinding::fine(
+            AREA,
+            "documents",
+            format!("documents in order: {count}"),
+        ));
     }
     findings
 }
 
 /// Every scope that can be read; what cannot is told.
-fn scopes(state: &StateDir, findings: &mut Vec<Finding>) -> Vec<ScopeContents> {
+fn scopes(state: &StateDir, findings: &mut Vec<DoctorFinding>) -> Vec<ScopeContents> {
     let mut reads = Vec::new();
     let mut tell = |error: omx_store::StoreError| {
         let fix = "change who may read there";
-        findings.push(Finding::failure(AREA, "documents", error.to_string(), fix));
+        findings.push(DoctorFinding::failure(AREA, "documents", error.to_string(), fix));
     };
     match state.scope(&Scope::Compatibility) {
         Ok(read) => reads.push(read),
@@ -51,24 +55,24 @@ fn scopes(state: &StateDir, findings: &mut Vec<Finding>) -> Vec<ScopeContents> {
     reads
 }
 
-fn unreadable(found: &UnreadableDocument) -> Finding {
+fn unreadable(found: &UnreadableDocument) -> DoctorFinding {
     let what = found.error.to_string();
     let finding = if found.can_be_moved() {
         let fix = "omx doctor --fix moves it aside";
-        Finding::failure(AREA, "unreadable", what, fix).mended_by(Mend::SetAside)
+        DoctorFinding::failure(AREA, "unreadable", what, fix).fixed_by(Fix::SetAside)
     } else {
-        Finding::failure(AREA, "unreadable", what, "move away what stands there")
+        DoctorFinding::failure(AREA, "unreadable", what, "move away what stands there")
     };
     finding.at(&found.path)
 }
 
 fn document_of(
-    patient: &Patient<'_>,
+    env: &DoctorEnv<'_>,
     state: &StateDir,
     read: &ScopeContents,
     mode: Mode,
     document: &Document,
-) -> Option<Finding> {
+) -> Option<DoctorFinding> {
     let scope = &read.snapshot.scope;
     let path = state.document_path(scope, mode);
     let session = scope.session().map(SessionId::as_str);
@@ -77,12 +81,12 @@ fn document_of(
         None => "end it: omx cancel".to_owned(),
     };
     if let Some(what) = contradiction(mode, session, document) {
-        return Some(Finding::failure(AREA, "contradiction", what, end).at(&path));
+        return Some(DoctorFinding::failure(AREA, "contradiction", what, end).at(&path));
     }
-    let now = patient.context.clock.now();
+    let now = env.context.clock.now();
     (document.is_active() && read.snapshot.is_stale(mode, now)).then(|| {
         let what = format!("{} is stale: it is active and gave no sign for 2 hours", mode.name());
-        Finding::warning(AREA, "stale", what, end).at(&path)
+        DoctorFinding::warning(AREA, "stale", what, end).at(&path)
     })
 }
 
@@ -107,12 +111,12 @@ fn contradiction(mode: Mode, session: Option<&str>, document: &Document) -> Opti
     }
 }
 
-fn quarantined(state: &StateDir) -> Option<Finding> {
+fn quarantined(state: &StateDir) -> Option<DoctorFinding> {
     let folder = state.path().join("quarantine");
     let count = std::fs::read_dir(&folder).ok()?.count();
     (count > 0).then(|| {
         let what = format!("{count} unreadable documents were moved aside");
         let fix = "look at them, then delete them";
-        Finding::warning(AREA, "quarantine", what, fix).at(&folder)
+        DoctorFinding::warning(AREA, "quarantine", what, fix).at(&folder)
     })
 }

@@ -8,31 +8,31 @@ use serde_json::value::RawValue;
 
 /// Why a conversation begins to be told things.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Opening {
+pub enum SessionOpening {
     /// It begins, or is taken up again.
-    Begun,
+    Started,
     /// Its past was compacted.
     Compacted,
 }
 
 /// Something that happened in a host.
 #[derive(Clone, Debug)]
-pub enum Event<'a> {
+pub enum HookEvent<'a> {
     /// A conversation begins, goes on or was compacted.
-    Opened(Opening),
+    SessionStart(SessionOpening),
     /// A conversation ends.
-    Closed,
+    SessionEnd,
     /// The person typed something.
     Prompt(Cow<'a, str>),
     /// A tool is about to be used.
-    ToolBefore {
+    BeforeTool {
         /// Its name.
         tool: Cow<'a, str>,
         /// Its arguments.
         input: Option<&'a RawValue>,
     },
     /// A tool was used.
-    ToolAfter {
+    AfterTool {
         /// Its name.
         tool: Cow<'a, str>,
     },
@@ -44,7 +44,7 @@ pub enum Event<'a> {
         last_words: Cow<'a, str>,
     },
     /// The agent was stopped by trouble.
-    Failed {
+    StopFailure {
         /// By which.
         cause: Cause,
         /// Until when, where that is known.
@@ -60,32 +60,32 @@ pub enum Event<'a> {
 
 /// What kind of event a host's name for it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Opened,
-    Closed,
+pub(super) enum HookEventKind {
+    SessionStart,
+    SessionEnd,
     Prompt,
-    ToolBefore,
-    ToolAfter,
+    BeforeTool,
+    AfterTool,
     Stop,
-    Failed,
+    StopFailure,
     Interrupted,
     Compacting,
     Other,
 }
 
-impl Kind {
+impl HookEventKind {
     /// Reads a name in any host's spelling.
     pub fn named(name: &str) -> Self {
         let plain = |c: &char| c.is_ascii_alphanumeric();
         let name: String = name.chars().filter(plain).map(|c| c.to_ascii_lowercase()).collect();
         match name.as_str() {
-            "sessionstart" => Self::Opened,
-            "sessionend" => Self::Closed,
+            "sessionstart" => Self::SessionStart,
+            "sessionend" => Self::SessionEnd,
             "userpromptsubmit" | "beforeagent" => Self::Prompt,
-            "pretooluse" | "beforetool" => Self::ToolBefore,
-            "posttooluse" | "posttoolusefailure" | "aftertool" => Self::ToolAfter,
+            "pretooluse" | "beforetool" => Self::BeforeTool,
+            "posttooluse" | "posttoolusefailure" | "aftertool" => Self::AfterTool,
             "stop" | "afteragent" => Self::Stop,
-            "stopfailure" => Self::Failed,
+            "stopfailure" => Self::StopFailure,
             "interrupt" => Self::Interrupted,
             "precompact" | "precompress" => Self::Compacting,
             _ => Self::Other,

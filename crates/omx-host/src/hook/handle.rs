@@ -12,14 +12,14 @@ use omx_ops::{Context, Input};
 use omx_store::identity;
 use serde_json::{Map, Value};
 
-use super::answer::Answer;
-use super::event::{Event, Opening};
-use super::payload::Payload;
+use super::event::{HookEvent, SessionOpening};
+use super::output::HookOutput;
+use super::payload::HookPayload;
 use crate::process;
 
-/// What a hook may know of the world besides its project.
+/// What a hook may know of the files besides its project.
 #[derive(Clone, Debug, Default)]
-pub struct World {
+pub struct HookFiles {
     /// Where it is recorded which process holds which conversation.
     pub records: Option<PathBuf>,
     /// A file whose exports the host hands to every command of the conversation.
@@ -28,7 +28,7 @@ pub struct World {
 
 /// Work that takes longer than a hook may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum FollowUp {
     /// None.
     None,
     /// Stop the processes of what was cancelled in this session.
@@ -37,16 +37,16 @@ pub enum Errand {
 
 /// What came of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Handled {
+pub struct HookOutcome {
     /// What the host is told.
-    pub answer: Answer,
+    pub answer: HookOutput,
     /// What somebody else has to do now.
-    pub errand: Errand,
+    pub errand: FollowUp,
 }
 
-impl From<Answer> for Handled {
-    fn from(answer: Answer) -> Self {
-        Self { answer, errand: Errand::None }
+impl From<HookOutput> for HookOutcome {
+    fn from(answer: HookOutput) -> Self {
+        Self { answer, errand: FollowUp::None }
     }
 }
 
@@ -55,50 +55,50 @@ const LONGEST_CONTEXT: usize = 3_500;
 
 /// Carries an event out. An error means that nothing is said or held.
 pub fn handle(
-    payload: &Payload<'_>,
+    payload: &HookPayload<'_>,
     context: &Context<'_>,
-    world: &World,
-) -> Result<Handled, Refusal> {
-    let Some(session) = &payload.session else { return Ok(Answer::Empty.into()) };
+    files: &HookFiles,
+) -> Result<HookOutcome, Refusal> {
+    let Some(session) = &payload.session else { return Ok(HookOutput::Empty.into()) };
     let is_main = payload.agent == Agent::Main;
     Ok(match &payload.event {
-        Event::Opened(opening) if is_main => {
-            open(context, world, session, *opening).map(Handled::from)?
+        HookEvent::SessionStart(opening) if is_main => {
+            open(context, files, session, *opening).map(HookOutcome::from)?
         }
-        Event::Closed if is_main => {
-            if let (Some(records), Some(host)) = (&world.records, process::host()) {
+        HookEvent::SessionEnd if is_main => {
+            if let (Some(records), Some(host)) = (&files.records, process::host()) {
                 identity::forget(records, host, session);
             }
-            Answer::Empty.into()
+            HookOutput::Empty.into()
         }
-        Event::Prompt(text) if is_main => match hook::prompted(context, session, text)? {
-            Prompted::Nothing => Answer::Empty.into(),
-            Prompted::Told(text) => Answer::Context(text).into(),
-            Prompted::Cancelled { text, rest: Rest::Nothing } => Answer::Context(text).into(),
+        HookEvent::Prompt(text) if is_main => match hook::prompted(context, session, text)? {
+            Prompted::Nothing => HookOutput::Empty.into(),
+            Prompted::Told(text) => HookOutput::Context(text).into(),
+            Prompted::Cancelled { text, rest: Rest::Nothing } => HookOutput::Context(text).into(),
             Prompted::Cancelled { text, rest: Rest::Processes } => {
-                Handled { answer: Answer::Context(text), errand: Errand::FinishCancel }
+                HookOutcome { answer: HookOutput::Context(text), errand: FollowUp::FinishCancel }
             }
         },
-        Event::ToolBefore { tool, input } => {
+        HookEvent::BeforeTool { tool, input } => {
             // What omx's own tool is asked must not fail for want of a note.
             let noted = hook::tool_used(context, session, ToolClass::of(tool));
             match with_session(context, session, tool, input.map(|raw| raw.get())) {
-                Some(input) if is_main => Answer::Arguments(input).into(),
-                _ => noted.map(|()| Answer::Empty.into())?,
+                Some(input) if is_main => HookOutput::Arguments(input).into(),
+                _ => noted.map(|()| HookOutput::Empty.into())?,
             }
         }
-        Event::ToolAfter { tool } => {
+        HookEvent::AfterTool { tool } => {
             hook::tool_used(context, session, ToolClass::of(tool))?;
-            Answer::Empty.into()
+            HookOutput::Empty.into()
         }
-        Event::Stop { cause, last_words } if is_main => {
+        HookEvent::Stop { cause, last_words } if is_main => {
             let seen = StopSeen { cause: *cause, agent: payload.agent, last_words };
             match hook::stop(context, session, &seen)? {
-                StopOutcome::Allowed(_) => Answer::Empty.into(),
+                StopOutcome::Allowed(_) => HookOutput::Empty.into(),
                 StopOutcome::Held(text) => {
-                    Answer::Hold(format!("[{}] {text}", context.dialect.name)).into()
+                    HookOutput::Hold(format!("[{}] {text}", context.dialect.name)).into()
                 }
-                StopOutcome::RanOut { mode, error } => Answer::Notice(format!(
+                StopOutcome::RanOut { mode, error } => HookOutput::Notice(format!(
                     "{}: {} has stopped and is not complete: {error}",
                     context.dialect.name,
                     mode.name()
@@ -106,19 +106,19 @@ pub fn handle(
                 .into(),
             }
         }
-        Event::Failed { cause: Cause::RateLimit, until } if is_main => {
+        HookEvent::StopFailure { cause: Cause::RateLimit, until } if is_main => {
             hook::limited(context, session, *until)?;
-            Answer::Empty.into()
+            HookOutput::Empty.into()
         }
-        Event::Interrupted if is_main => {
+        HookEvent::Interrupted if is_main => {
             hook::interrupted(context, session)?;
-            Answer::Empty.into()
+            HookOutput::Empty.into()
         }
-        Event::Compacting if is_main => {
+        HookEvent::Compacting if is_main => {
             hook::checkpoint(context, session)?;
-            Answer::Empty.into()
+            HookOutput::Empty.into()
         }
-        _ => Answer::Empty.into(),
+        _ => HookOutput::Empty.into(),
     })
 }
 
@@ -126,17 +126,17 @@ pub fn handle(
 /// and it hears what is active.
 fn open(
     context: &Context<'_>,
-    world: &World,
+    files: &HookFiles,
     session: &SessionId,
-    opening: Opening,
-) -> Result<Answer, Refusal> {
+    opening: SessionOpening,
+) -> Result<HookOutput, Refusal> {
     let store = context.store(&Input::default())?;
-    if let (Some(records), Some(host)) = (&world.records, process::host()) {
+    if let (Some(records), Some(host)) = (&files.records, process::host()) {
         identity::prune(records, process::is_alive);
         // Where it cannot be noted, the agent can still name the id it is told.
         let _ = identity::record(records, host, session, store.root());
     }
-    if let Some(file) = &world.environment_file {
+    if let Some(file) = &files.environment_file {
         let line = format!("export {}SESSION_ID={session}\n", context.dialect.env_prefix);
         let _ = append_once(file, &line);
     }
@@ -145,7 +145,7 @@ fn open(
         "[{name}] This conversation is session {session}; {name}'s tools and commands take it as session_id."
     );
     let lines = hook::brief(context, session).unwrap_or_default();
-    if opening == Opening::Compacted && !lines.is_empty() {
+    if opening == SessionOpening::Compacted && !lines.is_empty() {
         text.push_str(
             " The conversation was compacted; this is how things stand by the documents:",
         );
@@ -156,7 +156,7 @@ fn open(
             text.push_str(&line);
         }
     }
-    Ok(Answer::Context(text))
+    Ok(HookOutput::Context(text))
 }
 
 fn append_once(file: &Path, line: &str) -> std::io::Result<()> {

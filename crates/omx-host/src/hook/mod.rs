@@ -1,11 +1,11 @@
 //! A host's events in, effects out.
 
-mod answer;
 mod event;
 mod handle;
+mod output;
 mod payload;
 
-pub use answer::Answer;
-pub use event::{Event, Opening};
-pub use handle::{Errand, Handled, World, handle};
-pub use payload::Payload;
+pub use event::{HookEvent, SessionOpening};
+pub use handle::{FollowUp, HookFiles, HookOutcome, handle};
+pub use output::HookOutput;
+pub use payload::HookPayload;

@@ -12,16 +12,16 @@ use omx_kernel::{SessionId, Timestamp, host};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::event::{Event, Kind, Opening};
+use super::event::{HookEvent, HookEventKind, SessionOpening};
 use crate::HostKind;
 
 /// An event with who and where.
 #[derive(Clone, Debug)]
-pub struct Payload<'a> {
+pub struct HookPayload<'a> {
     /// Who runs the hook.
     pub host: HostKind,
     /// What happened.
-    pub event: Event<'a>,
+    pub event: HookEvent<'a>,
     /// The host's own name for it; answers repeat it.
     pub name: Cow<'a, str>,
     /// In which conversation; `None` where none is told or it is no usable id.
@@ -82,7 +82,7 @@ fn text<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
     Some(text).filter(|text| !text.is_empty())
 }
 
-impl<'a> Payload<'a> {
+impl<'a> HookPayload<'a> {
     /// Reads a payload; `event` is what the command line said, for hosts whose
     /// payload does not.
     pub fn read(host: HostKind, event: Option<&'a str>, bytes: &'a [u8]) -> Option<Self> {
@@ -94,7 +94,7 @@ impl<'a> Payload<'a> {
         };
         Some(Self {
             host,
-            event: raw.event(Kind::named(&name)),
+            event: raw.event(HookEventKind::named(&name)),
             name,
             session: text(raw.session_id).and_then(|id| SessionId::new(&id).ok()),
             cwd: text(raw.cwd).map(|cwd| PathBuf::from(cwd.as_ref())),
@@ -104,30 +104,32 @@ impl<'a> Payload<'a> {
 }
 
 impl<'a> Raw<'a> {
-    fn event(&self, kind: Kind) -> Event<'a> {
+    fn event(&self, kind: HookEventKind) -> HookEvent<'a> {
         let words = |raw| text(raw).unwrap_or_default();
         match kind {
-            Kind::Opened => Event::Opened(match text(self.source).as_deref() {
-                Some("compact") => Opening::Compacted,
-                _ => Opening::Begun,
-            }),
-            Kind::Closed => Event::Closed,
-            Kind::Prompt => Event::Prompt(words(self.prompt)),
-            Kind::ToolBefore => {
-                Event::ToolBefore { tool: words(self.tool_name), input: self.tool_input }
+            HookEventKind::SessionStart => {
+                HookEvent::SessionStart(match text(self.source).as_deref() {
+                    Some("compact") => SessionOpening::Compacted,
+                    _ => SessionOpening::Started,
+                })
             }
-            Kind::ToolAfter => Event::ToolAfter { tool: words(self.tool_name) },
-            Kind::Stop => Event::Stop {
+            HookEventKind::SessionEnd => HookEvent::SessionEnd,
+            HookEventKind::Prompt => HookEvent::Prompt(words(self.prompt)),
+            HookEventKind::BeforeTool => {
+                HookEvent::BeforeTool { tool: words(self.tool_name), input: self.tool_input }
+            }
+            HookEventKind::AfterTool => HookEvent::AfterTool { tool: words(self.tool_name) },
+            HookEventKind::Stop => HookEvent::Stop {
                 cause: self.cause().unwrap_or(Cause::TurnEnded),
                 last_words: words(self.last_assistant_message.or(self.prompt_response)),
             },
-            Kind::Failed => match self.cause() {
-                Some(cause) => Event::Failed { cause, until: self.until() },
-                None => Event::Other,
+            HookEventKind::StopFailure => match self.cause() {
+                Some(cause) => HookEvent::StopFailure { cause, until: self.until() },
+                None => HookEvent::Other,
             },
-            Kind::Interrupted => Event::Interrupted,
-            Kind::Compacting => Event::Compacting,
-            Kind::Other => Event::Other,
+            HookEventKind::Interrupted => HookEvent::Interrupted,
+            HookEventKind::Compacting => HookEvent::Compacting,
+            HookEventKind::Other => HookEvent::Other,
         }
     }
 

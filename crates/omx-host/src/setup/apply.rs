@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use omx_store::{StoreError, change_file};
 use rustix::fs::fsync;
 
-use super::disk::{Disk, RealDisk};
+use super::disk::{RealDisk, SetupDisk};
 use super::manifest::Manifest;
-use super::planner::{Change, Note, NoteKind, Plan};
+use super::planner::{FileChange, SetupNote, SetupNoteKind, SetupPlan};
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
@@ -37,7 +37,7 @@ pub enum ApplyError {
 
 /// Held while a plan is made and carried out.
 #[derive(Debug)]
-pub struct Changing {
+pub struct SetupLock {
     _folder: File,
     /// The folders that had to be made for manifests, outermost first.
     made: Vec<PathBuf>,
@@ -45,7 +45,7 @@ pub struct Changing {
 
 /// Waits until no other setup is at work. The folder of manifests itself is
 /// what is locked, so nothing is left behind.
-pub fn changing(manifests: &Path, deadline: Duration) -> Result<Changing, ApplyError> {
+pub fn lock_setup(manifests: &Path, deadline: Duration) -> Result<SetupLock, ApplyError> {
     let fail = |source| ApplyError::Manifest { path: manifests.to_owned(), source };
     let start = Instant::now();
     let mut made: Vec<PathBuf> = Vec::new();
@@ -67,7 +67,7 @@ pub fn changing(manifests: &Path, deadline: Duration) -> Result<Changing, ApplyE
         };
         match folder.try_lock() {
             Ok(()) if is_there(&folder, manifests) => {
-                return Ok(Changing { _folder: folder, made });
+                return Ok(SetupLock { _folder: folder, made });
             }
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if start.elapsed() < deadline => {
@@ -89,7 +89,7 @@ fn is_there(folder: &File, path: &Path) -> bool {
 
 /// Carries a plan out; what could not be done is told. Nothing is written if
 /// there is nothing to do.
-pub fn apply(plan: &Plan, held: &Changing) -> Result<Vec<Note>, ApplyError> {
+pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, ApplyError> {
     let mut failed = Vec::new();
     let current = Manifest::load(&plan.manifest).ok().flatten();
     let mut after = plan.after.clone();
@@ -104,7 +104,11 @@ pub fn apply(plan: &Plan, held: &Changing) -> Result<Vec<Note>, ApplyError> {
     }
     for change in &plan.changes {
         if let Err(why) = carry_out(change, &plan.after.folders) {
-            failed.push(Note { kind: NoteKind::Refused, path: change.path.clone(), text: why });
+            failed.push(SetupNote {
+                kind: SetupNoteKind::Refused,
+                path: change.path.clone(),
+                text: why,
+            });
             // What may or may not be there stays known.
             after.files.retain(|record| record.path != change.path);
             after.files.extend(plan.during.file(&change.path).cloned());
@@ -128,7 +132,7 @@ pub fn apply(plan: &Plan, held: &Changing) -> Result<Vec<Note>, ApplyError> {
 }
 
 /// Removes what a killed change left beside the files it was to change.
-fn sweep(plan: &Plan) {
+fn sweep(plan: &SetupPlan) {
     for path in plan.during.files.iter().map(|record| &record.path) {
         let real = RealDisk.real(path);
         let Some(name) = real.file_name().and_then(|name| name.to_str()) else { continue };
@@ -160,7 +164,7 @@ fn private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn carry_out(change: &Change, made: &[PathBuf]) -> Result<(), String> {
+fn carry_out(change: &FileChange, made: &[PathBuf]) -> Result<(), String> {
     // A link of the person's stays a link.
     let real = RealDisk.real(&change.path);
     let stale = "it was changed just now; run the command again";

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::Broken;
-use super::part::{Part, Slot};
+use super::EditError;
+use super::fragment::{Fragment, FragmentSlot};
 
 /// How the block begins.
 pub(crate) const START: &str = "<!-- OMX:START -->";
@@ -18,24 +18,26 @@ pub(crate) fn plain(block: &str) -> String {
 }
 
 /// Where the block is.
-fn find(text: &str) -> Result<Option<Range<usize>>, Broken> {
+fn find(text: &str) -> Result<Option<Range<usize>>, EditError> {
     let starts: Vec<usize> = text.match_indices(START).map(|(at, _)| at).collect();
     let ends: Vec<usize> = text.match_indices(END).map(|(at, _)| at).collect();
     match (&starts[..], &ends[..]) {
         ([], []) => Ok(None),
         ([start], [end]) if start < end => Ok(Some(*start..end + END.len())),
-        _ => Err(Broken(format!("{START} and {END} do not stand there once each, in this order"))),
+        _ => {
+            Err(EditError(format!("{START} and {END} do not stand there once each, in this order")))
+        }
     }
 }
 
 /// What stands between the marks, and the marks.
-pub(crate) fn standing(text: &str) -> Result<Vec<Value>, Broken> {
+pub(crate) fn standing(text: &str) -> Result<Vec<Value>, EditError> {
     let block = find(text)?.map(|range| text[range].replace("\r\n", "\n"));
     Ok(block.map(Value::String).into_iter().collect())
 }
 
 /// Puts the block at the end.
-pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Part) {
+pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Fragment) {
     let block = value.as_str().unwrap_or_default().replace('\n', newline);
     let lead = match text {
         "" => String::new(),
@@ -43,18 +45,18 @@ pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Part)
         _ => newline.repeat(2),
     };
     let piece = format!("{lead}{block}{newline}");
-    let part = Part::written(&Slot::Block, value, piece.clone(), lead.len(), 0);
+    let part = Fragment::written(&FragmentSlot::Block, value, piece.clone(), lead.len(), 0);
     (format!("{text}{piece}"), part)
 }
 
 /// Puts another text between the marks.
 pub(crate) fn replace(
     text: &str,
-    old: &Part,
+    old: &Fragment,
     value: &Value,
     newline: &str,
-) -> Result<(String, Part), Broken> {
-    let range = find(text)?.ok_or_else(|| Broken("omx's block is not there".to_owned()))?;
+) -> Result<(String, Fragment), EditError> {
+    let range = find(text)?.ok_or_else(|| EditError("omx's block is not there".to_owned()))?;
     let block = value.as_str().unwrap_or_default().replace('\n', newline);
     let mut piece = String::new();
     if let Some(whole) = exact(text, old, &range) {
@@ -62,19 +64,19 @@ pub(crate) fn replace(
             format!("{}{block}{}", &text[whole.start..range.start], &text[range.end..whole.end]);
     }
     let lead = if piece.is_empty() { 0 } else { old.lead };
-    let part = Part::written(&Slot::Block, value, piece, lead, 0);
+    let part = Fragment::written(&FragmentSlot::Block, value, piece, lead, 0);
     Ok((format!("{}{block}{}", &text[..range.start], &text[range.end..]), part))
 }
 
-fn exact(text: &str, part: &Part, block: &Range<usize>) -> Option<Range<usize>> {
+fn exact(text: &str, part: &Fragment, block: &Range<usize>) -> Option<Range<usize>> {
     let start = block.start.checked_sub(part.lead)?;
     let range = start..start + part.text.len();
     (!part.text.is_empty() && text.get(range.clone())? == part.text).then_some(range)
 }
 
 /// Takes the block out.
-pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
-    let block = find(text)?.ok_or_else(|| Broken("omx's block is not there".to_owned()))?;
+pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
+    let block = find(text)?.ok_or_else(|| EditError("omx's block is not there".to_owned()))?;
     let mut range = exact(text, part, &block);
     if range.is_none() {
         // At least the line end after the block was ours.

@@ -1,6 +1,6 @@
 //! A change as a unified diff, for a person who wants to see it first.
 
-use super::planner::Change;
+use super::planner::FileChange;
 
 /// Unchanged lines around a change.
 const AROUND: usize = 3;
@@ -16,7 +16,7 @@ enum Line<'a> {
 }
 
 /// The diff of one file.
-pub fn unified(change: &Change) -> String {
+pub fn unified_diff(change: &FileChange) -> String {
     let path = change.path.display();
     let name = |text: &Option<String>| match text {
         Some(_) => path.to_string(),
@@ -123,7 +123,7 @@ mod tests {
 
     fn shown(old: Option<&str>, new: Option<&str>) -> String {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        unified(&Change { path: "f".into(), old: text(old), new: text(new) })
+        unified_diff(&FileChange { path: "f".into(), old: text(old), new: text(new) })
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Reading, as planning needs it.
-pub trait Disk {
+pub trait SetupDisk {
     /// The text of a file; `None` if there is none; a sentence why it cannot be used.
     fn read(&self, path: &Path) -> Result<Option<String>, String>;
     /// Where a file really is: links followed, also one that leads to nothing.
@@ -21,7 +21,7 @@ pub struct RealDisk;
 /// More than any configuration; a file beyond it is none.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-impl Disk for RealDisk {
+impl SetupDisk for RealDisk {
     fn read(&self, path: &Path) -> Result<Option<String>, String> {
         let data = match fs::metadata(path) {
             Ok(data) => data,

@@ -3,20 +3,20 @@
 
 use serde_json::Value;
 
-use super::manifest::{FileRecord, Origin};
-use super::part::{Own, Part, Rule, Slot, Wish};
-use super::text::{Form, hash};
-use super::{Broken, block, json, toml};
+use super::fragment::{ConflictRule, DesiredFragment, Fragment, FragmentSlot, Recognizer};
+use super::manifest::{FileOrigin, FileRecord};
+use super::text::{TextForm, hash};
+use super::{EditError, block, json, toml};
 
 /// The language of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FileFormat {
     Json,
     Toml,
     Markdown,
 }
 
-impl Kind {
+impl FileFormat {
     /// What a file that was not there begins as.
     fn seed(self, newline: &str) -> String {
         match self {
@@ -25,7 +25,7 @@ impl Kind {
         }
     }
 
-    fn standing(self, text: &str, slot: &Slot) -> Result<Vec<Value>, Broken> {
+    fn standing(self, text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
         match self {
             Self::Json => json::standing(text, slot),
             Self::Toml => toml::standing(text, slot),
@@ -33,7 +33,12 @@ impl Kind {
         }
     }
 
-    fn insert(self, text: &str, wish: &Wish, newline: &str) -> Result<(String, Part), Broken> {
+    fn insert(
+        self,
+        text: &str,
+        wish: &DesiredFragment,
+        newline: &str,
+    ) -> Result<(String, Fragment), EditError> {
         match self {
             Self::Json => json::insert(text, &wish.slot, &wish.value, newline),
             Self::Toml => toml::insert(text, &wish.slot, &wish.value, newline),
@@ -44,10 +49,10 @@ impl Kind {
     fn replace(
         self,
         text: &str,
-        old: &Part,
+        old: &Fragment,
         value: &Value,
         newline: &str,
-    ) -> Result<(String, Part), Broken> {
+    ) -> Result<(String, Fragment), EditError> {
         match self {
             Self::Json => json::replace(text, old, value, newline),
             Self::Toml => toml::replace(text, old, value),
@@ -55,7 +60,7 @@ impl Kind {
         }
     }
 
-    fn remove(self, text: &str, part: &Part) -> Result<String, Broken> {
+    fn remove(self, text: &str, part: &Fragment) -> Result<String, EditError> {
         match self {
             Self::Json => json::remove(text, part),
             Self::Toml => toml::remove(text, part),
@@ -66,7 +71,7 @@ impl Kind {
 
 /// Why a part is not as omx would have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum FragmentConflict {
     /// The person has changed it since omx wrote it.
     Edited(String),
     /// Something of the person's stands there, and may.
@@ -77,34 +82,34 @@ pub(crate) enum Kept {
 
 /// A file with omx's parts.
 #[derive(Debug)]
-pub(crate) struct SetUp {
+pub(crate) struct EditedFile {
     pub text: String,
-    pub origin: Origin,
-    pub parts: Vec<Part>,
-    pub kept: Vec<Kept>,
+    pub origin: FileOrigin,
+    pub parts: Vec<Fragment>,
+    pub kept: Vec<FragmentConflict>,
 }
 
 /// Brings the wanted parts into a file.
 pub(crate) fn set_up(
-    kind: Kind,
+    kind: FileFormat,
     old: Option<&str>,
-    wishes: &[Wish],
+    wishes: &[DesiredFragment],
     record: Option<&FileRecord>,
-) -> Result<SetUp, Broken> {
-    let (form, body) = Form::of(old.unwrap_or_default());
+) -> Result<EditedFile, EditError> {
+    let (form, body) = TextForm::of(old.unwrap_or_default());
     let newline = form.newline;
     let is_blank = body.trim().is_empty();
     let origin = match (old, record) {
         (Some(_), Some(record)) if !is_blank => record.origin.clone(),
-        (None, _) => Origin::Absent,
-        (Some(_), _) if is_blank => Origin::Blank(body.to_owned()),
-        (Some(text), _) => Origin::Content(hash(text.as_bytes())),
+        (None, _) => FileOrigin::Absent,
+        (Some(_), _) if is_blank => FileOrigin::Blank(body.to_owned()),
+        (Some(text), _) => FileOrigin::Content(hash(text.as_bytes())),
     };
     let mut text = match kind {
-        Kind::Json if is_blank => kind.seed(newline),
+        FileFormat::Json if is_blank => kind.seed(newline),
         _ => body.to_owned(),
     };
-    let mut parts: Vec<Part> = record.map(|record| record.parts.clone()).unwrap_or_default();
+    let mut parts: Vec<Fragment> = record.map(|record| record.parts.clone()).unwrap_or_default();
     let known = || record.into_iter().flat_map(|record| record.parts.iter().chain(&record.earlier));
     // What an older omx wrote and this one does not.
     for part in parts.clone().iter().rev() {
@@ -121,22 +126,23 @@ pub(crate) fn set_up(
         let there = kind.standing(&text, &wish.slot)?;
         let mut remembered = known().filter(|part| part.slot == wish.slot);
         let is_remembered = remembered.clone().next().is_some();
-        let mut put = |part: Part| match parts.iter_mut().find(|known| known.slot == part.slot) {
+        let mut put = |part: Fragment| match parts.iter_mut().find(|known| known.slot == part.slot)
+        {
             Some(known) => *known = part,
             None => parts.push(part),
         };
         if there.contains(&wish.value) {
             let part = remembered.find(|part| part.value == wish.value);
-            put(part.cloned().unwrap_or_else(|| Part::found(&wish.slot, &wish.value)));
+            put(part.cloned().unwrap_or_else(|| Fragment::found(&wish.slot, &wish.value)));
             continue;
         }
-        let unfounded = || there.iter().find(|value| wish.own.recognises(value));
+        let unfounded = || there.iter().find(|value| wish.own.matches(value));
         let old = match remembered.find(|part| there.contains(&part.value)) {
             Some(part) => Some(part.clone()),
             None if is_remembered => None,
             None => unfounded().map(|value| {
-                let before = (wish.own == Own::NewTrust).then(|| value.clone());
-                Part { before, ..Part::found(&wish.slot, value) }
+                let before = (wish.own == Recognizer::NewTrust).then(|| value.clone());
+                Fragment { before, ..Fragment::found(&wish.slot, value) }
             }),
         };
         if let Some(old) = old {
@@ -145,14 +151,14 @@ pub(crate) fn set_up(
                     text = new;
                     put(part);
                 }
-                Err(_) => kept.push(Kept::Edited(wish.what.clone())),
+                Err(_) => kept.push(FragmentConflict::Edited(wish.what.clone())),
             }
             continue;
         }
-        let is_list = matches!(wish.slot, Slot::Element(_));
+        let is_list = matches!(wish.slot, FragmentSlot::Element(_));
         let is_edited = is_remembered && (unfounded().is_some() || !is_list && !there.is_empty());
         if is_edited {
-            kept.push(Kept::Edited(wish.what.clone()));
+            kept.push(FragmentConflict::Edited(wish.what.clone()));
         } else if is_list || there.is_empty() {
             // Only what is put in now is to be remembered, and last.
             parts.retain(|part| part.slot != wish.slot);
@@ -161,34 +167,34 @@ pub(crate) fn set_up(
             parts.push(part);
         } else {
             kept.push(match wish.rule {
-                Rule::IfNone => Kept::Theirs(wish.what.clone()),
-                Rule::Needed => Kept::Taken(wish.what.clone()),
+                ConflictRule::IfNone => FragmentConflict::Theirs(wish.what.clone()),
+                ConflictRule::Needed => FragmentConflict::Taken(wish.what.clone()),
             });
         }
     }
-    Ok(SetUp { text: form.whole(text), origin, parts, kept })
+    Ok(EditedFile { text: form.whole(text), origin, parts, kept })
 }
 
 /// A file without omx's parts.
 #[derive(Debug)]
-pub(crate) struct TakenOut {
+pub(crate) struct RestoredFile {
     /// `None`: the file is to go.
     pub text: Option<String>,
     /// Parts the person has changed; they stay.
-    pub left: Vec<Part>,
+    pub left: Vec<Fragment>,
 }
 
 /// Takes omx's parts out of a file, last first.
 pub(crate) fn take_out(
-    kind: Kind,
+    kind: FileFormat,
     old: Option<&str>,
     record: &FileRecord,
-) -> Result<TakenOut, Broken> {
-    let Some(old) = old else { return Ok(TakenOut { text: None, left: Vec::new() }) };
-    let (form, body) = Form::of(old);
+) -> Result<RestoredFile, EditError> {
+    let Some(old) = old else { return Ok(RestoredFile { text: None, left: Vec::new() }) };
+    let (form, body) = TextForm::of(old);
     let mut text = body.to_owned();
-    if kind == Kind::Json && text.trim().is_empty() {
-        return Ok(TakenOut { text: Some(old.to_owned()), left: Vec::new() });
+    if kind == FileFormat::Json && text.trim().is_empty() {
+        return Ok(RestoredFile { text: Some(old.to_owned()), left: Vec::new() });
     }
     let mut left = Vec::new();
     let mut is_changed = false;
@@ -205,8 +211,8 @@ pub(crate) fn take_out(
                 Err(_) => left.push(part.clone()),
             },
             None => {
-                let is_list = matches!(part.slot, Slot::Element(_));
-                let is_ours = |value: &Value| !is_list || Own::Hook.recognises(value);
+                let is_list = matches!(part.slot, FragmentSlot::Element(_));
+                let is_ours = |value: &Value| !is_list || Recognizer::Hook.matches(value);
                 if there.iter().any(is_ours) {
                     left.push(part.clone());
                 }
@@ -216,15 +222,20 @@ pub(crate) fn take_out(
     left.reverse();
     let is_seed = is_changed && (text == kind.seed("\n") || text == kind.seed("\r\n"));
     let text = match &record.origin {
-        Origin::Absent if is_seed => None,
-        Origin::Blank(blank) if is_seed => Some(form.whole(blank.clone())),
+        FileOrigin::Absent if is_seed => None,
+        FileOrigin::Blank(blank) if is_seed => Some(form.whole(blank.clone())),
         _ => Some(form.whole(text)),
     };
-    Ok(TakenOut { text, left })
+    Ok(RestoredFile { text, left })
 }
 
 /// The text without a part, or with what stood in its place.
-fn undone(kind: Kind, text: &str, part: &Part, newline: &str) -> Result<String, Broken> {
+fn undone(
+    kind: FileFormat,
+    text: &str,
+    part: &Fragment,
+    newline: &str,
+) -> Result<String, EditError> {
     match &part.before {
         Some(before) => kind.replace(text, part, before, newline).map(|(text, _)| text),
         None => kind.remove(text, part),
@@ -235,7 +246,7 @@ fn undone(kind: Kind, text: &str, part: &Part, newline: &str) -> Result<String, 
 #[derive(Debug)]
 pub(crate) enum WholeFile {
     /// It is, or is to be, this text.
-    Ours(Part),
+    Ours(Fragment),
     /// The person has changed it since.
     Edited,
     /// It is the person's.
@@ -245,7 +256,7 @@ pub(crate) enum WholeFile {
 /// What to do with a file that is to be omx's as a whole.
 pub(crate) fn whole(old: Option<&str>, new: &str, record: Option<&FileRecord>) -> WholeFile {
     let of = |text: &str| Value::String(hash(text.as_bytes()));
-    let ours = || WholeFile::Ours(Part::found(&Slot::Whole, &of(new)));
+    let ours = || WholeFile::Ours(Fragment::found(&FragmentSlot::Whole, &of(new)));
     match (old, record) {
         (None, _) => ours(),
         (Some(old), _) if old == new => ours(),

@@ -9,21 +9,21 @@ use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::Value;
 
-use super::Broken;
-use super::json_text::{Style, render, style_of};
-use super::part::{Part, Slot};
+use super::EditError;
+use super::fragment::{Fragment, FragmentSlot};
+use super::json_text::{JsonLayout, render, style_of};
 
 /// A value with its place in the text.
-pub(crate) struct Node {
+pub(crate) struct JsonNode {
     pub span: Range<usize>,
     pub value: Value,
-    pub inside: Inside,
+    pub inside: NodeContent,
 }
 
 /// What a value holds.
-pub(crate) enum Inside {
+pub(crate) enum NodeContent {
     Members(Vec<Member>),
-    Elements(Vec<Node>),
+    Elements(Vec<JsonNode>),
     Nothing,
 }
 
@@ -31,19 +31,19 @@ pub(crate) enum Inside {
 pub(crate) struct Member {
     pub span: Range<usize>,
     pub name: String,
-    pub node: Node,
+    pub node: JsonNode,
 }
 
-impl Node {
+impl JsonNode {
     pub fn member(&self, name: &str) -> Option<&Member> {
         match &self.inside {
-            Inside::Members(members) => members.iter().find(|member| member.name == name),
+            NodeContent::Members(members) => members.iter().find(|member| member.name == name),
             _ => None,
         }
     }
 
     /// The nodes below a path, from the root on, as far as they are there.
-    fn walk(&self, path: &[String]) -> Vec<&Node> {
+    fn walk(&self, path: &[String]) -> Vec<&JsonNode> {
         let mut nodes = vec![self];
         for name in path {
             match nodes.last().and_then(|node| node.member(name)) {
@@ -54,13 +54,13 @@ impl Node {
         nodes
     }
 
-    pub fn at(&self, path: &[String]) -> Option<&Node> {
+    pub fn at(&self, path: &[String]) -> Option<&JsonNode> {
         self.walk(path).get(path.len()).copied()
     }
 
-    fn elements(&self) -> &[Node] {
+    fn elements(&self) -> &[JsonNode] {
         match &self.inside {
-            Inside::Elements(elements) => elements,
+            NodeContent::Elements(elements) => elements,
             _ => &[],
         }
     }
@@ -68,15 +68,15 @@ impl Node {
     /// Where the children stand, first to last.
     pub fn children(&self) -> Vec<Range<usize>> {
         match &self.inside {
-            Inside::Members(members) => members.iter().map(|m| m.span.clone()).collect(),
-            Inside::Elements(elements) => elements.iter().map(|e| e.span.clone()).collect(),
-            Inside::Nothing => Vec::new(),
+            NodeContent::Members(members) => members.iter().map(|m| m.span.clone()).collect(),
+            NodeContent::Elements(elements) => elements.iter().map(|e| e.span.clone()).collect(),
+            NodeContent::Nothing => Vec::new(),
         }
     }
 }
 
 /// Reads a file whose content is an object.
-pub(crate) fn read(text: &str) -> Result<Node, Broken> {
+pub(crate) fn read(text: &str) -> Result<JsonNode, EditError> {
     let options = ParseOptions {
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
@@ -89,16 +89,16 @@ pub(crate) fn read(text: &str) -> Result<Node, Broken> {
         ..ParseOptions::default()
     };
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options)
-        .map_err(|error| Broken(format!("it is not JSON: {error}")))?;
-    let root = parsed.value.ok_or_else(|| Broken("it is not JSON: it is empty".to_owned()))?;
+        .map_err(|error| EditError(format!("it is not JSON: {error}")))?;
+    let root = parsed.value.ok_or_else(|| EditError("it is not JSON: it is empty".to_owned()))?;
     let root = node(&root)?;
     match root.inside {
-        Inside::Members(_) => Ok(root),
-        _ => Err(Broken("it holds no JSON object".to_owned())),
+        NodeContent::Members(_) => Ok(root),
+        _ => Err(EditError("it holds no JSON object".to_owned())),
     }
 }
 
-fn node(value: &ast::Value<'_>) -> Result<Node, Broken> {
+fn node(value: &ast::Value<'_>) -> Result<JsonNode, EditError> {
     let span = value.range().start..value.range().end;
     let (value, inside) = match value {
         ast::Value::Object(object) => {
@@ -108,38 +108,40 @@ fn node(value: &ast::Value<'_>) -> Result<Node, Broken> {
                 let name = property.name.as_str().to_owned();
                 let inner = node(&property.value)?;
                 if map.insert(name.clone(), inner.value.clone()).is_some() {
-                    return Err(Broken(format!("{name:?} stands there twice")));
+                    return Err(EditError(format!("{name:?} stands there twice")));
                 }
                 let span = property.range.start..property.range.end;
                 members.push(Member { span, name, node: inner });
             }
-            (Value::Object(map), Inside::Members(members))
+            (Value::Object(map), NodeContent::Members(members))
         }
         ast::Value::Array(array) => {
             let elements = array.elements.iter().map(node).collect::<Result<Vec<_>, _>>()?;
             let values = elements.iter().map(|element| element.value.clone()).collect();
-            (Value::Array(values), Inside::Elements(elements))
+            (Value::Array(values), NodeContent::Elements(elements))
         }
         ast::Value::StringLit(text) => {
-            (Value::String(text.value.clone().into_owned()), Inside::Nothing)
+            (Value::String(text.value.clone().into_owned()), NodeContent::Nothing)
         }
         ast::Value::NumberLit(number) => {
             let value = serde_json::from_str(number.value)
                 .unwrap_or_else(|_| Value::String(number.value.to_owned()));
-            (value, Inside::Nothing)
+            (value, NodeContent::Nothing)
         }
-        ast::Value::BooleanLit(boolean) => (Value::Bool(boolean.value), Inside::Nothing),
-        ast::Value::NullKeyword(_) => (Value::Null, Inside::Nothing),
+        ast::Value::BooleanLit(boolean) => (Value::Bool(boolean.value), NodeContent::Nothing),
+        ast::Value::NullKeyword(_) => (Value::Null, NodeContent::Nothing),
     };
-    Ok(Node { span, value, inside })
+    Ok(JsonNode { span, value, inside })
 }
 
 /// What stands in a slot: a member's value, or all elements of an array.
-pub(crate) fn standing(text: &str, slot: &Slot) -> Result<Vec<Value>, Broken> {
+pub(crate) fn standing(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
     let root = read(text)?;
     let Some(node) = root.at(slot.path()) else { return Ok(Vec::new()) };
     Ok(match slot {
-        Slot::Element(_) => node.elements().iter().map(|element| element.value.clone()).collect(),
+        FragmentSlot::Element(_) => {
+            node.elements().iter().map(|element| element.value.clone()).collect()
+        }
         _ => vec![node.value.clone()],
     })
 }
@@ -147,48 +149,48 @@ pub(crate) fn standing(text: &str, slot: &Slot) -> Result<Vec<Value>, Broken> {
 /// Puts a value into an empty slot, with the containers that are missing.
 pub(crate) fn insert(
     text: &str,
-    slot: &Slot,
+    slot: &FragmentSlot,
     value: &Value,
     newline: &str,
-) -> Result<(String, Part), Broken> {
+) -> Result<(String, Fragment), EditError> {
     let root = read(text)?;
     let path = slot.path();
     let walked = root.walk(path);
     let (container, there) = match walked.last() {
-        Some(node) if walked.len() <= path.len() || matches!(slot, Slot::Element(_)) => {
+        Some(node) if walked.len() <= path.len() || matches!(slot, FragmentSlot::Element(_)) => {
             (*node, walked.len() - 1)
         }
-        _ => return Err(Broken(format!("{} stands there already", path.join(".")))),
+        _ => return Err(EditError(format!("{} stands there already", path.join(".")))),
     };
     let fits = matches!(
         (&container.inside, there == path.len()),
-        (Inside::Members(_), false) | (Inside::Elements(_), true)
+        (NodeContent::Members(_), false) | (NodeContent::Elements(_), true)
     );
     if !fits {
         let name = path[..there].join(".");
-        return Err(Broken(format!("{name} is not what omx would put its part into")));
+        return Err(EditError(format!("{name} is not what omx would put its part into")));
     }
     let missing = &path[there..];
     let mut inner = match slot {
-        Slot::Element(_) if !missing.is_empty() => Value::Array(vec![value.clone()]),
+        FragmentSlot::Element(_) if !missing.is_empty() => Value::Array(vec![value.clone()]),
         _ => value.clone(),
     };
     for name in missing.iter().skip(1).rev() {
         inner = Value::Object([(name.clone(), inner)].into_iter().collect());
     }
     let made = match slot {
-        Slot::Element(_) => missing.len(),
+        FragmentSlot::Element(_) => missing.len(),
         _ => missing.len() - 1,
     };
     let style = style_of(text, container, there, newline);
     let body = render(missing.first().map(String::as_str), &inner, &style);
     let (at, piece, lead) = piece(container, &body, &style);
-    let part = Part::written(slot, value, piece.clone(), lead, made);
+    let part = Fragment::written(slot, value, piece.clone(), lead, made);
     Ok((format!("{}{piece}{}", &text[..at], &text[at..]), part))
 }
 
 /// The text to put in, where, and how many bytes of it come before the child.
-fn piece(container: &Node, body: &str, style: &Style) -> (usize, String, usize) {
+fn piece(container: &JsonNode, body: &str, style: &JsonLayout) -> (usize, String, usize) {
     match container.children().last() {
         Some(last) => {
             let before = format!(",{}", style.between);
@@ -205,15 +207,15 @@ fn piece(container: &Node, body: &str, style: &Style) -> (usize, String, usize) 
 /// Gives a part another value, in its place.
 pub(crate) fn replace(
     text: &str,
-    old: &Part,
+    old: &Fragment,
     value: &Value,
     newline: &str,
-) -> Result<(String, Part), Broken> {
+) -> Result<(String, Fragment), EditError> {
     let root = read(text)?;
     let Some((span, depth, is_plain)) = place_of(&root, text, old) else {
-        return Err(Broken("omx's part is not there".to_owned()));
+        return Err(EditError("omx's part is not there".to_owned()));
     };
-    let style = Style::at(text, span.start, depth, newline, is_plain);
+    let style = JsonLayout::at(text, span.start, depth, newline, is_plain);
     let body = render(None, value, &style);
     let new = format!("{}{body}{}", &text[..span.start], &text[span.end..]);
     // Other parts may stand inside what came with this one, so the text that
@@ -221,15 +223,15 @@ pub(crate) fn replace(
     let before = &text[span];
     let is_known = old.text.matches(before).count() == 1;
     let piece = if is_known { old.text.replace(before, &body) } else { String::new() };
-    Ok((new, Part { value: value.clone(), text: piece, ..old.clone() }))
+    Ok((new, Fragment { value: value.clone(), text: piece, ..old.clone() }))
 }
 
 /// Where a part's own value stands, how deep, and whether on one line.
-fn place_of(root: &Node, text: &str, part: &Part) -> Option<(Range<usize>, usize, bool)> {
+fn place_of(root: &JsonNode, text: &str, part: &Fragment) -> Option<(Range<usize>, usize, bool)> {
     let path = part.slot.path();
     let node = root.at(path)?;
     let (found, depth) = match part.slot {
-        Slot::Element(_) => {
+        FragmentSlot::Element(_) => {
             (node.elements().iter().find(|element| element.value == part.value)?, path.len() + 1)
         }
         _ => (node, path.len()),
@@ -239,20 +241,20 @@ fn place_of(root: &Node, text: &str, part: &Part) -> Option<(Range<usize>, usize
 }
 
 /// The outermost thing that came with a part: a member or an element.
-fn outer(root: &Node, part: &Part) -> Option<Range<usize>> {
+fn outer(root: &JsonNode, part: &Fragment) -> Option<Range<usize>> {
     let path = part.slot.path();
-    let inner = matches!(part.slot, Slot::Element(_)) && part.made == 0;
+    let inner = matches!(part.slot, FragmentSlot::Element(_)) && part.made == 0;
     if inner {
         let elements = root.at(path)?.elements();
         return Some(elements.iter().find(|e| e.value == part.value)?.span.clone());
     }
-    let up = if matches!(part.slot, Slot::Element(_)) { part.made - 1 } else { part.made };
+    let up = if matches!(part.slot, FragmentSlot::Element(_)) { part.made - 1 } else { part.made };
     let (name, above) = path.get(..path.len().checked_sub(up)?)?.split_last()?;
     Some(root.at(above)?.member(name)?.span.clone())
 }
 
 /// Where the very text that was put in still stands.
-fn exact(root: &Node, text: &str, part: &Part) -> Option<Range<usize>> {
+fn exact(root: &JsonNode, text: &str, part: &Fragment) -> Option<Range<usize>> {
     if part.text.is_empty() {
         return None;
     }
@@ -263,7 +265,7 @@ fn exact(root: &Node, text: &str, part: &Part) -> Option<Range<usize>> {
 
 /// Takes a part out: the very text that was put in where it still stands as
 /// it was, else the value with its comma and containers left empty.
-pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
+pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
     let root = read(text)?;
     if let Some(range) = exact(&root, text, part) {
         let rest = format!("{}{}", &text[..range.start], &text[range.end..]);
@@ -273,12 +275,12 @@ pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
         }
     }
     let path = part.slot.path();
-    let node = root.at(path).ok_or_else(|| Broken("omx's part is not there".to_owned()))?;
+    let node = root.at(path).ok_or_else(|| EditError("omx's part is not there".to_owned()))?;
     let mut rest;
     let mut up = path.len();
-    if let Slot::Element(_) = part.slot {
+    if let FragmentSlot::Element(_) = part.slot {
         let index = node.elements().iter().position(|element| element.value == part.value);
-        let index = index.ok_or_else(|| Broken("omx's part is not there".to_owned()))?;
+        let index = index.ok_or_else(|| EditError("omx's part is not there".to_owned()))?;
         rest = without(text, node, index);
     } else {
         rest = without_member(text, &root, path)?;
@@ -299,18 +301,18 @@ pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
     Ok(rest)
 }
 
-fn without_member(text: &str, root: &Node, path: &[String]) -> Result<String, Broken> {
-    let missing = || Broken("omx's part is not there".to_owned());
+fn without_member(text: &str, root: &JsonNode, path: &[String]) -> Result<String, EditError> {
+    let missing = || EditError("omx's part is not there".to_owned());
     let (name, above) = path.split_last().ok_or_else(missing)?;
     let container = root.at(above).ok_or_else(missing)?;
-    let Inside::Members(members) = &container.inside else { return Err(missing()) };
+    let NodeContent::Members(members) = &container.inside else { return Err(missing()) };
     let index = members.iter().position(|member| member.name == *name).ok_or_else(missing)?;
     Ok(without(text, container, index))
 }
 
 /// The text without a container's child and one of the commas beside it.
 /// Comments stay.
-fn without(text: &str, container: &Node, index: usize) -> String {
+fn without(text: &str, container: &JsonNode, index: usize) -> String {
     let children = container.children();
     let child = &children[index];
     let is_bare = |gap: &str| gap.chars().all(|c| c.is_whitespace() || c == ',');

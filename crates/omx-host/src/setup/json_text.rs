@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::json::Node;
+use super::json::JsonNode;
 
 /// The layout at one place of a text.
-pub(crate) struct Style {
+pub(crate) struct JsonLayout {
     /// What stands between a comma and the next child.
     pub between: String,
     /// What stands before an only child.
@@ -20,7 +20,7 @@ pub(crate) struct Style {
     step: String,
 }
 
-impl Style {
+impl JsonLayout {
     /// The layout of a value that begins at `start`, `depth` levels down.
     pub fn at(text: &str, start: usize, depth: usize, newline: &str, is_plain: bool) -> Self {
         let indent = indent_of(text, start).to_owned();
@@ -54,7 +54,12 @@ fn step_of(indent: &str, depth: usize) -> String {
 }
 
 /// The layout of a new child of a container which stands `depth` levels down.
-pub(crate) fn style_of(text: &str, container: &Node, depth: usize, newline: &str) -> Style {
+pub(crate) fn style_of(
+    text: &str,
+    container: &JsonNode,
+    depth: usize,
+    newline: &str,
+) -> JsonLayout {
     match container.children().last() {
         Some(last) => {
             let before = &text[..last.start];
@@ -65,7 +70,7 @@ pub(crate) fn style_of(text: &str, container: &Node, depth: usize, newline: &str
                 Some(at) => format!("{newline}{}", &gap[at + 1..]),
                 None => gap.to_owned(),
             };
-            Style { between, ..Style::at(text, last.start, depth + 1, newline, is_plain) }
+            JsonLayout { between, ..JsonLayout::at(text, last.start, depth + 1, newline, is_plain) }
         }
         None => {
             let close = container.span.end - 1;
@@ -80,7 +85,7 @@ pub(crate) fn style_of(text: &str, container: &Node, depth: usize, newline: &str
                 Some(line) => indent.strip_prefix(line).unwrap_or_default().to_owned(),
                 None => format!("{newline}{indent}"),
             };
-            Style {
+            JsonLayout {
                 between: String::new(),
                 before_only,
                 after_only: format!("{newline}{outer}"),
@@ -93,7 +98,7 @@ pub(crate) fn style_of(text: &str, container: &Node, depth: usize, newline: &str
 }
 
 /// The text of a child: a value, with its name if it is a member.
-pub(crate) fn render(name: Option<&str>, value: &Value, style: &Style) -> String {
+pub(crate) fn render(name: Option<&str>, value: &Value, style: &JsonLayout) -> String {
     let mut out = String::new();
     if let Some(name) = name {
         out.push_str(&quoted(name));
@@ -107,7 +112,7 @@ fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
-fn write(out: &mut String, value: &Value, style: &Style, indent: &str) {
+fn write(out: &mut String, value: &Value, style: &JsonLayout, indent: &str) {
     let Some(newline) = style.newline.as_deref() else {
         out.push_str(&value.to_string());
         return;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::part::Part;
-use crate::HostKind;
+use super::fragment::Fragment;
+use omx_kernel::HostKind;
 
 /// The form of manifests this program writes.
 const VERSION: u32 = 1;
@@ -33,7 +33,7 @@ pub struct Manifest {
 /// What a file was before omx came.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum FileOrigin {
     /// It was not there.
     Absent,
     /// It held nothing but this white space.
@@ -51,14 +51,14 @@ pub struct FileRecord {
     #[serde(with = "host_name")]
     pub host: HostKind,
     /// What was there before.
-    pub origin: Origin,
+    pub origin: FileOrigin,
     /// The hash of what omx made of it.
     pub after: String,
     /// The parts, in the order they were put in.
-    pub parts: Vec<Part>,
+    pub parts: Vec<Fragment>,
     /// Parts of the state before a change that may not have been finished.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub earlier: Vec<Part>,
+    pub earlier: Vec<Fragment>,
 }
 
 /// Why a manifest cannot be used.

@@ -9,12 +9,12 @@ mod block;
 mod diff;
 mod disk;
 mod edit;
-mod ground;
+mod fragment;
 mod hosts;
 mod json;
 mod json_text;
 mod manifest;
-mod part;
+mod paths;
 mod plan;
 mod planner;
 #[cfg(test)]
@@ -22,17 +22,17 @@ mod properties;
 mod text;
 mod toml;
 
-pub use apply::{ApplyError, Changing, apply, changing};
-pub use diff::unified;
-pub use disk::{Disk, RealDisk};
-pub use ground::{Catalogue, Ground, Homes, Scope, SkillFile};
-pub use hosts::{events_of, hook_command, trusted_hash};
-pub use manifest::{FileRecord, Manifest, ManifestError, Origin};
-pub use part::{Part, Slot};
+pub use apply::{ApplyError, SetupLock, apply, lock_setup};
+pub use diff::unified_diff;
+pub use disk::{RealDisk, SetupDisk};
+pub use fragment::{Fragment, FragmentSlot};
+pub use hosts::{hook_command, hook_events, trusted_hash};
+pub use manifest::{FileOrigin, FileRecord, Manifest, ManifestError};
+pub use paths::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 pub use plan::{plan_setup, plan_uninstall};
-pub use planner::{Change, Note, NoteKind, Plan};
+pub use planner::{FileChange, SetupNote, SetupNoteKind, SetupPlan};
 
 /// Why a file is not touched.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Broken(pub String);
+pub(crate) struct EditError(pub String);

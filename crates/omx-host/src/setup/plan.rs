@@ -1,31 +1,31 @@
 //! The plan of a whole setup or uninstall.
 
-use super::disk::Disk;
-use super::ground::{Catalogue, Ground, Scope};
+use super::disk::SetupDisk;
 use super::hosts;
 use super::manifest::{FileRecord, Manifest};
-use super::planner::{Plan, Planner};
-use crate::HostKind;
+use super::paths::{SetupCatalog, SetupPaths, SetupScope};
+use super::planner::{SetupPlan, SetupPlanner};
+use omx_kernel::HostKind;
 
 /// What setting up these hosts would do.
 pub fn plan_setup(
-    ground: &Ground,
-    disk: &dyn Disk,
+    paths: &SetupPaths,
+    disk: &dyn SetupDisk,
     manifest: Option<Manifest>,
-    catalogue: &Catalogue,
+    catalog: &SetupCatalog,
     wanted: &[HostKind],
-) -> Plan {
-    let mut planner = Planner::new(ground, disk, manifest);
+) -> SetupPlan {
+    let mut planner = SetupPlanner::new(paths, disk, manifest);
     for &host in wanted {
         match host {
-            HostKind::Codex => hosts::codex::set_up(&mut planner, catalogue),
-            HostKind::Claude => hosts::claude::set_up(&mut planner, catalogue),
-            HostKind::Gemini => hosts::gemini::set_up(&mut planner, catalogue),
+            HostKind::Codex => hosts::codex::set_up(&mut planner, catalog),
+            HostKind::Claude => hosts::claude::set_up(&mut planner, catalog),
+            HostKind::Gemini => hosts::gemini::set_up(&mut planner, catalog),
         }
-        let mut folders = vec![ground.homes.of(host)];
-        folders.extend(match &ground.scope {
-            Scope::User => None,
-            Scope::Project(root) => Some(root.as_path()),
+        let mut folders = vec![paths.homes.of(host)];
+        folders.extend(match &paths.scope {
+            SetupScope::User => None,
+            SetupScope::Project(root) => Some(root.as_path()),
         });
         planner.take_out_rest(host, &folders);
     }
@@ -34,12 +34,12 @@ pub fn plan_setup(
 
 /// What taking omx out of these hosts would do.
 pub fn plan_uninstall(
-    ground: &Ground,
-    disk: &dyn Disk,
+    paths: &SetupPaths,
+    disk: &dyn SetupDisk,
     manifest: Option<Manifest>,
     wanted: &[HostKind],
-) -> Plan {
-    let mut planner = Planner::new(ground, disk, manifest);
+) -> SetupPlan {
+    let mut planner = SetupPlanner::new(paths, disk, manifest);
     let records: Vec<FileRecord> = planner.old.files.clone();
     for record in records.iter().rev().filter(|record| wanted.contains(&record.host)) {
         planner.take_out(record);

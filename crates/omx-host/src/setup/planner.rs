@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::disk::Disk;
-use super::edit::{self, Kept, Kind, WholeFile};
-use super::ground::Ground;
-use super::manifest::{FileRecord, Manifest, Origin};
-use super::part::{Part, Slot, Wish};
+use super::disk::SetupDisk;
+use super::edit::{self, FileFormat, FragmentConflict, WholeFile};
+use super::fragment::{DesiredFragment, Fragment, FragmentSlot};
+use super::manifest::{FileOrigin, FileRecord, Manifest};
+use super::paths::SetupPaths;
 use super::text::hash;
 use crate::HostKind;
 
 /// What happens to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// The file.
     pub path: PathBuf,
     /// What it holds; `None`: it is not there.
@@ -25,7 +25,7 @@ pub struct Change {
 
 /// What a note is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoteKind {
+pub enum SetupNoteKind {
     /// A file that is not touched because it cannot be used.
     Refused,
     /// Something that is not omx's stands where omx's part must be.
@@ -38,7 +38,7 @@ pub enum NoteKind {
     Hint,
 }
 
-impl NoteKind {
+impl SetupNoteKind {
     /// The word programs know it by.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,9 +58,9 @@ impl NoteKind {
 
 /// Something the person should know.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Note {
+pub struct SetupNote {
     /// What it is about.
-    pub kind: NoteKind,
+    pub kind: SetupNoteKind,
     /// The file.
     pub path: PathBuf,
     /// In words.
@@ -69,7 +69,7 @@ pub struct Note {
 
 /// Everything that is to be done.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SetupPlan {
     /// Where the manifest is.
     pub manifest: PathBuf,
     /// The manifest that holds while files are changed: it knows the parts
@@ -78,40 +78,40 @@ pub struct Plan {
     /// The manifest when all is done.
     pub after: Manifest,
     /// The changes, in the order they are made.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FileChange>,
     /// What the person should know.
-    pub notes: Vec<Note>,
+    pub notes: Vec<SetupNote>,
 }
 
-impl Plan {
+impl SetupPlan {
     /// Whether something that was asked for could not be done.
     pub fn has_failed(&self) -> bool {
         self.notes.iter().any(|note| note.kind.is_failure())
     }
 }
 
-pub(crate) struct Planner<'a> {
-    pub ground: &'a Ground,
-    pub disk: &'a dyn Disk,
+pub(crate) struct SetupPlanner<'a> {
+    pub paths: &'a SetupPaths,
+    pub disk: &'a dyn SetupDisk,
     pub old: Manifest,
     after: Manifest,
-    changes: Vec<Change>,
-    notes: Vec<Note>,
+    changes: Vec<FileChange>,
+    notes: Vec<SetupNote>,
     seen: Vec<PathBuf>,
 }
 
-impl<'a> Planner<'a> {
-    pub fn new(ground: &'a Ground, disk: &'a dyn Disk, old: Option<Manifest>) -> Self {
-        let old = old.unwrap_or_else(|| Manifest::new(&ground.omx, &ground.version));
+impl<'a> SetupPlanner<'a> {
+    pub fn new(paths: &'a SetupPaths, disk: &'a dyn SetupDisk, old: Option<Manifest>) -> Self {
+        let old = old.unwrap_or_else(|| Manifest::new(&paths.omx, &paths.version));
         let mut after = old.clone();
         after.unfinished = false;
-        after.omx.clone_from(&ground.omx);
-        after.omx_version.clone_from(&ground.version);
-        Self { ground, disk, old, after, changes: Vec::new(), notes: Vec::new(), seen: Vec::new() }
+        after.omx.clone_from(&paths.omx);
+        after.omx_version.clone_from(&paths.version);
+        Self { paths, disk, old, after, changes: Vec::new(), notes: Vec::new(), seen: Vec::new() }
     }
 
-    pub fn note(&mut self, kind: NoteKind, path: &Path, text: impl Into<String>) {
-        self.notes.push(Note { kind, path: path.to_owned(), text: text.into() });
+    pub fn note(&mut self, kind: SetupNoteKind, path: &Path, text: impl Into<String>) {
+        self.notes.push(SetupNote { kind, path: path.to_owned(), text: text.into() });
     }
 
     /// Brings parts into a file; the text it will have, if that is known.
@@ -119,8 +119,8 @@ impl<'a> Planner<'a> {
         &mut self,
         host: HostKind,
         path: &Path,
-        kind: Kind,
-        wishes: &[Wish],
+        kind: FileFormat,
+        wishes: &[DesiredFragment],
     ) -> Option<String> {
         self.seen.push(path.to_owned());
         let old = self.read(path)?;
@@ -128,18 +128,20 @@ impl<'a> Planner<'a> {
         let done = match edit::set_up(kind, old.as_deref(), wishes, record.as_ref()) {
             Ok(done) => done,
             Err(broken) => {
-                self.note(NoteKind::Refused, path, broken.to_string());
+                self.note(SetupNoteKind::Refused, path, broken.to_string());
                 return None;
             }
         };
         for kept in done.kept {
             let (kind, text) = match kept {
-                Kept::Edited(what) => {
-                    (NoteKind::Edited, format!("{what} was changed since omx wrote it"))
+                FragmentConflict::Edited(what) => {
+                    (SetupNoteKind::Edited, format!("{what} was changed since omx wrote it"))
                 }
-                Kept::Theirs(what) => (NoteKind::Theirs, format!("{what} is your own")),
-                Kept::Taken(what) => {
-                    (NoteKind::Taken, format!("{what} is there and was not written by omx"))
+                FragmentConflict::Theirs(what) => {
+                    (SetupNoteKind::Theirs, format!("{what} is your own"))
+                }
+                FragmentConflict::Taken(what) => {
+                    (SetupNoteKind::Taken, format!("{what} is there and was not written by omx"))
                 }
             };
             self.note(kind, path, text);
@@ -164,15 +166,15 @@ impl<'a> Planner<'a> {
         let record = self.old.file(path).cloned();
         match edit::whole(old.as_deref(), text, record.as_ref()) {
             WholeFile::Ours(part) => {
-                let origin = record.map_or(Origin::Absent, |record| record.origin);
+                let origin = record.map_or(FileOrigin::Absent, |record| record.origin);
                 let after = hash(text.as_bytes());
                 self.remember(host, path, origin, after, vec![part]);
                 self.change(path, old, Some(text.to_owned()));
             }
             WholeFile::Edited => {
-                self.note(NoteKind::Edited, path, "it was changed since omx wrote it");
+                self.note(SetupNoteKind::Edited, path, "it was changed since omx wrote it");
             }
-            WholeFile::Theirs => self.note(NoteKind::Theirs, path, "it is your own"),
+            WholeFile::Theirs => self.note(SetupNoteKind::Theirs, path, "it is your own"),
         }
     }
 
@@ -180,12 +182,12 @@ impl<'a> Planner<'a> {
     pub fn take_out(&mut self, record: &FileRecord) {
         let path = &record.path;
         let Some(old) = self.read(path) else { return };
-        let is_whole = record.parts.iter().any(|part| part.slot == Slot::Whole);
+        let is_whole = record.parts.iter().any(|part| part.slot == FragmentSlot::Whole);
         if is_whole {
             match &old {
                 Some(text) if !edit::is_recorded(text, record) => {
                     self.note(
-                        NoteKind::Edited,
+                        SetupNoteKind::Edited,
                         path,
                         "it was changed since omx wrote it; it stays",
                     );
@@ -198,11 +200,11 @@ impl<'a> Planner<'a> {
         let kind = kind_of(record);
         let done = match edit::take_out(kind, old.as_deref(), record) {
             Ok(done) => done,
-            Err(broken) => return self.note(NoteKind::Refused, path, broken.to_string()),
+            Err(broken) => return self.note(SetupNoteKind::Refused, path, broken.to_string()),
         };
         for part in &done.left {
             let text = format!("{} was changed since omx wrote it; it stays", name_of(part));
-            self.note(NoteKind::Edited, path, text);
+            self.note(SetupNoteKind::Edited, path, text);
         }
         self.forget(path);
         self.change(path, old, done.text);
@@ -232,7 +234,7 @@ impl<'a> Planner<'a> {
         match self.disk.read(path) {
             Ok(text) => Some(text),
             Err(why) => {
-                self.note(NoteKind::Refused, path, why);
+                self.note(SetupNoteKind::Refused, path, why);
                 None
             }
         }
@@ -250,7 +252,7 @@ impl<'a> Planner<'a> {
             missing.retain(|folder| !self.after.folders.contains(folder));
             self.after.folders.extend(missing);
         }
-        self.changes.push(Change { path: path.to_owned(), old, new });
+        self.changes.push(FileChange { path: path.to_owned(), old, new });
     }
 
     /// The text a file has before, and the one it will have.
@@ -283,9 +285,9 @@ impl<'a> Planner<'a> {
         &mut self,
         host: HostKind,
         path: &Path,
-        origin: Origin,
+        origin: FileOrigin,
         after: String,
-        parts: Vec<Part>,
+        parts: Vec<Fragment>,
     ) {
         let path = path.to_owned();
         let record = FileRecord { path, host, origin, after, parts, earlier: Vec::new() };
@@ -295,7 +297,7 @@ impl<'a> Planner<'a> {
         }
     }
 
-    pub fn finish(self) -> Plan {
+    pub fn finish(self) -> SetupPlan {
         let mut during = Manifest { unfinished: true, ..self.after.clone() };
         for old in &self.old.files {
             match during.files.iter_mut().find(|record| record.path == old.path) {
@@ -307,8 +309,8 @@ impl<'a> Planner<'a> {
                 None => during.files.push(old.clone()),
             }
         }
-        Plan {
-            manifest: self.ground.manifest(),
+        SetupPlan {
+            manifest: self.paths.manifest(),
             during,
             after: self.after,
             changes: self.changes,
@@ -317,19 +319,19 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn kind_of(record: &FileRecord) -> Kind {
+fn kind_of(record: &FileRecord) -> FileFormat {
     match record.parts.first().map(|part| &part.slot) {
-        Some(Slot::Table(_)) => Kind::Toml,
-        Some(Slot::Block) => Kind::Markdown,
-        _ => Kind::Json,
+        Some(FragmentSlot::Table(_)) => FileFormat::Toml,
+        Some(FragmentSlot::Block) => FileFormat::Markdown,
+        _ => FileFormat::Json,
     }
 }
 
 /// A part in words.
-fn name_of(part: &Part) -> String {
+fn name_of(part: &Fragment) -> String {
     match &part.slot {
-        Slot::Block => "the block".to_owned(),
-        Slot::Whole => "it".to_owned(),
+        FragmentSlot::Block => "the block".to_owned(),
+        FragmentSlot::Whole => "it".to_owned(),
         slot => {
             let path: Vec<String> =
                 slot.path().iter().map(|n| Value::from(n.as_str()).to_string()).collect();

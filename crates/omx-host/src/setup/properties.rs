@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use super::disk::Disk;
-use super::ground::{Catalogue, Ground, Homes, Scope, SkillFile};
+use super::disk::SetupDisk;
 use super::manifest::Manifest;
+use super::paths::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 use super::plan::{plan_setup, plan_uninstall};
-use super::planner::{NoteKind, Plan};
-use crate::HostKind;
+use super::planner::{SetupNoteKind, SetupPlan};
+use omx_kernel::HostKind;
 
 /// Files in memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Shelf(BTreeMap<PathBuf, String>);
+struct MemoryDisk(BTreeMap<PathBuf, String>);
 
-impl Disk for Shelf {
+impl SetupDisk for MemoryDisk {
     fn read(&self, path: &Path) -> Result<Option<String>, String> {
         Ok(self.0.get(path).cloned())
     }
@@ -30,8 +30,8 @@ impl Disk for Shelf {
     }
 }
 
-impl Shelf {
-    fn carry_out(&mut self, plan: &Plan) {
+impl MemoryDisk {
+    fn carry_out(&mut self, plan: &SetupPlan) {
         for change in &plan.changes {
             assert_eq!(self.0.get(&change.path).cloned(), change.old);
             match &change.new {
@@ -42,15 +42,15 @@ impl Shelf {
     }
 }
 
-fn ground(omx: &str) -> Ground {
-    Ground {
-        homes: Homes {
+fn paths(omx: &str) -> SetupPaths {
+    SetupPaths {
+        homes: HostHomes {
             codex: "/h/.codex".into(),
             claude: "/h/.claude".into(),
             claude_file: "/h/.claude.json".into(),
             gemini: "/h/.gemini".into(),
         },
-        scope: Scope::User,
+        scope: SetupScope::User,
         omx: omx.into(),
         version: "1".to_owned(),
         manifests: "/h/state".into(),
@@ -58,9 +58,9 @@ fn ground(omx: &str) -> Ground {
     }
 }
 
-fn catalogue() -> Catalogue {
+fn catalog() -> SetupCatalog {
     let block = |host| (host, "<!-- OMX:START -->\nwords\n<!-- OMX:END -->\n".to_owned());
-    Catalogue {
+    SetupCatalog {
         roles: Vec::new(),
         skills: vec![SkillFile { name: "s".to_owned(), text: "skill\n".to_owned() }],
         guidance: HostKind::ALL.map(block).to_vec(),
@@ -183,7 +183,7 @@ fn formed(text: impl Strategy<Value = String>) -> impl Strategy<Value = String> 
     })
 }
 
-fn shelf() -> impl Strategy<Value = Shelf> {
+fn shelf() -> impl Strategy<Value = MemoryDisk> {
     let some = |text: BoxedStrategy<String>| prop::option::weighted(0.8, text);
     (
         some(json_file().boxed()),
@@ -204,23 +204,25 @@ fn shelf() -> impl Strategy<Value = Shelf> {
                 ("/h/.codex/AGENTS.md", words),
                 ("/h/.gemini/skills/s/SKILL.md", skill),
             ];
-            Shelf(files.into_iter().filter_map(|(path, text)| Some((path.into(), text?))).collect())
+            MemoryDisk(
+                files.into_iter().filter_map(|(path, text)| Some((path.into(), text?))).collect(),
+            )
         })
 }
 
 fn has_members(text: &str) -> bool {
-    let (_, body) = super::text::Form::of(text);
+    let (_, body) = super::text::TextForm::of(text);
     body.starts_with('{') && super::json::read(body).is_ok_and(|root| !root.children().is_empty())
 }
 
-fn set_up(shelf: &mut Shelf, omx: &str, manifest: Option<Manifest>) -> Plan {
-    let plan = plan_setup(&ground(omx), shelf, manifest, &catalogue(), &HostKind::ALL);
+fn set_up(shelf: &mut MemoryDisk, omx: &str, manifest: Option<Manifest>) -> SetupPlan {
+    let plan = plan_setup(&paths(omx), shelf, manifest, &catalog(), &HostKind::ALL);
     shelf.carry_out(&plan);
     plan
 }
 
-fn take_out(shelf: &mut Shelf, manifest: Manifest) -> Plan {
-    let plan = plan_uninstall(&ground("/bin/omx"), shelf, Some(manifest), &HostKind::ALL);
+fn take_out(shelf: &mut MemoryDisk, manifest: Manifest) -> SetupPlan {
+    let plan = plan_uninstall(&paths("/bin/omx"), shelf, Some(manifest), &HostKind::ALL);
     shelf.carry_out(&plan);
     plan
 }
@@ -239,7 +241,7 @@ proptest! {
         prop_assert_eq!(&second.after, &first.after);
         prop_assert_eq!(&shelf, &once);
         // What is not touched is named.
-        for note in first.notes.iter().filter(|note| note.kind == NoteKind::Refused) {
+        for note in first.notes.iter().filter(|note| note.kind == SetupNoteKind::Refused) {
             prop_assert_eq!(before.0.get(&note.path), shelf.0.get(&note.path));
         }
         let mut plain = shelf.clone();
@@ -254,7 +256,7 @@ proptest! {
         prop_assert_eq!(old, 0);
         let all = take_out(&mut shelf, moved.after);
         prop_assert_eq!(&shelf, &before);
-        prop_assert!(all.notes.iter().all(|note| note.kind != NoteKind::Edited));
+        prop_assert!(all.notes.iter().all(|note| note.kind != SetupNoteKind::Edited));
     }
 
     /// hosts.md 2.3: what the person writes between setup and uninstall stays,
@@ -263,7 +265,7 @@ proptest! {
     fn r13_what_the_person_adds_stays(before in shelf(), line in "[a-z]{1,8}") {
         let mut shelf = before.clone();
         let first = set_up(&mut shelf, "/bin/omx", None);
-        let added = |shelf: &mut Shelf| {
+        let added = |shelf: &mut MemoryDisk| {
             for (path, text) in &mut shelf.0 {
                 let at = if text.starts_with('\u{feff}') { 3 } else { 0 };
                 match path.extension().and_then(|ending| ending.to_str()) {
@@ -282,7 +284,7 @@ proptest! {
         let mut wanted = before.clone();
         added(&mut wanted);
         // A whole file of omx's that was changed is kept and named.
-        prop_assert!(gone.notes.iter().any(|note| note.path == skill && note.kind == NoteKind::Edited));
+        prop_assert!(gone.notes.iter().any(|note| note.path == skill && note.kind == SetupNoteKind::Edited));
         for (path, text) in &wanted.0 {
             prop_assert_eq!(Some(text), shelf.0.get(path));
         }

@@ -7,13 +7,13 @@ const MARK: char = '\u{feff}';
 
 /// A text without its byte-order mark, and how its lines end.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Form {
+pub(crate) struct TextForm {
     has_mark: bool,
     /// The line end in use: that of the first line.
     pub newline: &'static str,
 }
 
-impl Form {
+impl TextForm {
     /// The form of a text, and the text without its mark.
     pub fn of(text: &str) -> (Self, &str) {
         let bare = text.strip_prefix(MARK);

@@ -6,15 +6,15 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, Key, TableLike};
 
-use super::Broken;
-use super::part::{Part, Slot};
+use super::EditError;
+use super::fragment::{Fragment, FragmentSlot};
 
 /// Reads a file.
-pub(crate) fn read(text: &str) -> Result<Document<&str>, Broken> {
+pub(crate) fn read(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
         let place = line.map_or(String::new(), |line| format!(" in line {line}"));
-        Broken(format!("it is not TOML: {}{place}", error.message().replace('\n', ", ")))
+        EditError(format!("it is not TOML: {}{place}", error.message().replace('\n', ", ")))
     })
 }
 
@@ -45,7 +45,7 @@ pub(crate) fn value_of(item: &Item) -> Value {
 }
 
 /// What stands in a slot.
-pub(crate) fn standing(text: &str, slot: &Slot) -> Result<Vec<Value>, Broken> {
+pub(crate) fn standing(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
     let document = read(text)?;
     Ok(at(&document, slot.path()).map(value_of).into_iter().collect())
 }
@@ -53,11 +53,11 @@ pub(crate) fn standing(text: &str, slot: &Slot) -> Result<Vec<Value>, Broken> {
 /// Puts a table into an empty slot.
 pub(crate) fn insert(
     text: &str,
-    slot: &Slot,
+    slot: &FragmentSlot,
     value: &Value,
     newline: &str,
-) -> Result<(String, Part), Broken> {
-    let part = |text: &str, lead| Part::written(slot, value, text.to_owned(), lead, 0);
+) -> Result<(String, Fragment), EditError> {
+    let part = |text: &str, lead| Fragment::written(slot, value, text.to_owned(), lead, 0);
     let holds = |text: &str| standing(text, slot).is_ok_and(|there| there == [value.clone()]);
     let lead = match text {
         "" => String::new(),
@@ -76,7 +76,7 @@ pub(crate) fn insert(
         }
     }
     let name = slot.path().join(".");
-    Err(Broken(format!("{name} does not fit into it; write it by hand")))
+    Err(EditError(format!("{name} does not fit into it; write it by hand")))
 }
 
 fn table_text(path: &[String], value: &Value, newline: &str) -> String {
@@ -111,7 +111,7 @@ fn inline_piece(
     text: &str,
     path: &[String],
     value: &Value,
-) -> Result<Option<(usize, String, usize)>, Broken> {
+) -> Result<Option<(usize, String, usize)>, EditError> {
     let document = read(text)?;
     for depth in (1..path.len()).rev() {
         let Some(item) = at(&document, &path[..depth]) else { continue };
@@ -141,7 +141,7 @@ enum Kind {
     Inline,
 }
 
-fn exact(document: &Document<&str>, text: &str, part: &Part) -> Option<Range<usize>> {
+fn exact(document: &Document<&str>, text: &str, part: &Fragment) -> Option<Range<usize>> {
     if part.text.is_empty() {
         return None;
     }
@@ -151,10 +151,14 @@ fn exact(document: &Document<&str>, text: &str, part: &Part) -> Option<Range<usi
 }
 
 /// Gives a part another value, in its place.
-pub(crate) fn replace(text: &str, old: &Part, value: &Value) -> Result<(String, Part), Broken> {
+pub(crate) fn replace(
+    text: &str,
+    old: &Fragment,
+    value: &Value,
+) -> Result<(String, Fragment), EditError> {
     let document = read(text)?;
     let table = at(&document, old.slot.path()).and_then(Item::as_table_like);
-    let table = table.ok_or_else(|| Broken("omx's part is not there".to_owned()))?;
+    let table = table.ok_or_else(|| EditError("omx's part is not there".to_owned()))?;
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
     let (before, after) = (Map::new(), Map::new());
     let before = old.value.as_object().unwrap_or(&before);
@@ -164,7 +168,7 @@ pub(crate) fn replace(text: &str, old: &Part, value: &Value) -> Result<(String, 
             continue;
         }
         let span = table.get(name).and_then(Item::span);
-        let span = span.ok_or_else(|| Broken(format!("omx's {name} is not there")))?;
+        let span = span.ok_or_else(|| EditError(format!("omx's {name} is not there")))?;
         changes.push((span, inline(new)));
     }
     changes.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
@@ -178,13 +182,13 @@ pub(crate) fn replace(text: &str, old: &Part, value: &Value) -> Result<(String, 
         whole.replace_range(span, &new);
     }
     if standing(&whole, &old.slot)? != [value.clone()] {
-        return Err(Broken("omx's part cannot be renewed".to_owned()));
+        return Err(EditError("omx's part cannot be renewed".to_owned()));
     }
-    Ok((whole, Part { value: value.clone(), text: piece, ..old.clone() }))
+    Ok((whole, Fragment { value: value.clone(), text: piece, ..old.clone() }))
 }
 
 /// Takes a part out.
-pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
+pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
     let document = read(text)?;
     if let Some(range) = exact(&document, text, part) {
         let rest = format!("{}{}", &text[..range.start], &text[range.end..]);
@@ -192,7 +196,7 @@ pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
             return Ok(rest);
         }
     }
-    let missing = || Broken("omx's part is not there".to_owned());
+    let missing = || EditError("omx's part is not there".to_owned());
     let (start, kind) = start_of(&document, part.slot.path()).ok_or_else(missing)?;
     let item = at(&document, part.slot.path()).ok_or_else(missing)?;
     let rest = match kind {
@@ -204,7 +208,7 @@ pub(crate) fn remove(text: &str, part: &Part) -> Result<String, Broken> {
     };
     match standing(&rest, &part.slot)?.is_empty() {
         true => Ok(rest),
-        false => Err(Broken("omx's part is written in another way than omx writes".to_owned())),
+        false => Err(EditError("omx's part is written in another way than omx writes".to_owned())),
     }
 }
 
@@ -223,7 +227,7 @@ pub(crate) fn renamed(text: &str, path: &[String], name: &str) -> String {
     let line = text[start..].find('\n').map_or(text.len(), |end| start + end);
     let changed = text[start..line].replacen(old, name, 1);
     let whole = format!("{}{changed}{}", &text[..start], &text[line..]);
-    if standing(&whole, &Slot::Table(new)).is_ok_and(|there| !there.is_empty()) {
+    if standing(&whole, &FragmentSlot::Table(new)).is_ok_and(|there| !there.is_empty()) {
         whole
     } else {
         plain()

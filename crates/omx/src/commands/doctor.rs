@@ -8,9 +8,10 @@ use omx_agents::version::version;
 use omx_agents::{AgentKind, Failure};
 use omx_host::HostKind;
 use omx_host::doctor::{
-    AgentSeen, AgentState, Finding, Installed, Level, Patient, Report, examine, mend,
+    AgentCheck, AgentReadiness, DoctorEnv, DoctorFinding, DoctorReport, FindingLevel, Installation,
+    apply_fixes, run_checks,
 };
-use omx_host::setup::Scope;
+use omx_host::setup::SetupScope;
 use omx_kernel::{Dialect, Refusal, Value};
 use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
@@ -38,12 +39,12 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
     let action = if args.fix { DoctorAction::Fix } else { DoctorAction::Check };
     with_context(global, by_name, format, |context| {
         let store = context.store(&Input::default())?;
-        let patient = patient(context, &store)?;
-        let mut report = examine(&patient);
+        let env = env(context, &store)?;
+        let mut report = run_checks(&env);
         let mut done = Vec::new();
-        if action == DoctorAction::Fix && !report.mends().is_empty() {
-            done = mend(&patient, &report);
-            report = examine(&patient);
+        if action == DoctorAction::Fix && !report.fixes().is_empty() {
+            done = apply_fixes(&env, &report);
+            report = run_checks(&env);
         }
         let exit = match format {
             Format::Json => output::value(&value(&report, &done), format),
@@ -54,17 +55,17 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>, Refusal> {
+fn env<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<DoctorEnv<'a>, Refusal> {
     let mut installed = Vec::new();
-    for scope in [Scope::User, Scope::Project(store.root().to_owned())] {
+    for scope in [SetupScope::User, SetupScope::Project(store.root().to_owned())] {
         // Without a home there is nothing that could have been set up.
-        let Ok(ground) = edge::setup_paths(context.dialect, scope) else { continue };
+        let Ok(paths) = edge::setup_paths(context.dialect, scope) else { continue };
         // A role that cannot be read is told by whoever needs it.
-        let catalogue = setup::catalogue_of(context, &ground).unwrap_or_default();
-        installed.push(Installed { ground, catalogue });
+        let catalog = setup::load_catalog(context, &paths).unwrap_or_default();
+        installed.push(Installation { paths, catalog });
     }
     let there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
-    Ok(Patient {
+    Ok(DoctorEnv {
         context,
         store,
         installed,
@@ -76,11 +77,11 @@ fn patient<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<Patient<'a>
     })
 }
 
-fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentSeen>, Refusal> {
+fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refusal> {
     let surroundings = edge::agent_env(context, store, None, None)?;
     let troubled = |trouble: &Failure| match trouble.kind() {
-        "not_installed" => AgentState::Missing(trouble.remedy()),
-        _ => AgentState::Troubled(trouble.to_string(), trouble.remedy()),
+        "not_installed" => AgentReadiness::Missing(trouble.remedy()),
+        _ => AgentReadiness::Unusable(trouble.to_string(), trouble.remedy()),
     };
     let kinds = AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal);
     Ok(kinds
@@ -88,16 +89,16 @@ fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentSeen>, Refusa
             let found = driver(kind).find(&surroundings);
             let told = found.and_then(|found| version(&found, &surroundings, PATIENCE));
             let state = match told {
-                Ok(version) => AgentState::Ready(version),
+                Ok(version) => AgentReadiness::Ready(version),
                 Err(trouble) => troubled(&trouble),
             };
-            AgentSeen { name: kind.as_str().to_owned(), state }
+            AgentCheck { name: kind.as_str().to_owned(), state }
         })
         .collect())
 }
 
 /// One line for each check, by area; below what is wrong, what to do.
-fn text(report: &Report, done: &[Result<String, String>]) -> Vec<String> {
+fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
     let paint = Paint::for_output();
     let mut lines: Vec<String> = Vec::new();
     for (index, finding) in report.findings.iter().enumerate() {
@@ -108,8 +109,10 @@ fn text(report: &Report, done: &[Result<String, String>]) -> Vec<String> {
         let place = finding.place.as_ref().map(|place| format!(" ({place})"));
         let mark = paint.mark(finding.level);
         lines.push(format!("  {mark}  {}{}", finding.what, place.unwrap_or_default()));
-        if let Some(fix) = finding.fix.as_ref().filter(|_| finding.level != Level::Fine) {
-            lines.push(format!("           {fix}"));
+        if let Some(remedy) =
+            finding.remedy.as_ref().filter(|_| finding.level != FindingLevel::Fine)
+        {
+            lines.push(format!("           {remedy}"));
         }
     }
     for one in done {
@@ -123,7 +126,7 @@ fn text(report: &Report, done: &[Result<String, String>]) -> Vec<String> {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
-    lines.push(match (count(Level::Failure), count(Level::Warning)) {
+    lines.push(match (count(FindingLevel::Failure), count(FindingLevel::Warning)) {
         (0, 0) => "everything works".to_owned(),
         (0, warnings) => format!("everything works, {}", number(warnings, "warning")),
         (failures, warnings) => {
@@ -145,12 +148,12 @@ impl Paint {
         if std::io::stdout().is_terminal() { Self::Coloured } else { Self::Plain }
     }
 
-    fn mark(self, level: Level) -> String {
+    fn mark(self, level: FindingLevel) -> String {
         let word = format!("{:<7}", level.as_str());
         let colour = match level {
-            Level::Fine => 32,
-            Level::Warning => 33,
-            Level::Failure => 31,
+            FindingLevel::Fine => 32,
+            FindingLevel::Warning => 33,
+            FindingLevel::Failure => 31,
         };
         match self {
             Self::Plain => word,
@@ -159,16 +162,16 @@ impl Paint {
     }
 }
 
-fn value(report: &Report, done: &[Result<String, String>]) -> Value {
-    let finding = |one: &Finding| {
+fn value(report: &DoctorReport, done: &[Result<String, String>]) -> Value {
+    let finding = |one: &DoctorFinding| {
         Value::record([
             ("area", Value::string(one.area.as_str())),
             ("name", Value::string(one.name)),
             ("level", Value::string(one.level.as_str())),
             ("what", Value::string(&one.what)),
             ("where", Value::string_or_null(one.place.as_deref())),
-            ("fix", Value::string_or_null(one.fix.as_deref())),
-            ("mendable", Value::bool(one.mend.is_some())),
+            ("fix", Value::string_or_null(one.remedy.as_deref())),
+            ("mendable", Value::bool(one.fix.is_some())),
         ])
     };
     let mended = |one: &Result<String, String>| {

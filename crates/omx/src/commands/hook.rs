@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omx_host::HostKind;
-use omx_host::hook::{Answer, Errand, Event, Handled, Payload, handle};
+use omx_host::hook::{FollowUp, HookEvent, HookOutcome, HookOutput, HookPayload, handle};
 use omx_kernel::Dialect;
 use omx_prompt::{self as prompt, Decision, Keywords, Present, Verdict, Word};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -35,14 +35,14 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
     let begun = Instant::now();
     answer_panics();
     if let Some(bytes) = read(begun)
-        && let Some(payload) = Payload::read(host, event, &bytes)
+        && let Some(payload) = HookPayload::read(host, event, &bytes)
     {
         if may_flush(&payload.event) {
             watch(begun);
         }
-        let handled = answer(&payload, by_name).unwrap_or(Answer::Empty.into());
+        let handled = answer(&payload, by_name).unwrap_or(HookOutput::Empty.into());
         say(&handled.answer.line(host, &payload.name));
-        if let (Errand::FinishCancel, Some(session)) = (handled.errand, &payload.session) {
+        if let (FollowUp::FinishCancel, Some(session)) = (handled.errand, &payload.session) {
             finish_cancel(&payload, session.as_str());
         }
     }
@@ -55,9 +55,9 @@ fn answer_panics() {
     std::panic::set_hook(Box::new(|_| give_up()));
 }
 
-fn answer(payload: &Payload<'_>, by_name: Dialect) -> Option<Handled> {
+fn answer(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookOutcome> {
     let surroundings = edge::hook(payload, by_name)?;
-    handle(payload, &surroundings.context, &surroundings.world).ok()
+    handle(payload, &surroundings.context, &surroundings.files).ok()
 }
 
 /// Reads standard input to its end; `None` if that takes too long or too much.
@@ -83,8 +83,8 @@ fn read(begun: Instant) -> Option<Vec<u8>> {
 }
 
 /// Whether the event may wait for a disk: then somebody keeps the deadline.
-fn may_flush(event: &Event<'_>) -> bool {
-    !matches!(event, Event::ToolBefore { .. } | Event::ToolAfter { .. } | Event::Other)
+fn may_flush(event: &HookEvent<'_>) -> bool {
+    !matches!(event, HookEvent::BeforeTool { .. } | HookEvent::AfterTool { .. } | HookEvent::Other)
 }
 
 /// Gives up when the time is over.
@@ -112,7 +112,7 @@ fn say(line: &str) {
 }
 
 /// Leaves the processes of a cancelled run to one that may take its time.
-fn finish_cancel(payload: &Payload<'_>, session: &str) {
+fn finish_cancel(payload: &HookPayload<'_>, session: &str) {
     let Ok(program) = edge::own_program() else { return };
     let mut command = Command::new(program);
     command.args(["cancel", "--finish", "--session-id", session]);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use omx_host::HostKind;
-use omx_host::setup::{Ground, Manifest, Scope};
+use omx_host::setup::{Manifest, SetupPaths, SetupScope};
 use omx_kernel::{Code, Dialect, Refusal};
 use omx_ops::config::{self};
 use omx_ops::{Context, Input};
@@ -66,11 +66,11 @@ fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
 /// Whether some setup that holds here has written for this host.
 fn is_set_up(context: &Context<'_>, host: HostKind) -> Result<bool, Refusal> {
     let root = context.store(&Input::default())?.root().to_owned();
-    let knows = |scope: Scope| -> Result<bool, Refusal> {
-        let ground: Ground = edge::setup_paths(context.dialect, scope)?;
-        let manifest = Manifest::load(&ground.manifest())
+    let knows = |scope: SetupScope| -> Result<bool, Refusal> {
+        let paths: SetupPaths = edge::setup_paths(context.dialect, scope)?;
+        let manifest = Manifest::load(&paths.manifest())
             .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
         Ok(manifest.is_some_and(|manifest| manifest.hosts().contains(&host)))
     };
-    Ok(knows(Scope::User)? || knows(Scope::Project(root))?)
+    Ok(knows(SetupScope::User)? || knows(SetupScope::Project(root))?)
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use omx_agents::version::version;
 use omx_agents::{AgentKind, Failure};
-use omx_host::{Role, Skill, catalogue};
+use omx_host::{Role, Skill, catalog};
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
@@ -87,7 +87,7 @@ fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
 
 fn load(context: &Context<'_>) -> Result<Vec<Role>, Refusal> {
     let store = context.store(&Input::default())?;
-    catalogue::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))
+    catalog::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))
 }
 
 fn fields(role: &Role) -> Vec<(String, Value)> {
@@ -149,7 +149,7 @@ fn modes(format: Format) -> Exit {
 
 fn load_skills(context: &Context<'_>) -> Result<Vec<Skill>, Refusal> {
     let store = context.store(&Input::default())?;
-    catalogue::skills_of(store.tree()).map_err(|error| Refusal::input(error.to_string()))
+    catalog::skills_of(store.tree()).map_err(|error| Refusal::input(error.to_string()))
 }
 
 fn skill_fields(skill: &Skill) -> Vec<(String, Value)> {

@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_host::setup::{
-    ApplyError, Catalogue, Change, Ground, Manifest, Note, NoteKind, Plan, RealDisk, Scope,
-    SkillFile, Slot, apply, changing, plan_setup, plan_uninstall, unified,
+    ApplyError, FileChange, FragmentSlot, Manifest, RealDisk, SetupCatalog, SetupNote,
+    SetupNoteKind, SetupPaths, SetupPlan, SetupScope, SkillFile, apply, lock_setup, plan_setup,
+    plan_uninstall, unified_diff,
 };
-use omx_host::{CatalogueError, HostKind, Skill, catalogue, guidance};
+use omx_host::{CatalogueError, HostKind, Skill, catalog, guidance};
 use omx_kernel::{Code, Dialect, Refusal, Value};
 use omx_ops::{Context, Input};
 
@@ -41,17 +42,17 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
-        let ground = ground(context, &args.scope)?;
+        let paths = paths(context, &args.scope)?;
         let hosts = match hosts_named(args.host.as_deref()) {
             Some(hosts) => hosts,
-            None => installed(&ground)?,
+            None => installed(&paths)?,
         };
-        let catalogue = catalogue_of(context, &ground)?;
-        let planned = |manifest| plan_setup(&ground, &RealDisk, manifest, &catalogue, &hosts);
-        let mut plan = run_plan(&ground, action, planned)?;
-        plan.notes.extend(path_hint(&ground));
+        let catalog = load_catalog(context, &paths)?;
+        let planned = |manifest| plan_setup(&paths, &RealDisk, manifest, &catalog, &hosts);
+        let mut plan = run_plan(&paths, action, planned)?;
+        plan.notes.extend(path_hint(&paths));
         let none = "nothing to do: omx is set up already";
-        Ok(print_plan(&plan, &ground, &hosts, format, action, none))
+        Ok(print_plan(&plan, &paths, &hosts, format, action, none))
     })
 }
 
@@ -60,44 +61,47 @@ pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exi
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
-        let ground = ground(context, &args.scope)?;
+        let paths = paths(context, &args.scope)?;
         let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| HostKind::ALL.to_vec());
-        let planned = |manifest| plan_uninstall(&ground, &RealDisk, manifest, &hosts);
-        let plan = run_plan(&ground, action, planned)?;
+        let planned = |manifest| plan_uninstall(&paths, &RealDisk, manifest, &hosts);
+        let plan = run_plan(&paths, action, planned)?;
         let none = "nothing to do: omx is not set up here";
-        Ok(print_plan(&plan, &ground, &hosts, format, action, none))
+        Ok(print_plan(&plan, &paths, &hosts, format, action, none))
     })
 }
 
-fn ground(context: &Context<'_>, scope: &str) -> Result<Ground, Refusal> {
+fn paths(context: &Context<'_>, scope: &str) -> Result<SetupPaths, Refusal> {
     let scope = match scope {
-        "project" => Scope::Project(context.store(&Input::default())?.root().to_owned()),
-        _ => Scope::User,
+        "project" => SetupScope::Project(context.store(&Input::default())?.root().to_owned()),
+        _ => SetupScope::User,
     };
     let hooked = match scope {
-        Scope::User => Vec::new(),
-        Scope::Project(_) => hooked_for_all(&edge::setup_paths(context.dialect, Scope::User)?)?,
+        SetupScope::User => Vec::new(),
+        SetupScope::Project(_) => {
+            hooked_for_all(&edge::setup_paths(context.dialect, SetupScope::User)?)?
+        }
     };
-    Ok(Ground { hooked, ..edge::setup_paths(context.dialect, scope)? })
+    Ok(SetupPaths { hooked, ..edge::setup_paths(context.dialect, scope)? })
 }
 
 /// The hosts that were given hooks for every project.
-fn hooked_for_all(user: &Ground) -> Result<Vec<HostKind>, Refusal> {
+fn hooked_for_all(user: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let manifest = Manifest::load(&user.manifest())
         .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
     let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
-    let is_hook = |slot: &Slot| matches!(slot, Slot::Element(path) if path[0] == "hooks");
+    let is_hook =
+        |slot: &FragmentSlot| matches!(slot, FragmentSlot::Element(path) if path[0] == "hooks");
     let files = files.iter().filter(|file| file.parts.iter().any(|part| is_hook(&part.slot)));
     Ok(files.map(|file| file.host).collect())
 }
 
 /// Agents call omx by its name as well.
-fn path_hint(ground: &Ground) -> Option<Note> {
+fn path_hint(paths: &SetupPaths) -> Option<SetupNote> {
     if edge::on_path(Path::new("omx")).is_some() {
         return None;
     }
     let text = "it is not on your search path (PATH): agents cannot call omx by its name";
-    Some(Note { kind: NoteKind::Hint, path: ground.omx.clone(), text: text.to_owned() })
+    Some(SetupNote { kind: SetupNoteKind::Hint, path: paths.omx.clone(), text: text.to_owned() })
 }
 
 /// The hosts a flag names; `None` without one.
@@ -107,9 +111,9 @@ fn hosts_named(flag: Option<&str>) -> Option<Vec<HostKind>> {
 }
 
 /// The hosts that are installed or have been used.
-fn installed(ground: &Ground) -> Result<Vec<HostKind>, Refusal> {
+fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let is_there = |host: &HostKind| {
-        edge::on_path(Path::new(host.as_str())).is_some() || ground.homes.of(*host).is_dir()
+        edge::on_path(Path::new(host.as_str())).is_some() || paths.homes.of(*host).is_dir()
     };
     let hosts: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_there).collect();
     if hosts.is_empty() {
@@ -120,29 +124,32 @@ fn installed(ground: &Ground) -> Result<Vec<HostKind>, Refusal> {
 }
 
 /// What is brought: a project brings its own roles and skills too.
-pub(super) fn catalogue_of(context: &Context<'_>, ground: &Ground) -> Result<Catalogue, Refusal> {
-    let tree = match ground.scope {
+pub(super) fn load_catalog(
+    context: &Context<'_>,
+    paths: &SetupPaths,
+) -> Result<SetupCatalog, Refusal> {
+    let tree = match paths.scope {
         // No folder, so nothing but what is built in.
-        Scope::User => PathBuf::new(),
-        Scope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
+        SetupScope::User => PathBuf::new(),
+        SetupScope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
     };
     let broken = |error: CatalogueError| Refusal::input(error.to_string());
     let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };
-    Ok(Catalogue {
-        roles: catalogue::roles(&tree).map_err(broken)?,
-        skills: catalogue::skills_of(&tree).map_err(broken)?.into_iter().map(file).collect(),
+    Ok(SetupCatalog {
+        roles: catalog::roles(&tree).map_err(broken)?,
+        skills: catalog::skills_of(&tree).map_err(broken)?.into_iter().map(file).collect(),
         guidance: HostKind::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
     })
 }
 
 /// Makes the plan and, if it is to be done, does it.
 fn run_plan(
-    ground: &Ground,
+    paths: &SetupPaths,
     action: SetupAction,
-    planned: impl FnOnce(Option<Manifest>) -> Plan,
-) -> Result<Plan, Refusal> {
+    planned: impl FnOnce(Option<Manifest>) -> SetupPlan,
+) -> Result<SetupPlan, Refusal> {
     let io = |error: &dyn std::error::Error| Refusal::new(Code::Io, error.to_string());
-    let load = || Manifest::load(&ground.manifest()).map_err(|error| io(&error));
+    let load = || Manifest::load(&paths.manifest()).map_err(|error| io(&error));
     if action == SetupAction::Preview {
         return Ok(planned(load()?));
     }
@@ -150,7 +157,7 @@ fn run_plan(
         ApplyError::Busy => Refusal::new(Code::Busy, error.to_string()),
         error => io(&error),
     };
-    let held = changing(&ground.manifests, PATIENCE).map_err(refused)?;
+    let held = lock_setup(&paths.manifests, PATIENCE).map_err(refused)?;
     let mut plan = planned(load()?);
     let failed = apply(&plan, &held).map_err(refused)?;
     plan.changes.retain(|change| failed.iter().all(|note| note.path != change.path));
@@ -159,18 +166,18 @@ fn run_plan(
 }
 
 fn print_plan(
-    plan: &Plan,
-    ground: &Ground,
+    plan: &SetupPlan,
+    paths: &SetupPaths,
     hosts: &[HostKind],
     format: Format,
     action: SetupAction,
     none: &str,
 ) -> Exit {
     let exit = match format {
-        Format::Json => output::value(&report(plan, ground, hosts, action), format),
+        Format::Json => output::value(&report(plan, paths, hosts, action), format),
         Format::Text => {
             let mut lines = match action {
-                SetupAction::Preview => plan.changes.iter().map(unified).collect::<Vec<_>>(),
+                SetupAction::Preview => plan.changes.iter().map(unified_diff).collect::<Vec<_>>(),
                 SetupAction::Apply => summary(&plan.changes),
             };
             if plan.changes.is_empty() && !plan.has_failed() {
@@ -190,19 +197,19 @@ fn print_plan(
 }
 
 /// A note in one line.
-fn words(note: &Note) -> String {
+fn words(note: &SetupNote) -> String {
     let path = note.path.display();
     let text = &note.text;
     match note.kind {
-        NoteKind::Refused => format!("error: {path} is not touched: {text}"),
-        NoteKind::Taken => format!("error: {path} is left as it is: {text}"),
-        NoteKind::Edited | NoteKind::Theirs => format!("kept {path}: {text}"),
-        NoteKind::Hint => format!("note: {path}: {text}"),
+        SetupNoteKind::Refused => format!("error: {path} is not touched: {text}"),
+        SetupNoteKind::Taken => format!("error: {path} is left as it is: {text}"),
+        SetupNoteKind::Edited | SetupNoteKind::Theirs => format!("kept {path}: {text}"),
+        SetupNoteKind::Hint => format!("note: {path}: {text}"),
     }
 }
 
 /// The changes by line; many files of one kind are one line.
-fn summary(changes: &[Change]) -> Vec<String> {
+fn summary(changes: &[FileChange]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for change in changes {
         let verb = match (&change.old, &change.new) {
@@ -229,9 +236,9 @@ fn summary(changes: &[Change]) -> Vec<String> {
     lines.into_iter().map(line).collect()
 }
 
-fn report(plan: &Plan, ground: &Ground, hosts: &[HostKind], action: SetupAction) -> Value {
+fn report(plan: &SetupPlan, paths: &SetupPaths, hosts: &[HostKind], action: SetupAction) -> Value {
     let path = |path: &Path| Value::string(&path.to_string_lossy());
-    let change = |change: &Change| {
+    let change = |change: &FileChange| {
         let action = match (&change.old, &change.new) {
             (None, _) => "create",
             (_, None) => "remove",
@@ -239,16 +246,16 @@ fn report(plan: &Plan, ground: &Ground, hosts: &[HostKind], action: SetupAction)
         };
         Value::record([("path", path(&change.path)), ("action", Value::string(action))])
     };
-    let note = |note: &Note| {
+    let note = |note: &SetupNote| {
         Value::record([
             ("kind", Value::string(note.kind.as_str())),
             ("path", path(&note.path)),
             ("text", Value::string(&note.text)),
         ])
     };
-    let scope = match ground.scope {
-        Scope::User => "user",
-        Scope::Project(_) => "project",
+    let scope = match paths.scope {
+        SetupScope::User => "user",
+        SetupScope::Project(_) => "project",
     };
     Value::record([
         ("ok", Value::bool(!plan.has_failed())),

@@ -11,25 +11,25 @@ use serde_json::{Value, json};
 use super::common::{
     NAME, guidance, hook_wishes, markdown_agent, names, server_wish, shell_word, skills,
 };
-use crate::HostKind;
-use crate::role::Tools;
-use crate::setup::edit::Kind;
-use crate::setup::ground::{Catalogue, Scope};
-use crate::setup::part::{Own, Rule, Slot, Wish};
-use crate::setup::planner::{NoteKind, Planner};
+use crate::role::ToolAccess;
+use crate::setup::edit::FileFormat;
+use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
+use crate::setup::paths::{SetupCatalog, SetupScope};
+use crate::setup::planner::{SetupNoteKind, SetupPlanner};
 use crate::setup::{json, text};
+use omx_kernel::HostKind;
 
 const HOST: HostKind = HostKind::Claude;
 
-pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
-    let homes = planner.ground.homes.clone();
-    let omx = planner.ground.omx.clone();
-    let (folder, settings, servers, words) = match planner.ground.scope.clone() {
-        Scope::User => {
+pub(crate) fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
+    let homes = planner.paths.homes.clone();
+    let omx = planner.paths.omx.clone();
+    let (folder, settings, servers, words) = match planner.paths.scope.clone() {
+        SetupScope::User => {
             let words = homes.claude.join("CLAUDE.md");
             (homes.claude.clone(), "settings.json", homes.claude_file.clone(), words)
         }
-        Scope::Project(root) => {
+        SetupScope::Project(root) => {
             let servers = root.join(".mcp.json");
             (root.join(".claude"), "settings.local.json", servers, root.join("CLAUDE.md"))
         }
@@ -37,65 +37,65 @@ pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
     let settings = folder.join(settings);
     let mut wishes = hook_wishes(&omx, HOST);
     wishes.extend(status_line(planner, &omx, &folder, &settings));
-    if let Scope::Project(_) = planner.ground.scope {
-        wishes.push(Wish {
-            slot: Slot::Element(names(&["enabledMcpjsonServers"])),
+    if let SetupScope::Project(_) = planner.paths.scope {
+        wishes.push(DesiredFragment {
+            slot: FragmentSlot::Element(names(&["enabledMcpjsonServers"])),
             value: Value::from(NAME),
-            own: Own::Recorded,
-            rule: Rule::Needed,
+            own: Recognizer::Recorded,
+            rule: ConflictRule::Needed,
             what: "the consent to the server".to_owned(),
         });
     }
-    planner.file(HOST, &settings, Kind::Json, &wishes);
-    let server = server_wish(&omx, Slot::Member(names(&["mcpServers", NAME])));
-    planner.file(HOST, &servers, Kind::Json, &[server]);
+    planner.file(HOST, &settings, FileFormat::Json, &wishes);
+    let server = server_wish(&omx, FragmentSlot::Member(names(&["mcpServers", NAME])));
+    planner.file(HOST, &servers, FileFormat::Json, &[server]);
     if setting(planner, &settings, "disableAllHooks") == Some(Value::Bool(true)) {
         let words = "disableAllHooks is true: claude calls no hooks, omx's neither";
-        planner.note(NoteKind::Hint, &settings, words);
+        planner.note(SetupNoteKind::Hint, &settings, words);
     }
-    for role in &catalogue.roles {
+    for role in &catalog.roles {
         let path = folder.join("agents").join(format!("{}.md", role.name));
         let more: &[&str] = match role.tools {
-            Tools::ReadOnly => &["disallowedTools: Write, Edit, NotebookEdit"],
-            Tools::Write => &[],
+            ToolAccess::ReadOnly => &["disallowedTools: Write, Edit, NotebookEdit"],
+            ToolAccess::Write => &[],
         };
         planner.whole(HOST, &path, &markdown_agent(role, more));
     }
-    skills(planner, HOST, &folder.join("skills"), catalogue);
-    guidance(planner, HOST, &words, catalogue);
+    skills(planner, HOST, &folder.join("skills"), catalog);
+    guidance(planner, HOST, &words, catalog);
 }
 
 /// omx's status line, unless the person has one: also one in settings that
 /// this one would go before.
 fn status_line(
-    planner: &mut Planner<'_>,
+    planner: &mut SetupPlanner<'_>,
     omx: &Path,
     folder: &Path,
     settings: &Path,
-) -> Option<Wish> {
-    let homes = planner.ground.homes.clone();
+) -> Option<DesiredFragment> {
+    let homes = planner.paths.homes.clone();
     let others = [folder.join("settings.json"), homes.claude.join("settings.json")];
     let others = others.iter().filter(|other| *other != settings);
     let is_theirs = |other: &&std::path::PathBuf| {
         let line = setting(planner, other, "statusLine");
-        line.is_some_and(|line| !Own::StatusLine.recognises(&line))
+        line.is_some_and(|line| !Recognizer::StatusLine.matches(&line))
     };
     if let Some(other) = others.clone().find(is_theirs).cloned() {
-        planner.note(NoteKind::Theirs, &other, "the status line is your own");
+        planner.note(SetupNoteKind::Theirs, &other, "the status line is your own");
         return None;
     }
-    Some(Wish {
-        slot: Slot::Member(names(&["statusLine"])),
+    Some(DesiredFragment {
+        slot: FragmentSlot::Member(names(&["statusLine"])),
         value: json!({"type": "command", "command": format!("{} hud", shell_word(omx))}),
-        own: Own::StatusLine,
-        rule: Rule::IfNone,
+        own: Recognizer::StatusLine,
+        rule: ConflictRule::IfNone,
         what: "the status line".to_owned(),
     })
 }
 
-fn setting(planner: &Planner<'_>, path: &Path, name: &str) -> Option<Value> {
+fn setting(planner: &SetupPlanner<'_>, path: &Path, name: &str) -> Option<Value> {
     let text = planner.disk.read(path).ok().flatten()?;
-    let (_, body) = text::Form::of(&text);
+    let (_, body) = text::TextForm::of(&text);
     let root = json::read(body).ok()?;
     Some(root.member(name)?.node.value.clone())
 }

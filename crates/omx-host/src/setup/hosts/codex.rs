@@ -14,30 +14,30 @@ use toml_edit::Item;
 use super::common::{NAME, guidance, hook_wishes, names, server_wish, skills};
 use crate::HostKind;
 use crate::role::Role;
-use crate::setup::edit::Kind;
-use crate::setup::ground::{Catalogue, Scope};
-use crate::setup::part::{Own, Rule, Slot, Wish};
-use crate::setup::planner::{NoteKind, Planner};
-use crate::setup::text::{Form, hash};
+use crate::setup::edit::FileFormat;
+use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
+use crate::setup::paths::{SetupCatalog, SetupScope};
+use crate::setup::planner::{SetupNoteKind, SetupPlanner};
+use crate::setup::text::{TextForm, hash};
 use crate::setup::{json, toml};
 
 const HOST: HostKind = HostKind::Codex;
 
-pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
-    let home = planner.ground.homes.codex.clone();
-    let scope = planner.ground.scope.clone();
+pub(crate) fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
+    let home = planner.paths.homes.codex.clone();
+    let scope = planner.paths.scope.clone();
     let folder = folder_of(planner);
     let words = match &scope {
-        Scope::User => home.join("AGENTS.md"),
-        Scope::Project(root) => root.join("AGENTS.md"),
+        SetupScope::User => home.join("AGENTS.md"),
+        SetupScope::Project(root) => root.join("AGENTS.md"),
     };
-    let omx = planner.ground.omx.clone();
+    let omx = planner.paths.omx.clone();
     let hooks = folder.join("hooks.json");
     let wishes = match is_hooked(planner) {
         true => Vec::new(),
         false => hook_wishes(&omx, HOST),
     };
-    let written = planner.file(HOST, &hooks, Kind::Json, &wishes);
+    let written = planner.file(HOST, &hooks, FileFormat::Json, &wishes);
     let person = home.join("config.toml");
     let trust = match &written {
         Some(text) => {
@@ -47,38 +47,38 @@ pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
         None if wishes.is_empty() => Vec::new(),
         None => remembered_trust(planner, &person),
     };
-    let server = server_wish(&omx, Slot::Table(names(&["mcp_servers", NAME])));
-    if let Scope::Project(root) = &scope {
-        planner.file(HOST, &folder.join("config.toml"), Kind::Toml, &[server]);
-        planner.file(HOST, &person, Kind::Toml, &trust);
+    let server = server_wish(&omx, FragmentSlot::Table(names(&["mcp_servers", NAME])));
+    if let SetupScope::Project(root) = &scope {
+        planner.file(HOST, &folder.join("config.toml"), FileFormat::Toml, &[server]);
+        planner.file(HOST, &person, FileFormat::Toml, &trust);
         hint_of_trust(planner, &person, root);
     } else {
-        let wishes: Vec<Wish> = [server].into_iter().chain(trust).collect();
-        planner.file(HOST, &person, Kind::Toml, &wishes);
+        let wishes: Vec<DesiredFragment> = [server].into_iter().chain(trust).collect();
+        planner.file(HOST, &person, FileFormat::Toml, &wishes);
     }
     hint_of_hooks(planner, &person);
-    for role in &catalogue.roles {
+    for role in &catalog.roles {
         let path = folder.join("agents").join(format!("{}.toml", role.name));
         planner.whole(HOST, &path, &agent(role));
     }
-    skills(planner, HOST, &folder.join("skills"), catalogue);
-    guidance(planner, HOST, &words, catalogue);
+    skills(planner, HOST, &folder.join("skills"), catalog);
+    guidance(planner, HOST, &words, catalog);
 }
 
 /// Whether Codex calls omx in every project already; it would call it twice.
-fn is_hooked(planner: &mut Planner<'_>) -> bool {
-    let Scope::Project(root) = planner.ground.scope.clone() else { return false };
-    let is_hooked = planner.ground.hooked.contains(&HOST);
+fn is_hooked(planner: &mut SetupPlanner<'_>) -> bool {
+    let SetupScope::Project(root) = planner.paths.scope.clone() else { return false };
+    let is_hooked = planner.paths.hooked.contains(&HOST);
     if is_hooked {
         let words =
             "codex calls omx's hooks in all your projects already; they are not set up twice";
-        planner.note(NoteKind::Hint, &root, words);
+        planner.note(SetupNoteKind::Hint, &root, words);
     }
     is_hooked
 }
 
 /// The names Codex may know a file by: as it is reached, and as it really is.
-fn spellings(planner: &Planner<'_>, hooks: &Path) -> Vec<PathBuf> {
+fn spellings(planner: &SetupPlanner<'_>, hooks: &Path) -> Vec<PathBuf> {
     let folder = hooks.parent().unwrap_or(hooks);
     let real = planner.disk.real(folder).join(hooks.file_name().unwrap_or_default());
     let mut all = vec![hooks.to_owned(), real];
@@ -87,8 +87,13 @@ fn spellings(planner: &Planner<'_>, hooks: &Path) -> Vec<PathBuf> {
 }
 
 /// The records of trust for omx's hooks as they stand in this text.
-fn trust_wishes(spellings: &[PathBuf], old: Option<&str>, text: &str, hooks: &[Wish]) -> Vec<Wish> {
-    let root = |text: &str| json::read(Form::of(text).1).ok();
+fn trust_wishes(
+    spellings: &[PathBuf],
+    old: Option<&str>,
+    text: &str,
+    hooks: &[DesiredFragment],
+) -> Vec<DesiredFragment> {
+    let root = |text: &str| json::read(TextForm::of(text).1).ok();
     let Some(after) = root(text) else { return Vec::new() };
     let before = old.and_then(root);
     let mut wishes = Vec::new();
@@ -102,17 +107,17 @@ fn trust_wishes(spellings: &[PathBuf], old: Option<&str>, text: &str, hooks: &[W
         let label = label(event);
         // What stood in this place before tells what the trust was in.
         let was = before.as_ref().and_then(|root| root.at(hook.slot.path())?.value.get(group));
-        let own = match was.is_some_and(|was| Own::Hook.recognises(was)) {
-            true => Own::Trust,
-            false => Own::NewTrust,
+        let own = match was.is_some_and(|was| Recognizer::Hook.matches(was)) {
+            true => Recognizer::Trust,
+            false => Recognizer::NewTrust,
         };
         for path in spellings {
             let key = format!("{}:{label}:{group}:0", path.display());
-            wishes.push(Wish {
-                slot: Slot::Table(vec!["hooks".to_owned(), "state".to_owned(), key]),
+            wishes.push(DesiredFragment {
+                slot: FragmentSlot::Table(vec!["hooks".to_owned(), "state".to_owned(), key]),
                 value: json!({"trusted_hash": trusted_hash(event, command, seconds)}),
                 own,
-                rule: Rule::Needed,
+                rule: ConflictRule::Needed,
                 what: format!("the trust in omx's hook for {event}"),
             });
         }
@@ -121,15 +126,15 @@ fn trust_wishes(spellings: &[PathBuf], old: Option<&str>, text: &str, hooks: &[W
 }
 
 /// The records of trust that are there, for when nothing else is known.
-fn remembered_trust(planner: &Planner<'_>, config: &Path) -> Vec<Wish> {
+fn remembered_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFragment> {
     let parts = planner.old.file(config).map(|record| record.parts.clone()).unwrap_or_default();
-    let is_trust = |slot: &Slot| slot.path().first().is_some_and(|name| name == "hooks");
+    let is_trust = |slot: &FragmentSlot| slot.path().first().is_some_and(|name| name == "hooks");
     let trust = parts.into_iter().filter(|part| is_trust(&part.slot));
-    let wish = |part: crate::setup::Part| Wish {
+    let wish = |part: crate::setup::Fragment| DesiredFragment {
         slot: part.slot,
         value: part.value,
-        own: Own::Trust,
-        rule: Rule::Needed,
+        own: Recognizer::Trust,
+        rule: ConflictRule::Needed,
         what: "the trust in omx's hooks".to_owned(),
     };
     trust.map(wish).collect()
@@ -137,13 +142,13 @@ fn remembered_trust(planner: &Planner<'_>, config: &Path) -> Vec<Wish> {
 
 /// Codex's trust in a hook hangs on the hook's place. When ours goes, those
 /// after it move up, and the trust in them moves with them.
-pub(crate) fn keep_trust(planner: &mut Planner<'_>) {
+pub(crate) fn keep_trust(planner: &mut SetupPlanner<'_>) {
     let hooks = folder_of(planner).join("hooks.json");
     let (Some(old), Some(new)) = planner.texts(&hooks) else { return };
     let moved = moved_groups(&old, &new);
-    let config = planner.ground.homes.codex.join("config.toml");
+    let config = planner.paths.homes.codex.join("config.toml");
     let (_, Some(text)) = planner.texts(&config) else { return };
-    let (form, body) = Form::of(&text);
+    let (form, body) = TextForm::of(&text);
     let mut body = body.to_owned();
     for (event, from, to, count) in moved {
         for path in spellings(planner, &hooks) {
@@ -163,7 +168,7 @@ pub(crate) fn keep_trust(planner: &mut Planner<'_>) {
 /// Groups of hooks that stand in another place: event, from where, to where,
 /// and how many hooks they hold.
 fn moved_groups(old: &str, new: &str) -> Vec<(String, usize, usize, usize)> {
-    let value = |text: &str| json::read(Form::of(text).1).ok().map(|root| root.value);
+    let value = |text: &str| json::read(TextForm::of(text).1).ok().map(|root| root.value);
     let (Some(old), Some(new)) = (value(old), value(new)) else { return Vec::new() };
     let mut moved = Vec::new();
     for (event, groups) in old["hooks"].as_object().into_iter().flatten() {
@@ -184,10 +189,10 @@ fn moved_groups(old: &str, new: &str) -> Vec<(String, usize, usize, usize)> {
 }
 
 /// The folder of what is set up.
-fn folder_of(planner: &Planner<'_>) -> PathBuf {
-    match &planner.ground.scope {
-        Scope::User => planner.ground.homes.codex.clone(),
-        Scope::Project(root) => root.join(".codex"),
+fn folder_of(planner: &SetupPlanner<'_>) -> PathBuf {
+    match &planner.paths.scope {
+        SetupScope::User => planner.paths.homes.codex.clone(),
+        SetupScope::Project(root) => root.join(".codex"),
     }
 }
 
@@ -215,7 +220,7 @@ pub fn trusted_hash(event: &str, command: &str, seconds: u64) -> String {
 }
 
 /// Says when Codex does not look at this project's settings.
-fn hint_of_trust(planner: &mut Planner<'_>, person: &Path, root: &Path) {
+fn hint_of_trust(planner: &mut SetupPlanner<'_>, person: &Path, root: &Path) {
     let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
     let is_trusted = |root: &Path| {
         let path = names(&["projects", &root.to_string_lossy(), "trust_level"]);
@@ -224,21 +229,21 @@ fn hint_of_trust(planner: &mut Planner<'_>, person: &Path, root: &Path) {
     if !is_trusted(root) && !is_trusted(&planner.disk.real(root)) {
         let words = "codex reads the settings of a project only when you trust it: start codex \
                      there once and say so";
-        planner.note(NoteKind::Hint, root, words);
+        planner.note(SetupNoteKind::Hint, root, words);
     }
 }
 
 /// Says when hooks are switched off.
-fn hint_of_hooks(planner: &mut Planner<'_>, person: &Path) {
+fn hint_of_hooks(planner: &mut SetupPlanner<'_>, person: &Path) {
     let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
     if read_at(&text, &names(&["features", "hooks"])) == Some(Value::Bool(false)) {
         let words = "features.hooks is false: codex calls no hooks, omx's neither";
-        planner.note(NoteKind::Hint, person, words);
+        planner.note(SetupNoteKind::Hint, person, words);
     }
 }
 
 fn read_at(text: &str, path: &[String]) -> Option<Value> {
-    let (_, body) = Form::of(text);
+    let (_, body) = TextForm::of(text);
     let document = toml::read(body).ok()?;
     toml::at(&document, path).map(|item: &Item| toml::value_of(item))
 }

@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use crate::HostKind;
 use crate::role::Role;
 use crate::setup::block;
-use crate::setup::edit::Kind;
-use crate::setup::ground::Catalogue;
-use crate::setup::part::{Own, Rule, Slot, Wish};
-use crate::setup::planner::Planner;
+use crate::setup::edit::FileFormat;
+use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
+use crate::setup::paths::SetupCatalog;
+use crate::setup::planner::SetupPlanner;
 
 /// The name of omx's server, and of its hooks where they have one.
 pub(super) const NAME: &str = "omx";
 
 /// The events a host is asked to tell, and how many seconds a hook may take.
 /// A hook ends itself long before; the limit is for a machine that is stuck.
-pub fn events_of(host: HostKind) -> &'static [(&'static str, u64)] {
+pub fn hook_events(host: HostKind) -> &'static [(&'static str, u64)] {
     match host {
         HostKind::Codex => &[
             ("SessionStart", 5),
@@ -68,16 +68,16 @@ pub(super) fn shell_word(path: &Path) -> String {
 }
 
 /// The groups of hooks for every event.
-pub(super) fn hook_wishes(omx: &Path, host: HostKind) -> Vec<Wish> {
+pub(super) fn hook_wishes(omx: &Path, host: HostKind) -> Vec<DesiredFragment> {
     let command = hook_command(omx, host);
-    let wish = |(event, seconds): &(&str, u64)| Wish {
-        slot: Slot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
+    let wish = |(event, seconds): &(&str, u64)| DesiredFragment {
+        slot: FragmentSlot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
         value: json!({"hooks": [hook(host, &command, *seconds)]}),
-        own: Own::Hook,
-        rule: Rule::Needed,
+        own: Recognizer::Hook,
+        rule: ConflictRule::Needed,
         what: format!("omx's hook for {event}"),
     };
-    events_of(host).iter().map(wish).collect()
+    hook_events(host).iter().map(wish).collect()
 }
 
 fn hook(host: HostKind, command: &str, seconds: u64) -> Value {
@@ -93,12 +93,12 @@ fn hook(host: HostKind, command: &str, seconds: u64) -> Value {
 }
 
 /// The server in a list of servers.
-pub(super) fn server_wish(omx: &Path, slot: Slot) -> Wish {
-    Wish {
+pub(super) fn server_wish(omx: &Path, slot: FragmentSlot) -> DesiredFragment {
+    DesiredFragment {
         slot,
         value: json!({"command": omx.to_string_lossy(), "args": ["mcp"]}),
-        own: Own::Server,
-        rule: Rule::Needed,
+        own: Recognizer::Server,
+        rule: ConflictRule::Needed,
         what: "an MCP server named omx".to_owned(),
     }
 }
@@ -110,34 +110,34 @@ pub(super) fn names(names: &[&str]) -> Vec<String> {
 
 /// The marked block of guidance.
 pub(super) fn guidance(
-    planner: &mut Planner<'_>,
+    planner: &mut SetupPlanner<'_>,
     host: HostKind,
     path: &Path,
-    catalogue: &Catalogue,
+    catalog: &SetupCatalog,
 ) {
-    let Some(text) = catalogue.guidance(host) else { return };
+    let Some(text) = catalog.guidance(host) else { return };
     // One file under two names needs one block.
     if planner.is_shared(host, path) {
         return;
     }
-    let wish = Wish {
-        slot: Slot::Block,
+    let wish = DesiredFragment {
+        slot: FragmentSlot::Block,
         value: Value::String(block::plain(text)),
-        own: Own::Recorded,
-        rule: Rule::Needed,
+        own: Recognizer::Recorded,
+        rule: ConflictRule::Needed,
         what: "a block between omx's marks".to_owned(),
     };
-    planner.file(host, path, Kind::Markdown, &[wish]);
+    planner.file(host, path, FileFormat::Markdown, &[wish]);
 }
 
 /// Skills as folders.
 pub(super) fn skills(
-    planner: &mut Planner<'_>,
+    planner: &mut SetupPlanner<'_>,
     host: HostKind,
     folder: &Path,
-    catalogue: &Catalogue,
+    catalog: &SetupCatalog,
 ) {
-    for skill in &catalogue.skills {
+    for skill in &catalog.skills {
         let path = folder.join(&skill.name).join("SKILL.md");
         planner.whole(host, &path, &skill.text);
     }

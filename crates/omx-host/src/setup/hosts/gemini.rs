@@ -6,39 +6,39 @@ use serde_json::Value;
 use super::common::{
     NAME, guidance, hook_command, hook_wishes, markdown_agent, names, server_wish, skills,
 };
-use crate::HostKind;
-use crate::setup::edit::Kind;
-use crate::setup::ground::{Catalogue, Scope};
-use crate::setup::part::{Own, Rule, Slot, Wish};
-use crate::setup::planner::Planner;
+use crate::setup::edit::FileFormat;
+use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
+use crate::setup::paths::{SetupCatalog, SetupScope};
+use crate::setup::planner::SetupPlanner;
+use omx_kernel::HostKind;
 
 const HOST: HostKind = HostKind::Gemini;
 
-pub(crate) fn set_up(planner: &mut Planner<'_>, catalogue: &Catalogue) {
-    let home = planner.ground.homes.gemini.clone();
-    let omx = planner.ground.omx.clone();
-    let scope = planner.ground.scope.clone();
+pub(crate) fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
+    let home = planner.paths.homes.gemini.clone();
+    let omx = planner.paths.omx.clone();
+    let scope = planner.paths.scope.clone();
     let (folder, words) = match &scope {
-        Scope::User => (home.clone(), home.join("GEMINI.md")),
-        Scope::Project(root) => (root.join(".gemini"), root.join("GEMINI.md")),
+        SetupScope::User => (home.clone(), home.join("GEMINI.md")),
+        SetupScope::Project(root) => (root.join(".gemini"), root.join("GEMINI.md")),
     };
     let mut wishes = hook_wishes(&omx, HOST);
-    wishes.push(server_wish(&omx, Slot::Member(names(&["mcpServers", NAME]))));
-    planner.file(HOST, &folder.join("settings.json"), Kind::Json, &wishes);
-    if let Scope::Project(root) = &scope {
-        let trust = Wish {
-            slot: Slot::Element(vec![root.to_string_lossy().into_owned()]),
+    wishes.push(server_wish(&omx, FragmentSlot::Member(names(&["mcpServers", NAME]))));
+    planner.file(HOST, &folder.join("settings.json"), FileFormat::Json, &wishes);
+    if let SetupScope::Project(root) = &scope {
+        let trust = DesiredFragment {
+            slot: FragmentSlot::Element(vec![root.to_string_lossy().into_owned()]),
             value: Value::from(format!("{NAME}:{}", hook_command(&omx, HOST))),
-            own: Own::Recorded,
-            rule: Rule::Needed,
+            own: Recognizer::Recorded,
+            rule: ConflictRule::Needed,
             what: "the trust in omx's hooks".to_owned(),
         };
-        planner.file(HOST, &home.join("trusted_hooks.json"), Kind::Json, &[trust]);
+        planner.file(HOST, &home.join("trusted_hooks.json"), FileFormat::Json, &[trust]);
     }
-    for role in &catalogue.roles {
+    for role in &catalog.roles {
         let path = folder.join("agents").join(format!("{}.md", role.name));
         planner.whole(HOST, &path, &markdown_agent(role, &[]));
     }
-    skills(planner, HOST, &folder.join("skills"), catalogue);
-    guidance(planner, HOST, &words, catalogue);
+    skills(planner, HOST, &folder.join("skills"), catalog);
+    guidance(planner, HOST, &words, catalog);
 }

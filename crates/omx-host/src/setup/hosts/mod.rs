@@ -6,4 +6,4 @@ mod common;
 pub(super) mod gemini;
 
 pub use codex::trusted_hash;
-pub use common::{events_of, hook_command};
+pub use common::{hook_command, hook_events};

@@ -12,7 +12,7 @@ use omx_agents::{
     ConversationStart, Failure,
 };
 use omx_conductor::ask::{Artifact, Asking, NoReply, Question, Reply};
-use omx_host::{Answer, Role, catalogue};
+use omx_host::{Role, RoleResult, catalog};
 use omx_kernel::approval::{Allow, OWN_SERVER};
 use omx_kernel::ids::slug;
 use omx_kernel::{Code, Dialect, Refusal};
@@ -146,8 +146,7 @@ fn prompt(args: &AskArgs) -> Result<String, Refusal> {
 }
 
 fn role_named(store: &Store, name: &str) -> Result<Role, Refusal> {
-    let roles =
-        catalogue::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
+    let roles = catalog::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
     roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
         Refusal::input(format!("there is no role {name:?}; omx list roles shows them"))
     })
@@ -156,15 +155,15 @@ fn role_named(store: &Store, name: &str) -> Result<Role, Refusal> {
 /// What a role answers with when it is asked by itself.
 fn wanted(role: &Role) -> Option<ResultKind> {
     match role.answer {
-        Answer::Plan => Some(ResultKind::Plan),
-        Answer::Work => Some(ResultKind::Work),
-        Answer::Verification => Some(ResultKind::Verification),
-        Answer::Review => Some(ResultKind::Review(match role.name.as_str() {
+        RoleResult::Plan => Some(ResultKind::Plan),
+        RoleResult::Work => Some(ResultKind::Work),
+        RoleResult::Verification => Some(ResultKind::Verification),
+        RoleResult::Review => Some(ResultKind::Review(match role.name.as_str() {
             "architect" => ReviewKind::Architect,
             "critic" => ReviewKind::Critic,
             _ => ReviewKind::Code,
         })),
-        Answer::Text => None,
+        RoleResult::Text => None,
     }
 }
 

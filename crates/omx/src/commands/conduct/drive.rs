@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::drive::{Crew, Drive, RoleCard};
 use omx_conductor::start::Taken;
-use omx_host::catalogue;
+use omx_host::catalog;
 use omx_kernel::{Code, Refusal, RunId};
 use omx_ops::Context;
 use omx_ops::config;
@@ -90,8 +90,7 @@ fn crew<'a>(
     let kind = AgentKind::parse(&asked.agent)
         .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", asked.agent)))?;
     let installation = driver(kind).find(&surroundings).map_err(|trouble| refusal(&trouble))?;
-    let roles =
-        catalogue::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
+    let roles = catalog::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
     let roles: BTreeMap<String, RoleCard> = roles
         .into_iter()
         .map(|role| {

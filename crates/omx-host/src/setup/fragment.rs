@@ -8,7 +8,7 @@ use serde_json::Value;
 /// Where a part stands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Slot {
+pub enum FragmentSlot {
     /// A member of a JSON object, by its path.
     Member(Vec<String>),
     /// An element of the JSON array with this path.
@@ -21,7 +21,7 @@ pub enum Slot {
     Whole,
 }
 
-impl Slot {
+impl FragmentSlot {
     /// The names that lead to it.
     pub(crate) fn path(&self) -> &[String] {
         match self {
@@ -33,9 +33,9 @@ impl Slot {
 
 /// A part as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct Fragment {
     /// Where it stands.
-    pub slot: Slot,
+    pub slot: FragmentSlot,
     /// What it says: a JSON value, a block's text, or the hash of a whole file.
     pub value: Value,
     /// The very text that was put in; empty if the part was found, not written.
@@ -52,15 +52,15 @@ pub struct Part {
     pub before: Option<Value>,
 }
 
-impl Part {
+impl Fragment {
     /// A part that stands there already.
-    pub(crate) fn found(slot: &Slot, value: &Value) -> Self {
+    pub(crate) fn found(slot: &FragmentSlot, value: &Value) -> Self {
         Self::written(slot, value, String::new(), 0, 0)
     }
 
     /// A part that was put in with this text.
     pub(crate) fn written(
-        slot: &Slot,
+        slot: &FragmentSlot,
         value: &Value,
         text: String,
         lead: usize,
@@ -72,7 +72,7 @@ impl Part {
 
 /// How omx knows a thing of its own again when the manifest does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum Recognizer {
     /// Only by the manifest.
     Recorded,
     /// A group of hooks that calls `… hook --host HOST` and nothing else.
@@ -87,9 +87,9 @@ pub(crate) enum Own {
     NewTrust,
 }
 
-impl Own {
+impl Recognizer {
     /// Whether a value was written by some omx.
-    pub fn recognises(self, value: &Value) -> bool {
+    pub fn matches(self, value: &Value) -> bool {
         let calls = |value: &Value, words: &str| {
             let command = value["command"].as_str().unwrap_or_default();
             command.split_once(words).is_some_and(|(program, _)| is_omx(program))
@@ -118,7 +118,7 @@ fn is_omx(program: &str) -> bool {
 
 /// What is wanted of a part that is already there with another content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum ConflictRule {
     /// Ours or nothing: what stands there and is not ours is a conflict.
     Needed,
     /// Only where nothing stands: what is there is the person's choice.
@@ -127,15 +127,15 @@ pub(crate) enum Rule {
 
 /// A part as it should be.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct DesiredFragment {
     /// Where.
-    pub slot: Slot,
+    pub slot: FragmentSlot,
     /// What.
     pub value: Value,
     /// How it is known again.
-    pub own: Own,
+    pub own: Recognizer,
     /// What to do when the place is taken.
-    pub rule: Rule,
+    pub rule: ConflictRule,
     /// In words, for messages: `the hook Stop`.
     pub what: String,
 }

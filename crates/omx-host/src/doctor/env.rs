@@ -5,50 +5,50 @@ use std::path::PathBuf;
 use omx_ops::Context;
 use omx_store::Store;
 
-use crate::HostKind;
-use crate::setup::{Catalogue, Ground};
+use crate::setup::{SetupCatalog, SetupPaths};
+use omx_kernel::HostKind;
 
 /// An agent program as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentSeen {
+pub struct AgentCheck {
     /// Its name.
     pub name: String,
     /// What is known of it.
-    pub state: AgentState,
+    pub state: AgentReadiness,
 }
 
 /// What is known of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AgentState {
+pub enum AgentReadiness {
     /// It is installed and can work; its version.
     Ready(String),
     /// It is not installed; how it would be.
     Missing(Option<String>),
     /// It is installed and cannot work: why, and what to do.
-    Troubled(String, Option<String>),
+    Unusable(String, Option<String>),
 }
 
 /// A place where omx can have been set up, and what setup brings there.
 #[derive(Clone, Debug)]
-pub struct Installed {
+pub struct Installation {
     /// Where.
-    pub ground: Ground,
+    pub paths: SetupPaths,
     /// What.
-    pub catalogue: Catalogue,
+    pub catalog: SetupCatalog,
 }
 
 /// Everything that is examined.
-pub struct Patient<'a> {
+pub struct DoctorEnv<'a> {
     /// The circumstances of this call.
     pub context: &'a Context<'a>,
     /// The project.
     pub store: &'a Store,
     /// Where omx can have been set up: for the person, for the project.
-    pub installed: Vec<Installed>,
+    pub installed: Vec<Installation>,
     /// The hosts that are on this machine.
     pub hosts: Vec<HostKind>,
     /// The agents.
-    pub agents: Vec<AgentSeen>,
+    pub agents: Vec<AgentCheck>,
     /// Where git is.
     pub git: Option<PathBuf>,
     /// Where tmux is.

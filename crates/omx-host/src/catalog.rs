@@ -172,7 +172,7 @@ fn read(path: &Path) -> Result<(String, String), CatalogueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::role::{Answer, Tools};
+    use crate::role::{RoleResult, ToolAccess};
 
     #[test]
     fn hosts_5_1_thirty_roles_each_with_its_four_parts() {
@@ -188,8 +188,8 @@ mod tests {
                     role.name
                 );
             }
-            if role.answer == Answer::Work {
-                assert_eq!(role.tools, Tools::Write, "{}", role.name);
+            if role.answer == RoleResult::Work {
+                assert_eq!(role.tools, ToolAccess::Write, "{}", role.name);
             }
         }
     }
@@ -199,13 +199,15 @@ mod tests {
     fn conductor_4_2_every_role_names_the_fields_of_its_result() {
         for role in roles(Path::new("/nonexistent")).unwrap() {
             let fields: &[&str] = match role.answer {
-                Answer::Plan => {
+                RoleResult::Plan => {
                     &["title", "summary", "plan_markdown", "test_spec_markdown", "subtasks"]
                 }
-                Answer::Review => &["lane", "verdict", "findings", "severity", "summary"],
-                Answer::Work => &["summary", "changed_files", "commands", "done", "blocked_reason"],
-                Answer::Verification => &["passed", "checks", "evidence", "findings"],
-                Answer::Text => &[],
+                RoleResult::Review => &["lane", "verdict", "findings", "severity", "summary"],
+                RoleResult::Work => {
+                    &["summary", "changed_files", "commands", "done", "blocked_reason"]
+                }
+                RoleResult::Verification => &["passed", "checks", "evidence", "findings"],
+                RoleResult::Text => &[],
             };
             for field in fields {
                 assert!(role.prompt.contains(&format!("`{field}`")), "{}: {field}", role.name);

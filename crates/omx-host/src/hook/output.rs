@@ -6,7 +6,7 @@ use crate::HostKind;
 
 /// An effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookOutput {
     /// None.
     Empty,
     /// The agent is told something.
@@ -19,7 +19,7 @@ pub enum Answer {
     Arguments(Map<String, Value>),
 }
 
-impl Answer {
+impl HookOutput {
     /// The line for this host, in answer to its event of that name.
     pub fn line(&self, host: HostKind, event: &str) -> String {
         let specific = |field: &str, value: Value| {

@@ -6,43 +6,43 @@ use std::time::Duration;
 use omx_kernel::Scope;
 use omx_store::StoreError;
 
-use super::finding::{Mend, Report};
-use super::patient::{Installed, Patient};
+use super::env::{DoctorEnv, Installation};
+use super::finding::{DoctorReport, Fix};
 use super::setup::plan_again;
-use crate::setup::{Manifest, apply, changing};
+use crate::setup::{Manifest, apply, lock_setup};
 
 /// How long to wait for others.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Does what the report says can be done; tells what was done, or why not.
-pub fn mend(patient: &Patient<'_>, report: &Report) -> Vec<Result<String, String>> {
+pub fn apply_fixes(env: &DoctorEnv<'_>, report: &DoctorReport) -> Vec<Result<String, String>> {
     let mut done = Vec::new();
-    for mend in report.mends() {
-        match mend {
-            Mend::SetAside => done.extend(set_aside(patient)),
-            Mend::Folders => done.push(folders(patient)),
-            Mend::SetUp => done.extend(patient.installed.iter().flat_map(set_up)),
+    for fix in report.fixes() {
+        match fix {
+            Fix::SetAside => done.extend(set_aside(env)),
+            Fix::Folders => done.push(folders(env)),
+            Fix::SetUp => done.extend(env.installed.iter().flat_map(set_up)),
         }
     }
     done
 }
 
-fn folders(patient: &Patient<'_>) -> Result<String, String> {
-    let purpose = format!("{} doctor", patient.context.dialect.name);
-    match patient.store.lock(PATIENCE, &purpose) {
-        Ok(_) => Ok(format!("made the folders of {}", patient.store.tree().display())),
+fn folders(env: &DoctorEnv<'_>) -> Result<String, String> {
+    let purpose = format!("{} doctor", env.context.dialect.name);
+    match env.store.lock(PATIENCE, &purpose) {
+        Ok(_) => Ok(format!("made the folders of {}", env.store.tree().display())),
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// Moves every unreadable document aside.
-fn set_aside(patient: &Patient<'_>) -> Vec<Result<String, String>> {
-    let purpose = format!("{} doctor", patient.context.dialect.name);
-    let locked = match patient.store.lock(PATIENCE, &purpose) {
+fn set_aside(env: &DoctorEnv<'_>) -> Vec<Result<String, String>> {
+    let purpose = format!("{} doctor", env.context.dialect.name);
+    let locked = match env.store.lock(PATIENCE, &purpose) {
         Ok(locked) => locked,
         Err(error) => return vec![Err(error.to_string())],
     };
-    let now = patient.context.clock.now();
+    let now = env.context.clock.now();
     let mut reads = Vec::new();
     let all = locked.state().scope(&Scope::Compatibility).map(|read| reads.push(read));
     let all = all.and_then(|()| locked.state().for_each_session(|read| reads.push(read)));
@@ -62,15 +62,15 @@ fn set_aside(patient: &Patient<'_>) -> Vec<Result<String, String>> {
 }
 
 /// Sets up again what was set up in this scope.
-fn set_up(installed: &Installed) -> Vec<Result<String, String>> {
-    let path = installed.ground.manifest();
+fn set_up(installed: &Installation) -> Vec<Result<String, String>> {
+    let path = installed.paths.manifest();
     let fail = |error: &dyn std::error::Error| vec![Err(error.to_string())];
     match Manifest::load(&path) {
         Ok(Some(_)) => {}
         // Nothing was set up here; what cannot be read is told already.
         Ok(None) | Err(_) => return Vec::new(),
     }
-    let held = match changing(&installed.ground.manifests, PATIENCE) {
+    let held = match lock_setup(&installed.paths.manifests, PATIENCE) {
         Ok(held) => held,
         Err(error) => return fail(&error),
     };

@@ -7,7 +7,7 @@ use crate::role::Role;
 
 /// For everything the person does, or for one project.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Scope {
+pub enum SetupScope {
     /// In the person's home.
     User,
     /// In this project's folder.
@@ -16,7 +16,7 @@ pub enum Scope {
 
 /// Where the hosts keep what is the person's.
 #[derive(Clone, Debug)]
-pub struct Homes {
+pub struct HostHomes {
     /// Codex's folder: `~/.codex`.
     pub codex: PathBuf,
     /// Claude Code's folder: `~/.claude`.
@@ -27,7 +27,7 @@ pub struct Homes {
     pub gemini: PathBuf,
 }
 
-impl Homes {
+impl HostHomes {
     /// The folder of a host.
     pub fn of(&self, host: HostKind) -> &Path {
         match host {
@@ -40,11 +40,11 @@ impl Homes {
 
 /// Where everything is.
 #[derive(Clone, Debug)]
-pub struct Ground {
+pub struct SetupPaths {
     /// The hosts' folders.
-    pub homes: Homes,
+    pub homes: HostHomes,
     /// What is set up.
-    pub scope: Scope,
+    pub scope: SetupScope,
     /// The program the hosts are to call.
     pub omx: PathBuf,
     /// Its version.
@@ -55,12 +55,12 @@ pub struct Ground {
     pub hooked: Vec<HostKind>,
 }
 
-impl Ground {
+impl SetupPaths {
     /// The file that remembers what was written.
     pub fn manifest(&self) -> PathBuf {
         match &self.scope {
-            Scope::User => self.manifests.join("user.json"),
-            Scope::Project(root) => {
+            SetupScope::User => self.manifests.join("user.json"),
+            SetupScope::Project(root) => {
                 let name = root.file_name().map_or("root".into(), |name| name.to_string_lossy());
                 let hash = super::text::hash(root.as_os_str().as_encoded_bytes());
                 let short = hash.trim_start_matches("sha256:").get(..16).unwrap_or_default();
@@ -81,7 +81,7 @@ pub struct SkillFile {
 
 /// What is brought besides hooks and the server.
 #[derive(Clone, Debug, Default)]
-pub struct Catalogue {
+pub struct SetupCatalog {
     /// Roles, which become the hosts' agents.
     pub roles: Vec<Role>,
     /// Skills.
@@ -90,7 +90,7 @@ pub struct Catalogue {
     pub guidance: Vec<(HostKind, String)>,
 }
 
-impl Catalogue {
+impl SetupCatalog {
     pub(crate) fn guidance(&self, host: HostKind) -> Option<&str> {
         self.guidance.iter().find(|(known, _)| *known == host).map(|(_, text)| text.as_str())
     }

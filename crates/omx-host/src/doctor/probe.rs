@@ -16,23 +16,23 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trial {
+pub(super) enum Probe {
     /// It ended by itself: its exit code and what it said.
-    Ended(Option<i32>, String, String),
+    Exited(Option<i32>, String, String),
     /// It did not end in time.
-    Late,
+    TimedOut,
     /// It could not be started.
     NotStarted(String),
 }
 
 /// Runs a program with this input until it ends or the time is over. It gets a
 /// group of its own, so that its children go with it.
-pub(super) fn run(mut command: Command, input: &[u8], deadline: Duration) -> Trial {
+pub(super) fn run(mut command: Command, input: &[u8], deadline: Duration) -> Probe {
     let begin = Instant::now();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return Trial::NotStarted(error.to_string()),
+        Err(error) => return Probe::NotStarted(error.to_string()),
     };
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let input = input.to_vec();
@@ -45,14 +45,14 @@ pub(super) fn run(mut command: Command, input: &[u8], deadline: Duration) -> Tri
                 let left = deadline.saturating_sub(begin.elapsed()).max(LOOK);
                 let said =
                     |from: mpsc::Receiver<String>| from.recv_timeout(left).unwrap_or_default();
-                let trial = Trial::Ended(status.code(), said(out), said(err));
+                let trial = Probe::Exited(status.code(), said(out), said(err));
                 end(&mut child);
                 return trial;
             }
             Ok(None) if begin.elapsed() < deadline => std::thread::sleep(LOOK),
             _ => {
                 end(&mut child);
-                return Trial::Late;
+                return Probe::TimedOut;
             }
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn end(child: &mut Child) {
 mod tests {
     use super::*;
 
-    fn sh(script: &str, deadline: Duration) -> Trial {
+    fn sh(script: &str, deadline: Duration) -> Probe {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         run(command, b"in", deadline)
@@ -90,12 +90,12 @@ mod tests {
     #[test]
     fn a_program_that_ends_is_heard_and_one_that_does_not_is_ended() {
         let long = Duration::from_secs(30);
-        let said = Trial::Ended(Some(3), "in".to_owned(), "no\n".to_owned());
+        let said = Probe::Exited(Some(3), "in".to_owned(), "no\n".to_owned());
         assert_eq!(sh("cat; echo no >&2; exit 3", long), said);
         let begin = Instant::now();
-        assert_eq!(sh("sleep 60 & sleep 60", Duration::from_millis(50)), Trial::Late);
+        assert_eq!(sh("sleep 60 & sleep 60", Duration::from_millis(50)), Probe::TimedOut);
         assert!(begin.elapsed() < Duration::from_secs(20));
         let missing = run(Command::new("/nonexistent/program"), b"", long);
-        assert!(matches!(missing, Trial::NotStarted(_)));
+        assert!(matches!(missing, Probe::NotStarted(_)));
     }
 }

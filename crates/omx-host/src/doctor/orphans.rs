@@ -8,7 +8,7 @@ use omx_store::Store;
 
 /// A process without its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Orphan {
+pub(super) struct OrphanProcess {
     /// Its number.
     pub pid: u32,
     /// Its name.
@@ -21,13 +21,13 @@ pub(super) struct Orphan {
 const GENERATIONS: usize = 200;
 
 /// The orphans of a project. Without `/proc` there are none to be seen.
-pub(super) fn orphans(mark: &str, store: &Store) -> Vec<Orphan> {
+pub(super) fn orphans(mark: &str, store: &Store) -> Vec<OrphanProcess> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let mine: Vec<u32> = parents(std::process::id()).collect();
     let is_orphan =
         |pid: &u32| !mine.contains(pid) && is_marked(*pid, mark) && !parents(*pid).any(is_omx);
-    let mut orphans: Vec<Orphan> = pids.filter(is_orphan).filter_map(told).collect();
+    let mut orphans: Vec<OrphanProcess> = pids.filter(is_orphan).filter_map(told).collect();
     orphans.retain(|orphan| {
         orphan.folder.starts_with(store.root()) || orphan.folder.starts_with(store.tree())
     });
@@ -35,10 +35,10 @@ pub(super) fn orphans(mark: &str, store: &Store) -> Vec<Orphan> {
     orphans
 }
 
-fn told(pid: u32) -> Option<Orphan> {
+fn told(pid: u32) -> Option<OrphanProcess> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim().to_owned();
     let folder = fs::read_link(format!("/proc/{pid}/cwd")).ok()?;
-    Some(Orphan { pid, name, folder })
+    Some(OrphanProcess { pid, name, folder })
 }
 
 /// Whether the process was started with the mark.
