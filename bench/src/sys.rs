@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// What a finished child has used.
 #[derive(Clone, Copy, Debug)]
-pub struct Usage {
+pub struct ResourceUsage {
     /// The raw wait status: 0 means exit code 0.
     pub status: i32,
     /// User and system time together.
@@ -23,7 +23,7 @@ pub struct Usage {
 ///
 /// # Errors
 /// When there is no such child.
-pub fn wait(pid: u32) -> Result<Usage> {
+pub fn wait(pid: u32) -> Result<ResourceUsage> {
     let pid = libc::pid_t::try_from(pid).map_err(Error::other)?;
     let mut status = 0;
     loop {
@@ -32,7 +32,7 @@ pub fn wait(pid: u32) -> Result<Usage> {
         // SAFETY: both pointers are to live, writable values of the right type.
         let reaped = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
         if reaped == pid {
-            return Ok(Usage {
+            return Ok(ResourceUsage {
                 status,
                 cpu: duration(usage.ru_utime) + duration(usage.ru_stime),
                 max_rss_kib: u64::try_from(usage.ru_maxrss).unwrap_or(0),

@@ -143,7 +143,7 @@ pub enum AgentCommand {
 pub trait Agent: Send {
     /// Gives an order. An agent that is gone ignores it: that it is gone has
     /// been told as an event.
-    fn command(&self, order: AgentCommand);
+    fn command(&self, command: AgentCommand);
 
     /// Begins a turn.
     fn send(&self, message: AgentMessage) {

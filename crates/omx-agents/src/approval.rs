@@ -10,7 +10,7 @@ use omx_kernel::approval::Reach;
 pub fn reach(folder: &Path, path: &Path) -> Reach {
     let Ok(root) = folder.canonicalize() else { return Reach::Outside };
     let whole = if path.is_absolute() { path.to_owned() } else { root.join(path) };
-    let inside = resolved(&whole).is_some_and(|path| path.starts_with(&root));
+    let inside = resolve_links(&whole).is_some_and(|path| path.starts_with(&root));
     if inside { Reach::Inside } else { Reach::Outside }
 }
 
@@ -32,10 +32,10 @@ const LINKS: usize = 40;
 /// The path with every link in it followed, also where its end does not exist
 /// yet: a link that points nowhere would be followed on writing. Nothing if
 /// its links lead in a circle.
-fn resolved(path: &Path) -> Option<PathBuf> {
+fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut done = PathBuf::new();
     let mut links = 0;
-    let mut rest: Vec<OsString> = words(path);
+    let mut rest: Vec<OsString> = components_reversed(path);
     while let Some(word) = rest.pop() {
         if word == ".." {
             done.pop();
@@ -49,13 +49,13 @@ fn resolved(path: &Path) -> Option<PathBuf> {
             return None;
         }
         done.pop();
-        rest.extend(words(&target));
+        rest.extend(components_reversed(&target));
     }
     Some(done)
 }
 
 /// The words of a path, the last one first.
-fn words(path: &Path) -> Vec<OsString> {
+fn components_reversed(path: &Path) -> Vec<OsString> {
     let named = path.components().rev().filter(|word| *word != Component::CurDir);
     named.map(|word| word.as_os_str().to_owned()).collect()
 }

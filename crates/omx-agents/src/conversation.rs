@@ -2,18 +2,18 @@
 //! one channel, carries out what it wants, and keeps every deadline.
 
 mod deadlines;
-mod ending;
-mod running;
-mod time;
+mod running_process;
+mod shutdown;
+mod timeouts;
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Instant;
 
-use self::deadlines::{Deadlines, Due};
-use self::running::{Generation, Running, State};
-use self::time::{GUARD, LIMBO};
+use self::deadlines::{ConversationDeadlines, DeadlineKind};
+use self::running_process::{ProcessGeneration, ProcessState, RunningProcess};
+use self::timeouts::{DRAIN_TIMEOUT, GUARD_TIMEOUT};
 use crate::agent::{Agent, AgentCommand, ConversationSpec};
 use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
 use crate::event::{AgentEvent, ApprovalId, Delivery};
@@ -25,18 +25,18 @@ use omx_process::{GuardedProcess, ProcessEvent};
 /// An open conversation. Dropping it ends it.
 #[derive(Debug)]
 pub struct Conversation {
-    orders: Sender<Heard>,
+    orders: Sender<LoopEvent>,
 }
 
 impl Agent for Conversation {
-    fn command(&self, order: AgentCommand) {
-        let _ = self.orders.send(Heard::Order(order));
+    fn command(&self, command: AgentCommand) {
+        let _ = self.orders.send(LoopEvent::Order(command));
     }
 }
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        let _ = self.orders.send(Heard::Order(AgentCommand::End));
+        let _ = self.orders.send(LoopEvent::Order(AgentCommand::End));
     }
 }
 
@@ -45,29 +45,29 @@ impl Drop for Conversation {
 pub fn open(
     driver: &dyn Driver,
     installation: &Installation,
-    opening: &ConversationSpec,
-    surroundings: &AgentEnv,
+    spec: &ConversationSpec,
+    env: &AgentEnv,
     limits: AgentLimits,
     tell: impl FnMut(AgentEvent) + Send + 'static,
 ) -> Result<Conversation, Failure> {
-    let protocol = driver.protocol(opening, installation, surroundings, &limits)?;
+    let protocol = driver.protocol(spec, installation, env, &limits)?;
     let (orders, heard) = channel();
-    let mut lead = Lead {
+    let mut lead = ConversationLoop {
         agent: driver.kind(),
         protocol,
         limits,
-        omx: surroundings.omx.clone(),
-        worker_variable: surroundings.worker_variable.clone(),
+        omx: env.omx.clone(),
+        worker_variable: env.worker_variable.clone(),
         noises: orders.clone(),
-        tell: Box::new(tell),
+        emit_to: Box::new(tell),
         running: None,
-        generation: Generation::default(),
-        held: VecDeque::new(),
-        deadlines: Deadlines::default(),
+        generation: ProcessGeneration::default(),
+        deferred: VecDeque::new(),
+        deadlines: ConversationDeadlines::default(),
         opened: false,
-        turn: Turn::None,
+        turn: TurnState::None,
         approvals: BTreeSet::new(),
-        outlived: 0,
+        processes_left: 0,
         over: None,
     };
     let start = std::thread::Builder::new().name(format!("{}-agent", driver.kind()));
@@ -77,51 +77,51 @@ pub fn open(
     Ok(Conversation { orders })
 }
 
-enum Heard {
+enum LoopEvent {
     Order(AgentCommand),
-    Noise(Generation, ProcessEvent),
+    Noise(ProcessGeneration, ProcessEvent),
 }
 
 /// Whether a turn runs, as far as the owner was told.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum TurnState {
     None,
     Running,
     Interrupting,
 }
 
 /// Why the conversation is over: ordered, or trouble.
-type Why = Option<Failure>;
+type EndReason = Option<Failure>;
 
-struct Lead {
+struct ConversationLoop {
     agent: AgentKind,
     protocol: Box<dyn Protocol>,
     limits: AgentLimits,
     omx: PathBuf,
     worker_variable: String,
-    noises: Sender<Heard>,
-    tell: Box<dyn FnMut(AgentEvent) + Send>,
-    running: Option<Running>,
-    generation: Generation,
+    noises: Sender<LoopEvent>,
+    emit_to: Box<dyn FnMut(AgentEvent) + Send>,
+    running: Option<RunningProcess>,
+    generation: ProcessGeneration,
     /// Effects that wait until the process before is gone; the first is a launch.
-    held: VecDeque<ProtocolEffect>,
-    deadlines: Deadlines,
+    deferred: VecDeque<ProtocolEffect>,
+    deadlines: ConversationDeadlines,
     /// Whether the owner knows that the conversation is open.
     opened: bool,
-    turn: Turn,
+    turn: TurnState,
     approvals: BTreeSet<ApprovalId>,
     /// How many processes would not end.
-    outlived: usize,
-    over: Option<Why>,
+    processes_left: usize,
+    over: Option<EndReason>,
 }
 
-impl Lead {
-    fn run(&mut self, heard: &Receiver<Heard>) {
+impl ConversationLoop {
+    fn run(&mut self, heard: &Receiver<LoopEvent>) {
         let now = Instant::now();
-        let effects = self.protocol.begin(now);
+        let effects = self.protocol.start(now);
         self.carry_out(effects, now);
         while !(self.over.is_some() && self.running.is_none()) {
-            let next = self.next_moment();
+            let next = self.next_deadline();
             let now = Instant::now();
             let heard = match next {
                 Some(next) => heard.recv_timeout(next.saturating_duration_since(now)),
@@ -129,39 +129,41 @@ impl Lead {
             };
             let now = Instant::now();
             match heard {
-                Ok(Heard::Order(order)) => self.obey(order, now),
-                Ok(Heard::Noise(generation, noise)) => self.hear(generation, noise, now),
+                Ok(LoopEvent::Order(command)) => self.handle_command(command, now),
+                Ok(LoopEvent::Noise(generation, noise)) => {
+                    self.handle_output(generation, noise, now)
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 // Not possible: this loop holds a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            self.keep_time(Instant::now());
+            self.check_deadlines(Instant::now());
         }
         if let Some(why) = self.over.take() {
-            let count = self.outlived;
-            let left = (count > 0).then(|| self.trouble(FailureCause::Outlived { count }));
-            (self.tell)(AgentEvent::Ended(why.or(left)));
+            let count = self.processes_left;
+            let left = (count > 0).then(|| self.failure(FailureCause::ProcessesLeft { count }));
+            (self.emit_to)(AgentEvent::Ended(why.or(left)));
         }
     }
 
-    fn obey(&mut self, order: AgentCommand, now: Instant) {
+    fn handle_command(&mut self, command: AgentCommand, now: Instant) {
         if self.over.is_some() {
             return;
         }
-        match &order {
+        match &command {
             AgentCommand::Send(_) | AgentCommand::Steer(_) => self.begin_turn(now),
-            AgentCommand::Interrupt if self.turn == Turn::Running => {
-                self.turn = Turn::Interrupting;
-                self.deadlines.set(Due::Interrupt, now + self.limits.interrupt);
+            AgentCommand::Interrupt if self.turn == TurnState::Running => {
+                self.turn = TurnState::Interrupting;
+                self.deadlines.set(DeadlineKind::Interrupt, now + self.limits.interrupt);
             }
             AgentCommand::Answer(approval, _) => {
                 self.approvals.remove(approval);
-                self.expect_more(now);
+                self.restart_silence_timer(now);
             }
             AgentCommand::Interrupt | AgentCommand::End => {}
         }
-        let ends = order == AgentCommand::End;
-        self.feed(ProtocolEvent::Command(order), now);
+        let ends = command == AgentCommand::End;
+        self.feed(ProtocolEvent::Command(command), now);
         if ends && self.over.is_none() {
             self.finish(None, now);
         }
@@ -177,21 +179,21 @@ impl Lead {
             if self.over.is_some() {
                 return;
             }
-            let waits = !self.held.is_empty()
+            let waits = !self.deferred.is_empty()
                 || (matches!(effect, ProtocolEffect::Launch(_)) && self.running.is_some());
             match effect {
                 ProtocolEffect::Emit(event) => self.emit(event, now),
-                ProtocolEffect::Fail(trouble) => self.finish(Some(trouble), now),
+                ProtocolEffect::Fail(failure) => self.finish(Some(failure), now),
                 effect if waits => {
-                    if self.held.is_empty() {
-                        self.dismiss(now);
+                    if self.deferred.is_empty() {
+                        self.replace_process(now);
                     }
-                    self.held.push_back(effect);
+                    self.deferred.push_back(effect);
                 }
                 ProtocolEffect::Launch(launch) => self.launch(&launch, now),
                 ProtocolEffect::Write(line) => self.write(format!("{line}\n"), now),
                 ProtocolEffect::WriteText(text) => self.write(text, now),
-                ProtocolEffect::Stop => self.stop(now),
+                ProtocolEffect::Stop => self.stop_process(now),
                 ProtocolEffect::CloseInput => {
                     if let Some(running) = &mut self.running {
                         running.process.close_input();
@@ -205,19 +207,19 @@ impl Lead {
         self.generation = self.generation.next();
         let (generation, noises) = (self.generation, self.noises.clone());
         let tell = move |noise| {
-            let _ = noises.send(Heard::Noise(generation, noise));
+            let _ = noises.send(LoopEvent::Noise(generation, noise));
         };
         let mark = launch.environment.get(std::ffi::OsStr::new(&self.worker_variable));
         let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
         match GuardedProcess::start(launch, &self.omx, self.limits.line, tell) {
             Ok(process) => {
                 let program = launch.program.display().to_string();
-                self.running = Some(Running::new(process, program, mark));
-                self.deadlines.set(Due::Start, now + self.limits.start);
+                self.running = Some(RunningProcess::new(process, program, mark));
+                self.deadlines.set(DeadlineKind::Start, now + self.limits.start);
             }
             Err(error) => {
                 let detail = format!("{}: {error}", launch.program.display());
-                self.finish(Some(self.trouble(FailureCause::CannotStart { detail })), now);
+                self.finish(Some(self.failure(FailureCause::CannotStart { detail })), now);
             }
         }
     }
@@ -225,23 +227,23 @@ impl Lead {
     fn write(&mut self, text: String, now: Instant) {
         let Some(running) = &mut self.running else { return };
         if running.unwritten == 0 {
-            self.deadlines.set(Due::Write, now + self.limits.write);
+            self.deadlines.set(DeadlineKind::Write, now + self.limits.write);
         }
         running.unwritten += 1;
         running.process.write(text.into_bytes());
     }
 
     fn begin_turn(&mut self, now: Instant) {
-        if self.turn == Turn::None {
-            self.turn = Turn::Running;
-            self.expect_more(now);
+        if self.turn == TurnState::None {
+            self.turn = TurnState::Running;
+            self.restart_silence_timer(now);
         }
     }
 
     fn emit(&mut self, event: AgentEvent, now: Instant) {
         match &event {
             AgentEvent::Started { .. } => {
-                self.deadlines.clear(Due::Start);
+                self.deadlines.clear(DeadlineKind::Start);
                 // Another process of the same conversation is no news.
                 if std::mem::replace(&mut self.opened, true) {
                     return;
@@ -251,22 +253,22 @@ impl Lead {
             AgentEvent::ApprovalNeeded { approval, .. } => {
                 self.approvals.insert(approval.clone());
                 // It waits for us now, not we for it.
-                self.deadlines.clear(Due::Silence);
+                self.deadlines.clear(DeadlineKind::Silence);
             }
             AgentEvent::TurnFinished(_)
             | AgentEvent::TurnInterrupted
             | AgentEvent::TurnFailed(_) => {
-                self.turn = Turn::None;
+                self.turn = TurnState::None;
                 self.approvals.clear();
-                self.deadlines.clear(Due::Silence);
-                self.deadlines.clear(Due::Interrupt);
+                self.deadlines.clear(DeadlineKind::Silence);
+                self.deadlines.clear(DeadlineKind::Interrupt);
             }
             _ => {}
         }
-        (self.tell)(event);
+        (self.emit_to)(event);
     }
 
-    fn hear(&mut self, generation: Generation, noise: ProcessEvent, now: Instant) {
+    fn handle_output(&mut self, generation: ProcessGeneration, noise: ProcessEvent, now: Instant) {
         if generation != self.generation {
             return;
         }
@@ -274,35 +276,39 @@ impl Lead {
         if let ProcessEvent::Line(line) | ProcessEvent::ErrorLine(line) = &noise {
             running.process.acknowledge(line);
         }
-        match running.note(&noise) {
-            State::Lives => {}
-            State::Leaving => {
-                self.deadlines.expect_of_guard_alone(now + GUARD);
+        match running.record(&noise) {
+            ProcessState::Lives => {}
+            ProcessState::Leaving => {
+                self.deadlines.program_gone(now + GUARD_TIMEOUT);
             }
-            State::HalfClosed(which) => {
+            ProcessState::HalfClosed(which) => {
                 running.half_closed = Some(which);
-                self.deadlines.set_once(Due::Limbo, now + LIMBO);
+                self.deadlines.set_once(DeadlineKind::Drain, now + DRAIN_TIMEOUT);
             }
-            State::Gone => return self.bury(now),
+            ProcessState::Gone => return self.process_ended(now),
         }
         match noise {
-            ProcessEvent::Line(line) if self.over.is_none() => self.take_line(&line, now),
+            ProcessEvent::Line(line) if self.over.is_none() => self.handle_line(&line, now),
             // What a dismissed process still says is not told.
-            ProcessEvent::ErrorLine(line) if self.over.is_none() && self.held.is_empty() => {
-                let effects = self.protocol.overhear(&String::from_utf8_lossy(&line), now);
+            ProcessEvent::ErrorLine(line) if self.over.is_none() && self.deferred.is_empty() => {
+                let effects = self.protocol.handle_stderr(&String::from_utf8_lossy(&line), now);
                 self.carry_out(effects, now);
             }
             ProcessEvent::LineTooLong => {
                 let cause = FailureCause::LineTooLong { limit: self.limits.line };
-                self.finish(Some(self.trouble(cause)), now);
+                self.finish(Some(self.failure(cause)), now);
             }
-            ProcessEvent::Written if running.unwritten == 0 => self.deadlines.clear(Due::Write),
-            ProcessEvent::Written => self.deadlines.set(Due::Write, now + self.limits.write),
+            ProcessEvent::Written if running.unwritten == 0 => {
+                self.deadlines.clear(DeadlineKind::Write)
+            }
+            ProcessEvent::Written => {
+                self.deadlines.set(DeadlineKind::Write, now + self.limits.write)
+            }
             _ => {}
         }
     }
 
-    fn take_line(&mut self, line: &[u8], now: Instant) {
+    fn handle_line(&mut self, line: &[u8], now: Instant) {
         let Some(running) = &mut self.running else { return };
         if line.iter().all(u8::is_ascii_whitespace) {
             return;
@@ -312,11 +318,11 @@ impl Lead {
                 running.garbage.clear();
                 if self.opened {
                     // One that goes on with an open conversation need only speak.
-                    self.deadlines.clear(Due::Start);
+                    self.deadlines.clear(DeadlineKind::Start);
                 }
-                self.expect_more(now);
+                self.restart_silence_timer(now);
                 // What a dismissed process still says is not told.
-                if self.held.is_empty() {
+                if self.deferred.is_empty() {
                     self.feed(ProtocolEvent::Line(value), now);
                 }
             }
@@ -324,13 +330,13 @@ impl Lead {
                 running.garbage.add(line);
                 if running.garbage.lines() > self.limits.garbage {
                     let sample = running.garbage.sample().unwrap_or_default();
-                    self.finish(Some(self.trouble(FailureCause::Garbage { sample })), now);
+                    self.finish(Some(self.failure(FailureCause::Garbage { sample })), now);
                 }
             }
         }
     }
 
-    fn trouble(&self, cause: FailureCause) -> Failure {
+    fn failure(&self, cause: FailureCause) -> Failure {
         Failure::new(self.agent, cause)
     }
 }

@@ -16,7 +16,7 @@ use crate::protocol::Protocol;
 #[derive(Clone, Debug)]
 pub struct AgentEnv {
     /// The caller's environment. Agents get the part of it that they need.
-    pub environment: BTreeMap<OsString, OsString>,
+    pub variables: BTreeMap<OsString, OsString>,
     /// This program: it is also the guard and the rehearsal agent.
     pub omx: PathBuf,
     /// The variable that marks a process as one of omx's workers.
@@ -47,14 +47,14 @@ pub trait Driver: Sync {
 
     /// Finds the program and looks whether it can work: installed, logged in.
     /// Reads files, starts nothing.
-    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure>;
+    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure>;
 
     /// The machine that speaks its protocol in one conversation.
     fn protocol(
         &self,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure>;
 }
@@ -63,9 +63,9 @@ pub trait Driver: Sync {
 /// own, `omx-rehearsal`, whose `driver` knows every agent.
 pub fn driver(kind: AgentKind) -> Option<&'static dyn Driver> {
     match kind {
-        AgentKind::Codex => Some(&crate::codex::Codex),
-        AgentKind::Claude => Some(&crate::claude::Claude),
-        AgentKind::Gemini => Some(&crate::gemini::Gemini),
+        AgentKind::Codex => Some(&crate::codex::CodexDriver),
+        AgentKind::Claude => Some(&crate::claude::ClaudeDriver),
+        AgentKind::Gemini => Some(&crate::gemini::GeminiDriver),
         AgentKind::Rehearsal => None,
     }
 }

@@ -62,8 +62,8 @@ const COMMON_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
 /// The environment of an agent: the common part, the names and the beginnings
 /// of names that its driver adds, and the mark of a worker.
-pub fn environment(
-    surroundings: &AgentEnv,
+pub fn agent_environment(
+    env: &AgentEnv,
     names: &[&str],
     prefixes: &[&str],
     mark: &str,
@@ -74,18 +74,18 @@ pub fn environment(
             || names.contains(&name)
             || COMMON_PREFIXES.iter().chain(prefixes).any(|prefix| name.starts_with(prefix))
     };
-    let own = surroundings.environment.iter().filter(|(name, _)| wanted(name));
+    let own = env.variables.iter().filter(|(name, _)| wanted(name));
     let mut environment: BTreeMap<_, _> =
         own.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let child_variables = surroundings.child_variables.iter();
+    let child_variables = env.child_variables.iter();
     environment.extend(child_variables.map(|(name, value)| (name.into(), value.into())));
-    environment.insert(surroundings.worker_variable.clone().into(), mark.into());
+    environment.insert(env.worker_variable.clone().into(), mark.into());
     environment
 }
 
 /// A program on the caller's search path.
-pub fn on_path(surroundings: &AgentEnv, name: &str) -> Option<PathBuf> {
-    let path = surroundings.environment.get(OsStr::new("PATH"))?;
+pub fn find_on_path(env: &AgentEnv, name: &str) -> Option<PathBuf> {
+    let path = env.variables.get(OsStr::new("PATH"))?;
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
@@ -95,7 +95,7 @@ pub fn on_path(surroundings: &AgentEnv, name: &str) -> Option<PathBuf> {
 }
 
 /// A variable of the caller's that is set and not empty.
-pub fn variable<'a>(surroundings: &'a AgentEnv, name: &str) -> Option<&'a OsStr> {
-    let value = surroundings.environment.get(OsStr::new(name))?;
+pub fn variable<'a>(env: &'a AgentEnv, name: &str) -> Option<&'a OsStr> {
+    let value = env.variables.get(OsStr::new(name))?;
     (!value.is_empty()).then_some(value)
 }

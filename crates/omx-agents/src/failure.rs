@@ -36,7 +36,7 @@ pub enum FailureCause {
         detail: String,
     },
     /// Too much was asked in too short a time, or the plan's share is used up.
-    Limited {
+    RateLimited {
         /// When it is over, where the vendor says so.
         until: Option<Timestamp>,
         /// The program's own words.
@@ -99,7 +99,7 @@ pub enum FailureCause {
         stderr: String,
     },
     /// Some of what it started would not end.
-    Outlived {
+    ProcessesLeft {
         /// How many processes.
         count: usize,
     },
@@ -133,7 +133,7 @@ impl Failure {
             FailureCause::NotLoggedIn { .. } => "not_logged_in",
             FailureCause::FolderNotTrusted => "folder_not_trusted",
             FailureCause::UnknownModel { .. } => "unknown_model",
-            FailureCause::Limited { .. } => "rate_limit",
+            FailureCause::RateLimited { .. } => "rate_limit",
             FailureCause::Network { .. } => "network",
             FailureCause::Service { .. } => "service",
             FailureCause::CutOff { .. } => "cut_off",
@@ -144,7 +144,7 @@ impl Failure {
             FailureCause::LineTooLong { .. } => "line_too_long",
             FailureCause::PipeClosed { .. } => "pipe_closed",
             FailureCause::Crashed { .. } => "crashed",
-            FailureCause::Outlived { .. } => "outlived",
+            FailureCause::ProcessesLeft { .. } => "outlived",
             FailureCause::Protocol { .. } => "protocol",
             FailureCause::CannotStart { .. } => "cannot_start",
             FailureCause::Scenario { .. } => "scenario",
@@ -167,7 +167,7 @@ impl Failure {
             FailureCause::UnknownModel { .. } => Some(
                 "name another with --model, or clear the tiers in the configuration".to_owned(),
             ),
-            FailureCause::Limited { until: None, .. } => Some("try again later".to_owned()),
+            FailureCause::RateLimited { until: None, .. } => Some("try again later".to_owned()),
             FailureCause::Network { .. } => Some("check the connection, then try again".to_owned()),
             FailureCause::Service { .. } | FailureCause::CutOff { .. } => {
                 Some("try again".to_owned())
@@ -184,38 +184,42 @@ impl fmt::Display for Failure {
         match &self.cause {
             FailureCause::NotInstalled => write!(f, "{agent} is not installed"),
             FailureCause::NotLoggedIn { detail } => {
-                said(f, format_args!("{agent} is not logged in"), detail)
+                write_with_detail(f, format_args!("{agent} is not logged in"), detail)
             }
             FailureCause::FolderNotTrusted => write!(f, "{agent} does not trust this folder"),
-            FailureCause::UnknownModel { model: Some(model), detail } => {
-                said(f, format_args!("{agent} does not know the model {model}"), detail)
-            }
+            FailureCause::UnknownModel { model: Some(model), detail } => write_with_detail(
+                f,
+                format_args!("{agent} does not know the model {model}"),
+                detail,
+            ),
             FailureCause::UnknownModel { model: None, detail } => {
-                said(f, format_args!("{agent} does not know the model"), detail)
+                write_with_detail(f, format_args!("{agent} does not know the model"), detail)
             }
-            FailureCause::Limited { until: Some(until), detail } => {
-                said(f, format_args!("{agent} is limited until {until}"), detail)
+            FailureCause::RateLimited { until: Some(until), detail } => {
+                write_with_detail(f, format_args!("{agent} is limited until {until}"), detail)
             }
-            FailureCause::Limited { until: None, detail } => {
-                said(f, format_args!("{agent} is limited"), detail)
+            FailureCause::RateLimited { until: None, detail } => {
+                write_with_detail(f, format_args!("{agent} is limited"), detail)
             }
             FailureCause::Network { detail } => {
-                said(f, format_args!("{agent} cannot reach its service"), detail)
+                write_with_detail(f, format_args!("{agent} cannot reach its service"), detail)
             }
-            FailureCause::Service { status: Some(status), detail } => {
-                said(f, format_args!("{agent}'s service failed with status {status}"), detail)
-            }
+            FailureCause::Service { status: Some(status), detail } => write_with_detail(
+                f,
+                format_args!("{agent}'s service failed with status {status}"),
+                detail,
+            ),
             FailureCause::Service { status: None, detail } => {
-                said(f, format_args!("{agent}'s service failed"), detail)
+                write_with_detail(f, format_args!("{agent}'s service failed"), detail)
             }
             FailureCause::CutOff { detail } => {
-                said(f, format_args!("{agent}'s answer broke off"), detail)
+                write_with_detail(f, format_args!("{agent}'s answer broke off"), detail)
             }
             FailureCause::Rejected { detail } => {
-                said(f, format_args!("{agent}'s service refused the request"), detail)
+                write_with_detail(f, format_args!("{agent}'s service refused the request"), detail)
             }
             FailureCause::UnknownConversation { detail } => {
-                said(f, format_args!("{agent} does not know the conversation"), detail)
+                write_with_detail(f, format_args!("{agent} does not know the conversation"), detail)
             }
             FailureCause::Silent { waited, during } => {
                 write!(
@@ -233,20 +237,24 @@ impl fmt::Display for Failure {
             FailureCause::PipeClosed { which } => {
                 write!(f, "{agent} closed its {which} and lived on")
             }
-            FailureCause::Crashed { code: Some(code), stderr } => {
-                said(f, format_args!("{agent} ended by itself with exit code {code}"), stderr)
-            }
+            FailureCause::Crashed { code: Some(code), stderr } => write_with_detail(
+                f,
+                format_args!("{agent} ended by itself with exit code {code}"),
+                stderr,
+            ),
             FailureCause::Crashed { code: None, stderr } => {
-                said(f, format_args!("{agent} was ended by a signal"), stderr)
+                write_with_detail(f, format_args!("{agent} was ended by a signal"), stderr)
             }
-            FailureCause::Outlived { count } => {
+            FailureCause::ProcessesLeft { count } => {
                 write!(f, "{count} of the processes that {agent} started would not end")
             }
-            FailureCause::Protocol { detail } => {
-                said(f, format_args!("{agent} speaks another protocol than expected"), detail)
-            }
+            FailureCause::Protocol { detail } => write_with_detail(
+                f,
+                format_args!("{agent} speaks another protocol than expected"),
+                detail,
+            ),
             FailureCause::CannotStart { detail } => {
-                said(f, format_args!("{agent} could not be started"), detail)
+                write_with_detail(f, format_args!("{agent} could not be started"), detail)
             }
             FailureCause::Scenario { detail } if detail.trim().is_empty() => {
                 f.write_str("the scenario cannot be played")
@@ -257,7 +265,11 @@ impl fmt::Display for Failure {
 }
 
 /// A sentence, and the program's own words after it if there are any.
-fn said(f: &mut fmt::Formatter<'_>, sentence: fmt::Arguments<'_>, detail: &str) -> fmt::Result {
+fn write_with_detail(
+    f: &mut fmt::Formatter<'_>,
+    sentence: fmt::Arguments<'_>,
+    detail: &str,
+) -> fmt::Result {
     f.write_fmt(sentence)?;
     let detail = detail.trim();
     if detail.is_empty() { Ok(()) } else { write!(f, ": {detail}") }

@@ -6,7 +6,7 @@ use crate::event::{AgentEvent, Ask, Delivery, ToolAction, ToolOutcome};
 use crate::failure::Failure;
 
 /// An event as an object; its kind stands under `event`.
-pub fn event(event: &AgentEvent) -> Value {
+pub fn event_object(event: &AgentEvent) -> Value {
     match event {
         AgentEvent::Started { conversation, model } => {
             json!({"event": "started", "conversation": conversation.as_str(), "model": model})
@@ -46,13 +46,13 @@ pub fn event(event: &AgentEvent) -> Value {
             "output_tokens": usage.output_tokens,
             "micro_usd": usage.micro_usd,
         }),
-        AgentEvent::Retrying(trouble) => with_trouble("retrying", trouble),
+        AgentEvent::Retrying(failure) => failure_object("retrying", failure),
         AgentEvent::TurnFinished(answer) => {
             json!({"event": "turn_finished", "text": answer.text, "structured": answer.structured})
         }
         AgentEvent::TurnInterrupted => json!({"event": "turn_interrupted"}),
-        AgentEvent::TurnFailed(trouble) => with_trouble("turn_failed", trouble),
-        AgentEvent::Ended(Some(trouble)) => with_trouble("ended", trouble),
+        AgentEvent::TurnFailed(failure) => failure_object("turn_failed", failure),
+        AgentEvent::Ended(Some(failure)) => failure_object("ended", failure),
         AgentEvent::Ended(None) => json!({"event": "ended"}),
     }
 }
@@ -76,13 +76,13 @@ pub fn ask_object(ask: &Ask) -> Value {
 }
 
 /// Trouble as an object: its word, its sentence, and what to do about it.
-pub fn with_trouble(event: &str, trouble: &Failure) -> Value {
+pub fn failure_object(event: &str, failure: &Failure) -> Value {
     json!({
         "event": event,
-        "agent": trouble.agent.as_str(),
-        "kind": trouble.kind(),
-        "error": trouble.to_string(),
-        "remedy": trouble.remedy(),
+        "agent": failure.agent.as_str(),
+        "kind": failure.kind(),
+        "error": failure.to_string(),
+        "remedy": failure.remedy(),
     })
 }
 

@@ -58,17 +58,17 @@ pub enum ProtocolEffect {
 /// loop that runs it; a protocol keeps those of its own requests.
 pub trait Protocol: Send {
     /// The first effects: at least a launch.
-    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect>;
+    fn start(&mut self, now: Instant) -> Vec<ProtocolEffect>;
     /// What follows from an input.
     fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect>;
     /// Whether words were ordered whose turn is not over, also those that wait
     /// for the end of another: the loop then expects its program to go on.
-    fn owes_turn(&self) -> bool;
+    fn has_pending_turn(&self) -> bool;
     /// What follows from a line of standard error. Most programs say nothing
     /// there that their protocol does not say; a long line is cut.
-    fn overhear(&mut self, _line: &str, _now: Instant) -> Vec<ProtocolEffect> {
+    fn handle_stderr(&mut self, _line: &str, _now: Instant) -> Vec<ProtocolEffect> {
         Vec::new()
     }
     /// When it wants a [`Input::Tick`], at the latest.
-    fn wake(&self) -> Option<Instant>;
+    fn next_tick(&self) -> Option<Instant>;
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq)]
 pub enum RpcIncoming<Purpose> {
     /// The answer to a request of ours.
-    Answer(Purpose, Result<Value, RpcError>),
+    Response(Purpose, Result<Value, RpcError>),
     /// A request that wants an answer.
     Request {
         /// To be given back with the answer.
@@ -47,15 +47,15 @@ pub struct RpcError {
 #[derive(Debug)]
 pub struct Rpc<Purpose> {
     version: Option<&'static str>,
-    patience: Duration,
+    timeout: Duration,
     last_id: u64,
-    waiting: BTreeMap<u64, (Purpose, Instant)>,
+    pending: BTreeMap<u64, (Purpose, Instant)>,
 }
 
 impl<Purpose> Rpc<Purpose> {
     /// An end that writes `"jsonrpc":"2.0"` into its lines, as most want.
     pub fn version_2(patience: Duration) -> Self {
-        Self { version: Some("2.0"), patience, last_id: 0, waiting: BTreeMap::new() }
+        Self { version: Some("2.0"), timeout: patience, last_id: 0, pending: BTreeMap::new() }
     }
 
     /// An end that leaves the version out.
@@ -71,7 +71,7 @@ impl<Purpose> Rpc<Purpose> {
         params: Value,
         now: Instant,
     ) -> Value {
-        let deadline = now + self.patience;
+        let deadline = now + self.timeout;
         self.request_until(purpose, method, params, deadline)
     }
 
@@ -84,7 +84,7 @@ impl<Purpose> Rpc<Purpose> {
         deadline: Instant,
     ) -> Value {
         self.last_id += 1;
-        self.waiting.insert(self.last_id, (purpose, deadline));
+        self.pending.insert(self.last_id, (purpose, deadline));
         self.line(json!({"id": self.last_id, "method": method, "params": params}))
     }
 
@@ -94,17 +94,17 @@ impl<Purpose> Rpc<Purpose> {
     }
 
     /// The answer to a request of the other side.
-    pub fn answer(&self, id: &Value, result: Value) -> Value {
+    pub fn response(&self, id: &Value, result: Value) -> Value {
         self.line(json!({"id": id, "result": result}))
     }
 
     /// The refusal of a request of the other side.
-    pub fn refuse(&self, id: &Value, code: i64, message: &str) -> Value {
+    pub fn reject(&self, id: &Value, code: i64, message: &str) -> Value {
         self.line(json!({"id": id, "error": {"code": code, "message": message}}))
     }
 
     /// Understands a line of the other side.
-    pub fn incoming(&mut self, line: Value) -> RpcIncoming<Purpose> {
+    pub fn parse_incoming(&mut self, line: Value) -> RpcIncoming<Purpose> {
         let Value::Object(mut fields) = line else { return RpcIncoming::Unknown(line) };
         let method = match fields.get("method") {
             Some(Value::String(method)) => Some(method.clone()),
@@ -118,7 +118,7 @@ impl<Purpose> Rpc<Purpose> {
             (Some(method), Some(id)) => RpcIncoming::Request { id, method, params: params() },
             (Some(method), None) => RpcIncoming::Notification { method, params: params() },
             (None, Some(id)) => {
-                let waiting = id.as_u64().and_then(|id| self.waiting.remove(&id));
+                let waiting = id.as_u64().and_then(|id| self.pending.remove(&id));
                 let Some((purpose, _)) = waiting else {
                     return RpcIncoming::Unknown(Value::Object(fields));
                 };
@@ -126,7 +126,7 @@ impl<Purpose> Rpc<Purpose> {
                     None | Some(Value::Null) => Ok(fields.remove("result").unwrap_or(Value::Null)),
                     Some(error) => Err(RpcError::from(error)),
                 };
-                RpcIncoming::Answer(purpose, answer)
+                RpcIncoming::Response(purpose, answer)
             }
             (None, None) => RpcIncoming::Unknown(Value::Object(fields)),
         }
@@ -134,18 +134,18 @@ impl<Purpose> Rpc<Purpose> {
 
     /// When the next request runs out of time.
     pub fn next_deadline(&self) -> Option<Instant> {
-        self.waiting.values().map(|(_, deadline)| *deadline).min()
+        self.pending.values().map(|(_, deadline)| *deadline).min()
     }
 
     /// Takes a request that has run out of time; its answer is nobody's from now on.
-    pub fn expired(&mut self, now: Instant) -> Option<Purpose> {
-        let id = *self.waiting.iter().find(|(_, (_, deadline))| *deadline <= now)?.0;
-        self.waiting.remove(&id).map(|(purpose, _)| purpose)
+    pub fn take_expired(&mut self, now: Instant) -> Option<Purpose> {
+        let id = *self.pending.iter().find(|(_, (_, deadline))| *deadline <= now)?.0;
+        self.pending.remove(&id).map(|(purpose, _)| purpose)
     }
 
     /// Gives up every request that waits for an answer; the oldest comes first.
-    pub fn give_up(&mut self) -> Vec<Purpose> {
-        std::mem::take(&mut self.waiting).into_values().map(|(purpose, _)| purpose).collect()
+    pub fn take_pending(&mut self) -> Vec<Purpose> {
+        std::mem::take(&mut self.pending).into_values().map(|(purpose, _)| purpose).collect()
     }
 
     fn line(&self, mut line: Value) -> Value {

@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use crate::driver::{AgentEnv, AgentKind, Installation};
-use crate::environment::environment;
+use crate::environment::agent_environment;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::Launch;
 use omx_process::guard::GuardCommand;
@@ -14,7 +14,7 @@ use omx_process::{GuardedProcess, ProcessEvent};
 /// digit. The rehearsal agent has omx's own.
 pub fn version(
     installation: &Installation,
-    surroundings: &AgentEnv,
+    env: &AgentEnv,
     patience: Duration,
 ) -> Result<String, Failure> {
     let kind = installation.kind;
@@ -26,16 +26,16 @@ pub fn version(
     let launch = Launch {
         program: installation.program.clone(),
         args: vec![argument.into()],
-        environment: environment(surroundings, &[], &[], &mark),
+        environment: agent_environment(env, &[], &[], &mark),
         folder: "/".into(),
     };
-    let trouble = |cause| Failure::new(kind, cause);
+    let failure = |cause| Failure::new(kind, cause);
     let (sender, noises) = channel();
     let tell = move |noise| {
         let _ = sender.send(noise);
     };
-    let process = GuardedProcess::start(&launch, &surroundings.omx, 4096, tell)
-        .map_err(|error| trouble(FailureCause::CannotStart { detail: error.to_string() }))?;
+    let process = GuardedProcess::start(&launch, &env.omx, 4096, tell)
+        .map_err(|error| failure(FailureCause::CannotStart { detail: error.to_string() }))?;
     process.close_input();
     let deadline = Instant::now() + patience;
     let mut found = None;
@@ -56,7 +56,7 @@ pub fn version(
             Err(_) => {
                 process.command_guard(GuardCommand::Kill);
                 process.reap();
-                return Err(trouble(FailureCause::Silent {
+                return Err(failure(FailureCause::Silent {
                     waited: patience,
                     during: "telling its version",
                 }));
@@ -64,5 +64,5 @@ pub fn version(
         }
     }
     process.reap();
-    found.ok_or_else(|| trouble(FailureCause::Garbage { sample: said }))
+    found.ok_or_else(|| failure(FailureCause::Garbage { sample: said }))
 }

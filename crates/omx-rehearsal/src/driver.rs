@@ -8,7 +8,7 @@ use crate::scenario;
 use crate::wire;
 use omx_agents::agent::{ConversationSpec, ConversationStart};
 use omx_agents::driver::{AgentEnv, AgentKind, Driver, Installation};
-use omx_agents::environment::environment;
+use omx_agents::environment::agent_environment;
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::limits::AgentLimits;
 use omx_agents::protocol::{Launch, Protocol};
@@ -54,7 +54,7 @@ impl Driver for Rehearsal {
         let launch = Launch {
             program: installation.program.clone(),
             args: args.into(),
-            environment: environment(surroundings, &[], &[], &mark),
+            environment: agent_environment(surroundings, &[], &[], &mark),
             folder: opening.folder.clone(),
         };
         Ok(Box::new(Talk::new(launch, open(opening)?, limits.request)))

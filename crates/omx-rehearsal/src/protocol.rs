@@ -95,7 +95,7 @@ impl Talk {
                     ApprovalDecision::Deny(reason) => Verdict::Deny { reason },
                 };
                 let verdict = serde_json::to_value(verdict).unwrap_or_default();
-                vec![ProtocolEffect::Write(self.rpc.answer(&id, verdict))]
+                vec![ProtocolEffect::Write(self.rpc.response(&id, verdict))]
             }
             (AgentCommand::End, _) => vec![ProtocolEffect::CloseInput],
         }
@@ -124,9 +124,9 @@ impl Talk {
     }
 
     fn line(&mut self, line: Value, now: Instant) -> Vec<ProtocolEffect> {
-        match self.rpc.incoming(line) {
-            RpcIncoming::Answer(asked, Ok(result)) => self.granted(asked, result, now),
-            RpcIncoming::Answer(asked, Err(error)) => self.refused(asked, error, now),
+        match self.rpc.parse_incoming(line) {
+            RpcIncoming::Response(asked, Ok(result)) => self.granted(asked, result, now),
+            RpcIncoming::Response(asked, Err(error)) => self.refused(asked, error, now),
             RpcIncoming::Request { id, method, params } if method == wire::APPROVE => {
                 match serde_json::from_value::<Wish>(params) {
                     Ok(wish) => {
@@ -205,7 +205,7 @@ impl Talk {
 }
 
 impl Protocol for Talk {
-    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+    fn start(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let launch = ProtocolEffect::Launch(self.launch.clone());
         let open = self.open.clone();
         vec![launch, self.ask(Asked::Open, wire::OPEN, &open, now)]
@@ -218,7 +218,7 @@ impl Protocol for Talk {
             ProtocolEvent::Exited(exit) => {
                 fail(FailureCause::Crashed { code: exit.code, stderr: exit.stderr })
             }
-            ProtocolEvent::Tick => match self.rpc.expired(now) {
+            ProtocolEvent::Tick => match self.rpc.take_expired(now) {
                 Some(_) => {
                     fail(FailureCause::Silent { waited: self.patience, during: "answering" })
                 }
@@ -227,11 +227,11 @@ impl Protocol for Talk {
         }
     }
 
-    fn owes_turn(&self) -> bool {
+    fn has_pending_turn(&self) -> bool {
         self.state == State::Busy || !self.queue.is_empty()
     }
 
-    fn wake(&self) -> Option<Instant> {
+    fn next_tick(&self) -> Option<Instant> {
         self.rpc.next_deadline()
     }
 }

@@ -191,7 +191,7 @@ impl From<Failed> for FailureCause {
     fn from(failed: Failed) -> Self {
         match failed {
             Failed::RateLimit { until, detail } => {
-                Self::Limited { until: until.map(Timestamp::from_millis), detail }
+                Self::RateLimited { until: until.map(Timestamp::from_millis), detail }
             }
             Failed::Auth { detail } => Self::NotLoggedIn { detail },
             Failed::Network { detail } => Self::Network { detail },

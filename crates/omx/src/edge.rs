@@ -171,7 +171,7 @@ pub fn agent_env(
         Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
     })?;
     Ok(AgentEnv {
-        environment: environment(),
+        variables: environment(),
         omx,
         worker_variable: worker_variable(context.dialect),
         child_variables: children::variables(context, store, run)?,

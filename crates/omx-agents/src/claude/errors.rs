@@ -11,40 +11,40 @@ use crate::protocol::AgentExit;
 
 /// What is known of a failure.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Fault {
+pub(super) struct ClaudeError {
     /// Claude's own word for it, such as `rate_limit`.
     pub(super) code: String,
     /// The service's status.
     pub(super) status: Option<u16>,
     /// What it said to the person.
-    pub(super) words: String,
+    pub(super) message: String,
     /// When the limit in force ends.
     pub(super) until: Option<Timestamp>,
     /// The model that was asked.
     pub(super) model: Option<String>,
 }
 
-pub(super) fn trouble(cause: FailureCause) -> Failure {
+pub(super) fn claude_failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Claude, cause)
 }
 
-impl Fault {
+impl ClaudeError {
     /// From `system/api_retry`, which has no words.
-    pub(super) fn of_retry(line: &Value, until: Option<Timestamp>) -> Self {
+    pub(super) fn from_retry(line: &Value, until: Option<Timestamp>) -> Self {
         Self {
             code: text(&line["error"]),
-            status: status(&line["error_status"]),
+            status: parse_status(&line["error_status"]),
             until,
             ..Self::default()
         }
     }
 
     pub(super) fn cause(self) -> FailureCause {
-        let Self { code, status, words: detail, until, model } = self;
+        let Self { code, status, message: detail, until, model } = self;
         match (code.as_str(), status) {
-            ("rate_limit", _) | (_, Some(429)) => FailureCause::Limited { until, detail },
+            ("rate_limit", _) | (_, Some(429)) => FailureCause::RateLimited { until, detail },
             // The money is used up: a limit that only the person lifts.
-            ("billing_error", _) => FailureCause::Limited { until: None, detail },
+            ("billing_error", _) => FailureCause::RateLimited { until: None, detail },
             ("authentication_failed" | "oauth_org_not_allowed", _) | (_, Some(401 | 403)) => {
                 FailureCause::NotLoggedIn { detail }
             }
@@ -53,13 +53,13 @@ impl Fault {
             (_, Some(408 | 500..)) => FailureCause::Service { status, detail },
             ("invalid_request", _) | (_, Some(_)) => FailureCause::Rejected { detail },
             ("overloaded", None) => FailureCause::Service { status, detail },
-            (_, None) => without_status(detail),
+            (_, None) => classify_without_status(detail),
         }
     }
 }
 
 /// Nobody answered, or not to the end.
-fn without_status(detail: String) -> FailureCause {
+fn classify_without_status(detail: String) -> FailureCause {
     let words = detail.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
     if says(&["/login", "invalid api key", "not logged in"]) {
@@ -74,12 +74,13 @@ fn without_status(detail: String) -> FailureCause {
 }
 
 /// A process that ended though nobody asked it to.
-pub(super) fn of_exit(exit: AgentExit) -> FailureCause {
-    of_words(&exit.stderr).unwrap_or(FailureCause::Crashed { code: exit.code, stderr: exit.stderr })
+pub(super) fn classify_exit(exit: AgentExit) -> FailureCause {
+    classify_message(&exit.stderr)
+        .unwrap_or(FailureCause::Crashed { code: exit.code, stderr: exit.stderr })
 }
 
 /// What the words at the end of a process mean, where they mean something.
-pub(super) fn of_words(said: &str) -> Option<FailureCause> {
+pub(super) fn classify_message(said: &str) -> Option<FailureCause> {
     let words = said.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
     let detail = said.to_owned();
@@ -97,7 +98,7 @@ pub(super) fn of_words(said: &str) -> Option<FailureCause> {
 }
 
 /// The service's status in a line.
-pub(super) fn status(value: &Value) -> Option<u16> {
+pub(super) fn parse_status(value: &Value) -> Option<u16> {
     value.as_u64().and_then(|status| u16::try_from(status).ok())
 }
 
@@ -115,8 +116,8 @@ mod tests {
         let until = Some(Timestamp::from_millis(1));
         let kind = |code: &str, status: Option<u16>, words: &str| {
             let (code, words) = (code.to_owned(), words.to_owned());
-            let fault = Fault { code, status, words, until, model: None };
-            trouble(fault.cause()).kind()
+            let fault = ClaudeError { code, status, message: words, until, model: None };
+            claude_failure(fault.cause()).kind()
         };
         let connect = |why: &str| format!("API Error: Unable to connect to API ({why})");
         assert_eq!(kind("rate_limit", Some(429), "You've hit your session limit"), "rate_limit");
@@ -134,15 +135,15 @@ mod tests {
         assert_eq!(kind("server_error", None, &connect("ConnectionRefused")), "network");
         assert_eq!(kind("server_error", None, &connect("ECONNRESET")), "cut_off");
         assert_eq!(kind("unknown", None, "something else"), "service");
-        let limit = Fault { code: "rate_limit".to_owned(), until, ..Fault::default() };
-        assert_eq!(limit.cause(), FailureCause::Limited { until, detail: String::new() });
+        let limit = ClaudeError { code: "rate_limit".to_owned(), until, ..ClaudeError::default() };
+        assert_eq!(limit.cause(), FailureCause::RateLimited { until, detail: String::new() });
     }
 
     #[test]
     fn causes_by_the_last_words_of_a_process() {
         let kind = |stderr: &str| {
             let exit = AgentExit { code: Some(1), stderr: stderr.to_owned() };
-            trouble(of_exit(exit)).kind()
+            claude_failure(classify_exit(exit)).kind()
         };
         let unknown = "No conversation found with session ID: f348e3cb-fd84-4ddf-84bc-95b30dbe601c";
         assert_eq!(kind(unknown), "unknown_conversation");

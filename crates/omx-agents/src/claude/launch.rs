@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use omx_kernel::approval::{Allow, OWN_SERVER};
 
-use super::find::switched_on;
+use super::account::is_switched_on;
 use crate::agent::{ConversationId, ConversationSpec, McpServer};
 use crate::driver::{AgentEnv, Installation};
-use crate::environment::environment;
+use crate::environment::agent_environment;
 use crate::protocol::Launch;
 
 /// Names besides the common ones that claude understands.
@@ -82,16 +82,16 @@ const NOT_FOR_WORKERS: &str = "EnterPlanMode,EnterWorktree,ScheduleWakeup,CronCr
 
 /// Whether there is something to go on with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Record {
+pub(super) enum SavedHistory {
     /// Claude keeps no conversation without a turn: its id is still free.
     Empty,
     /// There were turns.
-    Kept,
+    Saved,
 }
 
 /// Starts claude in one conversation, as often as need be.
 #[derive(Debug)]
-pub(super) struct Launcher {
+pub(super) struct ClaudeLauncher {
     program: PathBuf,
     folder: PathBuf,
     environment: BTreeMap<OsString, OsString>,
@@ -100,34 +100,36 @@ pub(super) struct Launcher {
     flags: Vec<String>,
 }
 
-impl Launcher {
+impl ClaudeLauncher {
     pub(super) fn new(
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         conversation: &ConversationId,
     ) -> Self {
         Self {
             program: installation.program.clone(),
-            folder: opening.folder.clone(),
-            environment: worker_environment(surroundings, conversation),
+            folder: spec.folder.clone(),
+            environment: worker_environment(env, conversation),
             conversation: conversation.clone(),
-            flags: flags(opening),
+            flags: flags(spec),
         }
     }
 
     /// A process for this conversation whose answers fit this schema.
-    pub(super) fn launch(&self, record: Record, schema: Option<&Value>) -> Launch {
+    pub(super) fn launch(&self, record: SavedHistory, schema: Option<&Value>) -> Launch {
         let id = match record {
-            Record::Empty => "--session-id",
-            Record::Kept => "--resume",
+            SavedHistory::Empty => "--session-id",
+            SavedHistory::Saved => "--resume",
         };
         let fixed = ["-p", "--verbose", "--replay-user-messages"];
         let formats = ["--input-format=stream-json", "--output-format=stream-json"];
         let mut args: Vec<OsString> =
             fixed.into_iter().chain(formats).map(OsString::from).collect();
         args.extend([id.into(), self.conversation.as_str().into()]);
-        args.extend(schema.map(|schema| format!("--json-schema={}", plain(schema)).into()));
+        args.extend(
+            schema.map(|schema| format!("--json-schema={}", without_dialect(schema)).into()),
+        );
         args.extend(self.flags.iter().map(OsString::from));
         Launch {
             program: self.program.clone(),
@@ -139,7 +141,7 @@ impl Launcher {
 }
 
 /// Claude drops a schema that names its dialect, without a word.
-fn plain(schema: &Value) -> Value {
+fn without_dialect(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Value::Object(fields) = &mut schema {
         fields.remove("$schema");
@@ -147,18 +149,18 @@ fn plain(schema: &Value) -> Value {
     schema
 }
 
-fn flags(opening: &ConversationSpec) -> Vec<String> {
+fn flags(spec: &ConversationSpec) -> Vec<String> {
     let mut flags = Vec::new();
-    flags.extend(opening.model.as_ref().map(|model| format!("--model={model}")));
-    flags.extend(opening.role.as_ref().map(|role| format!("--append-system-prompt={role}")));
-    if !opening.servers.is_empty() {
-        flags.extend(["--mcp-config".to_owned(), server_list(&opening.servers).to_string()]);
+    flags.extend(spec.model.as_ref().map(|model| format!("--model={model}")));
+    flags.extend(spec.role.as_ref().map(|role| format!("--append-system-prompt={role}")));
+    if !spec.servers.is_empty() {
+        flags.extend(["--mcp-config".to_owned(), mcp_config(&spec.servers).to_string()]);
     }
-    if opening.servers.iter().any(|server| server.name == OWN_SERVER) {
+    if spec.servers.iter().any(|server| server.name == OWN_SERVER) {
         flags.extend(["--allowedTools".to_owned(), format!("mcp__{OWN_SERVER}")]);
     }
     flags.extend(["--disallowedTools", NOT_FOR_WORKERS].map(str::to_owned));
-    let permissions: &[&str] = match opening.allow {
+    let permissions: &[&str] = match spec.allow {
         // To accept edits would also let `rm` and `mv` run unasked. So every
         // edit is asked about, and granted by the policy if it lies inside.
         Allow::Edits => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
@@ -171,7 +173,7 @@ fn flags(opening: &ConversationSpec) -> Vec<String> {
     flags
 }
 
-fn server_list(servers: &[McpServer]) -> Value {
+fn mcp_config(servers: &[McpServer]) -> Value {
     let entry = |server: &McpServer| {
         let program = server.program.to_string_lossy();
         (server.name.clone(), json!({"type": "stdio", "command": program, "args": server.args}))
@@ -180,13 +182,13 @@ fn server_list(servers: &[McpServer]) -> Value {
 }
 
 fn worker_environment(
-    surroundings: &AgentEnv,
+    env: &AgentEnv,
     conversation: &ConversationId,
 ) -> BTreeMap<OsString, OsString> {
-    let clouds = CLOUDS.iter().filter(|(switch, _)| switched_on(surroundings, switch));
+    let clouds = CLOUDS.iter().filter(|(switch, _)| is_switched_on(env, switch));
     let prefixes: Vec<&str> =
         PREFIXES.into_iter().chain(clouds.flat_map(|(_, prefixes)| *prefixes).copied()).collect();
-    let mut variables = environment(surroundings, &NAMES, &prefixes, conversation.as_str());
+    let mut variables = agent_environment(env, &NAMES, &prefixes, conversation.as_str());
     variables.retain(|name, _| !ENCLOSING.iter().any(|enclosing| name == *enclosing));
     for (name, value) in DEFAULTS {
         variables.entry(name.into()).or_insert_with(|| value.into());
@@ -198,10 +200,10 @@ fn worker_environment(
 mod tests {
     use super::*;
 
-    fn surroundings(variables: &[(&str, &str)]) -> AgentEnv {
+    fn env(variables: &[(&str, &str)]) -> AgentEnv {
         let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
         AgentEnv {
-            environment: variables.iter().map(pair).collect(),
+            variables: variables.iter().map(pair).collect(),
             omx: PathBuf::new(),
             worker_variable: "MARK".to_owned(),
             child_variables: Default::default(),
@@ -213,7 +215,7 @@ mod tests {
 
     fn names(variables: &[(&str, &str)]) -> Vec<String> {
         let id = ConversationId::random();
-        let environment = worker_environment(&surroundings(variables), &id);
+        let environment = worker_environment(&env(variables), &id);
         let defaults = |name: &str| DEFAULTS.iter().any(|(known, _)| *known == name);
         let names = environment.into_keys().filter_map(|name| name.into_string().ok());
         names.filter(|name| name != "MARK" && !defaults(name)).collect()
@@ -242,7 +244,7 @@ mod tests {
     #[test]
     fn what_the_person_chose_is_kept() {
         let id = ConversationId::random();
-        let chosen = worker_environment(&surroundings(&[("CLAUDE_CODE_MAX_RETRIES", "9")]), &id);
+        let chosen = worker_environment(&env(&[("CLAUDE_CODE_MAX_RETRIES", "9")]), &id);
         let value = |name: &str| chosen[std::ffi::OsStr::new(name)].clone();
         assert_eq!(value("CLAUDE_CODE_MAX_RETRIES"), "9");
         assert_eq!(value("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"), "1");

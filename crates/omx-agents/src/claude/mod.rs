@@ -1,13 +1,13 @@
 //! Claude Code, driven over its stream of JSON lines: one process for many
 //! turns, messages and control requests in, events out.
 
+mod account;
 mod errors;
-mod find;
 mod launch;
 mod lines;
 mod stream;
-mod tally;
 mod tools;
+mod usage;
 
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
@@ -17,24 +17,24 @@ use crate::protocol::Protocol;
 
 /// Drives claude.
 #[derive(Debug)]
-pub struct Claude;
+pub struct ClaudeDriver;
 
-impl Driver for Claude {
+impl Driver for ClaudeDriver {
     fn kind(&self) -> AgentKind {
         AgentKind::Claude
     }
 
-    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
-        find::find(surroundings)
+    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+        account::find_claude(env)
     }
 
     fn protocol(
         &self,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {
-        Ok(Box::new(stream::Stream::new(opening, installation, surroundings, limits)))
+        Ok(Box::new(stream::ClaudeProtocol::new(spec, installation, env, limits)))
     }
 }

@@ -5,7 +5,7 @@
 //! that is to be its own turn waits here; words for the running turn are
 //! written at once, and what became of them is told by the id claude repeats.
 
-mod hear;
+mod handlers;
 #[cfg(test)]
 mod tests;
 
@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use omx_kernel::Timestamp;
 
-use super::errors::{Fault, of_exit, trouble};
-use super::launch::{Launcher, Record};
+use super::errors::{ClaudeError, classify_exit, claude_failure};
+use super::launch::{ClaudeLauncher, SavedHistory};
 use super::lines;
-use super::tally::Tally;
+use super::usage::UsageCounter;
 use crate::agent::{
     AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationSpec,
     ConversationStart,
@@ -34,27 +34,27 @@ use crate::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 
 /// Whether the process takes messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ClaudePhase {
     /// Not yet; by then it must.
     Starting(Instant),
     Ready,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum ClaudeTurn {
     /// Nothing to do.
     None,
     /// Claude has a message and has not begun with it.
-    Ahead,
+    Sent,
     Running,
     /// Claude works though nobody asked it to; its end is nobody's turn.
-    Unasked,
+    Unrequested,
 }
 
 /// An order to interrupt.
 #[derive(Clone, Copy, Debug)]
-struct Interrupt {
-    ordered: Instant,
+struct PendingInterrupt {
+    requested_at: Instant,
     acknowledged: bool,
     /// A tool was at work: it may have left something behind.
     in_tool: bool,
@@ -62,17 +62,17 @@ struct Interrupt {
 
 /// Words that were written during a turn and that no model has heard yet.
 #[derive(Debug)]
-struct Steer {
+struct PendingSteer {
     id: String,
     text: String,
-    told: bool,
+    is_reported: bool,
     /// Claude gave them back.
-    withdrawn: bool,
+    is_withdrawn: bool,
 }
 
 /// What a request of ours is for.
 #[derive(Debug)]
-enum Purpose {
+enum ControlRequest {
     Initialize,
     Interrupt,
     /// Answered after claude has read the words before it.
@@ -83,79 +83,79 @@ enum Purpose {
 
 /// An approval that waits: the tool call, and its input.
 #[derive(Debug)]
-struct Asked {
+struct PendingToolUse {
     call: CallId,
     input: Value,
 }
 
 #[derive(Debug)]
-pub(super) struct Stream {
-    launcher: Launcher,
+pub(super) struct ClaudeProtocol {
+    launcher: ClaudeLauncher,
     folder: PathBuf,
     conversation: ConversationId,
     /// How long the end of an interrupted turn may be held back.
-    patience: Duration,
+    interrupt_grace: Duration,
     /// How long a process may take to be ready.
-    start: Duration,
-    record: Record,
+    start_timeout: Duration,
+    history: SavedHistory,
     /// The schema the process was started with.
     schema: Option<Value>,
-    phase: Phase,
-    turn: Turn,
+    phase: ClaudePhase,
+    turn: ClaudeTurn,
     /// The message that is ahead.
-    sent: Option<String>,
+    sent_id: Option<String>,
     queue: VecDeque<AgentMessage>,
-    steers: Vec<Steer>,
-    interrupt: Option<Interrupt>,
+    steers: Vec<PendingSteer>,
+    interrupt: Option<PendingInterrupt>,
     /// An interrupted turn whose end is told when nothing of it is left, and
     /// at the latest then.
-    owed: Option<Instant>,
+    interrupt_due: Option<Instant>,
     calls: BTreeMap<CallId, ToolAction>,
-    asked: BTreeMap<ApprovalId, Asked>,
-    requests: BTreeMap<String, Purpose>,
+    pending_approvals: BTreeMap<ApprovalId, PendingToolUse>,
+    requests: BTreeMap<String, ControlRequest>,
     last_request: u64,
-    tally: Tally,
+    usage: UsageCounter,
     limited_until: Option<Timestamp>,
-    fault: Option<Fault>,
+    last_error: Option<ClaudeError>,
     model: Option<String>,
     effects: Vec<ProtocolEffect>,
 }
 
-impl Stream {
+impl ClaudeProtocol {
     pub(super) fn new(
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Self {
-        let (conversation, record) = match &opening.start {
-            ConversationStart::New => (ConversationId::random(), Record::Empty),
-            ConversationStart::Resume(id) => (id.clone(), Record::Kept),
+        let (conversation, record) = match &spec.start {
+            ConversationStart::New => (ConversationId::random(), SavedHistory::Empty),
+            ConversationStart::Resume(id) => (id.clone(), SavedHistory::Saved),
         };
         Self {
-            launcher: Launcher::new(opening, installation, surroundings, &conversation),
-            folder: opening.folder.clone(),
+            launcher: ClaudeLauncher::new(spec, installation, env, &conversation),
+            folder: spec.folder.clone(),
             conversation,
             // Short of the loop's own deadline, which ends the conversation.
-            patience: limits.interrupt * 3 / 4,
-            start: limits.start,
-            record,
-            schema: opening.schema.clone(),
-            phase: Phase::Ready,
-            turn: Turn::None,
-            sent: None,
+            interrupt_grace: limits.interrupt * 3 / 4,
+            start_timeout: limits.start,
+            history: record,
+            schema: spec.schema.clone(),
+            phase: ClaudePhase::Ready,
+            turn: ClaudeTurn::None,
+            sent_id: None,
             queue: VecDeque::new(),
             steers: Vec::new(),
             interrupt: None,
-            owed: None,
+            interrupt_due: None,
             calls: BTreeMap::new(),
-            asked: BTreeMap::new(),
+            pending_approvals: BTreeMap::new(),
             requests: BTreeMap::new(),
             last_request: 0,
-            tally: Tally::default(),
+            usage: UsageCounter::default(),
             limited_until: None,
-            fault: None,
-            model: opening.model.clone(),
+            last_error: None,
+            model: spec.model.clone(),
             effects: Vec::new(),
         }
     }
@@ -166,42 +166,43 @@ impl Stream {
         for steer in unheard {
             self.queue.push_front(AgentMessage::text(steer.text));
         }
-        self.phase = Phase::Starting(now + self.start);
-        self.turn = Turn::None;
-        self.sent = None;
+        self.phase = ClaudePhase::Starting(now + self.start_timeout);
+        self.turn = ClaudeTurn::None;
+        self.sent_id = None;
         self.interrupt = None;
         self.limited_until = None;
         self.calls.clear();
-        self.asked.clear();
+        self.pending_approvals.clear();
         self.requests.clear();
-        self.tally.restart();
-        let launch = self.launcher.launch(self.record, self.schema.as_ref());
+        self.usage.restart();
+        let launch = self.launcher.launch(self.history, self.schema.as_ref());
         self.effects.push(ProtocolEffect::Launch(launch));
-        self.request(Purpose::Initialize, json!({"subtype": "initialize"}));
+        self.request(ControlRequest::Initialize, json!({"subtype": "initialize"}));
     }
 
-    fn obey(&mut self, order: AgentCommand, now: Instant) {
-        match order {
+    fn handle_command(&mut self, command: AgentCommand, now: Instant) {
+        match command {
             AgentCommand::Send(message) => self.send(message, now),
             AgentCommand::Steer(text) => self.steer(text, now),
-            AgentCommand::Interrupt => self.cut_short(now),
+            AgentCommand::Interrupt => self.interrupt_turn(now),
             AgentCommand::Answer(approval, decision) => self.answer(&approval, decision),
             AgentCommand::End => self.effects.push(ProtocolEffect::CloseInput),
         }
     }
 
     fn send(&mut self, message: AgentMessage, now: Instant) {
-        let waits = self.turn != Turn::None || self.owed.is_some() || !self.queue.is_empty();
+        let waits =
+            self.turn != ClaudeTurn::None || self.interrupt_due.is_some() || !self.queue.is_empty();
         self.queue.push_back(message);
         if waits {
             self.emit(AgentEvent::Delivered(Delivery::Queued));
         }
-        self.next(now);
+        self.start_next_turn(now);
     }
 
     /// Begins the next turn if it can be begun.
-    fn next(&mut self, now: Instant) {
-        if self.phase != Phase::Ready || self.turn != Turn::None {
+    fn start_next_turn(&mut self, now: Instant) {
+        if self.phase != ClaudePhase::Ready || self.turn != ClaudeTurn::None {
             return;
         }
         let Some(message) = self.queue.pop_front() else { return };
@@ -213,12 +214,13 @@ impl Stream {
         }
         let id = Uuid::new_v4().to_string();
         self.effects.push(ProtocolEffect::Write(lines::message(&message.text, &id)));
-        self.sent = Some(id);
-        self.turn = Turn::Ahead;
+        self.sent_id = Some(id);
+        self.turn = ClaudeTurn::Sent;
     }
 
     fn steer(&mut self, text: String, now: Instant) {
-        let reaches = matches!(self.turn, Turn::Ahead | Turn::Running) && self.interrupt.is_none();
+        let reaches =
+            matches!(self.turn, ClaudeTurn::Sent | ClaudeTurn::Running) && self.interrupt.is_none();
         if !reaches {
             return self.send(AgentMessage::text(text), now);
         }
@@ -226,39 +228,40 @@ impl Stream {
         self.effects.push(ProtocolEffect::Write(lines::message(&text, &id)));
         // Claude says nothing of words it keeps; an answer to a later line
         // shows that it has them.
-        let fence = Purpose::Fence(id.clone());
+        let fence = ControlRequest::Fence(id.clone());
         self.request(fence, json!({"subtype": "get_binary_version"}));
-        self.steers.push(Steer { id, text, told: false, withdrawn: false });
+        self.steers.push(PendingSteer { id, text, is_reported: false, is_withdrawn: false });
     }
 
-    fn cut_short(&mut self, now: Instant) {
-        let begins = self.phase != Phase::Ready && self.owed.is_none();
-        if self.turn == Turn::None && begins && self.queue.pop_front().is_some() {
+    fn interrupt_turn(&mut self, now: Instant) {
+        let begins = self.phase != ClaudePhase::Ready && self.interrupt_due.is_none();
+        if self.turn == ClaudeTurn::None && begins && self.queue.pop_front().is_some() {
             // Ordered, and not yet said to anyone.
             return self.emit(AgentEvent::TurnInterrupted);
         }
-        if self.turn == Turn::None || self.interrupt.is_some() {
+        if self.turn == ClaudeTurn::None || self.interrupt.is_some() {
             return;
         }
         // What claude still keeps would begin a turn as soon as this one is over.
         let kept: Vec<String> = self.steers.iter().map(|steer| steer.id.clone()).collect();
         for id in kept {
             let withdrawal = json!({"subtype": "cancel_async_message", "message_uuid": id});
-            self.request(Purpose::Withdraw(id), withdrawal);
+            self.request(ControlRequest::Withdraw(id), withdrawal);
         }
-        self.request(Purpose::Interrupt, json!({"subtype": "interrupt"}));
-        let waiting: Vec<&CallId> = self.asked.values().map(|asked| &asked.call).collect();
+        self.request(ControlRequest::Interrupt, json!({"subtype": "interrupt"}));
+        let waiting: Vec<&CallId> =
+            self.pending_approvals.values().map(|asked| &asked.call).collect();
         let in_tool = self.calls.keys().any(|call| !waiting.contains(&call));
-        self.interrupt = Some(Interrupt { ordered: now, acknowledged: false, in_tool });
+        self.interrupt = Some(PendingInterrupt { requested_at: now, acknowledged: false, in_tool });
     }
 
     fn answer(&mut self, approval: &ApprovalId, decision: ApprovalDecision) {
-        let Some(asked) = self.asked.remove(approval) else { return };
+        let Some(asked) = self.pending_approvals.remove(approval) else { return };
         let input = if asked.input.is_object() { asked.input } else { json!({}) };
         self.effects.push(ProtocolEffect::Write(lines::decision(&approval.0, input, decision)));
     }
 
-    fn request(&mut self, purpose: Purpose, request: Value) {
+    fn request(&mut self, purpose: ControlRequest, request: Value) {
         self.last_request += 1;
         let id = format!("request-{}", self.last_request);
         self.effects.push(ProtocolEffect::Write(lines::request(&id, request)));
@@ -268,23 +271,23 @@ impl Stream {
     /// When the process must be ready.
     fn ready_by(&self) -> Option<Instant> {
         match self.phase {
-            Phase::Starting(moment) => Some(moment),
-            Phase::Ready => None,
+            ClaudePhase::Starting(moment) => Some(moment),
+            ClaudePhase::Ready => None,
         }
     }
 
-    fn keep_time(&mut self, now: Instant) {
-        if self.owed.is_some_and(|moment| moment <= now) {
-            self.settle();
+    fn check_deadlines(&mut self, now: Instant) {
+        if self.interrupt_due.is_some_and(|moment| moment <= now) {
+            self.report_interrupt();
         }
         if self.ready_by().is_some_and(|moment| moment <= now) {
-            self.fail(FailureCause::Silent { waited: self.start, during: "starting" });
+            self.fail(FailureCause::Silent { waited: self.start_timeout, during: "starting" });
         }
     }
 
     /// Tells the end of an interrupted turn that was held back.
-    fn settle(&mut self) {
-        if self.owed.take().is_some() {
+    fn report_interrupt(&mut self) {
+        if self.interrupt_due.take().is_some() {
             self.emit(AgentEvent::TurnInterrupted);
         }
     }
@@ -294,32 +297,32 @@ impl Stream {
     }
 
     fn fail(&mut self, cause: FailureCause) {
-        self.effects.push(ProtocolEffect::Fail(trouble(cause)));
+        self.effects.push(ProtocolEffect::Fail(claude_failure(cause)));
     }
 }
 
-impl Protocol for Stream {
-    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+impl Protocol for ClaudeProtocol {
+    fn start(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.launch(now);
         std::mem::take(&mut self.effects)
     }
 
     fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            ProtocolEvent::Command(order) => self.obey(order, now),
-            ProtocolEvent::Line(line) => self.hear(&line, now),
-            ProtocolEvent::Exited(exit) => self.fail(of_exit(exit)),
-            ProtocolEvent::Tick => self.keep_time(now),
+            ProtocolEvent::Command(command) => self.handle_command(command, now),
+            ProtocolEvent::Line(line) => self.handle_line(&line, now),
+            ProtocolEvent::Exited(exit) => self.fail(classify_exit(exit)),
+            ProtocolEvent::Tick => self.check_deadlines(now),
         }
         std::mem::take(&mut self.effects)
     }
 
-    fn owes_turn(&self) -> bool {
-        let runs = matches!(self.turn, Turn::Ahead | Turn::Running);
-        runs || self.owed.is_some() || !self.queue.is_empty() || !self.steers.is_empty()
+    fn has_pending_turn(&self) -> bool {
+        let runs = matches!(self.turn, ClaudeTurn::Sent | ClaudeTurn::Running);
+        runs || self.interrupt_due.is_some() || !self.queue.is_empty() || !self.steers.is_empty()
     }
 
-    fn wake(&self) -> Option<Instant> {
-        [self.owed, self.ready_by()].into_iter().flatten().min()
+    fn next_tick(&self) -> Option<Instant> {
+        [self.interrupt_due, self.ready_by()].into_iter().flatten().min()
     }
 }

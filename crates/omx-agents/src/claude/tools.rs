@@ -11,7 +11,7 @@ use crate::event::{Ask, Reach, ToolAction, ToolOutcome};
 const SHOWN: usize = 200;
 
 /// What a tool is, by its name and input.
-pub(super) fn tool(name: &str, input: &Value) -> ToolAction {
+pub(super) fn parse_tool(name: &str, input: &Value) -> ToolAction {
     match name {
         "Bash" => ToolAction::Command(input["command"].as_str().unwrap_or_default().to_owned()),
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => {
@@ -28,12 +28,12 @@ pub(super) fn tool(name: &str, input: &Value) -> ToolAction {
 }
 
 /// What `can_use_tool` asks leave for.
-pub(super) fn ask(request: &Value, folder: &Path) -> Ask {
+pub(super) fn parse_request(request: &Value, folder: &Path) -> Ask {
     let name = request["tool_name"].as_str().unwrap_or_default();
     let input = &request["input"];
     // Files that would give the agent more than it may: settings, hooks, git's own.
     let sensitive = request["decision_reason_type"] == "safetyCheck";
-    match tool(name, input) {
+    match parse_tool(name, input) {
         ToolAction::Edit(paths) => {
             let place = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
             Ask::Edit {
@@ -49,11 +49,11 @@ pub(super) fn ask(request: &Value, folder: &Path) -> Ask {
             Ask::Command { command, reach: if outside { Reach::Outside } else { Reach::Inside } }
         }
         ToolAction::Mcp { server, tool } => Ask::Tool { server, tool },
-        ToolAction::Other(name) => Ask::Other { what: in_words(&name, request) },
+        ToolAction::Other(name) => Ask::Other { what: describe_request(&name, request) },
     }
 }
 
-fn in_words(name: &str, request: &Value) -> String {
+fn describe_request(name: &str, request: &Value) -> String {
     let input = &request["input"];
     let question = input["questions"][0]["question"].as_str();
     let about = request["description"].as_str().filter(|text| !text.is_empty());
@@ -69,11 +69,11 @@ fn in_words(name: &str, request: &Value) -> String {
 }
 
 /// How a tool ended, by its `tool_result`.
-pub(super) fn end(tool: &ToolAction, result: &Value) -> ToolOutcome {
+pub(super) fn parse_outcome(tool: &ToolAction, result: &Value) -> ToolOutcome {
     let failed = result["is_error"] == true;
     match tool {
         ToolAction::Command(_) if failed => {
-            exit_code(&result["content"]).map_or(ToolOutcome::Failed, ToolOutcome::Exited)
+            parse_exit_code(&result["content"]).map_or(ToolOutcome::Failed, ToolOutcome::Exited)
         }
         ToolAction::Command(_) => ToolOutcome::Exited(0),
         _ if failed => ToolOutcome::Failed,
@@ -82,13 +82,13 @@ pub(super) fn end(tool: &ToolAction, result: &Value) -> ToolOutcome {
 }
 
 /// A command that fails is told as `Exit code 3` and what it said.
-fn exit_code(content: &Value) -> Option<i64> {
+fn parse_exit_code(content: &Value) -> Option<i64> {
     let first = content.as_str()?.lines().next()?;
     first.strip_prefix("Exit code ")?.trim().parse().ok()
 }
 
 /// The files a successful tool has changed.
-pub(super) fn changed(tool: ToolAction, line: &Value) -> Vec<PathBuf> {
+pub(super) fn changed_paths(tool: ToolAction, line: &Value) -> Vec<PathBuf> {
     let ToolAction::Edit(paths) = tool else { return Vec::new() };
     // Where it really was, if it says so: the input may be relative.
     match line["tool_use_result"]["filePath"].as_str() {
@@ -104,24 +104,30 @@ mod tests {
 
     #[test]
     fn tools_are_told_apart() {
-        assert_eq!(tool("Bash", &json!({"command": "ls"})), ToolAction::Command("ls".to_owned()));
+        assert_eq!(
+            parse_tool("Bash", &json!({"command": "ls"})),
+            ToolAction::Command("ls".to_owned())
+        );
         let edit = ToolAction::Edit(vec!["a".into()]);
-        assert_eq!(tool("Edit", &json!({"file_path": "a"})), edit);
-        assert_eq!(tool("NotebookEdit", &json!({"notebook_path": "a"})), edit);
+        assert_eq!(parse_tool("Edit", &json!({"file_path": "a"})), edit);
+        assert_eq!(parse_tool("NotebookEdit", &json!({"notebook_path": "a"})), edit);
         let own = ToolAction::Mcp { server: "omx".to_owned(), tool: "state_read__x".to_owned() };
-        assert_eq!(tool("mcp__omx__state_read__x", &json!({})), own);
-        assert_eq!(tool("mcp__odd", &json!([])), ToolAction::Other("mcp__odd".to_owned()));
+        assert_eq!(parse_tool("mcp__omx__state_read__x", &json!({})), own);
+        assert_eq!(parse_tool("mcp__odd", &json!([])), ToolAction::Other("mcp__odd".to_owned()));
     }
 
     #[test]
     fn a_failed_command_has_its_code_if_it_ran() {
         let command = ToolAction::Command(String::new());
         let failed = |content: &str| json!({"is_error": true, "content": content});
-        assert_eq!(end(&command, &failed("Exit code 3\nno")), ToolOutcome::Exited(3));
-        assert_eq!(end(&command, &failed("not today")), ToolOutcome::Failed);
-        assert_eq!(end(&command, &json!({"is_error": true, "content": [1]})), ToolOutcome::Failed);
-        assert_eq!(end(&command, &json!({})), ToolOutcome::Exited(0));
-        assert_eq!(end(&ToolAction::Edit(vec![]), &json!({})), ToolOutcome::Succeeded);
+        assert_eq!(parse_outcome(&command, &failed("Exit code 3\nno")), ToolOutcome::Exited(3));
+        assert_eq!(parse_outcome(&command, &failed("not today")), ToolOutcome::Failed);
+        assert_eq!(
+            parse_outcome(&command, &json!({"is_error": true, "content": [1]})),
+            ToolOutcome::Failed
+        );
+        assert_eq!(parse_outcome(&command, &json!({})), ToolOutcome::Exited(0));
+        assert_eq!(parse_outcome(&ToolAction::Edit(vec![]), &json!({})), ToolOutcome::Succeeded);
     }
 
     /// conductor.md, what agents may do: inside its folder, and nothing that
@@ -134,7 +140,7 @@ mod tests {
             let input = json!({"file_path": path});
             let request =
                 json!({"tool_name": "Write", "input": input, "decision_reason_type": kind});
-            match ask(&request, folder) {
+            match parse_request(&request, folder) {
                 Ask::Edit { reach, .. } => reach,
                 other => panic!("{other:?}"),
             }
@@ -145,7 +151,7 @@ mod tests {
         assert_eq!(write(".claude/settings.json", "safetyCheck"), Reach::Outside);
         let run = |input: Value, blocked: Value| {
             let request = json!({"tool_name": "Bash", "input": input, "blocked_path": blocked});
-            match ask(&request, folder) {
+            match parse_request(&request, folder) {
                 Ask::Command { reach, .. } => reach,
                 other => panic!("{other:?}"),
             }
@@ -162,11 +168,11 @@ mod tests {
     fn anything_else_is_asked_in_words() {
         let request = json!({"tool_name": "Read", "input": {"file_path": "/etc/hosts"},
             "description": "/etc/hosts", "decision_reason": "outside"});
-        let Ask::Other { what } = ask(&request, Path::new("/")) else { panic!() };
+        let Ask::Other { what } = parse_request(&request, Path::new("/")) else { panic!() };
         assert_eq!(what, "Read: /etc/hosts (outside)");
         let questions = json!([{"question": "Which\none?"}]);
         let request = json!({"tool_name": "AskUserQuestion", "input": {"questions": questions}});
-        let Ask::Other { what } = ask(&request, Path::new("/")) else { panic!() };
+        let Ask::Other { what } = parse_request(&request, Path::new("/")) else { panic!() };
         assert_eq!(what, "AskUserQuestion: Which one?");
     }
 }

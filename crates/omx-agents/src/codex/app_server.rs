@@ -4,8 +4,8 @@
 //! conversation again in a new one: codex leaves the commands of an
 //! interrupted turn running.
 
-mod orders;
-mod told;
+mod commands;
+mod notifications;
 mod turn;
 
 use std::collections::VecDeque;
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use self::turn::{Ending, Origin, Turn, TurnNumber};
-use super::approvals::{Approvals, Waiting};
-use super::errors::{self, Known, crashed, not_opened, trouble};
-use super::items::Items;
-use super::reset::Resets;
-use super::setup::Setup;
-use super::spent::Spent;
+use self::turn::{CodexTurn, TurnEnd, TurnNumber, TurnOrigin};
+use super::approvals::{PendingApproval, PendingApprovals};
+use super::errors::{self, ErrorContext, classify_open_error, codex_failure, crash_cause};
+use super::items::TurnItems;
+use super::limit_resets::LimitResets;
+use super::options::CodexOptions;
+use super::usage::UsageTotals;
 use crate::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationStart};
 use crate::event::{AgentEvent, Delivery};
 use crate::failure::FailureCause;
@@ -28,7 +28,7 @@ use crate::rpc::{Rpc, RpcError, RpcIncoming};
 
 /// What a request of ours is for.
 #[derive(Debug)]
-enum Purpose {
+enum AppServerRequest {
     Initialize,
     Login,
     Open,
@@ -36,13 +36,13 @@ enum Purpose {
     /// Words for the turn that runs.
     Steer(String),
     /// The reason of a refusal, which this approval then gets.
-    Reason(Waiting),
+    Reason(PendingApproval),
     Interrupt,
 }
 
 /// How far the process is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum AppServerState {
     /// It has not answered yet.
     Starting,
     /// It speaks the protocol; the conversation is being opened.
@@ -51,51 +51,51 @@ enum State {
     Open,
     /// It was stopped and will be started anew. The end of a turn that was
     /// ordered is told then.
-    Stopping(Origin),
+    Stopping(TurnOrigin),
     /// It does not speak the protocol.
-    Useless,
+    Unusable,
 }
 
 /// The machine.
 pub(super) struct AppServer {
-    setup: Setup,
-    rpc: Rpc<Purpose>,
-    state: State,
+    options: CodexOptions,
+    rpc: Rpc<AppServerRequest>,
+    state: AppServerState,
     /// The conversation, once it is known.
     thread: Option<ConversationId>,
     /// Whether the owner knows it.
-    is_told: bool,
+    is_announced: bool,
     /// It ended before it spoke, and was started once more.
-    is_second_try: bool,
-    turn: Option<Turn>,
+    was_restarted: bool,
+    turn: Option<CodexTurn>,
     last_turn: TurnNumber,
     queue: VecDeque<AgentMessage>,
-    items: Items,
-    approvals: Approvals,
-    spent: Spent,
-    resets: Resets,
+    items: TurnItems,
+    approvals: PendingApprovals,
+    usage: UsageTotals,
+    resets: LimitResets,
 }
 
 impl AppServer {
-    pub(super) fn new(setup: Setup) -> Self {
+    pub(super) fn new(setup: CodexOptions) -> Self {
         let thread = match &setup.start {
             ConversationStart::New => None,
             ConversationStart::Resume(id) => Some(id.clone()),
         };
         Self {
             rpc: Rpc::unversioned(setup.limits.request),
-            setup,
-            state: State::Starting,
+            options: setup,
+            state: AppServerState::Starting,
             thread,
-            is_told: false,
-            is_second_try: false,
+            is_announced: false,
+            was_restarted: false,
             turn: None,
             last_turn: TurnNumber::default(),
             queue: VecDeque::new(),
-            items: Items::default(),
-            approvals: Approvals::default(),
-            spent: Spent::default(),
-            resets: Resets::UNKNOWN,
+            items: TurnItems::default(),
+            approvals: PendingApprovals::default(),
+            usage: UsageTotals::default(),
+            resets: LimitResets::UNKNOWN,
         }
     }
 
@@ -104,18 +104,18 @@ impl AppServer {
     }
 
     /// Whether this program has no app-server that could be spoken with.
-    pub(super) fn is_useless(&self) -> bool {
-        self.state == State::Useless
+    pub(super) fn is_unusable(&self) -> bool {
+        self.state == AppServerState::Unusable
     }
 
     /// Hands over what was not begun.
-    pub(super) fn take_rest(&mut self) -> (Setup, VecDeque<AgentMessage>) {
-        (self.setup.clone(), std::mem::take(&mut self.queue))
+    pub(super) fn take_remaining(&mut self) -> (CodexOptions, VecDeque<AgentMessage>) {
+        (self.options.clone(), std::mem::take(&mut self.queue))
     }
 
     pub(super) fn owes_turn(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.origin == Origin::Ordered)
-            || self.state == State::Stopping(Origin::Ordered)
+        self.turn.as_ref().is_some_and(|turn| turn.origin == TurnOrigin::Owner)
+            || self.state == AppServerState::Stopping(TurnOrigin::Owner)
             || !self.queue.is_empty()
     }
 
@@ -125,20 +125,26 @@ impl AppServer {
 
     pub(super) fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            ProtocolEvent::Command(order) => self.obey(order, now),
-            ProtocolEvent::Line(_) if self.state == State::Useless => Vec::new(),
-            ProtocolEvent::Line(line) if matches!(self.state, State::Stopping(_)) => {
-                self.last_said(line)
+            ProtocolEvent::Command(command) => self.handle_command(command, now),
+            ProtocolEvent::Line(_) if self.state == AppServerState::Unusable => Vec::new(),
+            ProtocolEvent::Line(line) if matches!(self.state, AppServerState::Stopping(_)) => {
+                self.handle_line_while_stopping(line)
             }
-            ProtocolEvent::Line(line) => match self.rpc.incoming(line) {
-                RpcIncoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
-                RpcIncoming::Request { id, method, params } => self.asked(id, &method, &params),
-                RpcIncoming::Notification { method, params } => self.told(&method, &params, now),
+            ProtocolEvent::Line(line) => match self.rpc.parse_incoming(line) {
+                RpcIncoming::Response(purpose, answer) => {
+                    self.handle_response(purpose, answer, now)
+                }
+                RpcIncoming::Request { id, method, params } => {
+                    self.handle_request(id, &method, &params)
+                }
+                RpcIncoming::Notification { method, params } => {
+                    self.handle_notification(&method, &params, now)
+                }
                 RpcIncoming::Unknown(_) => Vec::new(),
             },
-            ProtocolEvent::Exited(exit) => self.exited(&exit, now),
-            ProtocolEvent::Tick => match self.rpc.expired(now) {
-                Some(purpose) => vec![self.silent(&purpose)],
+            ProtocolEvent::Exited(exit) => self.handle_exit(&exit, now),
+            ProtocolEvent::Tick => match self.rpc.take_expired(now) {
+                Some(purpose) => vec![self.request_timed_out(&purpose)],
                 None => Vec::new(),
             },
         }
@@ -146,12 +152,12 @@ impl AppServer {
 
     /// What a process still says on its way out means nothing, but that it
     /// has heard words.
-    fn last_said(&mut self, line: Value) -> Vec<ProtocolEffect> {
-        match self.rpc.incoming(line) {
-            RpcIncoming::Answer(Purpose::Steer(_), Ok(_)) => {
+    fn handle_line_while_stopping(&mut self, line: Value) -> Vec<ProtocolEffect> {
+        match self.rpc.parse_incoming(line) {
+            RpcIncoming::Response(AppServerRequest::Steer(_), Ok(_)) => {
                 vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Steered))]
             }
-            RpcIncoming::Answer(Purpose::Steer(text), Err(_)) => {
+            RpcIncoming::Response(AppServerRequest::Steer(text), Err(_)) => {
                 self.queue.push_back(AgentMessage::text(text));
                 Vec::new()
             }
@@ -160,17 +166,17 @@ impl AppServer {
     }
 
     fn launch(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        self.state = State::Starting;
+        self.state = AppServerState::Starting;
         // Answers of the process before will not come. Words it may not have
         // heard are said again, before all others.
-        for purpose in self.rpc.give_up().into_iter().rev() {
-            if let Purpose::Steer(text) = purpose {
+        for purpose in self.rpc.take_pending().into_iter().rev() {
+            if let AppServerRequest::Steer(text) = purpose {
                 self.queue.push_front(AgentMessage::text(text));
             }
         }
-        self.rpc = Rpc::unversioned(self.setup.limits.request);
-        self.items = Items::default();
-        self.approvals.forget();
+        self.rpc = Rpc::unversioned(self.options.limits.request);
+        self.items = TurnItems::default();
+        self.approvals.clear();
         let params = json!({
             "clientInfo": {"name": "omx", "title": "omx", "version": env!("CARGO_PKG_VERSION")},
             "capabilities": {
@@ -180,130 +186,137 @@ impl AppServer {
                 "optOutNotificationMethods": ["turn/diff/updated"],
             },
         });
-        let deadline = now + self.setup.limits.start;
-        let hello = self.rpc.request_until(Purpose::Initialize, "initialize", params, deadline);
-        vec![ProtocolEffect::Launch(self.setup.app_server()), ProtocolEffect::Write(hello)]
+        let deadline = now + self.options.limits.start;
+        let hello =
+            self.rpc.request_until(AppServerRequest::Initialize, "initialize", params, deadline);
+        vec![ProtocolEffect::Launch(self.options.app_server_launch()), ProtocolEffect::Write(hello)]
     }
 
-    fn exited(&mut self, exit: &AgentExit, now: Instant) -> Vec<ProtocolEffect> {
+    fn handle_exit(&mut self, exit: &AgentExit, now: Instant) -> Vec<ProtocolEffect> {
         match self.state {
             // Several that begin in a new home at the same time disturb each
             // other; only one that does not know the word has no app-server.
-            State::Starting if !self.is_told && !self.is_second_try && !is_usage(exit) => {
-                self.is_second_try = true;
+            AppServerState::Starting
+                if !self.is_announced && !self.was_restarted && !is_usage_error(exit) =>
+            {
+                self.was_restarted = true;
                 self.launch(now)
             }
-            State::Starting if !self.is_told => {
-                self.state = State::Useless;
+            AppServerState::Starting if !self.is_announced => {
+                self.state = AppServerState::Unusable;
                 Vec::new()
             }
-            State::Stopping(Origin::Codex) => self.launch(now),
-            State::Stopping(Origin::Ordered) => {
+            AppServerState::Stopping(TurnOrigin::Codex) => self.launch(now),
+            AppServerState::Stopping(TurnOrigin::Owner) => {
                 let mut effects = vec![ProtocolEffect::Emit(AgentEvent::TurnInterrupted)];
                 effects.extend(self.launch(now));
                 effects
             }
-            _ => vec![ProtocolEffect::Fail(trouble(crashed(exit)))],
+            _ => vec![ProtocolEffect::Fail(codex_failure(crash_cause(exit)))],
         }
     }
 
-    fn silent(&self, purpose: &Purpose) -> ProtocolEffect {
-        let limits = self.setup.limits;
+    fn request_timed_out(&self, purpose: &AppServerRequest) -> ProtocolEffect {
+        let limits = self.options.limits;
         let (waited, during): (Duration, _) = match purpose {
-            Purpose::Initialize => (limits.start, "starting"),
-            Purpose::Login | Purpose::Open => (limits.request, "opening the conversation"),
-            Purpose::Turn(_) => (limits.request, "taking a message"),
-            Purpose::Steer(_) | Purpose::Reason(_) => (limits.request, "taking words"),
-            Purpose::Interrupt => (limits.request, "being interrupted"),
+            AppServerRequest::Initialize => (limits.start, "starting"),
+            AppServerRequest::Login | AppServerRequest::Open => {
+                (limits.request, "opening the conversation")
+            }
+            AppServerRequest::Turn(_) => (limits.request, "taking a message"),
+            AppServerRequest::Steer(_) | AppServerRequest::Reason(_) => {
+                (limits.request, "taking words")
+            }
+            AppServerRequest::Interrupt => (limits.request, "being interrupted"),
         };
-        ProtocolEffect::Fail(trouble(FailureCause::Silent { waited, during }))
+        ProtocolEffect::Fail(codex_failure(FailureCause::Silent { waited, during }))
     }
 
-    fn answered(
+    fn handle_response(
         &mut self,
-        purpose: Purpose,
+        purpose: AppServerRequest,
         answer: Result<Value, RpcError>,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         match (purpose, answer) {
-            (Purpose::Initialize, Ok(_)) => self.welcome(now),
-            (Purpose::Initialize, Err(_)) if !self.is_told => {
-                self.state = State::Useless;
+            (AppServerRequest::Initialize, Ok(_)) => self.initialized(now),
+            (AppServerRequest::Initialize, Err(_)) if !self.is_announced => {
+                self.state = AppServerState::Unusable;
                 vec![ProtocolEffect::Stop]
             }
-            (Purpose::Login, Ok(_)) => vec![self.open(now)],
-            (Purpose::Open, Ok(answer)) => self.opened(&answer, now),
-            (Purpose::Login, Err(error)) => {
+            (AppServerRequest::Login, Ok(_)) => vec![self.open_thread(now)],
+            (AppServerRequest::Open, Ok(answer)) => self.thread_opened(&answer, now),
+            (AppServerRequest::Login, Err(error)) => {
                 let detail = error.message;
-                vec![ProtocolEffect::Fail(trouble(FailureCause::NotLoggedIn { detail }))]
+                vec![ProtocolEffect::Fail(codex_failure(FailureCause::NotLoggedIn { detail }))]
             }
-            (Purpose::Initialize | Purpose::Open, Err(error)) => {
-                vec![ProtocolEffect::Fail(trouble(not_opened(&error.message)))]
+            (AppServerRequest::Initialize | AppServerRequest::Open, Err(error)) => {
+                vec![ProtocolEffect::Fail(codex_failure(classify_open_error(&error.message)))]
             }
-            (Purpose::Turn(number), Ok(answer)) => {
-                self.taken(number, answer["turn"]["id"].as_str())
+            (AppServerRequest::Turn(number), Ok(answer)) => {
+                self.turn_accepted(number, answer["turn"]["id"].as_str())
             }
-            (Purpose::Turn(number), Err(error)) => self.not_begun(number, &error, now),
-            (Purpose::Steer(_), Ok(_)) => {
+            (AppServerRequest::Turn(number), Err(error)) => self.turn_rejected(number, &error, now),
+            (AppServerRequest::Steer(_), Ok(_)) => {
                 vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Steered))]
             }
             // The turn was over, or is none that hears.
-            (Purpose::Steer(text), Err(_)) => self.send(AgentMessage::text(text), now),
-            (Purpose::Reason(waiting), _) => {
-                let answer = waiting.answer(&ApprovalDecision::Deny(String::new()));
-                vec![ProtocolEffect::Write(self.rpc.answer(&waiting.request, answer))]
+            (AppServerRequest::Steer(text), Err(_)) => self.send(AgentMessage::text(text), now),
+            (AppServerRequest::Reason(waiting), _) => {
+                let answer = waiting.response(&ApprovalDecision::Deny(String::new()));
+                vec![ProtocolEffect::Write(self.rpc.response(&waiting.request, answer))]
             }
             // Its end is told as the turn's.
-            (Purpose::Interrupt, _) => Vec::new(),
+            (AppServerRequest::Interrupt, _) => Vec::new(),
         }
     }
 
     /// The process speaks the protocol.
-    fn welcome(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        self.state = State::Opening;
+    fn initialized(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+        self.state = AppServerState::Opening;
         let ready = ProtocolEffect::Write(self.rpc.notification("initialized", json!({})));
-        let next = match self.setup.key() {
+        let next = match self.options.api_key() {
             Some(key) => {
                 let params = json!({"type": "apiKey", "apiKey": key});
                 let login = "account/login/start";
-                ProtocolEffect::Write(self.rpc.request(Purpose::Login, login, params, now))
+                ProtocolEffect::Write(self.rpc.request(AppServerRequest::Login, login, params, now))
             }
-            None => self.open(now),
+            None => self.open_thread(now),
         };
         vec![ready, next]
     }
 
-    fn open(&mut self, now: Instant) -> ProtocolEffect {
-        let params = self.setup.conversation(self.thread.as_ref());
+    fn open_thread(&mut self, now: Instant) -> ProtocolEffect {
+        let params = self.options.thread_params(self.thread.as_ref());
         let method = if self.thread.is_some() { "thread/resume" } else { "thread/start" };
-        ProtocolEffect::Write(self.rpc.request(Purpose::Open, method, params, now))
+        ProtocolEffect::Write(self.rpc.request(AppServerRequest::Open, method, params, now))
     }
 
-    fn opened(&mut self, answer: &Value, now: Instant) -> Vec<ProtocolEffect> {
+    fn thread_opened(&mut self, answer: &Value, now: Instant) -> Vec<ProtocolEffect> {
         let thread = answer["thread"]["id"].as_str().and_then(ConversationId::new);
         let expected = thread.as_ref().filter(|id| self.thread.iter().all(|known| known == *id));
         let Some(conversation) = expected.cloned() else {
             let detail = format!("opened the conversation {}", answer["thread"]["id"]);
-            return vec![ProtocolEffect::Fail(trouble(FailureCause::Protocol { detail }))];
+            return vec![ProtocolEffect::Fail(codex_failure(FailureCause::Protocol { detail }))];
         };
         self.resets.learn_clock(&answer["thread"]);
         self.thread = thread;
-        self.state = State::Open;
-        self.is_told = true;
+        self.state = AppServerState::Open;
+        self.is_announced = true;
         let model = answer["model"].as_str().map(str::to_owned);
         let mut effects = vec![ProtocolEffect::Emit(AgentEvent::Started { conversation, model })];
-        effects.extend(self.next(now));
+        effects.extend(self.start_next_turn(now));
         effects
     }
 
     /// Codex has taken a message. Its turn begins a little later.
-    fn taken(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<ProtocolEffect> {
+    fn turn_accepted(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == number) else {
             return Vec::new();
         };
         let Some(id) = id else {
             let detail = "a turn without a name".to_owned();
-            return vec![ProtocolEffect::Fail(trouble(FailureCause::Protocol { detail }))];
+            return vec![ProtocolEffect::Fail(codex_failure(FailureCause::Protocol { detail }))];
         };
         turn.id = Some(id.to_owned());
         turn.is_delivered = true;
@@ -311,18 +324,18 @@ impl AppServer {
     }
 
     /// The turn runs: now it hears what it was told before.
-    fn begun(&mut self, id: &str, now: Instant) -> Vec<ProtocolEffect> {
+    fn turn_running(&mut self, id: &str, now: Instant) -> Vec<ProtocolEffect> {
         let Some(turn) = &mut self.turn else { return Vec::new() };
         turn.id = Some(id.to_owned());
         turn.is_running = true;
         if turn.is_interrupted {
             return vec![self.interrupt_turn(id, now)];
         }
-        let early = std::mem::take(&mut turn.early_words);
+        let early = std::mem::take(&mut turn.early_steers);
         early.into_iter().flat_map(|words| self.steer(words, now)).collect()
     }
 
-    fn not_begun(
+    fn turn_rejected(
         &mut self,
         number: TurnNumber,
         error: &RpcError,
@@ -335,50 +348,62 @@ impl AppServer {
             AgentEvent::TurnInterrupted
         } else {
             let error = json!({"message": error.message});
-            AgentEvent::TurnFailed(trouble(errors::cause(&error, self.known(None))))
+            AgentEvent::TurnFailed(codex_failure(errors::classify(
+                &error,
+                self.error_context(None),
+            )))
         };
         let mut effects = vec![ProtocolEffect::Emit(event)];
-        effects.extend(self.after(turn, now));
+        effects.extend(self.start_next_after(turn, now));
         effects
     }
 
     /// What comes after a turn: words that came too early for it are the next.
-    fn after(&mut self, turn: Turn, now: Instant) -> Vec<ProtocolEffect> {
-        for words in turn.early_words.into_iter().rev() {
+    fn start_next_after(&mut self, turn: CodexTurn, now: Instant) -> Vec<ProtocolEffect> {
+        for words in turn.early_steers.into_iter().rev() {
             self.queue.push_front(AgentMessage::text(words));
         }
-        self.next(now)
+        self.start_next_turn(now)
     }
 
     /// A turn of ours is over.
-    fn ended(&mut self, turn: Turn, ending: Ending, now: Instant) -> Vec<ProtocolEffect> {
+    fn turn_ended(
+        &mut self,
+        turn: CodexTurn,
+        ending: TurnEnd,
+        now: Instant,
+    ) -> Vec<ProtocolEffect> {
         let mut effects = Vec::new();
         if !turn.is_delivered {
             effects.push(ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn)));
         }
         match ending {
-            Ending::Interrupted => {
+            TurnEnd::Interrupted => {
                 // What its commands left is gone when the process is.
-                self.state = State::Stopping(turn.origin);
+                self.state = AppServerState::Stopping(turn.origin);
                 effects.push(ProtocolEffect::Stop);
             }
-            Ending::Finished(answer) => {
+            TurnEnd::Finished(answer) => {
                 effects.push(ProtocolEffect::Emit(AgentEvent::TurnFinished(answer)))
             }
-            Ending::Failed(cause) => {
-                effects.push(ProtocolEffect::Emit(AgentEvent::TurnFailed(trouble(cause))));
+            TurnEnd::Failed(cause) => {
+                effects.push(ProtocolEffect::Emit(AgentEvent::TurnFailed(codex_failure(cause))));
             }
         }
-        effects.extend(self.after(turn, now));
+        effects.extend(self.start_next_after(turn, now));
         effects
     }
 
-    fn known(&self, told: Option<omx_kernel::Timestamp>) -> Known<'_> {
-        Known { model: self.setup.model.as_deref(), resets: self.resets, told }
+    fn error_context(&self, told: Option<omx_kernel::Timestamp>) -> ErrorContext<'_> {
+        ErrorContext {
+            model: self.options.model.as_deref(),
+            resets: self.resets,
+            reported_at: told,
+        }
     }
 }
 
 /// Whether a program ended because it did not understand its command line.
-fn is_usage(exit: &AgentExit) -> bool {
+fn is_usage_error(exit: &AgentExit) -> bool {
     exit.code == Some(2)
 }

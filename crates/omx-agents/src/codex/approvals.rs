@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::items::Items;
+use super::items::TurnItems;
 use crate::agent::ApprovalDecision;
 use crate::approval::reach_of_all;
 use crate::event::{ApprovalId, Ask, Reach};
 
 /// How a request wants to be answered.
 #[derive(Clone, Debug, PartialEq)]
-enum Form {
+enum ResponseForm {
     /// `{"decision": "accept" | "decline"}`
     Decision,
     /// `{"action": "accept" | "decline"}`
@@ -26,79 +26,86 @@ enum Form {
 
 /// A request of codex's that waits for an answer.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Waiting {
+pub(super) struct PendingApproval {
     /// The request's own id.
     pub(super) request: Value,
     /// Whose conversation it is about.
     pub(super) thread: Option<String>,
-    form: Form,
+    form: ResponseForm,
 }
 
 /// The requests that wait for an answer.
 #[derive(Debug, Default)]
-pub(super) struct Approvals {
-    waiting: BTreeMap<ApprovalId, Waiting>,
+pub(super) struct PendingApprovals {
+    waiting: BTreeMap<ApprovalId, PendingApproval>,
     /// Codex counts its requests; every process of it begins anew.
     process: u32,
 }
 
-impl Approvals {
+impl PendingApprovals {
     /// Nothing of the process before waits any more.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.process += 1;
     }
 
     /// Understands a request; nothing if it is none that can be answered.
-    pub(super) fn asked(
+    pub(super) fn add_request(
         &mut self,
         request: Value,
         method: &str,
         params: &Value,
         folder: &Path,
-        items: &Items,
+        items: &TurnItems,
     ) -> Option<(ApprovalId, Ask)> {
         let (ask, form) = match method {
-            "item/commandExecution/requestApproval" => (command(params), Form::Decision),
-            "item/fileChange/requestApproval" => (edit(params, folder, items), Form::Decision),
-            "mcpServer/elicitation/request" => (elicitation(params), Form::Elicitation),
-            "item/permissions/requestApproval" => {
-                (permissions(params), Form::Permissions(params["permissions"].clone()))
+            "item/commandExecution/requestApproval" => {
+                (command_request(params), ResponseForm::Decision)
             }
-            "item/tool/requestUserInput" => questions(params),
+            "item/fileChange/requestApproval" => {
+                (edit_request(params, folder, items), ResponseForm::Decision)
+            }
+            "mcpServer/elicitation/request" => {
+                (elicitation_request(params), ResponseForm::Elicitation)
+            }
+            "item/permissions/requestApproval" => (
+                permissions_request(params),
+                ResponseForm::Permissions(params["permissions"].clone()),
+            ),
+            "item/tool/requestUserInput" => user_input_request(params),
             _ => return None,
         };
         let id = ApprovalId(format!("{}-{request}", self.process));
         let thread = params["threadId"].as_str().map(str::to_owned);
-        self.waiting.insert(id.clone(), Waiting { request, thread, form });
+        self.waiting.insert(id.clone(), PendingApproval { request, thread, form });
         Some((id, ask))
     }
 
     /// Codex does not wait for this one any more.
-    pub(super) fn resolved(&mut self, request: &Value) {
+    pub(super) fn remove_resolved(&mut self, request: &Value) {
         self.waiting.retain(|_, waiting| waiting.request != *request);
     }
 
     /// Takes one to be answered.
-    pub(super) fn take(&mut self, id: &ApprovalId) -> Option<Waiting> {
+    pub(super) fn take(&mut self, id: &ApprovalId) -> Option<PendingApproval> {
         self.waiting.remove(id)
     }
 }
 
-impl Waiting {
+impl PendingApproval {
     /// The answer in the request's own form.
-    pub(super) fn answer(&self, decision: &ApprovalDecision) -> Value {
+    pub(super) fn response(&self, decision: &ApprovalDecision) -> Value {
         match (&self.form, decision) {
-            (Form::Decision, ApprovalDecision::Allow) => json!({"decision": "accept"}),
+            (ResponseForm::Decision, ApprovalDecision::Allow) => json!({"decision": "accept"}),
             // "cancel" would end the whole turn.
-            (Form::Decision, ApprovalDecision::Deny(_)) => json!({"decision": "decline"}),
-            (Form::Elicitation, ApprovalDecision::Allow) => {
+            (ResponseForm::Decision, ApprovalDecision::Deny(_)) => json!({"decision": "decline"}),
+            (ResponseForm::Elicitation, ApprovalDecision::Allow) => {
                 json!({"action": "accept", "content": {}, "_meta": null})
             }
-            (Form::Elicitation, ApprovalDecision::Deny(_)) => {
+            (ResponseForm::Elicitation, ApprovalDecision::Deny(_)) => {
                 json!({"action": "decline", "content": null, "_meta": null})
             }
-            (Form::Permissions(asked), ApprovalDecision::Allow) => {
+            (ResponseForm::Permissions(asked), ApprovalDecision::Allow) => {
                 let fields = asked.as_object().into_iter().flatten();
                 let granted: Map<String, Value> = fields
                     .filter(|(_, value)| !value.is_null())
@@ -106,10 +113,10 @@ impl Waiting {
                     .collect();
                 json!({"permissions": granted, "scope": "turn"})
             }
-            (Form::Permissions(_), ApprovalDecision::Deny(_)) => {
+            (ResponseForm::Permissions(_), ApprovalDecision::Deny(_)) => {
                 json!({"permissions": {}, "scope": "turn"})
             }
-            (Form::Questions(questions), decision) => {
+            (ResponseForm::Questions(questions), decision) => {
                 let words = match decision {
                     ApprovalDecision::Allow => "Decide this yourself.",
                     ApprovalDecision::Deny(reason) => reason,
@@ -121,9 +128,9 @@ impl Waiting {
     }
 
     /// The reason for the agent, where the answer has no place for it.
-    pub(super) fn unsaid<'a>(&self, decision: &'a ApprovalDecision) -> Option<&'a str> {
+    pub(super) fn reason_to_steer<'a>(&self, decision: &'a ApprovalDecision) -> Option<&'a str> {
         match (&self.form, decision) {
-            (Form::Questions(_), _) | (_, ApprovalDecision::Allow) => None,
+            (ResponseForm::Questions(_), _) | (_, ApprovalDecision::Allow) => None,
             (_, ApprovalDecision::Deny(reason)) => {
                 Some(reason.trim()).filter(|reason| !reason.is_empty())
             }
@@ -133,15 +140,15 @@ impl Waiting {
 
 /// Whatever codex asks about a command, a yes lets it run outside the sandbox:
 /// inside it, nothing is asked.
-fn command(params: &Value) -> Ask {
+fn command_request(params: &Value) -> Ask {
     match params["command"].as_str() {
         Some(command) => {
-            Ask::Command { command: super::shell::inner(command), reach: Reach::Outside }
+            Ask::Command { command: super::shell::unwrap_shell(command), reach: Reach::Outside }
         }
         None => {
             let host = params["networkApprovalContext"]["host"].as_str();
             let what = host.map_or_else(
-                || said(params, "run a command"),
+                || reason_or(params, "run a command"),
                 |host| format!("reach {host} over the network"),
             );
             Ask::Other { what }
@@ -149,9 +156,9 @@ fn command(params: &Value) -> Ask {
     }
 }
 
-fn edit(params: &Value, folder: &Path, items: &Items) -> Ask {
+fn edit_request(params: &Value, folder: &Path, items: &TurnItems) -> Ask {
     let mut paths: Vec<PathBuf> =
-        params["itemId"].as_str().map(|id| items.edit(id).to_vec()).unwrap_or_default();
+        params["itemId"].as_str().map(|id| items.paths_of_edit(id).to_vec()).unwrap_or_default();
     // Leave for a whole folder, for the rest of the conversation.
     paths.extend(params["grantRoot"].as_str().map(PathBuf::from));
     let reach = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
@@ -161,7 +168,7 @@ fn edit(params: &Value, folder: &Path, items: &Items) -> Ask {
 
 /// Codex asks for leave to use a tool in the words of an elicitation. A real
 /// one, a server's question to the person, is told by its words.
-fn elicitation(params: &Value) -> Ask {
+fn elicitation_request(params: &Value) -> Ask {
     let server = params["serverName"].as_str().unwrap_or_default().to_owned();
     let message = params["message"].as_str().or(params["title"].as_str()).unwrap_or_default();
     if params["_meta"]["codex_approval_kind"] == "mcp_tool_call" {
@@ -172,21 +179,21 @@ fn elicitation(params: &Value) -> Ask {
     Ask::Other { what: format!("{server}: {message}") }
 }
 
-fn permissions(params: &Value) -> Ask {
+fn permissions_request(params: &Value) -> Ask {
     Ask::Other {
-        what: format!("{}: {}", said(params, "have more permissions"), params["permissions"]),
+        what: format!("{}: {}", reason_or(params, "have more permissions"), params["permissions"]),
     }
 }
 
-fn questions(params: &Value) -> (Ask, Form) {
+fn user_input_request(params: &Value) -> (Ask, ResponseForm) {
     let list = params["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<&str> = list.iter().filter_map(|one| one["question"].as_str()).collect();
     let ids = list.iter().filter_map(|one| one["id"].as_str()).map(str::to_owned).collect();
-    (Ask::Other { what: texts.join("; ") }, Form::Questions(ids))
+    (Ask::Other { what: texts.join("; ") }, ResponseForm::Questions(ids))
 }
 
 /// The reason codex gives, else these words.
-fn said(params: &Value, otherwise: &str) -> String {
+fn reason_or(params: &Value, otherwise: &str) -> String {
     params["reason"].as_str().filter(|reason| !reason.is_empty()).unwrap_or(otherwise).to_owned()
 }
 
@@ -194,11 +201,12 @@ fn said(params: &Value, otherwise: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(method: &str, params: Value) -> (Ask, Waiting) {
-        let mut approvals = Approvals::default();
+    fn asked(method: &str, params: Value) -> (Ask, PendingApproval) {
+        let mut approvals = PendingApprovals::default();
         let folder = Path::new("/");
-        let (id, ask) =
-            approvals.asked(json!(4), method, &params, folder, &Items::default()).unwrap();
+        let (id, ask) = approvals
+            .add_request(json!(4), method, &params, folder, &TurnItems::default())
+            .unwrap();
         (ask, approvals.take(&id).unwrap())
     }
 
@@ -212,9 +220,9 @@ mod tests {
         let (ask, waiting) = asked("item/commandExecution/requestApproval", params);
         let command = "touch x".to_owned();
         assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
-        assert_eq!(waiting.answer(&ApprovalDecision::Allow), json!({"decision": "accept"}));
-        assert_eq!(waiting.answer(&deny()), json!({"decision": "decline"}));
-        assert_eq!(waiting.unsaid(&deny()), Some("not today"));
+        assert_eq!(waiting.response(&ApprovalDecision::Allow), json!({"decision": "accept"}));
+        assert_eq!(waiting.response(&deny()), json!({"decision": "decline"}));
+        assert_eq!(waiting.reason_to_steer(&deny()), Some("not today"));
         assert_eq!(waiting.thread.as_deref(), Some("t"));
     }
 
@@ -222,11 +230,11 @@ mod tests {
     fn an_edit_is_judged_by_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let judge = |path: &str, grant: Value| {
-            let mut items = Items::default();
+            let mut items = TurnItems::default();
             let changes = json!([{"path": path, "kind": {"type": "add"}}]);
             items.started(&json!({"type": "fileChange", "id": "e", "changes": changes}));
             let params = json!({"itemId": "e", "grantRoot": grant});
-            match edit(&params, folder.path(), &items) {
+            match edit_request(&params, folder.path(), &items) {
                 Ask::Edit { reach, .. } => reach,
                 other => panic!("{other:?}"),
             }
@@ -236,7 +244,8 @@ mod tests {
         assert_eq!(judge("/etc/x", Value::Null), Reach::Outside);
         assert_eq!(judge(&inside, json!("/etc")), Reach::Outside);
         // Nobody knows which files.
-        let unknown = edit(&json!({"itemId": "other"}), folder.path(), &Items::default());
+        let unknown =
+            edit_request(&json!({"itemId": "other"}), folder.path(), &TurnItems::default());
         assert_eq!(unknown, Ask::Edit { paths: vec![], reach: Reach::Outside });
     }
 
@@ -249,8 +258,8 @@ mod tests {
         });
         let (ask, waiting) = asked(method, params);
         assert_eq!(ask, Ask::Tool { server: "tiny".to_owned(), tool: "add".to_owned() });
-        assert_eq!(waiting.answer(&ApprovalDecision::Allow)["action"], "accept");
-        assert_eq!(waiting.answer(&deny())["action"], "decline");
+        assert_eq!(waiting.response(&ApprovalDecision::Allow)["action"], "accept");
+        assert_eq!(waiting.response(&deny())["action"], "decline");
         let (ask, _) = asked(method, json!({"serverName": "tiny", "message": "Your name?"}));
         assert_eq!(ask, Ask::Other { what: "tiny: Your name?".to_owned() });
     }
@@ -262,8 +271,8 @@ mod tests {
         let (ask, waiting) = asked("item/permissions/requestApproval", params);
         assert!(matches!(ask, Ask::Other { what } if what.starts_with("to write: ")));
         let granted = json!({"permissions": {"fileSystem": {"write": ["/x"]}}, "scope": "turn"});
-        assert_eq!(waiting.answer(&ApprovalDecision::Allow), granted);
-        assert_eq!(waiting.answer(&deny()), json!({"permissions": {}, "scope": "turn"}));
+        assert_eq!(waiting.response(&ApprovalDecision::Allow), granted);
+        assert_eq!(waiting.response(&deny()), json!({"permissions": {}, "scope": "turn"}));
     }
 
     #[test]
@@ -271,23 +280,29 @@ mod tests {
         let params = json!({"questions": [{"id": "q", "question": "Which?"}, 5]});
         let (ask, waiting) = asked("item/tool/requestUserInput", params);
         assert_eq!(ask, Ask::Other { what: "Which?".to_owned() });
-        assert_eq!(waiting.answer(&deny()), json!({"answers": {"q": {"answers": ["not today"]}}}));
-        assert_eq!(waiting.unsaid(&deny()), None);
+        assert_eq!(
+            waiting.response(&deny()),
+            json!({"answers": {"q": {"answers": ["not today"]}}})
+        );
+        assert_eq!(waiting.reason_to_steer(&deny()), None);
     }
 
     #[test]
     fn an_answer_for_a_process_that_is_gone_reaches_nobody() {
-        let mut approvals = Approvals::default();
-        let ask = |approvals: &mut Approvals| {
+        let mut approvals = PendingApprovals::default();
+        let ask = |approvals: &mut PendingApprovals| {
             let method = "item/commandExecution/requestApproval";
             let params = json!({"command": "ls"});
-            approvals.asked(json!(0), method, &params, Path::new("/"), &Items::default()).unwrap().0
+            approvals
+                .add_request(json!(0), method, &params, Path::new("/"), &TurnItems::default())
+                .unwrap()
+                .0
         };
         let old = ask(&mut approvals);
-        approvals.forget();
+        approvals.clear();
         let new = ask(&mut approvals);
         assert_eq!(approvals.take(&old), None);
-        approvals.resolved(&json!(0));
+        approvals.remove_resolved(&json!(0));
         assert_eq!(approvals.take(&new), None);
     }
 }

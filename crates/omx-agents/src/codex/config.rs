@@ -11,20 +11,20 @@ use crate::driver::AgentEnv;
 use crate::environment::variable;
 
 /// Codex's folder: `CODEX_HOME`, else `~/.codex`.
-pub(super) fn home(surroundings: &AgentEnv) -> Option<PathBuf> {
-    match variable(surroundings, "CODEX_HOME") {
+pub(super) fn codex_home(env: &AgentEnv) -> Option<PathBuf> {
+    match variable(env, "CODEX_HOME") {
         Some(folder) => Some(folder.into()),
-        None => variable(surroundings, "HOME").map(|home| Path::new(home).join(".codex")),
+        None => variable(env, "HOME").map(|home| Path::new(home).join(".codex")),
     }
 }
 
 /// The settings of `config.toml`.
 #[derive(Debug, Default)]
-pub(super) struct Config(DocumentMut);
+pub(super) struct CodexConfig(DocumentMut);
 
 /// Where the model is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Provider {
+pub(super) enum ModelProvider {
     /// OpenAI, with an account of codex.
     OpenAi,
     /// A service whose key is in this variable.
@@ -33,7 +33,7 @@ pub(super) enum Provider {
     Open,
 }
 
-impl Config {
+impl CodexConfig {
     /// Reads it.
     pub(super) fn read(home: Option<&Path>) -> Self {
         let text = home.and_then(|home| std::fs::read_to_string(home.join("config.toml")).ok());
@@ -41,18 +41,18 @@ impl Config {
     }
 
     /// The provider that is chosen.
-    pub(super) fn provider(&self) -> Provider {
+    pub(super) fn provider(&self) -> ModelProvider {
         let name = self.0.get("model_provider").and_then(Item::as_str).unwrap_or("openai");
         let Some(provider) = self.entries("model_providers").find(|(key, _)| *key == name) else {
-            return if name == "openai" { Provider::OpenAi } else { Provider::Open };
+            return if name == "openai" { ModelProvider::OpenAi } else { ModelProvider::Open };
         };
         let (_, provider) = provider;
         if let Some(variable) = provider.get("env_key").and_then(Item::as_str) {
-            return Provider::Key(variable.to_owned());
+            return ModelProvider::Key(variable.to_owned());
         }
         match provider.get("requires_openai_auth").and_then(Item::as_bool) {
-            Some(true) => Provider::OpenAi,
-            _ => Provider::Open,
+            Some(true) => ModelProvider::OpenAi,
+            _ => ModelProvider::Open,
         }
     }
 
@@ -85,7 +85,7 @@ impl Config {
 
     /// The person's MCP servers of whose tools the person has not said whether
     /// they may be used unasked.
-    pub(super) fn servers_without_word(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn servers_without_approval_mode(&self) -> impl Iterator<Item = &str> {
         let servers = self.entries("mcp_servers");
         let silent = servers.filter(|(_, server)| {
             !server.contains_key("default_tools_approval_mode") && !server.contains_key("tools")
@@ -94,7 +94,7 @@ impl Config {
     }
 
     /// Whether the person has said something about trust in this folder.
-    pub(super) fn knows_project(&self, folder: &Path) -> bool {
+    pub(super) fn has_project(&self, folder: &Path) -> bool {
         self.entries("projects").any(|(path, _)| Path::new(path) == folder)
     }
 
@@ -110,20 +110,23 @@ impl Config {
 mod tests {
     use super::*;
 
-    fn config(text: &str) -> Config {
-        Config(text.parse().unwrap_or_default())
+    fn config(text: &str) -> CodexConfig {
+        CodexConfig(text.parse().unwrap_or_default())
     }
 
     #[test]
     fn the_chosen_provider_says_what_it_needs() {
         let provider = |text: &str| config(text).provider();
-        assert_eq!(provider(""), Provider::OpenAi);
-        assert_eq!(provider("model_provider = 'ollama'"), Provider::Open);
+        assert_eq!(provider(""), ModelProvider::OpenAi);
+        assert_eq!(provider("model_provider = 'ollama'"), ModelProvider::Open);
         let own = "model_provider = 'own'\n[model_providers.own]\n";
-        assert_eq!(provider(&format!("{own}env_key = 'OWN'")), Provider::Key("OWN".to_owned()));
-        assert_eq!(provider(&format!("{own}requires_openai_auth = true")), Provider::OpenAi);
-        assert_eq!(provider(&format!("{own}base_url = 'x'")), Provider::Open);
-        assert_eq!(provider("[model_providers.own]\nenv_key = 'OWN'"), Provider::OpenAi);
+        assert_eq!(
+            provider(&format!("{own}env_key = 'OWN'")),
+            ModelProvider::Key("OWN".to_owned())
+        );
+        assert_eq!(provider(&format!("{own}requires_openai_auth = true")), ModelProvider::OpenAi);
+        assert_eq!(provider(&format!("{own}base_url = 'x'")), ModelProvider::Open);
+        assert_eq!(provider("[model_providers.own]\nenv_key = 'OWN'"), ModelProvider::OpenAi);
     }
 
     #[test]
@@ -139,16 +142,16 @@ mod tests {
     fn what_the_person_said_of_a_servers_tools_counts() {
         let text = "[mcp_servers]\na = {command = 'a'}\nb = {default_tools_approval_mode = 'auto'}\n\
                     [mcp_servers.c.tools.t]\napproval_mode = 'approve'\n";
-        assert_eq!(config(text).servers_without_word().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(config(text).servers_without_approval_mode().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]
     fn a_broken_file_says_nothing() {
         let broken = config("model_provider = 'own\n[[[");
-        assert_eq!(broken.provider(), Provider::OpenAi);
+        assert_eq!(broken.provider(), ModelProvider::OpenAi);
         assert!(broken.variables().is_empty());
         let odd = config("model_provider = 1\nmodel_providers = 'x'\nprojects = [1]");
-        assert_eq!(odd.provider(), Provider::OpenAi);
-        assert!(!odd.knows_project(Path::new("/a")));
+        assert_eq!(odd.provider(), ModelProvider::OpenAi);
+        assert!(!odd.has_project(Path::new("/a")));
     }
 }

@@ -4,37 +4,37 @@
 
 use serde_json::Value;
 
-use super::reset::Resets;
+use super::limit_resets::LimitResets;
 use crate::driver::AgentKind;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::AgentExit;
 
 /// What an error is judged by.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known<'a> {
+pub(super) struct ErrorContext<'a> {
     /// The model that was asked for.
     pub(super) model: Option<&'a str>,
     /// When limits end.
-    pub(super) resets: Resets,
+    pub(super) resets: LimitResets,
     /// When the error was told.
-    pub(super) told: Option<omx_kernel::Timestamp>,
+    pub(super) reported_at: Option<omx_kernel::Timestamp>,
 }
 
 /// Trouble with codex.
-pub(super) fn trouble(cause: FailureCause) -> Failure {
+pub(super) fn codex_failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Codex, cause)
 }
 
 /// The cause behind a `TurnError`, or behind a bare `{"message": …}`.
-pub(super) fn cause(error: &Value, known: Known<'_>) -> FailureCause {
-    let (kind, told_status) = kind(&error["codexErrorInfo"]);
+pub(super) fn classify(error: &Value, known: ErrorContext<'_>) -> FailureCause {
+    let (kind, told_status) = parse_kind(&error["codexErrorInfo"]);
     let sentence = error["additionalDetails"].as_str().filter(|text| !text.is_empty());
     let sentence = sentence.or(error["message"].as_str()).unwrap_or_default();
-    let status = told_status.or_else(|| status_in(sentence));
-    let detail = service_words(sentence);
+    let status = told_status.or_else(|| parse_status(sentence));
+    let detail = service_message(sentence);
     let says = |words: &str| sentence.contains(words);
-    let limited = || FailureCause::Limited {
-        until: known.resets.until(sentence, known.told),
+    let limited = || FailureCause::RateLimited {
+        until: known.resets.find_reset(sentence, known.reported_at),
         detail: detail.clone(),
     };
     let unknown_model = || FailureCause::UnknownModel {
@@ -51,7 +51,7 @@ pub(super) fn cause(error: &Value, known: Known<'_>) -> FailureCause {
             FailureCause::Service { status, detail }
         }
         (_, Some(500..)) => FailureCause::Service { status, detail },
-        (_, None | Some(400 | 404)) if names_no_model(&detail) => unknown_model(),
+        (_, None | Some(400 | 404)) if reports_unknown_model(&detail) => unknown_model(),
         (_, Some(_)) => FailureCause::Rejected { detail },
         _ if says("usage limit") || says("Quota exceeded") => limited(),
         _ if says("Missing environment variable") => FailureCause::NotLoggedIn { detail },
@@ -72,7 +72,7 @@ pub(super) fn cause(error: &Value, known: Known<'_>) -> FailureCause {
 }
 
 /// Why a conversation cannot be opened, from the refusal's sentence.
-pub(super) fn not_opened(sentence: &str) -> FailureCause {
+pub(super) fn classify_open_error(sentence: &str) -> FailureCause {
     let unknown =
         ["no rollout found", "invalid session id", "thread not found", "No saved session"];
     let detail = sentence.trim().to_owned();
@@ -84,12 +84,12 @@ pub(super) fn not_opened(sentence: &str) -> FailureCause {
 }
 
 /// A process that ended though nobody asked it to.
-pub(super) fn crashed(exit: &AgentExit) -> FailureCause {
-    FailureCause::Crashed { code: exit.code, stderr: plain(&exit.stderr) }
+pub(super) fn crash_cause(exit: &AgentExit) -> FailureCause {
+    FailureCause::Crashed { code: exit.code, stderr: strip_colors(&exit.stderr) }
 }
 
 /// The kind's name and the HTTP status it carries.
-fn kind(info: &Value) -> (&str, Option<u16>) {
+fn parse_kind(info: &Value) -> (&str, Option<u16>) {
     match info {
         Value::String(name) => (name, None),
         Value::Object(fields) => match fields.iter().next() {
@@ -104,17 +104,17 @@ fn kind(info: &Value) -> (&str, Option<u16>) {
 }
 
 /// `unexpected status 401 Unauthorized: …`, `…, last status: 429 Too Many Requests`
-fn status_in(sentence: &str) -> Option<u16> {
+fn parse_status(sentence: &str) -> Option<u16> {
     let beginnings = ["unexpected status ", "last status: "];
     let rest = beginnings.iter().find_map(|words| sentence.split_once(words))?.1;
     rest.get(..3)?.parse().ok()
 }
 
 /// Whether a sentence says that there is no such model.
-fn names_no_model(sentence: &str) -> bool {
+fn reports_unknown_model(sentence: &str) -> bool {
     // Neither the status's own name ("Not Found") nor an address counts.
     let words = sentence.split(", url: ").next().unwrap_or_default();
-    let words = match status_in(words) {
+    let words = match parse_status(words) {
         Some(_) => words.split_once(": ").map_or("", |(_, words)| words),
         None => words,
     };
@@ -124,7 +124,7 @@ fn names_no_model(sentence: &str) -> bool {
 }
 
 /// The service's own words, where codex passes its whole answer on.
-fn service_words(sentence: &str) -> String {
+fn service_message(sentence: &str) -> String {
     let answer: Option<Value> = serde_json::from_str(sentence).ok();
     let words = answer.as_ref().and_then(|answer| {
         let places = [&answer["error"]["message"], &answer["detail"], &answer["message"]];
@@ -134,7 +134,7 @@ fn service_words(sentence: &str) -> String {
 }
 
 /// Text without the colours meant for a terminal.
-fn plain(text: &str) -> String {
+fn strip_colors(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -154,10 +154,11 @@ mod tests {
 
     use super::*;
 
-    const KNOWN: Known<'_> = Known { model: Some("gpt-x"), resets: Resets::UNKNOWN, told: None };
+    const KNOWN: ErrorContext<'_> =
+        ErrorContext { model: Some("gpt-x"), resets: LimitResets::UNKNOWN, reported_at: None };
 
     fn judged(error: Value) -> &'static str {
-        trouble(cause(&error, KNOWN)).kind()
+        codex_failure(classify(&error, KNOWN)).kind()
     }
 
     /// As the app-server of 0.166.0 tells them.
@@ -222,7 +223,10 @@ mod tests {
     #[test]
     fn the_services_own_words_are_passed_on() {
         let error = json!({"message": r#"{"error": {"message": " bad thing "}}"#});
-        assert_eq!(cause(&error, KNOWN), FailureCause::Rejected { detail: "bad thing".to_owned() });
+        assert_eq!(
+            classify(&error, KNOWN),
+            FailureCause::Rejected { detail: "bad thing".to_owned() }
+        );
     }
 
     #[test]
@@ -230,7 +234,7 @@ mod tests {
         let exit =
             AgentExit { code: Some(1), stderr: "\u{1b}[2mold\u{1b}[0m \u{1b}[31mERROR".into() };
         assert_eq!(
-            crashed(&exit),
+            crash_cause(&exit),
             FailureCause::Crashed { code: Some(1), stderr: "old ERROR".into() }
         );
     }
@@ -242,7 +246,7 @@ mod tests {
             ("invalid session id: invalid character", "unknown_conversation"),
             ("failed to load configuration: /x/config.toml:20:3", "cannot_start"),
         ] {
-            assert_eq!(trouble(not_opened(sentence)).kind(), kind);
+            assert_eq!(codex_failure(classify_open_error(sentence)).kind(), kind);
         }
     }
 }

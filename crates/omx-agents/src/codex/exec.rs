@@ -8,11 +8,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::errors::{self, Known, crashed, not_opened, trouble};
-use super::items::{self, Items};
-use super::reset::Resets;
-use super::setup::Setup;
-use super::spent::{Spent, exec_sum};
+use super::errors::{self, ErrorContext, classify_open_error, codex_failure, crash_cause};
+use super::items::{self, TurnItems};
+use super::limit_resets::LimitResets;
+use super::options::CodexOptions;
+use super::usage::{UsageTotals, parse_exec_usage};
 use crate::agent::{AgentCommand, AgentMessage, ConversationId, ConversationStart};
 use crate::event::{AgentEvent, Delivery, TurnAnswer};
 use crate::failure::FailureCause;
@@ -20,7 +20,7 @@ use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
 
 /// How far the turn of the process that runs is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum ExecProgress {
     /// Under way.
     Running,
     /// Its end was told; the process is on its way out.
@@ -30,67 +30,71 @@ enum Progress {
 }
 
 #[derive(Debug)]
-struct Turn {
-    progress: Progress,
+struct ExecTurn {
+    progress: ExecProgress,
     /// Its process has said which conversation it is in.
     is_named: bool,
     has_schema: bool,
-    last_words: Option<String>,
+    last_message: Option<String>,
     /// The last error that was told.
     error: Option<String>,
 }
 
 /// The machine.
-pub(super) struct Exec {
-    setup: Setup,
+pub(super) struct ExecProtocol {
+    options: CodexOptions,
     thread: Option<ConversationId>,
     /// The turn of the process that runs.
-    turn: Option<Turn>,
+    turn: Option<ExecTurn>,
     queue: VecDeque<AgentMessage>,
-    items: Items,
-    spent: Spent,
+    items: TurnItems,
+    usage: UsageTotals,
     /// Whether the sum of what was spent before is known.
-    is_settled: bool,
+    has_baseline: bool,
     /// By when a new conversation must have a first message: until then it
     /// has no id, and an owner who waits for it would wait for ever.
-    patience: Option<Instant>,
+    first_message_by: Option<Instant>,
     /// How the app-server ended.
-    why: Option<AgentExit>,
+    app_server_exit: Option<AgentExit>,
 }
 
-impl Exec {
-    pub(super) fn new(setup: Setup, queue: VecDeque<AgentMessage>, why: Option<AgentExit>) -> Self {
+impl ExecProtocol {
+    pub(super) fn new(
+        setup: CodexOptions,
+        queue: VecDeque<AgentMessage>,
+        why: Option<AgentExit>,
+    ) -> Self {
         let thread = match &setup.start {
             ConversationStart::New => None,
             ConversationStart::Resume(id) => Some(id.clone()),
         };
         Self {
-            is_settled: thread.is_none(),
-            setup,
+            has_baseline: thread.is_none(),
+            options: setup,
             thread,
             turn: None,
             queue,
-            items: Items::default(),
-            spent: Spent::default(),
-            patience: None,
-            why,
+            items: TurnItems::default(),
+            usage: UsageTotals::default(),
+            first_message_by: None,
+            app_server_exit: why,
         }
     }
 
     pub(super) fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let mut effects = match self.thread.clone() {
-            Some(id) => self.started(id),
+            Some(id) => self.thread_started(id),
             None => {
-                self.patience = Some(now + self.setup.limits.start);
+                self.first_message_by = Some(now + self.options.limits.start);
                 vec![ProtocolEffect::Emit(AgentEvent::Listening)]
             }
         };
-        effects.extend(self.next());
+        effects.extend(self.start_next_turn());
         effects
     }
 
     pub(super) fn wake(&self) -> Option<Instant> {
-        self.patience
+        self.first_message_by
     }
 
     pub(super) fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
@@ -102,13 +106,19 @@ impl Exec {
             ProtocolEvent::Command(AgentCommand::Interrupt) => self.interrupt(),
             ProtocolEvent::Command(AgentCommand::Answer(..)) => Vec::new(),
             ProtocolEvent::Command(AgentCommand::End) => vec![ProtocolEffect::CloseInput],
-            ProtocolEvent::Line(line) => self.told(&line),
-            ProtocolEvent::Exited(exit) => self.exited(&exit),
-            ProtocolEvent::Tick if self.patience.is_some_and(|patience| patience <= now) => {
-                self.patience = None;
-                let told = self.why.as_ref().map(|exit| exit.stderr.as_str()).unwrap_or_default();
+            ProtocolEvent::Line(line) => self.handle_line(&line),
+            ProtocolEvent::Exited(exit) => self.handle_exit(&exit),
+            ProtocolEvent::Tick
+                if self.first_message_by.is_some_and(|patience| patience <= now) =>
+            {
+                self.first_message_by = None;
+                let told = self
+                    .app_server_exit
+                    .as_ref()
+                    .map(|exit| exit.stderr.as_str())
+                    .unwrap_or_default();
                 let detail = format!("its app-server does not work. {told}");
-                vec![ProtocolEffect::Fail(trouble(FailureCause::Protocol { detail }))]
+                vec![ProtocolEffect::Fail(codex_failure(FailureCause::Protocol { detail }))]
             }
             ProtocolEvent::Tick => Vec::new(),
         }
@@ -119,7 +129,7 @@ impl Exec {
     }
 
     fn is_busy(&self) -> bool {
-        self.turn.as_ref().is_some_and(|turn| turn.progress != Progress::Over)
+        self.turn.as_ref().is_some_and(|turn| turn.progress != ExecProgress::Over)
     }
 
     fn send(&mut self, message: AgentMessage) -> Vec<ProtocolEffect> {
@@ -127,27 +137,27 @@ impl Exec {
         if self.is_busy() {
             return vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued))];
         }
-        self.next()
+        self.start_next_turn()
     }
 
     /// Begins the next turn, if one waits. A process that has told the end of
     /// its turn makes room.
-    fn next(&mut self) -> Vec<ProtocolEffect> {
+    fn start_next_turn(&mut self) -> Vec<ProtocolEffect> {
         if self.is_busy() {
             return Vec::new();
         }
         let Some(message) = self.queue.pop_front() else { return Vec::new() };
-        self.patience = None;
-        self.items = Items::default();
-        self.turn = Some(Turn {
+        self.first_message_by = None;
+        self.items = TurnItems::default();
+        self.turn = Some(ExecTurn {
             is_named: false,
-            progress: Progress::Running,
+            progress: ExecProgress::Running,
             has_schema: message.schema.is_some(),
-            last_words: None,
+            last_message: None,
             error: None,
         });
         vec![
-            ProtocolEffect::Launch(self.setup.exec(self.thread.as_ref())),
+            ProtocolEffect::Launch(self.options.exec_launch(self.thread.as_ref())),
             ProtocolEffect::WriteText(message.text),
             ProtocolEffect::CloseInput,
         ]
@@ -155,16 +165,16 @@ impl Exec {
 
     fn interrupt(&mut self) -> Vec<ProtocolEffect> {
         match &mut self.turn {
-            Some(turn) if turn.progress == Progress::Running => {
-                turn.progress = Progress::Stopping;
+            Some(turn) if turn.progress == ExecProgress::Running => {
+                turn.progress = ExecProgress::Stopping;
                 vec![ProtocolEffect::Stop]
             }
             _ => Vec::new(),
         }
     }
 
-    fn told(&mut self, line: &Value) -> Vec<ProtocolEffect> {
-        let Some(turn) = self.turn.as_mut().filter(|turn| turn.progress == Progress::Running)
+    fn handle_line(&mut self, line: &Value) -> Vec<ProtocolEffect> {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.progress == ExecProgress::Running)
         else {
             return Vec::new();
         };
@@ -172,15 +182,17 @@ impl Exec {
             "thread.started" => {
                 let id = line["thread_id"].as_str().and_then(ConversationId::new);
                 match id {
-                    Some(id) if !std::mem::replace(&mut turn.is_named, true) => self.started(id),
+                    Some(id) if !std::mem::replace(&mut turn.is_named, true) => {
+                        self.thread_started(id)
+                    }
                     _ => Vec::new(),
                 }
             }
             "turn.started" => vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn))],
             "item.started" => emit(self.items.started(&line["item"])),
             "item.completed" => {
-                let words = items::words(&line["item"]).map(str::to_owned);
-                turn.last_words = words.clone().or(turn.last_words.take());
+                let words = items::message_text(&line["item"]).map(str::to_owned);
+                turn.last_message = words.clone().or(turn.last_message.take());
                 let mut effects = emit(words.map(AgentEvent::Text));
                 effects.extend(emit(self.items.completed(&line["item"])));
                 effects
@@ -191,7 +203,7 @@ impl Exec {
                 match message.strip_prefix("Reconnecting").and_then(|rest| rest.split_once(" (")) {
                     Some((_, why)) => {
                         let cause = self.cause(why.trim_end_matches(')'));
-                        vec![ProtocolEffect::Emit(AgentEvent::Retrying(trouble(cause)))]
+                        vec![ProtocolEffect::Emit(AgentEvent::Retrying(codex_failure(cause)))]
                     }
                     None => {
                         turn.error = Some(message.to_owned());
@@ -199,74 +211,77 @@ impl Exec {
                     }
                 }
             }
-            "turn.completed" => self.finished(&line["usage"]),
+            "turn.completed" => self.turn_completed(&line["usage"]),
             "turn.failed" => {
                 let message = line["error"]["message"].as_str().map(str::to_owned);
                 let message = message.or(turn.error.take()).unwrap_or_default();
                 let cause = self.cause(&message);
-                self.over(AgentEvent::TurnFailed(trouble(cause)))
+                self.turn_ended(AgentEvent::TurnFailed(codex_failure(cause)))
             }
             _ => Vec::new(),
         }
     }
 
-    fn started(&mut self, conversation: ConversationId) -> Vec<ProtocolEffect> {
+    fn thread_started(&mut self, conversation: ConversationId) -> Vec<ProtocolEffect> {
         self.thread = Some(conversation.clone());
-        let model = self.setup.model.clone();
+        let model = self.options.model.clone();
         vec![ProtocolEffect::Emit(AgentEvent::Started { conversation, model })]
     }
 
-    fn finished(&mut self, usage: &Value) -> Vec<ProtocolEffect> {
-        let sum = exec_sum(usage);
+    fn turn_completed(&mut self, usage: &Value) -> Vec<ProtocolEffect> {
+        let sum = parse_exec_usage(usage);
         let mut effects = Vec::new();
         // The first sum of a conversation that is gone on with holds all that
         // was spent before, and nothing tells how much that was.
-        if std::mem::replace(&mut self.is_settled, true) {
-            effects.extend(emit(self.spent.since("", sum).map(AgentEvent::Usage)));
+        if std::mem::replace(&mut self.has_baseline, true) {
+            effects.extend(emit(self.usage.add_total("", sum).map(AgentEvent::Usage)));
         } else {
-            self.spent.settle("", sum);
+            self.usage.set_baseline("", sum);
         }
         let Some(turn) = &mut self.turn else { return effects };
-        let text = turn.last_words.take().unwrap_or_default();
+        let text = turn.last_message.take().unwrap_or_default();
         let structured =
             if turn.has_schema { serde_json::from_str(text.trim()).ok() } else { None };
-        effects.extend(self.over(AgentEvent::TurnFinished(TurnAnswer { text, structured })));
+        effects.extend(self.turn_ended(AgentEvent::TurnFinished(TurnAnswer { text, structured })));
         effects
     }
 
     /// The turn is over; the process goes by itself.
-    fn over(&mut self, event: AgentEvent) -> Vec<ProtocolEffect> {
+    fn turn_ended(&mut self, event: AgentEvent) -> Vec<ProtocolEffect> {
         if let Some(turn) = &mut self.turn {
-            turn.progress = Progress::Over;
+            turn.progress = ExecProgress::Over;
         }
         let mut effects = vec![ProtocolEffect::Emit(event)];
-        effects.extend(self.next());
+        effects.extend(self.start_next_turn());
         effects
     }
 
-    fn exited(&mut self, exit: &AgentExit) -> Vec<ProtocolEffect> {
+    fn handle_exit(&mut self, exit: &AgentExit) -> Vec<ProtocolEffect> {
         match self.turn.take().map(|turn| turn.progress) {
             // The app-server, or a process whose turn was over.
-            None | Some(Progress::Over) => self.next(),
-            Some(Progress::Stopping) => {
+            None | Some(ExecProgress::Over) => self.start_next_turn(),
+            Some(ExecProgress::Stopping) => {
                 let mut effects = vec![ProtocolEffect::Emit(AgentEvent::TurnInterrupted)];
-                effects.extend(self.next());
+                effects.extend(self.start_next_turn());
                 effects
             }
-            Some(Progress::Running) => {
-                let cause = match not_opened(&exit.stderr) {
+            Some(ExecProgress::Running) => {
+                let cause = match classify_open_error(&exit.stderr) {
                     unknown @ FailureCause::UnknownConversation { .. } => unknown,
-                    _ => crashed(exit),
+                    _ => crash_cause(exit),
                 };
-                vec![ProtocolEffect::Fail(trouble(cause))]
+                vec![ProtocolEffect::Fail(codex_failure(cause))]
             }
         }
     }
 
     fn cause(&self, message: &str) -> FailureCause {
-        let known =
-            Known { model: self.setup.model.as_deref(), resets: Resets::UNKNOWN, told: None };
-        errors::cause(&json!({"message": message}), known)
+        let known = ErrorContext {
+            model: self.options.model.as_deref(),
+            resets: LimitResets::UNKNOWN,
+            reported_at: None,
+        };
+        errors::classify(&json!({"message": message}), known)
     }
 }
 

@@ -11,19 +11,21 @@ use crate::event::{AgentEvent, CallId, ToolAction, ToolOutcome};
 
 /// The tools at work, and the files each edit is about.
 #[derive(Debug, Default)]
-pub(super) struct Items {
-    begun: BTreeSet<String>,
+pub(super) struct TurnItems {
+    started: BTreeSet<String>,
     edits: BTreeMap<String, Vec<PathBuf>>,
 }
 
-impl Items {
+impl TurnItems {
     /// An item has begun.
     pub(super) fn started(&mut self, item: &Value) -> Vec<AgentEvent> {
-        let (Some(id), Some(tool)) = (item["id"].as_str(), tool(item)) else { return Vec::new() };
+        let (Some(id), Some(tool)) = (item["id"].as_str(), parse_tool(item)) else {
+            return Vec::new();
+        };
         if let ToolAction::Edit(paths) = &tool {
             self.edits.insert(id.to_owned(), paths.clone());
         }
-        if !self.begun.insert(id.to_owned()) {
+        if !self.started.insert(id.to_owned()) {
             return Vec::new();
         }
         vec![AgentEvent::ToolStarted { call: CallId(id.to_owned()), tool }]
@@ -32,10 +34,10 @@ impl Items {
     /// An item is done. One whose beginning was not told has begun as well.
     pub(super) fn completed(&mut self, item: &Value) -> Vec<AgentEvent> {
         let mut events = self.started(item);
-        let (Some(id), Some(tool)) = (item["id"].as_str(), tool(item)) else { return events };
-        self.begun.remove(id);
+        let (Some(id), Some(tool)) = (item["id"].as_str(), parse_tool(item)) else { return events };
+        self.started.remove(id);
         self.edits.remove(id);
-        let end = end(item);
+        let end = parse_outcome(item);
         events.push(AgentEvent::ToolFinished { call: CallId(id.to_owned()), end });
         if let (ToolAction::Edit(paths), ToolOutcome::Succeeded) = (tool, end) {
             events.extend(paths.into_iter().map(AgentEvent::FileChanged));
@@ -44,25 +46,25 @@ impl Items {
     }
 
     /// The files an edit under way is about.
-    pub(super) fn edit(&self, id: &str) -> &[PathBuf] {
+    pub(super) fn paths_of_edit(&self, id: &str) -> &[PathBuf] {
         self.edits.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
 /// The words of an item in which the agent speaks.
-pub(super) fn words(item: &Value) -> Option<&str> {
+pub(super) fn message_text(item: &Value) -> Option<&str> {
     let speaks = matches!(item["type"].as_str()?, "agentMessage" | "agent_message");
     item["text"].as_str().filter(|text| speaks && !text.is_empty())
 }
 
 /// The tool an item is about; nothing for thoughts, plans and words.
-fn tool(item: &Value) -> Option<ToolAction> {
+fn parse_tool(item: &Value) -> Option<ToolAction> {
     let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
     Some(match item["type"].as_str()? {
         "commandExecution" | "command_execution" => {
-            ToolAction::Command(shell::inner(&text("command")))
+            ToolAction::Command(shell::unwrap_shell(&text("command")))
         }
-        "fileChange" | "file_change" => ToolAction::Edit(paths(&item["changes"])),
+        "fileChange" | "file_change" => ToolAction::Edit(changed_paths(&item["changes"])),
         "mcpToolCall" | "mcp_tool_call" => {
             ToolAction::Mcp { server: text("server"), tool: text("tool") }
         }
@@ -77,7 +79,7 @@ fn tool(item: &Value) -> Option<ToolAction> {
 }
 
 /// The files of a change; of a moved one both names.
-fn paths(changes: &Value) -> Vec<PathBuf> {
+fn changed_paths(changes: &Value) -> Vec<PathBuf> {
     let changes = changes.as_array().map(Vec::as_slice).unwrap_or_default();
     let named = |change: &Value| {
         let names = [&change["path"], &change["kind"]["move_path"]];
@@ -86,7 +88,7 @@ fn paths(changes: &Value) -> Vec<PathBuf> {
     changes.iter().flat_map(named).flatten().collect()
 }
 
-fn end(item: &Value) -> ToolOutcome {
+fn parse_outcome(item: &Value) -> ToolOutcome {
     let code = item["exitCode"].as_i64().or(item["exit_code"].as_i64());
     match (item["status"].as_str(), code) {
         (Some("declined"), _) => ToolOutcome::Failed,
@@ -128,7 +130,7 @@ mod tests {
             item["command"] = "/bin/bash -lc 'make it'".into();
             let call = CallId("call".to_owned());
             let tool = ToolAction::Command("make it".to_owned());
-            let mut items = Items::default();
+            let mut items = TurnItems::default();
             assert_eq!(
                 items.started(&item),
                 [AgentEvent::ToolStarted { call: call.clone(), tool }]
@@ -144,9 +146,9 @@ mod tests {
             {"path": "/p/c", "kind": "add"}, {"kind": 7}, 1
         ]);
         let mut item = json!({"type": "fileChange", "id": "e", "changes": changes});
-        let mut items = Items::default();
+        let mut items = TurnItems::default();
         assert_eq!(items.started(&item).len(), 1);
-        assert_eq!(items.edit("e"), ["/p/a", "/p/b", "/p/c"].map(PathBuf::from));
+        assert_eq!(items.paths_of_edit("e"), ["/p/a", "/p/b", "/p/c"].map(PathBuf::from));
         item["status"] = "completed".into();
         let changed = items.completed(&item).into_iter().skip(1);
         let files = ["/p/a", "/p/b", "/p/c"].map(|path| AgentEvent::FileChanged(path.into()));
@@ -157,17 +159,17 @@ mod tests {
             !events.iter().any(|event| matches!(event, AgentEvent::FileChanged(_))),
             "{events:?}"
         );
-        assert!(items.edit("e").is_empty());
+        assert!(items.paths_of_edit("e").is_empty());
     }
 
     #[test]
     fn what_is_no_tool_tells_nothing() {
-        let mut items = Items::default();
+        let mut items = TurnItems::default();
         for item in [json!({"type": "reasoning", "id": "r"}), json!({"id": "r"}), json!(null)] {
             assert_eq!(items.started(&item), []);
             assert_eq!(items.completed(&item), []);
         }
-        assert_eq!(words(&json!({"type": "agentMessage", "text": ""})), None);
-        assert_eq!(words(&json!({"type": "agent_message", "text": "hi"})), Some("hi"));
+        assert_eq!(message_text(&json!({"type": "agentMessage", "text": ""})), None);
+        assert_eq!(message_text(&json!({"type": "agent_message", "text": "hi"})), Some("hi"));
     }
 }

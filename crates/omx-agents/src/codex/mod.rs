@@ -1,19 +1,19 @@
 //! The driver of Codex CLI: over `codex app-server`, and over `codex exec`
 //! where that does not work.
 
+mod account;
 mod app_server;
 mod approvals;
 mod config;
 mod errors;
 mod exec;
-mod find;
 mod items;
-mod reset;
-mod setup;
+mod limit_resets;
+mod options;
 mod shell;
-mod spent;
+mod transport;
 mod trust;
-mod way;
+mod usage;
 
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
@@ -23,25 +23,25 @@ use crate::protocol::Protocol;
 
 /// Drives codex.
 #[derive(Debug)]
-pub struct Codex;
+pub struct CodexDriver;
 
-impl Driver for Codex {
+impl Driver for CodexDriver {
     fn kind(&self) -> AgentKind {
         AgentKind::Codex
     }
 
-    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
-        find::find(surroundings)
+    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+        account::find_codex(env)
     }
 
     fn protocol(
         &self,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {
-        let setup = setup::Setup::new(opening, installation, surroundings, *limits);
-        Ok(Box::new(way::Way::new(setup)))
+        let setup = options::CodexOptions::new(spec, installation, env, *limits);
+        Ok(Box::new(transport::CodexTransport::new(setup)))
     }
 }

@@ -2,8 +2,8 @@
 //! the shell it gives them to, which says nothing to a person.
 
 /// The line that the shell is given; the whole command where it is no shell's.
-pub(super) fn inner(command: &str) -> String {
-    match words(command).as_deref() {
+pub(super) fn unwrap_shell(command: &str) -> String {
+    match split_words(command).as_deref() {
         Some([shell, flag, line]) if is_shell(shell) && matches!(&**flag, "-lc" | "-c") => {
             line.clone()
         }
@@ -18,7 +18,7 @@ fn is_shell(program: &str) -> bool {
 
 /// Splits a command line at blanks, as a shell reads quotes; nothing if a
 /// quote is open at the end.
-fn words(command: &str) -> Option<Vec<String>> {
+fn split_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = command.chars();
@@ -65,14 +65,14 @@ mod tests {
             (r#"/bin/zsh -lc "it's \"so\" \$x""#, r#"it's "so" $x"#),
             (r"sh -c 'a'\''b'", "a'b"),
         ] {
-            assert_eq!(inner(command), line);
+            assert_eq!(unwrap_shell(command), line);
         }
     }
 
     #[test]
     fn any_other_command_is_told_as_it_is() {
         for command in ["ls -l 'a b'", "bash -lc 'open", "bash -lc a b", "", "python -c 'x'"] {
-            assert_eq!(inner(command), command);
+            assert_eq!(unwrap_shell(command), command);
         }
     }
 }

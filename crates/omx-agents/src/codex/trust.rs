@@ -5,21 +5,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::config::Config;
+use super::config::CodexConfig;
 
 /// The folders for which codex must be told that nobody trusted them: the
 /// folder itself, its repository, and the repository whose worktree it is.
-pub(super) fn untrusted(config: &Config, folder: &Path) -> Vec<PathBuf> {
+pub(super) fn untrusted_folders(config: &CodexConfig, folder: &Path) -> Vec<PathBuf> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut folders = vec![folder];
     if let Some(root) = folders[0].ancestors().find(|folder| folder.join(".git").exists()) {
         let root = root.to_owned();
-        folders.extend(main_root(&root));
+        folders.extend(main_repository(&root));
         folders.push(root);
     }
     folders.sort();
     folders.dedup();
-    if folders.iter().any(|folder| config.knows_project(folder)) {
+    if folders.iter().any(|folder| config.has_project(folder)) {
         return Vec::new();
     }
     folders
@@ -27,7 +27,7 @@ pub(super) fn untrusted(config: &Config, folder: &Path) -> Vec<PathBuf> {
 
 /// The repository a worktree belongs to: its `.git` is a file that names
 /// `<repository>/.git/worktrees/<name>`.
-fn main_root(root: &Path) -> Option<PathBuf> {
+fn main_repository(root: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(root.join(".git")).ok()?;
     let place = root.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
     let common = place.parent()?.parent()?;
@@ -49,7 +49,7 @@ mod tests {
         fs::create_dir_all(tree.join("inside")).unwrap();
         let place = main.join(".git/worktrees/tree");
         fs::write(tree.join(".git"), format!("gitdir: {}\n", place.display())).unwrap();
-        let found = untrusted(&Config::default(), &tree.join("inside"));
+        let found = untrusted_folders(&CodexConfig::default(), &tree.join("inside"));
         assert_eq!(found, [main, tree.clone(), tree.join("inside")]);
     }
 
@@ -61,7 +61,9 @@ mod tests {
         fs::create_dir(root.join("inside")).unwrap();
         let text = format!("[projects.{root:?}]\ntrust_level = 'trusted'\n");
         fs::write(root.join("config.toml"), text).unwrap();
-        assert!(untrusted(&Config::read(Some(&root)), &root.join("inside")).is_empty());
-        assert_eq!(untrusted(&Config::read(None), &root), [root]);
+        assert!(
+            untrusted_folders(&CodexConfig::read(Some(&root)), &root.join("inside")).is_empty()
+        );
+        assert_eq!(untrusted_folders(&CodexConfig::read(None), &root), [root]);
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 /// What a deadline is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Due {
+pub(super) enum DeadlineKind {
     /// The conversation must be open.
     Start,
     /// The program must say something.
@@ -15,28 +15,28 @@ pub(super) enum Due {
     /// A line must be taken.
     Write,
     /// A process with a closed stream must be gone.
-    Limbo,
+    Drain,
     /// A process that was asked to leave must have left.
-    Leave,
+    Exit,
     /// The guard must have ended the tree.
     Guard,
 }
 
 /// When each is due.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Deadlines(BTreeMap<Due, Instant>);
+pub(super) struct ConversationDeadlines(BTreeMap<DeadlineKind, Instant>);
 
-impl Deadlines {
-    pub(super) fn set(&mut self, due: Due, when: Instant) {
+impl ConversationDeadlines {
+    pub(super) fn set(&mut self, due: DeadlineKind, when: Instant) {
         self.0.insert(due, when);
     }
 
     /// Sets it unless it is set.
-    pub(super) fn set_once(&mut self, due: Due, when: Instant) {
+    pub(super) fn set_once(&mut self, due: DeadlineKind, when: Instant) {
         self.0.entry(due).or_insert(when);
     }
 
-    pub(super) fn clear(&mut self, due: Due) {
+    pub(super) fn clear(&mut self, due: DeadlineKind) {
         self.0.remove(&due);
     }
 
@@ -45,7 +45,7 @@ impl Deadlines {
     }
 
     /// Takes one that has passed.
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<Due> {
+    pub(super) fn take_due(&mut self, now: Instant) -> Option<DeadlineKind> {
         let due = *self.0.iter().find(|(_, when)| **when <= now)?.0;
         self.0.remove(&due);
         Some(due)
@@ -53,13 +53,13 @@ impl Deadlines {
 
     /// There is no process of which something could be expected. An interrupt
     /// is a promise to the owner, whatever becomes of the process.
-    pub(super) fn expect_nothing_of_process(&mut self) {
-        self.0.retain(|due, _| *due == Due::Interrupt);
+    pub(super) fn process_gone(&mut self) {
+        self.0.retain(|due, _| *due == DeadlineKind::Interrupt);
     }
 
     /// The program is gone; what it left behind must be gone by then.
-    pub(super) fn expect_of_guard_alone(&mut self, when: Instant) {
-        self.0.retain(|due, _| matches!(due, Due::Interrupt | Due::Guard));
-        self.set_once(Due::Guard, when);
+    pub(super) fn program_gone(&mut self, when: Instant) {
+        self.0.retain(|due, _| matches!(due, DeadlineKind::Interrupt | DeadlineKind::Guard));
+        self.set_once(DeadlineKind::Guard, when);
     }
 }

@@ -12,14 +12,14 @@ use crate::failure::FailureCause;
 
 /// Gemini's ways to log in that need no person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum LoginMethod {
     /// A key of the Gemini API.
     ApiKey,
     /// Vertex AI.
     Vertex,
 }
 
-impl Method {
+impl LoginMethod {
     /// The name in gemini's settings.
     pub(super) fn as_str(self) -> &'static str {
         match self {
@@ -31,25 +31,25 @@ impl Method {
 
 /// What is known of the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum GeminiAccount {
     /// The person has chosen, in gemini itself.
     Chosen,
     /// Nobody has chosen; this is what there is.
-    Found(Method),
+    Found(LoginMethod),
     /// Gemini finds its way by itself.
     ByItself,
 }
 
 /// Looks for an account. Starts nothing.
-pub(super) fn look(surroundings: &AgentEnv) -> Result<Account, FailureCause> {
-    let home = Home::of(surroundings);
+pub(super) fn find_account(env: &AgentEnv) -> Result<GeminiAccount, FailureCause> {
+    let home = GeminiHome::new(env);
     let account = match home.chosen().as_deref() {
-        Some("oauth-personal") => home.google().then_some(Account::Chosen),
+        Some("oauth-personal") => home.google().then_some(GeminiAccount::Chosen),
         Some("gemini-api-key") => (home.has("GEMINI_API_KEY") || home.stored() || home.keychain())
-            .then_some(Account::Chosen),
-        Some("vertex-ai") => home.vertex().then_some(Account::Chosen),
+            .then_some(GeminiAccount::Chosen),
+        Some("vertex-ai") => home.vertex().then_some(GeminiAccount::Chosen),
         // A gateway, the machine's own account, or a way of a later version.
-        Some(_) => Some(Account::Chosen),
+        Some(_) => Some(GeminiAccount::Chosen),
         None => home.unchosen(),
     };
     account.ok_or_else(|| FailureCause::NotLoggedIn {
@@ -57,25 +57,24 @@ pub(super) fn look(surroundings: &AgentEnv) -> Result<Account, FailureCause> {
     })
 }
 
-struct Home<'a> {
-    surroundings: &'a AgentEnv,
+struct GeminiHome<'a> {
+    env: &'a AgentEnv,
     /// The home directory gemini uses.
     folder: Option<PathBuf>,
     /// The lines of its files with variables.
     variables: String,
 }
 
-impl<'a> Home<'a> {
-    fn of(surroundings: &'a AgentEnv) -> Self {
-        let folder = variable(surroundings, "GEMINI_CLI_HOME")
-            .or_else(|| variable(surroundings, "HOME"))
-            .map(PathBuf::from);
+impl<'a> GeminiHome<'a> {
+    fn new(env: &'a AgentEnv) -> Self {
+        let folder =
+            variable(env, "GEMINI_CLI_HOME").or_else(|| variable(env, "HOME")).map(PathBuf::from);
         let read = |path: &str| {
             let path = folder.as_ref().map(|folder| folder.join(path));
             path.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default()
         };
         let variables = [read(".gemini/.env"), read(".env")].join("\n");
-        Self { surroundings, folder, variables }
+        Self { env, folder, variables }
     }
 
     fn gemini(&self, name: &str) -> Option<PathBuf> {
@@ -94,19 +93,23 @@ impl<'a> Home<'a> {
         chosen.get_string("selectedType").map(|chosen| chosen.to_string())
     }
 
-    fn unchosen(&self) -> Option<Account> {
-        let says = |name| variable(self.surroundings, name).is_some_and(|value| value == "true");
+    fn unchosen(&self) -> Option<GeminiAccount> {
+        let says = |name| variable(self.env, name).is_some_and(|value| value == "true");
         if says("GOOGLE_GENAI_USE_VERTEXAI") && self.vertex() {
-            Some(Account::Found(Method::Vertex))
+            Some(GeminiAccount::Found(LoginMethod::Vertex))
         } else if self.has("GEMINI_API_KEY") || self.stored() {
             // With an address of the person's own gemini takes it for a gateway.
             let gateway = self.has("GOOGLE_GEMINI_BASE_URL");
-            Some(if gateway { Account::ByItself } else { Account::Found(Method::ApiKey) })
+            Some(if gateway {
+                GeminiAccount::ByItself
+            } else {
+                GeminiAccount::Found(LoginMethod::ApiKey)
+            })
         } else if self.has("GOOGLE_API_KEY") || self.vertex() {
-            Some(Account::Found(Method::Vertex))
+            Some(GeminiAccount::Found(LoginMethod::Vertex))
         } else {
             let own = says("CLOUD_SHELL") || says("GEMINI_CLI_USE_COMPUTE_ADC");
-            own.then_some(Account::ByItself)
+            own.then_some(GeminiAccount::ByItself)
         }
     }
 
@@ -119,7 +122,7 @@ impl<'a> Home<'a> {
                 line.strip_prefix(name).and_then(|rest| rest.trim_start().strip_prefix('='));
             value.is_some_and(|value| !value.trim().trim_matches(['"', '\'']).is_empty())
         };
-        variable(self.surroundings, name).is_some() || self.variables.lines().any(set)
+        variable(self.env, name).is_some() || self.variables.lines().any(set)
     }
 
     fn google(&self) -> bool {
@@ -139,10 +142,9 @@ impl<'a> Home<'a> {
     /// Whether there is a keychain, into which nobody can look from here:
     /// gemini itself will tell when the conversation is opened.
     fn keychain(&self) -> bool {
-        let bus = variable(self.surroundings, "XDG_RUNTIME_DIR")
-            .map(|folder| Path::new(folder).join("bus"));
+        let bus = variable(self.env, "XDG_RUNTIME_DIR").map(|folder| Path::new(folder).join("bus"));
         cfg!(target_os = "macos")
-            || variable(self.surroundings, "DBUS_SESSION_BUS_ADDRESS").is_some()
+            || variable(self.env, "DBUS_SESSION_BUS_ADDRESS").is_some()
             || bus.is_some_and(|bus| bus.exists())
     }
 }
@@ -181,12 +183,12 @@ mod tests {
             self.file(".gemini/settings.json", &text)
         }
 
-        fn look(&self) -> Option<Account> {
+        fn look(&self) -> Option<GeminiAccount> {
             let own = self.variables.iter().map(|&(name, value)| (name.into(), value.into()));
             let mut environment: std::collections::BTreeMap<_, _> = own.collect();
             environment.insert("HOME".into(), self.home.path().into());
-            let surroundings = AgentEnv {
-                environment,
+            let env = AgentEnv {
+                variables: environment,
                 omx: "omx".into(),
                 worker_variable: "W".to_owned(),
                 child_variables: Default::default(),
@@ -194,7 +196,7 @@ mod tests {
                 rehearsal_folder: PathBuf::new(),
                 clock: || Timestamp::from_millis(0),
             };
-            look(&surroundings).ok()
+            find_account(&env).ok()
         }
     }
 
@@ -211,36 +213,36 @@ mod tests {
     #[test]
     fn what_was_chosen_must_be_there() {
         assert_eq!(World::new(&[]).chosen("gemini-api-key").look(), None);
-        assert_eq!(World::new(&[KEY]).chosen("gemini-api-key").look(), Some(Account::Chosen));
+        assert_eq!(World::new(&[KEY]).chosen("gemini-api-key").look(), Some(GeminiAccount::Chosen));
         assert_eq!(World::new(&[KEY]).chosen("oauth-personal").look(), None);
         let google =
             World::new(&[]).chosen("oauth-personal").file(".gemini/oauth_creds.json", "{}");
-        assert_eq!(google.look(), Some(Account::Chosen));
+        assert_eq!(google.look(), Some(GeminiAccount::Chosen));
         assert_eq!(World::new(&[KEY]).chosen("vertex-ai").look(), None);
         let vertex = World::new(&[("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "l")]);
-        assert_eq!(vertex.chosen("vertex-ai").look(), Some(Account::Chosen));
+        assert_eq!(vertex.chosen("vertex-ai").look(), Some(GeminiAccount::Chosen));
     }
 
     #[test]
     fn a_key_in_a_keychain_cannot_be_seen_and_is_not_denied() {
         let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x");
-        assert_eq!(World::new(&[bus]).chosen("gemini-api-key").look(), Some(Account::Chosen));
+        assert_eq!(World::new(&[bus]).chosen("gemini-api-key").look(), Some(GeminiAccount::Chosen));
         assert_eq!(World::new(&[bus]).look(), None);
     }
 
     #[test]
     fn without_a_choice_what_is_found_counts() {
-        let found = |method| Some(Account::Found(method));
-        assert_eq!(World::new(&[KEY]).look(), found(Method::ApiKey));
+        let found = |method| Some(GeminiAccount::Found(method));
+        assert_eq!(World::new(&[KEY]).look(), found(LoginMethod::ApiKey));
         let in_file = World::new(&[]).file(".gemini/.env", "# a\nexport GEMINI_API_KEY=\"k\"\n");
-        assert_eq!(in_file.look(), found(Method::ApiKey));
-        assert_eq!(World::new(&[("GOOGLE_API_KEY", "k")]).look(), found(Method::Vertex));
+        assert_eq!(in_file.look(), found(LoginMethod::ApiKey));
+        assert_eq!(World::new(&[("GOOGLE_API_KEY", "k")]).look(), found(LoginMethod::Vertex));
         let vertex =
             World::new(&[KEY, ("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GOOGLE_API_KEY", "k")]);
-        assert_eq!(vertex.look(), found(Method::Vertex));
+        assert_eq!(vertex.look(), found(LoginMethod::Vertex));
         // A Google account takes a choice: without one gemini would ask for it.
         assert_eq!(World::new(&[]).file(".gemini/oauth_creds.json", "{}").look(), None);
         let gateway = World::new(&[KEY, ("GOOGLE_GEMINI_BASE_URL", "http://x")]);
-        assert_eq!(gateway.look(), Some(Account::ByItself));
+        assert_eq!(gateway.look(), Some(GeminiAccount::ByItself));
     }
 }

@@ -11,10 +11,10 @@ use std::time::{Duration, Instant};
 use omx_kernel::Timestamp;
 use serde_json::{Value, json};
 
-use super::door::{Asking, Door, introduction};
-use super::errors::{self, cut_off, failed, trouble};
-use super::retries::{Retries, Retry};
-use super::turn::{Turn, words};
+use super::errors::{self, cut_off, gemini_failure, turn_failed};
+use super::retries::{RetryAttempt, RetryLog};
+use super::session::{AcpCall, GeminiSession, initialize_call};
+use super::turn::{GeminiTurn, prompt_text};
 use crate::agent::{AgentCommand, ConversationStart};
 use crate::event::{AgentEvent, Delivery};
 use crate::failure::FailureCause;
@@ -33,18 +33,18 @@ const WAIT: Duration = Duration::from_secs(30);
 const SETTLE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Introduce,
+enum AcpRequest {
+    Initialize,
     Open,
     LogIn,
     SetMode,
     Prompt,
 }
 
-impl Purpose {
+impl AcpRequest {
     fn during(self) -> &'static str {
         match self {
-            Self::Introduce => "starting",
+            Self::Initialize => "starting",
             Self::Open | Self::LogIn | Self::SetMode => "opening the conversation",
             Self::Prompt => "working",
         }
@@ -53,71 +53,70 @@ impl Purpose {
 
 /// Whether gemini is busy.
 #[derive(Debug)]
-enum Work {
+enum AcpActivity {
     /// It waits for us.
-    None,
+    Idle,
     /// A turn runs.
-    Turn(Turn),
+    Turn(GeminiTurn),
     /// A turn is over for us, and gemini has until then to see it.
     Settling(Instant),
 }
 
 /// One conversation with gemini.
 #[derive(Debug)]
-pub(super) struct Acp {
-    rpc: Rpc<Purpose>,
+pub(super) struct AcpProtocol {
+    rpc: Rpc<AcpRequest>,
     launch: Launch,
     limits: AgentLimits,
     clock: fn() -> Timestamp,
-    door: Door,
+    session: GeminiSession,
     /// The role, until a turn with it has come to its end: gemini forgets a
     /// turn that was interrupted.
     role: Option<String>,
     queue: VecDeque<String>,
-    work: Work,
-    retries: Retries,
+    activity: AcpActivity,
+    retries: RetryLog,
 }
 
-impl Acp {
+impl AcpProtocol {
     pub(super) fn new(
         launch: Launch,
-        door: Door,
+        door: GeminiSession,
         limits: AgentLimits,
         clock: fn() -> Timestamp,
     ) -> Self {
-        let opening = door.opening();
-        let role =
-            if opening.start == ConversationStart::New { opening.role.clone() } else { None };
+        let spec = door.spec();
+        let role = if spec.start == ConversationStart::New { spec.role.clone() } else { None };
         Self {
             rpc: Rpc::version_2(limits.request),
             launch,
             limits,
             clock,
-            door,
+            session: door,
             role,
             queue: VecDeque::new(),
-            work: Work::None,
-            retries: Retries::default(),
+            activity: AcpActivity::Idle,
+            retries: RetryLog::default(),
         }
     }
 
-    fn turn(&mut self) -> Option<&mut Turn> {
-        match &mut self.work {
-            Work::Turn(turn) => Some(turn),
-            Work::None | Work::Settling(_) => None,
+    fn turn(&mut self) -> Option<&mut GeminiTurn> {
+        match &mut self.activity {
+            AcpActivity::Turn(turn) => Some(turn),
+            AcpActivity::Idle | AcpActivity::Settling(_) => None,
         }
     }
 
-    fn order(&mut self, order: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
-        match order {
-            AgentCommand::Send(message) => self.say(message.text, now),
+    fn handle_command(&mut self, command: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
+        match command {
+            AgentCommand::Send(message) => self.queue_message(message.text, now),
             // Gemini hears nothing while a turn runs.
-            AgentCommand::Steer(text) => self.say(text, now),
+            AgentCommand::Steer(text) => self.queue_message(text, now),
             AgentCommand::Interrupt => self.interrupt(now),
             AgentCommand::Answer(approval, decision) => {
                 let answer = self.turn().and_then(|turn| turn.answer(&approval, &decision));
                 let Some((request, answer, events)) = answer else { return Vec::new() };
-                let mut effects = vec![ProtocolEffect::Write(self.rpc.answer(&request, answer))];
+                let mut effects = vec![ProtocolEffect::Write(self.rpc.response(&request, answer))];
                 effects.extend(emit(events));
                 effects
             }
@@ -125,25 +124,25 @@ impl Acp {
         }
     }
 
-    fn say(&mut self, text: String, now: Instant) -> Vec<ProtocolEffect> {
+    fn queue_message(&mut self, text: String, now: Instant) -> Vec<ProtocolEffect> {
         self.queue.push_back(text);
-        match self.work {
-            Work::Turn(_) => emit(vec![AgentEvent::Delivered(Delivery::Queued)]),
-            Work::None | Work::Settling(_) => self.next_turn(now),
+        match self.activity {
+            AcpActivity::Turn(_) => emit(vec![AgentEvent::Delivered(Delivery::Queued)]),
+            AcpActivity::Idle | AcpActivity::Settling(_) => self.next_turn(now),
         }
     }
 
     /// Begins the next turn if one waits and gemini is free for it.
     fn next_turn(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        if !self.door.is_open() || !matches!(self.work, Work::None) {
+        if !self.session.is_open() || !matches!(self.activity, AcpActivity::Idle) {
             return Vec::new();
         }
         let Some(text) = self.queue.pop_front() else { return Vec::new() };
-        let words = words(self.role.as_deref(), &text);
+        let words = prompt_text(self.role.as_deref(), &text);
         let prompt = json!([{"type": "text", "text": words}]);
-        let params = json!({"sessionId": self.door.session(), "prompt": prompt});
-        let line = self.rpc.request_until(Purpose::Prompt, "session/prompt", params, now + TURN);
-        self.work = Work::Turn(Turn::default());
+        let params = json!({"sessionId": self.session.session_id(), "prompt": prompt});
+        let line = self.rpc.request_until(AcpRequest::Prompt, "session/prompt", params, now + TURN);
+        self.activity = AcpActivity::Turn(GeminiTurn::default());
         vec![
             ProtocolEffect::Write(line),
             ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn)),
@@ -151,7 +150,7 @@ impl Acp {
     }
 
     fn interrupt(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        let Work::Turn(turn) = &mut self.work else {
+        let AcpActivity::Turn(turn) = &mut self.activity else {
             // Said, and never sent.
             let dropped = self.queue.pop_front();
             return dropped
@@ -160,30 +159,32 @@ impl Acp {
                 .collect();
         };
         if turn.is_retrying() {
-            return self.leave(AgentEvent::TurnInterrupted, now);
+            return self.abandon_turn(AgentEvent::TurnInterrupted, now);
         }
         if turn.interrupt() { self.cancel() } else { Vec::new() }
     }
 
     /// Tells gemini to stop; it then waits for no permission any more.
     fn cancel(&mut self) -> Vec<ProtocolEffect> {
-        let params = json!({"sessionId": self.door.session()});
+        let params = json!({"sessionId": self.session.session_id()});
         let mut effects =
             vec![ProtocolEffect::Write(self.rpc.notification("session/cancel", params))];
-        let asked = self.turn().map(Turn::withdraw).unwrap_or_default();
-        effects.extend(asked.iter().map(|request| ProtocolEffect::Write(self.withdrawn(request))));
+        let asked = self.turn().map(GeminiTurn::take_pending_requests).unwrap_or_default();
+        effects.extend(
+            asked.iter().map(|request| ProtocolEffect::Write(self.cancelled_permission(request))),
+        );
         effects
     }
 
-    fn withdrawn(&self, request: &Value) -> Value {
-        self.rpc.answer(request, json!({"outcome": {"outcome": "cancelled"}}))
+    fn cancelled_permission(&self, request: &Value) -> Value {
+        self.rpc.response(request, json!({"outcome": {"outcome": "cancelled"}}))
     }
 
     /// Ends a turn in which gemini does nothing but try a request again.
-    fn leave(&mut self, last: AgentEvent, now: Instant) -> Vec<ProtocolEffect> {
+    fn abandon_turn(&mut self, last: AgentEvent, now: Instant) -> Vec<ProtocolEffect> {
         let mut effects = self.cancel();
-        if let Work::Turn(mut turn) =
-            std::mem::replace(&mut self.work, Work::Settling(now + SETTLE))
+        if let AcpActivity::Turn(mut turn) =
+            std::mem::replace(&mut self.activity, AcpActivity::Settling(now + SETTLE))
         {
             effects.extend(emit(turn.close(&Value::Null)));
         }
@@ -191,82 +192,94 @@ impl Acp {
         effects
     }
 
-    fn line(&mut self, line: Value, now: Instant) -> Vec<ProtocolEffect> {
-        match self.rpc.incoming(line) {
-            RpcIncoming::Answer(purpose, answer) => self.answered(purpose, answer, now),
-            RpcIncoming::Request { id, method, params } => self.asked(id, &method, &params),
+    fn handle_line(&mut self, line: Value, now: Instant) -> Vec<ProtocolEffect> {
+        match self.rpc.parse_incoming(line) {
+            RpcIncoming::Response(purpose, answer) => self.handle_response(purpose, answer, now),
+            RpcIncoming::Request { id, method, params } => {
+                self.handle_request(id, &method, &params)
+            }
             RpcIncoming::Notification { method, params } if method == "session/update" => {
-                self.update(&params["update"], now)
+                self.handle_update(&params["update"], now)
             }
             RpcIncoming::Notification { .. } | RpcIncoming::Unknown(_) => Vec::new(),
         }
     }
 
-    fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<ProtocolEffect> {
+    fn handle_request(&mut self, id: Value, method: &str, params: &Value) -> Vec<ProtocolEffect> {
         if method != "session/request_permission" {
-            return vec![ProtocolEffect::Write(self.rpc.refuse(&id, -32601, "not offered"))];
+            return vec![ProtocolEffect::Write(self.rpc.reject(&id, -32601, "not offered"))];
         }
-        let asked = match &mut self.work {
-            Work::Turn(turn) => turn.ask(id, params, self.door.opening()),
-            Work::None | Work::Settling(_) => Err(id),
+        let asked = match &mut self.activity {
+            AcpActivity::Turn(turn) => turn.request_permission(id, params, self.session.spec()),
+            AcpActivity::Idle | AcpActivity::Settling(_) => Err(id),
         };
         match asked {
             Ok(events) => emit(events),
-            Err(id) => vec![ProtocolEffect::Write(self.withdrawn(&id))],
+            Err(id) => vec![ProtocolEffect::Write(self.cancelled_permission(&id))],
         }
     }
 
-    fn update(&mut self, update: &Value, now: Instant) -> Vec<ProtocolEffect> {
-        if !self.door.is_open() {
-            self.door.hear(update);
-            return self.enter(now);
+    fn handle_update(&mut self, update: &Value, now: Instant) -> Vec<ProtocolEffect> {
+        if !self.session.is_open() {
+            self.session.handle_replay(update);
+            return self.start_if_open(now);
         }
-        match &mut self.work {
-            Work::Turn(turn) => emit(turn.update(update, self.door.opening())),
-            Work::None | Work::Settling(_) => Vec::new(),
+        match &mut self.activity {
+            AcpActivity::Turn(turn) => emit(turn.update(update, self.session.spec())),
+            AcpActivity::Idle | AcpActivity::Settling(_) => Vec::new(),
         }
     }
 
-    fn answered(
+    fn handle_response(
         &mut self,
-        purpose: Purpose,
+        purpose: AcpRequest,
         answer: Result<Value, RpcError>,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         let next = match (purpose, answer) {
-            (Purpose::Prompt, answer) => return self.prompted(answer, now),
-            (Purpose::Introduce, Ok(result)) => {
-                self.door.introduced(&result).map(|asking| Some((Purpose::Open, asking)))
+            (AcpRequest::Prompt, answer) => return self.turn_ended(answer, now),
+            (AcpRequest::Initialize, Ok(result)) => {
+                self.session.initialized(&result).map(|asking| Some((AcpRequest::Open, asking)))
             }
-            (Purpose::Open, Ok(result)) => self
-                .door
+            (AcpRequest::Open, Ok(result)) => self
+                .session
                 .opened(&result, now)
-                .map(|asking| asking.map(|asking| (Purpose::SetMode, asking))),
-            (Purpose::SetMode, Ok(_)) => {
-                self.door.mode_set();
+                .map(|asking| asking.map(|asking| (AcpRequest::SetMode, asking))),
+            (AcpRequest::SetMode, Ok(_)) => {
+                self.session.mode_set();
                 Ok(None)
             }
-            (Purpose::LogIn, Ok(_)) => Ok(self.door.again().map(|asking| (Purpose::Open, asking))),
-            (Purpose::Open, Err(error)) => self.not_opened(&error),
-            (Purpose::Introduce | Purpose::LogIn | Purpose::SetMode, Err(error)) => {
-                Err(self.cause(&error))
+            (AcpRequest::LogIn, Ok(_)) => {
+                Ok(self.session.take_open_call().map(|asking| (AcpRequest::Open, asking)))
+            }
+            (AcpRequest::Open, Err(error)) => self.open_rejected(&error),
+            (AcpRequest::Initialize | AcpRequest::LogIn | AcpRequest::SetMode, Err(error)) => {
+                Err(self.failure_cause(&error))
             }
         };
         match next {
-            Ok(Some((purpose, asking))) => vec![self.ask(purpose, asking, now)],
-            Ok(None) => self.enter(now),
+            Ok(Some((purpose, asking))) => vec![self.send_call(purpose, asking, now)],
+            Ok(None) => self.start_if_open(now),
             Err(cause) => fail(cause),
         }
     }
 
-    fn ask(&mut self, purpose: Purpose, (method, params): Asking, now: Instant) -> ProtocolEffect {
+    fn send_call(
+        &mut self,
+        purpose: AcpRequest,
+        (method, params): AcpCall,
+        now: Instant,
+    ) -> ProtocolEffect {
         ProtocolEffect::Write(self.rpc.request(purpose, method, params, now))
     }
 
-    fn not_opened(&mut self, error: &RpcError) -> Result<Option<(Purpose, Asking)>, FailureCause> {
-        match (self.cause(error), &self.door.opening().start) {
-            (FailureCause::NotLoggedIn { detail }, _) => match self.door.log_in() {
-                Some(asking) => Ok(Some((Purpose::LogIn, asking))),
+    fn open_rejected(
+        &mut self,
+        error: &RpcError,
+    ) -> Result<Option<(AcpRequest, AcpCall)>, FailureCause> {
+        match (self.failure_cause(error), &self.session.spec().start) {
+            (FailureCause::NotLoggedIn { detail }, _) => match self.session.login_call() {
+                Some(asking) => Ok(Some((AcpRequest::LogIn, asking))),
                 None => Err(FailureCause::NotLoggedIn { detail }),
             },
             (FailureCause::Protocol { detail }, ConversationStart::Resume(_)) => {
@@ -276,19 +289,21 @@ impl Acp {
         }
     }
 
-    fn enter(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        let Some(started) = self.door.open() else { return Vec::new() };
+    fn start_if_open(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+        let Some(started) = self.session.try_open() else { return Vec::new() };
         let mut effects = vec![ProtocolEffect::Emit(started)];
         effects.extend(self.next_turn(now));
         effects
     }
 
     /// Gemini has answered a prompt: its turn is over.
-    fn prompted(&mut self, answer: Result<Value, RpcError>, now: Instant) -> Vec<ProtocolEffect> {
+    fn turn_ended(&mut self, answer: Result<Value, RpcError>, now: Instant) -> Vec<ProtocolEffect> {
         let mut events = Vec::new();
-        if let Work::Turn(mut turn) = std::mem::replace(&mut self.work, Work::None) {
+        if let AcpActivity::Turn(mut turn) =
+            std::mem::replace(&mut self.activity, AcpActivity::Idle)
+        {
             events = turn.close(answer.as_ref().unwrap_or(&Value::Null));
-            let last = self.last(&mut turn, answer, &mut events);
+            let last = self.turn_outcome(&mut turn, answer, &mut events);
             events.push(last);
         }
         let mut effects = emit(events);
@@ -297,15 +312,15 @@ impl Acp {
     }
 
     /// How a turn ended, with the words before its end put into the events.
-    fn last(
+    fn turn_outcome(
         &mut self,
-        turn: &mut Turn,
+        turn: &mut GeminiTurn,
         answer: Result<Value, RpcError>,
         events: &mut Vec<AgentEvent>,
     ) -> AgentEvent {
         let result = match answer {
             Err(_) if turn.is_interrupted() => return AgentEvent::TurnInterrupted,
-            Err(error) => return failed(self.cause(&error)),
+            Err(error) => return turn_failed(self.failure_cause(&error)),
             Ok(result) => result,
         };
         match result["stopReason"].as_str() {
@@ -320,76 +335,78 @@ impl Acp {
                 None => cut_off("the answer is not whole"),
             },
             Some(reason) => {
-                failed(FailureCause::Rejected { detail: format!("it stopped: {reason}") })
+                turn_failed(FailureCause::Rejected { detail: format!("it stopped: {reason}") })
             }
-            None => failed(FailureCause::Protocol { detail: "a turn without an end".to_owned() }),
+            None => {
+                turn_failed(FailureCause::Protocol { detail: "a turn without an end".to_owned() })
+            }
         }
     }
 
     fn tick(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        if let Some(purpose) = self.rpc.expired(now) {
+        if let Some(purpose) = self.rpc.take_expired(now) {
             let (waited, during) = (self.limits.request, purpose.during());
             return fail(FailureCause::Silent { waited, during });
         }
         if self.settled_by().is_some_and(|deadline| deadline <= now) {
             return fail(FailureCause::Silent { waited: SETTLE, during: "giving up a request" });
         }
-        if self.door.deadline().is_some_and(|deadline| deadline <= now) {
-            self.door.end_replay();
+        if self.session.replay_deadline().is_some_and(|deadline| deadline <= now) {
+            self.session.end_replay();
         }
-        self.enter(now)
+        self.start_if_open(now)
     }
 
     fn settled_by(&self) -> Option<Instant> {
-        match self.work {
-            Work::Settling(deadline) => Some(deadline),
-            Work::None | Work::Turn(_) => None,
+        match self.activity {
+            AcpActivity::Settling(deadline) => Some(deadline),
+            AcpActivity::Idle | AcpActivity::Turn(_) => None,
         }
     }
 
-    fn retried(&mut self, retry: Retry, now: Instant) -> Vec<ProtocolEffect> {
+    fn handle_retry(&mut self, retry: RetryAttempt, now: Instant) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn() else { return Vec::new() };
-        turn.retries();
-        let mut effects = emit(vec![AgentEvent::Retrying(trouble(retry.cause.clone()))]);
+        turn.note_retry();
+        let mut effects = emit(vec![AgentEvent::Retrying(gemini_failure(retry.cause.clone()))]);
         if retry.attempt >= ATTEMPTS || retry.wait.is_some_and(|wait| wait > WAIT) {
-            effects.extend(self.leave(failed(retry.cause), now));
+            effects.extend(self.abandon_turn(turn_failed(retry.cause), now));
         }
         effects
     }
 
-    fn cause(&self, error: &RpcError) -> FailureCause {
-        errors::cause(error, self.door.model(), (self.clock)())
+    fn failure_cause(&self, error: &RpcError) -> FailureCause {
+        errors::classify(error, self.session.model(), (self.clock)())
     }
 }
 
-impl Protocol for Acp {
-    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        let introduce = self.ask(Purpose::Introduce, introduction(), now);
+impl Protocol for AcpProtocol {
+    fn start(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+        let introduce = self.send_call(AcpRequest::Initialize, initialize_call(), now);
         vec![ProtocolEffect::Launch(self.launch.clone()), introduce]
     }
 
     fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect> {
         match input {
-            ProtocolEvent::Command(order) => self.order(order, now),
-            ProtocolEvent::Line(line) => self.line(line, now),
-            ProtocolEvent::Exited(exit) => fail(errors::ended(&exit)),
+            ProtocolEvent::Command(command) => self.handle_command(command, now),
+            ProtocolEvent::Line(line) => self.handle_line(line, now),
+            ProtocolEvent::Exited(exit) => fail(errors::classify_exit(&exit)),
             ProtocolEvent::Tick => self.tick(now),
         }
     }
 
-    fn owes_turn(&self) -> bool {
-        matches!(self.work, Work::Turn(_)) || !self.queue.is_empty()
+    fn has_pending_turn(&self) -> bool {
+        matches!(self.activity, AcpActivity::Turn(_)) || !self.queue.is_empty()
     }
 
-    fn overhear(&mut self, line: &str, now: Instant) -> Vec<ProtocolEffect> {
-        match self.retries.take(line, (self.clock)()) {
-            Some(retry) => self.retried(retry, now),
+    fn handle_stderr(&mut self, line: &str, now: Instant) -> Vec<ProtocolEffect> {
+        match self.retries.read_line(line, (self.clock)()) {
+            Some(retry) => self.handle_retry(retry, now),
             None => Vec::new(),
         }
     }
 
-    fn wake(&self) -> Option<Instant> {
-        let own = [self.rpc.next_deadline(), self.settled_by(), self.door.deadline()];
+    fn next_tick(&self) -> Option<Instant> {
+        let own = [self.rpc.next_deadline(), self.settled_by(), self.session.replay_deadline()];
         own.into_iter().flatten().min()
     }
 }
@@ -399,5 +416,5 @@ fn emit(events: Vec<AgentEvent>) -> Vec<ProtocolEffect> {
 }
 
 fn fail(cause: FailureCause) -> Vec<ProtocolEffect> {
-    vec![ProtocolEffect::Fail(trouble(cause))]
+    vec![ProtocolEffect::Fail(gemini_failure(cause))]
 }

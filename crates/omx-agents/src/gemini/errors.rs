@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_kernel::Timestamp;
 use serde_json::Value;
 
-use super::retries::is_log;
+use super::retries::is_log_line;
 use crate::driver::AgentKind;
 use crate::event::AgentEvent;
 use crate::failure::{Failure, FailureCause};
@@ -28,7 +28,7 @@ const DEPTH: usize = 8;
 
 /// An error as the vendor gave it, as far as gemini kept it.
 #[derive(Debug, Default, PartialEq)]
-struct Said {
+struct VendorError {
     /// The HTTP status in the vendor's own words.
     status: Option<u16>,
     message: String,
@@ -36,23 +36,23 @@ struct Said {
 }
 
 /// Trouble with gemini.
-pub(super) fn trouble(cause: FailureCause) -> Failure {
+pub(super) fn gemini_failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Gemini, cause)
 }
 
 /// A turn that failed.
-pub(super) fn failed(cause: FailureCause) -> AgentEvent {
-    AgentEvent::TurnFailed(trouble(cause))
+pub(super) fn turn_failed(cause: FailureCause) -> AgentEvent {
+    AgentEvent::TurnFailed(gemini_failure(cause))
 }
 
 /// A turn whose answer is not whole.
 pub(super) fn cut_off(detail: &str) -> AgentEvent {
-    failed(FailureCause::CutOff { detail: detail.to_owned() })
+    turn_failed(FailureCause::CutOff { detail: detail.to_owned() })
 }
 
 /// The cause of a refused request of ours.
-pub(super) fn cause(error: &RpcError, model: Option<&str>, now: Timestamp) -> FailureCause {
-    let said = said(&error.message);
+pub(super) fn classify(error: &RpcError, model: Option<&str>, now: Timestamp) -> FailureCause {
+    let said = unwrap_message(&error.message);
     let mut detail = said.message;
     let extra = error.data["details"].as_str().or(error.data.as_str()).unwrap_or_default();
     if !extra.is_empty() {
@@ -63,25 +63,25 @@ pub(super) fn cause(error: &RpcError, model: Option<&str>, now: Timestamp) -> Fa
     }
     let code = u16::try_from(error.code).ok();
     match said.status.or(code.filter(|&code| code != 500)) {
-        Some(status) => of_status(status, detail, said.wait, model, now),
+        Some(status) => classify_status(status, detail, said.wait, model, now),
         // Gemini's own number for "no number".
-        None if code == Some(500) => of_words(detail, said.wait, model, now),
+        None if code == Some(500) => classify_message(detail, said.wait, model, now),
         None => FailureCause::Protocol { detail },
     }
 }
 
 /// The cause of a failed attempt, from its status and the vendor's words.
-pub(super) fn attempt(status: Option<u16>, words: &str, now: Timestamp) -> FailureCause {
-    let Said { status: inner, message, wait } = said(words);
+pub(super) fn classify_attempt(status: Option<u16>, words: &str, now: Timestamp) -> FailureCause {
+    let VendorError { status: inner, message, wait } = unwrap_message(words);
     match inner.or(status) {
-        Some(status) => of_status(status, message, wait, None, now),
-        None => of_words(message, wait, None, now),
+        Some(status) => classify_status(status, message, wait, None, now),
+        None => classify_message(message, wait, None, now),
     }
 }
 
 /// Why gemini ended by itself.
-pub(super) fn ended(exit: &AgentExit) -> FailureCause {
-    let own = exit.stderr.lines().filter(|line| !is_log(line));
+pub(super) fn classify_exit(exit: &AgentExit) -> FailureCause {
+    let own = exit.stderr.lines().filter(|line| !is_log_line(line));
     let stderr = own.collect::<Vec<_>>().join("\n").trim().to_owned();
     match exit.code {
         Some(NO_ACCOUNT) => FailureCause::NotLoggedIn { detail: stderr },
@@ -90,7 +90,7 @@ pub(super) fn ended(exit: &AgentExit) -> FailureCause {
     }
 }
 
-fn of_status(
+fn classify_status(
     status: u16,
     detail: String,
     wait: Option<Duration>,
@@ -98,9 +98,13 @@ fn of_status(
     now: Timestamp,
 ) -> FailureCause {
     match status {
-        429 | 499 => limited(detail, wait, now),
+        429 | 499 => rate_limited(detail, wait, now),
         401 | 403 => FailureCause::NotLoggedIn { detail },
-        400 if has(&detail, &["api key not valid", "api_key_invalid", "api key expired"]) => {
+        400 if contains_any(
+            &detail,
+            &["api key not valid", "api_key_invalid", "api key expired"],
+        ) =>
+        {
             FailureCause::NotLoggedIn { detail }
         }
         404 => FailureCause::UnknownModel { model: model.map(str::to_owned), detail },
@@ -110,7 +114,7 @@ fn of_status(
 }
 
 /// An error without a number.
-fn of_words(
+fn classify_message(
     detail: String,
     wait: Option<Duration>,
     model: Option<&str>,
@@ -133,37 +137,39 @@ fn of_words(
     const ACCOUNT: &[&str] =
         &["unauthenticated", "authentication", "credentials", "api key", "permission denied"];
     const MISSING: &[&str] = &["not found", "does not exist", "not supported", "unknown"];
-    if has(&detail, NETWORK) {
+    if contains_any(&detail, NETWORK) {
         FailureCause::Network { detail }
-    } else if has(&detail, CUT) {
+    } else if contains_any(&detail, CUT) {
         FailureCause::CutOff { detail }
-    } else if wait.is_some() || has(&detail, LIMIT) {
-        limited(detail, wait, now)
-    } else if has(&detail, ACCOUNT) {
+    } else if wait.is_some() || contains_any(&detail, LIMIT) {
+        rate_limited(detail, wait, now)
+    } else if contains_any(&detail, ACCOUNT) {
         FailureCause::NotLoggedIn { detail }
-    } else if has(&detail, MISSING) && has(&detail, &["model", "requested entity"]) {
+    } else if contains_any(&detail, MISSING)
+        && contains_any(&detail, &["model", "requested entity"])
+    {
         FailureCause::UnknownModel { model: model.map(str::to_owned), detail }
     } else {
         FailureCause::Service { status: None, detail }
     }
 }
 
-fn limited(detail: String, wait: Option<Duration>, now: Timestamp) -> FailureCause {
+fn rate_limited(detail: String, wait: Option<Duration>, now: Timestamp) -> FailureCause {
     let until = wait.map(|wait| {
         let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         Timestamp::from_millis(now.millis().saturating_add(millis))
     });
-    FailureCause::Limited { until, detail }
+    FailureCause::RateLimited { until, detail }
 }
 
-fn has(text: &str, words: &[&str]) -> bool {
+fn contains_any(text: &str, words: &[&str]) -> bool {
     let text = text.to_ascii_lowercase();
     words.iter().any(|word| text.contains(word))
 }
 
 /// Unwraps a message that may be the vendor's JSON.
-fn said(message: &str) -> Said {
-    let mut said = Said { message: message.trim().to_owned(), ..Said::default() };
+fn unwrap_message(message: &str) -> VendorError {
+    let mut said = VendorError { message: message.trim().to_owned(), ..VendorError::default() };
     for _ in 0..DEPTH {
         let Ok(body) = serde_json::from_str::<Value>(&said.message) else { break };
         let body = if body.is_array() { &body[0] } else { &body };
@@ -172,23 +178,23 @@ fn said(message: &str) -> Said {
         said.status = error["code"].as_u64().and_then(|code| code.try_into().ok()).or(said.status);
         let details = error["details"].as_array().map(Vec::as_slice).unwrap_or_default();
         let delay = details.iter().find_map(|detail| detail["retryDelay"].as_str());
-        said.wait = delay.and_then(duration).or(said.wait);
+        said.wait = delay.and_then(parse_duration).or(said.wait);
         said.message = inner.trim().to_owned();
     }
-    said.wait = said.wait.or_else(|| wait(&said.message));
+    said.wait = said.wait.or_else(|| parse_wait(&said.message));
     said
 }
 
 /// How long the vendor asks to wait, in a sentence.
-pub(super) fn wait(text: &str) -> Option<Duration> {
+pub(super) fn parse_wait(text: &str) -> Option<Duration> {
     const BEFORE: &[&str] =
         &["retry after ", "retry in ", "reset after ", "reset in ", "resets in "];
     let lower = text.to_ascii_lowercase();
-    BEFORE.iter().find_map(|words| duration(lower.split_once(words)?.1))
+    BEFORE.iter().find_map(|words| parse_duration(lower.split_once(words)?.1))
 }
 
 /// A duration at the beginning of a text: `45s`, `1.5s`, `300ms`, `2h3m59s`.
-fn duration(text: &str) -> Option<Duration> {
+fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut seconds = 0.0;
     let mut some = false;
@@ -222,11 +228,11 @@ mod tests {
 
     fn of(code: i64, message: &str) -> FailureCause {
         let error = RpcError { code, message: message.to_owned(), data: Value::Null };
-        cause(&error, Some("m"), NOW)
+        classify(&error, Some("m"), NOW)
     }
 
     fn kind(code: i64, message: &str) -> &'static str {
-        trouble(of(code, message)).kind()
+        gemini_failure(of(code, message)).kind()
     }
 
     #[test]
@@ -248,7 +254,9 @@ mod tests {
         let inner = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"too much"}}"#;
         let outer = serde_json::json!({"error": {"message": inner}}).to_string();
         for message in [inner.to_owned(), outer, format!("[{inner}]")] {
-            let FailureCause::Limited { until: None, detail } = of(500, &message) else { panic!() };
+            let FailureCause::RateLimited { until: None, detail } = of(500, &message) else {
+                panic!()
+            };
             assert_eq!(detail, "too much");
         }
         let real = r#"{"error":{"code":500,"message":"the model was not found"}}"#;
@@ -272,7 +280,9 @@ mod tests {
     #[test]
     fn the_end_of_a_limit_is_found() {
         let until = |message: &str| match of(429, message) {
-            FailureCause::Limited { until, .. } => until.map(|until| until.millis() - NOW.millis()),
+            FailureCause::RateLimited { until, .. } => {
+                until.map(|until| until.millis() - NOW.millis())
+            }
             other => panic!("{other:?}"),
         };
         assert_eq!(until("too much\nSuggested retry after 400s."), Some(400_000));

@@ -2,47 +2,47 @@
 
 mod account;
 mod acp;
-mod door;
 mod errors;
 mod launch;
 mod retries;
+mod session;
 mod tools;
 mod turn;
 
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
-use crate::environment::on_path;
+use crate::environment::find_on_path;
 use crate::failure::{Failure, FailureCause};
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
 
 /// Drives gemini.
 #[derive(Debug)]
-pub struct Gemini;
+pub struct GeminiDriver;
 
-impl Driver for Gemini {
+impl Driver for GeminiDriver {
     fn kind(&self) -> AgentKind {
         AgentKind::Gemini
     }
 
-    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
-        let program = on_path(surroundings, "gemini")
+    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+        let program = find_on_path(env, "gemini")
             .ok_or_else(|| Failure::new(self.kind(), FailureCause::NotInstalled))?;
-        account::look(surroundings).map_err(|cause| Failure::new(self.kind(), cause))?;
+        account::find_account(env).map_err(|cause| Failure::new(self.kind(), cause))?;
         Ok(Installation { kind: self.kind(), program })
     }
 
     fn protocol(
         &self,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {
         let account =
-            account::look(surroundings).map_err(|cause| Failure::new(self.kind(), cause))?;
-        let launch = launch::launch(opening, installation, surroundings);
-        let door = door::Door::new(opening.clone(), account);
-        Ok(Box::new(acp::Acp::new(launch, door, *limits, surroundings.clock)))
+            account::find_account(env).map_err(|cause| Failure::new(self.kind(), cause))?;
+        let launch = launch::launch(spec, installation, env);
+        let door = session::GeminiSession::new(spec.clone(), account);
+        Ok(Box::new(acp::AcpProtocol::new(launch, door, *limits, env.clock)))
     }
 }

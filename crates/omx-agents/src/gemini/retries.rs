@@ -16,7 +16,7 @@ const ENTRY: usize = 16 << 10;
 
 /// A failed attempt after which gemini means to try again.
 #[derive(Debug, PartialEq)]
-pub(super) struct Retry {
+pub(super) struct RetryAttempt {
     /// Which attempt failed, from one.
     pub(super) attempt: u32,
     /// Why.
@@ -27,15 +27,15 @@ pub(super) struct Retry {
 
 /// Reads the log, line by line.
 #[derive(Debug, Default)]
-pub(super) struct Retries {
+pub(super) struct RetryLog {
     /// An attempt whose words go on in the next lines.
     open: Option<(u32, String)>,
 }
 
-impl Retries {
+impl RetryLog {
     /// Takes a line; tells the retry that it completes.
-    pub(super) fn take(&mut self, line: &str, now: Timestamp) -> Option<Retry> {
-        let Some(message) = beginning(line) else {
+    pub(super) fn read_line(&mut self, line: &str, now: Timestamp) -> Option<RetryAttempt> {
+        let Some(message) = parse_warning(line) else {
             let (_, words) = self.open.as_mut()?;
             if words.len() + line.len() > ENTRY {
                 self.open = None;
@@ -43,31 +43,36 @@ impl Retries {
             }
             words.push('\n');
             words.push_str(line);
-            return self.announced(now);
+            return self.parse_open_entry(now);
         };
         self.open = None;
         let (number, rest) = message.strip_prefix("Attempt ")?.split_once(" failed")?;
         let attempt = number.parse().ok()?;
         if let Some(words) = rest.strip_prefix(": ") {
             self.open = Some((attempt, words.to_owned()));
-            return self.announced(now);
+            return self.parse_open_entry(now);
         }
         let (status, words) = rest.split_once("Retrying with backoff...")?;
         let status = status.strip_prefix(" with status ");
         let status = status.and_then(|status| status.trim_end_matches(['.', ' ']).parse().ok());
         // The name of the error stands before what it says.
         let said = words.split_once(": ").map_or(words, |(_, said)| said);
-        Some(Retry { attempt, cause: errors::attempt(status, said, now), wait: None })
+        Some(RetryAttempt {
+            attempt,
+            cause: errors::classify_attempt(status, said, now),
+            wait: None,
+        })
     }
 
     /// The words of a quota error end with how long gemini waits, or with the
     /// news that it does not try again.
-    fn announced(&mut self, now: Timestamp) -> Option<Retry> {
+    fn parse_open_entry(&mut self, now: Timestamp) -> Option<RetryAttempt> {
         let (attempt, words) = self.open.as_ref()?;
         let (said, wait) = words.rsplit_once(". Retrying after ")?;
         let millis: u64 = wait.strip_suffix("ms...")?.parse().ok()?;
-        let cause = errors::attempt(Some(429), said, now);
-        let retry = Retry { attempt: *attempt, cause, wait: Some(Duration::from_millis(millis)) };
+        let cause = errors::classify_attempt(Some(429), said, now);
+        let retry =
+            RetryAttempt { attempt: *attempt, cause, wait: Some(Duration::from_millis(millis)) };
         self.open = None;
         Some(retry)
     }
@@ -75,7 +80,7 @@ impl Retries {
 
 /// What an entry of the log says, if this line begins one that warns.
 /// `[2026-11-15T12:43:01.996Z] [WARN] …`
-fn beginning(line: &str) -> Option<&str> {
+fn parse_warning(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once("] [")?;
     let (level, message) = rest.split_once("] ")?;
     Timestamp::parse(time)?;
@@ -84,8 +89,8 @@ fn beginning(line: &str) -> Option<&str> {
 }
 
 /// Whether a line was written by the log and not by the program's errors.
-pub(super) fn is_log(line: &str) -> bool {
-    beginning(line).is_some()
+pub(super) fn is_log_line(line: &str) -> bool {
+    parse_warning(line).is_some()
 }
 
 #[cfg(test)]
@@ -95,9 +100,9 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(0);
     const AT: &str = "[2026-11-15T12:43:01.996Z] [WARN] ";
 
-    fn read(text: &str) -> Vec<Retry> {
-        let mut retries = Retries::default();
-        text.lines().filter_map(|line| retries.take(line, NOW)).collect()
+    fn read(text: &str) -> Vec<RetryAttempt> {
+        let mut retries = RetryLog::default();
+        text.lines().filter_map(|line| retries.read_line(line, NOW)).collect()
     }
 
     #[test]
@@ -105,7 +110,11 @@ mod tests {
         let line = r#"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,"message":"slow down"}}"#;
         let text = format!("{AT}{line}\n    at somewhere (file.js:1:2) {{\n  status: 429\n}}");
         let [
-            Retry { attempt: 2, cause: FailureCause::Limited { until: None, detail }, wait: None },
+            RetryAttempt {
+                attempt: 2,
+                cause: FailureCause::RateLimited { until: None, detail },
+                wait: None,
+            },
         ] = &read(&text)[..]
         else {
             panic!("{:?}", read(&text))
@@ -130,9 +139,9 @@ mod tests {
         );
         let wait = Some(Duration::from_millis(61_234));
         let [
-            Retry {
+            RetryAttempt {
                 attempt: 1,
-                cause: FailureCause::Limited { until: Some(until), .. },
+                cause: FailureCause::RateLimited { until: Some(until), .. },
                 wait: told,
             },
         ] = &read(&text)[..]

@@ -11,7 +11,7 @@ use crate::event::{CallId, ToolAction, ToolOutcome};
 
 /// A tool call as it is told in updates and in requests for permission.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Call {
+pub(super) struct GeminiToolCall {
     pub(super) id: CallId,
     pub(super) tool: ToolAction,
     /// The first text that comes with it.
@@ -19,16 +19,17 @@ pub(super) struct Call {
     status: String,
 }
 
-impl Call {
+impl GeminiToolCall {
     /// Reads one; the servers are those we gave gemini.
-    pub(super) fn read(told: &Value, servers: &[McpServer]) -> Option<Self> {
+    pub(super) fn parse(told: &Value, servers: &[McpServer]) -> Option<Self> {
         let id = told["toolCallId"].as_str()?;
         let title = told["title"].as_str().unwrap_or_default();
         let contents = told["content"].as_array().map(Vec::as_slice).unwrap_or_default();
         let tool = match told["kind"].as_str() {
             Some("execute") if !title.is_empty() => ToolAction::Command(title.to_owned()),
-            Some("edit" | "delete" | "move") => ToolAction::Edit(paths(told, contents)),
-            _ => mcp(id, title, servers).unwrap_or_else(|| ToolAction::Other(name(id).to_owned())),
+            Some("edit" | "delete" | "move") => ToolAction::Edit(named_paths(told, contents)),
+            _ => parse_mcp_tool(id, title, servers)
+                .unwrap_or_else(|| ToolAction::Other(tool_name(id).to_owned())),
         };
         let text = contents.iter().find_map(|content| content["content"]["text"].as_str());
         Some(Self {
@@ -40,7 +41,7 @@ impl Call {
     }
 
     /// How it ended, if it did.
-    pub(super) fn end(&self) -> Option<ToolOutcome> {
+    pub(super) fn outcome(&self) -> Option<ToolOutcome> {
         let told = match self.status.as_str() {
             "completed" => ToolOutcome::Succeeded,
             "failed" => return Some(ToolOutcome::Failed),
@@ -64,10 +65,10 @@ impl Call {
     }
 
     /// What it asks leave for, in this folder.
-    pub(super) fn ask(&self, folder: &Path, title: &str) -> Ask {
+    pub(super) fn request(&self, folder: &Path, title: &str) -> Ask {
         match &self.tool {
             ToolAction::Command(command) => {
-                Ask::Command { command: command.clone(), reach: place(&self.text, folder) }
+                Ask::Command { command: command.clone(), reach: command_reach(&self.text, folder) }
             }
             ToolAction::Edit(paths) => Ask::Edit {
                 paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
@@ -84,7 +85,7 @@ impl Call {
 }
 
 /// The files a call names, each once.
-fn paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
+fn named_paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
     let locations = told["locations"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut paths = Vec::new();
     for path in contents.iter().chain(locations).filter_map(|item| item["path"].as_str()) {
@@ -96,7 +97,7 @@ fn paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
 }
 
 /// The tool's name, which gemini puts before the id of a call.
-fn name(id: &str) -> &str {
+fn tool_name(id: &str) -> &str {
     id.split_once("__").map_or(id, |(name, _)| name)
 }
 
@@ -104,30 +105,30 @@ fn name(id: &str) -> &str {
 /// `TOOL (SERVER MCP Server)`, except for a tool whose arguments have a
 /// `command`: then that is the title. The title can thus be anything the model
 /// likes and is believed only where the id agrees.
-fn mcp(id: &str, title: &str, servers: &[McpServer]) -> Option<ToolAction> {
+fn parse_mcp_tool(id: &str, title: &str, servers: &[McpServer]) -> Option<ToolAction> {
     let joined = id.strip_prefix("mcp_")?;
     let titled = title.strip_suffix(" MCP Server)").and_then(|title| title.rsplit_once(" ("));
     if let Some((tool, server)) = titled
-        && joined.starts_with(&format!("{}_{}__", plain(server), plain(tool)))
+        && joined.starts_with(&format!("{}_{}__", sanitize_name(server), sanitize_name(tool)))
     {
         return Some(ToolAction::Mcp { server: server.to_owned(), tool: tool.to_owned() });
     }
     let (name, _) = joined.rsplit_once("__")?;
     servers.iter().find_map(|server| {
-        let tool = name.strip_prefix(&plain(&server.name))?.strip_prefix('_')?;
+        let tool = name.strip_prefix(&sanitize_name(&server.name))?.strip_prefix('_')?;
         Some(ToolAction::Mcp { server: server.name.clone(), tool: tool.to_owned() })
     })
 }
 
 /// A name with gemini's stand-in for letters the vendor does not take.
-fn plain(name: &str) -> String {
+fn sanitize_name(name: &str) -> String {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
     name.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
 }
 
 /// Where a command would run: gemini says `[in FOLDER]`, if the model named
 /// one, or `[current working directory FOLDER]`, then other things.
-fn place(text: &str, folder: &Path) -> Reach {
+fn command_reach(text: &str, folder: &Path) -> Reach {
     let named = text.strip_prefix("[in ").or(text.strip_prefix("[current working directory "));
     let Some((named, rest)) = named.and_then(|text| text.split_once(']')) else {
         return Reach::Outside;
@@ -148,8 +149,8 @@ mod tests {
         vec![McpServer { name: "omx".to_owned(), program: "omx".into(), args: Vec::new() }]
     }
 
-    fn read(told: &Value) -> Call {
-        Call::read(told, &servers()).unwrap()
+    fn read(told: &Value) -> GeminiToolCall {
+        GeminiToolCall::parse(told, &servers()).unwrap()
     }
 
     fn tool(id: &str, title: &str) -> ToolAction {
@@ -189,7 +190,7 @@ mod tests {
         let told = json!({"toolCallId": "write_file__1", "kind": "edit", "title": "Writing",
             "content": [{"type": "diff", "path": "/p/a"}], "locations": [{"path": "/p/a"}]});
         assert_eq!(read(&told).tool, ToolAction::Edit(vec!["/p/a".into()]));
-        let ask = read(&told).ask(Path::new("/nowhere"), "Writing");
+        let ask = read(&told).request(Path::new("/nowhere"), "Writing");
         assert_eq!(ask, Ask::Edit { paths: vec!["/p/a".to_owned()], reach: Reach::Outside });
     }
 
@@ -198,7 +199,7 @@ mod tests {
         let end = |status: &str, text: &str| {
             read(&json!({"toolCallId": "x", "kind": "execute", "title": "ls", "status": status,
                 "content": [{"type": "content", "content": {"type": "text", "text": text}}]}))
-            .end()
+            .outcome()
         };
         assert_eq!(end("in_progress", ""), None);
         assert_eq!(end("completed", ""), Some(ToolOutcome::Succeeded));
@@ -211,7 +212,7 @@ mod tests {
     fn where_a_command_runs_is_believed_only_if_it_is_clear() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("sub")).unwrap();
-        let at = |text: &str| place(text, folder.path());
+        let at = |text: &str| command_reach(text, folder.path());
         let here = format!("[current working directory {}] (why)", folder.path().display());
         assert_eq!(at(&here), Reach::Inside);
         assert_eq!(at("[in sub]"), Reach::Inside);

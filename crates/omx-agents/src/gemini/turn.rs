@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::tools::Call;
+use super::tools::GeminiToolCall;
 use crate::agent::{ApprovalDecision, ConversationSpec};
 use crate::event::{AgentEvent, ApprovalId, CallId, ToolAction, ToolOutcome, TurnAnswer, Usage};
 
@@ -13,27 +13,27 @@ const MODE_CHANGED: &str = "[MODE_UPDATE] ";
 
 /// A request for permission that waits for an answer.
 #[derive(Debug)]
-struct Permission {
+struct PendingPermission {
     request: Value,
-    call: Call,
+    call: GeminiToolCall,
     allow: Option<String>,
     reject: Option<String>,
 }
 
 /// A running turn.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct GeminiTurn {
     /// Words since the last tool call.
     text: String,
-    at_work: BTreeSet<CallId>,
+    running_calls: BTreeSet<CallId>,
     used_tools: bool,
-    waiting: BTreeMap<ApprovalId, Permission>,
-    state: State,
+    pending: BTreeMap<ApprovalId, PendingPermission>,
+    state: GeminiTurnState,
 }
 
 /// How a turn goes.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum State {
+enum GeminiTurnState {
     #[default]
     Works,
     /// Gemini tries a request to the model again.
@@ -42,33 +42,34 @@ enum State {
     Interrupted,
 }
 
-impl Turn {
+impl GeminiTurn {
     /// Gemini tries a request to the model again.
-    pub(super) fn retries(&mut self) {
-        if self.state == State::Works {
-            self.state = State::Retries;
+    pub(super) fn note_retry(&mut self) {
+        if self.state == GeminiTurnState::Works {
+            self.state = GeminiTurnState::Retries;
         }
     }
 
     /// Whether that is all it does.
     pub(super) fn is_retrying(&self) -> bool {
-        self.state == State::Retries
+        self.state == GeminiTurnState::Retries
     }
 
     /// Notes that gemini is told to stop; false if it was told before.
     pub(super) fn interrupt(&mut self) -> bool {
-        std::mem::replace(&mut self.state, State::Interrupted) != State::Interrupted
+        std::mem::replace(&mut self.state, GeminiTurnState::Interrupted)
+            != GeminiTurnState::Interrupted
     }
 
     /// Whether gemini was told to stop.
     pub(super) fn is_interrupted(&self) -> bool {
-        self.state == State::Interrupted
+        self.state == GeminiTurnState::Interrupted
     }
 
     /// Takes a `session/update` of this turn.
-    pub(super) fn update(&mut self, update: &Value, opening: &ConversationSpec) -> Vec<AgentEvent> {
-        if self.state == State::Retries {
-            self.state = State::Works;
+    pub(super) fn update(&mut self, update: &Value, spec: &ConversationSpec) -> Vec<AgentEvent> {
+        if self.state == GeminiTurnState::Retries {
+            self.state = GeminiTurnState::Works;
         }
         match update["sessionUpdate"].as_str() {
             Some("agent_message_chunk") => {
@@ -78,33 +79,35 @@ impl Turn {
                 }
                 Vec::new()
             }
-            Some("tool_call" | "tool_call_update") => match Call::read(update, &opening.servers) {
-                Some(call) => self.call(call),
-                None => Vec::new(),
-            },
+            Some("tool_call" | "tool_call_update") => {
+                match GeminiToolCall::parse(update, &spec.servers) {
+                    Some(call) => self.handle_call(call),
+                    None => Vec::new(),
+                }
+            }
             _ => Vec::new(),
         }
     }
 
-    fn call(&mut self, call: Call) -> Vec<AgentEvent> {
-        let end = call.end();
+    fn handle_call(&mut self, call: GeminiToolCall) -> Vec<AgentEvent> {
+        let end = call.outcome();
         let changed = match (&call.tool, end) {
             (ToolAction::Edit(paths), Some(ToolOutcome::Succeeded)) => paths.clone(),
             _ => Vec::new(),
         };
-        let mut events = self.start(&call);
+        let mut events = self.start_call(&call);
         events.extend(changed.into_iter().map(AgentEvent::FileChanged));
         if let Some(end) = end {
-            self.at_work.remove(&call.id);
+            self.running_calls.remove(&call.id);
             events.push(AgentEvent::ToolFinished { call: call.id, end });
         }
         events
     }
 
     /// The events of a call that begins; none if it has begun before.
-    fn start(&mut self, call: &Call) -> Vec<AgentEvent> {
-        let mut events = self.piece();
-        if self.at_work.insert(call.id.clone()) {
+    fn start_call(&mut self, call: &GeminiToolCall) -> Vec<AgentEvent> {
+        let mut events = self.take_text();
+        if self.running_calls.insert(call.id.clone()) {
             self.used_tools = true;
             events.push(AgentEvent::ToolStarted { call: call.id.clone(), tool: call.tool.clone() });
         }
@@ -112,32 +115,32 @@ impl Turn {
     }
 
     /// The words so far, as a finished piece.
-    fn piece(&mut self) -> Vec<AgentEvent> {
+    fn take_text(&mut self) -> Vec<AgentEvent> {
         let text = std::mem::take(&mut self.text);
         if text.trim().is_empty() { Vec::new() } else { vec![AgentEvent::Text(text)] }
     }
 
     /// Takes a request for permission; gives it back if it cannot be
     /// understood, or if the turn is being interrupted.
-    pub(super) fn ask(
+    pub(super) fn request_permission(
         &mut self,
         request: Value,
         params: &Value,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
     ) -> Result<Vec<AgentEvent>, Value> {
         let told = &params["toolCall"];
-        let call = Call::read(told, &opening.servers).filter(|_| !self.is_interrupted());
+        let call = GeminiToolCall::parse(told, &spec.servers).filter(|_| !self.is_interrupted());
         let Some(call) = call else { return Err(request) };
         let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
         let option = |kind: &str| {
             let option = options.iter().find(|option| option["kind"] == kind)?;
             option["optionId"].as_str().map(str::to_owned)
         };
-        let ask = call.ask(&opening.folder, told["title"].as_str().unwrap_or_default());
+        let ask = call.request(&spec.folder, told["title"].as_str().unwrap_or_default());
         let approval = ApprovalId(request.to_string());
         let (allow, reject) = (option("allow_once"), option("reject_once"));
-        self.waiting.insert(approval.clone(), Permission { request, call, allow, reject });
-        let mut events = self.piece();
+        self.pending.insert(approval.clone(), PendingPermission { request, call, allow, reject });
+        let mut events = self.take_text();
         events.push(AgentEvent::ApprovalNeeded { approval, ask });
         Ok(events)
     }
@@ -149,16 +152,16 @@ impl Turn {
         approval: &ApprovalId,
         decision: &ApprovalDecision,
     ) -> Option<(Value, Value, Vec<AgentEvent>)> {
-        let permission = self.waiting.remove(approval)?;
+        let permission = self.pending.remove(approval)?;
         let (option, end) = match decision {
             ApprovalDecision::Allow => (permission.allow, None),
             ApprovalDecision::Deny(_) => (permission.reject, Some(ToolOutcome::Failed)),
         };
-        let mut events = self.start(&permission.call);
+        let mut events = self.start_call(&permission.call);
         // What cannot be answered as it should be is refused.
         let end = if option.is_none() { Some(ToolOutcome::Failed) } else { end };
         if let Some(end) = end {
-            self.at_work.remove(&permission.call.id);
+            self.running_calls.remove(&permission.call.id);
             events.push(AgentEvent::ToolFinished { call: permission.call.id, end });
         }
         let outcome = match option {
@@ -169,18 +172,18 @@ impl Turn {
     }
 
     /// The requests that nobody will answer any more.
-    pub(super) fn withdraw(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.waiting).into_values().map(|asked| asked.request).collect()
+    pub(super) fn take_pending_requests(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.pending).into_values().map(|asked| asked.request).collect()
     }
 
     /// What is told when the turn is over: tools that never ended, and what
     /// was spent.
     pub(super) fn close(&mut self, result: &Value) -> Vec<AgentEvent> {
-        let at_work = std::mem::take(&mut self.at_work).into_iter();
+        let at_work = std::mem::take(&mut self.running_calls).into_iter();
         let mut events: Vec<_> = at_work
             .map(|call| AgentEvent::ToolFinished { call, end: ToolOutcome::Failed })
             .collect();
-        events.extend(usage(result).map(AgentEvent::Usage));
+        events.extend(parse_usage(result).map(AgentEvent::Usage));
         events
     }
 
@@ -190,16 +193,16 @@ impl Turn {
     /// had happened; only what it cost is missing. After a tool call not even
     /// that tells.
     pub(super) fn finish(&mut self, result: &Value) -> Option<(Vec<AgentEvent>, TurnAnswer)> {
-        if usage(result).is_none() && !self.used_tools {
+        if parse_usage(result).is_none() && !self.used_tools {
             return None;
         }
         let text = self.text.clone();
-        Some((self.piece(), TurnAnswer { text, structured: None }))
+        Some((self.take_text(), TurnAnswer { text, structured: None }))
     }
 }
 
 /// What a turn has cost, as its end tells.
-fn usage(result: &Value) -> Option<Usage> {
+fn parse_usage(result: &Value) -> Option<Usage> {
     let count = &result["_meta"]["quota"]["token_count"];
     let usage = Usage {
         input_tokens: count["input_tokens"].as_u64().unwrap_or_default(),
@@ -212,7 +215,7 @@ fn usage(result: &Value) -> Option<Usage> {
 /// What is said to begin a turn, with the role before it. A message that
 /// begins like one of gemini's own commands would be carried out as one
 /// instead of being said to the model.
-pub(super) fn words(role: Option<&str>, text: &str) -> String {
+pub(super) fn prompt_text(role: Option<&str>, text: &str) -> String {
     let whole = match role {
         Some(role) => format!("{role}\n\n{text}"),
         None => text.to_owned(),

@@ -187,8 +187,8 @@ fn a_turn_codex_begins_by_itself_is_not_told_as_an_answer() {
 fn a_turn_that_ends_by_itself_has_failed() {
     let mut talk = Talk::running("u1");
     talk.turn_completed("u1", "interrupted", "");
-    let Told::Event(AgentEvent::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
-    assert_eq!(trouble.kind(), "rejected");
+    let Told::Event(AgentEvent::TurnFailed(failure)) = talk.take() else { panic!("not failed") };
+    assert_eq!(failure.kind(), "rejected");
     talk.nothing_more();
 }
 
@@ -200,8 +200,8 @@ fn a_refused_message_is_a_failed_turn_and_the_next_one_is_begun() {
     talk.order(send("two"));
     assert_eq!(talk.take(), queued());
     talk.refuse("thread not found");
-    let Told::Event(AgentEvent::TurnFailed(trouble)) = talk.take() else { panic!("not failed") };
-    assert_eq!(trouble.kind(), "rejected");
+    let Told::Event(AgentEvent::TurnFailed(failure)) = talk.take() else { panic!("not failed") };
+    assert_eq!(failure.kind(), "rejected");
     assert_eq!(talk.request("turn/start")["input"], input("two"));
 }
 

@@ -9,13 +9,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use omx_agents::AgentEnv;
-use omx_agents::environment::{environment, on_path, variable};
+use omx_agents::environment::{agent_environment, find_on_path, variable};
 use tempfile::TempDir;
 
-fn surroundings(variables: &[(&str, &str)]) -> AgentEnv {
+fn env(variables: &[(&str, &str)]) -> AgentEnv {
     let pair = |&(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     AgentEnv {
-        environment: variables.iter().map(pair).collect(),
+        variables: variables.iter().map(pair).collect(),
         omx: PathBuf::from("/nowhere/omx"),
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
         child_variables: Default::default(),
@@ -41,7 +41,7 @@ fn what_every_program_needs_is_there_with_its_value() {
         ("CARGO_HOME", "/cargo"),
         ("TERM", ""),
     ];
-    let made = environment(&surroundings(&given), &[], &[], "m-1");
+    let made = agent_environment(&env(&given), &[], &[], "m-1");
     for (name, value) in given {
         assert_eq!(made.get(OsStr::new(name)).unwrap(), value, "{name}");
     }
@@ -74,7 +74,7 @@ fn a_secret_for_something_else_is_not_there() {
         "",
     ];
     let given: Vec<_> = secrets.iter().map(|name| (*name, "canary")).collect();
-    let made = environment(&surroundings(&given), &[], &[], "m");
+    let made = agent_environment(&env(&given), &[], &[], "m");
     assert_eq!(names(&made), ["MARK_OF_A_WORKER"]);
 }
 
@@ -87,7 +87,7 @@ fn a_driver_adds_names_and_beginnings_and_gets_nothing_else() {
         ("SCRIPTED_KEY_2", "canary"),
         ("THE_CODEX_KEY", "canary"),
     ];
-    let made = environment(&surroundings(&given), &["SCRIPTED_KEY"], &["CODEX_"], "m");
+    let made = agent_environment(&env(&given), &["SCRIPTED_KEY"], &["CODEX_"], "m");
     assert_eq!(names(&made), ["CODEX_HOME", "MARK_OF_A_WORKER", "SCRIPTED_KEY"]);
 }
 
@@ -95,17 +95,17 @@ fn a_driver_adds_names_and_beginnings_and_gets_nothing_else() {
 #[test]
 fn the_mark_is_this_workers_own() {
     let given = [("MARK_OF_A_WORKER", "of the caller")];
-    let made = environment(&surroundings(&given), &["MARK_OF_A_WORKER"], &[], "mine");
+    let made = agent_environment(&env(&given), &["MARK_OF_A_WORKER"], &[], "mine");
     assert_eq!(made.get(OsStr::new("MARK_OF_A_WORKER")).unwrap(), "mine");
 }
 
 #[test]
 fn values_may_be_any_bytes_and_names_that_are_no_text_are_left_out() {
-    let mut given = surroundings(&[]);
+    let mut given = env(&[]);
     let odd = OsStr::from_bytes(b"a\xff=b\n");
-    given.environment.insert("LC_ODD".into(), odd.to_owned());
-    given.environment.insert(OsStr::from_bytes(b"LC_\xff").to_owned(), "x".into());
-    let made = environment(&given, &[], &[], "m");
+    given.variables.insert("LC_ODD".into(), odd.to_owned());
+    given.variables.insert(OsStr::from_bytes(b"LC_\xff").to_owned(), "x".into());
+    let made = agent_environment(&given, &[], &[], "m");
     assert_eq!(made.get(OsStr::new("LC_ODD")).unwrap(), odd);
     assert_eq!(made.len(), 2);
 }
@@ -127,15 +127,15 @@ fn a_program_is_found_on_the_callers_path_only_if_it_can_be_started() {
         at("second").display(),
         at("third").display()
     );
-    let found = on_path(&surroundings(&[("PATH", &path)]), "tool");
+    let found = find_on_path(&env(&[("PATH", &path)]), "tool");
     assert_eq!(found, Some(at("third/tool")));
-    assert_eq!(on_path(&surroundings(&[("PATH", &path)]), "other"), None);
-    assert_eq!(on_path(&surroundings(&[]), "sh"), None);
+    assert_eq!(find_on_path(&env(&[("PATH", &path)]), "other"), None);
+    assert_eq!(find_on_path(&env(&[]), "sh"), None);
 }
 
 #[test]
 fn an_empty_variable_is_none() {
-    let given = surroundings(&[("SET", "x"), ("EMPTY", "")]);
+    let given = env(&[("SET", "x"), ("EMPTY", "")]);
     assert_eq!(variable(&given, "SET"), Some(OsStr::new("x")));
     assert_eq!(variable(&given, "EMPTY"), None);
     assert_eq!(variable(&given, "MISSING"), None);

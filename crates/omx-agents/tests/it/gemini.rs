@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 const ID: &str = "66499257-6eb5-47bf-8dda-7c395cdf8ad8";
 
-fn opening(start: ConversationStart, allow: Allow) -> ConversationSpec {
+fn conversation_spec(start: ConversationStart, allow: Allow) -> ConversationSpec {
     let program = "/nowhere/omx".into();
     let server = McpServer { name: "omx".to_owned(), program, args: Vec::new() };
     ConversationSpec {
@@ -37,11 +37,11 @@ fn opening(start: ConversationStart, allow: Allow) -> ConversationSpec {
 }
 
 /// The protocol for somebody with a key and these variables.
-fn protocol(opening: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol> {
+fn protocol(spec: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol> {
     let own = [("GEMINI_API_KEY", "k"), ("HOME", "/nowhere")];
     let variables = own.iter().chain(more).map(|(name, value)| (name.into(), value.into()));
-    let surroundings = AgentEnv {
-        environment: variables.collect(),
+    let env = AgentEnv {
+        variables: variables.collect(),
         omx: "/nowhere/omx".into(),
         worker_variable: "W".to_owned(),
         child_variables: Default::default(),
@@ -51,7 +51,7 @@ fn protocol(opening: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protoc
     };
     let installation = Installation { kind: AgentKind::Gemini, program: "/nowhere/gemini".into() };
     let driver = driver(AgentKind::Gemini).unwrap();
-    driver.protocol(opening, &installation, &surroundings, &AgentLimits::default()).unwrap()
+    driver.protocol(spec, &installation, &env, &AgentLimits::default()).unwrap()
 }
 
 /// A protocol, and the time it is told.
@@ -64,9 +64,9 @@ struct Stage {
 
 impl Stage {
     fn new(start: ConversationStart, allow: Allow) -> Self {
-        let protocol = protocol(&opening(start, allow), &[]);
+        let protocol = protocol(&conversation_spec(start, allow), &[]);
         let mut stage = Self { protocol, now: Instant::now(), last: Value::Null };
-        let begun = stage.protocol.begin(stage.now);
+        let begun = stage.protocol.start(stage.now);
         assert!(matches!(begun[0], ProtocolEffect::Launch(_)), "{begun:?}");
         stage.note(&begun);
         stage
@@ -106,8 +106,8 @@ impl Stage {
         effects
     }
 
-    fn order(&mut self, order: AgentCommand) -> Vec<ProtocolEffect> {
-        self.give(ProtocolEvent::Command(order))
+    fn order(&mut self, command: AgentCommand) -> Vec<ProtocolEffect> {
+        self.give(ProtocolEvent::Command(command))
     }
 
     fn line(&mut self, line: Value) -> Vec<ProtocolEffect> {
@@ -141,12 +141,12 @@ impl Stage {
 
     fn overhear(&mut self, line: &str) -> Vec<ProtocolEffect> {
         let line = format!("[2026-11-15T12:43:01.996Z] [WARN] {line}");
-        self.protocol.overhear(&line, self.now)
+        self.protocol.handle_stderr(&line, self.now)
     }
 
     /// Lets the time pass that it wants to be woken after.
     fn wait(&mut self) -> Duration {
-        let wake = self.protocol.wake().expect("it waits for something");
+        let wake = self.protocol.next_tick().expect("it waits for something");
         let waited = wake - self.now;
         self.now = wake;
         waited
@@ -181,7 +181,7 @@ fn events(effects: &[ProtocolEffect]) -> Vec<AgentEvent> {
 #[track_caller]
 fn failed(effects: &[ProtocolEffect]) -> FailureCause {
     match effects {
-        [ProtocolEffect::Fail(trouble)] => trouble.cause.clone(),
+        [ProtocolEffect::Fail(failure)] => failure.cause.clone(),
         other => panic!("{other:?}"),
     }
 }

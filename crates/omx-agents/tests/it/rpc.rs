@@ -35,8 +35,8 @@ fn the_version_can_be_left_out_everywhere() {
     let lines = [
         rpc.request(Want::Turn, "m", json!({}), now),
         rpc.notification("n", json!({})),
-        rpc.answer(&json!(7), json!({})),
-        rpc.refuse(&json!(8), -32601, "no"),
+        rpc.response(&json!(7), json!({})),
+        rpc.reject(&json!(8), -32601, "no"),
     ];
     for line in lines {
         assert_eq!(line.get("jsonrpc"), None, "{line}");
@@ -48,13 +48,13 @@ fn answers_find_their_request_in_any_order_and_only_once() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Greeting, "a", json!({}), now);
     rpc.request(Want::Turn, "b", json!({}), now);
-    let answer = rpc.incoming(json!({"jsonrpc": "2.0", "id": 2, "result": {"x": 1}}));
-    assert_eq!(answer, RpcIncoming::Answer(Want::Turn, Ok(json!({"x": 1}))));
+    let answer = rpc.parse_incoming(json!({"jsonrpc": "2.0", "id": 2, "result": {"x": 1}}));
+    assert_eq!(answer, RpcIncoming::Response(Want::Turn, Ok(json!({"x": 1}))));
     let again = json!({"id": 2, "result": {"x": 1}});
-    assert_eq!(rpc.incoming(again.clone()), RpcIncoming::Unknown(again));
+    assert_eq!(rpc.parse_incoming(again.clone()), RpcIncoming::Unknown(again));
     // A result that is nothing may be left out.
-    let answer = rpc.incoming(json!({"id": 1}));
-    assert_eq!(answer, RpcIncoming::Answer(Want::Greeting, Ok(Value::Null)));
+    let answer = rpc.parse_incoming(json!({"id": 1}));
+    assert_eq!(answer, RpcIncoming::Response(Want::Greeting, Ok(Value::Null)));
     assert_eq!(rpc.next_deadline(), None);
 }
 
@@ -63,10 +63,10 @@ fn a_refusal_is_told_with_all_it_says() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     let error = json!({"code": -32000, "message": "limited", "data": {"until": 5}});
-    let answer = rpc.incoming(json!({"id": 1, "error": error, "result": {"also": "this"}}));
+    let answer = rpc.parse_incoming(json!({"id": 1, "error": error, "result": {"also": "this"}}));
     let refusal =
         RpcError { code: -32000, message: "limited".to_owned(), data: json!({"until": 5}) };
-    assert_eq!(answer, RpcIncoming::Answer(Want::Turn, Err(refusal)));
+    assert_eq!(answer, RpcIncoming::Response(Want::Turn, Err(refusal)));
 }
 
 #[test]
@@ -75,8 +75,8 @@ fn a_refusal_of_any_shape_is_a_refusal() {
     {
         let (mut rpc, now) = (rpc(), Instant::now());
         rpc.request(Want::Turn, "a", json!({}), now);
-        let answer = rpc.incoming(json!({"id": 1, "error": error}));
-        let RpcIncoming::Answer(Want::Turn, Err(refusal)) = answer else {
+        let answer = rpc.parse_incoming(json!({"id": 1, "error": error}));
+        let RpcIncoming::Response(Want::Turn, Err(refusal)) = answer else {
             panic!("{error}: {answer:?}")
         };
         assert_eq!((refusal.code, refusal.message.as_str()), (0, ""), "{error}");
@@ -84,8 +84,8 @@ fn a_refusal_of_any_shape_is_a_refusal() {
     // Only an error that is there is one.
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
-    let answer = rpc.incoming(json!({"id": 1, "error": null, "result": 1}));
-    assert_eq!(answer, RpcIncoming::Answer(Want::Turn, Ok(json!(1))));
+    let answer = rpc.parse_incoming(json!({"id": 1, "error": null, "result": 1}));
+    assert_eq!(answer, RpcIncoming::Response(Want::Turn, Ok(json!(1))));
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn requests_of_the_other_side_are_answered_with_their_own_id() {
     // Ids of the other side are its own affair; one may look like one of ours.
     rpc.request(Want::Turn, "a", json!({}), Instant::now());
     for id in [json!(1), json!("abc"), json!(0), json!(1.5)] {
-        let asked = rpc.incoming(json!({"id": id, "method": "approve", "params": [1]}));
+        let asked = rpc.parse_incoming(json!({"id": id, "method": "approve", "params": [1]}));
         let expected = RpcIncoming::Request {
             id: id.clone(),
             method: "approve".to_owned(),
@@ -102,17 +102,17 @@ fn requests_of_the_other_side_are_answered_with_their_own_id() {
         };
         assert_eq!(asked, expected);
         assert_eq!(
-            rpc.answer(&id, json!({"ok": true})),
+            rpc.response(&id, json!({"ok": true})),
             json!({"jsonrpc": "2.0", "id": id, "result": {"ok": true}})
         );
         assert_eq!(
-            rpc.refuse(&id, -32601, "unknown"),
+            rpc.reject(&id, -32601, "unknown"),
             json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "unknown"}})
         );
     }
     assert_eq!(
-        rpc.incoming(json!({"id": 1, "result": 4})),
-        RpcIncoming::Answer(Want::Turn, Ok(json!(4)))
+        rpc.parse_incoming(json!({"id": 1, "result": 4})),
+        RpcIncoming::Response(Want::Turn, Ok(json!(4)))
     );
 }
 
@@ -124,10 +124,10 @@ fn what_is_told_wants_no_answer() {
         json!({"id": null, "method": "said", "params": {"a": 1}}),
     ] {
         let told = RpcIncoming::Notification { method: "said".to_owned(), params: json!({"a": 1}) };
-        assert_eq!(rpc.incoming(line), told);
+        assert_eq!(rpc.parse_incoming(line), told);
     }
     let told = RpcIncoming::Notification { method: "bare".to_owned(), params: Value::Null };
-    assert_eq!(rpc.incoming(json!({"method": "bare"})), told);
+    assert_eq!(rpc.parse_incoming(json!({"method": "bare"})), told);
     assert_eq!(
         rpc.notification("n", json!([])),
         json!({"jsonrpc": "2.0", "method": "n", "params": []})
@@ -157,7 +157,7 @@ fn what_is_no_rpc_is_unknown_and_answers_nothing() {
         json!({"id": 1, "method": 5, "params": {"x": 1}}),
         json!({"id": 1, "method": null}),
     ] {
-        assert_eq!(rpc.incoming(line.clone()), RpcIncoming::Unknown(line));
+        assert_eq!(rpc.parse_incoming(line.clone()), RpcIncoming::Unknown(line));
     }
     assert_eq!(rpc.next_deadline(), Some(now + PATIENCE));
 }
@@ -166,18 +166,18 @@ fn what_is_no_rpc_is_unknown_and_answers_nothing() {
 fn each_request_runs_out_in_its_own_time() {
     let (mut rpc, now) = (rpc(), Instant::now());
     let second = |seconds| now + Duration::from_secs(seconds);
-    assert_eq!((rpc.next_deadline(), rpc.expired(second(1000))), (None, None));
+    assert_eq!((rpc.next_deadline(), rpc.take_expired(second(1000))), (None, None));
     rpc.request(Want::Greeting, "a", json!({}), now);
     rpc.request_until(Want::Turn, "b", json!({}), second(5));
     assert_eq!(rpc.next_deadline(), Some(second(5)));
-    assert_eq!(rpc.expired(second(4)), None);
-    assert_eq!(rpc.expired(second(5)), Some(Want::Turn));
-    assert_eq!(rpc.expired(second(5)), None);
+    assert_eq!(rpc.take_expired(second(4)), None);
+    assert_eq!(rpc.take_expired(second(5)), Some(Want::Turn));
+    assert_eq!(rpc.take_expired(second(5)), None);
     assert_eq!(rpc.next_deadline(), Some(second(30)));
     // Too late is an answer to nobody.
     let late = json!({"id": 2, "result": 1});
-    assert_eq!(rpc.incoming(late.clone()), RpcIncoming::Unknown(late));
-    assert_eq!(rpc.expired(second(31)), Some(Want::Greeting));
+    assert_eq!(rpc.parse_incoming(late.clone()), RpcIncoming::Unknown(late));
+    assert_eq!(rpc.take_expired(second(31)), Some(Want::Greeting));
     assert_eq!(rpc.next_deadline(), None);
 }
 
@@ -186,8 +186,8 @@ fn requests_that_are_given_up_are_named_in_their_order_and_wait_no_more() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     rpc.request(Want::Greeting, "b", json!({}), now);
-    assert_eq!(rpc.give_up(), [Want::Turn, Want::Greeting]);
-    assert_eq!((rpc.give_up(), rpc.next_deadline()), (Vec::new(), None));
+    assert_eq!(rpc.take_pending(), [Want::Turn, Want::Greeting]);
+    assert_eq!((rpc.take_pending(), rpc.next_deadline()), (Vec::new(), None));
     let late = json!({"id": 1, "result": 1});
-    assert_eq!(rpc.incoming(late.clone()), RpcIncoming::Unknown(late));
+    assert_eq!(rpc.parse_incoming(late.clone()), RpcIncoming::Unknown(late));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use omx_agents::environment::environment;
+use omx_agents::environment::agent_environment;
 use omx_kernel::{Code, Refusal};
 use omx_store::ArtifactFolder;
 use serde_json::Value;
@@ -37,7 +37,7 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         let stop = StopCheck::default();
         self.checks.insert(step.clone(), Arc::clone(&stop));
         let surroundings = &self.crew.surroundings;
-        let environment = environment(surroundings, &[], &[], self.session.as_str());
+        let environment = agent_environment(surroundings, &[], &[], self.session.as_str());
         let log = self.held.folder().path().join("output").join(format!("{step}.log"));
         let (folder, omx) = (self.folder.clone(), surroundings.omx.clone());
         let run = move || {
@@ -66,7 +66,7 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
     pub(super) fn settle(&mut self, step: StepKey) -> Result<(), Refusal> {
         let message = self.engine.commit_message(&step);
         let scratch = self.held.folder().scratch()?;
-        let git = workspace::git(&self.crew.surroundings.environment, scratch);
+        let git = workspace::git(&self.crew.surroundings.variables, scratch);
         let branch = BranchName::of_run(&self.crew.context.dialect, self.held.id());
         let (ground, tell) = (self.asked.workspace.clone(), self.teller());
         spawn("settle", move || {

@@ -165,17 +165,17 @@ impl Engine {
 fn way(cause: &FailureCause, active: &Active, now: Timestamp) -> Way {
     match cause {
         // Some vendors name a moment that is over; they are not asked without end.
-        FailureCause::Limited { until: Some(until), .. } => {
+        FailureCause::RateLimited { until: Some(until), .. } => {
             let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
             Way::Wait(Wait { until, what: RATE_LIMIT })
         }
-        FailureCause::Limited { until: None, .. }
+        FailureCause::RateLimited { until: None, .. }
         | FailureCause::NotInstalled
         | FailureCause::NotLoggedIn { .. }
         | FailureCause::FolderNotTrusted
         | FailureCause::UnknownModel { .. }
         // What is left may still change the folder.
-        | FailureCause::Outlived { .. } => Way::AskPerson,
+        | FailureCause::ProcessesLeft { .. } => Way::AskPerson,
         FailureCause::Network { .. } | FailureCause::Service { .. } | FailureCause::CutOff { .. } => {
             let before = usize::try_from(active.pauses).ok();
             let pause = before.and_then(|before| PAUSES_MS.get(before));

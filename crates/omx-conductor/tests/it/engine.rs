@@ -252,7 +252,7 @@ fn r14_a_limit_is_waited_for_and_counts_as_nothing() {
         // Some name a moment that is over: they are not asked at once either.
         let until = if round % 2 == 0 { play.now.millis() - 1 } else { play.now.millis() + 60_000 };
         let until = Timestamp::from_millis(until);
-        let cause = FailureCause::Limited { until: Some(until), detail: String::new() };
+        let cause = FailureCause::RateLimited { until: Some(until), detail: String::new() };
         play.told(&step, AgentEvent::TurnFailed(trouble(cause)));
         play.told(&step, AgentEvent::Ended(None));
         let wake = play.engine.wake().unwrap();

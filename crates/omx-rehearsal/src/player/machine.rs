@@ -108,11 +108,11 @@ impl Player {
     }
 
     fn line(&mut self, line: Value, now: Instant, effects: &mut Vec<Effect>) {
-        match self.rpc.incoming(line) {
+        match self.rpc.parse_incoming(line) {
             RpcIncoming::Request { id, method, params } => {
                 self.request(&id, &method, params, now, effects);
             }
-            RpcIncoming::Answer(job, answer) => {
+            RpcIncoming::Response(job, answer) => {
                 let verdict = match answer.map(serde_json::from_value) {
                     Ok(Ok(verdict)) => verdict,
                     // Whoever cannot say yes has said no.
@@ -138,21 +138,21 @@ impl Player {
             wire::STEER => read(params).and_then(|steer| self.steer(steer)),
             wire::TURN => match read(params) {
                 Ok(turn) if self.stage.is_some() && self.turn.is_none() => {
-                    effects.push(Effect::Write(self.rpc.answer(id, json!({}))));
+                    effects.push(Effect::Write(self.rpc.response(id, json!({}))));
                     return self.begin_turn(turn, now, effects);
                 }
                 Ok(_) => Err((Refused::Wrong, "no turn can begin now".to_owned())),
                 Err(refusal) => Err(refusal),
             },
             wire::INTERRUPT => {
-                effects.push(Effect::Write(self.rpc.answer(id, json!({}))));
+                effects.push(Effect::Write(self.rpc.response(id, json!({}))));
                 return self.interrupt(effects);
             }
             other => Err((Refused::Wrong, format!("unknown method {other:?}"))),
         };
         effects.push(Effect::Write(match answer {
-            Ok(result) => self.rpc.answer(id, result),
-            Err((refused, why)) => self.rpc.refuse(id, refused.code(), &why),
+            Ok(result) => self.rpc.response(id, result),
+            Err((refused, why)) => self.rpc.reject(id, refused.code(), &why),
         }));
     }
 

@@ -93,12 +93,12 @@ impl Line {
                 RecvTimeoutError::Timeout => format!("no answer to {method} in time"),
                 RecvTimeoutError::Disconnected => format!("it left before it answered {method}"),
             })?;
-            match self.rpc.incoming(line) {
-                RpcIncoming::Answer((), answer) => return answer.map_err(|error| error.message),
+            match self.rpc.parse_incoming(line) {
+                RpcIncoming::Response((), answer) => return answer.map_err(|error| error.message),
                 RpcIncoming::Request { id, method, .. } => {
                     let answer = match method.as_str() {
-                        "ping" => self.rpc.answer(&id, json!({})),
-                        _ => self.rpc.refuse(&id, -32601, "unknown method"),
+                        "ping" => self.rpc.response(&id, json!({})),
+                        _ => self.rpc.reject(&id, -32601, "unknown method"),
                     };
                     self.write(&answer).map_err(|error| error.to_string())?;
                 }

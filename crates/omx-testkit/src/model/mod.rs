@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub use log::{Kind, Progress, Request};
-pub use script::{ScenarioFailure, Script, Turn, Usage};
+pub use script::{ScenarioFailure, Script, ScriptedUsage, Turn};
 
 use choose::Known;
 use http::{Events, Incoming};

@@ -23,19 +23,19 @@ pub struct Turn {
     pub(super) delay: Duration,
     pub(super) follows: Option<(String, usize)>,
     pub(super) pace: Duration,
-    pub(super) usage: Usage,
+    pub(super) usage: ScriptedUsage,
 }
 
 /// Token figures of an answer.
 #[derive(Debug, Clone, Copy)]
-pub struct Usage {
+pub struct ScriptedUsage {
     /// Tokens the model read.
     pub input: u64,
     /// Tokens the model wrote.
     pub output: u64,
 }
 
-impl Default for Usage {
+impl Default for ScriptedUsage {
     fn default() -> Self {
         Self { input: 1000, output: 20 }
     }
@@ -216,7 +216,7 @@ impl Turn {
 
     /// The token figures of this turn.
     pub fn usage(mut self, input: u64, output: u64) -> Self {
-        self.usage = Usage { input, output };
+        self.usage = ScriptedUsage { input, output };
         self
     }
 }

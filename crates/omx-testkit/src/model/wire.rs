@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::script::{Block, ScenarioFailure, Usage};
+use super::script::{Block, ScenarioFailure, ScriptedUsage};
 
 /// Who speaks in one entry of a request's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(super) struct Reply {
     pub number: usize,
     pub model: Value,
     pub parts: Vec<Part>,
-    pub usage: Usage,
+    pub usage: ScriptedUsage,
     /// Text is streamed word by word.
     pub words: bool,
 }

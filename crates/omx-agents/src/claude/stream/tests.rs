@@ -10,9 +10,9 @@ use crate::agent::McpServer;
 use crate::driver::AgentKind;
 use crate::protocol::AgentExit;
 
-fn stream(start: ConversationStart) -> Stream {
+fn stream(start: ConversationStart) -> ClaudeProtocol {
     let server = McpServer { name: "omx".to_owned(), program: "/omx".into(), args: Vec::new() };
-    let opening = ConversationSpec {
+    let spec = ConversationSpec {
         start,
         folder: "/".into(),
         role: None,
@@ -22,8 +22,8 @@ fn stream(start: ConversationStart) -> Stream {
         schema: None,
     };
     let installation = Installation { kind: AgentKind::Claude, program: "/claude".into() };
-    let surroundings = AgentEnv {
-        environment: BTreeMap::new(),
+    let env = AgentEnv {
+        variables: BTreeMap::new(),
         omx: "/omx".into(),
         worker_variable: "MARK".to_owned(),
         child_variables: Default::default(),
@@ -31,12 +31,12 @@ fn stream(start: ConversationStart) -> Stream {
         rehearsal_folder: PathBuf::new(),
         clock: || Timestamp::from_millis(0),
     };
-    Stream::new(&opening, &installation, &surroundings, &AgentLimits::default())
+    ClaudeProtocol::new(&spec, &installation, &env, &AgentLimits::default())
 }
 
 /// A conversation whose claude is a test.
 struct Play {
-    stream: Stream,
+    stream: ClaudeProtocol,
     now: Instant,
 }
 
@@ -44,7 +44,7 @@ impl Play {
     /// One that is open.
     fn open() -> Self {
         let mut play = Self { stream: stream(ConversationStart::New), now: Instant::now() };
-        let begun = play.stream.begin(play.now);
+        let begun = play.stream.start(play.now);
         play.accept(&begun);
         play
     }
@@ -74,8 +74,8 @@ impl Play {
         self.stream.handle(ProtocolEvent::Line(line), self.now)
     }
 
-    fn order(&mut self, order: AgentCommand) -> Vec<ProtocolEffect> {
-        self.stream.handle(ProtocolEvent::Command(order), self.now)
+    fn order(&mut self, command: AgentCommand) -> Vec<ProtocolEffect> {
+        self.stream.handle(ProtocolEvent::Command(command), self.now)
     }
 
     fn send(&mut self, text: &str) -> Vec<ProtocolEffect> {
@@ -136,10 +136,10 @@ fn told(effects: &[ProtocolEffect]) -> Vec<String> {
             Some(format!("finished {}", answer.text))
         }
         ProtocolEffect::Emit(AgentEvent::TurnInterrupted) => Some("interrupted".to_owned()),
-        ProtocolEffect::Emit(AgentEvent::TurnFailed(trouble)) => {
-            Some(format!("failed {}", trouble.kind()))
+        ProtocolEffect::Emit(AgentEvent::TurnFailed(failure)) => {
+            Some(format!("failed {}", failure.kind()))
         }
-        ProtocolEffect::Fail(trouble) => Some(format!("over {}", trouble.kind())),
+        ProtocolEffect::Fail(failure) => Some(format!("over {}", failure.kind())),
         _ => None,
     });
     events.collect()
@@ -246,18 +246,18 @@ fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
         effects.iter().any(|effect| matches!(effect, ProtocolEffect::Launch(_))),
         "{effects:?}"
     );
-    let moment = play.stream.wake().unwrap();
+    let moment = play.stream.next_tick().unwrap();
     assert!(moment < play.now + AgentLimits::default().interrupt);
     assert_eq!(play.stream.handle(ProtocolEvent::Tick, play.now), []);
     assert_eq!(told(&play.stream.handle(ProtocolEvent::Tick, moment)), ["interrupted"]);
-    assert_eq!(play.stream.wake(), Some(play.now + AgentLimits::default().start));
+    assert_eq!(play.stream.next_tick(), Some(play.now + AgentLimits::default().start));
     // And it is told once.
     let launched: Vec<_> = effects
         .into_iter()
         .filter(|effect| matches!(effect, ProtocolEffect::Launch(_) | ProtocolEffect::Write(_)))
         .collect();
     assert_eq!(told(&play.accept(&launched)), Vec::<String>::new());
-    assert_eq!(play.stream.wake(), None);
+    assert_eq!(play.stream.next_tick(), None);
 }
 
 /// conductor.md 1.3: a driver never waits without a deadline.
@@ -266,14 +266,14 @@ fn a_process_that_is_not_ready_in_time_is_given_up() {
     let mut play = Play::open();
     let message = AgentMessage { schema: Some(json!({})), ..AgentMessage::text("a") };
     play.order(AgentCommand::Send(message));
-    let moment = play.stream.wake().unwrap();
+    let moment = play.stream.next_tick().unwrap();
     assert_eq!(told(&play.stream.handle(ProtocolEvent::Tick, moment)), ["over silent"]);
 }
 
 #[test]
 fn a_message_that_was_not_said_yet_can_be_interrupted() {
     let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
-    let begun = play.stream.begin(play.now);
+    let begun = play.stream.start(play.now);
     assert_eq!(told(&play.send("one")), Vec::<String>::new());
     assert_eq!(told(&play.send("two")), ["queued"]);
     assert_eq!(told(&play.order(AgentCommand::Interrupt)), ["interrupted"]);
@@ -308,13 +308,13 @@ fn words_that_cannot_be_taken_back_are_still_a_turn() {
 fn a_claude_that_cannot_begin_says_why() {
     let id = ConversationId::random();
     let mut play = Play { stream: stream(ConversationStart::Resume(id)), now: Instant::now() };
-    let effects = play.stream.begin(play.now);
+    let effects = play.stream.start(play.now);
     let error = "No conversation found with session ID: x";
     let line = json!({"type": "result", "subtype": "error_during_execution", "errors": [error]});
     assert_eq!(told(&play.line(line)), ["over unknown_conversation"]);
 
     let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
-    play.stream.begin(play.now);
+    play.stream.start(play.now);
     let request = &requests(&effects)[0]["request_id"];
     let refused = json!({"subtype": "error", "request_id": request, "error": "no"});
     let effects = play.line(json!({"type": "control_response", "response": refused}));

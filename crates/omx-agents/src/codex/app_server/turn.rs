@@ -17,9 +17,9 @@ impl TurnNumber {
 
 /// Who began a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(super) enum TurnOrigin {
     /// A message of ours.
-    Ordered,
+    Owner,
     /// Codex itself, which goes on with a goal it has set itself. The owner
     /// does not wait for its end.
     Codex,
@@ -27,9 +27,9 @@ pub(super) enum Origin {
 
 /// A turn that is asked for or runs.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct CodexTurn {
     pub(super) number: TurnNumber,
-    pub(super) origin: Origin,
+    pub(super) origin: TurnOrigin,
     /// Codex's name for it.
     pub(super) id: Option<String>,
     /// Whether it has begun; before, codex knows of no turn to speak to or
@@ -41,56 +41,56 @@ pub(super) struct Turn {
     /// Whether the owner wants it ended.
     pub(super) is_interrupted: bool,
     /// Words for it from before it ran.
-    pub(super) early_words: Vec<String>,
+    pub(super) early_steers: Vec<String>,
     /// The last the agent said.
-    pub(super) last_words: Option<String>,
+    pub(super) last_message: Option<String>,
     /// The last error codex did not try again after.
     pub(super) error: Option<Value>,
 }
 
 /// How a turn ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum TurnEnd {
     Finished(TurnAnswer),
     Interrupted,
     Failed(FailureCause),
 }
 
-impl Turn {
-    pub(super) fn ordered(number: TurnNumber, has_schema: bool) -> Self {
+impl CodexTurn {
+    pub(super) fn new(number: TurnNumber, has_schema: bool) -> Self {
         Self {
             number,
-            origin: Origin::Ordered,
+            origin: TurnOrigin::Owner,
             id: None,
             is_running: false,
             has_schema,
             is_delivered: false,
             is_interrupted: false,
-            early_words: Vec::new(),
-            last_words: None,
+            early_steers: Vec::new(),
+            last_message: None,
             error: None,
         }
     }
 
     /// One that codex began by itself.
-    pub(super) fn of_codex(number: TurnNumber, id: &str) -> Self {
+    pub(super) fn started_by_codex(number: TurnNumber, id: &str) -> Self {
         Self {
-            origin: Origin::Codex,
+            origin: TurnOrigin::Codex,
             id: Some(id.to_owned()),
             is_running: true,
             is_delivered: true,
-            ..Self::ordered(number, false)
+            ..Self::new(number, false)
         }
     }
 
     /// Codex's name for it, if it can be spoken to.
-    pub(super) fn running(&self) -> Option<String> {
+    pub(super) fn running_id(&self) -> Option<String> {
         self.id.clone().filter(|_| self.is_running)
     }
 
     /// The answer, whose object is read where one was asked for.
-    pub(super) fn answer(&mut self) -> TurnAnswer {
-        let text = self.last_words.take().unwrap_or_default();
+    pub(super) fn take_answer(&mut self) -> TurnAnswer {
+        let text = self.last_message.take().unwrap_or_default();
         let structured =
             if self.has_schema { serde_json::from_str(text.trim()).ok() } else { None };
         TurnAnswer { text, structured }

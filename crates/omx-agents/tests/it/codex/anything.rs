@@ -201,7 +201,7 @@ proptest! {
         let mut now = Instant::now();
         let mut protocol = protocol(ConversationStart::New, Allow::Edits);
         let (mut is_open, mut begun) = (false, 0_i32);
-        let mut effects = protocol.begin(now);
+        let mut effects = protocol.start(now);
         for step in steps {
             for effect in effects.drain(..) {
                 match effect {
@@ -219,7 +219,7 @@ proptest! {
             }
             effects = match step {
                 Step::Line(line) => protocol.handle(ProtocolEvent::Line(line), now),
-                Step::Order(order) => protocol.handle(ProtocolEvent::Command(order), now),
+                Step::Order(command) => protocol.handle(ProtocolEvent::Command(command), now),
                 Step::Exited => {
                     let exit = AgentExit { code: Some(1), stderr: "gone".to_owned() };
                     protocol.handle(ProtocolEvent::Exited(exit), now)

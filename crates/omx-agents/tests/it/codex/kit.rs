@@ -36,8 +36,8 @@ pub struct Talk {
 
 /// The protocol of codex on a machine where nothing of it is configured.
 pub fn protocol(start: ConversationStart, allow: Allow) -> Box<dyn Protocol> {
-    let surroundings = AgentEnv {
-        environment: [("HOME".into(), "/nonexistent".into())].into(),
+    let env = AgentEnv {
+        variables: [("HOME".into(), "/nonexistent".into())].into(),
         omx: PathBuf::from("/nonexistent/omx"),
         worker_variable: "MARK_OF_A_WORKER".to_owned(),
         child_variables: Default::default(),
@@ -47,21 +47,18 @@ pub fn protocol(start: ConversationStart, allow: Allow) -> Box<dyn Protocol> {
     };
     let folder = PathBuf::from("/nonexistent");
     let servers = Vec::new();
-    let opening =
+    let spec =
         ConversationSpec { start, folder, role: None, model: None, allow, servers, schema: None };
     let installation = Installation { kind: AgentKind::Codex, program: "/bin/codex".into() };
     let limits = AgentLimits::default();
-    driver(AgentKind::Codex)
-        .unwrap()
-        .protocol(&opening, &installation, &surroundings, &limits)
-        .unwrap()
+    driver(AgentKind::Codex).unwrap().protocol(&spec, &installation, &env, &limits).unwrap()
 }
 
 impl Talk {
     fn with(start: ConversationStart, allow: Allow) -> Self {
         let now = Instant::now();
         let mut protocol = protocol(start, allow);
-        let effects = protocol.begin(now).into();
+        let effects = protocol.start(now).into();
         Self { protocol, now, effects, waiting: VecDeque::new() }
     }
 
@@ -117,8 +114,8 @@ impl Talk {
         self.effects.extend(self.protocol.handle(input, self.now));
     }
 
-    pub fn order(&mut self, order: AgentCommand) {
-        self.feed(ProtocolEvent::Command(order));
+    pub fn order(&mut self, command: AgentCommand) {
+        self.feed(ProtocolEvent::Command(command));
     }
 
     pub fn exited(&mut self, code: Option<i32>, stderr: &str) {
@@ -128,7 +125,7 @@ impl Talk {
     /// Lets all patience of the protocol run out.
     pub fn wait(&mut self) {
         self.now += Duration::from_secs(3600);
-        if self.protocol.wake().is_some_and(|wake| wake <= self.now) {
+        if self.protocol.next_tick().is_some_and(|wake| wake <= self.now) {
             self.feed(ProtocolEvent::Tick);
         }
     }
@@ -256,7 +253,7 @@ impl Talk {
     #[track_caller]
     pub fn failed(&mut self) -> &'static str {
         let fails = |effect: &ProtocolEffect| match effect {
-            ProtocolEffect::Fail(trouble) => Some(trouble.kind()),
+            ProtocolEffect::Fail(failure) => Some(failure.kind()),
             _ => None,
         };
         self.effects.iter().find_map(fails).expect("it did not fail")
@@ -266,7 +263,7 @@ impl Talk {
     #[track_caller]
     pub fn failure(&mut self) -> String {
         match self.take() {
-            Told::Other(ProtocolEffect::Fail(trouble)) => trouble.to_string(),
+            Told::Other(ProtocolEffect::Fail(failure)) => failure.to_string(),
             other => panic!("not a failure: {other:?}"),
         }
     }

@@ -119,9 +119,9 @@ proptest! {
         for step in steps {
             let effects = match step {
                 Step::Line(line) => stage.line(line),
-                Step::Order(order) => stage.order(order),
+                Step::Order(command) => stage.order(command),
                 Step::Overheard(line) => stage.overhear(&line),
-                Step::Wait if stage.protocol.wake().is_none() => continue,
+                Step::Wait if stage.protocol.next_tick().is_none() => continue,
                 Step::Wait => {
                     stage.wait();
                     stage.give(ProtocolEvent::Tick)

@@ -12,14 +12,14 @@ use omx_agents::{
 use omx_kernel::approval::Allow;
 use serde_json::json;
 
-use super::{ID, Stage, events, failed, methods, opened, opening, protocol, written};
+use super::{ID, Stage, conversation_spec, events, failed, methods, opened, protocol, written};
 
 #[test]
 fn gemini_is_started_with_what_it_needs_and_no_more() {
     let launched = |more: &[(&str, &str)], allow, model: Option<&str>| {
         let model = model.map(str::to_owned);
-        let opening = ConversationSpec { model, ..opening(ConversationStart::New, allow) };
-        match protocol(&opening, more).begin(Instant::now()).remove(0) {
+        let spec = ConversationSpec { model, ..conversation_spec(ConversationStart::New, allow) };
+        match protocol(&spec, more).start(Instant::now()).remove(0) {
             ProtocolEffect::Launch(launch) => launch,
             other => panic!("{other:?}"),
         }

@@ -71,10 +71,10 @@ fn an_interrupt_withdraws_what_waits_for_an_answer() {
 fn a_turn_that_ends_by_itself_is_not_called_interrupted() {
     let mut stage = Stage::busy();
     let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
-    assert!(matches!(&told[..], [AgentEvent::TurnFailed(trouble)] if trouble.kind() == "cut_off"));
+    assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "cut_off"));
     let mut stage = Stage::busy();
     let told = events(&stage.answer(json!({"stopReason": "max_tokens"})));
-    assert!(matches!(&told[..], [AgentEvent::TurnFailed(trouble)] if trouble.kind() == "rejected"));
+    assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "rejected"));
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Faulty {
 }
 
 impl Protocol for Faulty {
-    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+    fn start(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.began = Some(now);
         let conversation = ConversationId::new("x").unwrap();
         let started = ProtocolEffect::Emit(AgentEvent::Started { conversation, model: None });
@@ -80,11 +80,11 @@ impl Protocol for Faulty {
         }
     }
 
-    fn owes_turn(&self) -> bool {
+    fn has_pending_turn(&self) -> bool {
         self.in_turn && !self.has(Fault::ForgetsTheTurn)
     }
 
-    fn wake(&self) -> Option<Instant> {
+    fn next_tick(&self) -> Option<Instant> {
         self.began.filter(|_| self.has(Fault::IsStuckInThePast))
     }
 }

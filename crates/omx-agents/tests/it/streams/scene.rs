@@ -84,7 +84,7 @@ impl Scene {
     fn opened(row: &'static Row, start: ConversationStart, allow: Allow) -> Self {
         let server =
             McpServer { name: "omx".into(), program: "/bin/omx".into(), args: vec!["mcp".into()] };
-        let opening = ConversationSpec {
+        let spec = ConversationSpec {
             start,
             folder: "/w".into(),
             role: Some("You build.".to_owned()),
@@ -94,8 +94,8 @@ impl Scene {
             schema: None,
         };
         let installation = Installation { kind: row.kind, program: "/bin/agent".into() };
-        let surroundings = AgentEnv {
-            environment: environment(),
+        let env = AgentEnv {
+            variables: environment(),
             omx: "/bin/omx".into(),
             worker_variable: "OMX_WORKER".to_owned(),
             child_variables: Default::default(),
@@ -103,12 +103,7 @@ impl Scene {
             rehearsal_folder: "/w/rehearsal".into(),
             clock: || Timestamp::from_millis(1_794_747_160_000),
         };
-        let made = driver(row.kind).protocol(
-            &opening,
-            &installation,
-            &surroundings,
-            &AgentLimits::default(),
-        );
+        let made = driver(row.kind).protocol(&spec, &installation, &env, &AgentLimits::default());
         Self::with(row, made.unwrap())
     }
 
@@ -128,7 +123,7 @@ impl Scene {
             told: Vec::new(),
             trace: Vec::new(),
         };
-        let effects = scene.protocol.begin(scene.now);
+        let effects = scene.protocol.start(scene.now);
         scene.carry_out(effects);
         assert!(scene.program.is_some(), "{}: it begins with a launch", row.kind);
         scene
@@ -188,10 +183,10 @@ impl Scene {
             self.now += Duration::from_secs(24 * 3_600);
             self.keep_time();
         }
-        let waits = self.protocol.wake();
+        let waits = self.protocol.next_tick();
         assert!(self.over || waits.is_none(), "it still waits after months; {}", self.story());
         // Else nobody would notice that the program hangs.
-        let is_watched = self.in_turn || self.protocol.owes_turn();
+        let is_watched = self.in_turn || self.protocol.has_pending_turn();
         let is_noticed = self.over || self.open_turns == 0 || is_watched;
         assert!(is_noticed, "an order is forgotten; {}", self.story());
     }
@@ -262,12 +257,12 @@ impl Scene {
     }
 
     /// The owner orders something.
-    pub fn order(&mut self, order: AgentCommand) {
-        if matches!(order, AgentCommand::Send(_) | AgentCommand::Steer(_)) {
+    pub fn order(&mut self, command: AgentCommand) {
+        if matches!(command, AgentCommand::Send(_) | AgentCommand::Steer(_)) {
             self.open_turns += 1;
         }
-        let ends = order == AgentCommand::End;
-        self.feed(ProtocolEvent::Command(order));
+        let ends = command == AgentCommand::End;
+        self.feed(ProtocolEvent::Command(command));
         // The loop ends the process then, and asks the protocol nothing more.
         self.over |= ends;
     }
@@ -287,7 +282,7 @@ impl Scene {
         let line = if self.is_rough(rng) { mutated(rng, line.as_bytes()) } else { line.into() };
         let line = String::from_utf8_lossy(&line).into_owned();
         self.trace.push(format!("overheard {line:?}"));
-        let effects = self.protocol.overhear(&line, self.now);
+        let effects = self.protocol.handle_stderr(&line, self.now);
         self.carry_out(effects);
     }
 
@@ -311,7 +306,7 @@ impl Scene {
     /// What the loop does when the moment has come that the protocol asked for.
     fn keep_time(&mut self) {
         for _ in 0..MOST_TICKS {
-            if self.over || self.protocol.wake().is_none_or(|wake| wake > self.now) {
+            if self.over || self.protocol.next_tick().is_none_or(|wake| wake > self.now) {
                 return;
             }
             self.feed(ProtocolEvent::Tick);
@@ -328,7 +323,7 @@ impl Scene {
         let effects = self.protocol.handle(input, self.now);
         self.carry_out(effects);
         // Else an idle program would be ended for its silence.
-        let owes_none = self.open_turns > 0 || !self.protocol.owes_turn();
+        let owes_none = self.open_turns > 0 || !self.protocol.has_pending_turn();
         assert!(self.over || owes_none, "a turn nobody ordered is owed; {}", self.story());
     }
 
@@ -354,8 +349,8 @@ impl Scene {
                     }
                 }
                 ProtocolEffect::Emit(event) => self.tell(event),
-                ProtocolEffect::Fail(trouble) => {
-                    self.read(&trouble);
+                ProtocolEffect::Fail(failure) => {
+                    self.read(&failure);
                     self.over = true;
                 }
             }
@@ -370,8 +365,8 @@ impl Scene {
 
     fn tell(&mut self, event: AgentEvent) {
         self.trace.push(format!("  told {event:?}").chars().take(300).collect());
-        if let AgentEvent::TurnFailed(trouble) | AgentEvent::Retrying(trouble) = &event {
-            self.read(trouble);
+        if let AgentEvent::TurnFailed(failure) | AgentEvent::Retrying(failure) = &event {
+            self.read(failure);
         }
         match &event {
             AgentEvent::Started { .. } => {
@@ -400,10 +395,10 @@ impl Scene {
     }
 
     /// Reads trouble as a person would get to see it.
-    fn read(&self, trouble: &Failure) {
-        assert_eq!(trouble.agent, self.row.kind);
-        assert!(!trouble.to_string().is_empty() && !trouble.kind().is_empty());
-        let _ = trouble.remedy();
+    fn read(&self, failure: &Failure) {
+        assert_eq!(failure.agent, self.row.kind);
+        assert!(!failure.to_string().is_empty() && !failure.kind().is_empty());
+        let _ = failure.remedy();
     }
 
     fn story(&self) -> String {

@@ -354,9 +354,9 @@ impl World {
             Ill::Limited => {
                 let seconds = *self.random.of(&[-600, 0, 1, 30, 3_600, 20_000]);
                 let until = Timestamp::from_millis(self.now.millis() + seconds * 1000);
-                FailureCause::Limited { until: Some(until), detail }
+                FailureCause::RateLimited { until: Some(until), detail }
             }
-            Ill::LimitedWithoutEnd => FailureCause::Limited { until: None, detail },
+            Ill::LimitedWithoutEnd => FailureCause::RateLimited { until: None, detail },
             Ill::Network => FailureCause::Network { detail },
             Ill::Service => FailureCause::Service { status: Some(503), detail },
             Ill::CutOff => FailureCause::CutOff { detail },

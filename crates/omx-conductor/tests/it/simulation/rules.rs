@@ -153,11 +153,11 @@ impl World {
         let agent = &self.agents[number];
         let step = agent.step.clone();
         match cause {
-            FailureCause::Limited { until: Some(until), .. } => {
+            FailureCause::RateLimited { until: Some(until), .. } => {
                 let counters = self.documents.counters();
                 self.rules.waiting.insert(step, (*until, counters));
             }
-            FailureCause::Limited { until: None, .. } | FailureCause::NotLoggedIn { .. } => {
+            FailureCause::RateLimited { until: None, .. } | FailureCause::NotLoggedIn { .. } => {
                 self.rules.reasons.insert(Reason::Account);
             }
             FailureCause::Network { .. }

@@ -39,7 +39,7 @@ impl AskView {
 
     pub(super) fn event(&self, event: &AgentEvent) {
         if self.format == Format::Json {
-            line(&json::event(event));
+            line(&json::event_object(event));
             return;
         }
         if !self.person {
@@ -123,7 +123,7 @@ impl AskView {
     fn trouble(&self, trouble: &Failure) {
         let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         let words = format!("{trouble}{remedy} [{}]", trouble.kind());
-        self.failed(&json::with_trouble("failed", trouble), &words);
+        self.failed(&json::failure_object("failed", trouble), &words);
     }
 
     fn failed(&self, object: &Value, words: &str) {

@@ -28,7 +28,7 @@ pub(super) fn print(
     let exit =
         if unplayed.is_empty() { exit(store, asked, id, &ended.outcome) } else { Exit::Failed };
     let folder = store.run(id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
-    let git = workspace::git(&surroundings.environment, folder.scratch()?);
+    let git = workspace::git(&surroundings.variables, folder.scratch()?);
     let size = workspace::describe_size(&git, &asked.workspace);
     let seen = overview(store, &folder)?;
     if format == Format::Json {

@@ -74,7 +74,7 @@ impl<P: Program> Stage for CliStage<P> {
 
     fn surroundings(&self) -> AgentEnv {
         AgentEnv {
-            environment: self.home.environment(),
+            variables: self.home.environment(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
             child_variables: Default::default(),
@@ -88,7 +88,7 @@ impl<P: Program> Stage for CliStage<P> {
         let mut surroundings = self.surroundings();
         for name in P::ACCOUNT {
             let name = std::ffi::OsStr::new(name);
-            surroundings.environment.remove(name).expect("the account was there");
+            surroundings.variables.remove(name).expect("the account was there");
         }
         Some(surroundings)
     }

@@ -79,7 +79,7 @@ impl Machine {
         let environment: [(&str, OsString); 3] =
             [("PATH", path.into()), ("HOME", place.at("home").into()), (account, "x".into())];
         let surroundings = AgentEnv {
-            environment: environment.map(|(name, value)| (name.into(), value)).into(),
+            variables: environment.map(|(name, value)| (name.into(), value)).into(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
             child_variables: Default::default(),
@@ -190,9 +190,9 @@ fn no_driver_gives_an_agent_a_secret_that_is_not_its_own() {
         let mut machine = Machine::new(kind, account, "#!/bin/sh\nexec sleep 1000\n");
         let foreign = secrets.into_iter().filter(|name| *name != account);
         for name in foreign {
-            machine.surroundings.environment.insert(name.into(), "canary-5b7e".into());
+            machine.surroundings.variables.insert(name.into(), "canary-5b7e".into());
         }
-        machine.surroundings.environment.insert(account.into(), "own-key-5b7e".into());
+        machine.surroundings.variables.insert(account.into(), "own-key-5b7e".into());
         let mut meetings = [machine.open(), machine.open()];
         let is_up = |line: &String| line.starts_with("sleep");
         await_condition("both are up", DEADLINE, || {

@@ -106,7 +106,9 @@ fn a_limit_of_a_minute_is_told_at_once() {
         let begun = (Instant::now(), clock().millis());
         let cause = talk.turn(&cue("limited")).trouble().cause;
         assert!(begun.0.elapsed() < Duration::from_secs(20), "{:?}", begun.0.elapsed());
-        let FailureCause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+        let FailureCause::RateLimited { until: Some(until), .. } = cause else {
+            panic!("{cause:?}")
+        };
         let ends = until.millis() - begun.1;
         assert!((60_000..85_000).contains(&ends), "{ends}");
         assert_eq!(stage.answers("limited"), 1);
@@ -139,7 +141,7 @@ fn a_folder_nobody_trusts_is_told_before_any_work() {
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
         fs::write(stage.home.home().join(".gemini/settings.json"), settings.to_string()).unwrap();
         let mut surroundings = stage.surroundings();
-        surroundings.environment.remove(OsStr::new("GEMINI_CLI_TRUST_WORKSPACE")).unwrap();
+        surroundings.variables.remove(OsStr::new("GEMINI_CLI_TRUST_WORKSPACE")).unwrap();
         for allow in Allow::ALL {
             let opening = opening(&stage, ConversationStart::New, allow);
             let first = first_event(&opening, &surroundings);
@@ -166,7 +168,7 @@ fn a_key_in_the_environment_is_enough_to_go_on() {
         let settings = stage.home.home().join(".gemini/settings.json");
         fs::remove_file(&settings).unwrap();
         let mut surroundings = stage.surroundings();
-        surroundings.environment.remove(OsStr::new("GOOGLE_GEMINI_BASE_URL")).unwrap();
+        surroundings.variables.remove(OsStr::new("GOOGLE_GEMINI_BASE_URL")).unwrap();
         let new = opening(&stage, ConversationStart::New, Allow::Commands);
         let first = first_event(&new, &surroundings);
         assert!(matches!(first, AgentEvent::Started { .. }), "{first:?}");

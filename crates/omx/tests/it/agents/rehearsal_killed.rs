@@ -128,7 +128,7 @@ fn a_limit_ends_after_a_while_if_the_scenario_says_so() {
     let before = jiff::Timestamp::now().as_millisecond();
     let trouble = talk.turn("go").trouble();
     let after = jiff::Timestamp::now().as_millisecond();
-    let FailureCause::Limited { until: Some(until), .. } = trouble.cause else {
+    let FailureCause::RateLimited { until: Some(until), .. } = trouble.cause else {
         panic!("{trouble:?}")
     };
     let begun = until.millis() - 3_600_000;

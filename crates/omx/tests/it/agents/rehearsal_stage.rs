@@ -93,7 +93,7 @@ impl Stage for RehearsalStage {
         let environment: BTreeMap<OsString, OsString> =
             variables.map(|(name, value)| (name.into(), value)).into();
         AgentEnv {
-            environment,
+            variables: environment,
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
             child_variables: Default::default(),

@@ -71,7 +71,7 @@ impl StandIn {
     /// Begins a conversation.
     pub fn open(&self) -> Meeting {
         let surroundings = AgentEnv {
-            environment: BTreeMap::new(),
+            variables: BTreeMap::new(),
             omx: self.omx.clone(),
             worker_variable: WORKER.to_owned(),
             child_variables: Default::default(),
@@ -136,7 +136,7 @@ struct Plain {
 }
 
 impl Protocol for Plain {
-    fn begin(&mut self, _: Instant) -> Vec<ProtocolEffect> {
+    fn start(&mut self, _: Instant) -> Vec<ProtocolEffect> {
         vec![ProtocolEffect::Launch(self.launch.clone())]
     }
 
@@ -158,11 +158,11 @@ impl Protocol for Plain {
         }
     }
 
-    fn owes_turn(&self) -> bool {
+    fn has_pending_turn(&self) -> bool {
         self.is_busy
     }
 
-    fn wake(&self) -> Option<Instant> {
+    fn next_tick(&self) -> Option<Instant> {
         None
     }
 }

@@ -65,7 +65,7 @@ pub fn a_result_wrong_twice_fails<S: Stage>() {
 pub fn omx_ask(stage: &impl Stage, kind: &str, args: &[&str]) -> Command {
     let surroundings = stage.surroundings();
     let mut command = Command::new(OMX);
-    command.args(["ask", kind]).args(args).env_clear().envs(&surroundings.environment);
+    command.args(["ask", kind]).args(args).env_clear().envs(&surroundings.variables);
     if let Some(scenario) = &surroundings.scenario {
         command.arg("--scenario").arg(scenario);
     }

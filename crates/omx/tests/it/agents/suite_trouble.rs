@@ -85,7 +85,7 @@ fn fails<S: Stage>(failing: Failing) -> FailureCause {
 pub fn a_limit_with_its_end_is_told<S: Stage>() {
     // A time of day that no clock of this test can reach by itself.
     let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
-    let FailureCause::Limited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
+    let FailureCause::RateLimited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
     // A vendor that tells a time from now is understood to the minute.
     let told = until.millis() / 1000;
     assert!((1_899_999_940..=1_900_000_060).contains(&told), "{until}");
@@ -93,7 +93,7 @@ pub fn a_limit_with_its_end_is_told<S: Stage>() {
 
 pub fn a_limit_without_an_end_is_told<S: Stage>() {
     let cause = fails::<S>(Failing::Limited);
-    assert!(matches!(cause, FailureCause::Limited { until: None, .. }), "{cause:?}");
+    assert!(matches!(cause, FailureCause::RateLimited { until: None, .. }), "{cause:?}");
 }
 
 pub fn a_refused_account_is_told<S: Stage>() {
@@ -146,7 +146,7 @@ pub fn an_unknown_conversation_is_told<S: Stage>() {
 pub fn a_missing_program_is_told<S: Stage>() {
     let stage = S::with(vec![]);
     let mut surroundings = stage.surroundings();
-    surroundings.environment.insert("PATH".into(), "/nonexistent".into());
+    surroundings.variables.insert("PATH".into(), "/nonexistent".into());
     let found = driver(S::KIND).find(&surroundings);
     if S::KIND.install_command().is_none() {
         // The one that is built in.
@@ -161,7 +161,7 @@ pub fn a_missing_account_is_told<S: Stage>() {
     let stage = S::with(vec![]);
     driver(S::KIND).find(&stage.surroundings()).unwrap();
     let Some(surroundings) = stage.logged_out() else { return };
-    assert!(surroundings.environment.contains_key(OsStr::new("PATH")));
+    assert!(surroundings.variables.contains_key(OsStr::new("PATH")));
     let trouble = driver(S::KIND).find(&surroundings).unwrap_err();
     assert_eq!(trouble.kind(), "not_logged_in", "{trouble}");
     assert!(trouble.remedy().is_some());

@@ -46,7 +46,7 @@ impl Driver for Hanging {
         let launch = Launch {
             program: installation.program.clone(),
             args: vec!["-c".into(), "read -r line; echo '{}'; exec sleep 1000".into()],
-            environment: surroundings.environment.clone(),
+            environment: surroundings.variables.clone(),
             folder: opening.folder.clone(),
         };
         Ok(Box::new(Talk { launch, in_turn: false, queued: 0 }))
@@ -54,7 +54,7 @@ impl Driver for Hanging {
 }
 
 impl Protocol for Talk {
-    fn begin(&mut self, _: Instant) -> Vec<ProtocolEffect> {
+    fn start(&mut self, _: Instant) -> Vec<ProtocolEffect> {
         let conversation = ConversationId::new("hanging").unwrap();
         let started = AgentEvent::Started { conversation, model: None };
         vec![ProtocolEffect::Launch(self.launch.clone()), ProtocolEffect::Emit(started)]
@@ -83,11 +83,11 @@ impl Protocol for Talk {
         }
     }
 
-    fn owes_turn(&self) -> bool {
+    fn has_pending_turn(&self) -> bool {
         self.in_turn
     }
 
-    fn wake(&self) -> Option<Instant> {
+    fn next_tick(&self) -> Option<Instant> {
         None
     }
 }

@@ -132,7 +132,7 @@ fn a_worker_gets_claudes_variables_and_no_others() {
         let (foreign, own) =
             (["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"], "CLAUDE_CODE_EFFORT_LEVEL");
         for name in foreign.iter().chain([&own]) {
-            surroundings.environment.insert(name.into(), OsString::from("low"));
+            surroundings.variables.insert(name.into(), OsString::from("low"));
         }
         let driver = driver(Place::KIND);
         let installation = driver.find(&surroundings).unwrap();

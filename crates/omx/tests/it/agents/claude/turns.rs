@@ -115,7 +115,7 @@ fn a_limit_of_a_key_is_told_too() {
         let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         let Failure { cause, .. } = talk.turn(&cue("fail")).trouble();
-        assert!(matches!(cause, FailureCause::Limited { .. }), "{cause:?}");
+        assert!(matches!(cause, FailureCause::RateLimited { .. }), "{cause:?}");
         assert_eq!(talk.turn(&cue("after")).text(), "better now");
         assert_eq!(talk.end(), None);
     });

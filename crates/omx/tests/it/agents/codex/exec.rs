@@ -52,7 +52,7 @@ impl Old {
 
     fn surroundings(&self) -> AgentEnv {
         let mut surroundings = self.0.surroundings();
-        let path = surroundings.environment.get_mut(Path::new("PATH").as_os_str()).unwrap();
+        let path = surroundings.variables.get_mut(Path::new("PATH").as_os_str()).unwrap();
         let mut first = self.0.home.folder().join("bin").into_os_string();
         first.push(":");
         first.push(&path);

@@ -153,7 +153,7 @@ fn a_limit_told_in_words_alone_has_its_end_too() {
             let stage = CliStage::<Codex>::new(server, home);
             let mut talk = Talk::new(&stage);
             let cause = talk.turn(&cue("limited")).trouble().cause;
-            let FailureCause::Limited { until: Some(until), .. } = cause else {
+            let FailureCause::RateLimited { until: Some(until), .. } = cause else {
                 panic!("{cause:?}")
             };
             assert_eq!(until.to_string(), "2030-03-17T17:47:00.000Z", "{zone}");
@@ -236,7 +236,7 @@ fn a_key_of_the_environment_is_an_account() {
         assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "");
 
         let mut surroundings = stage.surroundings();
-        surroundings.environment.remove(std::ffi::OsStr::new("OPENAI_API_KEY"));
+        surroundings.variables.remove(std::ffi::OsStr::new("OPENAI_API_KEY"));
         let trouble = driver(Codex::KIND).find(&surroundings).unwrap_err();
         assert_eq!(trouble.kind(), "not_logged_in");
     });

@@ -5,16 +5,16 @@ use omx_process::{GuardedProcess, ProcessEvent};
 
 /// Tells the noises of one process from those of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Generation(u64);
+pub(super) struct ProcessGeneration(u64);
 
-impl Generation {
+impl ProcessGeneration {
     pub(super) fn next(self) -> Self {
         Self(self.0 + 1)
     }
 }
 
 /// How a process is after a noise.
-pub(super) enum State {
+pub(super) enum ProcessState {
     Lives,
     /// It closed this stream and may live on.
     HalfClosed(&'static str),
@@ -24,14 +24,14 @@ pub(super) enum State {
     Gone,
 }
 
-pub(super) struct Running {
+pub(super) struct RunningProcess {
     pub(super) process: GuardedProcess,
     /// The program's name.
     pub(super) program: String,
     /// The mark in the environment of all it starts.
     pub(super) mark: Option<String>,
     pub(super) unwritten: usize,
-    pub(super) garbage: Garbage,
+    pub(super) garbage: GarbageLines,
     pub(super) exit_code: Option<i32>,
     pub(super) cannot_start: Option<i32>,
     /// The program is gone, or its guard was told to end it.
@@ -44,14 +44,14 @@ pub(super) struct Running {
     errors_closed: bool,
 }
 
-impl Running {
+impl RunningProcess {
     pub(super) fn new(process: GuardedProcess, program: String, mark: Option<String>) -> Self {
         Self {
             process,
             program,
             mark,
             unwritten: 0,
-            garbage: Garbage::default(),
+            garbage: GarbageLines::default(),
             exit_code: None,
             cannot_start: None,
             is_ending: false,
@@ -64,20 +64,20 @@ impl Running {
     }
 
     /// Takes a noise into account.
-    pub(super) fn note(&mut self, noise: &ProcessEvent) -> State {
-        let mut state = State::Lives;
+    pub(super) fn record(&mut self, noise: &ProcessEvent) -> ProcessState {
+        let mut state = ProcessState::Lives;
         match noise {
             ProcessEvent::Written => self.unwritten = self.unwritten.saturating_sub(1),
-            ProcessEvent::InputClosed => state = State::HalfClosed("standard input"),
+            ProcessEvent::InputClosed => state = ProcessState::HalfClosed("standard input"),
             ProcessEvent::OutputClosed => {
                 self.output_closed = true;
-                state = State::HalfClosed("standard output");
+                state = ProcessState::HalfClosed("standard output");
             }
             ProcessEvent::ErrorsClosed => self.errors_closed = true,
             ProcessEvent::Guard(GuardReport::Exited(code)) => {
                 self.exit_code = *code;
                 self.is_ending = true;
-                state = State::Leaving;
+                state = ProcessState::Leaving;
             }
             ProcessEvent::Guard(GuardReport::CannotStart(number)) => {
                 self.cannot_start = Some(*number);
@@ -87,7 +87,7 @@ impl Running {
             ProcessEvent::Guard(GuardReport::Left(count)) => self.left = Some(*count),
             ProcessEvent::GuardGone => {
                 self.guard_gone = true;
-                state = State::HalfClosed("standard output");
+                state = ProcessState::HalfClosed("standard output");
             }
             // It is read no more.
             ProcessEvent::LineTooLong => self.output_closed = true,
@@ -96,9 +96,11 @@ impl Running {
             | ProcessEvent::Guard(GuardReport::Running(_)) => {}
         }
         match state {
-            _ if self.guard_gone && self.output_closed && self.errors_closed => State::Gone,
+            _ if self.guard_gone && self.output_closed && self.errors_closed => ProcessState::Gone,
             // A program that is about to go closes its streams.
-            State::HalfClosed(_) if self.is_ending && !self.guard_gone => State::Lives,
+            ProcessState::HalfClosed(_) if self.is_ending && !self.guard_gone => {
+                ProcessState::Lives
+            }
             state => state,
         }
     }
@@ -106,7 +108,7 @@ impl Running {
 
 /// Lines in a row that are not JSON.
 #[derive(Debug, Default)]
-pub(super) struct Garbage {
+pub(super) struct GarbageLines {
     lines: usize,
     first: String,
 }
@@ -114,7 +116,7 @@ pub(super) struct Garbage {
 /// How much of a line that cannot be understood is shown.
 const SAMPLE: usize = 200;
 
-impl Garbage {
+impl GarbageLines {
     pub(super) fn add(&mut self, line: &[u8]) {
         if self.lines == 0 {
             let shown = line.get(..SAMPLE).unwrap_or(line);

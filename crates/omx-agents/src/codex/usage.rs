@@ -10,16 +10,16 @@ use crate::event::Usage;
 /// The sums told so far, by conversation: helpers that codex starts by itself
 /// have their own.
 #[derive(Debug, Default)]
-pub(super) struct Spent(BTreeMap<String, Usage>);
+pub(super) struct UsageTotals(BTreeMap<String, Usage>);
 
-impl Spent {
+impl UsageTotals {
     /// Takes a sum for what was there before.
-    pub(super) fn settle(&mut self, thread: &str, sum: Usage) {
+    pub(super) fn set_baseline(&mut self, thread: &str, sum: Usage) {
         self.0.insert(thread.to_owned(), sum);
     }
 
     /// What was spent since the last sum; nothing if that is nothing.
-    pub(super) fn since(&mut self, thread: &str, sum: Usage) -> Option<Usage> {
+    pub(super) fn add_total(&mut self, thread: &str, sum: Usage) -> Option<Usage> {
         let before = self.0.insert(thread.to_owned(), sum).unwrap_or_default();
         let spent = Usage {
             input_tokens: sum.input_tokens.saturating_sub(before.input_tokens),
@@ -32,7 +32,7 @@ impl Spent {
 }
 
 /// A sum in the app-server's words.
-pub(super) fn sum(total: &Value) -> Usage {
+pub(super) fn parse_app_server_usage(total: &Value) -> Usage {
     Usage {
         input_tokens: count(&total["inputTokens"]),
         cached_tokens: count(&total["cachedInputTokens"]),
@@ -42,7 +42,7 @@ pub(super) fn sum(total: &Value) -> Usage {
 }
 
 /// A sum in the words of `codex exec`.
-pub(super) fn exec_sum(usage: &Value) -> Usage {
+pub(super) fn parse_exec_usage(usage: &Value) -> Usage {
     Usage {
         input_tokens: count(&usage["input_tokens"]),
         cached_tokens: count(&usage["cached_input_tokens"]),
@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn only_what_is_new_is_told() {
-        let mut spent = Spent::default();
-        spent.settle("a", usage(1000, 100));
-        assert_eq!(spent.since("a", usage(1500, 110)), Some(usage(500, 10)));
-        assert_eq!(spent.since("a", usage(1500, 110)), None);
-        assert_eq!(spent.since("b", usage(7, 1)), Some(usage(7, 1)));
+        let mut spent = UsageTotals::default();
+        spent.set_baseline("a", usage(1000, 100));
+        assert_eq!(spent.add_total("a", usage(1500, 110)), Some(usage(500, 10)));
+        assert_eq!(spent.add_total("a", usage(1500, 110)), None);
+        assert_eq!(spent.add_total("b", usage(7, 1)), Some(usage(7, 1)));
         // A sum that shrinks was begun anew.
-        assert_eq!(spent.since("a", usage(10, 1)), None);
-        assert_eq!(spent.since("a", usage(30, 2)), Some(usage(20, 1)));
+        assert_eq!(spent.add_total("a", usage(10, 1)), None);
+        assert_eq!(spent.add_total("a", usage(30, 2)), Some(usage(20, 1)));
     }
 }

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use omx_kernel::Timestamp;
 
-use super::super::spent::sum;
+use super::super::usage::parse_app_server_usage;
 use super::super::{errors, items};
-use super::turn::{Ending, Origin, Turn};
-use super::{AppServer, State, trouble};
+use super::turn::{CodexTurn, TurnEnd, TurnOrigin};
+use super::{AppServer, AppServerState, codex_failure};
 use crate::agent::ConversationId;
 use crate::event::AgentEvent;
 use crate::failure::FailureCause;
@@ -23,20 +23,25 @@ const METHOD_NOT_FOUND: i64 = -32601;
 impl AppServer {
     /// A request of codex's. One that nobody can answer is refused, so that
     /// codex does not wait for it.
-    pub(super) fn asked(&mut self, id: Value, method: &str, params: &Value) -> Vec<ProtocolEffect> {
-        let folder = &self.setup.folder;
-        match self.approvals.asked(id.clone(), method, params, folder, &self.items) {
+    pub(super) fn handle_request(
+        &mut self,
+        id: Value,
+        method: &str,
+        params: &Value,
+    ) -> Vec<ProtocolEffect> {
+        let folder = &self.options.folder;
+        match self.approvals.add_request(id.clone(), method, params, folder, &self.items) {
             Some((approval, ask)) => {
                 vec![ProtocolEffect::Emit(AgentEvent::ApprovalNeeded { approval, ask })]
             }
             None => {
-                let refusal = self.rpc.refuse(&id, METHOD_NOT_FOUND, "omx does not do this");
+                let refusal = self.rpc.reject(&id, METHOD_NOT_FOUND, "omx does not do this");
                 vec![ProtocolEffect::Write(refusal)]
             }
         }
     }
 
-    pub(super) fn told(
+    pub(super) fn handle_notification(
         &mut self,
         method: &str,
         params: &Value,
@@ -48,53 +53,53 @@ impl AppServer {
             "item/started" => emit(self.items.started(&params["item"])),
             "item/completed" => {
                 let mut effects = Vec::new();
-                if let Some(words) = items::words(&params["item"]).filter(|_| is_own) {
+                if let Some(words) = items::message_text(&params["item"]).filter(|_| is_own) {
                     if let Some(turn) = &mut self.turn {
-                        turn.last_words = Some(words.to_owned());
+                        turn.last_message = Some(words.to_owned());
                     }
                     effects.push(ProtocolEffect::Emit(AgentEvent::Text(words.to_owned())));
                 }
                 effects.extend(emit(self.items.completed(&params["item"])));
                 effects
             }
-            "thread/tokenUsage/updated" => self.spent(params, is_own),
+            "thread/tokenUsage/updated" => self.usage_updated(params, is_own),
             "account/rateLimits/updated" => {
                 self.resets.learn_windows(&params["rateLimits"]);
                 Vec::new()
             }
             "serverRequest/resolved" => {
-                self.approvals.resolved(&params["requestId"]);
+                self.approvals.remove_resolved(&params["requestId"]);
                 Vec::new()
             }
-            "turn/started" if is_own && self.state == State::Open => {
+            "turn/started" if is_own && self.state == AppServerState::Open => {
                 match params["turn"]["id"].as_str() {
                     Some(id) => self.turn_started(id, now),
                     None => Vec::new(),
                 }
             }
             "turn/completed" if is_own => self.turn_completed(&params["turn"], now),
-            "error" if is_own => self.error(params),
+            "error" if is_own => self.error_reported(params),
             _ => Vec::new(),
         }
     }
 
-    fn spent(&mut self, params: &Value, is_own: bool) -> Vec<ProtocolEffect> {
+    fn usage_updated(&mut self, params: &Value, is_own: bool) -> Vec<ProtocolEffect> {
         let Some(thread) = params["threadId"].as_str() else { return Vec::new() };
-        let sum = sum(&params["tokenUsage"]["total"]);
+        let sum = parse_app_server_usage(&params["tokenUsage"]["total"]);
         let turn = self.turn.as_ref().and_then(|turn| turn.id.as_deref());
         if is_own && turn != params["turnId"].as_str() {
             // The sum of a conversation that is gone on with.
-            self.spent.settle(thread, sum);
+            self.usage.set_baseline(thread, sum);
             return Vec::new();
         }
-        emit(self.spent.since(thread, sum).map(AgentEvent::Usage))
+        emit(self.usage.add_total(thread, sum).map(AgentEvent::Usage))
     }
 
-    fn error(&mut self, params: &Value) -> Vec<ProtocolEffect> {
+    fn error_reported(&mut self, params: &Value) -> Vec<ProtocolEffect> {
         let error = &params["error"];
         if params["willRetry"] == true {
-            let cause = errors::cause(error, self.known(None));
-            return vec![ProtocolEffect::Emit(AgentEvent::Retrying(trouble(cause)))];
+            let cause = errors::classify(error, self.error_context(None));
+            return vec![ProtocolEffect::Emit(AgentEvent::Retrying(codex_failure(cause)))];
         }
         if let Some(turn) = &mut self.turn {
             turn.error = Some(error.clone());
@@ -103,14 +108,14 @@ impl AppServer {
     }
 
     fn turn_started(&mut self, id: &str, now: Instant) -> Vec<ProtocolEffect> {
-        let ordered = self.turn.as_ref().filter(|turn| turn.origin == Origin::Ordered);
+        let ordered = self.turn.as_ref().filter(|turn| turn.origin == TurnOrigin::Owner);
         match ordered.map(|turn| turn.id.as_deref()) {
-            Some(name) if name.is_none_or(|name| name == id) => self.begun(id, now),
+            Some(name) if name.is_none_or(|name| name == id) => self.turn_running(id, now),
             // One of codex's own, while ours is still to begin.
             Some(_) => Vec::new(),
             None => {
                 self.last_turn = self.last_turn.next();
-                self.turn = Some(Turn::of_codex(self.last_turn, id));
+                self.turn = Some(CodexTurn::started_by_codex(self.last_turn, id));
                 Vec::new()
             }
         }
@@ -118,31 +123,31 @@ impl AppServer {
 
     fn turn_completed(&mut self, told: &Value, now: Instant) -> Vec<ProtocolEffect> {
         let id = told["id"].as_str();
-        let is_it = |turn: &mut Turn| turn.id.is_none() || turn.id.as_deref() == id;
+        let is_it = |turn: &mut CodexTurn| turn.id.is_none() || turn.id.as_deref() == id;
         let Some(mut turn) = self.turn.take_if(is_it) else { return Vec::new() };
-        if turn.origin == Origin::Codex && !turn.is_interrupted {
-            return self.after(turn, now);
+        if turn.origin == TurnOrigin::Codex && !turn.is_interrupted {
+            return self.start_next_after(turn, now);
         }
         let ending = match told["status"].as_str() {
-            Some("completed") if turn.origin == Origin::Ordered => {
+            Some("completed") if turn.origin == TurnOrigin::Owner => {
                 let said = told["items"].as_array().into_iter().flatten();
-                if let Some(words) = said.filter_map(items::words).next_back() {
-                    turn.last_words = Some(words.to_owned());
+                if let Some(words) = said.filter_map(items::message_text).next_back() {
+                    turn.last_message = Some(words.to_owned());
                 }
-                Ending::Finished(turn.answer())
+                TurnEnd::Finished(turn.take_answer())
             }
-            _ if turn.is_interrupted => Ending::Interrupted,
-            status => Ending::Failed(self.failure(told, status, &turn)),
+            _ if turn.is_interrupted => TurnEnd::Interrupted,
+            status => TurnEnd::Failed(self.failure_cause(told, status, &turn)),
         };
-        self.ended(turn, ending, now)
+        self.turn_ended(turn, ending, now)
     }
 
-    fn failure(&self, told: &Value, status: Option<&str>, turn: &Turn) -> FailureCause {
+    fn failure_cause(&self, told: &Value, status: Option<&str>, turn: &CodexTurn) -> FailureCause {
         let error = Some(&told["error"]).filter(|error| !error.is_null()).or(turn.error.as_ref());
         let moment = told["completedAt"].as_i64().and_then(|seconds| seconds.checked_mul(1000));
         match (error, status) {
             (Some(error), _) => {
-                errors::cause(error, self.known(moment.map(Timestamp::from_millis)))
+                errors::classify(error, self.error_context(moment.map(Timestamp::from_millis)))
             }
             (None, Some("interrupted")) => {
                 FailureCause::Rejected { detail: "codex ended the turn by itself".to_owned() }

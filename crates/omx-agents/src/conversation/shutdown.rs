@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::deadlines::{Deadlines, Due};
-use super::time::{GUARD, LIMBO};
-use super::{Lead, Turn, Why};
+use super::deadlines::{ConversationDeadlines, DeadlineKind};
+use super::timeouts::{DRAIN_TIMEOUT, GUARD_TIMEOUT};
+use super::{ConversationLoop, EndReason, TurnState};
 use crate::event::AgentEvent;
 use crate::failure::FailureCause;
 use crate::protocol::{AgentExit, ProtocolEvent};
@@ -12,81 +12,85 @@ use crate::protocol::{AgentExit, ProtocolEvent};
 /// How long its processes are looked for after a guard was killed.
 const SWEEP: Duration = Duration::from_secs(2);
 
-impl Lead {
+impl ConversationLoop {
     /// The process and all it started are gone.
-    pub(super) fn bury(&mut self, now: Instant) {
+    pub(super) fn process_ended(&mut self, now: Instant) {
         let Some(running) = self.running.take() else { return };
         // A guard that did not say so was killed; what it guarded may live.
-        self.outlived += running.left.unwrap_or_else(|| {
+        self.processes_left += running.left.unwrap_or_else(|| {
             let mark = running.mark.as_deref().map(|mark| (self.worker_variable.as_str(), mark));
             running.process.kill_leftovers(mark, SWEEP)
         });
         let stderr = running.process.stderr();
         running.process.reap();
-        self.deadlines.expect_nothing_of_process();
+        self.deadlines.process_gone();
         if self.over.is_some() {
             return;
         }
-        self.expect_more(now);
-        if !self.held.is_empty() {
-            let held = std::mem::take(&mut self.held);
+        self.restart_silence_timer(now);
+        if !self.deferred.is_empty() {
+            let held = std::mem::take(&mut self.deferred);
             return self.carry_out(held.into(), now);
         }
         if let Some(number) = running.cannot_start {
             let system = std::io::Error::from_raw_os_error(number);
             let cause =
                 FailureCause::CannotStart { detail: format!("{}: {system}", running.program) };
-            return self.finish(Some(self.trouble(cause)), now);
+            return self.finish(Some(self.failure(cause)), now);
         }
         let exit = AgentExit { code: running.exit_code, stderr };
         self.feed(ProtocolEvent::Exited(exit), now);
     }
 
     /// Ends a process that makes room for the next.
-    pub(super) fn dismiss(&mut self, now: Instant) {
-        self.ask_to_leave(now + self.limits.end);
+    pub(super) fn replace_process(&mut self, now: Instant) {
+        self.close_and_expect_exit(now + self.limits.end);
     }
 
     /// Ends a process whose end the protocol waits for.
-    pub(super) fn stop(&mut self, now: Instant) {
-        self.ask_to_leave(now);
-        if self.turn == Turn::Interrupting {
+    pub(super) fn stop_process(&mut self, now: Instant) {
+        self.close_and_expect_exit(now);
+        if self.turn == TurnState::Interrupting {
             // The program has done its part; what is left is the guard's.
-            self.deadlines.set(Due::Interrupt, now + GUARD + LIMBO);
+            self.deadlines.set(DeadlineKind::Interrupt, now + GUARD_TIMEOUT + DRAIN_TIMEOUT);
         }
     }
 
     /// Ends a process, by force if it is still there by then.
-    fn ask_to_leave(&mut self, by: Instant) {
+    fn close_and_expect_exit(&mut self, by: Instant) {
         if let Some(running) = &mut self.running {
             running.process.close_input();
-            self.deadlines.clear(Due::Write);
-            self.deadlines.set(Due::Leave, by);
+            self.deadlines.clear(DeadlineKind::Write);
+            self.deadlines.set(DeadlineKind::Exit, by);
         }
     }
 
     /// The conversation is over; its process is told to go.
-    pub(super) fn finish(&mut self, mut why: Why, now: Instant) {
+    pub(super) fn finish(&mut self, mut why: EndReason, now: Instant) {
         if self.over.is_some() {
             return;
         }
         let garbage = self.running.as_ref().and_then(|running| running.garbage.sample());
-        if let (Some(trouble), Some(sample)) = (&mut why, garbage) {
+        if let (Some(failure), Some(sample)) = (&mut why, garbage) {
             // It was not silent: it said nothing of its protocol.
-            if matches!(trouble.cause, FailureCause::Silent { .. }) {
-                trouble.cause = FailureCause::Garbage { sample };
+            if matches!(failure.cause, FailureCause::Silent { .. }) {
+                failure.cause = FailureCause::Garbage { sample };
             }
         }
-        self.held.clear();
+        self.deferred.clear();
         match (self.turn, &why) {
-            (Turn::None, _) => {}
-            (Turn::Running, Some(trouble)) => (self.tell)(AgentEvent::TurnFailed(trouble.clone())),
-            (Turn::Running | Turn::Interrupting, _) => (self.tell)(AgentEvent::TurnInterrupted),
+            (TurnState::None, _) => {}
+            (TurnState::Running, Some(failure)) => {
+                (self.emit_to)(AgentEvent::TurnFailed(failure.clone()))
+            }
+            (TurnState::Running | TurnState::Interrupting, _) => {
+                (self.emit_to)(AgentEvent::TurnInterrupted)
+            }
         }
-        self.turn = Turn::None;
+        self.turn = TurnState::None;
         let polite = why.is_none();
         self.over = Some(why);
-        self.deadlines = Deadlines::default();
-        self.ask_to_leave(if polite { now + self.limits.end } else { now });
+        self.deadlines = ConversationDeadlines::default();
+        self.close_and_expect_exit(if polite { now + self.limits.end } else { now });
     }
 }

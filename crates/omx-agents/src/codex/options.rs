@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 
 use omx_kernel::approval::{Allow, OWN_SERVER};
 
-use super::config::{Config, home};
-use super::find::{Account, account};
-use super::trust::untrusted;
+use super::account::{CodexAccount, find_account};
+use super::config::{CodexConfig, codex_home};
+use super::trust::untrusted_folders;
 use crate::agent::{ConversationId, ConversationSpec, ConversationStart};
 use crate::driver::{AgentEnv, Installation};
-use crate::environment::environment;
+use crate::environment::agent_environment;
 use crate::limits::AgentLimits;
 use crate::protocol::Launch;
 
@@ -34,13 +34,13 @@ const EXEC_KEY: &str = "CODEX_API_KEY";
 
 /// Codex would try for ever to reach a service that is not there, and say so
 /// nowhere but on its screen.
-const GIVES_UP: &str = "features.unbounded_connection_retries=false";
+const BOUNDED_RETRIES: &str = "features.unbounded_connection_retries=false";
 /// A key that is given stays in memory, out of the person's files.
 const KEY_IN_MEMORY: &str = "cli_auth_credentials_store=\"ephemeral\"";
 
 /// One conversation's setup.
 #[derive(Clone)]
-pub(super) struct Setup {
+pub(super) struct CodexOptions {
     pub(super) start: ConversationStart,
     pub(super) folder: PathBuf,
     pub(super) model: Option<String>,
@@ -49,57 +49,57 @@ pub(super) struct Setup {
     environment: BTreeMap<OsString, OsString>,
     role: Option<String>,
     allow: Allow,
-    account: Account,
+    account: CodexAccount,
     /// Settings of this conversation alone, over those of the person.
     settings: Map<String, Value>,
 }
 
-impl Setup {
+impl CodexOptions {
     /// From what is asked for and what there is.
     pub(super) fn new(
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: AgentLimits,
     ) -> Self {
-        let config = Config::read(home(surroundings).as_deref());
+        let config = CodexConfig::read(codex_home(env).as_deref());
         let named = config.variables();
         let names: Vec<&str> =
             VARIABLES.iter().copied().chain(named.iter().map(|n| &**n)).collect();
         let mark = uuid::Uuid::new_v4().to_string();
         Self {
-            start: opening.start.clone(),
-            folder: opening.folder.clone(),
-            model: opening.model.clone(),
+            start: spec.start.clone(),
+            folder: spec.folder.clone(),
+            model: spec.model.clone(),
             limits,
             program: installation.program.clone(),
-            environment: environment(surroundings, &names, &[], &mark),
-            role: opening.role.clone(),
-            allow: opening.allow,
-            account: account(surroundings).unwrap_or(Account::Own),
-            settings: settings(&config, opening),
+            environment: agent_environment(env, &names, &[], &mark),
+            role: spec.role.clone(),
+            allow: spec.allow,
+            account: find_account(env).unwrap_or(CodexAccount::Own),
+            settings: conversation_settings(&config, spec),
         }
     }
 
     /// The app-server's process.
-    pub(super) fn app_server(&self) -> Launch {
-        let mut args = vec!["app-server".to_owned(), "-c".to_owned(), GIVES_UP.to_owned()];
-        if self.key().is_some() {
+    pub(super) fn app_server_launch(&self) -> Launch {
+        let mut args = vec!["app-server".to_owned(), "-c".to_owned(), BOUNDED_RETRIES.to_owned()];
+        if self.api_key().is_some() {
             args.extend(["-c".to_owned(), KEY_IN_MEMORY.to_owned()]);
         }
         self.launch(args, self.environment.clone())
     }
 
     /// The key the app-server must be given.
-    pub(super) fn key(&self) -> Option<&str> {
+    pub(super) fn api_key(&self) -> Option<&str> {
         match &self.account {
-            Account::Own => None,
-            Account::Key(key) => Some(key),
+            CodexAccount::Own => None,
+            CodexAccount::Key(key) => Some(key),
         }
     }
 
     /// What the app-server is told to open a conversation, or to open it again.
-    pub(super) fn conversation(&self, id: Option<&ConversationId>) -> Value {
+    pub(super) fn thread_params(&self, id: Option<&ConversationId>) -> Value {
         let (policy, sandbox) = match self.allow {
             // Every command and every edit is asked about.
             Allow::Edits => ("untrusted", "workspace-write"),
@@ -128,9 +128,11 @@ impl Setup {
     /// The process of one turn with `codex exec`, which reads its words from
     /// standard input. Nobody can be asked there, so what would be asked about
     /// is not to be had: without leave for commands there is no shell.
-    pub(super) fn exec(&self, id: Option<&ConversationId>) -> Launch {
+    pub(super) fn exec_launch(&self, id: Option<&ConversationId>) -> Launch {
         let mut args: Vec<String> =
-            ["exec", "--json", "--skip-git-repo-check", "-c", GIVES_UP].map(str::to_owned).into();
+            ["exec", "--json", "--skip-git-repo-check", "-c", BOUNDED_RETRIES]
+                .map(str::to_owned)
+                .into();
         let mut settings = self.settings.clone();
         let sandbox = match self.allow {
             Allow::Edits | Allow::Commands => "workspace-write",
@@ -146,7 +148,7 @@ impl Setup {
             settings.insert("developer_instructions".to_owned(), role.as_str().into());
         }
         for (key, value) in &settings {
-            args.extend(["-c".to_owned(), format!("{key}={}", toml(value))]);
+            args.extend(["-c".to_owned(), format!("{key}={}", to_toml(value))]);
         }
         if let Some(model) = &self.model {
             args.extend(["--model".to_owned(), model.clone()]);
@@ -156,7 +158,7 @@ impl Setup {
         }
         args.push("-".to_owned());
         let mut environment = self.environment.clone();
-        if let Some(key) = self.key() {
+        if let Some(key) = self.api_key() {
             environment.insert(EXEC_KEY.into(), key.into());
         }
         self.launch(args, environment)
@@ -172,17 +174,17 @@ impl Setup {
     }
 }
 
-fn settings(config: &Config, opening: &ConversationSpec) -> Map<String, Value> {
+fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<String, Value> {
     let mut settings = Map::new();
     let mut servers = Map::new();
-    for server in &opening.servers {
+    for server in &spec.servers {
         let entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
         servers.insert(server.name.clone(), entry);
     }
     // Codex would believe a tool that says of itself that it does no harm.
     // Where everything is allowed nobody can be asked, and nobody need be.
-    if opening.allow != Allow::All {
-        let known = config.servers_without_word().map(str::to_owned);
+    if spec.allow != Allow::All {
+        let known = config.servers_without_approval_mode().map(str::to_owned);
         let asked: Vec<String> = known.chain(servers.keys().cloned()).collect();
         for name in asked {
             let mode = if name == OWN_SERVER { "approve" } else { "prompt" };
@@ -193,7 +195,7 @@ fn settings(config: &Config, opening: &ConversationSpec) -> Map<String, Value> {
     if !servers.is_empty() {
         settings.insert("mcp_servers".to_owned(), servers.into());
     }
-    let folders = untrusted(config, &opening.folder).into_iter();
+    let folders = untrusted_folders(config, &spec.folder).into_iter();
     let projects: Map<String, Value> = folders
         .filter_map(|folder| {
             Some((folder.to_str()?.to_owned(), json!({"trust_level": "untrusted"})))
@@ -206,12 +208,12 @@ fn settings(config: &Config, opening: &ConversationSpec) -> Map<String, Value> {
 }
 
 /// A setting as it stands in TOML.
-fn toml(value: &Value) -> toml_edit::Value {
+fn to_toml(value: &Value) -> toml_edit::Value {
     match value {
         Value::Bool(value) => (*value).into(),
-        Value::Array(list) => toml_edit::Value::Array(list.iter().map(toml).collect()),
+        Value::Array(list) => toml_edit::Value::Array(list.iter().map(to_toml).collect()),
         Value::Object(fields) => toml_edit::Value::InlineTable(
-            fields.iter().map(|(key, value)| (key.as_str(), toml(value))).collect(),
+            fields.iter().map(|(key, value)| (key.as_str(), to_toml(value))).collect(),
         ),
         Value::String(text) => text.as_str().into(),
         // No setting of ours is one of these.

@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::event::Usage;
 
 #[derive(Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct UsageCounter {
     /// Told so far, of this process.
-    told: Usage,
+    reported: Usage,
     /// Answers of the model in this turn that were told.
     steps: BTreeSet<String>,
 }
 
-impl Tally {
+impl UsageCounter {
     /// A new process counts from nothing.
     pub(super) fn restart(&mut self) {
         *self = Self::default();
@@ -23,7 +23,7 @@ impl Tally {
 
     /// One answer of the model: what it read is known, what it wrote and what
     /// it cost is known when the turn is over.
-    pub(super) fn step(&mut self, message: &Value) -> Option<Usage> {
+    pub(super) fn add_step(&mut self, message: &Value) -> Option<Usage> {
         let id = message["id"].as_str()?;
         if !self.steps.insert(id.to_owned()) {
             return None;
@@ -38,14 +38,16 @@ impl Tally {
             output_tokens: number(&usage["output_tokens"]),
             micro_usd: None,
         };
-        self.told.input_tokens = self.told.input_tokens.saturating_add(step.input_tokens);
-        self.told.cached_tokens = self.told.cached_tokens.saturating_add(step.cached_tokens);
-        self.told.output_tokens = self.told.output_tokens.saturating_add(step.output_tokens);
+        self.reported.input_tokens = self.reported.input_tokens.saturating_add(step.input_tokens);
+        self.reported.cached_tokens =
+            self.reported.cached_tokens.saturating_add(step.cached_tokens);
+        self.reported.output_tokens =
+            self.reported.output_tokens.saturating_add(step.output_tokens);
         (step != Usage::default()).then_some(step)
     }
 
     /// The end of a turn: all models and subagents, since the process began.
-    pub(super) fn whole(&mut self, result: &Value) -> Option<Usage> {
+    pub(super) fn finish_turn(&mut self, result: &Value) -> Option<Usage> {
         self.steps.clear();
         let mut whole = Usage { micro_usd: micro_usd(result), ..Usage::default() };
         for model in result["modelUsage"].as_object()?.values() {
@@ -59,7 +61,7 @@ impl Tally {
             whole.output_tokens =
                 whole.output_tokens.saturating_add(number(&model["outputTokens"]));
         }
-        let before = std::mem::replace(&mut self.told, whole);
+        let before = std::mem::replace(&mut self.reported, whole);
         let cost = whole.micro_usd.map(|all| all.saturating_sub(before.micro_usd.unwrap_or(0)));
         let rest = Usage {
             input_tokens: whole.input_tokens.saturating_sub(before.input_tokens),
@@ -95,22 +97,22 @@ mod tests {
 
     #[test]
     fn the_sum_of_what_is_told_is_what_claude_counts() {
-        let mut tally = Tally::default();
+        let mut tally = UsageCounter::default();
         let usage = json!({"input_tokens": 1000, "cache_read_input_tokens": 100,
             "cache_creation_input_tokens": 10, "output_tokens": 1});
         let message = json!({"id": "a", "usage": usage});
-        let step = tally.step(&message).unwrap();
+        let step = tally.add_step(&message).unwrap();
         assert_eq!((step.input_tokens, step.cached_tokens, step.output_tokens), (1110, 100, 1));
         // The same answer in a second line: its text, then its tools.
-        assert_eq!(tally.step(&message), None);
-        let rest = tally.whole(&result(1000, 20, 0.0055)).unwrap();
+        assert_eq!(tally.add_step(&message), None);
+        let rest = tally.finish_turn(&result(1000, 20, 0.0055)).unwrap();
         let expected = Usage { output_tokens: 19, micro_usd: Some(5500), ..Usage::default() };
         assert_eq!(rest, expected);
-        let more = tally.whole(&result(3000, 60, 0.0165)).unwrap();
+        let more = tally.finish_turn(&result(3000, 60, 0.0165)).unwrap();
         assert_eq!((more.input_tokens, more.output_tokens), (2000, 40));
         assert_eq!(more.micro_usd, Some(11_000));
-        assert_eq!(tally.whole(&result(3000, 60, 0.0165)), None);
+        assert_eq!(tally.finish_turn(&result(3000, 60, 0.0165)), None);
         tally.restart();
-        assert_eq!(tally.whole(&result(1, 1, 0.1)).unwrap().micro_usd, Some(100_000));
+        assert_eq!(tally.finish_turn(&result(1, 1, 0.1)).unwrap().micro_usd, Some(100_000));
     }
 }

@@ -4,16 +4,20 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::super::approvals::Waiting;
-use super::turn::{Origin, Turn};
-use super::{AppServer, Purpose, State};
+use super::super::approvals::PendingApproval;
+use super::turn::{CodexTurn, TurnOrigin};
+use super::{AppServer, AppServerRequest, AppServerState};
 use crate::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationId};
 use crate::event::{AgentEvent, Delivery};
 use crate::protocol::ProtocolEffect;
 
 impl AppServer {
-    pub(super) fn obey(&mut self, order: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
-        match order {
+    pub(super) fn handle_command(
+        &mut self,
+        command: AgentCommand,
+        now: Instant,
+    ) -> Vec<ProtocolEffect> {
+        match command {
             AgentCommand::Send(message) => self.send(message, now),
             AgentCommand::Steer(text) => self.steer(text, now),
             AgentCommand::Interrupt => self.interrupt(now),
@@ -31,24 +35,24 @@ impl AppServer {
         if waits {
             vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Queued))]
         } else {
-            self.next(now)
+            self.start_next_turn(now)
         }
     }
 
     /// Begins the next turn, if one waits and can be begun.
-    pub(super) fn next(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        if self.state != State::Open || self.turn.is_some() {
+    pub(super) fn start_next_turn(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+        if self.state != AppServerState::Open || self.turn.is_some() {
             return Vec::new();
         }
         let Some(message) = self.queue.pop_front() else { return Vec::new() };
         let Some(thread) = &self.thread else { return Vec::new() };
         self.last_turn = self.last_turn.next();
-        let mut params = json!({"threadId": thread.as_str(), "input": input(&message.text)});
-        self.turn = Some(Turn::ordered(self.last_turn, message.schema.is_some()));
+        let mut params = json!({"threadId": thread.as_str(), "input": text_input(&message.text)});
+        self.turn = Some(CodexTurn::new(self.last_turn, message.schema.is_some()));
         if let Some(schema) = message.schema {
             params["outputSchema"] = schema;
         }
-        let purpose = Purpose::Turn(self.last_turn);
+        let purpose = AppServerRequest::Turn(self.last_turn);
         vec![ProtocolEffect::Write(self.rpc.request(purpose, "turn/start", params, now))]
     }
 
@@ -56,14 +60,15 @@ impl AppServer {
         match &mut self.turn {
             None => self.send(AgentMessage::text(text), now),
             Some(turn) if turn.is_interrupted => self.send(AgentMessage::text(text), now),
-            Some(turn) => match turn.running() {
+            Some(turn) => match turn.running_id() {
                 Some(id) => {
-                    let params = self.to_turn(&id, Some(&text));
-                    let line = self.rpc.request(Purpose::Steer(text), "turn/steer", params, now);
+                    let params = self.turn_params(&id, Some(&text));
+                    let line =
+                        self.rpc.request(AppServerRequest::Steer(text), "turn/steer", params, now);
                     vec![ProtocolEffect::Write(line)]
                 }
                 None => {
-                    turn.early_words.push(text);
+                    turn.early_steers.push(text);
                     Vec::new()
                 }
             },
@@ -72,11 +77,11 @@ impl AppServer {
 
     fn interrupt(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         // The end of the interrupted one is still to be told.
-        if self.state == State::Stopping(Origin::Ordered) {
+        if self.state == AppServerState::Stopping(TurnOrigin::Owner) {
             return Vec::new();
         }
         let mut effects = Vec::new();
-        if self.turn.as_ref().is_none_or(|turn| turn.origin == Origin::Codex) {
+        if self.turn.as_ref().is_none_or(|turn| turn.origin == TurnOrigin::Codex) {
             // What was ordered was not begun.
             let waited = self.queue.pop_front();
             effects.extend(waited.map(|_| ProtocolEffect::Emit(AgentEvent::TurnInterrupted)));
@@ -84,7 +89,7 @@ impl AppServer {
         if let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
             turn.is_interrupted = true;
             // One that does not run yet is interrupted as soon as it does.
-            if let Some(id) = turn.running() {
+            if let Some(id) = turn.running_id() {
                 effects.push(self.interrupt_turn(&id, now));
             }
         }
@@ -92,16 +97,21 @@ impl AppServer {
     }
 
     pub(super) fn interrupt_turn(&mut self, id: &str, now: Instant) -> ProtocolEffect {
-        let params = self.to_turn(id, None);
-        ProtocolEffect::Write(self.rpc.request(Purpose::Interrupt, "turn/interrupt", params, now))
+        let params = self.turn_params(id, None);
+        ProtocolEffect::Write(self.rpc.request(
+            AppServerRequest::Interrupt,
+            "turn/interrupt",
+            params,
+            now,
+        ))
     }
 
     /// What a request about a turn must say.
-    fn to_turn(&self, id: &str, words: Option<&str>) -> Value {
+    fn turn_params(&self, id: &str, words: Option<&str>) -> Value {
         let thread = self.thread.as_ref().map(ConversationId::as_str);
         match words {
             Some(words) => {
-                json!({"threadId": thread, "expectedTurnId": id, "input": input(words)})
+                json!({"threadId": thread, "expectedTurnId": id, "input": text_input(words)})
             }
             None => json!({"threadId": thread, "turnId": id}),
         }
@@ -111,22 +121,23 @@ impl AppServer {
     /// said into the turn before, so that the agent reads both together.
     fn answer(
         &mut self,
-        waiting: Waiting,
+        waiting: PendingApproval,
         decision: &ApprovalDecision,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         let ours = waiting.thread.as_deref() == self.thread.as_ref().map(ConversationId::as_str);
         let turn = self.turn.as_ref().filter(|turn| ours && !turn.is_interrupted);
-        let turn = turn.and_then(Turn::running);
-        if let (Some(reason), Some(turn)) = (waiting.unsaid(decision), turn) {
-            let params = self.to_turn(&turn, Some(&format!("Not allowed: {reason}")));
-            let line = self.rpc.request(Purpose::Reason(waiting), "turn/steer", params, now);
+        let turn = turn.and_then(CodexTurn::running_id);
+        if let (Some(reason), Some(turn)) = (waiting.reason_to_steer(decision), turn) {
+            let params = self.turn_params(&turn, Some(&format!("Not allowed: {reason}")));
+            let line =
+                self.rpc.request(AppServerRequest::Reason(waiting), "turn/steer", params, now);
             return vec![ProtocolEffect::Write(line)];
         }
-        vec![ProtocolEffect::Write(self.rpc.answer(&waiting.request, waiting.answer(decision)))]
+        vec![ProtocolEffect::Write(self.rpc.response(&waiting.request, waiting.response(decision)))]
     }
 }
 
-fn input(words: &str) -> Value {
+fn text_input(words: &str) -> Value {
     json!([{"type": "text", "text": words}])
 }

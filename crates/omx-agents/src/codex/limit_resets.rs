@@ -8,19 +8,19 @@ use omx_kernel::Timestamp;
 
 /// The windows of the plan, as last told, and the wall clock codex goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Resets {
+pub(super) struct LimitResets {
     /// When the last of the windows that are used up begins anew.
     window: Option<Timestamp>,
     /// How far codex's wall clock is ahead of UTC, in milliseconds.
-    ahead: Option<i64>,
+    utc_offset_ms: Option<i64>,
 }
 
 const MINUTE: i64 = 60_000;
 const DAY: i64 = 24 * 60 * MINUTE;
 
-impl Resets {
+impl LimitResets {
     /// Nothing is known yet.
-    pub(super) const UNKNOWN: Self = Self { window: None, ahead: None };
+    pub(super) const UNKNOWN: Self = Self { window: None, utc_offset_ms: None };
 
     /// Takes the newest `account/rateLimits/updated`. One that tells of no
     /// window changes nothing, as codex says itself.
@@ -41,18 +41,18 @@ impl Resets {
     /// file by it, and tells the same moment in seconds. Should the clock be
     /// put forward or back until a limit ends, the words mislead by that hour.
     pub(super) fn learn_clock(&mut self, thread: &Value) {
-        self.ahead = self.ahead.or_else(|| ahead(thread));
+        self.utc_offset_ms = self.utc_offset_ms.or_else(|| clock_offset(thread));
     }
 
     /// When the limit of this sentence, told at this moment, is over.
-    pub(super) fn until(&self, sentence: &str, told: Option<Timestamp>) -> Option<Timestamp> {
+    pub(super) fn find_reset(&self, sentence: &str, told: Option<Timestamp>) -> Option<Timestamp> {
         let window = self.window.filter(|end| told.is_none_or(|told| *end > told));
-        window.or_else(|| on_the_wall(sentence, told?, self.ahead?))
+        window.or_else(|| parse_reset_time(sentence, told?, self.utc_offset_ms?))
     }
 }
 
 /// `…/rollout-2026-11-15T21-43-34-<id>.jsonl` against `createdAt`.
-fn ahead(thread: &Value) -> Option<i64> {
+fn clock_offset(thread: &Value) -> Option<i64> {
     let created = thread["createdAt"].as_i64()?.checked_mul(1000)?;
     let name = thread["path"].as_str()?.rsplit('/').next()?.strip_prefix("rollout-")?;
     let (date, time) = (name.get(..10)?, name.get(11..19)?.replace('-', ":"));
@@ -63,18 +63,18 @@ fn ahead(thread: &Value) -> Option<i64> {
 }
 
 /// The moment in a sentence that ends with "… try again at MOMENT.".
-fn on_the_wall(sentence: &str, told: Timestamp, ahead: i64) -> Option<Timestamp> {
+fn parse_reset_time(sentence: &str, told: Timestamp, ahead: i64) -> Option<Timestamp> {
     let (_, moment) = sentence.split_once("ry again at ")?;
     let moment = moment.trim_end().trim_end_matches('.');
     let today = Timestamp::from_millis(told.millis().checked_add(ahead)?);
     let (day, clock) = match moment.split_once(", ") {
         Some((day, rest)) => {
             let (year, clock) = rest.split_once(' ')?;
-            (date(day, year)?, clock)
+            (parse_date(day, year)?, clock)
         }
         None => (today.to_string().get(..10)?.to_owned(), moment),
     };
-    let wall = Timestamp::parse(&format!("{day}T{}:00Z", hours(clock)?))?;
+    let wall = Timestamp::parse(&format!("{day}T{}:00Z", parse_clock(clock)?))?;
     // The seconds are not told; too late by a minute is better than too early.
     let mut end = wall.millis() - ahead + MINUTE;
     if !moment.contains(',') && end <= told.millis() {
@@ -84,7 +84,7 @@ fn on_the_wall(sentence: &str, told: Timestamp, ahead: i64) -> Option<Timestamp>
 }
 
 /// `Jan 1st` and `2030` as `2030-01-01`.
-fn date(day: &str, year: &str) -> Option<String> {
+fn parse_date(day: &str, year: &str) -> Option<String> {
     const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
     let (month, day) = day.split_once(' ')?;
     let month = MONTHS.find(month).filter(|at| month.len() == 3 && at % 3 == 0)? / 3 + 1;
@@ -93,7 +93,7 @@ fn date(day: &str, year: &str) -> Option<String> {
 }
 
 /// `3:04 PM` as `15:04`.
-fn hours(clock: &str) -> Option<String> {
+fn parse_clock(clock: &str) -> Option<String> {
     let (time, half) = clock.split_once(' ')?;
     let (hour, minute) = time.split_once(':')?;
     let (hour, minute): (u8, u8) = (hour.parse().ok()?, minute.parse().ok()?);
@@ -116,11 +116,11 @@ mod tests {
     }
 
     /// A conversation that began in Tokyo.
-    fn tokyo() -> Resets {
+    fn tokyo() -> LimitResets {
         let path = "/x/rollout-2026-11-15T21-43-34-01a1df3c-022c-77d2-a692-51c79cedbfb0.jsonl";
-        let mut resets = Resets::UNKNOWN;
+        let mut resets = LimitResets::UNKNOWN;
         resets.learn_clock(&json!({"path": path, "createdAt": 1_794_746_614}));
-        assert_eq!(resets.ahead, Some(9 * 60 * MINUTE));
+        assert_eq!(resets.utc_offset_ms, Some(9 * 60 * MINUTE));
         resets
     }
 
@@ -133,14 +133,14 @@ mod tests {
         }));
         let told = moment("2026-11-15T12:43:37Z");
         let end = moment("2030-01-01T00:00:00Z");
-        assert_eq!(resets.until("Try again at 10:43 PM.", told), end);
+        assert_eq!(resets.find_reset("Try again at 10:43 PM.", told), end);
         // Sparse updates change nothing.
         resets.learn_windows(&json!({"primary": null, "secondary": null}));
-        assert_eq!(resets.until("", told), end);
+        assert_eq!(resets.find_reset("", told), end);
         // What is over is not what is waited for.
-        assert_eq!(resets.until("", moment("2031-01-01T00:00:00Z")), None);
+        assert_eq!(resets.find_reset("", moment("2031-01-01T00:00:00Z")), None);
         resets.learn_windows(&json!({"primary": {"usedPercent": 99.5, "resetsAt": 1}}));
-        assert_eq!(resets.until("", told), None);
+        assert_eq!(resets.find_reset("", told), None);
     }
 
     #[test]
@@ -152,7 +152,7 @@ mod tests {
             ("or try again at Jan 1st, 2030 12:00 AM.", "2029-12-31T15:01:00Z"),
             ("try again at Dec 22nd, 2026 12:30 PM.", "2026-12-22T03:31:00Z"),
         ] {
-            assert_eq!(tokyo().until(sentence, told), moment(end), "{sentence}");
+            assert_eq!(tokyo().find_reset(sentence, told), moment(end), "{sentence}");
         }
     }
 
@@ -171,9 +171,9 @@ mod tests {
             "try again at ",
             "try again at , ,",
         ] {
-            assert_eq!(tokyo().until(sentence, told), None, "{sentence}");
+            assert_eq!(tokyo().find_reset(sentence, told), None, "{sentence}");
         }
-        assert_eq!(Resets::UNKNOWN.until("try again at 3:04 PM.", told), None);
-        assert_eq!(tokyo().until("try again at 3:04 PM.", None), None);
+        assert_eq!(LimitResets::UNKNOWN.find_reset("try again at 3:04 PM.", told), None);
+        assert_eq!(tokyo().find_reset("try again at 3:04 PM.", None), None);
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::driver::{AgentEnv, AgentKind, Installation};
-use crate::environment::{on_path, variable};
+use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 
 /// Variables that are an account.
@@ -26,13 +26,13 @@ const CLOUDS: [&str; 6] = [
 /// Settings an organisation puts on its machines.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-pub(super) fn find(surroundings: &AgentEnv) -> Result<Installation, Failure> {
+pub(super) fn find_claude(env: &AgentEnv) -> Result<Installation, Failure> {
     let kind = AgentKind::Claude;
-    let program = on_path(surroundings, "claude")
+    let program = find_on_path(env, "claude")
         .ok_or_else(|| Failure::new(kind, FailureCause::NotInstalled))?;
     // There the account may be in the keychain, which only claude itself opens.
     let unseen = cfg!(target_os = "macos");
-    if unseen || by_variable(surroundings) || by_file(surroundings) {
+    if unseen || has_account_in_variables(env) || has_account_in_files(env) {
         Ok(Installation { kind, program })
     } else {
         Err(Failure::new(kind, FailureCause::NotLoggedIn { detail: String::new() }))
@@ -40,48 +40,48 @@ pub(super) fn find(surroundings: &AgentEnv) -> Result<Installation, Failure> {
 }
 
 /// Whether a switch of claude's is on.
-pub(super) fn switched_on(surroundings: &AgentEnv, name: &str) -> bool {
-    variable(surroundings, name).and_then(|value| value.to_str()).is_some_and(means_yes)
+pub(super) fn is_switched_on(env: &AgentEnv, name: &str) -> bool {
+    variable(env, name).and_then(|value| value.to_str()).is_some_and(is_truthy)
 }
 
-fn means_yes(value: &str) -> bool {
+fn is_truthy(value: &str) -> bool {
     !matches!(value.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off")
 }
 
-fn by_variable(surroundings: &AgentEnv) -> bool {
-    ACCOUNTS.iter().any(|name| variable(surroundings, name).is_some())
-        || CLOUDS.iter().any(|name| switched_on(surroundings, name))
+fn has_account_in_variables(env: &AgentEnv) -> bool {
+    ACCOUNTS.iter().any(|name| variable(env, name).is_some())
+        || CLOUDS.iter().any(|name| is_switched_on(env, name))
 }
 
-fn by_file(surroundings: &AgentEnv) -> bool {
-    let home = variable(surroundings, "HOME").map(PathBuf::from);
-    let own = variable(surroundings, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
+fn has_account_in_files(env: &AgentEnv) -> bool {
+    let home = variable(env, "HOME").map(PathBuf::from);
+    let own = variable(env, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let folder = own.clone().or_else(|| home.as_ref().map(|home| home.join(".claude")));
     // Beside the folder, unless the folder was moved.
-    let state = own.or(home).map(|folder| read(&folder.join(".claude.json")));
+    let state = own.or(home).map(|folder| read_json(&folder.join(".claude.json")));
     let logged_in = |folder: &PathBuf| {
-        says(&read(&folder.join(".credentials.json"))["claudeAiOauth"]["accessToken"])
-            || settings_have_account(&read(&folder.join("settings.json")))
+        is_non_empty(&read_json(&folder.join(".credentials.json"))["claudeAiOauth"]["accessToken"])
+            || settings_have_account(&read_json(&folder.join("settings.json")))
     };
     folder.as_ref().is_some_and(logged_in)
-        || state.is_some_and(|state| says(&state["primaryApiKey"]))
-        || settings_have_account(&read(Path::new(MANAGED)))
+        || state.is_some_and(|state| is_non_empty(&state["primaryApiKey"]))
+        || settings_have_account(&read_json(Path::new(MANAGED)))
 }
 
 /// A program that gives a key, or a variable that is an account.
 fn settings_have_account(settings: &Value) -> bool {
     let variables = &settings["env"];
-    says(&settings["apiKeyHelper"])
-        || ACCOUNTS.iter().any(|name| says(&variables[name]))
-        || CLOUDS.iter().any(|name| variables[name].as_str().is_some_and(means_yes))
+    is_non_empty(&settings["apiKeyHelper"])
+        || ACCOUNTS.iter().any(|name| is_non_empty(&variables[name]))
+        || CLOUDS.iter().any(|name| variables[name].as_str().is_some_and(is_truthy))
 }
 
-fn says(value: &Value) -> bool {
+fn is_non_empty(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())
 }
 
 /// A file of JSON; null if there is none.
-fn read(path: &Path) -> Value {
+fn read_json(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
@@ -131,8 +131,8 @@ mod tests {
 
         #[track_caller]
         fn found(self) -> &'static str {
-            let surroundings = AgentEnv {
-                environment: self.variables,
+            let env = AgentEnv {
+                variables: self.variables,
                 omx: PathBuf::new(),
                 worker_variable: String::new(),
                 child_variables: Default::default(),
@@ -140,12 +140,12 @@ mod tests {
                 rehearsal_folder: PathBuf::new(),
                 clock: || omx_kernel::Timestamp::from_millis(0),
             };
-            match find(&surroundings) {
+            match find_claude(&env) {
                 Ok(installation) => {
                     assert_eq!(installation.program, self.folder.path().join("claude"));
                     "found"
                 }
-                Err(trouble) => trouble.kind(),
+                Err(failure) => failure.kind(),
             }
         }
     }

@@ -4,24 +4,24 @@
 use std::time::Instant;
 
 use super::app_server::AppServer;
-use super::exec::Exec;
-use super::setup::Setup;
+use super::exec::ExecProtocol;
+use super::options::CodexOptions;
 use crate::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 
 /// The way that is taken.
-pub(super) enum Way {
+pub(super) enum CodexTransport {
     AppServer(Box<AppServer>),
-    Exec(Box<Exec>),
+    Exec(Box<ExecProtocol>),
 }
 
-impl Way {
-    pub(super) fn new(setup: Setup) -> Self {
+impl CodexTransport {
+    pub(super) fn new(setup: CodexOptions) -> Self {
         Self::AppServer(Box::new(AppServer::new(setup)))
     }
 }
 
-impl Protocol for Way {
-    fn begin(&mut self, now: Instant) -> Vec<ProtocolEffect> {
+impl Protocol for CodexTransport {
+    fn start(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         match self {
             Self::AppServer(way) => way.begin(now),
             Self::Exec(_) => Vec::new(),
@@ -36,9 +36,9 @@ impl Protocol for Way {
                     _ => None,
                 };
                 let mut effects = way.handle(input, now);
-                if way.is_useless() {
-                    let (setup, queue) = way.take_rest();
-                    let mut exec = Exec::new(setup, queue, why);
+                if way.is_unusable() {
+                    let (setup, queue) = way.take_remaining();
+                    let mut exec = ExecProtocol::new(setup, queue, why);
                     effects.extend(exec.begin(now));
                     *self = Self::Exec(Box::new(exec));
                 }
@@ -48,14 +48,14 @@ impl Protocol for Way {
         }
     }
 
-    fn owes_turn(&self) -> bool {
+    fn has_pending_turn(&self) -> bool {
         match self {
             Self::AppServer(way) => way.owes_turn(),
             Self::Exec(way) => way.owes_turn(),
         }
     }
 
-    fn wake(&self) -> Option<Instant> {
+    fn next_tick(&self) -> Option<Instant> {
         match self {
             Self::AppServer(way) => way.wake(),
             Self::Exec(way) => way.wake(),

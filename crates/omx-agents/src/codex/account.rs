@@ -3,9 +3,9 @@
 
 use std::ffi::OsStr;
 
-use super::config::{Config, Provider, home};
+use super::config::{CodexConfig, ModelProvider, codex_home};
 use crate::driver::{AgentEnv, AgentKind, Installation};
-use crate::environment::{on_path, variable};
+use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 
 /// Variables that hold a key for OpenAI, the more special one first.
@@ -13,7 +13,7 @@ const KEYS: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];
 
 /// With what codex reaches its service.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Account {
+pub(super) enum CodexAccount {
     /// With what it has itself: a login, a variable its settings name, nothing.
     Own,
     /// With this key of OpenAI's. Codex's app-server takes none from the
@@ -22,30 +22,29 @@ pub(super) enum Account {
 }
 
 /// Finds codex.
-pub(super) fn find(surroundings: &AgentEnv) -> Result<Installation, Failure> {
-    let trouble = |cause| Failure::new(AgentKind::Codex, cause);
-    let program =
-        on_path(surroundings, "codex").ok_or_else(|| trouble(FailureCause::NotInstalled))?;
-    account(surroundings).map_err(|detail| trouble(FailureCause::NotLoggedIn { detail }))?;
+pub(super) fn find_codex(env: &AgentEnv) -> Result<Installation, Failure> {
+    let failure = |cause| Failure::new(AgentKind::Codex, cause);
+    let program = find_on_path(env, "codex").ok_or_else(|| failure(FailureCause::NotInstalled))?;
+    find_account(env).map_err(|detail| failure(FailureCause::NotLoggedIn { detail }))?;
     Ok(Installation { kind: AgentKind::Codex, program })
 }
 
 /// The account codex will have; without one, why.
-pub(super) fn account(surroundings: &AgentEnv) -> Result<Account, String> {
-    let home = home(surroundings);
-    let config = Config::read(home.as_deref());
+pub(super) fn find_account(env: &AgentEnv) -> Result<CodexAccount, String> {
+    let home = codex_home(env);
+    let config = CodexConfig::read(home.as_deref());
     match config.provider() {
-        Provider::Open => Ok(Account::Own),
-        Provider::Key(name) if variable(surroundings, &name).is_some() => Ok(Account::Own),
-        Provider::Key(name) => Err(format!("its provider's key {name} is not set")),
-        Provider::OpenAi => {
+        ModelProvider::Open => Ok(CodexAccount::Own),
+        ModelProvider::Key(name) if variable(env, &name).is_some() => Ok(CodexAccount::Own),
+        ModelProvider::Key(name) => Err(format!("its provider's key {name} is not set")),
+        ModelProvider::OpenAi => {
             let file = home.map(|home| home.join("auth.json"));
             if file.is_some_and(|file| file.is_file()) || config.keeps_account_in_keyring() {
-                return Ok(Account::Own);
+                return Ok(CodexAccount::Own);
             }
-            let key = KEYS.iter().find_map(|name| variable(surroundings, name));
+            let key = KEYS.iter().find_map(|name| variable(env, name));
             match key.and_then(OsStr::to_str) {
-                Some(key) => Ok(Account::Key(key.to_owned())),
+                Some(key) => Ok(CodexAccount::Key(key.to_owned())),
                 None => Err(String::new()),
             }
         }
@@ -59,7 +58,10 @@ mod tests {
     use super::*;
 
     /// The account of a home with these files and these variables besides.
-    fn account_of(files: &[(&str, &str)], variables: &[(&str, &str)]) -> Result<Account, String> {
+    fn account_of(
+        files: &[(&str, &str)],
+        variables: &[(&str, &str)],
+    ) -> Result<CodexAccount, String> {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join(".codex")).unwrap();
         for (name, text) in files {
@@ -67,8 +69,8 @@ mod tests {
         }
         let given = variables.iter().map(|(name, value)| (name.into(), value.into()));
         let home = [("HOME".into(), folder.path().into())];
-        account(&AgentEnv {
-            environment: given.chain(home).collect(),
+        find_account(&AgentEnv {
+            variables: given.chain(home).collect(),
             omx: "/nowhere".into(),
             worker_variable: "MARK".to_owned(),
             child_variables: Default::default(),
@@ -78,8 +80,8 @@ mod tests {
         })
     }
 
-    fn is_own(account: &Result<Account, String>) -> bool {
-        matches!(account, Ok(Account::Own))
+    fn is_own(account: &Result<CodexAccount, String>) -> bool {
+        matches!(account, Ok(CodexAccount::Own))
     }
 
     #[test]
@@ -93,7 +95,7 @@ mod tests {
     #[test]
     fn a_key_of_the_environment_is_given_unless_there_is_a_login() {
         let keys = [("OPENAI_API_KEY", "general"), ("CODEX_API_KEY", "special")];
-        let key = |account| matches!(account, Ok(Account::Key(key)) if key == "special");
+        let key = |account| matches!(account, Ok(CodexAccount::Key(key)) if key == "special");
         assert!(key(account_of(&[], &keys)));
         assert!(is_own(&account_of(&[("auth.json", "{}")], &keys)));
         assert!(account_of(&[], &[("OPENAI_API_KEY", "")]).is_err());

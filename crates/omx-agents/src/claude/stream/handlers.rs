@@ -6,79 +6,82 @@ use serde_json::{Value, json};
 
 use omx_kernel::Timestamp;
 
-use super::super::errors::{Fault, of_words, status, text, trouble};
-use super::super::launch::Record;
+use super::super::errors::{ClaudeError, classify_message, claude_failure, parse_status, text};
+use super::super::launch::SavedHistory;
 use super::super::{lines, tools};
-use super::{Asked, Interrupt, Phase, Purpose, Stream, Turn};
+use super::{
+    ClaudePhase, ClaudeProtocol, ClaudeTurn, ControlRequest, PendingInterrupt, PendingToolUse,
+};
 use crate::agent::AgentMessage;
 use crate::event::{AgentEvent, ApprovalId, CallId, Delivery, ToolOutcome, TurnAnswer};
 use crate::failure::FailureCause;
 use crate::protocol::ProtocolEffect;
 
-impl Stream {
+impl ClaudeProtocol {
     /// Takes a line. What is unknown, or not as expected, means nothing.
-    pub(super) fn hear(&mut self, line: &Value, now: Instant) {
+    pub(super) fn handle_line(&mut self, line: &Value, now: Instant) {
         match line["type"].as_str().unwrap_or_default() {
-            "control_response" => self.hear_answer(&line["response"], now),
-            "control_request" => self.hear_request(line),
+            "control_response" => self.handle_control_response(&line["response"], now),
+            "control_request" => self.handle_control_request(line),
             "control_cancel_request" => {
-                self.asked.remove(&ApprovalId(text(&line["request_id"])));
+                self.pending_approvals.remove(&ApprovalId(text(&line["request_id"])));
             }
-            "system" => self.hear_system(line),
-            "assistant" => self.hear_model(line),
-            "user" if line["isReplay"] == true => self.heard(&text(&line["uuid"])),
-            "user" => self.hear_results(line),
+            "system" => self.handle_system(line),
+            "assistant" => self.handle_assistant(line),
+            "user" if line["isReplay"] == true => self.message_replayed(&text(&line["uuid"])),
+            "user" => self.handle_tool_results(line),
             "rate_limit_event" => {
                 let info = &line["rate_limit_info"];
                 let reset = info["resetsAt"].as_i64().filter(|_| info["status"] == "rejected");
                 let millis = |seconds: i64| Timestamp::from_millis(seconds.saturating_mul(1000));
                 self.limited_until = reset.map(millis);
             }
-            "result" if self.phase != Phase::Ready => self.fail(of_start(line)),
-            "result" => self.hear_result(line, now),
+            "result" if self.phase != ClaudePhase::Ready => self.fail(classify_start_failure(line)),
+            "result" => self.handle_turn_result(line, now),
             _ => {}
         }
     }
 
     /// Claude also repeats our own answers; they fit no request of ours.
-    fn hear_answer(&mut self, response: &Value, now: Instant) {
+    fn handle_control_response(&mut self, response: &Value, now: Instant) {
         let id = response["request_id"].as_str().unwrap_or_default();
         let done = response["subtype"] == "success";
         match self.requests.remove(id) {
-            Some(Purpose::Initialize) if done => {
-                self.phase = Phase::Ready;
+            Some(ControlRequest::Initialize) if done => {
+                self.phase = ClaudePhase::Ready;
                 let conversation = self.conversation.clone();
                 self.emit(AgentEvent::Started { conversation, model: None });
-                self.settle();
-                self.next(now);
+                self.report_interrupt();
+                self.start_next_turn(now);
             }
-            Some(Purpose::Initialize) => {
+            Some(ControlRequest::Initialize) => {
                 self.fail(FailureCause::Protocol { detail: text(&response["error"]) });
             }
-            Some(Purpose::Interrupt) => match (&mut self.interrupt, self.turn) {
+            Some(ControlRequest::Interrupt) => match (&mut self.interrupt, self.turn) {
                 // It came after the turn it was meant for.
-                (_, Turn::None) => self.interrupt = None,
+                (_, ClaudeTurn::None) => self.interrupt = None,
                 (Some(interrupt), _) => interrupt.acknowledged = true,
                 (None, _) => {}
             },
-            Some(Purpose::Fence(words)) => {
-                let steer = self.steers.iter_mut().find(|steer| steer.id == words && !steer.told);
+            Some(ControlRequest::Fence(words)) => {
+                let steer =
+                    self.steers.iter_mut().find(|steer| steer.id == words && !steer.is_reported);
                 if let Some(steer) = steer {
-                    steer.told = true;
+                    steer.is_reported = true;
                     self.emit(AgentEvent::Delivered(Delivery::Queued));
                 }
             }
-            Some(Purpose::Withdraw(words)) if response["response"]["cancelled"] == true => {
+            Some(ControlRequest::Withdraw(words)) if response["response"]["cancelled"] == true => {
                 let mut steers = self.steers.iter_mut();
                 if let Some(steer) = steers.find(|steer| steer.id == words) {
-                    steer.withdrawn = true;
+                    steer.is_withdrawn = true;
                 }
             }
-            Some(Purpose::Withdraw(_)) | None => {}
+            Some(ControlRequest::Withdraw(_)) | None => {}
         }
     }
 
-    fn hear_request(&mut self, line: &Value) {
+    fn handle_control_request(&mut self, line: &Value) {
         let Some(id) = line["request_id"].as_str() else { return };
         let request = &line["request"];
         if request["subtype"] != "can_use_tool" {
@@ -87,22 +90,22 @@ impl Stream {
         let approval = ApprovalId(id.to_owned());
         let call = CallId(text(&request["tool_use_id"]));
         let input = request["input"].clone();
-        self.asked.insert(approval.clone(), Asked { call, input });
-        let ask = tools::ask(request, &self.folder);
+        self.pending_approvals.insert(approval.clone(), PendingToolUse { call, input });
+        let ask = tools::parse_request(request, &self.folder);
         self.emit(AgentEvent::ApprovalNeeded { approval, ask });
     }
 
-    fn hear_system(&mut self, line: &Value) {
+    fn handle_system(&mut self, line: &Value) {
         match line["subtype"].as_str().unwrap_or_default() {
             "init" => {
                 self.model = line["model"].as_str().map(str::to_owned).or(self.model.take());
-                if self.turn == Turn::Ahead {
-                    self.begun();
+                if self.turn == ClaudeTurn::Sent {
+                    self.turn_started();
                 }
             }
             "api_retry" => {
-                let cause = Fault::of_retry(line, self.limited_until).cause();
-                self.emit(AgentEvent::Retrying(trouble(cause)));
+                let cause = ClaudeError::from_retry(line, self.limited_until).cause();
+                self.emit(AgentEvent::Retrying(claude_failure(cause)));
             }
             _ => {}
         }
@@ -110,52 +113,54 @@ impl Stream {
 
     /// The message that is ahead begins a turn; if none of ours is, the first
     /// of the words that were kept.
-    fn begun(&mut self) {
-        if self.sent.take().is_none() && !self.steers.is_empty() {
+    fn turn_started(&mut self) {
+        if self.sent_id.take().is_none() && !self.steers.is_empty() {
             self.steers.remove(0);
         }
-        self.turn = Turn::Running;
+        self.turn = ClaudeTurn::Running;
         self.emit(AgentEvent::Delivered(Delivery::Turn));
         // An interrupt that claude read before it began has interrupted nothing.
         if let Some(interrupt) = self.interrupt.as_mut().filter(|one| one.acknowledged) {
             interrupt.acknowledged = false;
-            self.request(Purpose::Interrupt, json!({"subtype": "interrupt"}));
+            self.request(ControlRequest::Interrupt, json!({"subtype": "interrupt"}));
         }
     }
 
     /// The words of this id are part of the conversation.
-    fn heard(&mut self, id: &str) {
-        self.record = Record::Kept;
-        if self.turn == Turn::Ahead && self.sent.is_some() {
-            self.begun();
+    fn message_replayed(&mut self, id: &str) {
+        self.history = SavedHistory::Saved;
+        if self.turn == ClaudeTurn::Sent && self.sent_id.is_some() {
+            self.turn_started();
         }
         let Some(at) = self.steers.iter().position(|steer| steer.id == id) else { return };
-        if matches!(self.turn, Turn::Ahead | Turn::None) {
+        if matches!(self.turn, ClaudeTurn::Sent | ClaudeTurn::None) {
             self.steers.swap(0, at);
-            self.begun();
+            self.turn_started();
         } else {
             self.steers.remove(at);
             self.emit(AgentEvent::Delivered(Delivery::Steered));
         }
     }
 
-    fn hear_model(&mut self, line: &Value) {
+    fn handle_assistant(&mut self, line: &Value) {
         let own = line["parent_tool_use_id"].is_null();
         match self.turn {
-            Turn::Ahead => self.begun(),
-            Turn::None if self.phase == Phase::Ready => self.turn = Turn::Unasked,
+            ClaudeTurn::Sent => self.turn_started(),
+            ClaudeTurn::None if self.phase == ClaudePhase::Ready => {
+                self.turn = ClaudeTurn::Unrequested
+            }
             _ => {}
         }
         let message = &line["message"];
         if let Some(code) = line["error"].as_str() {
             let code = code.to_owned();
-            self.fault = Some(Fault { code, ..Fault::default() });
+            self.last_error = Some(ClaudeError { code, ..ClaudeError::default() });
         }
         // What claude says in the model's place is no answer.
         if line["error"].is_string() || message["model"] == "<synthetic>" {
             return;
         }
-        if let Some(usage) = self.tally.step(message) {
+        if let Some(usage) = self.usage.add_step(message) {
             self.emit(AgentEvent::Usage(usage));
         }
         for block in message["content"].as_array().into_iter().flatten() {
@@ -167,15 +172,15 @@ impl Stream {
                         self.emit(AgentEvent::Text(said));
                     }
                 }
-                "tool_use" => self.hear_tool(block),
+                "tool_use" => self.tool_started(block),
                 _ => {}
             }
         }
     }
 
-    fn hear_tool(&mut self, block: &Value) {
+    fn tool_started(&mut self, block: &Value) {
         let call = CallId(text(&block["id"]));
-        let tool = tools::tool(block["name"].as_str().unwrap_or_default(), &block["input"]);
+        let tool = tools::parse_tool(block["name"].as_str().unwrap_or_default(), &block["input"]);
         if let Some(interrupt) = &mut self.interrupt {
             interrupt.in_tool = true;
         }
@@ -183,14 +188,14 @@ impl Stream {
         self.emit(AgentEvent::ToolStarted { call, tool });
     }
 
-    fn hear_results(&mut self, line: &Value) {
+    fn handle_tool_results(&mut self, line: &Value) {
         for block in line["message"]["content"].as_array().into_iter().flatten() {
             let call = CallId(text(&block["tool_use_id"]));
             let Some(tool) = self.calls.remove(&call) else { continue };
-            let end = tools::end(&tool, block);
+            let end = tools::parse_outcome(&tool, block);
             self.emit(AgentEvent::ToolFinished { call, end });
             if end == ToolOutcome::Succeeded {
-                for path in tools::changed(tool, line) {
+                for path in tools::changed_paths(tool, line) {
                     self.emit(AgentEvent::FileChanged(path));
                 }
             }
@@ -198,26 +203,26 @@ impl Stream {
     }
 
     /// The turn is over.
-    fn hear_result(&mut self, line: &Value, now: Instant) {
-        if self.turn == Turn::Ahead {
-            self.begun();
+    fn handle_turn_result(&mut self, line: &Value, now: Instant) {
+        if self.turn == ClaudeTurn::Sent {
+            self.turn_started();
         }
-        if let Some(usage) = self.tally.whole(line) {
+        if let Some(usage) = self.usage.finish_turn(line) {
             self.emit(AgentEvent::Usage(usage));
         }
         for call in std::mem::take(&mut self.calls).into_keys() {
             self.emit(AgentEvent::ToolFinished { call, end: ToolOutcome::Failed });
         }
-        self.asked.clear();
-        let fault = self.fault.take();
-        let turn = std::mem::replace(&mut self.turn, Turn::None);
+        self.pending_approvals.clear();
+        let fault = self.last_error.take();
+        let turn = std::mem::replace(&mut self.turn, ClaudeTurn::None);
         let interrupt = self.take_interrupt(line);
-        self.take_withdrawn();
+        self.requeue_withdrawn();
         match (turn, interrupt) {
-            (Turn::None | Turn::Unasked, _) => {}
+            (ClaudeTurn::None | ClaudeTurn::Unrequested, _) => {}
             (_, Some(interrupt)) if interrupt.in_tool => {
                 // What a command left behind goes with the process.
-                self.owed = Some(interrupt.ordered + self.patience);
+                self.interrupt_due = Some(interrupt.requested_at + self.interrupt_grace);
                 return self.launch(now);
             }
             (_, Some(_)) => self.emit(AgentEvent::TurnInterrupted),
@@ -227,12 +232,12 @@ impl Stream {
             }
         }
         if self.steers.is_empty() {
-            return self.next(now);
+            return self.start_next_turn(now);
         }
         // Claude goes on with the words it kept.
-        self.turn = Turn::Ahead;
+        self.turn = ClaudeTurn::Sent;
         for at in 0..self.steers.len() {
-            if !std::mem::replace(&mut self.steers[at].told, true) {
+            if !std::mem::replace(&mut self.steers[at].is_reported, true) {
                 self.emit(AgentEvent::Delivered(Delivery::Queued));
             }
         }
@@ -240,7 +245,7 @@ impl Stream {
 
     /// Our interrupt, if it is why the turn is over. One that came too late
     /// is forgotten as soon as claude has read it.
-    fn take_interrupt(&mut self, line: &Value) -> Option<Interrupt> {
+    fn take_interrupt(&mut self, line: &Value) -> Option<PendingInterrupt> {
         let interrupt = self.interrupt?;
         let aborted = text(&line["terminal_reason"]).starts_with("aborted")
             || line["subtype"] == "error_during_execution";
@@ -251,10 +256,10 @@ impl Stream {
     }
 
     /// Words that were taken back wait here, before all others.
-    fn take_withdrawn(&mut self) {
+    fn requeue_withdrawn(&mut self) {
         let steers = std::mem::take(&mut self.steers);
         let (withdrawn, kept): (Vec<_>, Vec<_>) =
-            steers.into_iter().partition(|steer| steer.withdrawn);
+            steers.into_iter().partition(|steer| steer.is_withdrawn);
         self.steers = kept;
         for steer in withdrawn.into_iter().rev() {
             self.queue.push_front(AgentMessage::text(steer.text));
@@ -262,12 +267,12 @@ impl Stream {
     }
 
     /// Claude calls a failed turn a success with an error.
-    fn outcome(&self, line: &Value, fault: Option<Fault>) -> AgentEvent {
-        let words = words(line);
+    fn outcome(&self, line: &Value, fault: Option<ClaudeError>) -> AgentEvent {
+        let words = result_text(line);
         match line["subtype"].as_str().unwrap_or_default() {
             // A hook of the person's stopped the message: no model was asked.
             "success" if line["is_error"] != true && line["num_turns"] == 0 => {
-                AgentEvent::TurnFailed(trouble(FailureCause::Rejected { detail: words }))
+                AgentEvent::TurnFailed(claude_failure(FailureCause::Rejected { detail: words }))
             }
             "success" if line["is_error"] != true => {
                 let structured = line.get("structured_output").filter(|value| !value.is_null());
@@ -281,21 +286,21 @@ impl Stream {
                 AgentEvent::TurnFinished(TurnAnswer { text: words, structured: None })
             }
             _ => {
-                let fault = Fault {
-                    status: status(&line["api_error_status"]),
-                    words,
+                let fault = ClaudeError {
+                    status: parse_status(&line["api_error_status"]),
+                    message: words,
                     until: self.limited_until,
                     model: self.model.clone(),
                     ..fault.unwrap_or_default()
                 };
-                AgentEvent::TurnFailed(trouble(fault.cause()))
+                AgentEvent::TurnFailed(claude_failure(fault.cause()))
             }
         }
     }
 }
 
 /// The last words of a turn, or what went wrong in it.
-fn words(line: &Value) -> String {
+fn result_text(line: &Value) -> String {
     match line["result"].as_str() {
         Some(words) => words.to_owned(),
         None => {
@@ -306,7 +311,7 @@ fn words(line: &Value) -> String {
 }
 
 /// The end of a process that had not even begun.
-fn of_start(line: &Value) -> FailureCause {
-    let detail = words(line);
-    of_words(&detail).unwrap_or(FailureCause::CannotStart { detail })
+fn classify_start_failure(line: &Value) -> FailureCause {
+    let detail = result_text(line);
+    classify_message(&detail).unwrap_or(FailureCause::CannotStart { detail })
 }
