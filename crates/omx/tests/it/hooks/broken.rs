@@ -99,6 +99,8 @@ fn hosts_1_1_wrong_usage_never_stops_a_person() {
     // To a person, wrong usage is wrong usage.
     assert_eq!(project.omx(&["hook", "explain"]).code, Some(2));
     assert_eq!(project.omx(&["ask", "codex", "hook", "--no-such-flag"]).code, Some(2));
+    assert_eq!(project.omx(&["list", "hook", "--no-such-flag"]).code, Some(2));
+    assert_eq!(project.omx(&["--dialect", "omx", "hook", "--no-such-flag"]).code, Some(1));
 }
 
 #[test]
