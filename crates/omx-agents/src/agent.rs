@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 
 use crate::event::ApprovalId;
 
@@ -73,7 +73,7 @@ pub struct ConversationSpec {
     /// The model; without one, the program's own default.
     pub model: Option<String>,
     /// What the agent may do unasked.
-    pub allow: Allow,
+    pub allow: AllowLevel,
     /// MCP servers of ours. The tools of the one named `omx` need no approval.
     pub servers: Vec<McpServer>,
     /// What the answer to the first message must fit, where that is known: some

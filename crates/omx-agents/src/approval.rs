@@ -3,27 +3,30 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
-use omx_kernel::approval::Reach;
+use omx_kernel::approval::TargetLocation;
 
 /// Whether a path, as an agent named it, lies inside a folder: links are
 /// followed as far as the path exists, `..` is taken at its word after that.
-pub fn reach(folder: &Path, path: &Path) -> Reach {
-    let Ok(root) = folder.canonicalize() else { return Reach::Outside };
+pub fn reach(folder: &Path, path: &Path) -> TargetLocation {
+    let Ok(root) = folder.canonicalize() else { return TargetLocation::Outside };
     let whole = if path.is_absolute() { path.to_owned() } else { root.join(path) };
     let inside = resolve_links(&whole).is_some_and(|path| path.starts_with(&root));
-    if inside { Reach::Inside } else { Reach::Outside }
+    if inside { TargetLocation::Inside } else { TargetLocation::Outside }
 }
 
 /// Where all of several paths lie; outside if there is none.
-pub fn reach_of_all<'a>(folder: &Path, paths: impl IntoIterator<Item = &'a Path>) -> Reach {
+pub fn reach_of_all<'a>(
+    folder: &Path,
+    paths: impl IntoIterator<Item = &'a Path>,
+) -> TargetLocation {
     let mut some = false;
     for path in paths {
         some = true;
-        if reach(folder, path) == Reach::Outside {
-            return Reach::Outside;
+        if reach(folder, path) == TargetLocation::Outside {
+            return TargetLocation::Outside;
         }
     }
-    if some { Reach::Inside } else { Reach::Outside }
+    if some { TargetLocation::Inside } else { TargetLocation::Outside }
 }
 
 /// How many links are followed before they count as a circle.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-pub use omx_kernel::approval::{Ask, Reach};
+pub use omx_kernel::approval::{ApprovalRequest, TargetLocation};
 
 use crate::agent::ConversationId;
 use crate::failure::Failure;
@@ -119,7 +119,7 @@ pub enum AgentEvent {
         /// What to answer to.
         approval: ApprovalId,
         /// What it wants to do.
-        ask: Ask,
+        ask: ApprovalRequest,
     },
     /// What was spent.
     Usage(Usage),

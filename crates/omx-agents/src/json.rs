@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::event::{AgentEvent, Ask, Delivery, ToolAction, ToolOutcome};
+use crate::event::{AgentEvent, ApprovalRequest, Delivery, ToolAction, ToolOutcome};
 use crate::failure::Failure;
 
 /// An event as an object; its kind stands under `event`.
@@ -58,20 +58,22 @@ pub fn event_object(event: &AgentEvent) -> Value {
 }
 
 /// What an agent wants to do, as an object.
-pub fn ask_object(ask: &Ask) -> Value {
+pub fn ask_object(ask: &ApprovalRequest) -> Value {
     let reach = |reach| match reach {
-        crate::event::Reach::Inside => "inside",
-        crate::event::Reach::Outside => "outside",
+        crate::event::TargetLocation::Inside => "inside",
+        crate::event::TargetLocation::Outside => "outside",
     };
     match ask {
-        Ask::Edit { paths, reach: at } => {
+        ApprovalRequest::Edit { paths, location: at } => {
             json!({"kind": "edit", "paths": paths, "reach": reach(*at)})
         }
-        Ask::Command { command, reach: at } => {
+        ApprovalRequest::Command { command, location: at } => {
             json!({"kind": "command", "command": command, "reach": reach(*at)})
         }
-        Ask::Tool { server, tool } => json!({"kind": "tool", "server": server, "tool": tool}),
-        Ask::Other { what } => json!({"kind": "other", "what": what}),
+        ApprovalRequest::Tool { server, tool } => {
+            json!({"kind": "tool", "server": server, "tool": tool})
+        }
+        ApprovalRequest::Other { what } => json!({"kind": "other", "what": what}),
     }
 }
 

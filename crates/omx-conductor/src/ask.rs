@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationSpec};
-use omx_agents::event::{AgentEvent, Ask};
+use omx_agents::event::{AgentEvent, ApprovalRequest};
 use omx_agents::failure::Failure;
 use omx_agents::results::{self, ResultKind};
 use omx_agents::{
     Agent, AgentEnv, AgentLimits, Conversation, ConversationId, Driver, Installation, conversation,
 };
-use omx_kernel::approval::{Leave, leave};
+use omx_kernel::approval::{Permission, permission_for};
 use serde_json::Value;
 
 use omx_runs::Usage;
@@ -38,7 +38,7 @@ pub struct Reply {
     /// What it took.
     pub spent: Usage,
     /// What the agent wanted to do and was not allowed.
-    pub refused: Vec<Ask>,
+    pub refused: Vec<ApprovalRequest>,
 }
 
 /// Why there is no answer.
@@ -132,7 +132,7 @@ struct State<'a> {
     question: &'a Question,
     conversation: Option<ConversationId>,
     spent: Usage,
-    refused: Vec<Ask>,
+    refused: Vec<ApprovalRequest>,
     /// The question was put.
     asked: bool,
     corrected: bool,
@@ -180,9 +180,9 @@ impl<'a> State<'a> {
             }
             AgentEvent::Listening => self.put(agent),
             AgentEvent::ApprovalNeeded { approval, ask } => {
-                let decision = match leave(self.question.opening.allow, &ask) {
-                    Leave::Granted => ApprovalDecision::Allow,
-                    Leave::NeedsPerson => {
+                let decision = match permission_for(self.question.opening.allow, &ask) {
+                    Permission::Granted => ApprovalDecision::Allow,
+                    Permission::NeedsPerson => {
                         self.refused.push(ask);
                         ApprovalDecision::Deny("the person has not allowed this".to_owned())
                     }

@@ -1,6 +1,6 @@
 //! Progress lines of a run, made from what the engine and its agents do.
 
-use omx_agents::event::{self, Ask, ToolAction};
+use omx_agents::event::{self, ApprovalRequest, ToolAction};
 use omx_agents::failure::Failure;
 use omx_runs::progress::Progress;
 use omx_runs::{StepKey, Usage};
@@ -68,17 +68,17 @@ pub(crate) fn trouble(step: &StepKey, trouble: &Failure) -> Progress {
     }
 }
 
-pub(crate) fn needs_you(step: &StepKey, ask: &Ask) -> Progress {
+pub(crate) fn needs_you(step: &StepKey, ask: &ApprovalRequest) -> Progress {
     Progress::NeedsYou { step: step.clone(), what: describe_request(ask) }
 }
 
 /// What an agent asks permission for, in words.
-pub(crate) fn describe_request(ask: &Ask) -> String {
+pub(crate) fn describe_request(ask: &ApprovalRequest) -> String {
     match ask {
-        Ask::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
-        Ask::Command { command, .. } => format!("run {command}"),
-        Ask::Tool { server, tool } => format!("call {server} {tool}"),
-        Ask::Other { what } => what.clone(),
+        ApprovalRequest::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
+        ApprovalRequest::Command { command, .. } => format!("run {command}"),
+        ApprovalRequest::Tool { server, tool } => format!("call {server} {tool}"),
+        ApprovalRequest::Other { what } => what.clone(),
     }
 }
 

@@ -76,5 +76,5 @@ fn at(table: &Table, key: &str) -> usize {
 
 fn fail(text: &str, file: &str, at: usize, words: &str) -> Refusal {
     let line = text.get(..at).unwrap_or_default().lines().count().max(1);
-    Refusal::input(format!("{file}:{line}: {words}"))
+    Refusal::invalid_input(format!("{file}:{line}: {words}"))
 }

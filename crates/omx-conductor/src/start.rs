@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use omx_kernel::ids::slug;
-use omx_kernel::{Code, Mode, Refusal, RunId, SessionId};
+use omx_kernel::{Mode, Refusal, RefusalCode, RunId, SessionId};
 use omx_ops::Context;
 use omx_store::runs::{HeldRun, Holder, RunAcquisition};
 use omx_store::{ArtifactFolder, Store};
@@ -102,11 +102,13 @@ pub fn resume(
             let who =
                 holder.map(|holder| format!(" by process {}", holder.pid)).unwrap_or_default();
             return Err(Refusal::new(
-                Code::Busy,
+                RefusalCode::Busy,
                 format!("run {id} is going on, driven{who}; follow it with: omx runs attach {id}"),
             ));
         }
-        RunAcquisition::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+        RunAcquisition::Missing => {
+            return Err(Refusal::invalid_input(format!("there is no run {id}")));
+        }
     };
     let mut asked: RunSpec = RunSpec::load(held.folder())?;
     asked.workspace = workspace::relocate(store, id, asked.workspace);

@@ -17,7 +17,7 @@ pub const CANCEL_REMEMBERED_MILLIS: i64 = 60_000;
 /// The record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Activity {
+pub struct SessionActivity {
     /// The last sign of life of the session.
     pub last_seen: Option<Timestamp>,
     /// Holds in a row without a tool call in between.
@@ -31,7 +31,7 @@ pub struct Activity {
     /// What the first tool call after the last hold did.
     pub last_tool: Option<ToolClass>,
     /// What was cleared away, by mode.
-    pub cleared: BTreeMap<String, Cleared>,
+    pub cleared: BTreeMap<String, ClearedDocument>,
 }
 
 /// What a tool call does, roughly.
@@ -52,7 +52,7 @@ pub enum ToolClass {
 
 impl ToolClass {
     /// The class of a host's tool, by its name.
-    pub fn of(tool: &str) -> Self {
+    pub fn from_tool_name(tool: &str) -> Self {
         match tool {
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "apply_patch" | "write_file"
             | "replace" => Self::Edit,
@@ -74,16 +74,16 @@ impl ToolClass {
 
 /// What is left of a document that was cleared away.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Cleared {
+pub struct ClearedDocument {
     /// The last revision it had; the next document of the mode goes on from there.
     pub revision: u64,
     /// When it was cleared, if it was a cancelled one.
     pub cancelled_until: Option<Timestamp>,
 }
 
-impl Activity {
+impl SessionActivity {
     /// Notes that a tool was used: holds in a row begin anew.
-    pub fn tool_used(&mut self, now: Timestamp) {
+    pub fn record_tool_use(&mut self, now: Timestamp) {
         self.holds_in_a_row = 0;
         self.last_seen = Some(now);
     }

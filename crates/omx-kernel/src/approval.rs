@@ -2,7 +2,7 @@
 
 /// What the person allows agents to do (`--allow`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Allow {
+pub enum AllowLevel {
     /// Edit files in its folder.
     Edits,
     /// Also run commands in its folder.
@@ -11,7 +11,7 @@ pub enum Allow {
     All,
 }
 
-impl Allow {
+impl AllowLevel {
     /// All of them, the least first.
     pub const ALL: [Self; 3] = [Self::Edits, Self::Commands, Self::All];
 
@@ -25,14 +25,14 @@ impl Allow {
     }
 
     /// The value of a word.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|allow| allow.as_str() == word)
     }
 }
 
 /// Where something would happen, seen from the agent's folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
+pub enum TargetLocation {
     /// Inside it.
     Inside,
     /// Outside, or nobody can tell.
@@ -41,20 +41,20 @@ pub enum Reach {
 
 /// What an agent asks leave for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Ask {
+pub enum ApprovalRequest {
     /// To change files.
     Edit {
         /// Which, as the agent named them.
         paths: Vec<String>,
         /// Where they all are.
-        reach: Reach,
+        location: TargetLocation,
     },
     /// To run a command.
     Command {
         /// The command line.
         command: String,
         /// Where it would run. Outside also: without the program's sandbox.
-        reach: Reach,
+        location: TargetLocation,
     },
     /// To use a tool of an MCP server.
     Tool {
@@ -72,7 +72,7 @@ pub enum Ask {
 
 /// The policy's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Leave {
+pub enum Permission {
     /// Yes.
     Granted,
     /// Only the person can say.
@@ -83,13 +83,16 @@ pub enum Leave {
 pub const OWN_SERVER: &str = "omx";
 
 /// Whether an agent may do what it asks for.
-pub fn leave(allow: Allow, ask: &Ask) -> Leave {
+pub fn permission_for(allow: AllowLevel, ask: &ApprovalRequest) -> Permission {
     let granted = match (allow, ask) {
-        (Allow::All, _) => true,
-        (_, Ask::Tool { server, .. }) => server == OWN_SERVER,
-        (_, Ask::Edit { reach, .. }) => *reach == Reach::Inside,
-        (Allow::Commands, Ask::Command { reach, .. }) => *reach == Reach::Inside,
-        (Allow::Edits, Ask::Command { .. }) | (_, Ask::Other { .. }) => false,
+        (AllowLevel::All, _) => true,
+        (_, ApprovalRequest::Tool { server, .. }) => server == OWN_SERVER,
+        (_, ApprovalRequest::Edit { location: reach, .. }) => *reach == TargetLocation::Inside,
+        (AllowLevel::Commands, ApprovalRequest::Command { location: reach, .. }) => {
+            *reach == TargetLocation::Inside
+        }
+        (AllowLevel::Edits, ApprovalRequest::Command { .. })
+        | (_, ApprovalRequest::Other { .. }) => false,
     };
-    if granted { Leave::Granted } else { Leave::NeedsPerson }
+    if granted { Permission::Granted } else { Permission::NeedsPerson }
 }

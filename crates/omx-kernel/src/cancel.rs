@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::dialect::Dialect;
-use crate::document::{Document, Life};
+use crate::document::{Document, DocumentStatus};
 use crate::ids::{Scope, SessionId};
-use crate::links::{self, Documents};
+use crate::links::{self, DocumentMap};
 use crate::message;
 use crate::mode::{Mode, OnCancel};
-use crate::outcome::Ending;
-use crate::refusal::{Code, Refusal};
+use crate::outcome::RunEnding;
+use crate::refusal::{Refusal, RefusalCode};
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
 use crate::value::Value;
@@ -38,7 +38,7 @@ pub struct CancelPlan {
 
 /// What is to be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target {
+pub enum CancelTarget {
     /// All active modes of the scope.
     Everything,
     /// One mode and what is linked to it.
@@ -46,27 +46,27 @@ pub enum Target {
 }
 
 /// Plans a cancel of one scope.
-pub fn plan(
+pub fn plan_cancel(
     snapshot: &Snapshot,
-    target: Target,
+    target: CancelTarget,
     dialect: Dialect,
     now: Timestamp,
 ) -> Result<CancelPlan, Refusal> {
     let documents = &snapshot.documents;
     let mut order: Vec<(Mode, Option<Mode>)> = Vec::new();
     match target {
-        Target::Everything => {
+        CancelTarget::Everything => {
             for mode in Mode::ALL {
                 gather(documents, mode, None, &mut order);
             }
         }
-        Target::Mode(mode) => {
+        CancelTarget::Mode(mode) => {
             let parent = links::parent(documents, mode).filter(|_| snapshot.active(mode).is_some());
             match (mode, parent) {
                 (Mode::Ultrawork | Mode::Ecomode, Some(Mode::Ralph)) => {
                     return Err(Refusal::new(
-                        Code::LinkedMode,
-                        message::linked(mode, Mode::Ralph, dialect),
+                        RefusalCode::LinkedMode,
+                        message::format_linked(mode, Mode::Ralph, dialect),
                     ));
                 }
                 // A linked team and its ralph go together, whichever was named.
@@ -89,7 +89,7 @@ pub fn plan(
 
 /// Puts a mode behind all that depend on it.
 fn gather(
-    documents: &Documents,
+    documents: &DocumentMap,
     mode: Mode,
     linked_to: Option<Mode>,
     order: &mut Vec<(Mode, Option<Mode>)>,
@@ -107,30 +107,30 @@ fn gather(
 
 fn entry(
     snapshot: &Snapshot,
-    after: &Documents,
+    after: &DocumentMap,
     mode: Mode,
     linked_to: Option<Mode>,
     now: Timestamp,
 ) -> CancelEntry {
     let old = &snapshot.documents[&mode];
     let mut document = old.clone();
-    let mut ending = Ending::Cancelled;
+    let mut ending = RunEnding::Cancelled;
     if mode == Mode::Ralph && links::ralph_has_team(after) {
         let team = &after[&Mode::Team];
         // A team that ended before this ralph began was another one's.
-        let is_older = team.time("completed_at") < old.time("started_at");
-        if let Life::Ended(team_ending) = team.life()
+        let is_older = team.get_time("completed_at") < old.get_time("started_at");
+        if let DocumentStatus::Ended(team_ending) = team.status()
             && !is_older
         {
             let phase = match team_ending {
-                Ending::Finished => "complete",
-                Ending::Failed => "failed",
-                Ending::Blocked | Ending::Cancelled => "cancelled",
+                RunEnding::Finished => "complete",
+                RunEnding::Failed => "failed",
+                RunEnding::Blocked | RunEnding::Cancelled => "cancelled",
             };
-            if matches!(team_ending, Ending::Finished | Ending::Failed) {
+            if matches!(team_ending, RunEnding::Finished | RunEnding::Failed) {
                 ending = team_ending;
             }
-            let at = team.text("completed_at").map_or_else(|| now.to_string(), str::to_owned);
+            let at = team.get_str("completed_at").map_or_else(|| now.to_string(), str::to_owned);
             document.set("linked_team_terminal_phase", Value::string(phase));
             document.set("linked_team_terminal_at", Value::string(&at));
         }
@@ -142,14 +142,14 @@ fn entry(
         mode,
         phase: old.phase().map(str::to_owned),
         linked_to,
-        preserved: mode.row().on_cancel != OnCancel::Ends,
+        preserved: mode.spec().on_cancel != OnCancel::Ends,
         document,
     }
 }
 
 /// Which scope a cancel without a session id is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Choice {
+pub enum ScopeChoice {
     /// The compatibility scope: no session has an active mode.
     Compatibility,
     /// The one session with active modes.
@@ -159,16 +159,16 @@ pub enum Choice {
 }
 
 /// Chooses the scope from the active modes of every session. Stale ones count.
-pub fn choose(active: BTreeMap<SessionId, Vec<Mode>>) -> Choice {
+pub fn choose_scope(active: BTreeMap<SessionId, Vec<Mode>>) -> ScopeChoice {
     let mut sessions =
         active.into_iter().filter(|(_, modes)| !modes.is_empty()).collect::<BTreeMap<_, _>>();
     match sessions.len() {
-        0 => Choice::Compatibility,
+        0 => ScopeChoice::Compatibility,
         1 => match sessions.pop_first() {
-            Some((session, _)) => Choice::Only(session),
-            None => Choice::Compatibility,
+            Some((session, _)) => ScopeChoice::Only(session),
+            None => ScopeChoice::Compatibility,
         },
-        _ => Choice::Ambiguous(sessions),
+        _ => ScopeChoice::Ambiguous(sessions),
     }
 }
 
@@ -184,14 +184,14 @@ pub struct TeamCard {
 }
 
 /// The teams that belong to a scope, the oldest first.
-pub fn teams_of(scope: &Scope, mut cards: Vec<TeamCard>) -> Vec<TeamCard> {
-    cards.retain(|card| belongs(scope, card.session.as_deref()));
+pub fn teams_in_scope(scope: &Scope, mut cards: Vec<TeamCard>) -> Vec<TeamCard> {
+    cards.retain(|card| is_in_scope(scope, card.session.as_deref()));
     cards.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
     cards
 }
 
 /// Whether what names this session (or none) belongs to a scope.
-pub fn belongs(scope: &Scope, session: Option<&str>) -> bool {
+pub fn is_in_scope(scope: &Scope, session: Option<&str>) -> bool {
     scope.session().map(SessionId::as_str) == session
 }
 

@@ -11,7 +11,7 @@ pub struct Dialect {
     /// The name in sentences.
     pub label: &'static str,
     /// The folder that holds everything of a project.
-    pub tree: &'static str,
+    pub dir_name: &'static str,
     /// The project's configuration in JSON.
     pub project_config: &'static str,
     /// How environment names begin.
@@ -35,7 +35,7 @@ impl Dialect {
     pub const OMX: Dialect = Dialect {
         name: "omx",
         label: "OMX",
-        tree: ".omx",
+        dir_name: ".omx",
         project_config: ".omx-config.json",
         env_prefix: "OMX_",
         team_prefix: "omx-team",
@@ -56,7 +56,7 @@ impl Dialect {
     pub const OMC: Dialect = Dialect {
         name: "omc",
         label: "OMC",
-        tree: ".omc",
+        dir_name: ".omc",
         project_config: ".omc-config.json",
         env_prefix: "OMC_",
         team_prefix: "omc-team",
@@ -77,7 +77,7 @@ impl Dialect {
     pub const ALL: [Dialect; 2] = [Self::OMX, Self::OMC];
 
     /// The dialect of that name.
-    pub fn named(name: &str) -> Option<Dialect> {
+    pub fn parse(name: &str) -> Option<Dialect> {
         Self::ALL.into_iter().find(|dialect| dialect.name == name)
     }
 
@@ -98,7 +98,7 @@ impl Serialize for Dialect {
 impl<'de> Deserialize<'de> for Dialect {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let name = String::deserialize(from)?;
-        Self::named(&name).ok_or_else(|| {
+        Self::parse(&name).ok_or_else(|| {
             serde::de::Error::unknown_variant(&name, &[Self::OMX.name, Self::OMC.name])
         })
     }

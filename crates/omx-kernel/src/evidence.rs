@@ -6,12 +6,12 @@
 use std::collections::BTreeSet;
 
 use crate::document::Document;
-use crate::review::Verdict;
+use crate::review::ReviewVerdict;
 use crate::value::Value;
 
 /// What a step needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Needs {
+pub enum Requirement {
     /// Nothing.
     Nothing,
     /// An approved plan and test specification.
@@ -44,7 +44,7 @@ pub enum Needs {
 
 /// Answers about the world outside the document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Facts {
+pub struct FileFacts {
     /// Those of the paths asked about that exist in the project.
     pub existing: BTreeSet<String>,
     /// The content of the file at `completion_audit_path`, if it could be read.
@@ -53,19 +53,19 @@ pub struct Facts {
 
 /// What the rules want to know of the world outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Questions {
+pub struct FactQuery {
     /// Do these exist?
     pub paths: Vec<String>,
     /// What does the audit in this file say?
     pub audit_path: Option<String>,
 }
 
-impl Questions {
+impl FactQuery {
     /// All a document could be asked about.
-    pub fn about(document: &Document) -> Self {
+    pub fn for_document(document: &Document) -> Self {
         let mut paths: Vec<String> = ["plan_path", "test_spec_path"]
             .iter()
-            .filter_map(|name| document.text(name))
+            .filter_map(|name| document.get_str(name))
             .map(str::to_owned)
             .collect();
         if let Some(handoff) = handoff(document, "ralplan") {
@@ -73,18 +73,23 @@ impl Questions {
             paths.extend(handoff_path(handoff, TEST_SPEC_NAMES).map(str::to_owned));
         }
         paths.extend(document.get("completion_audit").into_iter().flat_map(evidence_paths));
-        Self { paths, audit_path: document.text("completion_audit_path").map(str::to_owned) }
+        Self { paths, audit_path: document.get_str("completion_audit_path").map(str::to_owned) }
     }
 }
 
 /// The paths an audit names as evidence.
 pub fn evidence_paths(audit: &Value) -> Vec<String> {
-    let evidence = audit.get("evidence").and_then(Value::as_list).unwrap_or_default();
+    let evidence = audit.get("evidence").and_then(Value::as_array).unwrap_or_default();
     evidence.iter().filter_map(|item| item.get("path")?.as_str()).map(str::to_owned).collect()
 }
 
 /// What is missing, in words; empty when the step may be taken.
-pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> Vec<String> {
+pub fn missing_evidence(
+    needs: Requirement,
+    document: &Document,
+    from: &str,
+    facts: &FileFacts,
+) -> Vec<String> {
     let mut missing = Vec::new();
     let mut want = |is_there: bool, what: &str| {
         if !is_there {
@@ -92,8 +97,8 @@ pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> 
         }
     };
     match needs {
-        Needs::Nothing => {}
-        Needs::PlanHandoff => {
+        Requirement::Nothing => {}
+        Requirement::PlanHandoff => {
             let handoff = handoff(document, "ralplan");
             let exists = |names: &[&str]| {
                 handoff
@@ -106,15 +111,15 @@ pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> 
                 "handoff_artifacts.ralplan.test_spec_path of a file that exists",
             );
         }
-        Needs::WorkHandoff => {
+        Requirement::WorkHandoff => {
             let handoff = handoff(document, "ralph");
             let has =
                 |name: &str| handoff.and_then(|handoff| handoff.get(name)).is_some_and(is_filled);
             want(has("changed_files"), "handoff_artifacts.ralph.changed_files");
             want(has("evidence"), "handoff_artifacts.ralph.evidence");
         }
-        Needs::CleanReview => {
-            let verdict = Verdict::of(document.get("review_verdict"));
+        Requirement::CleanReview => {
+            let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
             want(
                 verdict.is_some_and(|v| v.is_clean() && v.says_clean() == Some(true)),
                 "review_verdict {recommendation:\"APPROVE\", architectural_status:\"CLEAR\", clean:true} without open findings",
@@ -124,8 +129,8 @@ pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> 
                 "return_to_ralplan_reason null",
             );
         }
-        Needs::OpenReview => {
-            let verdict = Verdict::of(document.get("review_verdict"));
+        Requirement::OpenReview => {
+            let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
             want(verdict.is_some_and(|v| !v.is_clean()), "review_verdict that is not clean");
             want(
                 document
@@ -136,13 +141,13 @@ pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> 
             );
             want(
                 document
-                    .text("return_to_ralplan_reason")
+                    .get_str("return_to_ralplan_reason")
                     .is_some_and(|text| !text.trim().is_empty()),
                 "return_to_ralplan_reason that is not empty",
             );
         }
-        Needs::CompletionAudit => missing.extend(missing_audit(document, facts)),
-        Needs::Consensus => {
+        Requirement::CompletionAudit => missing.extend(missing_audit(document, facts)),
+        Requirement::Consensus => {
             let approves = |lane: &str| {
                 document.get("consensus").and_then(|value| value.get(lane)).and_then(Value::as_str)
                     == Some("APPROVE")
@@ -150,23 +155,27 @@ pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> 
             want(approves("critic"), "consensus.critic \"APPROVE\"");
             want(approves("architect"), "consensus.architect \"APPROVE\"");
             for name in ["plan_path", "test_spec_path"] {
-                let exists = document.text(name).is_some_and(|path| facts.existing.contains(path));
+                let exists =
+                    document.get_str(name).is_some_and(|path| facts.existing.contains(path));
                 want(exists, &format!("{name} of a file that exists"));
             }
         }
-        Needs::BothLanes => want(
-            Verdict::of(document.get("review_verdict")).is_some_and(Verdict::has_both_lanes),
+        Requirement::BothLanes => want(
+            ReviewVerdict::from_value(document.get("review_verdict"))
+                .is_some_and(ReviewVerdict::has_both_lanes),
             "review_verdict with recommendation (APPROVE, COMMENT or REQUEST CHANGES) and architectural_status (CLEAR, WATCH or BLOCK)",
         ),
-        Needs::PassingCheck => want(check_passed(document), "last_check {command, exit_code: 0}"),
-        Needs::CheckOrAudit => {
+        Requirement::PassingCheck => {
+            want(check_passed(document), "last_check {command, exit_code: 0}")
+        }
+        Requirement::CheckOrAudit => {
             if !check_passed(document) && !missing_audit(document, facts).is_empty() {
                 missing.push(
                     "last_check {command, exit_code: 0} or a passing completion_audit".into(),
                 );
             }
         }
-        Needs::StageResult => {
+        Requirement::StageResult => {
             let name = from.strip_prefix("stage:").unwrap_or(from);
             let result = document
                 .get("stage_results")
@@ -176,15 +185,15 @@ pub fn missing(needs: Needs, document: &Document, from: &str, facts: &Facts) -> 
             });
             want(passed, &format!("stage_results.{name}"));
         }
-        Needs::CheckedVerification => {
+        Requirement::CheckedVerification => {
             want(verified(document), "verification.passed true");
             let checks = document.get("verification").and_then(|value| value.get("checks"));
             want(checks.is_some_and(is_filled), "verification.checks");
         }
-        Needs::Verification => want(verified(document), "verification.passed true"),
-        Needs::TasksEnded => {
+        Requirement::Verification => want(verified(document), "verification.passed true"),
+        Requirement::TasksEnded => {
             let open = |name: &str| {
-                document.get("tasks").and_then(|tasks| tasks.get(name)).and_then(Value::as_whole)
+                document.get("tasks").and_then(|tasks| tasks.get(name)).and_then(Value::as_u64)
             };
             want(open("pending") == Some(0), "tasks.pending 0");
             want(open("in_progress") == Some(0), "tasks.in_progress 0");
@@ -206,7 +215,7 @@ fn handoff_path<'a>(handoff: &'a Value, names: &[&str]) -> Option<&'a str> {
 
 /// Something is there: not `null`, `false` or empty.
 fn is_filled(value: &Value) -> bool {
-    match (value.as_str(), value.as_list(), value.as_object()) {
+    match (value.as_str(), value.as_array(), value.as_object()) {
         (Some(text), _, _) => !text.trim().is_empty(),
         (_, Some(items), _) => !items.is_empty(),
         (_, _, Some(fields)) => !fields.is_empty(),
@@ -217,7 +226,7 @@ fn is_filled(value: &Value) -> bool {
 fn check_passed(document: &Document) -> bool {
     document.get("last_check").is_some_and(|check| {
         check.get("command").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
-            && check.get("exit_code").and_then(Value::as_whole) == Some(0)
+            && check.get("exit_code").and_then(Value::as_u64) == Some(0)
     })
 }
 
@@ -226,14 +235,14 @@ fn verified(document: &Document) -> bool {
         == Some(true)
 }
 
-fn missing_audit(document: &Document, facts: &Facts) -> Vec<String> {
+fn missing_audit(document: &Document, facts: &FileFacts) -> Vec<String> {
     let own = document.get("completion_audit").filter(|value| !value.is_null());
     let Some(audit) = own.or(facts.audit.as_ref()) else {
         return vec![
             "completion_audit, or completion_audit_path to a JSON file inside the project".into(),
         ];
     };
-    let list = |name: &str| audit.get(name).and_then(Value::as_list).unwrap_or_default();
+    let list = |name: &str| audit.get(name).and_then(Value::as_array).unwrap_or_default();
     let is_done = |item: &Value| match item.as_str() {
         Some(text) => !text.trim().is_empty(),
         None => {
@@ -243,7 +252,7 @@ fn missing_audit(document: &Document, facts: &Facts) -> Vec<String> {
     };
     let is_shown = |item: &Value| {
         let ran = item.get("command").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
-            && item.get("exit_code").and_then(Value::as_whole) == Some(0);
+            && item.get("exit_code").and_then(Value::as_u64) == Some(0);
         let exists = item
             .get("path")
             .and_then(Value::as_str)

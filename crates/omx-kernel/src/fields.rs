@@ -3,14 +3,14 @@
 //! A document may carry any other field; those are foreign and pass through
 //! untouched. The names here are the ones the rules read.
 
-use crate::mode::{Mode, quoted};
+use crate::mode::{Mode, quote};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::value::{Shape, Value};
 
 /// What kind of value a field takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FieldKind {
     /// `true` or `false`
     Flag,
     /// An integer from 0 on.
@@ -30,82 +30,84 @@ pub enum Kind {
 }
 
 /// Fields every mode has.
-pub const COMMON: &[(&str, Kind)] = &[
-    ("active", Kind::Flag),
-    ("current_phase", Kind::Text),
-    ("iteration", Kind::Count),
-    ("max_iterations", Kind::Limit),
-    ("run_outcome", Kind::Text),
-    ("lifecycle_outcome", Kind::Text),
-    ("task_description", Kind::Text),
-    ("started_at", Kind::Time),
-    ("updated_at", Kind::Time),
-    ("completed_at", Kind::Time),
-    ("error", Kind::Text),
-    ("waiting", Kind::Waiting),
+pub const COMMON_FIELDS: &[(&str, FieldKind)] = &[
+    ("active", FieldKind::Flag),
+    ("current_phase", FieldKind::Text),
+    ("iteration", FieldKind::Count),
+    ("max_iterations", FieldKind::Limit),
+    ("run_outcome", FieldKind::Text),
+    ("lifecycle_outcome", FieldKind::Text),
+    ("task_description", FieldKind::Text),
+    ("started_at", FieldKind::Time),
+    ("updated_at", FieldKind::Time),
+    ("completed_at", FieldKind::Time),
+    ("error", FieldKind::Text),
+    ("waiting", FieldKind::Waiting),
 ];
 
 /// Fields of single modes. `null` is stored for these, and removes any other field.
-pub fn own(mode: Mode) -> &'static [(&'static str, Kind)] {
+pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
     match mode {
         Mode::Autopilot => &[
-            ("phase_cycle", Kind::List),
-            ("review_cycle", Kind::Count),
-            ("handoff_artifacts", Kind::Object),
-            ("review_verdict", Kind::Object),
-            ("return_to_ralplan_reason", Kind::Text),
-            ("review_history", Kind::List),
+            ("phase_cycle", FieldKind::List),
+            ("review_cycle", FieldKind::Count),
+            ("handoff_artifacts", FieldKind::Object),
+            ("review_verdict", FieldKind::Object),
+            ("return_to_ralplan_reason", FieldKind::Text),
+            ("review_history", FieldKind::List),
         ],
         Mode::Ralph => &[
-            ("completion_audit", Kind::Object),
-            ("completion_audit_path", Kind::Text),
-            ("linked_ultrawork", Kind::Flag),
-            ("linked_ecomode", Kind::Flag),
-            ("linked_team", Kind::Flag),
-            ("team_name", Kind::Text),
-            ("linked_team_terminal_phase", Kind::Text),
-            ("linked_team_terminal_at", Kind::Time),
-            ("linked_to", Kind::Text),
+            ("completion_audit", FieldKind::Object),
+            ("completion_audit_path", FieldKind::Text),
+            ("linked_ultrawork", FieldKind::Flag),
+            ("linked_ecomode", FieldKind::Flag),
+            ("linked_team", FieldKind::Flag),
+            ("team_name", FieldKind::Text),
+            ("linked_team_terminal_phase", FieldKind::Text),
+            ("linked_team_terminal_at", FieldKind::Time),
+            ("linked_to", FieldKind::Text),
         ],
         Mode::Ralplan => &[
-            ("plan_path", Kind::Text),
-            ("test_spec_path", Kind::Text),
-            ("consensus", Kind::Object),
-            ("linked_to", Kind::Text),
+            ("plan_path", FieldKind::Text),
+            ("test_spec_path", FieldKind::Text),
+            ("consensus", FieldKind::Object),
+            ("linked_to", FieldKind::Text),
         ],
-        Mode::CodeReview => &[("review_verdict", Kind::Object), ("linked_to", Kind::Text)],
+        Mode::CodeReview => {
+            &[("review_verdict", FieldKind::Object), ("linked_to", FieldKind::Text)]
+        }
         Mode::Ultrawork | Mode::Ecomode => &[
-            ("last_check", Kind::Object),
-            ("completion_audit", Kind::Object),
-            ("completion_audit_path", Kind::Text),
-            ("linked_to_ralph", Kind::Flag),
-            ("linked_to", Kind::Text),
+            ("last_check", FieldKind::Object),
+            ("completion_audit", FieldKind::Object),
+            ("completion_audit_path", FieldKind::Text),
+            ("linked_to_ralph", FieldKind::Flag),
+            ("linked_to", FieldKind::Text),
         ],
         Mode::Ultraqa => &[
-            ("last_check", Kind::Object),
-            ("failure_history", Kind::List),
-            ("linked_to", Kind::Text),
+            ("last_check", FieldKind::Object),
+            ("failure_history", FieldKind::List),
+            ("linked_to", FieldKind::Text),
         ],
         Mode::Pipeline => &[
-            ("stages", Kind::List),
-            ("stage_results", Kind::Object),
-            ("review_cycle", Kind::Count),
-            ("handoff_artifacts", Kind::Object),
-            ("review_verdict", Kind::Object),
-            ("return_to_ralplan_reason", Kind::Text),
+            ("stages", FieldKind::List),
+            ("stage_results", FieldKind::Object),
+            ("review_cycle", FieldKind::Count),
+            ("handoff_artifacts", FieldKind::Object),
+            ("review_verdict", FieldKind::Object),
+            ("return_to_ralplan_reason", FieldKind::Text),
         ],
         Mode::Team => &[
-            ("team_name", Kind::Text),
-            ("agent_count", Kind::Count),
-            ("task", Kind::Text),
-            ("fix_loop_count", Kind::Count),
-            ("max_fix_loops", Kind::Limit),
-            ("linked_ralph", Kind::Flag),
-            ("stage_history", Kind::Text),
-            ("verification", Kind::Object),
+            ("team_name", FieldKind::Text),
+            ("agent_count", FieldKind::Count),
+            ("task", FieldKind::Text),
+            ("fix_loop_count", FieldKind::Count),
+            ("max_fix_loops", FieldKind::Limit),
+            ("linked_ralph", FieldKind::Flag),
+            ("stage_history", FieldKind::Text),
+            ("verification", FieldKind::Object),
         ],
-        Mode::Swarm => &[("tasks", Kind::Object)],
-        Mode::Ultrapilot => &[("verification", Kind::Object)],
+        Mode::Swarm => &[("tasks", FieldKind::Object)],
+        Mode::Ultrapilot => &[("verification", FieldKind::Object)],
     }
 }
 
@@ -115,36 +117,40 @@ const KEPT: &[&str] =
     &["mode", "session_id", "revision", "ended_in_phase", "completion_note", "handoff_artifacts"];
 
 /// Merged key by key in every mode, so it is looked into in every mode.
-pub const MERGED: &str = "handoff_artifacts";
+pub const MERGED_FIELD: &str = "handoff_artifacts";
 
 /// Whether rules look into this field of a document. Others are never parsed.
 pub fn is_read(mode: Mode, name: &str) -> bool {
-    kind_of(mode, name).is_some() || KEPT.contains(&name) || name == MERGED
+    field_kind(mode, name).is_some() || KEPT.contains(&name) || name == MERGED_FIELD
 }
 
 /// The kind of a known field.
-pub fn kind_of(mode: Mode, name: &str) -> Option<Kind> {
-    COMMON.iter().chain(own(mode)).find(|(known, _)| *known == name).map(|(_, kind)| *kind)
+pub fn field_kind(mode: Mode, name: &str) -> Option<FieldKind> {
+    COMMON_FIELDS
+        .iter()
+        .chain(mode_fields(mode))
+        .find(|(known, _)| *known == name)
+        .map(|(_, kind)| *kind)
 }
 
 /// Whether the field belongs to this mode alone, so that its `null` is kept.
-pub fn is_own(mode: Mode, name: &str) -> bool {
-    own(mode).iter().any(|(known, _)| *known == name)
+pub fn is_mode_field(mode: Mode, name: &str) -> bool {
+    mode_fields(mode).iter().any(|(known, _)| *known == name)
 }
 
 /// Checks a value against the kind of its field. Nothing is coerced.
-pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Refusal> {
+pub fn check_value(name: &str, kind: FieldKind, value: &Value) -> Result<(), Refusal> {
     let fits = match kind {
-        Kind::Flag => value.as_bool().is_some(),
-        Kind::Count => value.as_whole().is_some(),
-        Kind::Limit => value.as_whole().is_some_and(|count| count >= 1),
-        Kind::Text => value.as_str().is_some(),
-        Kind::Time => value.as_str().and_then(Timestamp::parse).is_some(),
-        Kind::Object => value.as_object().is_some(),
-        Kind::List => value.as_list().is_some(),
-        Kind::Waiting => return check_waiting(value),
+        FieldKind::Flag => value.as_bool().is_some(),
+        FieldKind::Count => value.as_u64().is_some(),
+        FieldKind::Limit => value.as_u64().is_some_and(|count| count >= 1),
+        FieldKind::Text => value.as_str().is_some(),
+        FieldKind::Time => value.as_str().and_then(Timestamp::parse).is_some(),
+        FieldKind::Object => value.as_object().is_some(),
+        FieldKind::List => value.as_array().is_some(),
+        FieldKind::Waiting => return check_waiting(value),
     };
-    if fits { Ok(()) } else { Err(wrong(name, kind.wanted(), value)) }
+    if fits { Ok(()) } else { Err(type_mismatch(name, kind.expected(), value)) }
 }
 
 fn check_waiting(value: &Value) -> Result<(), Refusal> {
@@ -156,13 +162,13 @@ fn check_waiting(value: &Value) -> Result<(), Refusal> {
     if matches!(kind, Some("rate_limit" | "network" | "worker")) && until_fits {
         Ok(())
     } else {
-        Err(Refusal::input(format!("waiting must be {wanted}")))
+        Err(Refusal::invalid_input(format!("waiting must be {wanted}")))
     }
 }
 
-impl Kind {
+impl FieldKind {
     /// What a sentence says of it.
-    pub fn wanted(self) -> &'static str {
+    pub fn expected(self) -> &'static str {
         match self {
             Self::Flag => "true or false",
             Self::Count => "an integer from 0 on",
@@ -177,13 +183,13 @@ impl Kind {
 }
 
 /// `NAME must be WANTED, not VALUE`
-pub fn wrong(name: &str, wanted: &str, value: &Value) -> Refusal {
+pub fn type_mismatch(name: &str, wanted: &str, value: &Value) -> Refusal {
     let seen = match value.shape() {
-        Shape::Text(text) => quoted(text),
-        Shape::List(_) => "an array".to_owned(),
+        Shape::String(text) => quote(text),
+        Shape::Array(_) => "an array".to_owned(),
         Shape::Object(_) => "an object".to_owned(),
         Shape::Opaque => "this value".to_owned(),
-        _ => value.text().chars().take(40).collect(),
+        _ => value.as_json().chars().take(40).collect(),
     };
-    Refusal::input(format!("{name} must be {wanted}, not {seen}"))
+    Refusal::invalid_input(format!("{name} must be {wanted}, not {seen}"))
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Refusal, RefusalCode};
 use crate::time::Timestamp;
 
 /// The id of an agent's session: `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`. A value
@@ -24,7 +24,7 @@ impl SessionId {
             Ok(Self(text.to_owned()))
         } else {
             Err(Refusal::new(
-                Code::InvalidSessionId,
+                RefusalCode::InvalidSessionId,
                 "session_id must be 1 to 128 letters, digits, '_' or '-' and begin with a letter or digit",
             ))
         }
@@ -75,7 +75,7 @@ impl RunId {
         if text.len() == 36 && text.bytes().enumerate().all(fits) {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Refusal::input(format!(
+            Err(Refusal::invalid_input(format!(
                 "{:?} is not the id of a run; it is a UUID of version 7, as `runs` lists them",
                 text.chars().take(64).collect::<String>()
             )))
@@ -97,7 +97,7 @@ impl RunId {
     }
 
     /// When it was made.
-    pub fn made(&self) -> Timestamp {
+    pub fn created_at(&self) -> Timestamp {
         let digits = self.0.bytes().filter(|byte| *byte != b'-').take(12);
         let millis = digits.fold(0_i64, |value, digit| {
             value << 4 | i64::from(char::from(digit).to_digit(16).unwrap_or(0))
@@ -193,7 +193,7 @@ mod tests {
         let huge = "x".repeat(10_000);
         for bad in ["", "-a", "_a", "../x", "a/b", "a\0", "a b", "ä", ".", "a.", &long, &huge] {
             let refusal = SessionId::new(bad).unwrap_err();
-            assert_eq!(refusal.code, Code::InvalidSessionId, "{bad:?}");
+            assert_eq!(refusal.code, RefusalCode::InvalidSessionId, "{bad:?}");
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
         for bad in
             ["", version_4, upper, variant, &long, path, "01981234\u{0}5678-7abc-8def-0123456789a"]
         {
-            assert_eq!(RunId::new(bad).unwrap_err().code, Code::InvalidInput, "{bad:?}");
+            assert_eq!(RunId::new(bad).unwrap_err().code, RefusalCode::InvalidInput, "{bad:?}");
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
         for (millis, random) in [(0, [0; 10]), (1_794_000_000_123, [0xff; 10]), (-5, [7; 10])] {
             let id = RunId::from_parts(Timestamp::from_millis(millis), random);
             assert_eq!(RunId::new(id.as_str()), Ok(id.clone()));
-            assert_eq!(id.made().millis(), millis.max(0));
+            assert_eq!(id.created_at().millis(), millis.max(0));
             assert_eq!(SessionId::new(id.as_str()), Ok(id.session()));
         }
         let at = |millis| RunId::from_parts(Timestamp::from_millis(millis), [9; 10]);

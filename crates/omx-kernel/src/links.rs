@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use crate::document::Document;
 use crate::mode::Mode;
-use crate::outcome::Ending;
+use crate::outcome::RunEnding;
 use crate::time::Timestamp;
 use crate::value::Value;
 
 /// The documents of a scope.
-pub type Documents = BTreeMap<Mode, Document>;
+pub type DocumentMap = BTreeMap<Mode, Document>;
 
 /// One kind of link.
 struct LinkRule {
@@ -59,24 +59,24 @@ const RULES: [LinkRule; 9] = [
 impl LinkRule {
     fn dependent_names_parent(&self, dependent: &Document) -> bool {
         match self.parent_field {
-            Some(_) => dependent.names(self.dependent_field),
-            None => dependent.text(self.dependent_field) == Some(self.parent.name()),
+            Some(_) => dependent.is_set(self.dependent_field),
+            None => dependent.get_str(self.dependent_field) == Some(self.parent.name()),
         }
     }
 
-    fn links(&self, documents: &Documents) -> bool {
+    fn links(&self, documents: &DocumentMap) -> bool {
         let (Some(parent), Some(dependent)) =
             (documents.get(&self.parent), documents.get(&self.dependent))
         else {
             return false;
         };
-        self.parent_field.is_some_and(|field| parent.names(field))
+        self.parent_field.is_some_and(|field| parent.is_set(field))
             || self.dependent_names_parent(dependent)
     }
 }
 
 /// The modes that depend on this one and are active, in the order in which they end.
-pub fn dependents(documents: &Documents, parent: Mode) -> Vec<Mode> {
+pub fn dependents(documents: &DocumentMap, parent: Mode) -> Vec<Mode> {
     RULES
         .iter()
         .filter(|rule| rule.parent == parent && rule.links(documents))
@@ -86,7 +86,7 @@ pub fn dependents(documents: &Documents, parent: Mode) -> Vec<Mode> {
 }
 
 /// The active mode this one depends on.
-pub fn parent(documents: &Documents, dependent: Mode) -> Option<Mode> {
+pub fn parent(documents: &DocumentMap, dependent: Mode) -> Option<Mode> {
     RULES
         .iter()
         .filter(|rule| rule.dependent == dependent && rule.links(documents))
@@ -95,18 +95,18 @@ pub fn parent(documents: &Documents, dependent: Mode) -> Option<Mode> {
 }
 
 /// Whether ralph and team of this scope are linked, live or not.
-pub fn ralph_has_team(documents: &Documents) -> bool {
+pub fn ralph_has_team(documents: &DocumentMap) -> bool {
     RULES[0].links(documents)
 }
 
 /// How parent and dependent name each other, where both do.
-pub fn fields(parent: Mode, dependent: Mode) -> Option<(&'static str, &'static str)> {
+pub fn link_fields(parent: Mode, dependent: Mode) -> Option<(&'static str, &'static str)> {
     let rule = RULES.iter().find(|rule| rule.parent == parent && rule.dependent == dependent)?;
     Some((rule.parent_field?, rule.dependent_field))
 }
 
 /// Whether two active modes hang together, directly or through others.
-pub fn connected(documents: &Documents, one: Mode, other: Mode) -> bool {
+pub fn are_linked(documents: &DocumentMap, one: Mode, other: Mode) -> bool {
     let mut reached = vec![one];
     let mut next = 0;
     while let Some(&mode) = reached.get(next) {
@@ -124,7 +124,11 @@ pub fn connected(documents: &Documents, one: Mode, other: Mode) -> bool {
 /// Makes both sides of a link say the same after a write of `mode`, where
 /// `said` tells whether that write named a field itself. Returns the other
 /// modes whose documents changed.
-pub fn agree(documents: &mut Documents, mode: Mode, said: impl Fn(&str) -> bool) -> Vec<Mode> {
+pub fn reconcile(
+    documents: &mut DocumentMap,
+    mode: Mode,
+    said: impl Fn(&str) -> bool,
+) -> Vec<Mode> {
     let mut changed = Vec::new();
     for rule in &RULES {
         let Some(parent_field) = rule.parent_field else { continue };
@@ -140,8 +144,8 @@ pub fn agree(documents: &mut Documents, mode: Mode, said: impl Fn(&str) -> bool)
         if !both_live {
             continue;
         }
-        let here = documents[&mode].names(own_field);
-        let there = documents[&other].names(other_field);
+        let here = documents[&mode].is_set(own_field);
+        let there = documents[&other].is_set(other_field);
         if here == there {
             continue;
         }
@@ -163,12 +167,12 @@ pub fn agree(documents: &mut Documents, mode: Mode, said: impl Fn(&str) -> bool)
 
 /// Ends what still depends on a run that has just ended: it would hold its
 /// session for a parent that is gone. Returns what was ended, dependents first.
-pub fn end_dependents(documents: &mut Documents, parent: Mode, now: Timestamp) -> Vec<Mode> {
+pub fn end_dependents(documents: &mut DocumentMap, parent: Mode, now: Timestamp) -> Vec<Mode> {
     let mut ended = Vec::new();
     for mode in dependents(documents, parent) {
         ended.extend(end_dependents(documents, mode, now));
         if let Some(document) = documents.get_mut(&mode).filter(|document| document.is_active()) {
-            document.end(mode, Ending::Cancelled, now);
+            document.end(mode, RunEnding::Cancelled, now);
             let note = format!("ended with {}", parent.name());
             document.set("completion_note", Value::string(&note));
             ended.push(mode);

@@ -6,7 +6,7 @@ use crate::mode::Mode;
 
 /// Whether the reader sits at a terminal and can type commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reader {
+pub enum MessageReader {
     /// A person at a terminal.
     Terminal,
     /// A program, a pipe or an agent.
@@ -14,11 +14,15 @@ pub enum Reader {
 }
 
 /// The lines that tell of one cancelled document.
-pub fn cancelled(entry: &CancelEntry, dialect: Dialect, reader: Reader) -> Vec<String> {
+pub fn format_cancelled(
+    entry: &CancelEntry,
+    dialect: Dialect,
+    reader: MessageReader,
+) -> Vec<String> {
     if let Some(parent) = entry.linked_to {
         return vec![format!("Cleaned up: {} (linked to {})", entry.mode.name(), parent.name())];
     }
-    let line = entry.mode.row().cancelled;
+    let line = entry.mode.spec().cancelled_message;
     if entry.mode != Mode::Autopilot {
         return vec![line.to_owned()];
     }
@@ -27,7 +31,7 @@ pub fn cancelled(entry: &CancelEntry, dialect: Dialect, reader: Reader) -> Vec<S
         line.replace("{phase}", phase),
         format!("Run {} to resume.", dialect.autopilot_command),
     ];
-    if reader == Reader::Terminal {
+    if reader == MessageReader::Terminal {
         lines.push(format!("or: {} autopilot --resume", dialect.name));
     }
     lines
@@ -35,7 +39,7 @@ pub fn cancelled(entry: &CancelEntry, dialect: Dialect, reader: Reader) -> Vec<S
 
 /// The report on a team of which only its card is known: nobody was there to be
 /// signalled, and its files are left to force.
-pub fn team_report(name: &str, path: &str, dialect: Dialect) -> Vec<String> {
+pub fn format_team_report(name: &str, path: &str, dialect: Dialect) -> Vec<String> {
     let mut lines = vec![format!("Team {name:?} cancelled:")];
     lines.extend(
         dialect.team_report.iter().map(|line| format!("- {}", line.replace("{path}", path))),
@@ -44,7 +48,7 @@ pub fn team_report(name: &str, path: &str, dialect: Dialect) -> Vec<String> {
 }
 
 /// The refusal to cancel a mode that hangs on another.
-pub fn linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
+pub fn format_linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
     format!(
         "{} is linked to {}. Use {} to cancel both.",
         mode.title(),
@@ -54,7 +58,7 @@ pub fn linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
 }
 
 /// The first line when there is nothing to cancel.
-pub fn nothing_active(dialect: Dialect) -> String {
+pub fn format_nothing_active(dialect: Dialect) -> String {
     format!("No active {} modes detected.", dialect.label)
 }
 
@@ -62,6 +66,6 @@ pub fn nothing_active(dialect: Dialect) -> String {
 pub const USE_FORCE: &str = "Use --force to clear all state files anyway.";
 
 /// The last line of a forced cancel.
-pub fn all_cleared(dialect: Dialect) -> String {
+pub fn format_all_cleared(dialect: Dialect) -> String {
     format!("All {} modes cleared. You are free to start fresh.", dialect.label)
 }

@@ -1,7 +1,7 @@
 //! Every mode as one row of one table. What differs between modes stands here
 //! as data; the rules in the other files read it.
 
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Refusal, RefusalCode};
 
 /// A workflow omx knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -43,7 +43,7 @@ pub enum OnCancel {
 
 /// Whether a mode drives its session alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum SessionRole {
     /// Excludes other drivers of the session, unless linked.
     Driver,
     /// May stand beside any.
@@ -61,7 +61,7 @@ pub enum StartsAt {
 
 /// One row of the table.
 #[derive(Debug)]
-pub struct ModeRow {
+pub struct ModeSpec {
     /// The mode's name, in files and requests.
     pub name: &'static str,
     /// How a sentence begins with it.
@@ -75,11 +75,11 @@ pub struct ModeRow {
     /// `iteration` of a start that names none.
     pub first_iteration: u64,
     /// Alone in its session, or beside others.
-    pub standing: Standing,
+    pub role: SessionRole,
     /// What cancelling keeps.
     pub on_cancel: OnCancel,
     /// The line that says it was cancelled (autopilot's has the phase put in).
-    pub cancelled: &'static str,
+    pub cancelled_message: &'static str,
 }
 
 impl Mode {
@@ -121,25 +121,25 @@ impl Mode {
         Mode::ALL.into_iter().find(|mode| mode.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
             Refusal::new(
-                Code::UnknownMode,
-                format!("unknown mode {}; the modes are {}", quoted(name), names.join(", ")),
+                RefusalCode::UnknownMode,
+                format!("unknown mode {}; the modes are {}", quote(name), names.join(", ")),
             )
         })
     }
 
     /// The mode's row.
-    pub const fn row(self) -> &'static ModeRow {
+    pub const fn spec(self) -> &'static ModeSpec {
         &TABLE[self as usize]
     }
 
     /// The mode's name.
     pub const fn name(self) -> &'static str {
-        self.row().name
+        self.spec().name
     }
 
     /// The mode's name at the head of a sentence.
     pub const fn title(self) -> &'static str {
-        self.row().title
+        self.spec().title
     }
 
     /// The name of the mode's document.
@@ -155,138 +155,138 @@ impl Mode {
 
     /// Whether it excludes other drivers in its session.
     pub fn is_driver(self) -> bool {
-        self.row().standing == Standing::Driver
+        self.spec().role == SessionRole::Driver
     }
 }
 
 /// A name of the caller's, cut so that an error stays one readable line.
-pub(crate) fn quoted(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let cut: String = text.chars().take(60).collect();
     let dots = if cut.len() < text.len() { "…" } else { "" };
     format!("{:?}", format!("{cut}{dots}"))
 }
 
-const TABLE: [ModeRow; 11] = [
-    ModeRow {
+const TABLE: [ModeSpec; 11] = [
+    ModeSpec {
         name: "autopilot",
         title: "Autopilot",
         phases: &["ralplan", "ralph", "code-review"],
         starts_at: StartsAt::First,
         max_iterations: Some(10),
         first_iteration: 1,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::KeepsPhase,
-        cancelled: "Autopilot cancelled at phase: {phase}. Progress preserved for resume.",
+        cancelled_message: "Autopilot cancelled at phase: {phase}. Progress preserved for resume.",
     },
-    ModeRow {
+    ModeSpec {
         name: "ralph",
         title: "Ralph",
         phases: &["starting", "executing", "verifying", "fixing"],
         starts_at: StartsAt::Any,
         max_iterations: Some(50),
         first_iteration: 0,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
-        cancelled: "Ralph cancelled. Persistent mode deactivated.",
+        cancelled_message: "Ralph cancelled. Persistent mode deactivated.",
     },
-    ModeRow {
+    ModeSpec {
         name: "ultrawork",
         title: "Ultrawork",
         phases: &["planning", "executing", "verifying"],
         starts_at: StartsAt::Any,
         max_iterations: Some(50),
         first_iteration: 0,
-        standing: Standing::Companion,
+        role: SessionRole::Companion,
         on_cancel: OnCancel::Ends,
-        cancelled: "Ultrawork cancelled. Parallel execution mode deactivated.",
+        cancelled_message: "Ultrawork cancelled. Parallel execution mode deactivated.",
     },
-    ModeRow {
+    ModeSpec {
         name: "ecomode",
         title: "Ecomode",
         phases: &["planning", "executing", "verifying"],
         starts_at: StartsAt::Any,
         max_iterations: Some(50),
         first_iteration: 0,
-        standing: Standing::Companion,
+        role: SessionRole::Companion,
         on_cancel: OnCancel::Ends,
-        cancelled: "Ecomode cancelled. Token-efficient execution mode deactivated.",
+        cancelled_message: "Ecomode cancelled. Token-efficient execution mode deactivated.",
     },
-    ModeRow {
+    ModeSpec {
         name: "ultraqa",
         title: "UltraQA",
         phases: &["qa", "diagnose", "fix"],
         starts_at: StartsAt::Any,
         max_iterations: Some(5),
         first_iteration: 1,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
-        cancelled: "UltraQA cancelled. QA cycling workflow stopped.",
+        cancelled_message: "UltraQA cancelled. QA cycling workflow stopped.",
     },
-    ModeRow {
+    ModeSpec {
         name: "swarm",
         title: "Swarm",
         phases: &["executing"],
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
-        cancelled: "Swarm cancelled. Coordinated agents stopped.",
+        cancelled_message: "Swarm cancelled. Coordinated agents stopped.",
     },
-    ModeRow {
+    ModeSpec {
         name: "ultrapilot",
         title: "Ultrapilot",
         phases: &["planning", "executing", "integrating", "verifying"],
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
-        cancelled: "Ultrapilot cancelled. Parallel autopilot workers stopped.",
+        cancelled_message: "Ultrapilot cancelled. Parallel autopilot workers stopped.",
     },
-    ModeRow {
+    ModeSpec {
         name: "pipeline",
         title: "Pipeline",
         phases: &[],
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
-        cancelled: "Pipeline cancelled. Sequential agent chain stopped.",
+        cancelled_message: "Pipeline cancelled. Sequential agent chain stopped.",
     },
-    ModeRow {
+    ModeSpec {
         name: "team",
         title: "Team",
         phases: &["team-plan", "team-prd", "team-exec", "team-verify", "team-fix"],
         starts_at: StartsAt::Any,
         max_iterations: None,
         first_iteration: 0,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::Ends,
-        cancelled: "Team cancelled. Teammates shut down and cleaned up.",
+        cancelled_message: "Team cancelled. Teammates shut down and cleaned up.",
     },
-    ModeRow {
+    ModeSpec {
         name: "ralplan",
         title: "Plan Consensus",
         phases: &["draft", "architect-review", "critic-review", "revise"],
         starts_at: StartsAt::First,
         max_iterations: Some(5),
         first_iteration: 1,
-        standing: Standing::Driver,
+        role: SessionRole::Driver,
         on_cancel: OnCancel::KeepsPlan,
-        cancelled: "Plan Consensus cancelled. Planning session ended.",
+        cancelled_message: "Plan Consensus cancelled. Planning session ended.",
     },
-    ModeRow {
+    ModeSpec {
         name: "code-review",
         title: "Code review",
         phases: &["reviewing"],
         starts_at: StartsAt::Any,
         max_iterations: Some(1),
         first_iteration: 0,
-        standing: Standing::Companion,
+        role: SessionRole::Companion,
         on_cancel: OnCancel::Ends,
-        cancelled: "Code review cancelled. No verdict recorded.",
+        cancelled_message: "Code review cancelled. No verdict recorded.",
     },
 ];
 
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn state_3_2_an_unknown_mode_is_refused_with_the_list() {
         let refusal = Mode::parse("banana").unwrap_err();
-        assert_eq!(refusal.code, Code::UnknownMode);
+        assert_eq!(refusal.code, RefusalCode::UnknownMode);
         for mode in Mode::ALL {
             assert!(refusal.message.contains(mode.name()));
         }

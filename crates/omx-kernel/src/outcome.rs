@@ -1,11 +1,11 @@
 //! How a run stands and how it ended, with the spellings that other programs use.
 
-use crate::mode::quoted;
-use crate::refusal::{Code, Refusal};
+use crate::mode::quote;
+use crate::refusal::{Refusal, RefusalCode};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Ending {
+pub enum RunEnding {
     /// Its exit condition was met.
     Finished,
     /// Only the person can get it further.
@@ -16,7 +16,7 @@ pub enum Ending {
     Cancelled,
 }
 
-impl Ending {
+impl RunEnding {
     /// The word in `run_outcome`.
     pub const fn run_outcome(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Ending {
     }
 
     /// The word in `lifecycle_outcome`.
-    pub const fn lifecycle(self) -> &'static str {
+    pub const fn lifecycle_outcome(self) -> &'static str {
         match self {
             Self::Finished => "finished",
             Self::Blocked => "blocked",
@@ -46,7 +46,7 @@ pub enum RunOutcome {
     /// Goes on, and got somewhere: accepted and kept.
     Progress,
     /// Over.
-    Ended(Ending),
+    Ended(RunEnding),
 }
 
 impl RunOutcome {
@@ -57,10 +57,10 @@ impl RunOutcome {
             "progress" => Ok(Self::Progress),
             _ => ending_of_outcome(word).map(Self::Ended).ok_or_else(|| {
                 Refusal::new(
-                    Code::InvalidOutcome,
+                    RefusalCode::InvalidOutcome,
                     format!(
                         "run_outcome {} is unknown; it is continue, progress, finish, blocked_on_user, failed or cancelled",
-                        quoted(word)
+                        quote(word)
                     ),
                 )
             }),
@@ -78,29 +78,29 @@ impl RunOutcome {
 }
 
 /// Reads `lifecycle_outcome` in any of its known spellings.
-pub fn parse_lifecycle(word: &str) -> Result<Ending, Refusal> {
+pub fn parse_lifecycle(word: &str) -> Result<RunEnding, Refusal> {
     let ending = match word {
-        "userinterlude" => Some(Ending::Cancelled),
-        "askuserQuestion" => Some(Ending::Blocked),
+        "userinterlude" => Some(RunEnding::Cancelled),
+        "askuserQuestion" => Some(RunEnding::Blocked),
         _ => ending_of_outcome(word),
     };
     ending.ok_or_else(|| {
         Refusal::new(
-            Code::InvalidOutcome,
+            RefusalCode::InvalidOutcome,
             format!(
                 "lifecycle_outcome {} is unknown; it is finished, blocked, failed or cancelled",
-                quoted(word)
+                quote(word)
             ),
         )
     })
 }
 
-fn ending_of_outcome(word: &str) -> Option<Ending> {
+fn ending_of_outcome(word: &str) -> Option<RunEnding> {
     Some(match word {
-        "finish" | "finished" | "complete" | "completed" | "done" => Ending::Finished,
-        "blocked_on_user" | "blocked" => Ending::Blocked,
-        "failed" | "fail" | "error" => Ending::Failed,
-        "cancelled" | "canceled" | "cancel" | "aborted" | "abort" => Ending::Cancelled,
+        "finish" | "finished" | "complete" | "completed" | "done" => RunEnding::Finished,
+        "blocked_on_user" | "blocked" => RunEnding::Blocked,
+        "failed" | "fail" | "error" => RunEnding::Failed,
+        "cancelled" | "canceled" | "cancel" | "aborted" | "abort" => RunEnding::Cancelled,
         _ => return None,
     })
 }
@@ -124,10 +124,10 @@ mod tests {
                 assert_eq!(RunOutcome::parse(spelling).unwrap().as_str(), stored);
             }
         }
-        assert_eq!(parse_lifecycle("userinterlude").unwrap().lifecycle(), "cancelled");
-        assert_eq!(parse_lifecycle("askuserQuestion").unwrap().lifecycle(), "blocked");
-        assert_eq!(parse_lifecycle("done").unwrap().lifecycle(), "finished");
-        assert_eq!(RunOutcome::parse("bogus").unwrap_err().code, Code::InvalidOutcome);
-        assert_eq!(parse_lifecycle("continue").unwrap_err().code, Code::InvalidOutcome);
+        assert_eq!(parse_lifecycle("userinterlude").unwrap().lifecycle_outcome(), "cancelled");
+        assert_eq!(parse_lifecycle("askuserQuestion").unwrap().lifecycle_outcome(), "blocked");
+        assert_eq!(parse_lifecycle("done").unwrap().lifecycle_outcome(), "finished");
+        assert_eq!(RunOutcome::parse("bogus").unwrap_err().code, RefusalCode::InvalidOutcome);
+        assert_eq!(parse_lifecycle("continue").unwrap_err().code, RefusalCode::InvalidOutcome);
     }
 }

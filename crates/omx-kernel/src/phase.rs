@@ -1,47 +1,53 @@
 //! Phase words: which a mode has, which older words mean them, which end a run.
 
-use crate::mode::{Mode, quoted};
-use crate::outcome::Ending;
-use crate::refusal::{Code, Refusal};
+use crate::mode::{Mode, quote};
+use crate::outcome::RunEnding;
+use crate::refusal::{Refusal, RefusalCode};
 
 /// A phase a request asked for, in the mode's own words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum PhaseWord {
+pub enum PhaseTarget {
     /// A live phase of the mode.
     Live(String),
     /// The run ends with it.
-    End(Ending),
+    End(RunEnding),
 }
 
 /// A phase word together with the spelling it had, where that was another.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ReadPhase {
+pub struct ParsedPhase {
     /// What it means.
-    pub word: PhaseWord,
+    pub target: PhaseTarget,
     /// The original, if it was normalised.
-    pub normalised_from: Option<String>,
+    pub normalized_from: Option<String>,
 }
 
 /// Reads a phase word of this mode. `stages` are the pipeline's own, if it has named them.
-pub fn read(mode: Mode, word: &str, stages: &[String]) -> Result<ReadPhase, Refusal> {
+pub fn parse_phase(mode: Mode, word: &str, stages: &[String]) -> Result<ParsedPhase, Refusal> {
     if is_live(mode, word, stages) {
-        return Ok(ReadPhase { word: PhaseWord::Live(word.to_owned()), normalised_from: None });
+        return Ok(ParsedPhase {
+            target: PhaseTarget::Live(word.to_owned()),
+            normalized_from: None,
+        });
     }
     let canonical = match word {
         "complete" | "failed" | "cancelled" => true,
         "blocked_on_user" | "blocked" => {
             // Not a phase but an outcome: the phase stays what it was.
-            return Ok(ReadPhase { word: PhaseWord::End(Ending::Blocked), normalised_from: None });
+            return Ok(ParsedPhase {
+                target: PhaseTarget::End(RunEnding::Blocked),
+                normalized_from: None,
+            });
         }
         _ => false,
     };
     let meant = alias(mode, word)
-        .map(|phase| PhaseWord::Live(phase.to_owned()))
-        .or_else(|| end_of(word).map(PhaseWord::End));
+        .map(|phase| PhaseTarget::Live(phase.to_owned()))
+        .or_else(|| ending_for_phase(word).map(PhaseTarget::End));
     match meant {
-        Some(word_meant) => Ok(ReadPhase {
-            word: word_meant,
-            normalised_from: (!canonical).then(|| word.to_owned()),
+        Some(word_meant) => Ok(ParsedPhase {
+            target: word_meant,
+            normalized_from: (!canonical).then(|| word.to_owned()),
         }),
         None => Err(unknown(mode, word, stages)),
     }
@@ -50,33 +56,33 @@ pub fn read(mode: Mode, word: &str, stages: &[String]) -> Result<ReadPhase, Refu
 /// Whether this is a live phase of the mode, in its own words.
 pub fn is_live(mode: Mode, word: &str, stages: &[String]) -> bool {
     if mode != Mode::Pipeline {
-        return mode.row().phases.contains(&word);
+        return mode.spec().phases.contains(&word);
     }
     if !stages.is_empty() {
         return stages.iter().any(|stage| stage == word);
     }
     let named = word.strip_prefix("stage:").is_some_and(|name| !name.is_empty());
     // The preset that is autopilot as a pipeline has autopilot's bare names.
-    named || Mode::Autopilot.row().phases.contains(&word)
+    named || Mode::Autopilot.spec().phases.contains(&word)
 }
 
 /// The ending a stored phase word stands for, in any spelling.
-pub fn end_of(word: &str) -> Option<Ending> {
+pub fn ending_for_phase(word: &str) -> Option<RunEnding> {
     Some(match word {
-        "complete" | "completed" | "done" | "finished" => Ending::Finished,
-        "failed" | "fail" | "error" => Ending::Failed,
-        "cancelled" | "cancel" | "canceled" | "aborted" => Ending::Cancelled,
+        "complete" | "completed" | "done" | "finished" => RunEnding::Finished,
+        "failed" | "fail" | "error" => RunEnding::Failed,
+        "cancelled" | "cancel" | "canceled" | "aborted" => RunEnding::Cancelled,
         _ => return None,
     })
 }
 
 /// The phase word that goes with an ending; a blocked run keeps the phase it was in.
-pub const fn of_ending(ending: Ending) -> Option<&'static str> {
+pub const fn phase_for_ending(ending: RunEnding) -> Option<&'static str> {
     match ending {
-        Ending::Finished => Some("complete"),
-        Ending::Failed => Some("failed"),
-        Ending::Cancelled => Some("cancelled"),
-        Ending::Blocked => None,
+        RunEnding::Finished => Some("complete"),
+        RunEnding::Failed => Some("failed"),
+        RunEnding::Cancelled => Some("cancelled"),
+        RunEnding::Blocked => None,
     }
 }
 
@@ -97,21 +103,21 @@ fn alias(mode: Mode, word: &str) -> Option<&'static str> {
         (_, "fix" | "repair") => "fixing",
         _ => return None,
     };
-    mode.row().phases.contains(&meant).then_some(meant)
+    mode.spec().phases.contains(&meant).then_some(meant)
 }
 
 fn unknown(mode: Mode, word: &str, stages: &[String]) -> Refusal {
     let live: Vec<&str> = match (mode, stages) {
         (Mode::Pipeline, []) => vec!["stage:<name>"],
         (Mode::Pipeline, stages) => stages.iter().map(String::as_str).collect(),
-        _ => mode.row().phases.to_vec(),
+        _ => mode.spec().phases.to_vec(),
     };
     Refusal::new(
-        Code::InvalidPhase,
+        RefusalCode::InvalidPhase,
         format!(
             "{} has no phase {}; its phases are {}, complete, failed, cancelled",
             mode.name(),
-            quoted(word),
+            quote(word),
             live.join(", ")
         ),
     )
@@ -122,9 +128,9 @@ mod tests {
     use super::*;
 
     fn live(mode: Mode, word: &str) -> String {
-        match read(mode, word, &[]).unwrap().word {
-            PhaseWord::Live(phase) => phase,
-            PhaseWord::End(ending) => panic!("{word} ends as {ending:?}"),
+        match parse_phase(mode, word, &[]).unwrap().target {
+            PhaseTarget::Live(phase) => phase,
+            PhaseTarget::End(ending) => panic!("{word} ends as {ending:?}"),
         }
     }
 
@@ -153,28 +159,31 @@ mod tests {
         ];
         for (mode, word, meant) in table {
             assert_eq!(live(mode, word), meant);
-            assert_eq!(read(mode, word, &[]).unwrap().normalised_from.as_deref(), Some(word));
+            assert_eq!(
+                parse_phase(mode, word, &[]).unwrap().normalized_from.as_deref(),
+                Some(word)
+            );
         }
         assert_eq!(live(Mode::Ultraqa, "fix"), "fix");
-        assert_eq!(read(Mode::Ultraqa, "fix", &[]).unwrap().normalised_from, None);
+        assert_eq!(parse_phase(Mode::Ultraqa, "fix", &[]).unwrap().normalized_from, None);
     }
 
     #[test]
     fn modes_1_ends_are_normalised_for_every_mode() {
         for mode in Mode::ALL {
             for (word, ending) in [
-                ("done", Ending::Finished),
-                ("complete", Ending::Finished),
-                ("error", Ending::Failed),
-                ("aborted", Ending::Cancelled),
-                ("blocked", Ending::Blocked),
-                ("blocked_on_user", Ending::Blocked),
+                ("done", RunEnding::Finished),
+                ("complete", RunEnding::Finished),
+                ("error", RunEnding::Failed),
+                ("aborted", RunEnding::Cancelled),
+                ("blocked", RunEnding::Blocked),
+                ("blocked_on_user", RunEnding::Blocked),
             ] {
-                assert_eq!(read(mode, word, &[]).unwrap().word, PhaseWord::End(ending));
+                assert_eq!(parse_phase(mode, word, &[]).unwrap().target, PhaseTarget::End(ending));
             }
-            let refusal = read(mode, "banana", &[]).unwrap_err();
-            assert_eq!(refusal.code, Code::InvalidPhase);
-            for phase in mode.row().phases {
+            let refusal = parse_phase(mode, "banana", &[]).unwrap_err();
+            assert_eq!(refusal.code, RefusalCode::InvalidPhase);
+            for phase in mode.spec().phases {
                 assert!(refusal.message.contains(phase));
             }
         }
@@ -183,10 +192,10 @@ mod tests {
     #[test]
     fn modes_1_a_pipeline_has_the_stages_it_named() {
         let stages = vec!["stage:plan".to_owned(), "stage:build".to_owned()];
-        assert!(read(Mode::Pipeline, "stage:build", &stages).is_ok());
-        assert!(read(Mode::Pipeline, "stage:other", &stages).is_err());
-        assert!(read(Mode::Pipeline, "stage:other", &[]).is_ok());
-        assert!(read(Mode::Pipeline, "stage:", &[]).is_err());
-        assert!(read(Mode::Pipeline, "ralplan", &[]).is_ok());
+        assert!(parse_phase(Mode::Pipeline, "stage:build", &stages).is_ok());
+        assert!(parse_phase(Mode::Pipeline, "stage:other", &stages).is_err());
+        assert!(parse_phase(Mode::Pipeline, "stage:other", &[]).is_ok());
+        assert!(parse_phase(Mode::Pipeline, "stage:", &[]).is_err());
+        assert!(parse_phase(Mode::Pipeline, "ralplan", &[]).is_ok());
     }
 }

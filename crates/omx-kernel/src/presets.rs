@@ -15,6 +15,6 @@ const PRESETS: &[(&str, &[&str])] = &[
 pub const DEFAULT: &str = "implement";
 
 /// The roles of the line of that name.
-pub fn roles(name: &str) -> Option<&'static [&'static str]> {
+pub fn stage_roles(name: &str) -> Option<&'static [&'static str]> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, roles)| *roles)
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// The codes a program can rely on (`{"error":…,"code":…}`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Code {
+pub enum RefusalCode {
     /// A value of the wrong type or out of its range, or a request that says nothing usable.
     InvalidInput,
     /// Not one of the modes.
@@ -43,7 +43,7 @@ pub enum Code {
     Io,
 }
 
-impl Code {
+impl RefusalCode {
     /// The word that stands in `"code"`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -73,20 +73,20 @@ impl Code {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refusal {
     /// For programs.
-    pub code: Code,
+    pub code: RefusalCode,
     /// For people: what is wrong and what to do.
     pub message: String,
 }
 
 impl Refusal {
     /// A refusal with its sentence.
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
+    pub fn new(code: RefusalCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
     /// The most common kind.
-    pub fn input(message: impl Into<String>) -> Self {
-        Self::new(Code::InvalidInput, message)
+    pub fn invalid_input(message: impl Into<String>) -> Self {
+        Self::new(RefusalCode::InvalidInput, message)
     }
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Refusal {
 impl std::error::Error for Refusal {}
 
 /// `a, b or c`, for sentences that list what may be.
-pub(crate) fn alternatives<S: AsRef<str>>(words: &[S]) -> String {
+pub(crate) fn join_alternatives<S: AsRef<str>>(words: &[S]) -> String {
     match words {
         [] => String::new(),
         [one] => one.as_ref().to_owned(),

@@ -1,14 +1,14 @@
 //! A request to write, checked value by value before any rule sees it.
 
-use crate::fields::{self, wrong};
+use crate::fields::{self, type_mismatch};
 use crate::ids::SessionId;
 use crate::mode::Mode;
-use crate::refusal::{Code, Refusal};
+use crate::refusal::{Refusal, RefusalCode};
 use crate::value::Value;
 
 /// What the caller wants beyond a change of fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Intent {
+pub enum WriteIntent {
     /// Change what is there; `active: true` may begin a run.
     Change,
     /// Begin a new run, said explicitly.
@@ -23,7 +23,7 @@ pub struct WriteRequest {
     /// Which document.
     pub mode: Mode,
     /// Change, start or resume.
-    pub intent: Intent,
+    pub intent: WriteIntent,
     /// The revision the caller has seen.
     pub expected_revision: Option<u64>,
     /// Everything to be put into the document, in order.
@@ -55,12 +55,13 @@ impl WriteRequest {
                 "resume" => resume = flag("resume", &value)?,
                 "expected_revision" if value.is_null() => {}
                 "expected_revision" => {
-                    let wanted = || wrong("expected_revision", "an integer from 0 on", &value);
-                    expected_revision = Some(value.as_whole().ok_or_else(wanted)?);
+                    let wanted =
+                        || type_mismatch("expected_revision", "an integer from 0 on", &value);
+                    expected_revision = Some(value.as_u64().ok_or_else(wanted)?);
                 }
                 "state" => match value.as_object() {
                     Some(object) => nested = object.to_vec(),
-                    None => return Err(wrong("state", "an object", &value)),
+                    None => return Err(type_mismatch("state", "an object", &value)),
                 },
                 name if STEERING.contains(&name) => {}
                 _ => add(&mut fields, name, value)?,
@@ -71,7 +72,7 @@ impl WriteRequest {
                 "mode" if value.as_str() == Some(mode.name()) => {}
                 "session_id" if value.as_str() == session.map(SessionId::as_str) => {}
                 "mode" | "session_id" => {
-                    return Err(Refusal::input(format!(
+                    return Err(Refusal::invalid_input(format!(
                         "state.{name} differs from the {name} the request is for"
                     )));
                 }
@@ -79,12 +80,12 @@ impl WriteRequest {
             }
         }
         let intent = match (start, resume) {
-            (false, false) => Intent::Change,
-            (true, false) => Intent::Start,
-            (false, true) => Intent::Resume,
+            (false, false) => WriteIntent::Change,
+            (true, false) => WriteIntent::Start,
+            (false, true) => WriteIntent::Resume,
             (true, true) => {
                 return Err(Refusal::new(
-                    Code::Contradiction,
+                    RefusalCode::Contradiction,
                     "start and resume exclude each other: a start begins anew, a resume goes on",
                 ));
             }
@@ -101,13 +102,13 @@ impl WriteRequest {
     }
 
     /// The string this request gives to a field.
-    pub fn text(&self, name: &str) -> Option<&str> {
+    pub fn get_str(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
 
     /// The counter this request gives to a field.
-    pub fn whole(&self, name: &str) -> Option<u64> {
-        self.get(name)?.as_whole()
+    pub fn get_u64(&self, name: &str) -> Option<u64> {
+        self.get(name)?.as_u64()
     }
 }
 
@@ -115,13 +116,15 @@ fn flag(name: &str, value: &Value) -> Result<bool, Refusal> {
     if value.is_null() {
         return Ok(false);
     }
-    value.as_bool().ok_or_else(|| wrong(name, "true or false", value))
+    value.as_bool().ok_or_else(|| type_mismatch(name, "true or false", value))
 }
 
 fn add(fields: &mut Vec<(String, Value)>, name: String, value: Value) -> Result<(), Refusal> {
     match fields.iter().find(|(key, _)| *key == name) {
         Some((_, other)) if *other == value => Ok(()),
-        Some(_) => Err(Refusal::input(format!("{name:?} is given twice with different values"))),
+        Some(_) => {
+            Err(Refusal::invalid_input(format!("{name:?} is given twice with different values")))
+        }
         None => {
             fields.push((name, value));
             Ok(())
@@ -131,14 +134,16 @@ fn add(fields: &mut Vec<(String, Value)>, name: String, value: Value) -> Result<
 
 fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
     if name == "revision" {
-        return Err(Refusal::input(
+        return Err(Refusal::invalid_input(
             "revision is counted by omx; to guard a write, give expected_revision",
         ));
     }
     if KEPT_BY_OMX.contains(&name) {
-        return Err(Refusal::input(format!("{name} is kept by omx; a write cannot set it")));
+        return Err(Refusal::invalid_input(format!(
+            "{name} is kept by omx; a write cannot set it"
+        )));
     }
-    let Some(kind) = fields::kind_of(mode, name) else { return Ok(()) };
+    let Some(kind) = fields::field_kind(mode, name) else { return Ok(()) };
     let may_be_null = !matches!(
         name,
         "active"
@@ -153,5 +158,5 @@ fn check(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
     if value.is_null() && may_be_null {
         return Ok(());
     }
-    fields::check(name, kind, value)
+    fields::check_value(name, kind, value)
 }

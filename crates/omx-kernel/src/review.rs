@@ -30,7 +30,7 @@ impl Recommendation {
     }
 
     /// The value of a word.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.as_str() == word)
     }
 }
@@ -60,18 +60,18 @@ impl ArchitecturalStatus {
     }
 
     /// The value of a word.
-    pub fn named(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.as_str() == word)
     }
 }
 
 /// A verdict as it stands in a document.
 #[derive(Clone, Copy, Debug)]
-pub struct Verdict<'a>(&'a Value);
+pub struct ReviewVerdict<'a>(&'a Value);
 
-impl<'a> Verdict<'a> {
+impl<'a> ReviewVerdict<'a> {
     /// Takes the value of `review_verdict`, if it is an object.
-    pub fn of(value: Option<&'a Value>) -> Option<Self> {
+    pub fn from_value(value: Option<&'a Value>) -> Option<Self> {
         value.filter(|value| value.as_object().is_some()).map(Self)
     }
 
@@ -80,11 +80,11 @@ impl<'a> Verdict<'a> {
     }
 
     fn recommendation(self) -> Option<Recommendation> {
-        self.text("recommendation").and_then(Recommendation::named)
+        self.text("recommendation").and_then(Recommendation::parse)
     }
 
     fn architectural_status(self) -> Option<ArchitecturalStatus> {
-        self.text("architectural_status").and_then(ArchitecturalStatus::named)
+        self.text("architectural_status").and_then(ArchitecturalStatus::parse)
     }
 
     /// Whether both lanes have spoken, in their own words.
@@ -101,7 +101,7 @@ impl<'a> Verdict<'a> {
                     Some("resolved" | "closed" | "fixed")
                 )
         };
-        let findings = self.0.get("findings").and_then(Value::as_list).unwrap_or_default();
+        let findings = self.0.get("findings").and_then(Value::as_array).unwrap_or_default();
         findings.iter().filter(|finding| !is_resolved(finding)).count()
     }
 
@@ -120,17 +120,17 @@ impl<'a> Verdict<'a> {
     /// Titles and files of the findings, normalised and sorted; without any
     /// findings, the reason given instead.
     pub fn fingerprint(self, reason: &str) -> String {
-        let findings = self.0.get("findings").and_then(Value::as_list).unwrap_or_default();
+        let findings = self.0.get("findings").and_then(Value::as_array).unwrap_or_default();
         let mut parts: Vec<String> = findings
             .iter()
             .map(|finding| {
                 let field = |name| finding.get(name).and_then(Value::as_str).unwrap_or_default();
                 let title = finding.as_str().unwrap_or_else(|| field("title"));
-                format!("{}|{}", normalised(title), field("file").trim())
+                format!("{}|{}", normalize(title), field("file").trim())
             })
             .collect();
         if parts.is_empty() {
-            parts.push(normalised(reason));
+            parts.push(normalize(reason));
         }
         fingerprint(parts)
     }
@@ -140,35 +140,35 @@ impl<'a> Verdict<'a> {
 /// that passed or tells no failure has none, so that two different failures
 /// are never taken for one.
 pub fn check_fingerprint(check: &Value) -> Option<String> {
-    if check.get("exit_code").and_then(Value::as_whole) == Some(0) {
+    if check.get("exit_code").and_then(Value::as_u64) == Some(0) {
         return None;
     }
     let field = |name: &str| check.get(name).and_then(Value::as_str).unwrap_or_default();
     let mut parts = Vec::new();
     for name in ["failure", "summary", "output"] {
         if !field(name).is_empty() {
-            parts.push(normalised(field(name)));
+            parts.push(normalize(field(name)));
         }
     }
-    if let Some(failures) = check.get("failures").and_then(Value::as_list) {
-        parts.extend(failures.iter().filter_map(Value::as_str).map(normalised));
+    if let Some(failures) = check.get("failures").and_then(Value::as_array) {
+        parts.extend(failures.iter().filter_map(Value::as_str).map(normalize));
     }
     if parts.is_empty() {
         return None;
     }
-    parts.push(normalised(field("command")));
+    parts.push(normalize(field("command")));
     Some(fingerprint(parts))
 }
 
 fn fingerprint(mut parts: Vec<String>) -> String {
     parts.sort();
     parts.dedup();
-    format!("{:016x}", hash(&parts.join("\n")))
+    format!("{:016x}", fnv1a(&parts.join("\n")))
 }
 
 /// Lower case, digits as one sign, white space folded: line numbers and
 /// timings must not make a repeated failure look new.
-pub(crate) fn normalised(text: &str) -> String {
+pub(crate) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !out.is_empty() {
@@ -188,7 +188,7 @@ pub(crate) fn normalised(text: &str) -> String {
 }
 
 /// FNV-1a: short, stable over releases, and no secret is kept by it.
-pub fn hash(text: &str) -> u64 {
+pub fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
@@ -204,7 +204,7 @@ mod tests {
         Value::record([
             ("recommendation", Value::string(recommendation)),
             ("architectural_status", Value::string(status)),
-            ("findings", Value::list(findings)),
+            ("findings", Value::array(findings)),
         ])
     }
 
@@ -216,14 +216,14 @@ mod tests {
                     let value = verdict(recommendation, status, titles);
                     let clean =
                         recommendation == "APPROVE" && status == "CLEAR" && titles.is_empty();
-                    let verdict = Verdict::of(Some(&value)).unwrap();
+                    let verdict = ReviewVerdict::from_value(Some(&value)).unwrap();
                     assert_eq!(verdict.is_clean(), clean);
                     assert!(verdict.has_both_lanes());
                 }
             }
         }
         let one_lane = Value::record([("recommendation", Value::string("APPROVE"))]);
-        assert!(!Verdict::of(Some(&one_lane)).unwrap().is_clean());
+        assert!(!ReviewVerdict::from_value(Some(&one_lane)).unwrap().is_clean());
     }
 
     #[test]
@@ -231,7 +231,8 @@ mod tests {
         let one = verdict("COMMENT", "CLEAR", &["Leak in line 12", "No test"]);
         let same = verdict("COMMENT", "WATCH", &["no  test", "leak in LINE 140"]);
         let other = verdict("COMMENT", "CLEAR", &["No test"]);
-        let print = |value: &Value| Verdict::of(Some(value)).unwrap().fingerprint("r");
+        let print =
+            |value: &Value| ReviewVerdict::from_value(Some(value)).unwrap().fingerprint("r");
         assert_eq!(print(&one), print(&same));
         assert_ne!(print(&one), print(&other));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::activity::Activity;
+use crate::activity::SessionActivity;
 use crate::document::Document;
 use crate::ids::Scope;
 use crate::mode::Mode;
@@ -17,9 +17,9 @@ pub struct Snapshot {
     pub documents: BTreeMap<Mode, Document>,
     /// When a document's file last changed: the sign of life of documents that
     /// carry no `updated_at` of their own.
-    pub touched: BTreeMap<Mode, Timestamp>,
+    pub modified_at: BTreeMap<Mode, Timestamp>,
     /// Counters and memory of the session.
-    pub activity: Activity,
+    pub activity: SessionActivity,
 }
 
 impl Snapshot {
@@ -28,8 +28,8 @@ impl Snapshot {
         Self {
             scope,
             documents: BTreeMap::new(),
-            touched: BTreeMap::new(),
-            activity: Activity::default(),
+            modified_at: BTreeMap::new(),
+            activity: SessionActivity::default(),
         }
     }
 
@@ -46,9 +46,9 @@ impl Snapshot {
     /// Whether the mode is active without a sign of life for too long.
     pub fn is_stale(&self, mode: Mode, now: Timestamp) -> bool {
         self.documents.get(&mode).is_some_and(|document| {
-            let touched = match document.time("updated_at") {
+            let touched = match document.get_time("updated_at") {
                 Some(_) => None,
-                None => self.touched.get(&mode).copied(),
+                None => self.modified_at.get(&mode).copied(),
             };
             document.is_stale(self.activity.last_seen.max(touched), now)
         })

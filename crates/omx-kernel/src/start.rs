@@ -3,22 +3,22 @@
 //! The word alone goes on with what can be gone on with; a word with a task
 //! begins anew. What runs already is left running.
 
-use crate::cancel::{self, Target};
-use crate::document::{Document, Life};
-use crate::evidence::Questions;
+use crate::cancel::{self, CancelTarget};
+use crate::document::{Document, DocumentStatus};
+use crate::evidence::FactQuery;
 use crate::links;
 use crate::mode::{Mode, OnCancel};
-use crate::outcome::Ending;
+use crate::outcome::RunEnding;
 use crate::presets;
 use crate::refusal::Refusal;
 use crate::request::WriteRequest;
 use crate::snapshot::Snapshot;
 use crate::value::Value;
-use crate::write::{self, Circumstances};
+use crate::write::{self, WriteContext};
 
 /// What the person asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted<'a> {
+pub struct StartRequest<'a> {
     /// The mode.
     pub mode: Mode,
     /// Modes that are started with it, linked to it.
@@ -31,59 +31,74 @@ pub struct Wanted<'a> {
 
 /// What comes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum StartOutcome {
     /// A new run.
-    Begun,
+    Started,
     /// The run that had stopped goes on.
     Resumed,
     /// It runs already; nothing changes.
-    Running,
+    AlreadyRunning,
 }
 
 /// What a start changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartPlan {
     /// What comes of it.
-    pub how: How,
+    pub outcome: StartOutcome,
     /// Documents, in the order in which they must reach the disk.
     pub writes: Vec<(Mode, Document)>,
 }
 
 /// What comes of this call, before anything else is looked at.
-pub fn how(snapshot: &Snapshot, wanted: &Wanted<'_>, now: crate::Timestamp) -> How {
-    let Some(document) = snapshot.documents.get(&wanted.mode) else { return How::Begun };
+pub fn predict_outcome(
+    snapshot: &Snapshot,
+    wanted: &StartRequest<'_>,
+    now: crate::Timestamp,
+) -> StartOutcome {
+    let Some(document) = snapshot.documents.get(&wanted.mode) else { return StartOutcome::Started };
     let same_task =
-        wanted.task.is_empty() || document.text("task_description") == Some(wanted.task);
-    let goes_on = match document.life() {
-        Life::Active if !snapshot.is_stale(wanted.mode, now) => return How::Running,
-        Life::Active | Life::Ended(Ending::Finished | Ending::Failed) => false,
-        Life::Ended(Ending::Blocked) => true,
-        Life::Ended(Ending::Cancelled) => wanted.mode.row().on_cancel != OnCancel::Ends,
+        wanted.task.is_empty() || document.get_str("task_description") == Some(wanted.task);
+    let goes_on = match document.status() {
+        DocumentStatus::Active if !snapshot.is_stale(wanted.mode, now) => {
+            return StartOutcome::AlreadyRunning;
+        }
+        DocumentStatus::Active | DocumentStatus::Ended(RunEnding::Finished | RunEnding::Failed) => {
+            false
+        }
+        DocumentStatus::Ended(RunEnding::Blocked) => true,
+        DocumentStatus::Ended(RunEnding::Cancelled) => {
+            wanted.mode.spec().on_cancel != OnCancel::Ends
+        }
     };
-    if goes_on && same_task { How::Resumed } else { How::Begun }
+    if goes_on && same_task { StartOutcome::Resumed } else { StartOutcome::Started }
 }
 
 /// What a start wants to know of the world outside.
-pub fn questions(snapshot: &Snapshot, wanted: &Wanted<'_>) -> Result<Questions, Refusal> {
-    Ok(write::questions(snapshot, &request(snapshot, wanted, How::Begun)?))
+pub fn required_facts(
+    snapshot: &Snapshot,
+    wanted: &StartRequest<'_>,
+) -> Result<FactQuery, Refusal> {
+    Ok(write::required_facts(snapshot, &request(snapshot, wanted, StartOutcome::Started)?))
 }
 
 /// Decides a start.
-pub fn start(
+pub fn plan_start(
     snapshot: &Snapshot,
-    wanted: &Wanted<'_>,
-    circumstances: Circumstances<'_>,
+    wanted: &StartRequest<'_>,
+    circumstances: WriteContext<'_>,
 ) -> Result<StartPlan, Refusal> {
-    let how = how(snapshot, wanted, circumstances.now);
-    if how == How::Running {
-        return Ok(StartPlan { how, writes: Vec::new() });
+    let how = predict_outcome(snapshot, wanted, circumstances.now);
+    if how == StartOutcome::AlreadyRunning {
+        return Ok(StartPlan { outcome: how, writes: Vec::new() });
     }
     let mut world = snapshot.clone();
     let mut changed: Vec<Mode> = Vec::new();
-    if how == How::Begun && snapshot.active(wanted.mode).is_some() {
+    if how == StartOutcome::Started && snapshot.active(wanted.mode).is_some() {
         // A stale run makes room for the new one, as a cancel would.
         let (dialect, now) = (circumstances.dialect, circumstances.now);
-        for entry in cancel::plan(snapshot, Target::Mode(wanted.mode), dialect, now)?.entries {
+        for entry in
+            cancel::plan_cancel(snapshot, CancelTarget::Mode(wanted.mode), dialect, now)?.entries
+        {
             changed.push(entry.mode);
             world.documents.insert(entry.mode, entry.document);
         }
@@ -93,7 +108,7 @@ pub fn start(
         requests.push(companion_request(&world, wanted, *companion)?);
     }
     for request in requests {
-        for (mode, document) in write::write(&world, &request, circumstances)?.writes {
+        for (mode, document) in write::plan_write(&world, &request, circumstances)?.writes {
             changed.push(mode);
             world.documents.insert(mode, document);
         }
@@ -103,15 +118,19 @@ pub fn start(
     links::dependents_first(&mut changed);
     let writes =
         changed.into_iter().filter_map(|mode| Some((mode, world.documents.remove(&mode)?)));
-    Ok(StartPlan { how, writes: writes.collect() })
+    Ok(StartPlan { outcome: how, writes: writes.collect() })
 }
 
-fn request(snapshot: &Snapshot, wanted: &Wanted<'_>, how: How) -> Result<WriteRequest, Refusal> {
+fn request(
+    snapshot: &Snapshot,
+    wanted: &StartRequest<'_>,
+    how: StartOutcome,
+) -> Result<WriteRequest, Refusal> {
     let mode = wanted.mode;
-    let intent = if how == How::Resumed { "resume" } else { "start" };
+    let intent = if how == StartOutcome::Resumed { "resume" } else { "start" };
     let yes = || Value::bool(true);
     let mut fields = vec![(intent.to_owned(), yes()), ("active".to_owned(), yes())];
-    if how == How::Begun {
+    if how == StartOutcome::Started {
         if !wanted.task.is_empty() {
             fields.push(("task_description".to_owned(), Value::string(wanted.task)));
         }
@@ -124,7 +143,7 @@ fn request(snapshot: &Snapshot, wanted: &Wanted<'_>, how: How) -> Result<WriteRe
         }
     }
     for companion in wanted.companions {
-        if let Some((field, _)) = links::fields(mode, *companion) {
+        if let Some((field, _)) = links::link_fields(mode, *companion) {
             fields.push((field.to_owned(), yes()));
         }
     }
@@ -133,7 +152,7 @@ fn request(snapshot: &Snapshot, wanted: &Wanted<'_>, how: How) -> Result<WriteRe
 
 fn companion_request(
     snapshot: &Snapshot,
-    wanted: &Wanted<'_>,
+    wanted: &StartRequest<'_>,
     companion: Mode,
 ) -> Result<WriteRequest, Refusal> {
     let yes = || Value::bool(true);
@@ -144,7 +163,7 @@ fn companion_request(
             fields.push(("task_description".to_owned(), Value::string(wanted.task)));
         }
     }
-    if let Some((_, field)) = links::fields(wanted.mode, companion) {
+    if let Some((_, field)) = links::link_fields(wanted.mode, companion) {
         fields.push((field.to_owned(), yes()));
     }
     WriteRequest::new(companion, snapshot.scope.session(), fields)
@@ -154,5 +173,7 @@ fn companion_request(
 fn line(task: &str) -> &'static [&'static str] {
     let word = task.split_whitespace().next().unwrap_or_default();
     let word = word.trim_end_matches([':', ',']).to_ascii_lowercase();
-    presets::roles(&word).or_else(|| presets::roles(presets::DEFAULT)).unwrap_or_default()
+    presets::stage_roles(&word)
+        .or_else(|| presets::stage_roles(presets::DEFAULT))
+        .unwrap_or_default()
 }

@@ -3,17 +3,17 @@
 //! Every doubt lets the person get away. Holds are counted here and bounded;
 //! running out of them is written as what it is, never as success.
 
-use crate::activity::Activity;
+use crate::activity::SessionActivity;
 use crate::counters::default_limit;
 use crate::dialect::Dialect;
 use crate::document::Document;
-use crate::evidence::{Facts, Needs, Questions, missing};
+use crate::evidence::{FactQuery, FileFacts, Requirement, missing_evidence};
 use crate::links;
 use crate::mode::Mode;
-use crate::outcome::Ending;
+use crate::outcome::RunEnding;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
-use crate::transition::{may_follow, steps};
+use crate::transition::{next_phases, transitions};
 use crate::value::Value;
 
 /// Hosts give up at 8 holds in a row; we say so one earlier.
@@ -23,7 +23,7 @@ pub use crate::progress::SAME_PROGRESS_LIMIT;
 
 /// Why the agent stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Cause {
+pub enum StopCause {
     /// It thinks it is done.
     TurnEnded,
     /// The person interrupted.
@@ -38,7 +38,7 @@ pub enum Cause {
 
 /// Who stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Agent {
+pub enum StoppingAgent {
     /// The agent of the session itself.
     Main,
     /// One it started.
@@ -49,9 +49,9 @@ pub enum Agent {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StopEvent {
     /// Why.
-    pub cause: Cause,
+    pub cause: StopCause,
     /// Who.
-    pub agent: Agent,
+    pub agent: StoppingAgent,
     /// Whether this prompt asked for a cancel.
     pub cancel_requested: bool,
     /// The modes whose documents a live omx process drives by itself.
@@ -66,8 +66,8 @@ impl StopEvent {
     /// A plain end of a turn.
     pub fn turn_ended() -> Self {
         Self {
-            cause: Cause::TurnEnded,
-            agent: Agent::Main,
+            cause: StopCause::TurnEnded,
+            agent: StoppingAgent::Main,
             cancel_requested: false,
             self_driven: Vec::new(),
             progress: None,
@@ -78,7 +78,7 @@ impl StopEvent {
 
 /// Why a stop is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Allowed {
+pub enum AllowReason {
     /// The event has no session.
     NoSession,
     /// Nothing is active.
@@ -101,7 +101,7 @@ pub enum Allowed {
     Subagent,
 }
 
-impl Allowed {
+impl AllowReason {
     /// The reason in words.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -123,16 +123,16 @@ impl Allowed {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum StopDecision {
     /// The turn may end.
-    Allow(Allowed),
+    Allow(AllowReason),
     /// The agent goes on, told this.
-    Hold(Hold),
+    Hold(StopHold),
     /// The turn may end, because a bound was reached; the document says so.
-    Exhausted(Exhausted),
+    Exhausted(StopExhausted),
 }
 
 /// A hold and what it changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Hold {
+pub struct StopHold {
     /// The mode that holds.
     pub mode: Mode,
     /// What the agent is told.
@@ -140,12 +140,12 @@ pub struct Hold {
     /// Its document, with this hold counted.
     pub document: Document,
     /// The session's record, with this hold counted.
-    pub activity: Activity,
+    pub activity: SessionActivity,
 }
 
 /// The end of a run that used up a bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Exhausted {
+pub struct StopExhausted {
     /// The mode that ends.
     pub mode: Mode,
     /// Why.
@@ -154,10 +154,10 @@ pub struct Exhausted {
     /// reach the disk.
     pub writes: Vec<(Mode, Document)>,
     /// The session's record, begun anew.
-    pub activity: Activity,
+    pub activity: SessionActivity,
 }
 
-impl Exhausted {
+impl StopExhausted {
     /// The document of the mode that ends.
     pub fn document(&self) -> Option<&Document> {
         self.writes.iter().find(|(mode, _)| *mode == self.mode).map(|(_, document)| document)
@@ -173,30 +173,32 @@ pub fn decide(
 ) -> StopDecision {
     use StopDecision::Allow;
     if snapshot.scope.session().is_none() {
-        return Allow(Allowed::NoSession);
+        return Allow(AllowReason::NoSession);
     }
-    if event.agent == Agent::Subagent {
-        return Allow(Allowed::Subagent);
+    if event.agent == StoppingAgent::Subagent {
+        return Allow(AllowReason::Subagent);
     }
     if event.cancel_requested {
-        return Allow(Allowed::CancelRequested);
+        return Allow(AllowReason::CancelRequested);
     }
     match event.cause {
-        Cause::TurnEnded if snapshot.activity.interrupted => return Allow(Allowed::Interrupted),
-        Cause::TurnEnded => {}
-        Cause::Interrupted => return Allow(Allowed::Interrupted),
-        Cause::ContextLimit | Cause::RateLimit => return Allow(Allowed::Limit),
-        Cause::Account => return Allow(Allowed::Account),
+        StopCause::TurnEnded if snapshot.activity.interrupted => {
+            return Allow(AllowReason::Interrupted);
+        }
+        StopCause::TurnEnded => {}
+        StopCause::Interrupted => return Allow(AllowReason::Interrupted),
+        StopCause::ContextLimit | StopCause::RateLimit => return Allow(AllowReason::Limit),
+        StopCause::Account => return Allow(AllowReason::Account),
     }
-    let mut reason = Allowed::NothingActive;
+    let mut reason = AllowReason::NothingActive;
     for mode in Mode::STOP_PRIORITY {
         let Some(document) = snapshot.active(mode) else { continue };
         if event.self_driven.contains(&mode) {
-            reason = Allowed::SelfDriven;
+            reason = AllowReason::SelfDriven;
         } else if snapshot.is_stale(mode, now) {
-            reason = Allowed::Stale;
+            reason = AllowReason::Stale;
         } else if waits(document, now) {
-            reason = Allowed::Waiting;
+            reason = AllowReason::Waiting;
         } else {
             return hold(snapshot, mode, document, event, dialect, now);
         }
@@ -225,20 +227,20 @@ fn hold(
     let moved = event.progress.is_none() || activity.fingerprint != event.progress;
     activity.same_fingerprint = if moved { 1 } else { activity.same_fingerprint.saturating_add(1) };
     activity.fingerprint = event.progress;
-    let iteration = old.whole("iteration").unwrap_or(0);
-    let age = old.time("started_at").map_or(0, |started| now.millis_since(started));
+    let iteration = old.get_u64("iteration").unwrap_or(0);
+    let age = old.get_time("started_at").map_or(0, |started| now.millis_since(started));
     let bound = if event.time_budget.is_some_and(|budget| age > budget) {
-        Some((Ending::Blocked, "budget.time is used up".to_owned()))
+        Some((RunEnding::Blocked, "budget.time is used up".to_owned()))
     } else if iteration >= limit_of(mode, old) {
-        Some((Ending::Failed, "max_iterations reached".to_owned()))
+        Some((RunEnding::Failed, "max_iterations reached".to_owned()))
     } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
         Some((
-            Ending::Blocked,
+            RunEnding::Blocked,
             format!("held {HOLDS_WITHOUT_TOOL} times in a row without any tool being used"),
         ))
     } else if activity.same_fingerprint >= SAME_PROGRESS_LIMIT {
         Some((
-            Ending::Blocked,
+            RunEnding::Blocked,
             format!(
                 "no progress: {SAME_PROGRESS_LIMIT} stops in a row looked the same in phase {}",
                 old.phase().unwrap_or("unknown")
@@ -253,14 +255,14 @@ fn hold(
         activity.same_fingerprint = 0;
         activity.fingerprint = None;
         let writes = ended(snapshot, mode, ending, &error, now);
-        return StopDecision::Exhausted(Exhausted { mode, error, writes, activity });
+        return StopDecision::Exhausted(StopExhausted { mode, error, writes, activity });
     }
     let mut document = old.clone();
     activity.holds_in_a_row = activity.holds_in_a_row.saturating_add(1);
-    document.set("iteration", Value::whole(iteration.saturating_add(1)));
+    document.set("iteration", Value::integer(iteration.saturating_add(1)));
     document.stamp(mode, session, old.next_revision(), now);
-    let text = text(mode, &document, dialect);
-    StopDecision::Hold(Hold { mode, text, document, activity })
+    let text = format_hold(mode, &document, dialect);
+    StopDecision::Hold(StopHold { mode, text, document, activity })
 }
 
 /// The run ended, with what depends on it: that would hold the session for a
@@ -268,7 +270,7 @@ fn hold(
 fn ended(
     snapshot: &Snapshot,
     mode: Mode,
-    ending: Ending,
+    ending: RunEnding,
     error: &str,
     now: Timestamp,
 ) -> Vec<(Mode, Document)> {
@@ -291,13 +293,13 @@ fn ended(
 }
 
 fn limit_of(mode: Mode, document: &Document) -> u64 {
-    document.whole("max_iterations").unwrap_or_else(|| default_limit(mode))
+    document.get_u64("max_iterations").unwrap_or_else(|| default_limit(mode))
 }
 
 /// What the agent is told when it is held.
-pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
+pub fn format_hold(mode: Mode, document: &Document, dialect: Dialect) -> String {
     let phase = document.phase().unwrap_or("unknown");
-    let count = match document.whole("iteration") {
+    let count = match document.get_u64("iteration") {
         Some(iteration) => format!(", iteration {iteration}/{}", limit_of(mode, document)),
         None => String::new(),
     };
@@ -312,7 +314,7 @@ pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
             "Review the change in both lanes. Clean: complete with the verdict. Not clean: back to ralplan with the findings.".to_owned()
         }
         _ => {
-            let follow = may_follow(mode, Some(phase), &document.stages());
+            let follow = next_phases(mode, Some(phase), &document.stages());
             let lacks = lacking(mode, phase, document);
             let missing =
                 if lacks.is_empty() { String::new() } else { format!(": missing {}", lacks.join(", ")) };
@@ -330,17 +332,17 @@ pub fn text(mode: Mode, document: &Document, dialect: Dialect) -> String {
 /// names are taken to exist, and an audit in a file to pass.
 fn lacking(mode: Mode, phase: &str, document: &Document) -> Vec<String> {
     let needs = match mode {
-        Mode::Pipeline => Needs::StageResult,
-        _ => steps(mode)
+        Mode::Pipeline => Requirement::StageResult,
+        _ => transitions(mode)
             .iter()
             .find(|step| step.to == "complete")
-            .map_or(Needs::Nothing, |s| s.needs),
+            .map_or(Requirement::Nothing, |s| s.requirement),
     };
-    let asked = Questions::about(document);
-    let takes_audit = matches!(needs, Needs::CompletionAudit | Needs::CheckOrAudit);
+    let asked = FactQuery::for_document(document);
+    let takes_audit = matches!(needs, Requirement::CompletionAudit | Requirement::CheckOrAudit);
     if takes_audit && asked.audit_path.is_some() {
         return Vec::new();
     }
-    let facts = Facts { existing: asked.paths.into_iter().collect(), audit: None };
-    missing(needs, document, phase, &facts)
+    let facts = FileFacts { existing: asked.paths.into_iter().collect(), audit: None };
+    missing_evidence(needs, document, phase, &facts)
 }

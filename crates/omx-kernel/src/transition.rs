@@ -1,13 +1,13 @@
 //! Which phase may follow which, and what it needs. A table for each mode.
 
-use crate::evidence::Needs;
+use crate::evidence::Requirement;
 use crate::mode::Mode;
-use crate::outcome::Ending;
-use crate::refusal::{Code, Refusal, alternatives};
+use crate::outcome::RunEnding;
+use crate::refusal::{Refusal, RefusalCode, join_alternatives};
 
 /// Which counter a step moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Counts {
+pub enum CounterUpdate {
     /// None.
     Nothing,
     /// `iteration`: another round of the loop.
@@ -20,56 +20,62 @@ pub enum Counts {
 
 /// One allowed step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
+pub struct Transition {
     /// The phase that is left.
     pub from: &'static str,
     /// The phase that is entered.
     pub to: &'static str,
     /// What must be there first.
-    pub needs: Needs,
+    pub requirement: Requirement,
     /// What it counts.
-    pub counts: Counts,
+    pub counter: CounterUpdate,
 }
 
 /// What taking a step asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Terms {
+pub struct TransitionTerms {
     /// What must be there first.
-    pub needs: Needs,
+    pub requirement: Requirement,
     /// What it counts.
-    pub counts: Counts,
+    pub counter: CounterUpdate,
 }
 
-impl Terms {
-    const FREE: Terms = Terms { needs: Needs::Nothing, counts: Counts::Nothing };
+impl TransitionTerms {
+    const FREE: TransitionTerms =
+        TransitionTerms { requirement: Requirement::Nothing, counter: CounterUpdate::Nothing };
 
-    const fn needing(needs: Needs) -> Self {
-        Terms { needs, counts: Counts::Nothing }
+    const fn needing(needs: Requirement) -> Self {
+        TransitionTerms { requirement: needs, counter: CounterUpdate::Nothing }
     }
 }
 
 /// Where a request wants to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Target<'a> {
+pub enum TransitionTarget<'a> {
     /// Into a live phase.
     Live(&'a str),
     /// To an end.
-    End(Ending),
+    End(RunEnding),
 }
 
-const fn step(from: &'static str, to: &'static str, needs: Needs) -> Step {
-    Step { from, to, needs, counts: Counts::Nothing }
+const fn step(from: &'static str, to: &'static str, needs: Requirement) -> Transition {
+    Transition { from, to, requirement: needs, counter: CounterUpdate::Nothing }
 }
 
-const fn counted(from: &'static str, to: &'static str, needs: Needs, counts: Counts) -> Step {
-    Step { from, to, needs, counts }
+const fn counted(
+    from: &'static str,
+    to: &'static str,
+    needs: Requirement,
+    counts: CounterUpdate,
+) -> Transition {
+    Transition { from, to, requirement: needs, counter: counts }
 }
 
 const COMPLETE: &str = "complete";
 
 /// The steps of a mode. The pipeline's follow from its own list of stages.
-pub const fn steps(mode: Mode) -> &'static [Step] {
-    use Needs::{
+pub const fn transitions(mode: Mode) -> &'static [Transition] {
+    use Requirement::{
         BothLanes, CheckOrAudit, CheckedVerification, CleanReview, CompletionAudit, Consensus,
         Nothing, OpenReview, PassingCheck, PlanHandoff, TasksEnded, Verification, WorkHandoff,
     };
@@ -80,7 +86,7 @@ pub const fn steps(mode: Mode) -> &'static [Step] {
                     step("ralplan", "ralph", PlanHandoff),
                     step("ralph", "code-review", WorkHandoff),
                     step("code-review", COMPLETE, CleanReview),
-                    counted("code-review", "ralplan", OpenReview, Counts::ReviewCycle),
+                    counted("code-review", "ralplan", OpenReview, CounterUpdate::ReviewCycle),
                 ]
             }
         }
@@ -100,7 +106,7 @@ pub const fn steps(mode: Mode) -> &'static [Step] {
                 &[
                     step("draft", "architect-review", Nothing),
                     step("architect-review", "critic-review", Nothing),
-                    counted("critic-review", "revise", Nothing, Counts::Iteration),
+                    counted("critic-review", "revise", Nothing, CounterUpdate::Iteration),
                     step("revise", "architect-review", Nothing),
                     step("critic-review", COMPLETE, Consensus),
                 ]
@@ -112,7 +118,7 @@ pub const fn steps(mode: Mode) -> &'static [Step] {
                 &[
                     step("qa", "diagnose", Nothing),
                     step("diagnose", "fix", Nothing),
-                    counted("fix", "qa", Nothing, Counts::Iteration),
+                    counted("fix", "qa", Nothing, CounterUpdate::Iteration),
                     step("qa", COMPLETE, PassingCheck),
                 ]
             }
@@ -134,7 +140,7 @@ pub const fn steps(mode: Mode) -> &'static [Step] {
                     step("team-plan", "team-exec", Nothing),
                     step("team-prd", "team-exec", Nothing),
                     step("team-exec", "team-verify", Nothing),
-                    counted("team-verify", "team-fix", Nothing, Counts::FixLoop),
+                    counted("team-verify", "team-fix", Nothing, CounterUpdate::FixLoop),
                     step("team-fix", "team-exec", Nothing),
                     step("team-verify", COMPLETE, CheckedVerification),
                 ]
@@ -158,49 +164,61 @@ pub const fn steps(mode: Mode) -> &'static [Step] {
 
 /// On which terms `from` may be followed by `target`. `from` is `None` where
 /// there was no document yet.
-pub fn terms(
+pub fn find_terms(
     mode: Mode,
     from: Option<&str>,
-    target: Target<'_>,
+    target: TransitionTarget<'_>,
     stages: &[String],
-) -> Result<Terms, Refusal> {
+) -> Result<TransitionTerms, Refusal> {
     match target {
-        Target::Live(to) if from == Some(to) => Ok(Terms::FREE),
-        Target::End(Ending::Blocked | Ending::Failed | Ending::Cancelled) => Ok(Terms::FREE),
+        TransitionTarget::Live(to) if from == Some(to) => Ok(TransitionTerms::FREE),
+        TransitionTarget::End(RunEnding::Blocked | RunEnding::Failed | RunEnding::Cancelled) => {
+            Ok(TransitionTerms::FREE)
+        }
         _ if mode == Mode::Pipeline => pipeline_terms(from, target, stages),
         _ => table_terms(mode, from, target),
     }
     .map_err(|()| illegal(mode, from, target, stages))
 }
 
-fn table_terms(mode: Mode, from: Option<&str>, target: Target<'_>) -> Result<Terms, ()> {
-    let known = from.filter(|from| mode.row().phases.contains(from));
+fn table_terms(
+    mode: Mode,
+    from: Option<&str>,
+    target: TransitionTarget<'_>,
+) -> Result<TransitionTerms, ()> {
+    let known = from.filter(|from| mode.spec().phases.contains(from));
     let to = match target {
-        Target::Live(to) => to,
-        Target::End(_) => COMPLETE,
+        TransitionTarget::Live(to) => to,
+        TransitionTarget::End(_) => COMPLETE,
     };
     match known {
-        Some(from) => steps(mode)
+        Some(from) => transitions(mode)
             .iter()
             .find(|step| step.from == from && step.to == to)
-            .map(|step| Terms { needs: step.needs, counts: step.counts })
+            .map(|step| TransitionTerms { requirement: step.requirement, counter: step.counter })
             .ok_or(()),
         // A phase of another program's: back to the first, or to the end on its usual terms.
-        None if mode.row().phases.first() == Some(&to) => Ok(Terms::FREE),
-        None => steps(mode)
+        None if mode.spec().phases.first() == Some(&to) => Ok(TransitionTerms::FREE),
+        None => transitions(mode)
             .iter()
             .find(|step| step.to == to && to == COMPLETE)
-            .map(|step| Terms::needing(step.needs))
+            .map(|step| TransitionTerms::needing(step.requirement))
             .ok_or(()),
     }
 }
 
-fn pipeline_terms(from: Option<&str>, target: Target<'_>, stages: &[String]) -> Result<Terms, ()> {
-    let result = Ok(Terms::needing(Needs::StageResult));
+fn pipeline_terms(
+    from: Option<&str>,
+    target: TransitionTarget<'_>,
+    stages: &[String],
+) -> Result<TransitionTerms, ()> {
+    let result = Ok(TransitionTerms::needing(Requirement::StageResult));
     let place = |phase: &str| stages.iter().position(|stage| stage == phase);
     let Some(from) = from else {
         return match target {
-            Target::Live(to) if stages.is_empty() || place(to) == Some(0) => Ok(Terms::FREE),
+            TransitionTarget::Live(to) if stages.is_empty() || place(to) == Some(0) => {
+                Ok(TransitionTerms::FREE)
+            }
             _ => Err(()),
         };
     };
@@ -208,25 +226,25 @@ fn pipeline_terms(from: Option<&str>, target: Target<'_>, stages: &[String]) -> 
         return result;
     }
     match (place(from), target) {
-        (Some(at), Target::Live(to)) if place(to) == Some(at + 1) => result,
-        (Some(at), Target::End(_)) if at + 1 == stages.len() => result,
-        (None, Target::Live(to)) if place(to) == Some(0) => Ok(Terms::FREE),
+        (Some(at), TransitionTarget::Live(to)) if place(to) == Some(at + 1) => result,
+        (Some(at), TransitionTarget::End(_)) if at + 1 == stages.len() => result,
+        (None, TransitionTarget::Live(to)) if place(to) == Some(0) => Ok(TransitionTerms::FREE),
         _ => Err(()),
     }
 }
 
 /// What may follow a phase, for a sentence.
-pub fn may_follow(mode: Mode, from: Option<&str>, stages: &[String]) -> Vec<String> {
+pub fn next_phases(mode: Mode, from: Option<&str>, stages: &[String]) -> Vec<String> {
     let mut words: Vec<String> = if mode == Mode::Pipeline {
         match from.and_then(|from| stages.iter().position(|stage| stage == from)) {
             Some(at) => vec![stages.get(at + 1).cloned().unwrap_or_else(|| COMPLETE.to_owned())],
             None => vec![stages.first().cloned().unwrap_or_else(|| "stage:<name>".to_owned())],
         }
     } else {
-        let from_known = steps(mode).iter().filter(|step| Some(step.from) == from);
+        let from_known = transitions(mode).iter().filter(|step| Some(step.from) == from);
         let mut words: Vec<String> = from_known.map(|step| step.to.to_owned()).collect();
         if words.is_empty() {
-            words.extend(mode.row().phases.first().map(|first| (*first).to_owned()));
+            words.extend(mode.spec().phases.first().map(|first| (*first).to_owned()));
         }
         words
     };
@@ -234,10 +252,15 @@ pub fn may_follow(mode: Mode, from: Option<&str>, stages: &[String]) -> Vec<Stri
     words
 }
 
-fn illegal(mode: Mode, from: Option<&str>, target: Target<'_>, stages: &[String]) -> Refusal {
+fn illegal(
+    mode: Mode,
+    from: Option<&str>,
+    target: TransitionTarget<'_>,
+    stages: &[String],
+) -> Refusal {
     let to = match target {
-        Target::Live(to) => to,
-        Target::End(_) => COMPLETE,
+        TransitionTarget::Live(to) => to,
+        TransitionTarget::End(_) => COMPLETE,
     };
     let origin = match from {
         Some(from) => format!("from {from:?}"),
@@ -246,35 +269,35 @@ fn illegal(mode: Mode, from: Option<&str>, target: Target<'_>, stages: &[String]
     let mut message = format!(
         "{} cannot go {origin} to {to:?}; what may follow: {}",
         mode.name(),
-        alternatives(&may_follow(mode, from, stages))
+        join_alternatives(&next_phases(mode, from, stages))
     );
     if to == COMPLETE
-        && let Some(last) = steps(mode).iter().find(|step| step.to == COMPLETE)
+        && let Some(last) = transitions(mode).iter().find(|step| step.to == COMPLETE)
     {
         message.push_str(&format!("; complete follows {:?}", last.from));
     }
-    Refusal::new(Code::IllegalTransition, message)
+    Refusal::new(RefusalCode::IllegalTransition, message)
 }
 
 /// The refusal of a step whose evidence is not there.
-pub fn lacking(
+pub fn refuse_missing_evidence(
     mode: Mode,
     from: &str,
-    target: Target<'_>,
+    target: TransitionTarget<'_>,
     missing: &[String],
     stages: &[String],
 ) -> Refusal {
     let to = match target {
-        Target::Live(to) => to,
-        Target::End(_) => COMPLETE,
+        TransitionTarget::Live(to) => to,
+        TransitionTarget::End(_) => COMPLETE,
     };
     Refusal::new(
-        Code::IllegalTransition,
+        RefusalCode::IllegalTransition,
         format!(
             "{} cannot go from {from:?} to {to:?} yet: missing {}; what may follow: {}",
             mode.name(),
             missing.join(", "),
-            alternatives(&may_follow(mode, Some(from), stages))
+            join_alternatives(&next_phases(mode, Some(from), stages))
         ),
     )
 }

@@ -25,13 +25,13 @@ pub enum Shape {
     /// `true` or `false`
     Bool(bool),
     /// An integer from 0 to 2^64-1, written without fraction or exponent.
-    Whole(u64),
+    Integer(u64),
     /// Any other number.
     Number,
     /// A string.
-    Text(String),
+    String(String),
     /// An array.
-    List(Vec<Value>),
+    Array(Vec<Value>),
     /// An object, in the order it was written.
     Object(Vec<(String, Value)>),
     /// A value nobody looks into: foreign, or not representable here.
@@ -41,35 +41,35 @@ pub enum Shape {
 impl Value {
     /// Joins a text with its meaning. The caller vouches that they agree: only
     /// the parser at the edge and the constructors below make values.
-    pub fn parsed(text: &str, shape: Shape) -> Self {
+    pub fn from_parts(text: &str, shape: Shape) -> Self {
         Self { text: text.into(), shape, spelling: None }
     }
 
     /// The same value in a field whose name was spelled like this.
-    pub fn named(self, spelling: &str) -> Self {
+    pub fn with_spelling(self, spelling: &str) -> Self {
         Self { spelling: Some(spelling.into()), ..self }
     }
 
     /// `null`
     pub fn null() -> Self {
-        Self::parsed("null", Shape::Null)
+        Self::from_parts("null", Shape::Null)
     }
 
     /// `true` or `false`
     pub fn bool(value: bool) -> Self {
-        Self::parsed(if value { "true" } else { "false" }, Shape::Bool(value))
+        Self::from_parts(if value { "true" } else { "false" }, Shape::Bool(value))
     }
 
     /// A counter.
-    pub fn whole(value: u64) -> Self {
-        Self::parsed(&value.to_string(), Shape::Whole(value))
+    pub fn integer(value: u64) -> Self {
+        Self::from_parts(&value.to_string(), Shape::Integer(value))
     }
 
     /// A string.
     pub fn string(value: &str) -> Self {
         let mut text = String::with_capacity(value.len() + 2);
         push_quoted(&mut text, value);
-        Self::parsed(&text, Shape::Text(value.to_owned()))
+        Self::from_parts(&text, Shape::String(value.to_owned()))
     }
 
     /// A string, or `null` when there is none.
@@ -78,7 +78,7 @@ impl Value {
     }
 
     /// An array of values.
-    pub fn list(items: Vec<Value>) -> Self {
+    pub fn array(items: Vec<Value>) -> Self {
         let mut text = String::from("[");
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
@@ -87,12 +87,12 @@ impl Value {
             text.push_str(&item.text);
         }
         text.push(']');
-        Self::parsed(&text, Shape::List(items))
+        Self::from_parts(&text, Shape::Array(items))
     }
 
     /// An array of strings.
     pub fn strings<S: AsRef<str>>(items: impl IntoIterator<Item = S>) -> Self {
-        Self::list(items.into_iter().map(|item| Self::string(item.as_ref())).collect())
+        Self::array(items.into_iter().map(|item| Self::string(item.as_ref())).collect())
     }
 
     /// An object with these fields in this order.
@@ -107,7 +107,7 @@ impl Value {
             text.push_str(&value.text);
         }
         text.push('}');
-        Self::parsed(&text, Shape::Object(fields))
+        Self::from_parts(&text, Shape::Object(fields))
     }
 
     /// An object from names known when the program was written.
@@ -116,7 +116,7 @@ impl Value {
     }
 
     /// The exact JSON text.
-    pub fn text(&self) -> &str {
+    pub fn as_json(&self) -> &str {
         &self.text
     }
 
@@ -136,18 +136,18 @@ impl Value {
     }
 
     /// The counter it is, if it is one.
-    pub fn as_whole(&self) -> Option<u64> {
-        if let Shape::Whole(value) = self.shape { Some(value) } else { None }
+    pub fn as_u64(&self) -> Option<u64> {
+        if let Shape::Integer(value) = self.shape { Some(value) } else { None }
     }
 
     /// The string it is, if it is one.
     pub fn as_str(&self) -> Option<&str> {
-        if let Shape::Text(value) = &self.shape { Some(value) } else { None }
+        if let Shape::String(value) = &self.shape { Some(value) } else { None }
     }
 
     /// The items it has, if it is an array.
-    pub fn as_list(&self) -> Option<&[Value]> {
-        if let Shape::List(items) = &self.shape { Some(items) } else { None }
+    pub fn as_array(&self) -> Option<&[Value]> {
+        if let Shape::Array(items) = &self.shape { Some(items) } else { None }
     }
 
     /// The fields it has, if it is an object.
@@ -157,7 +157,7 @@ impl Value {
 
     /// The field of that name, if this is an object that has it.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        last(self.as_object()?, name)
+        last_field(self.as_object()?, name)
     }
 
     /// This object with the given fields put over its own: those already
@@ -165,19 +165,19 @@ impl Value {
     pub fn merged(&self, over: &[(String, Value)]) -> Value {
         let mut fields = self.as_object().unwrap_or_default().to_vec();
         for (name, value) in over {
-            put(&mut fields, name, value.clone());
+            set_field(&mut fields, name, value.clone());
         }
         Value::object(fields)
     }
 }
 
 /// The last field of that name: where a name stands twice, the last one counts.
-pub(crate) fn last<'a>(fields: &'a [(String, Value)], name: &str) -> Option<&'a Value> {
+pub(crate) fn last_field<'a>(fields: &'a [(String, Value)], name: &str) -> Option<&'a Value> {
     fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
 /// Sets a field where it stands, or at the end; never leaves it there twice.
-pub(crate) fn put(fields: &mut Vec<(String, Value)>, name: &str, value: Value) {
+pub(crate) fn set_field(fields: &mut Vec<(String, Value)>, name: &str, value: Value) {
     match fields.iter().rposition(|(key, _)| key == name) {
         Some(place) => {
             let spelling = fields[place].1.spelling.take();
@@ -229,17 +229,17 @@ mod tests {
     #[test]
     fn a_field_that_stands_twice_is_set_once_in_its_last_place() {
         let mut fields = vec![
-            ("a".to_owned(), Value::whole(1)),
-            ("b".to_owned(), Value::whole(2)),
-            ("a".to_owned(), Value::whole(3)),
-            ("c".to_owned(), Value::whole(4)),
+            ("a".to_owned(), Value::integer(1)),
+            ("b".to_owned(), Value::integer(2)),
+            ("a".to_owned(), Value::integer(3)),
+            ("c".to_owned(), Value::integer(4)),
         ];
-        put(&mut fields, "a", Value::whole(9));
-        assert_eq!(Value::object(fields).text(), r#"{"b":2,"a":9,"c":4}"#);
+        set_field(&mut fields, "a", Value::integer(9));
+        assert_eq!(Value::object(fields).as_json(), r#"{"b":2,"a":9,"c":4}"#);
     }
 
     #[test]
     fn strings_are_quoted_as_json_wants() {
-        assert_eq!(Value::string("a\"\\\n\u{1}é").text(), "\"a\\\"\\\\\\n\\u0001é\"");
+        assert_eq!(Value::string("a\"\\\n\u{1}é").as_json(), "\"a\\\"\\\\\\n\\u0001é\"");
     }
 }

@@ -2,23 +2,23 @@
 //!
 //! Everything that may be refused is refused here, before anything is written.
 
-use crate::asked::{Asked, contradiction};
-use crate::begin::{Beginning, Limits, fill};
-use crate::counters::{self, RanOut};
+use crate::base_document::{BaseDocument, IterationLimits, fill_defaults};
+use crate::counters::{self, Exhaustion};
 use crate::dialect::Dialect;
 use crate::document::Document;
-use crate::evidence::{Facts, Needs, Questions, missing};
+use crate::evidence::{FactQuery, FileFacts, Requirement, missing_evidence};
 use crate::fields;
 use crate::links;
 use crate::mode::Mode;
-use crate::outcome::{Ending, RunOutcome};
-use crate::refusal::{Code, Refusal};
+use crate::outcome::{RunEnding, RunOutcome};
+use crate::refusal::{Refusal, RefusalCode};
 use crate::request::WriteRequest;
-use crate::review::Verdict;
+use crate::review::ReviewVerdict;
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
-use crate::transition::{self, Target, Terms};
+use crate::transition::{self, TransitionTarget, TransitionTerms};
 use crate::value::Value;
+use crate::write_goal::{WriteGoal, contradiction};
 
 /// What a write changes, in the order in which it must reach the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct WritePlan {
     /// Documents, dependents before what they depend on.
     pub writes: Vec<(Mode, Document)>,
     /// Set when a limit turned the request into an end.
-    pub exhausted: Option<RanOut>,
+    pub exhausted: Option<Exhaustion>,
 }
 
 impl WritePlan {
@@ -38,42 +38,42 @@ impl WritePlan {
 
 /// What a rule needs besides snapshot and request.
 #[derive(Clone, Copy, Debug)]
-pub struct Circumstances<'a> {
+pub struct WriteContext<'a> {
     /// The time of the write.
     pub now: Timestamp,
     /// Configured limits of starts.
-    pub limits: &'a Limits,
+    pub limits: &'a IterationLimits,
     /// Answers to [`questions`].
-    pub facts: &'a Facts,
+    pub facts: &'a FileFacts,
     /// The words in which a refusal names commands.
     pub dialect: Dialect,
 }
 
 /// What this write wants to know of the world outside; nothing for most writes.
-pub fn questions(snapshot: &Snapshot, request: &WriteRequest) -> Questions {
+pub fn required_facts(snapshot: &Snapshot, request: &WriteRequest) -> FactQuery {
     let names_an_end = ["current_phase", "run_outcome", "lifecycle_outcome"]
         .iter()
         .any(|name| request.get(name).is_some());
-    let mut questions = Questions::default();
+    let mut questions = FactQuery::default();
     if names_an_end {
         let old = snapshot.documents.get(&request.mode).cloned().unwrap_or_default();
-        questions = Questions::about(&merged(old, request));
+        questions = FactQuery::for_document(&merged(old, request));
     }
     if request.mode == Mode::Ralph
         && let Some(plan) = snapshot.active(Mode::Ralplan)
     {
-        questions.paths.extend(Questions::about(plan).paths);
+        questions.paths.extend(FactQuery::for_document(plan).paths);
     }
     questions
 }
 
 /// Decides a write.
-pub fn write(
+pub fn plan_write(
     snapshot: &Snapshot,
     request: &WriteRequest,
-    circumstances: Circumstances<'_>,
+    circumstances: WriteContext<'_>,
 ) -> Result<WritePlan, Refusal> {
-    let Circumstances { now, limits, facts, dialect } = circumstances;
+    let WriteContext { now, limits, facts, dialect } = circumstances;
     let mode = request.mode;
     let old = snapshot.documents.get(&mode);
     let revision = old.map_or(0, Document::revision);
@@ -81,32 +81,32 @@ pub fn write(
         && expected != revision
     {
         return Err(Refusal::new(
-            Code::RevisionConflict,
+            RefusalCode::RevisionConflict,
             format!("{} is at revision {revision}, not {expected}; read it again", mode.name()),
         ));
     }
-    let asked = Asked::of(request, old)?;
-    let beginning = Beginning::of(request, &asked, snapshot, now, dialect)?;
-    let is_new = matches!(beginning, Beginning::Fresh);
+    let asked = WriteGoal::parse(request, old)?;
+    let beginning = BaseDocument::select(request, &asked, snapshot, now, dialect)?;
+    let is_new = matches!(beginning, BaseDocument::New);
     let mut exhausted = None;
     let mut document = match beginning {
-        Beginning::Fresh => {
+        BaseDocument::New => {
             let mut document = merged(Document::default(), request);
             if asked.ending.is_none() {
-                fill(&mut document, mode, &asked, limits, now)?;
+                fill_defaults(&mut document, mode, &asked, limits, now)?;
             } else {
                 document.remove("current_phase");
                 end(&mut document, request, &asked, None, now, facts)?;
             }
             document
         }
-        Beginning::Same(base) if !base.is_active() => {
+        BaseDocument::Current(base) if !base.is_active() => {
             counters::check_limits(&base, request, limits)?;
             let mut document = merged(base.clone(), request);
             keep_ending(&mut document, &base);
             document
         }
-        Beginning::Reopened(base) | Beginning::Same(base) => {
+        BaseDocument::Reopened(base) | BaseDocument::Current(base) => {
             counters::check_limits(&base, request, limits)?;
             let from = base.phase().map(str::to_owned);
             let mut document = merged(base.clone(), request);
@@ -117,7 +117,7 @@ pub fn write(
             match (&exhausted, asked.ending) {
                 (Some(ran_out), _) => {
                     document.set("error", Value::string(ran_out.error()));
-                    document.end(mode, Ending::Failed, now);
+                    document.end(mode, RunEnding::Failed, now);
                 }
                 (None, Some(_)) => {
                     end(&mut document, request, &asked, from.as_deref(), now, facts)?;
@@ -127,7 +127,7 @@ pub fn write(
             document
         }
     };
-    if let Some(original) = &asked.normalised_from {
+    if let Some(original) = &asked.normalized_from {
         let name = format!("{}_phase_normalized_from", mode.name());
         document.set(&name, Value::string(original));
     }
@@ -146,11 +146,13 @@ pub fn write(
 fn merged(mut document: Document, request: &WriteRequest) -> Document {
     for (name, value) in &request.fields {
         match (name.as_str(), value.as_object()) {
-            (fields::MERGED, Some(over)) => {
+            (fields::MERGED_FIELD, Some(over)) => {
                 let old = document.get(name).cloned().unwrap_or_else(Value::null);
                 document.set(name, old.merged(over));
             }
-            _ if value.is_null() && !fields::is_own(request.mode, name) => document.remove(name),
+            _ if value.is_null() && !fields::is_mode_field(request.mode, name) => {
+                document.remove(name)
+            }
             _ => document.set(name, value.clone()),
         }
     }
@@ -177,8 +179,8 @@ fn keep_ending(document: &mut Document, base: &Document) {
 }
 
 /// A live run stays live: its outcome fields say so.
-fn go_on(document: &mut Document, asked: &Asked) {
-    let stored = document.text("run_outcome").and_then(|word| RunOutcome::parse(word).ok());
+fn go_on(document: &mut Document, asked: &WriteGoal) {
+    let stored = document.get_str("run_outcome").and_then(|word| RunOutcome::parse(word).ok());
     let outcome = asked.live_outcome.or(match stored {
         Some(RunOutcome::Progress) => Some(RunOutcome::Progress),
         _ => None,
@@ -195,15 +197,15 @@ fn enter(
     base: &Document,
     request: &WriteRequest,
     to: &str,
-    asked: &Asked,
-    facts: &Facts,
-) -> Result<Option<RanOut>, Refusal> {
+    asked: &WriteGoal,
+    facts: &FileFacts,
+) -> Result<Option<Exhaustion>, Refusal> {
     let mode = request.mode;
-    let target = Target::Live(to);
-    let terms = transition::terms(mode, base.phase(), target, &asked.stages)?;
+    let target = TransitionTarget::Live(to);
+    let terms = transition::find_terms(mode, base.phase(), target, &asked.stages)?;
     let from = base.phase().unwrap_or_default();
     allow(mode, document, from, target, terms, asked, facts)?;
-    let exhausted = counters::count(document, base, request, terms.counts, to)?;
+    let exhausted = counters::apply_counter(document, base, request, terms.counter, to)?;
     if exhausted.is_none() {
         document.set("current_phase", Value::string(to));
         if mode == Mode::Autopilot && to == "code-review" && from != to {
@@ -219,16 +221,24 @@ fn enter(
 fn end(
     document: &mut Document,
     request: &WriteRequest,
-    asked: &Asked,
+    asked: &WriteGoal,
     from: Option<&str>,
     now: Timestamp,
-    facts: &Facts,
+    facts: &FileFacts,
 ) -> Result<(), Refusal> {
     let Some(ending) = asked.ending else { return Ok(()) };
     let mode = request.mode;
-    let terms = transition::terms(mode, from, Target::End(ending), &asked.stages)?;
-    allow(mode, document, from.unwrap_or_default(), Target::End(ending), terms, asked, facts)?;
-    let completed = request.text("completed_at").map(str::to_owned);
+    let terms = transition::find_terms(mode, from, TransitionTarget::End(ending), &asked.stages)?;
+    allow(
+        mode,
+        document,
+        from.unwrap_or_default(),
+        TransitionTarget::End(ending),
+        terms,
+        asked,
+        facts,
+    )?;
+    let completed = request.get_str("completed_at").map(str::to_owned);
     document.end(mode, ending, now);
     if let Some(completed) = completed {
         document.set("completed_at", Value::string(&completed));
@@ -240,18 +250,20 @@ fn allow(
     mode: Mode,
     document: &Document,
     from: &str,
-    target: Target<'_>,
-    terms: Terms,
-    asked: &Asked,
-    facts: &Facts,
+    target: TransitionTarget<'_>,
+    terms: TransitionTerms,
+    asked: &WriteGoal,
+    facts: &FileFacts,
 ) -> Result<(), Refusal> {
-    let missing = missing(terms.needs, document, from, facts);
+    let missing = missing_evidence(terms.requirement, document, from, facts);
     if missing.is_empty() {
         return Ok(());
     }
-    let mut refusal = transition::lacking(mode, from, target, &missing, &asked.stages);
-    let is_open = Verdict::of(document.get("review_verdict")).is_some_and(|v| !v.is_clean());
-    if terms.needs == Needs::CleanReview && is_open {
+    let mut refusal =
+        transition::refuse_missing_evidence(mode, from, target, &missing, &asked.stages);
+    let is_open =
+        ReviewVerdict::from_value(document.get("review_verdict")).is_some_and(|v| !v.is_clean());
+    if terms.requirement == Requirement::CleanReview && is_open {
         refusal.message.push_str("; a review that is not clean goes back to ralplan");
     }
     Err(refusal)
@@ -260,14 +272,14 @@ fn allow(
 /// What must hold for every document omx writes.
 fn check_result(mode: Mode, document: &Document) -> Result<(), Refusal> {
     if let (Some(iteration), Some(limit)) =
-        (document.whole("iteration"), document.whole("max_iterations"))
+        (document.get_u64("iteration"), document.get_u64("max_iterations"))
         && iteration > limit
     {
-        return Err(Refusal::input(format!(
+        return Err(Refusal::invalid_input(format!(
             "iteration {iteration} is over max_iterations {limit}"
         )));
     }
-    let verdict = Verdict::of(document.get("review_verdict"));
+    let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
     if let Some(verdict) = verdict
         && matches!(mode, Mode::Autopilot | Mode::CodeReview)
         && verdict.says_clean() == Some(true)
@@ -285,7 +297,7 @@ fn together(
     snapshot: &Snapshot,
     request: &WriteRequest,
     document: Document,
-    circumstances: Circumstances<'_>,
+    circumstances: WriteContext<'_>,
 ) -> Result<Vec<(Mode, Document)>, Refusal> {
     let mode = request.mode;
     let now = circumstances.now;
@@ -301,13 +313,14 @@ fn together(
             let plan = &documents[&other];
             let hands_over = mode == Mode::Ralph
                 && other == Mode::Ralplan
-                && missing(Needs::Consensus, plan, "", circumstances.facts).is_empty();
-            if !hands_over && links::connected(&documents, mode, other) {
+                && missing_evidence(Requirement::Consensus, plan, "", circumstances.facts)
+                    .is_empty();
+            if !hands_over && links::are_linked(&documents, mode, other) {
                 continue;
             }
             if !hands_over {
                 return Err(Refusal::new(
-                    Code::ModeConflict,
+                    RefusalCode::ModeConflict,
                     format!(
                         "{} cannot start: {} is running in this session; cancel it first ({} cancel --mode {})",
                         mode.name(),
@@ -318,14 +331,14 @@ fn together(
                 ));
             }
             let mut plan = plan.clone();
-            plan.end(other, Ending::Finished, now);
+            plan.end(other, RunEnding::Finished, now);
             plan.set("completion_note", Value::string("handed over to ralph"));
             documents.insert(other, plan);
             changed.push(other);
         }
     }
     if is_live {
-        let linked = links::agree(&mut documents, mode, |name| request.get(name).is_some());
+        let linked = links::reconcile(&mut documents, mode, |name| request.get(name).is_some());
         changed.extend(linked);
     } else if snapshot.active(mode).is_some() {
         changed.extend(links::end_dependents(&mut documents, mode, now));

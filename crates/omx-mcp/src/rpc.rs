@@ -111,7 +111,7 @@ pub fn read(line: &[u8]) -> Result<Message<'_>, (Fault, String, String)> {
 
 /// A line that answers a request.
 pub fn result(id: &str, result: &Value) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}\n", result.text())
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}\n", result.as_json())
 }
 
 /// A line that refuses a request.
@@ -120,7 +120,7 @@ pub fn fault(id: &str, fault: Fault, why: &str) -> String {
     format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{},\"message\":{}}}}}\n",
         fault.code(),
-        message.text()
+        message.as_json()
     )
 }
 

@@ -1,6 +1,6 @@
 //! JSON schemas of the tools' arguments, from the kernel's own tables.
 
-use omx_kernel::fields::{COMMON, Kind};
+use omx_kernel::fields::{COMMON_FIELDS, FieldKind};
 use omx_kernel::{Mode, Value};
 
 type Field = (String, Value);
@@ -63,7 +63,7 @@ pub fn flag(name: &str, description: &str) -> Field {
 
 /// An integer from 0 on.
 pub fn count(name: &str, description: &str) -> Field {
-    field(name, typed("integer", description, vec![field("minimum", Value::whole(0))]))
+    field(name, typed("integer", description, vec![field("minimum", Value::integer(0))]))
 }
 
 /// Any object.
@@ -73,18 +73,18 @@ pub fn any_object(name: &str, description: &str) -> Field {
 
 /// The fields every mode has.
 pub fn common_fields() -> Vec<Field> {
-    COMMON
+    COMMON_FIELDS
         .iter()
         .map(|(name, kind)| {
-            let minimum = |least| vec![field("minimum", Value::whole(least))];
+            let minimum = |least| vec![field("minimum", Value::integer(least))];
             let (json_type, more) = match kind {
-                Kind::Flag => ("boolean", vec![]),
-                Kind::Count => ("integer", minimum(0)),
-                Kind::Limit => ("integer", minimum(1)),
-                Kind::Time => ("string", vec![field("format", Value::string("date-time"))]),
-                Kind::Text => ("string", vec![]),
-                Kind::Object | Kind::Waiting => ("object", vec![]),
-                Kind::List => ("array", vec![]),
+                FieldKind::Flag => ("boolean", vec![]),
+                FieldKind::Count => ("integer", minimum(0)),
+                FieldKind::Limit => ("integer", minimum(1)),
+                FieldKind::Time => ("string", vec![field("format", Value::string("date-time"))]),
+                FieldKind::Text => ("string", vec![]),
+                FieldKind::Object | FieldKind::Waiting => ("object", vec![]),
+                FieldKind::List => ("array", vec![]),
             };
             field(name, typed(json_type, describe(name), more))
         })

@@ -95,7 +95,7 @@ impl Server<'_> {
             "tools/list" => {
                 let offered = TOOLS.iter().filter(|tool| self.groups.contains(&tool.group));
                 let listed = offered.map(Tool::listed).collect();
-                Ok(Value::record([("tools", Value::list(listed))]))
+                Ok(Value::record([("tools", Value::array(listed))]))
             }
             "tools/call" => self.call(params),
             _ => Err((Fault::MethodNotFound, format!("unknown method {method:?}"))),
@@ -139,7 +139,7 @@ impl Server<'_> {
         let tool = Tool::named(name)
             .filter(|tool| self.groups.contains(&tool.group))
             .ok_or_else(|| (Fault::InvalidParams, format!("unknown tool {name:?}")))?;
-        let arguments = match get("arguments").map(|(_, value)| value.text()) {
+        let arguments = match get("arguments").map(|(_, value)| value.as_json()) {
             None | Some("null") => "{}",
             Some(text) => text,
         };
@@ -159,11 +159,11 @@ enum Outcome {
 
 /// The same object as text for a model and as structure for a program.
 fn tool_result(value: &Value, outcome: Outcome) -> Value {
-    let text = json::compact(value.text());
+    let text = json::compact(value.as_json());
     let content = Value::record([("type", Value::string("text")), ("text", Value::string(&text))]);
     Value::record([
-        ("content", Value::list(vec![content])),
-        ("structuredContent", Value::parsed(&text, Shape::Opaque)),
+        ("content", Value::array(vec![content])),
+        ("structuredContent", Value::from_parts(&text, Shape::Opaque)),
         ("isError", Value::bool(outcome == Outcome::Refused)),
     ])
 }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use omx_kernel::cancel::{CancelEntry, Choice, Target, TeamCard, choose, plan, teams_of};
-use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Value, message};
+use omx_kernel::cancel::{
+    CancelEntry, CancelTarget, ScopeChoice, TeamCard, choose_scope, plan_cancel, teams_in_scope,
+};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Value, message};
 use omx_store::{
     EventKind, LockedStore, LogEvent, QuarantinedDocument, ScopeContents, StateDir, Store,
     StoreError, UnreadableDocument,
@@ -19,7 +21,7 @@ use crate::report;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CancelRequest {
     /// Active modes of one scope: the named session's, the caller's, or the only one there is.
-    Scope(Target),
+    Scope(CancelTarget),
     /// Active modes of every session and of the compatibility scope.
     EverySession,
     /// The same, and every file of every mode is cleared away.
@@ -35,13 +37,15 @@ impl CancelRequest {
         let everywhere = input.flag("every_session")?;
         let narrowed = mode.is_some() || input.session()?.is_some();
         match (force, everywhere) {
-            (true, true) => Err(Refusal::input("force and every_session exclude each other")),
-            (true, _) | (_, true) if narrowed => Err(Refusal::input(
+            (true, true) => {
+                Err(Refusal::invalid_input("force and every_session exclude each other"))
+            }
+            (true, _) | (_, true) if narrowed => Err(Refusal::invalid_input(
                 "force, all and every_session mean every session and mode; name none with them",
             )),
             (true, _) => Ok(Self::Force),
             (_, true) => Ok(Self::EverySession),
-            _ => Ok(Self::Scope(mode.map_or(Target::Everything, Target::Mode))),
+            _ => Ok(Self::Scope(mode.map_or(CancelTarget::Everything, CancelTarget::Mode))),
         }
     }
 }
@@ -83,11 +87,11 @@ impl CancelReport {
             ])
         });
         let paths =
-            |paths: &[PathBuf]| Value::list(paths.iter().map(|p| report::path(p)).collect());
+            |paths: &[PathBuf]| Value::array(paths.iter().map(|p| report::path(p)).collect());
         report::with_lists(
             vec![
-                ("cancelled", Value::list(cancelled.collect())),
-                ("teams", Value::list(self.teams.iter().map(team).collect())),
+                ("cancelled", Value::array(cancelled.collect())),
+                ("teams", Value::array(self.teams.iter().map(team).collect())),
                 ("quarantined", report::quarantined(&self.quarantined)),
                 ("message", Value::string(&self.lines.join("\n"))),
             ],
@@ -103,9 +107,9 @@ impl CancelReport {
 fn team(card: &TeamCard) -> Value {
     Value::record([
         ("team", Value::string(&card.name)),
-        ("workers_signaled", Value::whole(0)),
-        ("graceful_exits", Value::whole(0)),
-        ("force_killed", Value::whole(0)),
+        ("workers_signaled", Value::integer(0)),
+        ("graceful_exits", Value::integer(0)),
+        ("force_killed", Value::integer(0)),
         ("tmux_session_destroyed", Value::bool(false)),
         ("state_cleaned_up", Value::bool(false)),
     ])
@@ -122,15 +126,20 @@ pub fn cancel(context: &Context<'_>, input: &Input) -> Result<CancelReport, Refu
             if state.is_some() {
                 force::force(context, &store, &mut report)?;
             }
-            report.lines.push(message::all_cleared(context.dialect));
+            report.lines.push(message::format_all_cleared(context.dialect));
         }
         CancelRequest::EverySession => {
             let (scopes, closed) = state.as_ref().map(every_scope).unwrap_or_default();
             report.leave(&closed);
-            cancel_scopes(context, &store, &scopes, Target::Everything, &mut report)?;
+            cancel_scopes(context, &store, &scopes, CancelTarget::Everything, &mut report)?;
             if report.cancelled.is_empty() {
                 let checked = Checked::Everywhere;
-                report.lines.extend(nothing_lines(context, &store, checked, Target::Everything));
+                report.lines.extend(nothing_lines(
+                    context,
+                    &store,
+                    checked,
+                    CancelTarget::Everything,
+                ));
             }
         }
         CancelRequest::Scope(target) => {
@@ -169,7 +178,7 @@ pub(crate) fn cancel_scopes(
     context: &Context<'_>,
     store: &Store,
     scopes: &[Scope],
-    target: Target,
+    target: CancelTarget,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     // Nothing to do is found out without a lock: an idle project is not touched.
@@ -195,15 +204,16 @@ pub(crate) fn cancel_scope(
     context: &Context<'_>,
     locked: &LockedStore,
     scope: &Scope,
-    target: Target,
+    target: CancelTarget,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     let now = context.now();
     let read: ScopeContents = locked.scope(scope)?;
-    let plan = plan(&read.snapshot, target, context.dialect, now)?;
-    let is_meant =
-        |mode: Mode| matches!(target, Target::Everything) || target == Target::Mode(mode);
-    if let Target::Mode(mode) = target
+    let plan = plan_cancel(&read.snapshot, target, context.dialect, now)?;
+    let is_meant = |mode: Mode| {
+        matches!(target, CancelTarget::Everything) || target == CancelTarget::Mode(mode)
+    };
+    if let CancelTarget::Mode(mode) = target
         && read.unreadable.iter().any(|found| found.mode == mode && is_not_ours(found))
         && let Some(refusal) = read.refusal(mode)
     {
@@ -213,7 +223,7 @@ pub(crate) fn cancel_scope(
         locked.write(scope, entry.mode, &entry.document)?;
         locked.log(&[event(context, scope, &entry)]);
         end_shared(context, locked, scope, entry.mode, report);
-        report.lines.extend(message::cancelled(&entry, context.dialect, context.reader));
+        report.lines.extend(message::format_cancelled(&entry, context.dialect, context.reader));
         report.cancelled.push((scope.clone(), entry));
     }
     for found in read.unreadable.into_iter().filter(|found| is_meant(found.mode)) {
@@ -250,10 +260,14 @@ fn end_shared(
             let _ = locked.remove_swarm_marker(scope);
         }
         Mode::Team => {
-            for card in teams_of(scope, locked.state().team_configs()) {
+            for card in teams_in_scope(scope, locked.state().team_configs()) {
                 let path = locked.state().team_path(&card.name);
                 let path = path.to_string_lossy();
-                report.lines.extend(message::team_report(&card.name, &path, context.dialect));
+                report.lines.extend(message::format_team_report(
+                    &card.name,
+                    &path,
+                    context.dialect,
+                ));
                 report.teams.push(card);
             }
         }
@@ -276,10 +290,10 @@ fn only_scope(
         report.leave(&[error]);
         BTreeMap::new()
     });
-    match choose(active) {
-        Choice::Compatibility => Ok(Scope::Compatibility),
-        Choice::Only(session) => Ok(Scope::Session(session)),
-        Choice::Ambiguous(sessions) => {
+    match choose_scope(active) {
+        ScopeChoice::Compatibility => Ok(Scope::Compatibility),
+        ScopeChoice::Only(session) => Ok(Scope::Session(session)),
+        ScopeChoice::Ambiguous(sessions) => {
             let list: Vec<String> = sessions
                 .iter()
                 .map(|(session, modes)| {
@@ -288,7 +302,7 @@ fn only_scope(
                 })
                 .collect();
             Err(Refusal::new(
-                Code::AmbiguousSession,
+                RefusalCode::AmbiguousSession,
                 format!(
                     "modes are active in several sessions: {}; name one ({} cancel --session-id ID) or cancel all (--every-session)",
                     list.join("; "),
@@ -324,7 +338,7 @@ fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> LogEvent 
         .with_team_of(&entry.document)
         .with_data([
             ("mode", Value::string(entry.mode.name())),
-            ("revision", Value::whole(entry.document.revision())),
+            ("revision", Value::integer(entry.document.revision())),
             ("phase", Value::string_or_null(entry.phase.as_deref())),
             ("linked_to", Value::string_or_null(entry.linked_to.map(Mode::name))),
         ])
@@ -343,7 +357,7 @@ fn nothing_lines(
     context: &Context<'_>,
     store: &Store,
     checked: Checked<'_>,
-    target: Target,
+    target: CancelTarget,
 ) -> Vec<String> {
     let state = store.state_path();
     let folders = match checked {
@@ -351,10 +365,13 @@ fn nothing_lines(
         Checked::Scope(Scope::Session(id)) => vec![state.join("sessions").join(id.as_str())],
         Checked::Everywhere => vec![state.join("sessions/*"), state],
     };
-    let mut lines =
-        vec![message::nothing_active(context.dialect), String::new(), "Checked for:".to_owned()];
+    let mut lines = vec![
+        message::format_nothing_active(context.dialect),
+        String::new(),
+        "Checked for:".to_owned(),
+    ];
     for mode in Mode::ALL {
-        if matches!(target, Target::Mode(only) if only != mode) {
+        if matches!(target, CancelTarget::Mode(only) if only != mode) {
             continue;
         }
         let paths = folders.iter().map(|folder| {

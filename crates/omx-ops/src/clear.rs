@@ -1,8 +1,8 @@
 //! Clearing a mode's document away. What it leaves behind is the memory that
 //! a cancelled run was cancelled.
 
-use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
-use omx_kernel::{Document, Ending, Life, Mode, Refusal, Scope, Timestamp, Value};
+use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
+use omx_kernel::{Document, DocumentStatus, Mode, Refusal, RunEnding, Scope, Timestamp, Value};
 use omx_store::{
     EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError, UnreadableDocument,
 };
@@ -17,7 +17,7 @@ pub fn state_clear(context: &Context<'_>, input: &Input) -> Result<Value, Refusa
     let mode = input.needed_mode()?;
     let everywhere = input.flag("all_sessions")?;
     if everywhere && input.session()?.is_some() {
-        return Err(Refusal::input("session_id and all_sessions exclude each other"));
+        return Err(Refusal::invalid_input("session_id and all_sessions exclude each other"));
     }
     let scope = if everywhere { Scope::Compatibility } else { context.scope(input)? };
     let store = context.store(input)?;
@@ -74,10 +74,10 @@ pub(crate) fn remember(
     }
     let mut activity = locked.state().activity(scope);
     for (mode, document) in documents {
-        let was_cancelled = document.life() == Life::Ended(Ending::Cancelled);
+        let was_cancelled = document.status() == DocumentStatus::Ended(RunEnding::Cancelled);
         let until = Timestamp::from_millis(now.millis() + CANCEL_REMEMBERED_MILLIS);
         let revision = document.revision().max(activity.last_revision(mode.name()));
-        let cleared = Cleared { revision, cancelled_until: was_cancelled.then_some(until) };
+        let cleared = ClearedDocument { revision, cancelled_until: was_cancelled.then_some(until) };
         activity.cleared.insert(mode.name().to_owned(), cleared);
     }
     locked.write_activity(scope, &activity, now)
@@ -94,7 +94,7 @@ fn event(
         .with_team_of(document)
         .with_data([
             ("mode", Value::string(mode.name())),
-            ("revision", Value::whole(document.revision())),
+            ("revision", Value::integer(document.revision())),
         ])
 }
 
@@ -104,8 +104,8 @@ fn answer(mode: Mode, removed: &[std::path::PathBuf], moved: &[QuarantinedDocume
         vec![
             ("cleared", Value::bool(true)),
             ("mode", Value::string(mode.name())),
-            ("removed", Value::whole(count)),
-            ("paths", Value::list(removed.iter().map(|path| report::path(path)).collect())),
+            ("removed", Value::integer(count)),
+            ("paths", Value::array(removed.iter().map(|path| report::path(path)).collect())),
         ],
         [("quarantined", report::quarantined(moved))],
     )

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use omx_kernel::message::Reader;
+use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, Scope, SessionId, Timestamp};
 use omx_runs::ProjectEnv;
 use omx_store::identity::{self, HostSessions};
@@ -57,7 +57,7 @@ pub struct Context<'a> {
     /// Through which door, for the log.
     pub actor: &'static str,
     /// Who reads the answer.
-    pub reader: Reader,
+    pub reader: MessageReader,
     /// How long to wait for the project's lock.
     pub lock_deadline: Duration,
     /// Where configuration was found.

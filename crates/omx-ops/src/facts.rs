@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use omx_kernel::evidence::{Facts, Questions, evidence_paths};
+use omx_kernel::evidence::{FactQuery, FileFacts, evidence_paths};
 use omx_store::{MAX_DOCUMENT_BYTES, Store, json};
 
 /// Looks up what a rule wants to know. What cannot be found out is answered with no.
-pub(crate) fn answer(questions: &Questions, store: &Store, working_directory: &Path) -> Facts {
+pub(crate) fn answer(questions: &FactQuery, store: &Store, working_directory: &Path) -> FileFacts {
     let folders = [store.root(), working_directory];
     let audit = questions.audit_path.as_deref().and_then(|path| {
         let file = folders.iter().find_map(|folder| inside(folder, path))?;
@@ -23,7 +23,7 @@ pub(crate) fn answer(questions: &Questions, store: &Store, working_directory: &P
         .chain(more)
         .filter(|path| !path.is_empty() && folders.iter().any(|folder| folder.join(path).exists()))
         .collect();
-    Facts { existing, audit }
+    FileFacts { existing, audit }
 }
 
 /// The file at that path, if it really lies inside the folder.

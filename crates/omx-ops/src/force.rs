@@ -1,6 +1,6 @@
 //! Force: every session through the same cancel, then everything is cleared away.
 
-use omx_kernel::cancel::Target;
+use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Document, Mode, Refusal, Scope, Value};
 use omx_store::{EventKind, LogEvent, Store};
 
@@ -18,7 +18,7 @@ pub(crate) fn force(
     // What cannot be opened is told by the sweep.
     let (scopes, _) = every_scope(locked.state());
     for scope in &scopes {
-        cancel_scope(context, &locked, scope, Target::Everything, report)?;
+        cancel_scope(context, &locked, scope, CancelTarget::Everything, report)?;
     }
     let now = context.now();
     for scope in &scopes {
@@ -31,7 +31,7 @@ pub(crate) fn force(
     let swept = locked.remove_all_documents()?;
     let count = u64::try_from(swept.removed.len()).unwrap_or(u64::MAX);
     locked.log(&[LogEvent::new(now, context.actor, EventKind::Force, &Scope::Compatibility)
-        .with_data([("removed", Value::whole(count))])]);
+        .with_data([("removed", Value::integer(count))])]);
     for path in &swept.kept {
         report.lines.push(format!("Left alone: {}", path.display()));
     }

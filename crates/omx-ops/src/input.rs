@@ -1,7 +1,7 @@
 //! The JSON object a request consists of, on the command line and over MCP alike.
 
-use omx_kernel::fields::wrong;
-use omx_kernel::{Code, Mode, Refusal, SessionId, Value};
+use omx_kernel::fields::type_mismatch;
+use omx_kernel::{Mode, Refusal, RefusalCode, SessionId, Value};
 use omx_store::{MAX_DEPTH, MAX_DOCUMENT_BYTES, json};
 
 /// The fields of a request, each name at most once.
@@ -17,22 +17,24 @@ const WRAPPING: usize = 2;
 pub fn parse_input(text: &str) -> Result<Input, Refusal> {
     if text.len() > MAX_DOCUMENT_BYTES {
         return Err(Refusal::new(
-            Code::TooLarge,
+            RefusalCode::TooLarge,
             format!("the input has more than {MAX_DOCUMENT_BYTES} bytes"),
         ));
     }
     let depth = json::nesting_depth(text);
     if depth > MAX_DEPTH + WRAPPING {
         return Err(Refusal::new(
-            Code::TooLarge,
+            RefusalCode::TooLarge,
             format!("the input is nested {depth} levels deep; {MAX_DEPTH} are the most"),
         ));
     }
     let value = json::parse(text.trim_start_matches('\u{feff}'))
-        .map_err(|error| Refusal::input(format!("the input is not valid JSON: {error}")))?;
+        .map_err(|error| Refusal::invalid_input(format!("the input is not valid JSON: {error}")))?;
     let fields = value.as_object().map(<[_]>::to_vec);
     let mut input = Input::default();
-    for (name, value) in fields.ok_or_else(|| wrong("the input", "a JSON object", &value))? {
+    for (name, value) in
+        fields.ok_or_else(|| type_mismatch("the input", "a JSON object", &value))?
+    {
         input.set(&name, value)?;
     }
     Ok(input)
@@ -44,7 +46,9 @@ impl Input {
         match self.get(name) {
             None => self.fields.push((name.to_owned(), value)),
             Some(other) if *other == value => {}
-            Some(_) => return Err(Refusal::input(format!("{name} is given twice, differently"))),
+            Some(_) => {
+                return Err(Refusal::invalid_input(format!("{name} is given twice, differently")));
+            }
         }
         Ok(())
     }
@@ -64,7 +68,9 @@ impl Input {
         match self.get(name) {
             None => Ok(None),
             Some(value) if value.is_null() => Ok(None),
-            Some(value) => value.as_str().map(Some).ok_or_else(|| wrong(name, "a string", value)),
+            Some(value) => {
+                value.as_str().map(Some).ok_or_else(|| type_mismatch(name, "a string", value))
+            }
         }
     }
 
@@ -73,7 +79,9 @@ impl Input {
         match self.get(name) {
             None => Ok(false),
             Some(value) if value.is_null() => Ok(false),
-            Some(value) => value.as_bool().ok_or_else(|| wrong(name, "true or false", value)),
+            Some(value) => {
+                value.as_bool().ok_or_else(|| type_mismatch(name, "true or false", value))
+            }
         }
     }
 
@@ -86,7 +94,7 @@ impl Input {
     pub fn needed_mode(&self) -> Result<Mode, Refusal> {
         self.mode()?.ok_or_else(|| {
             let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
-            Refusal::input(format!("mode is missing; it is one of {}", names.join(", ")))
+            Refusal::invalid_input(format!("mode is missing; it is one of {}", names.join(", ")))
         })
     }
 
@@ -94,7 +102,7 @@ impl Input {
     pub fn session(&self) -> Result<Option<SessionId>, Refusal> {
         match self.text("session_id") {
             Ok(text) => text.map(SessionId::new).transpose(),
-            Err(refusal) => Err(Refusal::new(Code::InvalidSessionId, refusal.message)),
+            Err(refusal) => Err(Refusal::new(RefusalCode::InvalidSessionId, refusal.message)),
         }
     }
 
@@ -102,7 +110,7 @@ impl Input {
     pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
         match self.fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
-            Some((name, _)) => Err(Refusal::input(format!(
+            Some((name, _)) => Err(Refusal::invalid_input(format!(
                 "unknown field {:?}; known are {}",
                 name.chars().take(60).collect::<String>(),
                 known.join(", ")

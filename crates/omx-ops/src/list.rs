@@ -41,7 +41,7 @@ pub fn state_list_active(context: &Context<'_>, input: &Input) -> Result<Value, 
     let names = Value::strings(modes.iter().map(|mode| mode.name()));
     let unreadable = unreadable(&reads);
     Ok(report::with_lists(
-        vec![("active_modes", names), ("entries", Value::list(entries))],
+        vec![("active_modes", names), ("entries", Value::array(entries))],
         [("unreadable", report::unreadable(unreadable))],
     ))
 }

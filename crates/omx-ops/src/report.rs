@@ -24,7 +24,7 @@ pub(crate) fn quarantined(moved: &[QuarantinedDocument]) -> Value {
             ("path", path(&item.path)),
         ])
     });
-    Value::list(items.collect())
+    Value::array(items.collect())
 }
 
 pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a UnreadableDocument>) -> Value {
@@ -36,7 +36,7 @@ pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a UnreadableDocum
             ("reason", Value::string(&item.error.to_string())),
         ])
     });
-    Value::list(items.collect())
+    Value::array(items.collect())
 }
 
 /// An object whose last fields are left out when they have nothing to say.
@@ -44,7 +44,7 @@ pub(crate) fn with_lists(
     fields: Vec<(&str, Value)>,
     lists: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Value {
-    let told = lists.into_iter().filter(|(_, list)| list.as_list().is_some_and(|l| !l.is_empty()));
+    let told = lists.into_iter().filter(|(_, list)| list.as_array().is_some_and(|l| !l.is_empty()));
     let named = |(name, value): (&str, Value)| (name.to_owned(), value);
     Value::object(fields.into_iter().map(named).chain(told.map(named)).collect())
 }

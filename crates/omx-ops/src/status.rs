@@ -74,8 +74,8 @@ impl StatusReport {
             vec![
                 ("root", report::path(&self.root)),
                 ("active_modes", Value::strings(names.iter().map(|mode| mode.name()))),
-                ("entries", Value::list(self.active.iter().map(|a| a.json.clone()).collect())),
-                ("stops", Value::list(stops.collect())),
+                ("entries", Value::array(self.active.iter().map(|a| a.json.clone()).collect())),
+                ("stops", Value::array(stops.collect())),
             ],
             [("unreadable", report::unreadable(&self.unreadable))],
         )
@@ -113,13 +113,13 @@ fn active(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) ->
         mode,
         scope: read.snapshot.scope.clone(),
         phase: document.phase().map(str::to_owned),
-        iteration: (document.whole("iteration"), document.whole("max_iterations")),
+        iteration: (document.get_u64("iteration"), document.get_u64("max_iterations")),
         updated_at: document
-            .time("updated_at")
-            .or_else(|| read.snapshot.touched.get(&mode).copied())
+            .get_time("updated_at")
+            .or_else(|| read.snapshot.modified_at.get(&mode).copied())
             .max(read.snapshot.activity.last_seen),
         stale: read.snapshot.is_stale(mode, now),
-        task: document.text("task_description").map(str::to_owned),
+        task: document.get_str("task_description").map(str::to_owned),
         json: entry(state, read, mode, now),
     }
 }

@@ -1,8 +1,8 @@
 //! Writing a document: lock, read, decide, write, log, answer.
 
 use omx_kernel::request::WriteRequest;
-use omx_kernel::write::{Circumstances, WritePlan, questions, write};
-use omx_kernel::{Code, Mode, Refusal, Scope, Snapshot, Value};
+use omx_kernel::write::{WriteContext, WritePlan, plan_write, required_facts};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, Snapshot, Value};
 use omx_store::{EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError};
 
 use crate::config::limits;
@@ -20,11 +20,11 @@ pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal
     let limits = limits(context, &store)?;
     let now = context.now();
     let decide = |snapshot: &Snapshot| {
-        let questions = questions(snapshot, &request);
+        let questions = required_facts(snapshot, &request);
         let facts = facts::answer(&questions, &store, &context.place.working_directory);
         let circumstances =
-            Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
-        let plan = write(snapshot, &request, circumstances)?;
+            WriteContext { now, limits: &limits, facts: &facts, dialect: context.dialect };
+        let plan = plan_write(snapshot, &request, circumstances)?;
         for (_, document) in &plan.writes {
             LockedStore::check_size(document)?;
         }
@@ -75,7 +75,7 @@ fn no_session_has(locked: &LockedStore, mode: Mode) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::new(
-        Code::SessionRequired,
+        RefusalCode::SessionRequired,
         format!(
             "{} is active in session {}; say which session is meant with session_id",
             mode.name(),
@@ -91,7 +91,7 @@ fn events(context: &Context<'_>, scope: &Scope, plan: &WritePlan) -> Vec<LogEven
             .with_team_of(document)
             .with_data([
                 ("mode", Value::string(mode.name())),
-                ("revision", Value::whole(document.revision())),
+                ("revision", Value::integer(document.revision())),
                 ("active", Value::bool(document.is_active())),
                 ("phase", Value::string_or_null(document.phase())),
             ])
@@ -111,7 +111,7 @@ fn answer(
         ("success", Value::bool(true)),
         ("mode", Value::string(mode.name())),
         ("path", report::path(&locked.state().document_path(scope, mode))),
-        ("revision", Value::whole(revision)),
+        ("revision", Value::integer(revision)),
     ];
     if let Some(ran_out) = &plan.exhausted {
         // The request was honoured by ending the run; the caller must not miss it.

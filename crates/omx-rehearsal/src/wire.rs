@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use omx_kernel::Timestamp;
-use omx_kernel::approval::Reach;
+use omx_kernel::approval::TargetLocation;
 
 use omx_agents::driver::AgentKind;
-use omx_agents::event::{self, AgentEvent, Ask, CallId, ToolAction, ToolOutcome};
+use omx_agents::event::{self, AgentEvent, ApprovalRequest, CallId, ToolAction, ToolOutcome};
 use omx_agents::failure::{Failure, FailureCause};
 
 /// The method that opens a conversation.
@@ -106,13 +106,17 @@ pub(super) enum Wish {
     Tool { server: String, tool: String },
 }
 
-impl From<Wish> for Ask {
+impl From<Wish> for ApprovalRequest {
     fn from(wish: Wish) -> Self {
         match wish {
             // Inside its folder the agent edits without asking.
-            Wish::Edit { path } => Self::Edit { paths: vec![path], reach: Reach::Outside },
+            Wish::Edit { path } => {
+                Self::Edit { paths: vec![path], location: TargetLocation::Outside }
+            }
             // Commands are run in the agent's folder.
-            Wish::Command { command } => Self::Command { command, reach: Reach::Inside },
+            Wish::Command { command } => {
+                Self::Command { command, location: TargetLocation::Inside }
+            }
             Wish::Tool { server, tool } => Self::Tool { server, tool },
         }
     }

@@ -48,7 +48,9 @@ impl AttentionAnswer {
         match word {
             "yes" => Ok(Self::Yes),
             "no" => Ok(Self::No),
-            other => Err(Refusal::input(format!("{other:?} is not an answer; say yes or no"))),
+            other => {
+                Err(Refusal::invalid_input(format!("{other:?} is not an answer; say yes or no")))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Code, Refusal, RunId};
+use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_store::Store;
 
 use crate::env::ProjectEnv;
@@ -131,7 +131,7 @@ pub fn commit_step(
 
 /// A refusal that carries a git error's message.
 pub fn refusal(error: GitError) -> Refusal {
-    Refusal::new(Code::InvalidInput, error.to_string())
+    Refusal::new(RefusalCode::InvalidInput, error.to_string())
 }
 
 /// The size of a run's change, for people: files and lines.
@@ -158,8 +158,9 @@ pub fn integrate(
 fn project_checkout(env: &ProjectEnv<'_>, scratch: PathBuf) -> Result<Checkout, Refusal> {
     match git(env.environment, scratch).look(env.store.root()).map_err(refusal)? {
         GitLocation::Checkout(checkout) => Ok(checkout),
-        GitLocation::Outside | GitLocation::Bare => {
-            Err(Refusal::input(format!("{} is not a git checkout", env.store.root().display())))
-        }
+        GitLocation::Outside | GitLocation::Bare => Err(Refusal::invalid_input(format!(
+            "{} is not a git checkout",
+            env.store.root().display()
+        ))),
     }
 }

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use omx_kernel::activity::Activity;
+use omx_kernel::activity::SessionActivity;
 use omx_kernel::{Scope, Timestamp};
 use rustix::fs::{AtFlags, statat, unlinkat};
 
@@ -27,11 +27,11 @@ fn file_name(scope: &Scope) -> String {
 
 impl StateDir {
     /// The record of a scope; an empty one where none can be read.
-    pub fn activity(&self, scope: &Scope) -> Activity {
+    pub fn activity(&self, scope: &Scope) -> SessionActivity {
         self.read_activity(scope).ok().flatten().unwrap_or_default()
     }
 
-    fn read_activity(&self, scope: &Scope) -> Result<Option<Activity>, StoreError> {
+    fn read_activity(&self, scope: &Scope) -> Result<Option<SessionActivity>, StoreError> {
         let path = self.path().join(FOLDER);
         let Some(folder) = open(&self.fd, FOLDER, &path)? else { return Ok(None) };
         let name = file_name(scope);
@@ -46,7 +46,7 @@ impl LockedStore {
     pub fn write_activity(
         &self,
         scope: &Scope,
-        activity: &Activity,
+        activity: &SessionActivity,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let path = self.state.path().join(FOLDER);

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Code, Document, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, fields};
+use omx_kernel::{
+    Document, Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, Timestamp, fields,
+};
 use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
 use rustix::io::Errno;
 
@@ -268,7 +270,7 @@ fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeCont
         match read_document(folder, mode, &path) {
             Ok(Some((document, modified))) => {
                 snapshot.documents.insert(mode, document);
-                snapshot.touched.insert(mode, modified);
+                snapshot.modified_at.insert(mode, modified);
             }
             // Removed since the folder was listed.
             Ok(None) => {}
@@ -308,10 +310,10 @@ impl ScopeContents {
     pub fn refusal(&self, mode: Mode) -> Option<Refusal> {
         let found = self.unreadable.iter().find(|found| found.mode == mode)?;
         let code = match found.error {
-            StoreError::Unsafe { .. } => Code::UnsafePath,
-            StoreError::TooLarge { .. } => Code::TooLarge,
-            StoreError::Io { .. } => Code::Io,
-            _ => Code::CorruptState,
+            StoreError::Unsafe { .. } => RefusalCode::UnsafePath,
+            StoreError::TooLarge { .. } => RefusalCode::TooLarge,
+            StoreError::Io { .. } => RefusalCode::Io,
+            _ => RefusalCode::CorruptState,
         };
         Some(Refusal::new(code, found.error.to_string()))
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Code, Refusal};
+use omx_kernel::{Refusal, RefusalCode};
 
 /// A failure of the store. Unless it says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -101,14 +101,14 @@ impl StoreError {
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let code = match &error {
-            StoreError::Busy { .. } | StoreError::InUse { .. } => Code::Busy,
-            StoreError::Unsafe { .. } => Code::UnsafePath,
-            StoreError::Corrupt { .. } => Code::CorruptState,
-            StoreError::TooLarge { .. } | StoreError::LongRecord { .. } => Code::TooLarge,
+            StoreError::Busy { .. } | StoreError::InUse { .. } => RefusalCode::Busy,
+            StoreError::Unsafe { .. } => RefusalCode::UnsafePath,
+            StoreError::Corrupt { .. } => RefusalCode::CorruptState,
+            StoreError::TooLarge { .. } | StoreError::LongRecord { .. } => RefusalCode::TooLarge,
             StoreError::Io { .. }
             | StoreError::Unflushed { .. }
-            | StoreError::JournalFailed { .. } => Code::Io,
-            StoreError::NoProject { .. } => Code::InvalidInput,
+            | StoreError::JournalFailed { .. } => RefusalCode::Io,
+            StoreError::NoProject { .. } => RefusalCode::InvalidInput,
         };
         Refusal::new(code, error.to_string())
     }

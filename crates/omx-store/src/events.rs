@@ -124,7 +124,7 @@ impl LogEvent {
             ("kind", Value::string(self.kind.as_str())),
             ("data", data.clone()),
         ]);
-        let mut line = crate::json::compact(record.text());
+        let mut line = crate::json::compact(record.as_json());
         line.push('\n');
         line
     }

@@ -39,7 +39,7 @@ pub fn parse_object(
     looked_into: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Value)>, String> {
     fields(text, |name, raw| {
-        if looked_into(name) { parse_valid(raw) } else { Value::parsed(raw, Shape::Opaque) }
+        if looked_into(name) { parse_valid(raw) } else { Value::from_parts(raw, Shape::Opaque) }
     })
 }
 
@@ -56,7 +56,7 @@ fn fields(
             let value = understand(&name, raw.get());
             // Only escapes can be spelled in more than one way.
             let is_plain = !spelled.get().contains('\\');
-            (name, if is_plain { value } else { value.named(spelled.get()) })
+            (name, if is_plain { value } else { value.with_spelling(spelled.get()) })
         })
         .collect())
 }
@@ -79,7 +79,7 @@ const DEEPEST: usize = crate::MAX_DEPTH + 2;
 /// or is nested too deeply is opaque and keeps its text.
 pub fn parse_valid(text: &str) -> Value {
     if text.starts_with(['[', '{']) && nesting_depth(text) > DEEPEST {
-        return Value::parsed(text, Shape::Opaque);
+        return Value::from_parts(text, Shape::Opaque);
     }
     understood(text)
 }
@@ -89,14 +89,14 @@ fn understood(text: &str) -> Value {
         Some(b'n') => Shape::Null,
         Some(b't') => Shape::Bool(true),
         Some(b'f') => Shape::Bool(false),
-        Some(b'"') => serde_json::from_str(text).map_or(Shape::Opaque, Shape::Text),
+        Some(b'"') => serde_json::from_str(text).map_or(Shape::Opaque, Shape::String),
         Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text).map_or(Shape::Opaque, |items| {
-            Shape::List(items.into_iter().map(|item| understood(item.get())).collect())
+            Shape::Array(items.into_iter().map(|item| understood(item.get())).collect())
         }),
         Some(b'{') => fields(text, |_, raw| understood(raw)).map_or(Shape::Opaque, Shape::Object),
-        _ => text.parse().map_or(Shape::Number, Shape::Whole),
+        _ => text.parse().map_or(Shape::Number, Shape::Integer),
     };
-    Value::parsed(text, shape)
+    Value::from_parts(text, shape)
 }
 
 /// Reads any JSON value.
@@ -189,7 +189,7 @@ pub fn document_text(fields: &[(String, Value)]) -> String {
         out.push_str(if index == 0 { "\n  " } else { ",\n  " });
         omx_kernel::value::push_name(&mut out, name, value);
         out.push_str(": ");
-        out.push_str(value.text());
+        out.push_str(value.as_json());
     }
     out.push_str(if fields.is_empty() { "}\n" } else { "\n}\n" });
     out
@@ -247,7 +247,7 @@ mod tests {
         let fields = parse_object(ODD, |_| true).unwrap();
         let names: Vec<&str> = fields.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["z", "a", "s", "e", "o"]);
-        let texts: Vec<&str> = fields.iter().map(|(_, value)| value.text()).collect();
+        let texts: Vec<&str> = fields.iter().map(|(_, value)| value.as_json()).collect();
         assert_eq!(
             texts,
             ["18446744073709551617", "1.10", r#""\ud800""#, "1e400", r#"{"b":1,"a":[ 1, 2 ]}"#]
@@ -267,16 +267,16 @@ mod tests {
     fn nesting_without_end_is_kept_and_not_followed() {
         let levels = 1_000_000;
         let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
-        assert_eq!(parse_valid(&deep).text(), deep);
+        assert_eq!(parse_valid(&deep).as_json(), deep);
         assert!(pretty(&deep).len() < 2 * deep.len());
         let fields = parse_object(&format!("{{\"a\":{deep}}}"), |_| true).unwrap();
-        assert_eq!(fields[0].1.text(), deep);
+        assert_eq!(fields[0].1.as_json(), deep);
         let fits = format!("{}1{}", "[".repeat(crate::MAX_DEPTH), "]".repeat(crate::MAX_DEPTH));
         let mut inner = &parse_valid(&fits);
-        while let Some([item]) = inner.as_list() {
+        while let Some([item]) = inner.as_array() {
             inner = item;
         }
-        assert_eq!(inner.as_whole(), Some(1), "what a document may have is understood");
+        assert_eq!(inner.as_u64(), Some(1), "what a document may have is understood");
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub fn find_project(surroundings: ProjectSearch<'_>) -> Result<Project, StoreErr
         }
         None => search(surroundings),
     };
-    let tree = moved_tree(&root, surroundings).unwrap_or_else(|| root.join(dialect.tree));
+    let tree = moved_tree(&root, surroundings).unwrap_or_else(|| root.join(dialect.dir_name));
     Ok(Project { root, tree })
 }
 
@@ -63,7 +63,7 @@ fn search(surroundings: ProjectSearch<'_>) -> PathBuf {
     let is_searched = |folder: &Path| home.as_deref().is_none_or(|home| !home.starts_with(folder));
     let has_tree = |folder: &&Path| {
         moved_tree(folder, surroundings).is_some_and(|tree| tree.is_dir())
-            || (folder.join(dialect.tree).is_dir() && !is_open_to_all(folder))
+            || (folder.join(dialect.dir_name).is_dir() && !is_open_to_all(folder))
     };
     let ancestors = || working_directory.ancestors().take_while(|folder| is_searched(folder));
     let top = working_directory.ancestors().find(|folder| folder.join(".git").exists());

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use omx_kernel::cancel::{TeamCard, belongs};
+use omx_kernel::cancel::{TeamCard, is_in_scope};
 use omx_kernel::{Scope, Timestamp, Value};
 
 use crate::dir::{self, open};
@@ -59,7 +59,7 @@ impl LockedStore {
     /// Removes the swarm's marker if it belongs to this scope.
     pub fn remove_swarm_marker(&self, scope: &Scope) -> Result<bool, StoreError> {
         match self.state.swarm_session() {
-            Some(session) if belongs(scope, session.as_deref()) => {
+            Some(session) if is_in_scope(scope, session.as_deref()) => {
                 remove_file(&self.state.fd, MARKER, &self.state.path().join(MARKER))
             }
             _ => Ok(false),

@@ -57,7 +57,7 @@ impl StatusLine<'_> {
     /// The same for programs.
     pub fn value(&self) -> Value {
         let modes = self.report.active.iter().map(|active| {
-            let count = |count: Option<u64>| count.map_or_else(Value::null, Value::whole);
+            let count = |count: Option<u64>| count.map_or_else(Value::null, Value::integer);
             Value::record([
                 ("mode", Value::string(active.mode.name())),
                 (
@@ -72,8 +72,8 @@ impl StatusLine<'_> {
         });
         Value::record([
             ("branch", Value::string_or_null(self.branch.as_deref())),
-            ("modes", Value::list(modes.collect())),
-            ("unreadable", Value::whole(self.report.unreadable.len() as u64)),
+            ("modes", Value::array(modes.collect())),
+            ("unreadable", Value::integer(self.report.unreadable.len() as u64)),
         ])
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use omx_kernel::{ChildContext, Code, Dialect, Refusal, RunId, SessionId};
+use omx_kernel::{ChildContext, Dialect, Refusal, RefusalCode, RunId, SessionId};
 use omx_ops::{Ambient, Context};
 use omx_store::Store;
 
@@ -15,7 +15,9 @@ pub fn inherited() -> Result<Option<ChildContext>, Refusal> {
     for name in Dialect::ALL.map(|dialect| dialect.context_variable()) {
         if let Some(text) = edge::text(&name) {
             return serde_json::from_str(&text).map(Some).map_err(|error| {
-                Refusal::input(format!("{name} does not hold a context written by omx: {error}"))
+                Refusal::invalid_input(format!(
+                    "{name} does not hold a context written by omx: {error}"
+                ))
             });
         }
     }
@@ -46,7 +48,10 @@ pub fn variables(
         capability: None,
     };
     let text = serde_json::to_string(&told).map_err(|error| {
-        Refusal::new(Code::Io, format!("cannot write the context of a child process: {error}"))
+        Refusal::new(
+            RefusalCode::Io,
+            format!("cannot write the context of a child process: {error}"),
+        )
     })?;
     Ok([(context.dialect.context_variable(), text)].into())
 }

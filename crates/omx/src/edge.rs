@@ -10,7 +10,7 @@ use omx_agents::AgentEnv;
 use omx_host::hook::{HookEvent, HookFiles, HookPayload};
 use omx_host::setup::{HostHomes, SetupPaths, SetupScope};
 use omx_host::{HostKind, process};
-use omx_kernel::message::Reader;
+use omx_kernel::message::MessageReader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock};
@@ -28,7 +28,7 @@ const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 pub fn dialect_of_name(name: Option<OsString>) -> Dialect {
     let name = name.map(PathBuf::from);
     let stem = name.as_deref().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
-    stem.and_then(Dialect::named).unwrap_or(Dialect::OMX)
+    stem.and_then(Dialect::parse).unwrap_or(Dialect::OMX)
 }
 
 /// A variable that is set and not empty.
@@ -59,8 +59,9 @@ fn dialect_within(
     });
     match asked {
         None => Ok(by_name),
-        Some(name) => Dialect::named(&name)
-            .ok_or_else(|| Refusal::input(format!("unknown dialect {name:?}; it is omx or omc"))),
+        Some(name) => Dialect::parse(&name).ok_or_else(|| {
+            Refusal::invalid_input(format!("unknown dialect {name:?}; it is omx or omc"))
+        }),
     }
 }
 
@@ -75,7 +76,10 @@ pub fn context(
     let named = |name: &str| format!("{}{name}", dialect.env_prefix);
     let path_from = |name: &str| variable(&named(name)).map(PathBuf::from);
     let working_directory = std::env::current_dir().map_err(|error| {
-        Refusal::new(omx_kernel::Code::Io, format!("cannot find the working directory: {error}"))
+        Refusal::new(
+            omx_kernel::RefusalCode::Io,
+            format!("cannot find the working directory: {error}"),
+        )
     })?;
     let home = variable("HOME").map(PathBuf::from);
     let store = Dialect::OMX.env_prefix.to_owned() + "STORE";
@@ -97,7 +101,11 @@ pub fn context(
         clock: &SystemClock,
         dialect,
         actor,
-        reader: if std::io::stdout().is_terminal() { Reader::Terminal } else { Reader::Program },
+        reader: if std::io::stdout().is_terminal() {
+            MessageReader::Terminal
+        } else {
+            MessageReader::Program
+        },
         lock_deadline: LOCK_DEADLINE,
         config: Sources {
             user_file,
@@ -133,7 +141,7 @@ pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
         context.place.working_directory = folder;
     }
     context.lock_deadline = HOOK_LOCK_DEADLINE;
-    context.reader = Reader::Program;
+    context.reader = MessageReader::Program;
     let files = HookFiles {
         records: records_folder(dialect),
         environment_file: match (payload.host, &payload.event) {
@@ -168,7 +176,10 @@ pub fn agent_env(
     run: Option<&RunId>,
 ) -> Result<AgentEnv, Refusal> {
     let omx = std::env::current_exe().map_err(|error| {
-        Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
+        Refusal::new(
+            omx_kernel::RefusalCode::Io,
+            format!("cannot find this program itself: {error}"),
+        )
     })?;
     Ok(AgentEnv {
         variables: environment(),
@@ -205,11 +216,12 @@ fn records_folder(dialect: Dialect) -> Option<PathBuf> {
 
 /// Where the hosts keep their files, and which program they are to call.
 pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Refusal> {
-    let lost = |what: String| Refusal::new(omx_kernel::Code::Io, what);
+    let lost = |what: String| Refusal::new(omx_kernel::RefusalCode::Io, what);
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home =
         home.ok_or_else(|| lost("HOME is not set: where your files are is not known".to_owned()))?;
-    let manifests = state_folder(dialect).unwrap_or_else(|| home.join(dialect.tree)).join("setup");
+    let manifests =
+        state_folder(dialect).unwrap_or_else(|| home.join(dialect.dir_name)).join("setup");
     let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let claude = named("CLAUDE_CONFIG_DIR");
     Ok(SetupPaths {
@@ -231,7 +243,10 @@ pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Re
 /// which may be gone after the next update.
 pub fn own_program() -> Result<PathBuf, Refusal> {
     let lost = |error: std::io::Error| {
-        Refusal::new(omx_kernel::Code::Io, format!("cannot find this program itself: {error}"))
+        Refusal::new(
+            omx_kernel::RefusalCode::Io,
+            format!("cannot find this program itself: {error}"),
+        )
     };
     let real = std::env::current_exe().map_err(lost)?;
     let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();

@@ -47,8 +47,8 @@ pub fn lines(lines: &[String]) -> Exit {
 /// Prints an object, compact or pretty.
 pub fn value(value: &Value, format: Format) -> Exit {
     let mut out = match format {
-        Format::Json => json::compact(value.text()),
-        Format::Text => json::pretty(value.text()),
+        Format::Json => json::compact(value.as_json()),
+        Format::Text => json::pretty(value.as_json()),
     };
     out.push('\n');
     text(&out)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use omx_kernel::approval::{Allow, OWN_SERVER};
+use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 
 use super::account::is_switched_on;
 use crate::agent::{ConversationId, ConversationSpec, McpServer};
@@ -163,11 +163,11 @@ fn flags(spec: &ConversationSpec) -> Vec<String> {
     let permissions: &[&str] = match spec.allow {
         // To accept edits would also let `rm` and `mv` run unasked. So every
         // edit is asked about, and granted by the policy if it lies inside.
-        Allow::Edits => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
-        Allow::Commands => {
+        AllowLevel::Edits => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
+        AllowLevel::Commands => {
             &["--permission-mode", "acceptEdits", "--permission-prompt-tool", "stdio"]
         }
-        Allow::All => &["--dangerously-skip-permissions"],
+        AllowLevel::All => &["--dangerously-skip-permissions"],
     };
     flags.extend(permissions.iter().map(|&flag| flag.to_owned()));
     flags

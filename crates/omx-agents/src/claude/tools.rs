@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::approval::{reach, reach_of_all};
-use crate::event::{Ask, Reach, ToolAction, ToolOutcome};
+use crate::event::{ApprovalRequest, TargetLocation, ToolAction, ToolOutcome};
 
 /// How much of an input is shown of a tool nobody here knows.
 const SHOWN: usize = 200;
@@ -28,7 +28,7 @@ pub(super) fn parse_tool(name: &str, input: &Value) -> ToolAction {
 }
 
 /// What `can_use_tool` asks leave for.
-pub(super) fn parse_request(request: &Value, folder: &Path) -> Ask {
+pub(super) fn parse_request(request: &Value, folder: &Path) -> ApprovalRequest {
     let name = request["tool_name"].as_str().unwrap_or_default();
     let input = &request["input"];
     // Files that would give the agent more than it may: settings, hooks, git's own.
@@ -36,20 +36,25 @@ pub(super) fn parse_request(request: &Value, folder: &Path) -> Ask {
     match parse_tool(name, input) {
         ToolAction::Edit(paths) => {
             let place = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
-            Ask::Edit {
+            ApprovalRequest::Edit {
                 paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-                reach: if sensitive { Reach::Outside } else { place },
+                location: if sensitive { TargetLocation::Outside } else { place },
             }
         }
         ToolAction::Command(command) => {
             let unboxed = input["dangerouslyDisableSandbox"] == true;
             let blocked = request["blocked_path"].as_str().map(Path::new);
-            let away = blocked.is_some_and(|path| reach(folder, path) == Reach::Outside);
+            let away = blocked.is_some_and(|path| reach(folder, path) == TargetLocation::Outside);
             let outside = sensitive || unboxed || away;
-            Ask::Command { command, reach: if outside { Reach::Outside } else { Reach::Inside } }
+            ApprovalRequest::Command {
+                command,
+                location: if outside { TargetLocation::Outside } else { TargetLocation::Inside },
+            }
         }
-        ToolAction::Mcp { server, tool } => Ask::Tool { server, tool },
-        ToolAction::Other(name) => Ask::Other { what: describe_request(&name, request) },
+        ToolAction::Mcp { server, tool } => ApprovalRequest::Tool { server, tool },
+        ToolAction::Other(name) => {
+            ApprovalRequest::Other { what: describe_request(&name, request) }
+        }
     }
 }
 
@@ -141,38 +146,42 @@ mod tests {
             let request =
                 json!({"tool_name": "Write", "input": input, "decision_reason_type": kind});
             match parse_request(&request, folder) {
-                Ask::Edit { reach, .. } => reach,
+                ApprovalRequest::Edit { location: reach, .. } => reach,
                 other => panic!("{other:?}"),
             }
         };
-        assert_eq!(write("new.txt", "other"), Reach::Inside);
-        assert_eq!(write("../new.txt", "other"), Reach::Outside);
-        assert_eq!(write("/etc/passwd", "workingDir"), Reach::Outside);
-        assert_eq!(write(".claude/settings.json", "safetyCheck"), Reach::Outside);
+        assert_eq!(write("new.txt", "other"), TargetLocation::Inside);
+        assert_eq!(write("../new.txt", "other"), TargetLocation::Outside);
+        assert_eq!(write("/etc/passwd", "workingDir"), TargetLocation::Outside);
+        assert_eq!(write(".claude/settings.json", "safetyCheck"), TargetLocation::Outside);
         let run = |input: Value, blocked: Value| {
             let request = json!({"tool_name": "Bash", "input": input, "blocked_path": blocked});
             match parse_request(&request, folder) {
-                Ask::Command { reach, .. } => reach,
+                ApprovalRequest::Command { location: reach, .. } => reach,
                 other => panic!("{other:?}"),
             }
         };
         let plain = json!({"command": "make"});
-        assert_eq!(run(plain.clone(), Value::Null), Reach::Inside);
-        assert_eq!(run(plain.clone(), json!(folder.join("x"))), Reach::Inside);
-        assert_eq!(run(plain, json!("/etc/passwd")), Reach::Outside);
+        assert_eq!(run(plain.clone(), Value::Null), TargetLocation::Inside);
+        assert_eq!(run(plain.clone(), json!(folder.join("x"))), TargetLocation::Inside);
+        assert_eq!(run(plain, json!("/etc/passwd")), TargetLocation::Outside);
         let unboxed = json!({"command": "make", "dangerouslyDisableSandbox": true});
-        assert_eq!(run(unboxed, Value::Null), Reach::Outside);
+        assert_eq!(run(unboxed, Value::Null), TargetLocation::Outside);
     }
 
     #[test]
     fn anything_else_is_asked_in_words() {
         let request = json!({"tool_name": "Read", "input": {"file_path": "/etc/hosts"},
             "description": "/etc/hosts", "decision_reason": "outside"});
-        let Ask::Other { what } = parse_request(&request, Path::new("/")) else { panic!() };
+        let ApprovalRequest::Other { what } = parse_request(&request, Path::new("/")) else {
+            panic!()
+        };
         assert_eq!(what, "Read: /etc/hosts (outside)");
         let questions = json!([{"question": "Which\none?"}]);
         let request = json!({"tool_name": "AskUserQuestion", "input": {"questions": questions}});
-        let Ask::Other { what } = parse_request(&request, Path::new("/")) else { panic!() };
+        let ApprovalRequest::Other { what } = parse_request(&request, Path::new("/")) else {
+            panic!()
+        };
         assert_eq!(what, "AskUserQuestion: Which one?");
     }
 }

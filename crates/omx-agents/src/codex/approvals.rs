@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::items::TurnItems;
 use crate::agent::ApprovalDecision;
 use crate::approval::reach_of_all;
-use crate::event::{ApprovalId, Ask, Reach};
+use crate::event::{ApprovalId, ApprovalRequest, TargetLocation};
 
 /// How a request wants to be answered.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +57,7 @@ impl PendingApprovals {
         params: &Value,
         folder: &Path,
         items: &TurnItems,
-    ) -> Option<(ApprovalId, Ask)> {
+    ) -> Option<(ApprovalId, ApprovalRequest)> {
         let (ask, form) = match method {
             "item/commandExecution/requestApproval" => {
                 (command_request(params), ResponseForm::Decision)
@@ -140,56 +140,57 @@ impl PendingApproval {
 
 /// Whatever codex asks about a command, a yes lets it run outside the sandbox:
 /// inside it, nothing is asked.
-fn command_request(params: &Value) -> Ask {
+fn command_request(params: &Value) -> ApprovalRequest {
     match params["command"].as_str() {
-        Some(command) => {
-            Ask::Command { command: super::shell::unwrap_shell(command), reach: Reach::Outside }
-        }
+        Some(command) => ApprovalRequest::Command {
+            command: super::shell::unwrap_shell(command),
+            location: TargetLocation::Outside,
+        },
         None => {
             let host = params["networkApprovalContext"]["host"].as_str();
             let what = host.map_or_else(
                 || reason_or(params, "run a command"),
                 |host| format!("reach {host} over the network"),
             );
-            Ask::Other { what }
+            ApprovalRequest::Other { what }
         }
     }
 }
 
-fn edit_request(params: &Value, folder: &Path, items: &TurnItems) -> Ask {
+fn edit_request(params: &Value, folder: &Path, items: &TurnItems) -> ApprovalRequest {
     let mut paths: Vec<PathBuf> =
         params["itemId"].as_str().map(|id| items.paths_of_edit(id).to_vec()).unwrap_or_default();
     // Leave for a whole folder, for the rest of the conversation.
     paths.extend(params["grantRoot"].as_str().map(PathBuf::from));
     let reach = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
     let paths = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    Ask::Edit { paths, reach }
+    ApprovalRequest::Edit { paths, location: reach }
 }
 
 /// Codex asks for leave to use a tool in the words of an elicitation. A real
 /// one, a server's question to the person, is told by its words.
-fn elicitation_request(params: &Value) -> Ask {
+fn elicitation_request(params: &Value) -> ApprovalRequest {
     let server = params["serverName"].as_str().unwrap_or_default().to_owned();
     let message = params["message"].as_str().or(params["title"].as_str()).unwrap_or_default();
     if params["_meta"]["codex_approval_kind"] == "mcp_tool_call" {
         // The tool's name stands in the sentence alone: … to run tool "add"?
         let tool = message.split('"').nth(1).unwrap_or_default().to_owned();
-        return Ask::Tool { server, tool };
+        return ApprovalRequest::Tool { server, tool };
     }
-    Ask::Other { what: format!("{server}: {message}") }
+    ApprovalRequest::Other { what: format!("{server}: {message}") }
 }
 
-fn permissions_request(params: &Value) -> Ask {
-    Ask::Other {
+fn permissions_request(params: &Value) -> ApprovalRequest {
+    ApprovalRequest::Other {
         what: format!("{}: {}", reason_or(params, "have more permissions"), params["permissions"]),
     }
 }
 
-fn user_input_request(params: &Value) -> (Ask, ResponseForm) {
+fn user_input_request(params: &Value) -> (ApprovalRequest, ResponseForm) {
     let list = params["questions"].as_array().map(Vec::as_slice).unwrap_or_default();
     let texts: Vec<&str> = list.iter().filter_map(|one| one["question"].as_str()).collect();
     let ids = list.iter().filter_map(|one| one["id"].as_str()).map(str::to_owned).collect();
-    (Ask::Other { what: texts.join("; ") }, ResponseForm::Questions(ids))
+    (ApprovalRequest::Other { what: texts.join("; ") }, ResponseForm::Questions(ids))
 }
 
 /// The reason codex gives, else these words.
@@ -201,7 +202,7 @@ fn reason_or(params: &Value, otherwise: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(method: &str, params: Value) -> (Ask, PendingApproval) {
+    fn asked(method: &str, params: Value) -> (ApprovalRequest, PendingApproval) {
         let mut approvals = PendingApprovals::default();
         let folder = Path::new("/");
         let (id, ask) = approvals
@@ -219,7 +220,7 @@ mod tests {
         let params = json!({"command": "/bin/bash -lc 'touch x'", "cwd": "/", "threadId": "t"});
         let (ask, waiting) = asked("item/commandExecution/requestApproval", params);
         let command = "touch x".to_owned();
-        assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
+        assert_eq!(ask, ApprovalRequest::Command { command, location: TargetLocation::Outside });
         assert_eq!(waiting.response(&ApprovalDecision::Allow), json!({"decision": "accept"}));
         assert_eq!(waiting.response(&deny()), json!({"decision": "decline"}));
         assert_eq!(waiting.reason_to_steer(&deny()), Some("not today"));
@@ -235,18 +236,21 @@ mod tests {
             items.started(&json!({"type": "fileChange", "id": "e", "changes": changes}));
             let params = json!({"itemId": "e", "grantRoot": grant});
             match edit_request(&params, folder.path(), &items) {
-                Ask::Edit { reach, .. } => reach,
+                ApprovalRequest::Edit { location: reach, .. } => reach,
                 other => panic!("{other:?}"),
             }
         };
         let inside = folder.path().join("a").to_str().unwrap().to_owned();
-        assert_eq!(judge(&inside, Value::Null), Reach::Inside);
-        assert_eq!(judge("/etc/x", Value::Null), Reach::Outside);
-        assert_eq!(judge(&inside, json!("/etc")), Reach::Outside);
+        assert_eq!(judge(&inside, Value::Null), TargetLocation::Inside);
+        assert_eq!(judge("/etc/x", Value::Null), TargetLocation::Outside);
+        assert_eq!(judge(&inside, json!("/etc")), TargetLocation::Outside);
         // Nobody knows which files.
         let unknown =
             edit_request(&json!({"itemId": "other"}), folder.path(), &TurnItems::default());
-        assert_eq!(unknown, Ask::Edit { paths: vec![], reach: Reach::Outside });
+        assert_eq!(
+            unknown,
+            ApprovalRequest::Edit { paths: vec![], location: TargetLocation::Outside }
+        );
     }
 
     #[test]
@@ -257,11 +261,14 @@ mod tests {
             "message": "Allow the tiny MCP server to run tool \"add\"?"
         });
         let (ask, waiting) = asked(method, params);
-        assert_eq!(ask, Ask::Tool { server: "tiny".to_owned(), tool: "add".to_owned() });
+        assert_eq!(
+            ask,
+            ApprovalRequest::Tool { server: "tiny".to_owned(), tool: "add".to_owned() }
+        );
         assert_eq!(waiting.response(&ApprovalDecision::Allow)["action"], "accept");
         assert_eq!(waiting.response(&deny())["action"], "decline");
         let (ask, _) = asked(method, json!({"serverName": "tiny", "message": "Your name?"}));
-        assert_eq!(ask, Ask::Other { what: "tiny: Your name?".to_owned() });
+        assert_eq!(ask, ApprovalRequest::Other { what: "tiny: Your name?".to_owned() });
     }
 
     #[test]
@@ -269,7 +276,7 @@ mod tests {
         let permissions = json!({"network": null, "fileSystem": {"write": ["/x"]}});
         let params = json!({"reason": "to write", "permissions": permissions});
         let (ask, waiting) = asked("item/permissions/requestApproval", params);
-        assert!(matches!(ask, Ask::Other { what } if what.starts_with("to write: ")));
+        assert!(matches!(ask, ApprovalRequest::Other { what } if what.starts_with("to write: ")));
         let granted = json!({"permissions": {"fileSystem": {"write": ["/x"]}}, "scope": "turn"});
         assert_eq!(waiting.response(&ApprovalDecision::Allow), granted);
         assert_eq!(waiting.response(&deny()), json!({"permissions": {}, "scope": "turn"}));
@@ -279,7 +286,7 @@ mod tests {
     fn a_question_is_answered_with_the_reason() {
         let params = json!({"questions": [{"id": "q", "question": "Which?"}, 5]});
         let (ask, waiting) = asked("item/tool/requestUserInput", params);
-        assert_eq!(ask, Ask::Other { what: "Which?".to_owned() });
+        assert_eq!(ask, ApprovalRequest::Other { what: "Which?".to_owned() });
         assert_eq!(
             waiting.response(&deny()),
             json!({"answers": {"q": {"answers": ["not today"]}}})

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
-use omx_kernel::approval::{Allow, OWN_SERVER};
+use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 
 use super::account::{CodexAccount, find_account};
 use super::config::{CodexConfig, codex_home};
@@ -48,7 +48,7 @@ pub(super) struct CodexOptions {
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     role: Option<String>,
-    allow: Allow,
+    allow: AllowLevel,
     account: CodexAccount,
     /// Settings of this conversation alone, over those of the person.
     settings: Map<String, Value>,
@@ -102,10 +102,10 @@ impl CodexOptions {
     pub(super) fn thread_params(&self, id: Option<&ConversationId>) -> Value {
         let (policy, sandbox) = match self.allow {
             // Every command and every edit is asked about.
-            Allow::Edits => ("untrusted", "workspace-write"),
+            AllowLevel::Edits => ("untrusted", "workspace-write"),
             // What wants out of the sandbox is asked about.
-            Allow::Commands => ("on-request", "workspace-write"),
-            Allow::All => ("never", "danger-full-access"),
+            AllowLevel::Commands => ("on-request", "workspace-write"),
+            AllowLevel::All => ("never", "danger-full-access"),
         };
         let mut params = json!({
             // A path that is no text is the process's own folder anyway.
@@ -135,12 +135,12 @@ impl CodexOptions {
                 .into();
         let mut settings = self.settings.clone();
         let sandbox = match self.allow {
-            Allow::Edits | Allow::Commands => "workspace-write",
-            Allow::All => "danger-full-access",
+            AllowLevel::Edits | AllowLevel::Commands => "workspace-write",
+            AllowLevel::All => "danger-full-access",
         };
         settings.insert("approval_policy".to_owned(), "never".into());
         settings.insert("sandbox_mode".to_owned(), sandbox.into());
-        if self.allow == Allow::Edits {
+        if self.allow == AllowLevel::Edits {
             settings.insert("features.shell_tool".to_owned(), false.into());
             settings.insert("features.unified_exec".to_owned(), false.into());
         }
@@ -183,7 +183,7 @@ fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<S
     }
     // Codex would believe a tool that says of itself that it does no harm.
     // Where everything is allowed nobody can be asked, and nobody need be.
-    if spec.allow != Allow::All {
+    if spec.allow != AllowLevel::All {
         let known = config.servers_without_approval_mode().map(str::to_owned);
         let asked: Vec<String> = known.chain(servers.keys().cloned()).collect();
         for name in asked {

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, Installation};
@@ -16,12 +16,14 @@ const EDITOR: &str = "GEMINI_CLI_IDE_";
 
 /// The mode gemini is started in. What it answers tells whether it trusts the
 /// folder: in others it starts in its default mode, whatever it is told.
-pub(super) fn starting_mode(allow: Allow) -> StartingMode {
+pub(super) fn starting_mode(allow: AllowLevel) -> StartingMode {
     match allow {
         // Afterwards it is set to ask about everything: this one would also
         // fetch web pages unasked.
-        Allow::Edits | Allow::Commands => StartingMode { flag: "auto_edit", id: "autoEdit" },
-        Allow::All => StartingMode { flag: "yolo", id: "yolo" },
+        AllowLevel::Edits | AllowLevel::Commands => {
+            StartingMode { flag: "auto_edit", id: "autoEdit" }
+        }
+        AllowLevel::All => StartingMode { flag: "yolo", id: "yolo" },
     }
 }
 

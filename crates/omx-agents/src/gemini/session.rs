@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::{Value, json};
 
 use super::account::{GeminiAccount, LoginMethod};
@@ -164,7 +164,7 @@ impl GeminiSession {
             return Err(FailureCause::FolderNotTrusted);
         }
         self.model = result["models"]["currentModelId"].as_str().map(str::to_owned);
-        if self.spec.allow == Allow::All {
+        if self.spec.allow == AllowLevel::All {
             self.mode_is_set = true;
             return Ok(None);
         }

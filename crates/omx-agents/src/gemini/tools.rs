@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use omx_kernel::approval::{Ask, Reach};
+use omx_kernel::approval::{ApprovalRequest, TargetLocation};
 use serde_json::Value;
 
 use crate::agent::McpServer;
@@ -65,21 +65,22 @@ impl GeminiToolCall {
     }
 
     /// What it asks leave for, in this folder.
-    pub(super) fn request(&self, folder: &Path, title: &str) -> Ask {
+    pub(super) fn request(&self, folder: &Path, title: &str) -> ApprovalRequest {
         match &self.tool {
-            ToolAction::Command(command) => {
-                Ask::Command { command: command.clone(), reach: command_reach(&self.text, folder) }
-            }
-            ToolAction::Edit(paths) => Ask::Edit {
+            ToolAction::Command(command) => ApprovalRequest::Command {
+                command: command.clone(),
+                location: command_reach(&self.text, folder),
+            },
+            ToolAction::Edit(paths) => ApprovalRequest::Edit {
                 paths: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-                reach: reach_of_all(folder, paths.iter().map(PathBuf::as_path)),
+                location: reach_of_all(folder, paths.iter().map(PathBuf::as_path)),
             },
             ToolAction::Mcp { server, tool } => {
-                Ask::Tool { server: server.clone(), tool: tool.clone() }
+                ApprovalRequest::Tool { server: server.clone(), tool: tool.clone() }
             }
-            ToolAction::Other(name) => {
-                Ask::Other { what: if title.is_empty() { name.clone() } else { title.to_owned() } }
-            }
+            ToolAction::Other(name) => ApprovalRequest::Other {
+                what: if title.is_empty() { name.clone() } else { title.to_owned() },
+            },
         }
     }
 }
@@ -128,14 +129,14 @@ fn sanitize_name(name: &str) -> String {
 
 /// Where a command would run: gemini says `[in FOLDER]`, if the model named
 /// one, or `[current working directory FOLDER]`, then other things.
-fn command_reach(text: &str, folder: &Path) -> Reach {
+fn command_reach(text: &str, folder: &Path) -> TargetLocation {
     let named = text.strip_prefix("[in ").or(text.strip_prefix("[current working directory "));
     let Some((named, rest)) = named.and_then(|text| text.split_once(']')) else {
-        return Reach::Outside;
+        return TargetLocation::Outside;
     };
     // A folder with a bracket in its name cannot be told from what follows.
     if !(rest.is_empty() || rest.starts_with(' ')) {
-        return Reach::Outside;
+        return TargetLocation::Outside;
     }
     reach(folder, Path::new(named))
 }
@@ -191,7 +192,13 @@ mod tests {
             "content": [{"type": "diff", "path": "/p/a"}], "locations": [{"path": "/p/a"}]});
         assert_eq!(read(&told).tool, ToolAction::Edit(vec!["/p/a".into()]));
         let ask = read(&told).request(Path::new("/nowhere"), "Writing");
-        assert_eq!(ask, Ask::Edit { paths: vec!["/p/a".to_owned()], reach: Reach::Outside });
+        assert_eq!(
+            ask,
+            ApprovalRequest::Edit {
+                paths: vec!["/p/a".to_owned()],
+                location: TargetLocation::Outside
+            }
+        );
     }
 
     #[test]
@@ -214,13 +221,13 @@ mod tests {
         std::fs::create_dir(folder.path().join("sub")).unwrap();
         let at = |text: &str| command_reach(text, folder.path());
         let here = format!("[current working directory {}] (why)", folder.path().display());
-        assert_eq!(at(&here), Reach::Inside);
-        assert_eq!(at("[in sub]"), Reach::Inside);
-        assert_eq!(at("[in sub] (why]) [background]"), Reach::Inside);
-        assert_eq!(at("[in ..] (why)"), Reach::Outside);
-        assert_eq!(at("[in /etc]"), Reach::Outside);
-        assert_eq!(at("[in sub]/../..] (why)"), Reach::Outside);
-        assert_eq!(at("[in sub"), Reach::Outside);
-        assert_eq!(at(""), Reach::Outside);
+        assert_eq!(at(&here), TargetLocation::Inside);
+        assert_eq!(at("[in sub]"), TargetLocation::Inside);
+        assert_eq!(at("[in sub] (why]) [background]"), TargetLocation::Inside);
+        assert_eq!(at("[in ..] (why)"), TargetLocation::Outside);
+        assert_eq!(at("[in /etc]"), TargetLocation::Outside);
+        assert_eq!(at("[in sub]/../..] (why)"), TargetLocation::Outside);
+        assert_eq!(at("[in sub"), TargetLocation::Outside);
+        assert_eq!(at(""), TargetLocation::Outside);
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use omx_agents::approval::{reach, reach_of_all};
-use omx_kernel::approval::Reach;
+use omx_kernel::approval::TargetLocation;
 use tempfile::TempDir;
 
 /// A folder `work` beside a folder `other`, both with a file.
@@ -33,7 +33,7 @@ impl Place {
     }
 
     #[track_caller]
-    fn is(&self, path: impl AsRef<Path>, expected: Reach) {
+    fn is(&self, path: impl AsRef<Path>, expected: TargetLocation) {
         let path = path.as_ref();
         assert_eq!(reach(&self.at("work"), path), expected, "{}", path.display());
     }
@@ -43,10 +43,10 @@ impl Place {
 fn the_folder_and_all_below_it_is_inside() {
     let place = Place::new();
     for path in ["", ".", "./", "file", "./file", "deep/file", "deep/../file", "new", "a/b/c"] {
-        place.is(path, Reach::Inside);
+        place.is(path, TargetLocation::Inside);
     }
     for path in ["work", "work/", "work/file", "work/deep", "work/new/newer", "other/../work/x"] {
-        place.is(place.at(path), Reach::Inside);
+        place.is(place.at(path), TargetLocation::Inside);
     }
 }
 
@@ -55,13 +55,13 @@ fn what_is_above_or_beside_is_outside() {
     let place = Place::new();
     for path in ["..", "../other", "../other/file", "deep/../..", "../workshop", "/", "/etc/passwd"]
     {
-        place.is(path, Reach::Outside);
+        place.is(path, TargetLocation::Outside);
     }
     // Only the beginning of its name is the folder's.
-    place.is(place.at("workshop/file"), Reach::Outside);
+    place.is(place.at("workshop/file"), TargetLocation::Outside);
     // Folders that do not exist yet do not hide what follows them.
-    place.is("new/../../other/file", Reach::Outside);
-    place.is("new/../file", Reach::Inside);
+    place.is("new/../../other/file", TargetLocation::Outside);
+    place.is("new/../file", TargetLocation::Inside);
 }
 
 #[test]
@@ -72,16 +72,16 @@ fn a_link_is_where_it_points() {
     place.link("work/out_file", "../other/file");
     place.link("other/back", place.at("work/deep"));
     for path in ["in", "in/file", "in/new", "in/../file"] {
-        place.is(path, Reach::Inside);
+        place.is(path, TargetLocation::Inside);
     }
     for path in ["out", "out/file", "out/new", "out_file", "in/../out/new"] {
-        place.is(path, Reach::Outside);
+        place.is(path, TargetLocation::Outside);
     }
     // `..` behind a link is the parent of its target.
-    place.is("out/../work/file", Reach::Inside);
-    place.is("in/../../other/file", Reach::Outside);
-    place.is("../other/back/file", Reach::Inside);
-    place.is(place.at("other/back"), Reach::Inside);
+    place.is("out/../work/file", TargetLocation::Inside);
+    place.is("in/../../other/file", TargetLocation::Outside);
+    place.is("../other/back/file", TargetLocation::Inside);
+    place.is(place.at("other/back"), TargetLocation::Inside);
 }
 
 #[test]
@@ -89,10 +89,10 @@ fn the_folder_may_itself_be_reached_by_a_link() {
     let place = Place::new();
     place.link("alias", "work");
     for path in [PathBuf::from("file"), place.at("alias/new"), place.at("work/file")] {
-        assert_eq!(reach(&place.at("alias"), &path), Reach::Inside, "{}", path.display());
+        assert_eq!(reach(&place.at("alias"), &path), TargetLocation::Inside, "{}", path.display());
     }
     let beside = place.at("alias/../other");
-    assert_eq!(reach(&place.at("alias"), &beside), Reach::Outside);
+    assert_eq!(reach(&place.at("alias"), &beside), TargetLocation::Outside);
 }
 
 /// Writing to a link that points nowhere makes the file it points to.
@@ -106,10 +106,10 @@ fn a_link_to_nothing_yet_is_where_the_file_would_be() {
     place.link("work/deep/twice", "../up");
     place.link("work/round", "deep/../../work/new");
     for path in ["inner", "inner/below", "round"] {
-        place.is(path, Reach::Inside);
+        place.is(path, TargetLocation::Inside);
     }
     for path in ["up", "up/below", "up_folder/new", "far", "far/../new", "deep/twice"] {
-        place.is(path, Reach::Outside);
+        place.is(path, TargetLocation::Outside);
     }
 }
 
@@ -120,7 +120,7 @@ fn links_in_a_circle_are_outside() {
     place.link("work/b", "a");
     place.link("work/self", "self");
     for path in ["a", "a/file", "self", "self/../file"] {
-        place.is(path, Reach::Outside);
+        place.is(path, TargetLocation::Outside);
     }
 }
 
@@ -129,17 +129,17 @@ fn nothing_is_inside_a_folder_that_is_not_there() {
     let place = Place::new();
     let missing = place.at("missing");
     for path in ["", "file", "missing"] {
-        assert_eq!(reach(&missing, Path::new(path)), Reach::Outside);
+        assert_eq!(reach(&missing, Path::new(path)), TargetLocation::Outside);
     }
-    assert_eq!(reach(&missing, &missing.join("file")), Reach::Outside);
+    assert_eq!(reach(&missing, &missing.join("file")), TargetLocation::Outside);
 }
 
 #[test]
 fn one_path_outside_or_no_path_at_all_is_outside() {
     let place = Place::new();
     let all = |paths: &[&str]| reach_of_all(&place.at("work"), paths.iter().map(Path::new));
-    assert_eq!(all(&["file", "new"]), Reach::Inside);
-    assert_eq!(all(&["file", "../other/file", "new"]), Reach::Outside);
-    assert_eq!(all(&["file", "../other"]), Reach::Outside);
-    assert_eq!(all(&[]), Reach::Outside);
+    assert_eq!(all(&["file", "new"]), TargetLocation::Inside);
+    assert_eq!(all(&["file", "../other/file", "new"]), TargetLocation::Outside);
+    assert_eq!(all(&["file", "../other"]), TargetLocation::Outside);
+    assert_eq!(all(&[]), TargetLocation::Outside);
 }

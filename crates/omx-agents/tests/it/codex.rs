@@ -5,10 +5,12 @@ mod anything;
 mod kit;
 
 use omx_agents::agent::{AgentCommand, ApprovalDecision};
-use omx_agents::event::{ApprovalId, Ask, Delivery, Reach, ToolAction, TurnAnswer, Usage};
+use omx_agents::event::{
+    ApprovalId, ApprovalRequest, Delivery, TargetLocation, ToolAction, TurnAnswer, Usage,
+};
 use omx_agents::protocol::ProtocolEffect;
 use omx_agents::{AgentEvent, AgentMessage};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::{Value, json};
 
 use kit::{THREAD, Talk, Told};
@@ -36,9 +38,9 @@ fn input(words: &str) -> Value {
 #[test]
 fn a_conversation_is_opened_with_what_is_allowed() {
     for (allow, policy, sandbox) in [
-        (Allow::Edits, "untrusted", "workspace-write"),
-        (Allow::Commands, "on-request", "workspace-write"),
-        (Allow::All, "never", "danger-full-access"),
+        (AllowLevel::Edits, "untrusted", "workspace-write"),
+        (AllowLevel::Commands, "on-request", "workspace-write"),
+        (AllowLevel::All, "never", "danger-full-access"),
     ] {
         let mut talk = Talk::new(allow);
         let launch = talk.launched();
@@ -60,7 +62,7 @@ fn a_conversation_is_opened_with_what_is_allowed() {
 /// second one waits for it.
 #[test]
 fn messages_from_before_are_not_lost() {
-    let mut talk = Talk::new(Allow::Commands);
+    let mut talk = Talk::new(AllowLevel::Commands);
     talk.launched();
     talk.request("initialize");
     talk.order(send("one"));
@@ -246,7 +248,8 @@ fn helpers_count_and_do_not_speak() {
     let ask = json!({"threadId": "helper", "itemId": "c", "command": "ls"});
     talk.asked(7, "item/commandExecution/requestApproval", ask);
     let approval = ApprovalId("1-7".to_owned());
-    let ask = Ask::Command { command: "ls".to_owned(), reach: Reach::Outside };
+    let ask =
+        ApprovalRequest::Command { command: "ls".to_owned(), location: TargetLocation::Outside };
     let needed = AgentEvent::ApprovalNeeded { approval: approval.clone(), ask };
     assert_eq!(talk.take(), Told::Event(needed));
     // The reason would be said into the wrong turn.
@@ -269,7 +272,7 @@ fn what_nobody_can_answer_is_refused_at_once() {
 
 #[test]
 fn a_request_without_an_answer_is_told_by_what_it_was_for() {
-    let mut talk = Talk::new(Allow::Commands);
+    let mut talk = Talk::new(AllowLevel::Commands);
     talk.wait();
     assert_eq!(talk.failed(), "silent");
     let mut talk = Talk::opened();
@@ -284,7 +287,7 @@ fn a_request_without_an_answer_is_told_by_what_it_was_for() {
 /// The way without an app-server: each process tells that it is open.
 #[test]
 fn each_process_of_exec_goes_on_with_the_conversation() {
-    let mut talk = Talk::new(Allow::Commands);
+    let mut talk = Talk::new(AllowLevel::Commands);
     talk.drain();
     talk.exited(Some(2), "unknown command");
     assert_eq!(talk.take(), Told::Event(AgentEvent::Listening));
@@ -310,7 +313,7 @@ fn each_process_of_exec_goes_on_with_the_conversation() {
 /// counts as none.
 #[test]
 fn an_app_server_that_breaks_at_its_start_gets_another_try() {
-    let mut talk = Talk::new(Allow::Commands);
+    let mut talk = Talk::new(AllowLevel::Commands);
     talk.drain();
     talk.exited(Some(1), "the database is locked");
     assert!(talk.launched().args.contains(&"app-server".into()));

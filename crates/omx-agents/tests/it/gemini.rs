@@ -17,12 +17,12 @@ use omx_agents::{
     ConversationSpec, ConversationStart, Installation, driver,
 };
 use omx_kernel::Timestamp;
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::{Value, json};
 
 const ID: &str = "66499257-6eb5-47bf-8dda-7c395cdf8ad8";
 
-fn conversation_spec(start: ConversationStart, allow: Allow) -> ConversationSpec {
+fn conversation_spec(start: ConversationStart, allow: AllowLevel) -> ConversationSpec {
     let program = "/nowhere/omx".into();
     let server = McpServer { name: "omx".to_owned(), program, args: Vec::new() };
     ConversationSpec {
@@ -63,7 +63,7 @@ struct Stage {
 }
 
 impl Stage {
-    fn new(start: ConversationStart, allow: Allow) -> Self {
+    fn new(start: ConversationStart, allow: AllowLevel) -> Self {
         let protocol = protocol(&conversation_spec(start, allow), &[]);
         let mut stage = Self { protocol, now: Instant::now(), last: Value::Null };
         let begun = stage.protocol.start(stage.now);
@@ -74,7 +74,7 @@ impl Stage {
 
     /// A new conversation that is open.
     fn open() -> Self {
-        let mut stage = Self::new(ConversationStart::New, Allow::Commands);
+        let mut stage = Self::new(ConversationStart::New, AllowLevel::Commands);
         stage.introduce();
         stage.answer(opened("autoEdit"));
         let events = events(&stage.answer(json!({})));

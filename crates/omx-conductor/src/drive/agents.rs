@@ -4,7 +4,7 @@ use omx_agents::agent::{AgentCommand, ConversationSpec, McpServer};
 use omx_agents::failure::Failure;
 use omx_agents::{Agent, AgentEvent, conversation};
 use omx_kernel::Refusal;
-use omx_kernel::approval::{Allow, OWN_SERVER};
+use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 use omx_rehearsal::driver;
 
 use super::Drive;
@@ -22,7 +22,10 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
             return Ok(());
         }
         let role = self.crew.roles.get(&talk.role).ok_or_else(|| {
-            Refusal::input(format!("there is no role {:?}; omx list roles shows them", talk.role))
+            Refusal::invalid_input(format!(
+                "there is no role {:?}; omx list roles shows them",
+                talk.role
+            ))
         })?;
         let model = talk.model.clone().or_else(|| self.asked.model.clone());
         let opening = ConversationSpec {
@@ -30,7 +33,7 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
             folder: self.folder.clone(),
             role: Some(role.prompt.clone()),
             model: model.or_else(|| role.model.clone()),
-            allow: Allow::named(&self.asked.allow).unwrap_or(Allow::Edits),
+            allow: AllowLevel::parse(&self.asked.allow).unwrap_or(AllowLevel::Edits),
             servers: vec![McpServer {
                 name: OWN_SERVER.to_owned(),
                 program: self.crew.surroundings.omx.clone(),

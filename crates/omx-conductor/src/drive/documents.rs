@@ -1,6 +1,6 @@
 //! The run's documents: made from the journal, never the other way round.
 
-use omx_kernel::{Code, Mode, Refusal, Scope, Value as Stored};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, Value as Stored};
 use omx_ops::{Input, cancel, parse_input, state_write};
 use serde_json::{Value, json};
 
@@ -54,7 +54,9 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         }
         match state_write(self.crew.context, parse_input(&fields.to_string())?) {
             Ok(_) => Ok(true),
-            Err(refusal) if refusal.code == Code::RecentlyCancelled || self.is_cancelled() => {
+            Err(refusal)
+                if refusal.code == RefusalCode::RecentlyCancelled || self.is_cancelled() =>
+            {
                 Ok(self.hear_cancel())
             }
             Err(refusal) => Err(refusal),

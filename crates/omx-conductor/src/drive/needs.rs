@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::{ApprovalId, Ask};
+use omx_agents::event::{ApprovalId, ApprovalRequest};
 use omx_kernel::Timestamp;
 use serde_json::json;
 
@@ -34,7 +34,7 @@ impl Needs {
 
     /// Puts a question where the person finds it. If that cannot be done it
     /// stays open, and is shown all the same.
-    pub(super) fn ask(&mut self, step: StepKey, approval: ApprovalId, ask: &Ask) {
+    pub(super) fn ask(&mut self, step: StepKey, approval: ApprovalId, ask: &ApprovalRequest) {
         let number = self.next;
         self.next += 1;
         let what = show::describe_request(ask);

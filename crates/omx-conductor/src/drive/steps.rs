@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use omx_agents::environment::agent_environment;
-use omx_kernel::{Code, Refusal};
+use omx_kernel::{Refusal, RefusalCode};
 use omx_store::ArtifactFolder;
 use serde_json::Value;
 
@@ -102,5 +102,5 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Refusal
     let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work);
     thread
         .map(drop)
-        .map_err(|error| Refusal::new(Code::Io, format!("no thread for a {name}: {error}")))
+        .map_err(|error| Refusal::new(RefusalCode::Io, format!("no thread for a {name}: {error}")))
 }

@@ -2,11 +2,11 @@
 
 use omx_agents::AgentKind;
 use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, MessageLabels};
-use omx_agents::event::{AgentEvent, ApprovalId, Ask, TurnAnswer};
+use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results;
 use omx_kernel::Timestamp;
-use omx_kernel::approval::{Leave, leave};
+use omx_kernel::approval::{Permission, permission_for};
 
 use super::{Active, After, Doing, Effect, Engine, Known, Wait};
 use crate::show;
@@ -87,20 +87,20 @@ impl Engine {
         &mut self,
         key: &StepKey,
         approval: ApprovalId,
-        ask: Ask,
+        ask: ApprovalRequest,
         out: &mut Vec<Effect>,
     ) {
         let Some(active) = self.active.get_mut(key).filter(|it| it.doing == Doing::Talking) else {
             return;
         };
-        match leave(self.allow, &ask) {
-            Leave::Granted => {
+        match permission_for(self.allow, &ask) {
+            Permission::Granted => {
                 out.push(Effect::Order(
                     key.clone(),
                     AgentCommand::Answer(approval, ApprovalDecision::Allow),
                 ));
             }
-            Leave::NeedsPerson => {
+            Permission::NeedsPerson => {
                 active.asked_for.insert(approval.clone());
                 out.push(Effect::Show(show::needs_you(key, &ask)));
                 out.push(Effect::NeedsPerson(key.clone(), approval, ask));

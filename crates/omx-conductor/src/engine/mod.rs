@@ -16,8 +16,8 @@ mod trouble;
 use std::collections::{BTreeMap, BTreeSet};
 
 use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
-use omx_agents::event::{AgentEvent, ApprovalId, Ask};
-use omx_kernel::approval::Allow;
+use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest};
+use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use serde_json::Value;
 
@@ -79,7 +79,7 @@ pub enum Effect {
     /// Look at the folder after a step, and commit what changed where it is ours.
     Settle(StepKey),
     /// Only the person can say.
-    NeedsPerson(StepKey, ApprovalId, Ask),
+    NeedsPerson(StepKey, ApprovalId, ApprovalRequest),
     /// Show what goes on.
     Show(Progress),
     /// The run is let go of.
@@ -188,7 +188,7 @@ struct Left {
 pub struct Engine {
     asked: RunSpec,
     session: SessionId,
-    allow: Allow,
+    allow: AllowLevel,
     past: Past,
     left: BTreeMap<StepKey, Left>,
     active: BTreeMap<StepKey, Active>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use omx_agents::agent::ConversationId;
 use omx_agents::results::ResultKind;
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Refusal, SessionId, Timestamp};
 use serde_json::json;
 
@@ -76,8 +76,9 @@ impl Engine {
                 Record::StepFailed { .. } | Record::Waiting { .. } => {}
             }
         }
-        let allow = Allow::named(&asked.allow)
-            .ok_or_else(|| Refusal::input(format!("unknown allowance {:?}", asked.allow)))?;
+        let allow = AllowLevel::parse(&asked.allow).ok_or_else(|| {
+            Refusal::invalid_input(format!("unknown allowance {:?}", asked.allow))
+        })?;
         let mut engine = Self {
             asked,
             session,
@@ -155,7 +156,7 @@ impl Engine {
                 step.key,
                 rerun(&step.key)
             );
-            return Err(Refusal::input(words));
+            return Err(Refusal::invalid_input(words));
         }
         let result = json!({
             "summary": "taken as done, as the person decided",

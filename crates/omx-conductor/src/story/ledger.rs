@@ -1,9 +1,11 @@
 //! The documents of a run in memory, under the kernel's own rules.
 
-use omx_kernel::evidence::Facts;
+use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
-use omx_kernel::write::{Circumstances, questions, write};
-use omx_kernel::{Dialect, Limits, Mode, RanOut, Refusal, Scope, SessionId, Snapshot, Timestamp};
+use omx_kernel::write::{WriteContext, plan_write, required_facts};
+use omx_kernel::{
+    Dialect, Exhaustion, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp,
+};
 use omx_ops::parse_input;
 use serde_json::Value;
 
@@ -23,19 +25,19 @@ pub(super) struct Ledger {
     snapshot: Snapshot,
     session: SessionId,
     now: Timestamp,
-    limits: Limits,
+    limits: IterationLimits,
     entries: Vec<Entry>,
 }
 
 impl Ledger {
     pub(super) fn new(asked: &RunSpec, session: &SessionId) -> Result<Self, Refusal> {
         let now = Timestamp::parse(&asked.started_at)
-            .ok_or_else(|| Refusal::input("the run's start is not a time"))?;
+            .ok_or_else(|| Refusal::invalid_input("the run's start is not a time"))?;
         Ok(Self {
             snapshot: Snapshot::empty(Scope::Session(session.clone())),
             session: session.clone(),
             now,
-            limits: Limits::new(),
+            limits: IterationLimits::new(),
             entries: Vec::new(),
         })
     }
@@ -53,13 +55,13 @@ impl Ledger {
     /// The iteration a mode is in.
     pub(super) fn iteration(&self, mode: Mode) -> u64 {
         let document = self.snapshot.documents.get(&mode);
-        document.and_then(|document| document.whole("iteration")).unwrap_or_default()
+        document.and_then(|document| document.get_u64("iteration")).unwrap_or_default()
     }
 
     /// The most iterations a mode may have.
     pub(super) fn max_iterations(&self, mode: Mode) -> u64 {
         let document = self.snapshot.documents.get(&mode);
-        document.and_then(|document| document.whole("max_iterations")).unwrap_or(u64::MAX)
+        document.and_then(|document| document.get_u64("max_iterations")).unwrap_or(u64::MAX)
     }
 
     /// Whether a mode's document is active.
@@ -68,19 +70,23 @@ impl Ledger {
     }
 
     /// Changes a document by the rules; tells what ended it, if something did.
-    pub(super) fn write(&mut self, mode: Mode, fields: Value) -> Result<Option<RanOut>, Refusal> {
+    pub(super) fn write(
+        &mut self,
+        mode: Mode,
+        fields: Value,
+    ) -> Result<Option<Exhaustion>, Refusal> {
         let input = parse_input(&fields.to_string())?;
         let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
         // Files a document names are there: their steps are finished.
-        let existing = questions(&self.snapshot, &request).paths.into_iter().collect();
-        let facts = Facts { existing, audit: None };
-        let circumstances = Circumstances {
+        let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();
+        let facts = FileFacts { existing, audit: None };
+        let circumstances = WriteContext {
             now: self.now,
             limits: &self.limits,
             facts: &facts,
             dialect: Dialect::OMX,
         };
-        let plan = write(&self.snapshot, &request, circumstances)?;
+        let plan = plan_write(&self.snapshot, &request, circumstances)?;
         for (written, document) in plan.writes {
             self.snapshot.documents.insert(written, document);
         }

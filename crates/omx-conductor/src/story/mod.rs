@@ -17,7 +17,7 @@ mod step;
 mod ultraqa;
 
 use omx_agents::results::AgentResult;
-use omx_kernel::{Mode, RanOut, Refusal};
+use omx_kernel::{Exhaustion, Mode, Refusal};
 use serde_json::{Value, json};
 
 pub use ledger::Entry;
@@ -82,7 +82,7 @@ pub fn tell(
         Mode::Ultraqa => story.ultraqa(),
         Mode::Pipeline => story.pipeline(),
         other => {
-            return Err(Refusal::input(format!(
+            return Err(Refusal::invalid_input(format!(
                 "{} does not run from a terminal yet",
                 other.name()
             )));
@@ -177,18 +177,18 @@ impl Story<'_> {
     fn unreadable(&self, name: &str, problem: &str) -> Halt {
         let words =
             format!("the journal's result of step {} cannot be read: {problem}", self.key(name));
-        Halt::Refused(Box::new(Refusal::input(words)))
+        Halt::Refused(Box::new(Refusal::invalid_input(words)))
     }
 
     /// Where this run's journal is, from the project's folder.
     fn journal_path(&self) -> String {
-        let tree = omx_kernel::Dialect::OMX.tree;
+        let tree = omx_kernel::Dialect::OMX.dir_name;
         format!("{tree}/runs/{}/journal.jsonl", self.ledger.session())
     }
 
     /// Where it is kept what this run knew when it began, from the project's folder.
     fn context_path(&self) -> String {
-        let tree = omx_kernel::Dialect::OMX.tree;
+        let tree = omx_kernel::Dialect::OMX.dir_name;
         format!("{tree}/context/{}.md", self.asked.context_name())
     }
 
@@ -196,8 +196,8 @@ impl Story<'_> {
     fn write(&mut self, mode: Mode, fields: Value) -> Tale<()> {
         match self.ledger.write(mode, fields) {
             Ok(None) => Ok(()),
-            Ok(Some(RanOut::Limit(error))) => Err(Halt::Ended(End::Limit(error))),
-            Ok(Some(RanOut::Repeats(error))) => Err(Halt::Ended(End::Failed(error))),
+            Ok(Some(Exhaustion::Limit(error))) => Err(Halt::Ended(End::Limit(error))),
+            Ok(Some(Exhaustion::Repetition(error))) => Err(Halt::Ended(End::Failed(error))),
             Err(refusal) => Err(Halt::Refused(Box::new(refusal))),
         }
     }

@@ -12,12 +12,12 @@ impl Story<'_> {
     pub(super) fn pipeline(&mut self) -> Tale<End> {
         let stages = self.asked.stages.clone();
         if stages.is_empty() {
-            return Err(Halt::Refused(Box::new(Refusal::input(
+            return Err(Halt::Refused(Box::new(Refusal::invalid_input(
                 "a pipeline has at least one stage",
             ))));
         }
         let names: Vec<&str> = stages.iter().map(|stage| stage.name.as_str()).collect();
-        let is_autopilot = names == Mode::Autopilot.row().phases;
+        let is_autopilot = names == Mode::Autopilot.spec().phases;
         self.start(PIPELINE, json!({"stages": names}))?;
         let mut before: Vec<StepKey> = Vec::new();
         let mut results = serde_json::Map::new();

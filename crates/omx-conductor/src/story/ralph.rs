@@ -2,7 +2,7 @@
 
 use omx_agents::results::{AgentResult, Check, ResultKind, Work};
 use omx_kernel::Mode;
-use omx_kernel::progress::{SAME_PROGRESS_LIMIT, Standing, is_stuck};
+use omx_kernel::progress::{ProgressSample, SAME_PROGRESS_LIMIT, is_stuck};
 use serde_json::{Value, json};
 
 use super::{CheckResult, End, Errand, Purpose, StepKey, Story, Tale};
@@ -90,11 +90,11 @@ impl Story<'_> {
     fn standing(&self, mended: &StepKey, failure: &StepKey) -> u64 {
         let last = self.past.get(mended);
         let last_words = last.and_then(|last| last.result.get("summary")).and_then(Value::as_str);
-        Standing {
+        ProgressSample {
             tree: last.and_then(|last| last.tree.as_deref()),
             phase: "fixing",
             failure: &self.told(failure),
-            last_words: last_words.unwrap_or_default(),
+            last_message: last_words.unwrap_or_default(),
         }
         .fingerprint()
     }

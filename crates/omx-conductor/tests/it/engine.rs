@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use omx_agents::AgentKind;
 use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
-use omx_agents::event::{AgentEvent, ApprovalId, Ask, TurnAnswer, Usage};
+use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer, Usage};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_conductor::engine::{Decide, Effect, Engine, Happening, Outcome};
 use omx_conductor::story::{CheckResult, StepKey};
@@ -224,7 +224,7 @@ fn a_cancelled_run_gives_no_leave_and_says_nothing() {
     let mut play = Play::new(kit::asked(Mode::Ralph));
     let (step, _) = play.opened();
     play.told(&step, started("c1"));
-    let ask = Ask::Other { what: "to go out".to_owned() };
+    let ask = ApprovalRequest::Other { what: "to go out".to_owned() };
     let approval = ApprovalId("1".to_owned());
     play.told(&step, AgentEvent::ApprovalNeeded { approval: approval.clone(), ask: ask.clone() });
     assert!(matches!(play.effects.last(), Some(Effect::NeedsPerson(..))));

@@ -93,16 +93,16 @@ fn document_of(
 /// What in a document cannot be true together (state.md 2.3).
 fn contradiction(mode: Mode, session: Option<&str>, document: &Document) -> Option<String> {
     let name = mode.name();
-    let outcome = document.text("run_outcome");
+    let outcome = document.get_str("run_outcome");
     let ended = matches!(outcome, Some("finish" | "blocked_on_user" | "failed" | "cancelled"));
-    if document.is_active() && (ended || document.time("completed_at").is_some()) {
+    if document.is_active() && (ended || document.get_time("completed_at").is_some()) {
         return Some(format!("{name} says that it is active and that it has ended"));
     }
-    let named = document.text("session_id");
+    let named = document.get_str("session_id");
     if named.is_some() && session.is_some() && named != session {
         return Some(format!("{name} stands in the folder of another session"));
     }
-    let counts = (document.whole("iteration"), document.whole("max_iterations"));
+    let counts = (document.get_u64("iteration"), document.get_u64("max_iterations"));
     match counts {
         (Some(iteration), Some(limit)) if iteration > limit => {
             Some(format!("{name} is in iteration {iteration} of {limit}"))

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use omx_kernel::Timestamp;
-use omx_kernel::stop::Cause;
+use omx_kernel::stop::StopCause;
 use serde_json::value::RawValue;
 
 /// Why a conversation begins to be told things.
@@ -39,14 +39,14 @@ pub enum HookEvent<'a> {
     /// The agent wants to stop.
     Stop {
         /// Why.
-        cause: Cause,
+        cause: StopCause,
         /// Its last words.
         last_words: Cow<'a, str>,
     },
     /// The agent was stopped by trouble.
     StopFailure {
         /// By which.
-        cause: Cause,
+        cause: StopCause,
         /// Until when, where that is known.
         until: Option<Timestamp>,
     },

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::activity::ToolClass;
-use omx_kernel::stop::{Agent, Cause};
+use omx_kernel::stop::{StopCause, StoppingAgent};
 use omx_kernel::{Refusal, SessionId};
 use omx_ops::hook::{self, Prompted, Rest, StopOutcome, StopSeen};
 use omx_ops::{Context, Input};
@@ -60,7 +60,7 @@ pub fn handle(
     files: &HookFiles,
 ) -> Result<HookOutcome, Refusal> {
     let Some(session) = &payload.session else { return Ok(HookOutput::Empty.into()) };
-    let is_main = payload.agent == Agent::Main;
+    let is_main = payload.agent == StoppingAgent::Main;
     Ok(match &payload.event {
         HookEvent::SessionStart(opening) if is_main => {
             open(context, files, session, *opening).map(HookOutcome::from)?
@@ -81,14 +81,14 @@ pub fn handle(
         },
         HookEvent::BeforeTool { tool, input } => {
             // What omx's own tool is asked must not fail for want of a note.
-            let noted = hook::tool_used(context, session, ToolClass::of(tool));
+            let noted = hook::tool_used(context, session, ToolClass::from_tool_name(tool));
             match with_session(context, session, tool, input.map(|raw| raw.get())) {
                 Some(input) if is_main => HookOutput::Arguments(input).into(),
                 _ => noted.map(|()| HookOutput::Empty.into())?,
             }
         }
         HookEvent::AfterTool { tool } => {
-            hook::tool_used(context, session, ToolClass::of(tool))?;
+            hook::tool_used(context, session, ToolClass::from_tool_name(tool))?;
             HookOutput::Empty.into()
         }
         HookEvent::Stop { cause, last_words } if is_main => {
@@ -106,7 +106,7 @@ pub fn handle(
                 .into(),
             }
         }
-        HookEvent::StopFailure { cause: Cause::RateLimit, until } if is_main => {
+        HookEvent::StopFailure { cause: StopCause::RateLimit, until } if is_main => {
             hook::limited(context, session, *until)?;
             HookOutput::Empty.into()
         }

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use omx_kernel::stop::{Agent, Cause};
-use omx_kernel::{SessionId, Timestamp, host};
+use omx_kernel::stop::{StopCause, StoppingAgent};
+use omx_kernel::{SessionId, Timestamp, session_events};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -29,7 +29,7 @@ pub struct HookPayload<'a> {
     /// In which folder.
     pub cwd: Option<PathBuf>,
     /// By the conversation's own agent, or by one it started.
-    pub agent: Agent,
+    pub agent: StoppingAgent,
 }
 
 /// The fields omx looks at, as they stand.
@@ -89,8 +89,8 @@ impl<'a> HookPayload<'a> {
         let raw: Raw<'a> = serde_json::from_slice(bytes.trim_ascii()).ok()?;
         let name = text(raw.hook_event_name).or_else(|| event.map(Cow::Borrowed))?;
         let agent = match text(raw.agent_id) {
-            Some(_) => Agent::Subagent,
-            None => Agent::Main,
+            Some(_) => StoppingAgent::Subagent,
+            None => StoppingAgent::Main,
         };
         Some(Self {
             host,
@@ -120,7 +120,7 @@ impl<'a> Raw<'a> {
             }
             HookEventKind::AfterTool => HookEvent::AfterTool { tool: words(self.tool_name) },
             HookEventKind::Stop => HookEvent::Stop {
-                cause: self.cause().unwrap_or(Cause::TurnEnded),
+                cause: self.cause().unwrap_or(StopCause::TurnEnded),
                 last_words: words(self.last_assistant_message.or(self.prompt_response)),
             },
             HookEventKind::StopFailure => match self.cause() {
@@ -134,13 +134,13 @@ impl<'a> Raw<'a> {
     }
 
     /// Why the turn ended, where the host says more than that it did.
-    fn cause(&self) -> Option<Cause> {
+    fn cause(&self) -> Option<StopCause> {
         if self.user_requested.is_some_and(|raw| raw.get() == "true") {
-            return Some(Cause::Interrupted);
+            return Some(StopCause::Interrupted);
         }
         [self.stop_reason, self.stop_reason_camel, self.error, self.error_type]
             .into_iter()
-            .find_map(|raw| host::cause_of(&text(raw)?))
+            .find_map(|raw| session_events::parse_stop_cause(&text(raw)?))
     }
 
     /// When the limit passes: a time, or seconds since 1970.

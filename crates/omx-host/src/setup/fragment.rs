@@ -113,7 +113,7 @@ impl Recognizer {
 /// Whether a program, as a command line names it, has a name of omx's.
 fn is_omx(program: &str) -> bool {
     let name = program.trim_matches('\'').rsplit('/').next().unwrap_or_default();
-    Dialect::named(name).is_some()
+    Dialect::parse(name).is_some()
 }
 
 /// What is wanted of a part that is already there with another content.

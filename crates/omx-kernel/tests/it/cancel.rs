@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use omx_kernel::cancel::{self, Choice, Target, choose};
-use omx_kernel::message::{self, Reader};
-use omx_kernel::{Code, Dialect, Mode};
+use omx_kernel::cancel::{self, CancelTarget, ScopeChoice, choose_scope};
+use omx_kernel::message::{self, MessageReader};
+use omx_kernel::{Dialect, Mode, RefusalCode};
 
 use crate::support::{NOW, World, assert_ended, json, session};
 
@@ -24,7 +24,7 @@ const ORDER: [&str; 11] = [
 ];
 
 fn first(mode: Mode) -> &'static str {
-    mode.row().phases.first().copied().unwrap_or("stage:1")
+    mode.spec().phases.first().copied().unwrap_or("stage:1")
 }
 
 fn everything() -> World {
@@ -35,7 +35,7 @@ fn everything() -> World {
     world
 }
 
-fn cancelled(world: &mut World, target: Target) -> Vec<(&'static str, Option<&'static str>)> {
+fn cancelled(world: &mut World, target: CancelTarget) -> Vec<(&'static str, Option<&'static str>)> {
     let plan = world.cancel(target);
     plan.entries.iter().map(|entry| (entry.mode.name(), entry.linked_to.map(Mode::name))).collect()
 }
@@ -43,14 +43,14 @@ fn cancelled(world: &mut World, target: Target) -> Vec<(&'static str, Option<&'s
 #[test]
 fn cancel_1_2_without_a_session_the_scope_is_chosen_from_what_is_active() {
     let of = |sessions: &[(&str, &[Mode])]| {
-        choose(sessions.iter().map(|(id, modes)| (session(id), modes.to_vec())).collect())
+        choose_scope(sessions.iter().map(|(id, modes)| (session(id), modes.to_vec())).collect())
     };
-    assert_eq!(of(&[]), Choice::Compatibility);
-    assert_eq!(of(&[("a", &[]), ("b", &[])]), Choice::Compatibility);
-    assert_eq!(of(&[("a", &[]), ("b", &[Mode::Ralph])]), Choice::Only(session("b")));
+    assert_eq!(of(&[]), ScopeChoice::Compatibility);
+    assert_eq!(of(&[("a", &[]), ("b", &[])]), ScopeChoice::Compatibility);
+    assert_eq!(of(&[("a", &[]), ("b", &[Mode::Ralph])]), ScopeChoice::Only(session("b")));
     let both: BTreeMap<_, _> =
         [(session("a"), vec![Mode::Ralph]), (session("b"), vec![Mode::Team])].into();
-    assert_eq!(choose(both.clone()), Choice::Ambiguous(both));
+    assert_eq!(choose_scope(both.clone()), ScopeChoice::Ambiguous(both));
 }
 
 #[test]
@@ -58,14 +58,16 @@ fn cancel_1_4_stale_modes_are_cancelled_like_live_ones() {
     let mut world = everything();
     world.later(30 * 24 * 3_600_000);
     assert!(Mode::ALL.iter().all(|mode| world.snapshot.is_stale(*mode, world.now)));
-    assert_eq!(world.cancel(Target::Everything).entries.len(), 11);
+    assert_eq!(world.cancel(CancelTarget::Everything).entries.len(), 11);
     assert!(world.active().is_empty());
 }
 
 #[test]
 fn cancel_2_1_one_cancel_ends_all_active_modes_in_this_order() {
-    let names: Vec<&str> =
-        cancelled(&mut everything(), Target::Everything).iter().map(|entry| entry.0).collect();
+    let names: Vec<&str> = cancelled(&mut everything(), CancelTarget::Everything)
+        .iter()
+        .map(|entry| entry.0)
+        .collect();
     assert_eq!(names, ORDER);
 }
 
@@ -78,7 +80,7 @@ fn cancel_2_1_the_order_holds_for_every_pair_of_modes() {
                 let mode = Mode::parse(name).unwrap();
                 world.run(mode, first(mode), "");
             }
-            let names = cancelled(&mut world, Target::Everything);
+            let names = cancelled(&mut world, CancelTarget::Everything);
             assert_eq!(names, [(*one, None), (*other, None)]);
         }
     }
@@ -94,7 +96,7 @@ fn cancel_2_2_dependents_are_written_before_their_parents() {
     world.run(Mode::Ultraqa, "qa", r#","linked_to":"autopilot""#);
     world.run(Mode::CodeReview, "reviewing", "");
     assert_eq!(
-        cancelled(&mut world, Target::Everything),
+        cancelled(&mut world, CancelTarget::Everything),
         [
             ("team", Some("ralph")),
             ("ultrawork", Some("ralph")),
@@ -112,13 +114,13 @@ fn cancel_2_2_a_cancel_that_was_cut_off_completes_when_repeated() {
     let mut start = World::live(Mode::Autopilot, "ralph", "");
     start.run(Mode::Ralph, "executing", r#","linked_to":"autopilot""#);
     start.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
-    let plan = start.clone().cancel(Target::Everything);
+    let plan = start.clone().cancel(CancelTarget::Everything);
     for cut in 0..=plan.entries.len() {
         let mut world = start.clone();
         for entry in &plan.entries[..cut] {
             world.snapshot.documents.insert(entry.mode, entry.document.clone());
         }
-        assert_eq!(world.cancel(Target::Everything).entries.len(), plan.entries.len() - cut);
+        assert_eq!(world.cancel(CancelTarget::Everything).entries.len(), plan.entries.len() - cut);
         assert!(world.active().is_empty());
     }
 }
@@ -129,7 +131,7 @@ fn cancel_2_3_an_unlinked_ultrawork_or_ecomode_is_its_own_entry() {
     world.run(Mode::Ultrawork, "executing", "");
     world.run(Mode::Ecomode, "executing", r#","linked_to_ralph":true"#);
     assert_eq!(
-        cancelled(&mut world, Target::Everything),
+        cancelled(&mut world, CancelTarget::Everything),
         [("ecomode", Some("ralph")), ("ralph", None), ("ultrawork", None)]
     );
 }
@@ -138,14 +140,14 @@ fn cancel_2_3_an_unlinked_ultrawork_or_ecomode_is_its_own_entry() {
 fn cancel_2_4_one_mode_is_cancelled_with_what_hangs_on_it_and_nothing_else() {
     for mode in Mode::ALL {
         let mut world = everything();
-        assert_eq!(cancelled(&mut world, Target::Mode(mode)), [(mode.name(), None)]);
+        assert_eq!(cancelled(&mut world, CancelTarget::Mode(mode)), [(mode.name(), None)]);
         assert_eq!(world.active().len(), 10);
     }
     let mut world = World::live(Mode::Autopilot, "ralph", "");
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", "");
     world.run(Mode::CodeReview, "reviewing", "");
-    let names = cancelled(&mut world, Target::Mode(Mode::Ralph));
+    let names = cancelled(&mut world, CancelTarget::Mode(Mode::Ralph));
     assert_eq!(names, [("ultrawork", Some("ralph")), ("ralph", None)]);
     assert_eq!(world.active(), ["autopilot", "code-review"]);
 }
@@ -160,23 +162,26 @@ fn cancel_2_4_a_companion_linked_to_an_active_ralph_is_refused() {
         for (on_ralph, on_it) in [(ralph_says.as_str(), ""), ("", r#","linked_to_ralph":true"#)] {
             let mut world = World::live(Mode::Ralph, "executing", on_ralph);
             world.run(mode, "executing", on_it);
-            let plan =
-                |dialect| cancel::plan(&world.snapshot, Target::Mode(mode), dialect, world.now);
+            let plan = |dialect| {
+                cancel::plan_cancel(&world.snapshot, CancelTarget::Mode(mode), dialect, world.now)
+            };
             let refusal = plan(Dialect::OMX).unwrap_err();
-            assert_eq!(refusal.code, Code::LinkedMode);
+            assert_eq!(refusal.code, RefusalCode::LinkedMode);
             let sentence = format!("{title} is linked to Ralph. Use /cancel to cancel both.");
             assert_eq!(refusal.message, sentence);
             let sentence = sentence.replace("/cancel", "/oh-my-claudecode:cancel");
             assert_eq!(plan(Dialect::OMC).unwrap_err().message, sentence);
             world.put(Mode::Ralph, r#"{"active":false,"linked_ultrawork":true}"#);
-            assert_eq!(cancelled(&mut world, Target::Mode(mode)), [(mode.name(), None)]);
+            assert_eq!(cancelled(&mut world, CancelTarget::Mode(mode)), [(mode.name(), None)]);
         }
     }
 }
 
 #[test]
 fn cancel_2_5_a_linked_team_goes_first_whichever_of_the_two_was_named() {
-    for target in [Target::Mode(Mode::Team), Target::Mode(Mode::Ralph), Target::Everything] {
+    for target in
+        [CancelTarget::Mode(Mode::Team), CancelTarget::Mode(Mode::Ralph), CancelTarget::Everything]
+    {
         for (on_ralph, on_team) in [(r#","linked_team":true"#, ""), ("", r#","linked_ralph":true"#)]
         {
             let mut world = World::live(Mode::Ralph, "executing", on_ralph);
@@ -184,8 +189,8 @@ fn cancel_2_5_a_linked_team_goes_first_whichever_of_the_two_was_named() {
             let names = cancelled(&mut world, target);
             assert_eq!(names, [("team", Some("ralph")), ("ralph", None)]);
             let ralph = world.get(Mode::Ralph);
-            assert_eq!(ralph.text("linked_team_terminal_phase"), Some("cancelled"));
-            assert_eq!(ralph.text("linked_team_terminal_at"), Some(NOW));
+            assert_eq!(ralph.get_str("linked_team_terminal_phase"), Some("cancelled"));
+            assert_eq!(ralph.get_str("linked_team_terminal_at"), Some(NOW));
             assert_ended(ralph, "cancelled", "cancelled");
         }
     }
@@ -195,13 +200,13 @@ fn cancel_2_5_a_linked_team_goes_first_whichever_of_the_two_was_named() {
 fn cancel_3_1_every_cancelled_mode_has_its_post_conditions_and_stays_as_a_tombstone() {
     let mut world = everything();
     world.later(1_000);
-    world.cancel(Target::Everything);
+    world.cancel(CancelTarget::Everything);
     assert_eq!(world.snapshot.documents.len(), 11);
     for mode in Mode::ALL {
         let document = world.get(mode);
         assert_ended(document, "cancelled", "cancelled");
-        assert_eq!(document.text("completed_at"), Some("2026-11-15T12:00:01.000Z"));
-        assert_eq!(document.text("updated_at"), Some("2026-11-15T12:00:01.000Z"));
+        assert_eq!(document.get_str("completed_at"), Some("2026-11-15T12:00:01.000Z"));
+        assert_eq!(document.get_str("updated_at"), Some("2026-11-15T12:00:01.000Z"));
         assert_eq!(document.revision(), 2);
         if mode != Mode::Autopilot {
             assert_eq!(document.phase(), Some("cancelled"), "{}", mode.name());
@@ -214,7 +219,7 @@ fn cancel_3_2_autopilot_keeps_phase_hand_offs_verdict_and_counters() {
     let kept = r#","iteration":3,"review_cycle":2,"handoff_artifacts":{"ralplan":{"plan":"p"}},"review_verdict":{"clean":false},"return_to_ralplan_reason":"r""#;
     for phase in ["ralplan", "ralph", "code-review"] {
         let mut world = World::live(Mode::Autopilot, phase, kept);
-        let plan = world.cancel(Target::Everything);
+        let plan = world.cancel(CancelTarget::Everything);
         assert!(plan.entries[0].preserved);
         let document = world.get(Mode::Autopilot);
         assert_ended(document, "cancelled", "cancelled");
@@ -229,11 +234,11 @@ fn cancel_3_2_autopilot_keeps_phase_hand_offs_verdict_and_counters() {
 fn cancel_3_2_ralplan_keeps_its_plan_path_and_only_these_two_are_preserved() {
     let mut world = everything();
     world.run(Mode::Ralplan, "revise", r#","plan_path":"p.md""#);
-    for entry in world.cancel(Target::Everything).entries {
+    for entry in world.cancel(CancelTarget::Everything).entries {
         let kept = matches!(entry.mode, Mode::Autopilot | Mode::Ralplan);
         assert_eq!(entry.preserved, kept, "{}", entry.mode.name());
     }
-    assert_eq!(world.get(Mode::Ralplan).text("plan_path"), Some("p.md"));
+    assert_eq!(world.get(Mode::Ralplan).get_str("plan_path"), Some("p.md"));
     assert_eq!(world.write(Mode::Ralplan, r#"{"resume":true}"#).phase(), Some("revise"));
 }
 
@@ -248,19 +253,19 @@ fn cancel_3_3_ralph_takes_the_end_its_linked_team_had() {
     for (phase, outcome, lifecycle, taken) in table {
         let mut world = World::live(Mode::Ralph, "executing", r#","linked_team":true"#);
         world.put(Mode::Team, &format!(r#"{{"active":false,"current_phase":"{phase}","run_outcome":"{outcome}","lifecycle_outcome":"{lifecycle}","completed_at":"2026-11-15T11:30:00.000Z"}}"#));
-        world.cancel(Target::Everything);
+        world.cancel(CancelTarget::Everything);
         let ralph = world.get(Mode::Ralph);
         let took = matches!(outcome, "finish" | "failed");
         let (outcome, lifecycle) =
             if took { (outcome, lifecycle) } else { ("cancelled", "cancelled") };
         assert_ended(ralph, outcome, lifecycle);
         assert_eq!(ralph.phase(), Some(taken));
-        assert_eq!(ralph.text("linked_team_terminal_phase"), Some(taken));
-        assert_eq!(ralph.text("linked_team_terminal_at"), Some("2026-11-15T11:30:00.000Z"));
+        assert_eq!(ralph.get_str("linked_team_terminal_phase"), Some(taken));
+        assert_eq!(ralph.get_str("linked_team_terminal_at"), Some("2026-11-15T11:30:00.000Z"));
     }
     let mut world = World::live(Mode::Ralph, "executing", "");
     world.put(Mode::Team, r#"{"active":false,"run_outcome":"finish"}"#);
-    world.cancel(Target::Everything);
+    world.cancel(CancelTarget::Everything);
     assert_ended(world.get(Mode::Ralph), "cancelled", "cancelled");
     assert_eq!(world.get(Mode::Ralph).get("linked_team_terminal_phase"), None);
 }
@@ -268,7 +273,7 @@ fn cancel_3_3_ralph_takes_the_end_its_linked_team_had() {
 #[test]
 fn cancel_3_4_no_late_write_makes_a_cancelled_run_active_again() {
     let mut world = everything();
-    world.cancel(Target::Everything);
+    world.cancel(CancelTarget::Everything);
     for mode in Mode::ALL {
         let phase = first(mode);
         for input in [
@@ -276,7 +281,7 @@ fn cancel_3_4_no_late_write_makes_a_cancelled_run_active_again() {
             r#"{"active":true,"run_outcome":"continue"}"#.to_owned(),
             format!(r#"{{"active":true,"current_phase":"{phase}","iteration":1}}"#),
         ] {
-            world.refused(mode, Code::RecentlyCancelled, &input);
+            world.refused(mode, RefusalCode::RecentlyCancelled, &input);
         }
         let _ = world.try_write(mode, r#"{"iteration":1}"#);
         let _ = world.try_write(mode, &format!(r#"{{"current_phase":"{phase}"}}"#));
@@ -287,16 +292,16 @@ fn cancel_3_4_no_late_write_makes_a_cancelled_run_active_again() {
 #[test]
 fn cancel_3_8_cancelling_twice_changes_nothing() {
     let mut world = everything();
-    world.cancel(Target::Everything);
+    world.cancel(CancelTarget::Everything);
     let before = world.snapshot.clone();
     world.later(1_000);
-    assert!(world.cancel(Target::Everything).entries.is_empty());
+    assert!(world.cancel(CancelTarget::Everything).entries.is_empty());
     for mode in Mode::ALL {
-        assert!(world.cancel(Target::Mode(mode)).entries.is_empty());
+        assert!(world.cancel(CancelTarget::Mode(mode)).entries.is_empty());
     }
     assert_eq!(world.snapshot, before);
-    assert_eq!(message::nothing_active(Dialect::OMX), "No active OMX modes detected.");
-    assert_eq!(message::nothing_active(Dialect::OMC), "No active OMC modes detected.");
+    assert_eq!(message::format_nothing_active(Dialect::OMX), "No active OMX modes detected.");
+    assert_eq!(message::format_nothing_active(Dialect::OMC), "No active OMC modes detected.");
     assert_eq!(message::USE_FORCE, "Use --force to clear all state files anyway.");
 }
 
@@ -318,19 +323,22 @@ fn cancel_6_every_mode_has_its_line() {
         ("ralplan", "Plan Consensus cancelled. Planning session ended."),
         ("code-review", "Code review cancelled. No verdict recorded."),
     ];
-    for entry in everything().cancel(Target::Everything).entries {
+    for entry in everything().cancel(CancelTarget::Everything).entries {
         let (_, line) = lines.iter().find(|line| line.0 == entry.mode.name()).unwrap();
-        let said = message::cancelled(&entry, Dialect::OMX, Reader::Program).join("\n");
+        let said =
+            message::format_cancelled(&entry, Dialect::OMX, MessageReader::Program).join("\n");
         assert_eq!(said, *line);
-        let at_terminal = message::cancelled(&entry, Dialect::OMX, Reader::Terminal).join("\n");
+        let at_terminal =
+            message::format_cancelled(&entry, Dialect::OMX, MessageReader::Terminal).join("\n");
         let resumes = entry.mode == Mode::Autopilot;
         let hint = if resumes { "\nor: omx autopilot --resume" } else { "" };
         assert_eq!(at_terminal, format!("{line}{hint}"));
-        let omc = message::cancelled(&entry, Dialect::OMC, Reader::Program).join("\n");
+        let omc =
+            message::format_cancelled(&entry, Dialect::OMC, MessageReader::Program).join("\n");
         assert_eq!(omc, line.replace("/autopilot", "/oh-my-claudecode:autopilot"));
     }
     assert_eq!(
-        message::all_cleared(Dialect::OMX),
+        message::format_all_cleared(Dialect::OMX),
         "All OMX modes cleared. You are free to start fresh."
     );
 }
@@ -340,11 +348,11 @@ fn cancel_6_a_linked_mode_is_told_before_its_parents_line() {
     let mut world = World::live(Mode::Autopilot, "ralph", "");
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot""#);
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
-    let plan = world.cancel(Target::Everything);
+    let plan = world.cancel(CancelTarget::Everything);
     let lines: Vec<String> = plan
         .entries
         .iter()
-        .flat_map(|entry| message::cancelled(entry, Dialect::OMX, Reader::Program))
+        .flat_map(|entry| message::format_cancelled(entry, Dialect::OMX, MessageReader::Program))
         .collect();
     assert_eq!(
         lines[..3],

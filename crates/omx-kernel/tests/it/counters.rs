@@ -1,7 +1,7 @@
 //! modes.md 2.2, 2.4, 2.6, 4.5: what counts, that limits are only lowered, and
 //! that running out of one is written as `failed`, with everything kept.
 
-use omx_kernel::{Code, Document, Mode, RanOut};
+use omx_kernel::{Document, Exhaustion, Mode, RefusalCode};
 
 use crate::support::{World, assert_ended};
 
@@ -30,14 +30,14 @@ fn modes_2_2_a_review_that_is_not_clean_goes_back_to_ralplan_and_counts_once() {
     let mut world = in_review(1, 10);
     let document = world.write(Mode::Autopilot, &open_review("leak", ""));
     assert_eq!(document.phase(), Some("ralplan"));
-    assert_eq!(document.whole("iteration"), Some(2));
-    assert_eq!(document.whole("review_cycle"), Some(1));
-    assert_eq!(document.text("return_to_ralplan_reason"), Some("leak"));
+    assert_eq!(document.get_u64("iteration"), Some(2));
+    assert_eq!(document.get_u64("review_cycle"), Some(1));
+    assert_eq!(document.get_str("return_to_ralplan_reason"), Some("leak"));
     let verdict = document.get("review_verdict").unwrap();
     assert_eq!(verdict.get("clean").unwrap().as_bool(), Some(false));
     assert_eq!(verdict.get("recommendation").unwrap().as_str(), Some("REQUEST CHANGES"));
     let handoffs = document.get("handoff_artifacts").unwrap();
-    assert_eq!(handoffs.get("code_review").unwrap().text(), r#"{"n":1}"#);
+    assert_eq!(handoffs.get("code_review").unwrap().as_json(), r#"{"n":1}"#);
     assert!(handoffs.get("ralplan").is_some(), "earlier hand-offs stay");
 }
 
@@ -46,7 +46,7 @@ fn modes_2_2_a_verdict_that_says_nothing_of_itself_is_kept_with_clean_false() {
     let input = r#"{"current_phase":"ralplan","review_verdict":{"recommendation":"COMMENT","architectural_status":"WATCH"},"return_to_ralplan_reason":"r","handoff_artifacts":{"code_review":["f"]}}"#;
     let document = in_review(1, 10).write(Mode::Autopilot, input);
     assert_eq!(
-        document.get("review_verdict").unwrap().text(),
+        document.get("review_verdict").unwrap().as_json(),
         r#"{"recommendation":"COMMENT","architectural_status":"WATCH","clean":false}"#
     );
 }
@@ -61,7 +61,7 @@ fn modes_2_2_the_counters_of_a_review_rise_by_one_and_by_nothing_else() {
         [r#","iteration":1"#, r#","iteration":3"#, r#","review_cycle":0"#, r#","review_cycle":2"#]
     {
         let input = open_review("leak", wrong);
-        in_review(1, 10).refused(Mode::Autopilot, Code::InvalidInput, &input);
+        in_review(1, 10).refused(Mode::Autopilot, RefusalCode::InvalidInput, &input);
     }
 }
 
@@ -76,10 +76,10 @@ fn modes_2_2_the_same_finding_in_three_cycles_ends_in_failed_with_the_state_pres
     assert!(plan.exhausted.unwrap().error().contains("LEAK in line 3"));
     let document = world.get(Mode::Autopilot);
     assert_ended(document, "failed", "failed");
-    assert!(document.text("error").unwrap().contains("LEAK in line 3"));
+    assert!(document.get_str("error").unwrap().contains("LEAK in line 3"));
     assert!(document.get("handoff_artifacts").unwrap().get("ralph").is_some());
     assert!(document.get("review_verdict").unwrap().get("findings").is_some());
-    assert_eq!(document.whole("iteration"), Some(3));
+    assert_eq!(document.get_u64("iteration"), Some(3));
 }
 
 #[test]
@@ -90,12 +90,12 @@ fn modes_2_2_other_findings_each_time_go_on_to_the_end_of_max_iterations() {
         to_review(&mut world);
     }
     let plan = world.try_write(Mode::Autopilot, &open_review("delta", "")).unwrap();
-    let limit = RanOut::Limit("max_iterations reached".to_owned());
+    let limit = Exhaustion::Limit("max_iterations reached".to_owned());
     assert_eq!(plan.exhausted, Some(limit));
     let document = world.get(Mode::Autopilot);
     assert_ended(document, "failed", "failed");
-    assert_eq!(document.text("error"), Some("max_iterations reached"));
-    assert_eq!(document.whole("iteration"), Some(4));
+    assert_eq!(document.get_str("error"), Some("max_iterations reached"));
+    assert_eq!(document.get_u64("iteration"), Some(4));
 }
 
 #[test]
@@ -122,13 +122,13 @@ fn modes_2_4_ralplan_revises_at_most_five_times_then_failed_with_the_last_plan_k
     let more = r#","iteration":0,"max_iterations":5,"plan_path":"p.md""#;
     let mut world = World::live(Mode::Ralplan, "critic-review", more);
     for round in 1..=5 {
-        assert_eq!(ralplan_rounds(&mut world).whole("iteration"), Some(round));
+        assert_eq!(ralplan_rounds(&mut world).get_u64("iteration"), Some(round));
     }
     let document = ralplan_rounds(&mut world);
     assert_ended(&document, "failed", "failed");
-    assert_eq!(document.text("error"), Some("max_iterations reached"));
-    assert_eq!(document.text("plan_path"), Some("p.md"));
-    assert_eq!(document.whole("iteration"), Some(5));
+    assert_eq!(document.get_str("error"), Some("max_iterations reached"));
+    assert_eq!(document.get_str("plan_path"), Some("p.md"));
+    assert_eq!(document.get_u64("iteration"), Some(5));
 }
 
 fn qa_cycle(world: &mut World, check: &str) -> Document {
@@ -146,11 +146,11 @@ fn modes_2_6_five_cycles_then_failed() {
     let mut world = World::live(Mode::Ultraqa, "qa", r#","iteration":0,"max_iterations":5"#);
     for (round, failure) in ["a", "b", "c", "d", "e"].iter().enumerate() {
         let check = format!(r#"{{"command":"make","exit_code":2,"failure":"{failure}"}}"#);
-        assert_eq!(qa_cycle(&mut world, &check).whole("iteration"), Some(round as u64 + 1));
+        assert_eq!(qa_cycle(&mut world, &check).get_u64("iteration"), Some(round as u64 + 1));
     }
     let document = qa_cycle(&mut world, r#"{"command":"make","exit_code":2,"failure":"f"}"#);
     assert_ended(&document, "failed", "failed");
-    assert_eq!(document.text("error"), Some("max_iterations reached"));
+    assert_eq!(document.get_str("error"), Some("max_iterations reached"));
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn modes_2_6_the_same_failure_three_times_is_failed_with_the_diagnosis() {
     let document =
         qa_cycle(&mut world, r#"{"command":"make","exit_code":1,"failure":"e in line 9"}"#);
     assert_ended(&document, "failed", "failed");
-    assert!(document.text("error").unwrap().contains("make"));
-    assert_eq!(document.text("diagnosis"), Some("why"));
+    assert!(document.get_str("error").unwrap().contains("make"));
+    assert_eq!(document.get_str("diagnosis"), Some("why"));
 }
 
 #[test]
@@ -180,33 +180,33 @@ fn modes_2_1_entering_team_fix_counts_and_the_fourth_time_is_failed() {
     let mut world = World::live(Mode::Team, "team-verify", "");
     for count in 1..=3 {
         let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
-        assert_eq!(document.whole("fix_loop_count"), Some(count));
+        assert_eq!(document.get_u64("fix_loop_count"), Some(count));
         world.write(Mode::Team, r#"{"current_phase":"team-exec"}"#);
         world.write(Mode::Team, r#"{"current_phase":"team-verify"}"#);
     }
     let mut wrong = world.clone();
     let input = r#"{"current_phase":"team-fix","fix_loop_count":9}"#;
-    wrong.refused(Mode::Team, Code::InvalidInput, input);
+    wrong.refused(Mode::Team, RefusalCode::InvalidInput, input);
     let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
     assert_ended(&document, "failed", "failed");
-    assert_eq!(document.text("error"), Some("max_fix_loops reached"));
-    assert_eq!(document.whole("fix_loop_count"), Some(3));
+    assert_eq!(document.get_str("error"), Some("max_fix_loops reached"));
+    assert_eq!(document.get_u64("fix_loop_count"), Some(3));
 }
 
 #[test]
 fn modes_4_5_a_limit_of_a_live_run_is_lowered_never_raised() {
     for mode in Mode::ALL {
-        let phase = mode.row().phases.first().copied().unwrap_or("stage:1");
+        let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
         let mut world = World::live(mode, phase, r#","iteration":2,"max_iterations":8"#);
         for raised in ["9", "1000000"] {
             let input = format!(r#"{{"max_iterations":{raised}}}"#);
-            world.refused(mode, Code::InvalidInput, &input);
+            world.refused(mode, RefusalCode::InvalidInput, &input);
             let nested = format!(r#"{{"active":true,"state":{input}}}"#);
-            world.refused(mode, Code::InvalidInput, &nested);
+            world.refused(mode, RefusalCode::InvalidInput, &nested);
         }
-        assert_eq!(world.write(mode, r#"{"max_iterations":8}"#).whole("max_iterations"), Some(8));
-        assert_eq!(world.write(mode, r#"{"max_iterations":3}"#).whole("max_iterations"), Some(3));
-        world.refused(mode, Code::InvalidInput, r#"{"max_iterations":4}"#);
+        assert_eq!(world.write(mode, r#"{"max_iterations":8}"#).get_u64("max_iterations"), Some(8));
+        assert_eq!(world.write(mode, r#"{"max_iterations":3}"#).get_u64("max_iterations"), Some(3));
+        world.refused(mode, RefusalCode::InvalidInput, r#"{"max_iterations":4}"#);
     }
 }
 
@@ -215,20 +215,20 @@ fn modes_4_5_a_live_run_without_its_own_limit_has_the_tables() {
     for (mode, limit) in
         [(Mode::Ralph, 50), (Mode::Autopilot, 10), (Mode::Ultraqa, 5), (Mode::CodeReview, 1)]
     {
-        let mut world = World::live(mode, mode.row().phases[0], "");
+        let mut world = World::live(mode, mode.spec().phases[0], "");
         let input = format!(r#"{{"max_iterations":{}}}"#, limit + 1);
-        world.refused(mode, Code::InvalidInput, &input);
+        world.refused(mode, RefusalCode::InvalidInput, &input);
         world.write(mode, &format!(r#"{{"max_iterations":{limit}}}"#));
     }
     let mut world = World::live(Mode::Team, "team-exec", "");
-    world.refused(Mode::Team, Code::InvalidInput, r#"{"max_fix_loops":4}"#);
+    world.refused(Mode::Team, RefusalCode::InvalidInput, r#"{"max_fix_loops":4}"#);
     world.write(Mode::Team, r#"{"max_fix_loops":2}"#);
 }
 
 #[test]
 fn modes_4_5_a_start_sets_a_limit_as_high_as_it_likes() {
     let document = World::new().write(Mode::Ralph, r#"{"active":true,"max_iterations":5000}"#);
-    assert_eq!(document.whole("max_iterations"), Some(5000));
+    assert_eq!(document.get_u64("max_iterations"), Some(5000));
 }
 
 #[test]
@@ -236,23 +236,27 @@ fn modes_4_5_ending_and_resuming_raises_no_limit_and_takes_no_iteration_back() {
     let more = r#","iteration":4,"max_iterations":4"#;
     let mut world = World::live(Mode::Ralph, "executing", more);
     world.write(Mode::Ralph, r#"{"run_outcome":"failed"}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"max_iterations":100}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"iteration":0}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"resume":true,"max_iterations":100}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"resume":true,"iteration":0}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"max_iterations":100}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":0}"#);
+    world.refused(
+        Mode::Ralph,
+        RefusalCode::InvalidInput,
+        r#"{"resume":true,"max_iterations":100}"#,
+    );
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"resume":true,"iteration":0}"#);
     let document = world.write(Mode::Ralph, r#"{"resume":true}"#);
-    assert_eq!(document.whole("max_iterations"), Some(4));
-    assert_eq!(document.whole("iteration"), Some(4));
+    assert_eq!(document.get_u64("max_iterations"), Some(4));
+    assert_eq!(document.get_u64("iteration"), Some(4));
 }
 
 #[test]
 fn modes_4_5_counters_of_a_live_run_only_grow() {
     let mut world = World::live(Mode::Ralph, "executing", r#","iteration":4"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"iteration":3}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":3}"#);
     world.write(Mode::Ralph, r#"{"iteration":4}"#);
     world.write(Mode::Ralph, r#"{"iteration":6}"#);
     let mut world = World::live(Mode::Autopilot, "ralph", r#","review_cycle":2"#);
-    world.refused(Mode::Autopilot, Code::InvalidInput, r#"{"review_cycle":1}"#);
+    world.refused(Mode::Autopilot, RefusalCode::InvalidInput, r#"{"review_cycle":1}"#);
     let mut world = World::live(Mode::Team, "team-exec", r#","fix_loop_count":2"#);
-    world.refused(Mode::Team, Code::InvalidInput, r#"{"fix_loop_count":0}"#);
+    world.refused(Mode::Team, RefusalCode::InvalidInput, r#"{"fix_loop_count":0}"#);
 }

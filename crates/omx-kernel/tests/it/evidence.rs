@@ -1,9 +1,9 @@
 //! modes.md 2.2 to 2.6: what counts as evidence and what does not, item by item.
 
-use omx_kernel::evidence::{Questions, evidence_paths};
+use omx_kernel::evidence::{FactQuery, evidence_paths};
 use omx_kernel::request::WriteRequest;
-use omx_kernel::write::questions;
-use omx_kernel::{Code, Mode};
+use omx_kernel::write::required_facts;
+use omx_kernel::{Mode, RefusalCode};
 
 use crate::support::{World, object, value};
 
@@ -13,7 +13,7 @@ fn allowed(mode: Mode, from: &str, to: &str, evidence: &str) -> bool {
     match world.plan(mode, &input) {
         Ok(_) => true,
         Err(refusal) => {
-            assert_eq!(refusal.code, Code::IllegalTransition, "{refusal}");
+            assert_eq!(refusal.code, RefusalCode::IllegalTransition, "{refusal}");
             false
         }
     }
@@ -102,10 +102,10 @@ fn modes_2_2_only_a_clean_review_completes_and_only_another_goes_back() {
 #[test]
 fn modes_2_2_a_verdict_that_calls_itself_clean_and_is_not_is_a_contradiction() {
     for mode in [Mode::Autopilot, Mode::CodeReview] {
-        let phase = mode.row().phases[mode.row().phases.len() - 1];
+        let phase = mode.spec().phases[mode.spec().phases.len() - 1];
         for (verdict, _) in verdicts().into_iter().filter(|(_, clean)| !clean) {
             let input = format!(r#"{{"review_verdict":{{{verdict},"clean":true}}}}"#);
-            World::live(mode, phase, "").refused(mode, Code::Contradiction, &input);
+            World::live(mode, phase, "").refused(mode, RefusalCode::Contradiction, &input);
         }
     }
 }
@@ -206,7 +206,7 @@ fn modes_2_3_the_audit_may_be_a_file() {
     let asked = {
         let world = World::live(Mode::Ralph, "verifying", "");
         let request = WriteRequest::new(Mode::Ralph, None, object(input)).unwrap();
-        questions(&world.snapshot, &request)
+        required_facts(&world.snapshot, &request)
     };
     assert_eq!(asked.audit_path.as_deref(), Some("audit.json"));
     for (audit, expected) in audits() {
@@ -215,7 +215,7 @@ fn modes_2_3_the_audit_may_be_a_file() {
         assert_eq!(world.plan(Mode::Ralph, input).is_ok(), expected, "{audit}");
     }
     let mut unreadable = World::live(Mode::Ralph, "verifying", "");
-    unreadable.refused(Mode::Ralph, Code::IllegalTransition, input);
+    unreadable.refused(Mode::Ralph, RefusalCode::IllegalTransition, input);
 }
 
 #[test]
@@ -295,9 +295,9 @@ fn modes_2_1_team_ultrapilot_and_swarm_show_what_they_must() {
 fn modes_2_1_only_a_write_that_may_need_it_asks_about_files() {
     let world = World::live(Mode::Ralplan, "critic-review", r#","plan_path":"p.md""#);
     let ask = |mode: Mode, input: &str| {
-        questions(&world.snapshot, &WriteRequest::new(mode, None, object(input)).unwrap())
+        required_facts(&world.snapshot, &WriteRequest::new(mode, None, object(input)).unwrap())
     };
-    assert_eq!(ask(Mode::Ralplan, r#"{"iteration":1}"#), Questions::default());
+    assert_eq!(ask(Mode::Ralplan, r#"{"iteration":1}"#), FactQuery::default());
     let asked = ask(Mode::Ralplan, r#"{"run_outcome":"finish","test_spec_path":"t.md"}"#);
     assert_eq!(asked.paths, ["p.md", "t.md"]);
     assert_eq!(ask(Mode::Ralph, r#"{"active":true}"#).paths, ["p.md"], "a hand-over asks too");

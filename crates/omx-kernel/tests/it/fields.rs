@@ -1,7 +1,7 @@
 //! state.md 2.2, 3 (write), 3.3: foreign values pass through byte for byte,
 //! known ones are checked for every mode, and a write merges.
 
-use omx_kernel::{Code, Mode, Scope};
+use omx_kernel::{Mode, RefusalCode, Scope};
 
 use crate::support::{World, json};
 
@@ -18,7 +18,7 @@ fn state_2_2_foreign_fields_survive_a_hundred_writes_byte_for_byte_and_in_place(
     assert!(json(world.get(Mode::Ralph)).contains(FOREIGN), "{}", json(world.get(Mode::Ralph)));
     world.write(Mode::Ralph, r#"{"current_phase":"failed"}"#);
     world.write(Mode::Ralph, r#"{"resume":true}"#);
-    world.cancel(omx_kernel::cancel::Target::Everything);
+    world.cancel(omx_kernel::cancel::CancelTarget::Everything);
     assert!(json(world.get(Mode::Ralph)).contains(FOREIGN));
 }
 
@@ -38,13 +38,13 @@ fn state_3_write_null_is_stored_for_a_modes_own_fields_and_removes_any_other() {
     assert_eq!(document.get("x"), None);
     assert_eq!(document.get("y"), None);
     assert_eq!(document.get("task_description"), None);
-    assert_eq!(document.get("completion_audit").unwrap().text(), "null");
+    assert_eq!(document.get("completion_audit").unwrap().as_json(), "null");
 }
 
 #[test]
 fn state_3_write_hand_offs_merge_by_key_and_other_values_whole() {
     for mode in [Mode::Autopilot, Mode::Pipeline, Mode::Ralph] {
-        let phase = mode.row().phases.first().copied().unwrap_or("stage:1");
+        let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
         let mut world = World::live(
             mode,
             phase,
@@ -53,10 +53,10 @@ fn state_3_write_hand_offs_merge_by_key_and_other_values_whole() {
         let document =
             world.write(mode, r#"{"handoff_artifacts":{"ralph":{},"x":2},"other":{"b":2}}"#);
         assert_eq!(
-            document.get("handoff_artifacts").unwrap().text(),
+            document.get("handoff_artifacts").unwrap().as_json(),
             r#"{"ralplan":{"plan":"p"},"x":2,"ralph":{}}"#
         );
-        assert_eq!(document.get("other").unwrap().text(), r#"{"b":2}"#);
+        assert_eq!(document.get("other").unwrap().as_json(), r#"{"b":2}"#);
         assert!(omx_kernel::fields::is_read(mode, "handoff_artifacts"), "{}", mode.name());
     }
 }
@@ -65,13 +65,13 @@ fn state_3_write_hand_offs_merge_by_key_and_other_values_whole() {
 fn state_3_write_state_is_merged_at_the_top_level() {
     let mut world = World::live(Mode::Ralph, "executing", "");
     let document = world.write(Mode::Ralph, r#"{"state":{"iteration":2,"x":{"y":1}},"z":3}"#);
-    assert_eq!(document.whole("iteration"), Some(2));
-    assert_eq!(document.get("x").unwrap().text(), r#"{"y":1}"#);
+    assert_eq!(document.get_u64("iteration"), Some(2));
+    assert_eq!(document.get("x").unwrap().as_json(), r#"{"y":1}"#);
     assert_eq!(document.get("state"), None);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"x":1,"state":{"x":2}}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"state":[]}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"state":{"mode":"team"}}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"state":{"session_id":"s2"}}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"x":1,"state":{"x":2}}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":[]}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":{"mode":"team"}}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":{"session_id":"s2"}}"#);
     world.write(Mode::Ralph, r#"{"state":{"mode":"ralph","session_id":"s1"}}"#);
 }
 
@@ -108,7 +108,7 @@ fn state_3_3_every_common_value_is_checked_for_every_mode_and_nothing_is_coerced
             for value in values {
                 let active = if name == "active" { "" } else { r#""active":false,"# };
                 let input = format!(r#"{{{active}"{name}":{value}}}"#);
-                let said = World::new().refused(mode, Code::InvalidInput, &input);
+                let said = World::new().refused(mode, RefusalCode::InvalidInput, &input);
                 assert!(said.contains(name), "{said}");
             }
         }
@@ -139,7 +139,7 @@ fn state_3_3_a_modes_own_values_are_checked_too() {
     ];
     for (mode, name, value) in bad {
         let input = format!(r#"{{"active":true,"{name}":{value}}}"#);
-        let said = World::new().refused(mode, Code::InvalidInput, &input);
+        let said = World::new().refused(mode, RefusalCode::InvalidInput, &input);
         assert!(said.contains(name), "{said}");
     }
 }
@@ -148,11 +148,11 @@ fn state_3_3_a_modes_own_values_are_checked_too() {
 fn state_2_1_iteration_is_never_over_max_iterations() {
     for mode in Mode::ALL {
         let input = r#"{"active":true,"iteration":4,"max_iterations":3}"#;
-        World::new().refused(mode, Code::InvalidInput, input);
+        World::new().refused(mode, RefusalCode::InvalidInput, input);
     }
     let mut world = World::live(Mode::Ralph, "executing", r#","iteration":3,"max_iterations":5"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"iteration":6}"#);
-    world.refused(Mode::Ralph, Code::InvalidInput, r#"{"max_iterations":2}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":6}"#);
+    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"max_iterations":2}"#);
     world.write(Mode::Ralph, r#"{"max_iterations":3}"#);
 }
 
@@ -166,24 +166,24 @@ fn state_2_1_a_document_of_no_session_has_no_session_id() {
 #[test]
 fn state_3_2_every_refusal_has_its_code_in_snake_case() {
     let codes = [
-        (Code::InvalidInput, "invalid_input"),
-        (Code::UnknownMode, "unknown_mode"),
-        (Code::InvalidSessionId, "invalid_session_id"),
-        (Code::InvalidPhase, "invalid_phase"),
-        (Code::InvalidOutcome, "invalid_outcome"),
-        (Code::IllegalTransition, "illegal_transition"),
-        (Code::Contradiction, "contradiction"),
-        (Code::RevisionConflict, "revision_conflict"),
-        (Code::RecentlyCancelled, "recently_cancelled"),
-        (Code::ModeConflict, "mode_conflict"),
-        (Code::LinkedMode, "linked_mode"),
-        (Code::SessionRequired, "session_required"),
-        (Code::AmbiguousSession, "ambiguous_session"),
-        (Code::Busy, "busy"),
-        (Code::CorruptState, "corrupt_state"),
-        (Code::UnsafePath, "unsafe_path"),
-        (Code::TooLarge, "too_large"),
-        (Code::Io, "io"),
+        (RefusalCode::InvalidInput, "invalid_input"),
+        (RefusalCode::UnknownMode, "unknown_mode"),
+        (RefusalCode::InvalidSessionId, "invalid_session_id"),
+        (RefusalCode::InvalidPhase, "invalid_phase"),
+        (RefusalCode::InvalidOutcome, "invalid_outcome"),
+        (RefusalCode::IllegalTransition, "illegal_transition"),
+        (RefusalCode::Contradiction, "contradiction"),
+        (RefusalCode::RevisionConflict, "revision_conflict"),
+        (RefusalCode::RecentlyCancelled, "recently_cancelled"),
+        (RefusalCode::ModeConflict, "mode_conflict"),
+        (RefusalCode::LinkedMode, "linked_mode"),
+        (RefusalCode::SessionRequired, "session_required"),
+        (RefusalCode::AmbiguousSession, "ambiguous_session"),
+        (RefusalCode::Busy, "busy"),
+        (RefusalCode::CorruptState, "corrupt_state"),
+        (RefusalCode::UnsafePath, "unsafe_path"),
+        (RefusalCode::TooLarge, "too_large"),
+        (RefusalCode::Io, "io"),
     ];
     for (code, word) in codes {
         assert_eq!(code.as_str(), word);
@@ -197,10 +197,10 @@ fn state_2_1_counters_at_the_end_of_their_range_do_not_wrap() {
     let mut world = World::live(Mode::Ralplan, "critic-review", &format!(r#","iteration":{max}"#));
     world.put(Mode::Team, &format!(r#"{{"active":true,"current_phase":"team-verify","fix_loop_count":{max},"max_fix_loops":{max},"revision":{max}}}"#));
     let document = world.write(Mode::Ralplan, r#"{"current_phase":"revise"}"#);
-    assert_eq!(document.whole("iteration"), Some(max));
+    assert_eq!(document.get_u64("iteration"), Some(max));
     let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
     assert_eq!(document.revision(), max);
-    world.cancel(omx_kernel::cancel::Target::Everything);
+    world.cancel(omx_kernel::cancel::CancelTarget::Everything);
     let mut world = World::live(Mode::Swarm, "executing", &format!(r#","iteration":{max}"#));
     world.stop(&omx_kernel::stop::StopEvent::turn_ended());
     assert!(!world.get(Mode::Swarm).is_active());

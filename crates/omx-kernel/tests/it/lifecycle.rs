@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
-use omx_kernel::cancel::Target;
-use omx_kernel::{Code, Mode, Timestamp};
+use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
+use omx_kernel::cancel::CancelTarget;
+use omx_kernel::{Mode, RefusalCode, Timestamp};
 
 use crate::support::{NOW, World, assert_ended, json};
 
@@ -34,9 +34,9 @@ fn state_2_3a_a_write_without_active_leaves_an_ended_document_ended() {
             let before = world.get(mode).clone();
             let document = world.write(mode, r#"{"x":1,"error":"late","run_outcome":null}"#);
             assert_ended(&document, outcome, lifecycle);
-            assert_eq!(document.text("completed_at"), before.text("completed_at"));
+            assert_eq!(document.get_str("completed_at"), before.get_str("completed_at"));
             assert_eq!(document.phase(), before.phase());
-            assert_eq!(document.whole("x"), Some(1));
+            assert_eq!(document.get_u64("x"), Some(1));
             assert_eq!(document.revision(), 8);
         }
     }
@@ -51,10 +51,10 @@ fn state_2_3a_an_ended_run_does_not_end_again_nor_go_on() {
         r#"{"current_phase":"executing"}"#,
         r#"{"active":false,"run_outcome":"cancelled"}"#,
     ] {
-        world.refused(Mode::Ralph, Code::IllegalTransition, input);
+        world.refused(Mode::Ralph, RefusalCode::IllegalTransition, input);
     }
     for input in [r#"{"run_outcome":"continue"}"#, r#"{"waiting":{"kind":"worker"}}"#] {
-        world.refused(Mode::Ralph, Code::Contradiction, input);
+        world.refused(Mode::Ralph, RefusalCode::Contradiction, input);
     }
     for input in
         [r#"{"active":false}"#, r#"{"run_outcome":"error"}"#, r#"{"current_phase":"fail"}"#]
@@ -81,9 +81,9 @@ fn state_2_3a_active_true_on_a_finished_or_failed_run_begins_a_new_one_with_noth
 fn state_2_3a_a_cancelled_run_needs_start_and_says_so() {
     for mode in Mode::ALL {
         let mut world = ended(mode, "cancelled", "cancelled");
-        let said = world.refused(mode, Code::RecentlyCancelled, r#"{"active":true}"#);
+        let said = world.refused(mode, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
         assert!(said.contains(r#""start": true"#), "{said}");
-        world.refused(mode, Code::RecentlyCancelled, r#"{"state":{"active":true}}"#);
+        world.refused(mode, RefusalCode::RecentlyCancelled, r#"{"state":{"active":true}}"#);
         let document = world.write(mode, r#"{"start":true}"#);
         assert!(document.is_active());
         assert_eq!(document.revision(), 8, "with a higher revision");
@@ -94,7 +94,7 @@ fn state_2_3a_a_cancelled_run_needs_start_and_says_so() {
 #[test]
 fn state_2_3a_a_document_that_says_only_active_false_counts_as_cancelled() {
     let mut world = World::with(Mode::Ralph, r#"{"active":false}"#);
-    world.refused(Mode::Ralph, Code::RecentlyCancelled, r#"{"active":true}"#);
+    world.refused(Mode::Ralph, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
 }
 
 #[test]
@@ -112,16 +112,16 @@ fn state_2_3a_resume_reopens_only_what_may_be_reopened_with_everything_it_had() 
             assert_eq!(result.is_ok(), may, "{} {outcome}: {result:?}", mode.name());
             if !may {
                 let code = result.unwrap_err().code;
-                assert_eq!(code, Code::IllegalTransition);
+                assert_eq!(code, RefusalCode::IllegalTransition);
                 continue;
             }
             let document = world.get(mode);
             assert!(document.is_active());
-            assert_eq!(document.text("run_outcome"), Some("continue"));
+            assert_eq!(document.get_str("run_outcome"), Some("continue"));
             assert_eq!(document.get("completed_at"), None);
             assert_eq!(document.get("lifecycle_outcome"), None);
-            assert_eq!(document.whole("iteration"), Some(3));
-            assert_eq!(document.get("note").unwrap().text(), "1.10");
+            assert_eq!(document.get_u64("iteration"), Some(3));
+            assert_eq!(document.get("note").unwrap().as_json(), "1.10");
             assert_eq!(document.revision(), 8);
         }
     }
@@ -150,21 +150,25 @@ fn state_2_3a_resume_goes_on_in_the_phase_the_run_was_in() {
 #[test]
 fn modes_2_1_a_resume_follows_the_table_and_nobody_writes_where_it_goes_on() {
     let mut world = World::live(Mode::Autopilot, "ralplan", "");
-    world.cancel(Target::Everything);
+    world.cancel(CancelTarget::Everything);
     world.refused(
         Mode::Autopilot,
-        Code::IllegalTransition,
+        RefusalCode::IllegalTransition,
         r#"{"resume":true,"current_phase":"code-review"}"#,
     );
-    world.refused(Mode::Autopilot, Code::InvalidInput, r#"{"ended_in_phase":"code-review"}"#);
+    world.refused(
+        Mode::Autopilot,
+        RefusalCode::InvalidInput,
+        r#"{"ended_in_phase":"code-review"}"#,
+    );
     assert_eq!(world.write(Mode::Autopilot, r#"{"resume":true}"#).phase(), Some("ralplan"));
 }
 
 #[test]
 fn state_2_3a_resume_without_a_document_and_start_of_a_live_one_are_refused() {
-    World::new().refused(Mode::Ralph, Code::IllegalTransition, r#"{"resume":true}"#);
+    World::new().refused(Mode::Ralph, RefusalCode::IllegalTransition, r#"{"resume":true}"#);
     let mut world = World::live(Mode::Ralph, "executing", "");
-    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"start":true}"#);
+    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"start":true}"#);
 }
 
 #[test]
@@ -173,13 +177,13 @@ fn state_2_3c_after_a_clear_the_guard_holds_for_sixty_seconds_more() {
     for (after, guarded) in [(0, true), (59_999, true), (60_000, false), (3_600_000, false)] {
         let mut world = World::new();
         let until = Timestamp::from_millis(world.now.millis() + CANCEL_REMEMBERED_MILLIS);
-        let cleared = Cleared { revision: 7, cancelled_until: Some(until) };
+        let cleared = ClearedDocument { revision: 7, cancelled_until: Some(until) };
         world.snapshot.activity.cleared = BTreeMap::from([("ralph".to_owned(), cleared)]);
         world.later(after);
         let result = world.plan(Mode::Ralph, r#"{"active":true}"#);
         assert_eq!(result.is_err(), guarded, "{after}: {result:?}");
         if let Err(refusal) = result {
-            assert_eq!(refusal.code, Code::RecentlyCancelled);
+            assert_eq!(refusal.code, RefusalCode::RecentlyCancelled);
         }
         assert!(world.plan(Mode::Ultrawork, r#"{"active":true}"#).is_ok(), "another mode");
         let document = world.write(Mode::Ralph, r#"{"start":true}"#);
@@ -190,7 +194,7 @@ fn state_2_3c_after_a_clear_the_guard_holds_for_sixty_seconds_more() {
 #[test]
 fn state_2_3c_what_was_not_cancelled_is_cleared_without_a_guard() {
     let mut world = World::new();
-    let cleared = Cleared { revision: 4, cancelled_until: None };
+    let cleared = ClearedDocument { revision: 4, cancelled_until: None };
     world.snapshot.activity.cleared = BTreeMap::from([("ralph".to_owned(), cleared)]);
     assert_eq!(world.write(Mode::Ralph, r#"{"active":true}"#).revision(), 5);
 }
@@ -199,7 +203,7 @@ fn state_2_3c_what_was_not_cancelled_is_cleared_without_a_guard() {
 fn state_3_2a_the_first_write_must_say_active() {
     for mode in Mode::ALL {
         for input in [r#"{}"#, r#"{"iteration":1}"#, r#"{"run_outcome":"failed"}"#] {
-            let said = World::new().refused(mode, Code::InvalidInput, input);
+            let said = World::new().refused(mode, RefusalCode::InvalidInput, input);
             assert!(said.contains("active"), "{said}");
         }
         assert!(World::new().write(mode, r#"{"start":true}"#).is_active());
@@ -211,27 +215,27 @@ fn state_3_2a_a_start_fills_what_it_leaves_open_and_nothing_that_was_given() {
     for mode in Mode::ALL {
         let document = World::new().write(mode, r#"{"active":true}"#);
         assert!(document.phase().is_some());
-        assert!(document.whole("iteration").is_some());
-        assert_eq!(document.text("run_outcome"), Some("continue"));
-        assert_eq!(document.text("started_at"), Some(NOW));
-        assert_eq!(document.text("updated_at"), Some(NOW));
-        assert_eq!(document.text("mode"), Some(mode.name()));
-        assert_eq!(document.text("session_id"), Some("s1"));
+        assert!(document.get_u64("iteration").is_some());
+        assert_eq!(document.get_str("run_outcome"), Some("continue"));
+        assert_eq!(document.get_str("started_at"), Some(NOW));
+        assert_eq!(document.get_str("updated_at"), Some(NOW));
+        assert_eq!(document.get_str("mode"), Some(mode.name()));
+        assert_eq!(document.get_str("session_id"), Some("s1"));
         assert_eq!(document.revision(), 1);
         assert_eq!(document.get("completed_at"), None);
         let given = r#"{"active":true,"iteration":1,"max_iterations":4,"run_outcome":"progress","started_at":"2026-01-01T00:00:00Z"}"#;
         let document = World::new().write(mode, given);
-        assert_eq!(document.whole("iteration"), Some(1));
-        assert_eq!(document.whole("max_iterations"), Some(4));
-        assert_eq!(document.text("run_outcome"), Some("progress"));
-        assert_eq!(document.text("started_at"), Some("2026-01-01T00:00:00Z"));
+        assert_eq!(document.get_u64("iteration"), Some(1));
+        assert_eq!(document.get_u64("max_iterations"), Some(4));
+        assert_eq!(document.get_str("run_outcome"), Some("progress"));
+        assert_eq!(document.get_str("started_at"), Some("2026-01-01T00:00:00Z"));
     }
 }
 
 #[test]
 fn modes_2_2_a_start_of_autopilot_fills_its_own_fields() {
     let document = World::new().write(Mode::Autopilot, r#"{"active":true}"#);
-    let text = |name: &str| document.get(name).unwrap().text().to_owned();
+    let text = |name: &str| document.get(name).unwrap().as_json().to_owned();
     assert_eq!(text("phase_cycle"), r#"["ralplan","ralph","code-review"]"#);
     assert_eq!(text("review_cycle"), "0");
     assert_eq!(text("review_verdict"), "null");
@@ -243,7 +247,7 @@ fn modes_2_2_a_start_of_autopilot_fills_its_own_fields() {
     let given = r#"{"active":true,"handoff_artifacts":{"ralph":null,"context_snapshot_path":"c.md","own":1}}"#;
     let document = World::new().write(Mode::Autopilot, given);
     assert_eq!(
-        document.get("handoff_artifacts").unwrap().text(),
+        document.get("handoff_artifacts").unwrap().as_json(),
         r#"{"context_snapshot_path":"c.md","ralplan":null,"ralph":null,"code_review":null,"own":1}"#
     );
 }
@@ -253,16 +257,16 @@ fn modes_1_a_configured_limit_takes_the_place_of_the_tables() {
     let mut world = World::new();
     world.limits.insert(Mode::Ralph, 7);
     let document = world.write(Mode::Ralph, r#"{"active":true}"#);
-    assert_eq!(document.whole("max_iterations"), Some(7));
+    assert_eq!(document.get_u64("max_iterations"), Some(7));
 }
 
 #[test]
 fn modes_3_4_a_ralph_that_is_linked_to_a_team_has_ten_iterations() {
     let document = World::new().write(Mode::Ralph, r#"{"active":true,"linked_team":true}"#);
-    assert_eq!(document.whole("max_iterations"), Some(10));
+    assert_eq!(document.get_u64("max_iterations"), Some(10));
     let document = World::new().write(Mode::Team, r#"{"active":true}"#);
-    assert_eq!(document.whole("max_fix_loops"), Some(3));
-    assert_eq!(document.whole("fix_loop_count"), Some(0));
+    assert_eq!(document.get_u64("max_fix_loops"), Some(3));
+    assert_eq!(document.get_u64("fix_loop_count"), Some(0));
 }
 
 #[test]
@@ -270,8 +274,8 @@ fn state_3_2a_a_document_written_by_hand_gets_mode_session_and_revision_at_the_n
     let mut world = World::with(Mode::Ralph, r#"{"active":true,"current_phase":"executing"}"#);
     let document = world.write(Mode::Ralph, r#"{"expected_revision":0,"iteration":1}"#);
     assert_eq!(document.revision(), 1);
-    assert_eq!(document.text("mode"), Some("ralph"));
-    assert_eq!(document.text("session_id"), Some("s1"));
+    assert_eq!(document.get_str("mode"), Some("ralph"));
+    assert_eq!(document.get_str("session_id"), Some("s1"));
 }
 
 #[test]
@@ -280,13 +284,13 @@ fn state_2_1_revision_rises_by_one_with_every_write_and_guards_when_asked() {
     for revision in 1..5 {
         assert_eq!(world.write(Mode::Ultrawork, r#"{"active":true}"#).revision(), revision);
     }
-    world.refused(Mode::Ultrawork, Code::RevisionConflict, r#"{"expected_revision":3}"#);
-    world.refused(Mode::Ultrawork, Code::RevisionConflict, r#"{"expected_revision":5}"#);
+    world.refused(Mode::Ultrawork, RefusalCode::RevisionConflict, r#"{"expected_revision":3}"#);
+    world.refused(Mode::Ultrawork, RefusalCode::RevisionConflict, r#"{"expected_revision":5}"#);
     let written = world.write(Mode::Ultrawork, r#"{"expected_revision":4}"#);
     assert_eq!(written.revision(), 5);
     World::new().refused(
         Mode::Ultrawork,
-        Code::RevisionConflict,
+        RefusalCode::RevisionConflict,
         r#"{"active":true,"expected_revision":1}"#,
     );
 }

@@ -2,7 +2,7 @@
 //! one hands over to the next.
 
 use omx_kernel::links::{dependents, parent};
-use omx_kernel::{Code, Mode};
+use omx_kernel::{Mode, RefusalCode};
 
 use crate::support::{World, assert_ended, json};
 
@@ -25,7 +25,7 @@ const DRIVERS: [Mode; 8] = [
 ];
 
 fn first(mode: Mode) -> &'static str {
-    mode.row().phases.first().copied().unwrap_or("stage:1")
+    mode.spec().phases.first().copied().unwrap_or("stage:1")
 }
 
 #[test]
@@ -121,12 +121,12 @@ fn modes_3_2_drivers_exclude_each_other_in_one_session() {
         for starting in DRIVERS.into_iter().filter(|mode| *mode != running) {
             let mut world = World::live(running, first(running), "");
             for input in [r#"{"active":true}"#, r#"{"start":true}"#] {
-                let said = world.refused(starting, Code::ModeConflict, input);
+                let said = world.refused(starting, RefusalCode::ModeConflict, input);
                 assert!(said.contains(&format!("{} is running", running.name())), "{said}");
                 let hint = format!("omx cancel --mode {}", running.name());
                 assert!(said.contains(&hint), "{said}");
             }
-            world.cancel(omx_kernel::cancel::Target::Everything);
+            world.cancel(omx_kernel::cancel::CancelTarget::Everything);
             world.write(starting, r#"{"active":true}"#);
         }
     }
@@ -137,7 +137,7 @@ fn modes_3_2_a_resume_is_a_start_too() {
     let mut world = World::live(Mode::Ralph, "executing", "");
     world.write(Mode::Ralph, r#"{"run_outcome":"blocked_on_user"}"#);
     world.run(Mode::Team, "team-exec", "");
-    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"resume":true}"#);
+    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"resume":true}"#);
 }
 
 #[test]
@@ -157,9 +157,9 @@ fn modes_3_2_linked_drivers_run_together() {
     world.write(Mode::Team, r#"{"active":true,"linked_ralph":true}"#);
     world.write(Mode::Ultraqa, r#"{"active":true,"linked_to":"autopilot"}"#);
     assert_eq!(world.active(), ["autopilot", "ralph", "ultraqa", "team"]);
-    world.refused(Mode::Swarm, Code::ModeConflict, r#"{"active":true}"#);
+    world.refused(Mode::Swarm, RefusalCode::ModeConflict, r#"{"active":true}"#);
     let mut world = World::live(Mode::Ralph, "executing", "");
-    world.refused(Mode::Team, Code::ModeConflict, r#"{"active":true,"linked_ralph":false}"#);
+    world.refused(Mode::Team, RefusalCode::ModeConflict, r#"{"active":true,"linked_ralph":false}"#);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn modes_3_2_an_ended_or_unnamed_driver_does_not_count_as_linked() {
     let mut world = World::live(Mode::Ralph, "executing", "");
     world.put(Mode::Autopilot, r#"{"active":false,"run_outcome":"failed"}"#);
     let input = r#"{"active":true,"linked_to":"autopilot"}"#;
-    world.refused(Mode::Ultraqa, Code::ModeConflict, input);
+    world.refused(Mode::Ultraqa, RefusalCode::ModeConflict, input);
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn modes_3_3_starting_ralph_completes_a_ralplan_that_has_its_evidence() {
     let ralplan = world.get(Mode::Ralplan);
     assert_ended(ralplan, "finish", "finished");
     assert_eq!(ralplan.phase(), Some("complete"));
-    assert!(ralplan.text("completion_note").is_some(), "{}", json(ralplan));
-    assert_eq!(ralplan.text("plan_path"), Some("p.md"));
+    assert!(ralplan.get_str("completion_note").is_some(), "{}", json(ralplan));
+    assert_eq!(ralplan.get_str("plan_path"), Some("p.md"));
     assert_eq!(ralplan.revision(), 2);
     assert_eq!(world.active(), ["ralph"]);
 }
@@ -207,9 +207,9 @@ fn modes_3_3_a_hand_over_inside_autopilot_completes_the_ralplan_too() {
 #[test]
 fn modes_3_3_without_its_evidence_a_ralplan_is_not_handed_over() {
     let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md"]);
-    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"active":true}"#);
+    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"active":true}"#);
     let mut world = World::live(Mode::Ralplan, "critic-review", "").files(&["p.md", "t.md"]);
-    world.refused(Mode::Ralph, Code::ModeConflict, r#"{"active":true}"#);
+    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"active":true}"#);
     let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
-    world.refused(Mode::Team, Code::ModeConflict, r#"{"active":true}"#);
+    world.refused(Mode::Team, RefusalCode::ModeConflict, r#"{"active":true}"#);
 }

@@ -1,9 +1,9 @@
 //! Ways around a rule that are closed: what an agent could write to outlast
 //! its limits, and what an ended parent leaves behind.
 
-use omx_kernel::cancel::Target;
-use omx_kernel::stop::{Allowed, StopDecision, StopEvent};
-use omx_kernel::{Code, Mode};
+use omx_kernel::cancel::CancelTarget;
+use omx_kernel::stop::{AllowReason, StopDecision, StopEvent};
+use omx_kernel::{Mode, RefusalCode};
 
 use crate::support::World;
 
@@ -14,10 +14,10 @@ fn modes_2_2_the_memory_of_findings_and_failures_cannot_be_written() {
         (Mode::Ultraqa, "failure_history"),
         (Mode::Ralph, "ended_in_phase"),
     ] {
-        let phase = mode.row().phases[0];
+        let phase = mode.spec().phases[0];
         let mut world = World::live(mode, phase, "");
         let input = format!(r#"{{"{name}":[]}}"#);
-        assert!(world.refused(mode, Code::InvalidInput, &input).contains(name));
+        assert!(world.refused(mode, RefusalCode::InvalidInput, &input).contains(name));
     }
 }
 
@@ -25,7 +25,7 @@ fn modes_2_2_the_memory_of_findings_and_failures_cannot_be_written() {
 fn modes_2_7_the_stages_of_a_live_pipeline_stay_as_they_were() {
     let stages = r#","stages":["plan","build"]"#;
     let mut world = World::live(Mode::Pipeline, "stage:plan", stages);
-    world.refused(Mode::Pipeline, Code::InvalidInput, r#"{"stages":["plan"]}"#);
+    world.refused(Mode::Pipeline, RefusalCode::InvalidInput, r#"{"stages":["plan"]}"#);
     world.write(Mode::Pipeline, r#"{"stages":["plan","build"]}"#);
 }
 
@@ -37,12 +37,16 @@ fn modes_2_2_the_verdict_of_an_earlier_cycle_does_not_send_back_a_second_time() 
     let mut world = World::live(Mode::Autopilot, "ralph", more);
     world.write(Mode::Autopilot, r#"{"current_phase":"code-review"}"#);
     assert!(world.get(Mode::Autopilot).get("review_verdict").unwrap().is_null());
-    world.refused(Mode::Autopilot, Code::IllegalTransition, r#"{"current_phase":"ralplan"}"#);
+    world.refused(
+        Mode::Autopilot,
+        RefusalCode::IllegalTransition,
+        r#"{"current_phase":"ralplan"}"#,
+    );
     world.write(
         Mode::Autopilot,
         r#"{"current_phase":"ralplan","review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR"}}"#,
     );
-    assert_eq!(world.get(Mode::Autopilot).whole("review_cycle"), Some(2));
+    assert_eq!(world.get(Mode::Autopilot).get_u64("review_cycle"), Some(2));
 }
 
 #[test]
@@ -56,7 +60,7 @@ fn modes_3_1_a_run_that_ends_takes_along_what_depends_on_it() {
     assert_eq!(order, [Mode::Ultrawork, Mode::Ralph, Mode::Autopilot]);
     for mode in [Mode::Ralph, Mode::Ultrawork] {
         assert!(!world.get(mode).is_active());
-        assert_eq!(world.get(mode).text("run_outcome"), Some("cancelled"));
+        assert_eq!(world.get(mode).get_str("run_outcome"), Some("cancelled"));
     }
     assert!(world.get(Mode::Ecomode).is_active(), "what is not linked goes on");
 }
@@ -68,9 +72,9 @@ fn modes_4_5_a_run_that_waits_is_not_held() {
         let world = World::live(Mode::Ralph, "executing", more);
         world.decide(&StopEvent::turn_ended())
     };
-    assert_eq!(held(&waiting("")), StopDecision::Allow(Allowed::Waiting));
+    assert_eq!(held(&waiting("")), StopDecision::Allow(AllowReason::Waiting));
     let ahead = r#","until":"2026-11-15T13:00:00Z""#;
-    assert_eq!(held(&waiting(ahead)), StopDecision::Allow(Allowed::Waiting));
+    assert_eq!(held(&waiting(ahead)), StopDecision::Allow(AllowReason::Waiting));
     let over = r#","until":"2026-11-15T11:00:00Z""#;
     assert!(matches!(held(&waiting(over)), StopDecision::Hold(_)), "its time is over");
 }
@@ -83,7 +87,7 @@ fn cancel_3_3_a_team_that_ended_before_this_ralph_began_is_not_its_own() {
         Mode::Team,
         r#"{"active":false,"current_phase":"complete","run_outcome":"finish","linked_ralph":true,"completed_at":"2026-11-15T10:00:00Z"}"#,
     );
-    world.cancel(Target::Everything);
+    world.cancel(CancelTarget::Everything);
     assert_eq!(world.get(Mode::Ralph).phase(), Some("cancelled"));
     assert_eq!(world.get(Mode::Ralph).get("linked_team_terminal_phase"), None);
 }
@@ -92,12 +96,12 @@ fn cancel_3_3_a_team_that_ended_before_this_ralph_began_is_not_its_own() {
 fn modes_2_4_and_2_6_a_started_loop_has_five_rounds() {
     let mut world = World::new();
     world.write(Mode::Ralplan, r#"{"active":true}"#);
-    assert_eq!(world.get(Mode::Ralplan).whole("iteration"), Some(1));
+    assert_eq!(world.get(Mode::Ralplan).get_u64("iteration"), Some(1));
     for round in 1..=5 {
         for phase in ["architect-review", "critic-review", "revise"] {
             assert!(world.get(Mode::Ralplan).is_active(), "round {round}");
             world.write(Mode::Ralplan, &format!(r#"{{"current_phase":"{phase}"}}"#));
         }
     }
-    assert_eq!(world.get(Mode::Ralplan).text("error"), Some("max_iterations reached"));
+    assert_eq!(world.get(Mode::Ralplan).get_str("error"), Some("max_iterations reached"));
 }

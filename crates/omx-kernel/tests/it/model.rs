@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use omx_kernel::cancel::{self, Target};
-use omx_kernel::evidence::Facts;
+use omx_kernel::cancel::{self, CancelTarget};
+use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
 use omx_kernel::stop::{self, StopDecision, StopEvent};
-use omx_kernel::write::{self, Circumstances};
-use omx_kernel::{Dialect, Document, Limits, Mode, Scope, Snapshot, Timestamp};
+use omx_kernel::write::{self, WriteContext};
+use omx_kernel::{Dialect, Document, IterationLimits, Mode, Scope, Snapshot, Timestamp};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
 use crate::support::{NOW, World, at, object, session};
@@ -120,21 +120,22 @@ impl Cancelling {
     fn decide(&self, actor: Actor, turn: usize, seen: &Snapshot) -> Vec<(Mode, Document)> {
         let mut writes = match actor {
             Actor::Canceller => {
-                let plan = cancel::plan(seen, Target::Everything, Dialect::OMX, now());
+                let plan = cancel::plan_cancel(seen, CancelTarget::Everything, Dialect::OMX, now());
                 let entries = plan.map(|plan| plan.entries).unwrap_or_default();
                 entries.into_iter().map(|entry| (entry.mode, entry.document)).collect()
             }
             Actor::Writer => {
                 let (mode, input) = LATE[turn % LATE.len()];
                 let request = WriteRequest::new(mode, seen.scope.session(), object(input));
-                let (limits, facts) = (Limits::new(), Facts::default());
-                let circumstances = Circumstances {
+                let (limits, facts) = (IterationLimits::new(), FileFacts::default());
+                let circumstances = WriteContext {
                     now: now(),
                     limits: &limits,
                     facts: &facts,
                     dialect: Dialect::OMX,
                 };
-                let plan = write::write(seen, &request.expect("a fair request"), circumstances);
+                let plan =
+                    write::plan_write(seen, &request.expect("a fair request"), circumstances);
                 plan.map(|plan| plan.writes).unwrap_or_default()
             }
             Actor::Hook => {
@@ -159,7 +160,7 @@ impl Cancelling {
 impl Disk {
     fn write(&mut self, mode: Mode, document: Document) {
         // The document itself says where it belongs.
-        let name = document.text("session_id").unwrap_or_default();
+        let name = document.get_str("session_id").unwrap_or_default();
         let Some((_, snapshot)) = self.sessions.iter_mut().find(|(id, _)| **id == name) else {
             return;
         };
@@ -319,7 +320,7 @@ impl Model for Cancelling {
             }),
             Property::sometimes(WRITTEN, |_, disk: &Disk| {
                 let ralph = &disk.sessions[PLAYED].documents[&Mode::Ralph];
-                ralph.phase() == Some("verifying") && ralph.whole("iteration") == Some(2)
+                ralph.phase() == Some("verifying") && ralph.get_u64("iteration") == Some(2)
             }),
             Property::sometimes(LINK_CUT_OFF, |_, disk: &Disk| {
                 let documents = &disk.sessions[PLAYED].documents;

@@ -1,7 +1,7 @@
 //! state.md 2.3 and 2.4: which outcome goes with which life, in every spelling,
 //! and that a write asking for two things at once is refused, never repaired.
 
-use omx_kernel::{Code, Mode};
+use omx_kernel::{Mode, RefusalCode};
 
 use crate::support::{NOW, World, assert_ended};
 
@@ -61,12 +61,12 @@ fn state_2_4_the_matching_lifecycle_words_are_normalised_too() {
 fn state_2_1_progress_is_accepted_and_kept() {
     let mut world = ralph();
     let document = world.write(Mode::Ralph, r#"{"run_outcome":"progress"}"#);
-    assert_eq!(document.text("run_outcome"), Some("progress"));
+    assert_eq!(document.get_str("run_outcome"), Some("progress"));
     assert!(document.is_active());
     let document = world.write(Mode::Ralph, r#"{"iteration":1}"#);
-    assert_eq!(document.text("run_outcome"), Some("progress"));
+    assert_eq!(document.get_str("run_outcome"), Some("progress"));
     let document = world.write(Mode::Ralph, r#"{"run_outcome":"continue"}"#);
-    assert_eq!(document.text("run_outcome"), Some("continue"));
+    assert_eq!(document.get_str("run_outcome"), Some("continue"));
 }
 
 #[test]
@@ -76,12 +76,12 @@ fn state_3_3_an_unknown_outcome_is_invalid_outcome() {
             let mut world = World::new();
             for field in ["run_outcome", "lifecycle_outcome"] {
                 let input = format!(r#"{{"active":false,"{field}":"{word}"}}"#);
-                world.refused(mode, Code::InvalidOutcome, &input);
+                world.refused(mode, RefusalCode::InvalidOutcome, &input);
             }
         }
         World::new().refused(
             mode,
-            Code::InvalidOutcome,
+            RefusalCode::InvalidOutcome,
             r#"{"active":false,"lifecycle_outcome":"continue"}"#,
         );
     }
@@ -99,14 +99,14 @@ fn state_2_3_a_terminal_outcome_or_phase_ends_the_run() {
         let document = ralph().write(Mode::Ralph, input);
         assert_ended(&document, "failed", "failed");
         assert_eq!(document.phase(), Some("failed"));
-        assert_eq!(document.text("completed_at"), Some(NOW));
+        assert_eq!(document.get_str("completed_at"), Some(NOW));
     }
 }
 
 #[test]
 fn state_2_3_active_false_alone_ends_the_run_as_cancelled() {
     for mode in Mode::ALL {
-        let phase = mode.row().phases.first().copied().unwrap_or("stage:1");
+        let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
         let document = World::live(mode, phase, "").write(mode, r#"{"active":false}"#);
         assert_ended(&document, "cancelled", "cancelled");
         let first = World::new().write(mode, r#"{"active":false}"#);
@@ -146,7 +146,7 @@ fn state_2_3_a_write_that_asks_for_both_is_a_contradiction_and_never_repaired() 
     ];
     for input in on_a_live_run {
         let mut world = ralph();
-        world.refused(Mode::Ralph, Code::Contradiction, input);
+        world.refused(Mode::Ralph, RefusalCode::Contradiction, input);
         if !input.contains("resume") && !input.starts_with(r#"{"completed_at"#) {
             // A first write asks for the same; without `active` it is refused as that.
             let result = World::new().plan(Mode::Ralph, input);
@@ -160,10 +160,10 @@ fn state_2_3_a_write_that_asks_for_both_is_a_contradiction_and_never_repaired() 
 fn state_2_3_completed_at_may_be_given_with_an_end() {
     let input = r#"{"run_outcome":"failed","completed_at":"2026-11-15T11:00:00Z"}"#;
     let document = ralph().write(Mode::Ralph, input);
-    assert_eq!(document.text("completed_at"), Some("2026-11-15T11:00:00Z"));
+    assert_eq!(document.get_str("completed_at"), Some("2026-11-15T11:00:00Z"));
     World::new().refused(
         Mode::Ralph,
-        Code::Contradiction,
+        RefusalCode::Contradiction,
         r#"{"active":true,"completed_at":"2026-11-15T11:00:00Z"}"#,
     );
 }
@@ -175,7 +175,7 @@ fn state_2_3_a_live_document_of_other_hands_says_so_after_the_next_write() {
         r#"{"active":true,"current_phase":"executing","lifecycle_outcome":"failed","completed_at":"2026-11-15T11:00:00Z"}"#,
     );
     let document = world.write(Mode::Ralph, r#"{"iteration":1}"#);
-    assert_eq!(document.text("run_outcome"), Some("continue"));
+    assert_eq!(document.get_str("run_outcome"), Some("continue"));
     assert_eq!(document.get("lifecycle_outcome"), None);
     assert_eq!(document.get("completed_at"), None);
 }
@@ -198,6 +198,6 @@ fn state_2_3b_a_run_that_waits_stays_active_and_carries_waiting() {
         r#"{"kind":"network","until":"tomorrow"}"#,
     ] {
         let input = format!(r#"{{"waiting":{bad}}}"#);
-        ralph().refused(Mode::Ralph, Code::InvalidInput, &input);
+        ralph().refused(Mode::Ralph, RefusalCode::InvalidInput, &input);
     }
 }

@@ -1,6 +1,6 @@
 //! modes.md 1: the modes, their phases, and the other words for them.
 
-use omx_kernel::{Code, Mode, SessionId};
+use omx_kernel::{Mode, RefusalCode, SessionId};
 
 use crate::support::{World, assert_ended};
 
@@ -67,13 +67,13 @@ fn modes_1_the_modes_with_their_phases_and_limits() {
         assert_eq!(mode.file_name(), format!("{name}-state.json"));
         assert_eq!(Mode::from_file_name(&format!("{name}-state.json")), Some(mode));
         let document = World::new().write(mode, r#"{"active":true}"#);
-        assert_eq!(document.whole("max_iterations"), limit, "{name}");
+        assert_eq!(document.get_u64("max_iterations"), limit, "{name}");
         assert_eq!(document.phase(), Some(phases.first().copied().unwrap_or("stage:1")));
     }
     assert_eq!(Mode::parse("plan-consensus"), Ok(Mode::Ralplan));
     for unknown in ["", "Ralph", "ralph ", "banana"] {
         let refusal = Mode::parse(unknown).unwrap_err();
-        assert_eq!(refusal.code, Code::UnknownMode);
+        assert_eq!(refusal.code, RefusalCode::UnknownMode);
         assert!(MODES.iter().all(|row| refusal.message.contains(row.0)));
     }
 }
@@ -93,11 +93,11 @@ fn modes_1_other_words_for_a_phase_are_normalised_for_the_modes_that_have_it() {
                     let document = World::live(mode, phase, "").write(mode, &input);
                     assert_eq!(document.phase(), Some(phase), "{name} {word}");
                     let original = (phase != *word).then_some(*word);
-                    assert_eq!(document.text(&kept), original, "{name} {word}");
+                    assert_eq!(document.get_str(&kept), original, "{name} {word}");
                 }
                 None => {
                     let mut world = World::live(mode, phases[0], "");
-                    let said = world.refused(mode, Code::InvalidPhase, &input);
+                    let said = world.refused(mode, RefusalCode::InvalidPhase, &input);
                     assert!(phases.iter().all(|phase| said.contains(phase)), "{said}");
                 }
             }
@@ -126,7 +126,7 @@ fn modes_1_other_words_for_an_end_are_normalised_for_every_mode() {
             let keeps = name == "autopilot" && outcome == "cancelled";
             assert_eq!(document.phase(), Some(if keeps { live } else { phase }));
             let kept = format!("{name}_phase_normalized_from");
-            assert_eq!(document.text(&kept), (word != phase).then_some(word), "{name}");
+            assert_eq!(document.get_str(&kept), (word != phase).then_some(word), "{name}");
         }
     }
 }
@@ -141,7 +141,7 @@ fn modes_1_other_words_for_complete_are_normalised() {
         assert_eq!(document.phase(), Some("complete"));
         assert_ended(&document, "finish", "finished");
         let original = (word != "complete").then_some(word);
-        assert_eq!(document.text("ultraqa_phase_normalized_from"), original);
+        assert_eq!(document.get_str("ultraqa_phase_normalized_from"), original);
     }
 }
 
@@ -152,9 +152,9 @@ fn modes_1_any_other_word_is_invalid_phase() {
         let live = phases.first().copied().unwrap_or("stage:1");
         for word in ["banana", "", "COMPLETE", "executing ", "blocked_on", "abort", "stage:"] {
             let input = format!(r#"{{"current_phase":"{word}"}}"#);
-            World::live(mode, live, "").refused(mode, Code::InvalidPhase, &input);
+            World::live(mode, live, "").refused(mode, RefusalCode::InvalidPhase, &input);
             let start = format!(r#"{{"active":true,"current_phase":"{word}"}}"#);
-            World::new().refused(mode, Code::InvalidPhase, &start);
+            World::new().refused(mode, RefusalCode::InvalidPhase, &start);
         }
     }
 }
@@ -167,6 +167,6 @@ fn state_3_4_a_session_id_is_plain_or_refused() {
     let long = ["x".repeat(129), "x".repeat(10_000)];
     let bad = ["", "-a", "_a", ".", "..", "../x", "a/b", "a\\b", "a b", "a\0", "a\n", "é", "a.b"];
     for id in bad.into_iter().chain(long.iter().map(String::as_str)) {
-        assert_eq!(SessionId::new(id).unwrap_err().code, Code::InvalidSessionId, "{id:?}");
+        assert_eq!(SessionId::new(id).unwrap_err().code, RefusalCode::InvalidSessionId, "{id:?}");
     }
 }

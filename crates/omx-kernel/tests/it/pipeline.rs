@@ -1,6 +1,6 @@
 //! modes.md 2.1 and 2.7 for the pipeline, whose phases are its own stages.
 
-use omx_kernel::{Code, Mode};
+use omx_kernel::{Mode, RefusalCode};
 
 use crate::support::{World, assert_ended};
 
@@ -22,7 +22,7 @@ fn modes_2_1_a_pipeline_goes_from_stage_to_next_stage_with_its_result_and_nowher
                 let allowed = wanted == at || (wanted == at + 1 && evidence == result_of(from));
                 assert_eq!(result.is_ok(), allowed, "{from} {input}: {result:?}");
                 if let Err(refusal) = result {
-                    assert_eq!(refusal.code, Code::IllegalTransition);
+                    assert_eq!(refusal.code, RefusalCode::IllegalTransition);
                 }
             }
         }
@@ -53,7 +53,7 @@ fn modes_2_7_a_failed_or_empty_result_stops_the_pipeline() {
     ] {
         let mut world = World::live(Mode::Pipeline, "stage:plan", STAGES);
         let input = format!(r#"{{"current_phase":"stage:build","stage_results":{bad}}}"#);
-        world.refused(Mode::Pipeline, Code::IllegalTransition, &input);
+        world.refused(Mode::Pipeline, RefusalCode::IllegalTransition, &input);
     }
 }
 
@@ -74,11 +74,11 @@ fn modes_2_7_a_start_names_its_stages_and_begins_with_the_first() {
     let names = r#"{"active":true,"stages":["a","stage:b"],"current_phase":"stage:b"}"#;
     assert_eq!(World::new().write(Mode::Pipeline, names).phase(), Some("stage:b"));
     let unknown = format!(r#"{{"active":true,"current_phase":"stage:deploy"{STAGES}}}"#);
-    let said = World::new().refused(Mode::Pipeline, Code::InvalidPhase, &unknown);
+    let said = World::new().refused(Mode::Pipeline, RefusalCode::InvalidPhase, &unknown);
     assert!(PHASES.iter().all(|phase| said.contains(phase)), "{said}");
     for bad in [r#"[1]"#, r#"[{"role":"x"}]"#, r#"[""]"#] {
         let input = format!(r#"{{"active":true,"stages":{bad}}}"#);
-        World::new().refused(Mode::Pipeline, Code::InvalidInput, &input);
+        World::new().refused(Mode::Pipeline, RefusalCode::InvalidInput, &input);
     }
 }
 

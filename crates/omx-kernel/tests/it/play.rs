@@ -2,12 +2,12 @@
 //! modes.md 6.1: sensible and nonsensical writes, cancels, stops, tool use,
 //! clears and waiting.
 
-use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, Cleared};
-use omx_kernel::cancel::Target;
-use omx_kernel::request::{Intent, WriteRequest};
+use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
+use omx_kernel::cancel::CancelTarget;
+use omx_kernel::request::{WriteIntent, WriteRequest};
 use omx_kernel::stop::{StopDecision, StopEvent};
 use omx_kernel::transition;
-use omx_kernel::{Document, Ending, Life, Mode, Timestamp, Value};
+use omx_kernel::{Document, DocumentStatus, Mode, RunEnding, Timestamp, Value};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -42,7 +42,7 @@ pub enum Op {
 pub enum Event {
     Written { request: WriteRequest, fresh: bool },
     Refused,
-    Cancelled(Target),
+    Cancelled(CancelTarget),
     Held(Mode),
     RanOut(Mode),
     Allowed,
@@ -145,7 +145,7 @@ fn write_op() -> impl Strategy<Value = Op> {
     (prop::sample::select(&MODES[..]), standing, content, foreign, phase).prop_map(
         |(mode, standing, content, foreign, phase)| {
             let phase = phase.map(|at| {
-                let phases = mode.row().phases;
+                let phases = mode.spec().phases;
                 format!(r#""current_phase":"{}""#, phases[at.index(phases.len())])
             });
             let mut parts: Vec<String> =
@@ -187,9 +187,9 @@ pub fn happen(world: &mut World, op: &Op) -> Event {
             write(world, *mode, &input)
         }
         Op::Cancel(mode) => {
-            let target = mode.map_or(Target::Everything, Target::Mode);
+            let target = mode.map_or(CancelTarget::Everything, CancelTarget::Mode);
             let dialect = omx_kernel::Dialect::OMX;
-            match omx_kernel::cancel::plan(&world.snapshot, target, dialect, world.now) {
+            match omx_kernel::cancel::plan_cancel(&world.snapshot, target, dialect, world.now) {
                 Ok(_) => {
                     world.cancel(target);
                     Event::Cancelled(target)
@@ -205,7 +205,7 @@ pub fn happen(world: &mut World, op: &Op) -> Event {
             }
         }
         Op::Tool => {
-            world.snapshot.activity.tool_used(world.now);
+            world.snapshot.activity.record_tool_use(world.now);
             Event::Passed
         }
         Op::Clear(mode) => clear(world, *mode),
@@ -220,8 +220,8 @@ pub fn happen(world: &mut World, op: &Op) -> Event {
 fn sensible(world: &World, mode: Mode, pick: usize) -> String {
     let Some(document) = world.snapshot.active(mode) else {
         let resume = matches!(
-            world.snapshot.documents.get(&mode).map(Document::life),
-            Some(Life::Ended(Ending::Blocked | Ending::Failed))
+            world.snapshot.documents.get(&mode).map(Document::status),
+            Some(DocumentStatus::Ended(RunEnding::Blocked | RunEnding::Failed))
         );
         let link = match mode {
             Mode::Team => r#","linked_ralph":true"#,
@@ -236,7 +236,7 @@ fn sensible(world: &World, mode: Mode, pick: usize) -> String {
             _ => r#"{"active":true}"#.to_owned(),
         };
     };
-    let next: Vec<&str> = transition::steps(mode)
+    let next: Vec<&str> = transition::transitions(mode)
         .iter()
         .filter(|step| Some(step.from) == document.phase())
         .map(|step| step.to)
@@ -256,7 +256,7 @@ fn write(world: &mut World, mode: Mode, input: &str) -> Event {
     let Ok(request) = WriteRequest::new(mode, session.as_ref(), object(input)) else {
         return Event::Refused;
     };
-    let before = world.snapshot.documents.get(&mode).map(Document::life);
+    let before = world.snapshot.documents.get(&mode).map(Document::status);
     match world.plan_of(&request) {
         Err(_) => Event::Refused,
         Ok(plan) => {
@@ -264,11 +264,11 @@ fn write(world: &mut World, mode: Mode, input: &str) -> Event {
             // state.md 2.3a: when a write begins a new run.
             let fresh = match before {
                 None => true,
-                Some(Life::Active) => false,
-                Some(Life::Ended(ending)) => {
-                    request.intent == Intent::Start
-                        || (request.intent == Intent::Change
-                            && matches!(ending, Ending::Finished | Ending::Failed)
+                Some(DocumentStatus::Active) => false,
+                Some(DocumentStatus::Ended(ending)) => {
+                    request.intent == WriteIntent::Start
+                        || (request.intent == WriteIntent::Change
+                            && matches!(ending, RunEnding::Finished | RunEnding::Failed)
                             && world.get(mode).is_active())
                 }
             };
@@ -281,9 +281,11 @@ fn write(world: &mut World, mode: Mode, input: &str) -> Event {
 fn clear(world: &mut World, mode: Mode) -> Event {
     let Some(document) = world.snapshot.documents.remove(&mode) else { return Event::Passed };
     let until = Timestamp::from_millis(world.now.millis() + CANCEL_REMEMBERED_MILLIS);
-    let was_cancelled = document.life() == Life::Ended(Ending::Cancelled);
-    let cleared =
-        Cleared { revision: document.revision(), cancelled_until: was_cancelled.then_some(until) };
+    let was_cancelled = document.status() == DocumentStatus::Ended(RunEnding::Cancelled);
+    let cleared = ClearedDocument {
+        revision: document.revision(),
+        cancelled_until: was_cancelled.then_some(until),
+    };
     world.snapshot.activity.cleared.insert(mode.name().to_owned(), cleared);
     Event::Passed
 }
@@ -305,6 +307,6 @@ pub fn play(
 /// The fields that belong to nobody, with their text.
 pub fn foreign(document: Option<&Document>) -> Vec<(String, String)> {
     let fields = document.map(Document::fields).unwrap_or_default();
-    let named = |(name, value): &(String, Value)| (name.clone(), value.text().to_owned());
+    let named = |(name, value): &(String, Value)| (name.clone(), value.as_json().to_owned());
     fields.iter().filter(|(name, _)| name.starts_with("x_")).map(named).collect()
 }

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use omx_kernel::cancel::Target;
-use omx_kernel::request::Intent;
+use omx_kernel::cancel::CancelTarget;
+use omx_kernel::request::WriteIntent;
 use omx_kernel::stop::{StopDecision, StopEvent};
-use omx_kernel::{Document, Ending, Life, Mode};
+use omx_kernel::{Document, DocumentStatus, Mode, RunEnding};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseError, TestRunner};
@@ -18,7 +18,7 @@ const LENGTH: usize = 60;
 
 /// state.md 2.1 and 2.3 for one document: what is wrong with it, if anything.
 fn broken(mode: Mode, document: &Document) -> Option<&'static str> {
-    let text = |name: &str| document.text(name);
+    let text = |name: &str| document.get_str(name);
     let is_end = |phase: &str| matches!(phase, "complete" | "failed" | "cancelled");
     let phase_ends = document.phase().is_some_and(is_end);
     let Some(active) = document.get("active").and_then(|value| value.as_bool()) else {
@@ -27,11 +27,11 @@ fn broken(mode: Mode, document: &Document) -> Option<&'static str> {
     if text("mode") != Some(mode.name()) || text("session_id") != Some("s1") {
         return Some("mode or session_id is missing");
     }
-    if document.whole("revision").is_none() || document.time("updated_at").is_none() {
+    if document.get_u64("revision").is_none() || document.get_time("updated_at").is_none() {
         return Some("revision or updated_at is missing");
     }
     if let (Some(iteration), Some(limit)) =
-        (document.whole("iteration"), document.whole("max_iterations"))
+        (document.get_u64("iteration"), document.get_u64("max_iterations"))
         && iteration > limit
     {
         return Some("iteration is over max_iterations");
@@ -61,7 +61,7 @@ fn broken(mode: Mode, document: &Document) -> Option<&'static str> {
     };
     match () {
         () if text("lifecycle_outcome") != Some(lifecycle) => Some("outcomes disagree"),
-        () if document.time("completed_at").is_none() => Some("ended without completed_at"),
+        () if document.get_time("completed_at").is_none() => Some("ended without completed_at"),
         () if document.get("waiting").is_some() => Some("ended and waiting"),
         () if !phase_fits => Some("the phase is of another end"),
         () => None,
@@ -75,7 +75,7 @@ fn limit_of(mode: Mode, document: &Document) -> u64 {
         Mode::Ralplan | Mode::Ultraqa => 5,
         _ => 50,
     };
-    document.whole("max_iterations").unwrap_or(table)
+    document.get_u64("max_iterations").unwrap_or(table)
 }
 
 fn is_fresh(step: &Step<'_>, mode: Mode) -> bool {
@@ -101,18 +101,18 @@ proptest! {
         play(&ops, |step| {
             if let Event::Cancelled(target) = step.event {
                 let active = step.after.active();
-                prop_assert!(*target != Target::Everything || active.is_empty());
-                if let Target::Mode(mode) = target {
+                prop_assert!(*target != CancelTarget::Everything || active.is_empty());
+                if let CancelTarget::Mode(mode) = target {
                     prop_assert!(!active.contains(&mode.name()));
                 }
                 let event = StopEvent::turn_ended();
                 let held = matches!(step.after.decide(&event), StopDecision::Hold(_));
-                prop_assert!(*target != Target::Everything || !held);
+                prop_assert!(*target != CancelTarget::Everything || !held);
             }
             for mode in MODES {
-                let before = step.before.snapshot.documents.get(&mode).map(Document::life);
+                let before = step.before.snapshot.documents.get(&mode).map(Document::status);
                 let is_active = step.after.snapshot.active(mode).is_some();
-                if !is_active || before == Some(Life::Active) {
+                if !is_active || before == Some(DocumentStatus::Active) {
                     continue;
                 }
                 let Event::Written { request, .. } = step.event else {
@@ -120,13 +120,13 @@ proptest! {
                 };
                 prop_assert_eq!(request.mode, mode, "another mode was revived");
                 let guarded = match before {
-                    Some(Life::Ended(ending)) =>
-                        matches!(ending, Ending::Cancelled | Ending::Blocked),
-                    Some(Life::Active) => false,
+                    Some(DocumentStatus::Ended(ending)) =>
+                        matches!(ending, RunEnding::Cancelled | RunEnding::Blocked),
+                    Some(DocumentStatus::Active) => false,
                     None => step.before.snapshot.activity
                         .remembers_cancel(mode.name(), step.before.now),
                 };
-                prop_assert!(!guarded || request.intent != Intent::Change, "{mode:?} revived");
+                prop_assert!(!guarded || request.intent != WriteIntent::Change, "{mode:?} revived");
             }
             Ok(())
         })?;
@@ -166,8 +166,8 @@ proptest! {
                 prop_assert!(step.after.snapshot.activity.same_fingerprint < 5);
             }
             if let Event::RanOut(mode) = step.event {
-                let ending = step.after.get(*mode).life();
-                let said = matches!(ending, Life::Ended(Ending::Failed | Ending::Blocked));
+                let ending = step.after.get(*mode).status();
+                let said = matches!(ending, DocumentStatus::Ended(RunEnding::Failed | RunEnding::Blocked));
                 prop_assert!(said, "a bound is never success");
             }
             Ok(())
@@ -187,7 +187,7 @@ proptest! {
         prop_assume!(limits <= 400);
         let mut holds = 0;
         for progress in 1_000.. {
-            world.snapshot.activity.tool_used(world.now);
+            world.snapshot.activity.record_tool_use(world.now);
             let event = StopEvent { progress: Some(progress), ..StopEvent::turn_ended() };
             match world.stop(&event) {
                 StopDecision::Hold(_) => holds += 1,
@@ -218,9 +218,9 @@ proptest! {
                         match (known, value.is_null()) {
                             _ if !name.starts_with("x_") => {}
                             (Some(at), true) => drop(expected.remove(at)),
-                            (Some(at), false) => expected[at].1 = value.text().to_owned(),
+                            (Some(at), false) => expected[at].1 = value.as_json().to_owned(),
                             (None, true) => {}
-                            (None, false) => expected.push((name.clone(), value.text().to_owned())),
+                            (None, false) => expected.push((name.clone(), value.as_json().to_owned())),
                         }
                     }
                 }
@@ -244,7 +244,7 @@ proptest! {
                 }
                 prop_assert!(limit_of(mode, after) <= limit_of(mode, before), "{}", json(after));
                 for counter in ["iteration", "review_cycle", "fix_loop_count"] {
-                    prop_assert!(after.whole(counter) >= before.whole(counter), "{}", json(after));
+                    prop_assert!(after.get_u64(counter) >= before.get_u64(counter), "{}", json(after));
                 }
             }
             Ok(())
@@ -263,7 +263,7 @@ fn modes_6_1_the_random_sequences_reach_every_kind_of_event() {
             let mut count = |name: String| *seen.entry(name).or_default() += 1;
             match step.event {
                 Event::Written { request, fresh } => {
-                    let life = |world: &World| world.get(request.mode).life();
+                    let life = |world: &World| world.get(request.mode).status();
                     count(format!("{:?} to {:?}", request.intent, life(step.after)));
                     if *fresh && step.before.snapshot.documents.contains_key(&request.mode) {
                         count("a new run over an old one".to_owned());

@@ -2,10 +2,10 @@
 //! often, and what is written when a bound is reached.
 
 use omx_kernel::stop::{
-    Agent, Allowed, Cause, Exhausted, HOLDS_WITHOUT_TOOL, Hold, SAME_PROGRESS_LIMIT, StopDecision,
-    StopEvent,
+    AllowReason, HOLDS_WITHOUT_TOOL, SAME_PROGRESS_LIMIT, StopCause, StopDecision, StopEvent,
+    StopExhausted, StopHold, StoppingAgent,
 };
-use omx_kernel::{Code, Mode, Scope};
+use omx_kernel::{Mode, RefusalCode, Scope};
 
 use crate::support::{NOW, World, assert_ended, at};
 
@@ -24,7 +24,7 @@ const PRIORITY: [&str; 11] = [
 ];
 
 fn first(mode: Mode) -> &'static str {
-    mode.row().phases.first().copied().unwrap_or("stage:1")
+    mode.spec().phases.first().copied().unwrap_or("stage:1")
 }
 
 fn ralph(more: &str) -> World {
@@ -39,14 +39,14 @@ fn seen(progress: u64) -> StopEvent {
     StopEvent { progress: Some(progress), ..turn() }
 }
 
-fn held(decision: StopDecision) -> Hold {
+fn held(decision: StopDecision) -> StopHold {
     match decision {
         StopDecision::Hold(hold) => hold,
         other => panic!("not held: {other:?}"),
     }
 }
 
-fn exhausted(decision: StopDecision) -> Exhausted {
+fn exhausted(decision: StopDecision) -> StopExhausted {
     match decision {
         StopDecision::Exhausted(end) => end,
         other => panic!("not at a bound: {other:?}"),
@@ -57,16 +57,16 @@ fn exhausted(decision: StopDecision) -> Exhausted {
 fn modes_4_1_no_session_id_is_allowed() {
     let mut world = World::of(Scope::Compatibility);
     world.run(Mode::Ralph, "executing", "");
-    assert_eq!(world.decide(&turn()), StopDecision::Allow(Allowed::NoSession));
+    assert_eq!(world.decide(&turn()), StopDecision::Allow(AllowReason::NoSession));
 }
 
 #[test]
 fn modes_4_1_nothing_active_is_allowed() {
-    assert_eq!(World::new().decide(&turn()), StopDecision::Allow(Allowed::NothingActive));
+    assert_eq!(World::new().decide(&turn()), StopDecision::Allow(AllowReason::NothingActive));
     for mode in Mode::ALL {
         let mut world = World::live(mode, first(mode), "");
         world.write(mode, r#"{"active":false}"#);
-        assert_eq!(world.decide(&turn()), StopDecision::Allow(Allowed::NothingActive));
+        assert_eq!(world.decide(&turn()), StopDecision::Allow(AllowReason::NothingActive));
     }
 }
 
@@ -75,7 +75,7 @@ fn modes_4_1_a_stale_mode_is_never_enforced() {
     for mode in Mode::ALL {
         let mut world = World::live(mode, first(mode), "");
         world.later(7_200_001);
-        assert_eq!(world.decide(&turn()), StopDecision::Allow(Allowed::Stale));
+        assert_eq!(world.decide(&turn()), StopDecision::Allow(AllowReason::Stale));
     }
     let mut world = ralph("");
     world.later(7_200_001);
@@ -90,7 +90,7 @@ fn modes_4_1_a_stale_mode_is_never_enforced() {
 fn modes_4_1_a_document_of_a_live_omx_process_is_left_alone() {
     let mut world = ralph("");
     let event = StopEvent { self_driven: vec![Mode::Ralph], ..turn() };
-    assert_eq!(world.decide(&event), StopDecision::Allow(Allowed::SelfDriven));
+    assert_eq!(world.decide(&event), StopDecision::Allow(AllowReason::SelfDriven));
     world.run(Mode::Ecomode, "executing", "");
     assert_eq!(held(world.decide(&event)).mode, Mode::Ecomode);
 }
@@ -98,10 +98,10 @@ fn modes_4_1_a_document_of_a_live_omx_process_is_left_alone() {
 #[test]
 fn modes_4_1_each_cause_that_is_not_the_end_of_a_turn_is_allowed_whatever_is_active() {
     let table = [
-        (Cause::Interrupted, Allowed::Interrupted),
-        (Cause::ContextLimit, Allowed::Limit),
-        (Cause::RateLimit, Allowed::Limit),
-        (Cause::Account, Allowed::Account),
+        (StopCause::Interrupted, AllowReason::Interrupted),
+        (StopCause::ContextLimit, AllowReason::Limit),
+        (StopCause::RateLimit, AllowReason::Limit),
+        (StopCause::Account, AllowReason::Account),
     ];
     let mut world = World::new();
     for mode in Mode::ALL {
@@ -112,9 +112,9 @@ fn modes_4_1_each_cause_that_is_not_the_end_of_a_turn_is_allowed_whatever_is_act
         assert_eq!(world.decide(&event), StopDecision::Allow(reason));
     }
     let event = StopEvent { cancel_requested: true, ..turn() };
-    assert_eq!(world.decide(&event), StopDecision::Allow(Allowed::CancelRequested));
-    let event = StopEvent { agent: Agent::Subagent, ..turn() };
-    assert_eq!(world.decide(&event), StopDecision::Allow(Allowed::Subagent));
+    assert_eq!(world.decide(&event), StopDecision::Allow(AllowReason::CancelRequested));
+    let event = StopEvent { agent: StoppingAgent::Subagent, ..turn() };
+    assert_eq!(world.decide(&event), StopDecision::Allow(AllowReason::Subagent));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn modes_4_2_the_text_names_mode_phase_iteration_what_is_missing_and_how_to_end_
     for mode in Mode::ALL {
         let more = r#","iteration":2,"max_iterations":9"#;
         for phase in
-            mode.row().phases.iter().chain(mode.row().phases.is_empty().then_some(&"stage:1"))
+            mode.spec().phases.iter().chain(mode.spec().phases.is_empty().then_some(&"stage:1"))
         {
             let text = held(World::live(mode, phase, more).decide(&turn())).text;
             for part in [mode.title(), phase, "3/9", "omx cancel"] {
@@ -186,9 +186,9 @@ fn modes_4_2_autopilot_is_told_its_phases_instruction() {
 fn modes_4_3_each_hold_is_one_iteration_and_one_write() {
     let mut world = ralph(r#","iteration":4,"max_iterations":50,"x":1.10"#);
     let hold = held(world.stop(&turn()));
-    assert_eq!(hold.document.whole("iteration"), Some(5));
+    assert_eq!(hold.document.get_u64("iteration"), Some(5));
     assert_eq!(hold.document.revision(), 2);
-    assert_eq!(hold.document.get("x").unwrap().text(), "1.10");
+    assert_eq!(hold.document.get("x").unwrap().as_json(), "1.10");
     assert!(hold.document.is_active());
     assert_eq!(hold.activity.holds_in_a_row, 1);
     assert_eq!(hold.activity.last_seen, Some(at(NOW)));
@@ -204,8 +204,10 @@ fn modes_4_3_seven_holds_without_a_tool_call_then_blocked_on_user() {
     let end = exhausted(world.stop(&seen(7)));
     assert_ended(end.document().unwrap(), "blocked_on_user", "blocked");
     assert_eq!(end.document().unwrap().phase(), Some("executing"));
-    assert!(end.error.contains('7') && end.document().unwrap().text("error") == Some(&end.error));
-    assert_eq!(world.stop(&seen(8)), StopDecision::Allow(Allowed::NothingActive));
+    assert!(
+        end.error.contains('7') && end.document().unwrap().get_str("error") == Some(&end.error)
+    );
+    assert_eq!(world.stop(&seen(8)), StopDecision::Allow(AllowReason::NothingActive));
 }
 
 #[test]
@@ -213,7 +215,7 @@ fn modes_4_3_a_tool_call_begins_the_row_anew() {
     let mut world = ralph("");
     for round in 0..49 {
         if round % 7 == 0 {
-            world.snapshot.activity.tool_used(world.now);
+            world.snapshot.activity.record_tool_use(world.now);
         }
         held(world.stop(&seen(round)));
     }
@@ -227,8 +229,8 @@ fn modes_4_3_at_most_max_iterations_then_failed() {
     }
     let end = exhausted(world.stop(&turn()));
     assert_ended(end.document().unwrap(), "failed", "failed");
-    assert_eq!(end.document().unwrap().text("error"), Some("max_iterations reached"));
-    assert_eq!(end.document().unwrap().whole("iteration"), Some(3));
+    assert_eq!(end.document().unwrap().get_str("error"), Some("max_iterations reached"));
+    assert_eq!(end.document().unwrap().get_u64("iteration"), Some(3));
 }
 
 #[test]
@@ -247,13 +249,13 @@ fn modes_4_3_a_mode_that_names_no_limit_is_held_a_finite_number_of_times() {
     for mode in [Mode::Pipeline, Mode::Team, Mode::Swarm, Mode::Ultrapilot] {
         let mut world = World::live(mode, first(mode), "");
         for progress in 0..50 {
-            world.snapshot.activity.tool_used(world.now);
+            world.snapshot.activity.record_tool_use(world.now);
             held(world.stop(&seen(progress)));
         }
-        world.snapshot.activity.tool_used(world.now);
+        world.snapshot.activity.record_tool_use(world.now);
         assert_ended(exhausted(world.stop(&seen(50))).document().unwrap(), "failed", "failed");
         let mut world = World::live(mode, first(mode), "");
-        world.refused(mode, Code::InvalidInput, r#"{"max_iterations":51}"#);
+        world.refused(mode, RefusalCode::InvalidInput, r#"{"max_iterations":51}"#);
     }
 }
 
@@ -263,7 +265,7 @@ fn modes_4_3_five_equal_progress_fingerprints_in_a_row_then_blocked_on_user() {
     let mut world = ralph("");
     for _ in 0..4 {
         held(world.stop(&seen(9)));
-        world.snapshot.activity.tool_used(world.now);
+        world.snapshot.activity.record_tool_use(world.now);
     }
     let end = exhausted(world.stop(&seen(9)));
     assert_ended(end.document().unwrap(), "blocked_on_user", "blocked");
@@ -275,12 +277,12 @@ fn modes_4_3_another_fingerprint_or_none_breaks_the_row() {
     let mut world = ralph("");
     for progress in [Some(9), Some(9), Some(9), Some(9), Some(8), Some(9), Some(9), None, Some(9)] {
         held(world.stop(&StopEvent { progress, ..turn() }));
-        world.snapshot.activity.tool_used(world.now);
+        world.snapshot.activity.record_tool_use(world.now);
     }
     let mut world = ralph("");
     for _ in 0..40 {
         held(world.stop(&turn()));
-        world.snapshot.activity.tool_used(world.now);
+        world.snapshot.activity.record_tool_use(world.now);
     }
 }
 
@@ -312,7 +314,7 @@ fn modes_4_4_a_bound_is_written_as_what_it_is_never_complete() {
 fn modes_4_5_a_rate_limit_never_counts_as_an_iteration() {
     let mut world = ralph("");
     let before = world.snapshot.clone();
-    world.stop(&StopEvent { cause: Cause::RateLimit, ..turn() });
+    world.stop(&StopEvent { cause: StopCause::RateLimit, ..turn() });
     assert_eq!(world.snapshot, before);
 }
 
@@ -320,7 +322,7 @@ fn modes_4_5_a_rate_limit_never_counts_as_an_iteration() {
 fn modes_4_6_tool_use_moves_no_document_and_no_revision() {
     let mut world = ralph("");
     let documents = world.snapshot.documents.clone();
-    world.snapshot.activity.tool_used(world.now);
+    world.snapshot.activity.record_tool_use(world.now);
     assert_eq!(world.snapshot.documents, documents);
     assert_eq!(world.snapshot.activity.last_seen, Some(world.now));
     world.write(Mode::Ralph, r#"{"expected_revision":1,"iteration":1}"#);
@@ -345,7 +347,7 @@ fn modes_4_6_staleness_counts_from_the_later_of_updated_at_and_last_seen() {
     assert!(world.snapshot.is_stale(Mode::Ralph, world.now));
     world.put(Mode::Ralph, r#"{"active":true}"#);
     world.snapshot.activity.last_seen = None;
-    world.snapshot.touched.insert(Mode::Ralph, at(NOW));
+    world.snapshot.modified_at.insert(Mode::Ralph, at(NOW));
     assert!(world.snapshot.is_stale(Mode::Ralph, world.now), "its file says how old it is");
     world.put(Mode::Ralph, r#"{"active":false,"updated_at":"2020-01-01T00:00:00Z"}"#);
     assert!(!world.snapshot.is_stale(Mode::Ralph, world.now), "only a live one is stale");

@@ -4,13 +4,14 @@
 use std::fmt;
 
 use omx_kernel::cancel::{self, CancelPlan};
-use omx_kernel::evidence::Facts;
+use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
 use omx_kernel::stop::{self, StopDecision, StopEvent};
 use omx_kernel::value::Shape;
-use omx_kernel::write::{self, Circumstances, WritePlan};
+use omx_kernel::write::{self, WriteContext, WritePlan};
 use omx_kernel::{
-    Code, Dialect, Document, Limits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, Value,
+    Dialect, Document, IterationLimits, Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot,
+    Timestamp, Value,
 };
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -54,15 +55,15 @@ pub fn value(text: &str) -> Value {
         b'n' => Shape::Null,
         b't' => Shape::Bool(true),
         b'f' => Shape::Bool(false),
-        b'"' => serde_json::from_str(text).map_or(Shape::Opaque, Shape::Text),
+        b'"' => serde_json::from_str(text).map_or(Shape::Opaque, Shape::String),
         b'[' => {
             let items: Vec<Box<RawValue>> = serde_json::from_str(text).unwrap();
-            Shape::List(items.iter().map(|item| value(item.get())).collect())
+            Shape::Array(items.iter().map(|item| value(item.get())).collect())
         }
         b'{' => Shape::Object(object(text)),
-        _ => text.parse().map_or(Shape::Number, Shape::Whole),
+        _ => text.parse().map_or(Shape::Number, Shape::Integer),
     };
-    Value::parsed(text, shape)
+    Value::from_parts(text, shape)
 }
 
 /// The fields of an object.
@@ -78,7 +79,7 @@ pub fn document(text: &str) -> Document {
 
 /// A document's text, as it would stand in a file.
 pub fn json(document: &Document) -> String {
-    Value::object(document.fields().to_vec()).text().to_owned()
+    Value::object(document.fields().to_vec()).as_json().to_owned()
 }
 
 /// A session's id.
@@ -90,8 +91,8 @@ pub fn session(id: &str) -> SessionId {
 #[derive(Clone, Debug)]
 pub struct World {
     pub snapshot: Snapshot,
-    pub facts: Facts,
-    pub limits: Limits,
+    pub facts: FileFacts,
+    pub limits: IterationLimits,
     pub now: Timestamp,
 }
 
@@ -104,7 +105,7 @@ impl World {
     /// An empty scope at [`NOW`].
     pub fn of(scope: Scope) -> Self {
         let snapshot = Snapshot::empty(scope);
-        Self { snapshot, facts: Facts::default(), limits: Limits::new(), now: at(NOW) }
+        Self { snapshot, facts: FileFacts::default(), limits: IterationLimits::new(), now: at(NOW) }
     }
 
     /// A session with one document in it.
@@ -163,13 +164,13 @@ impl World {
 
     /// Decides a checked write without carrying it out.
     pub fn plan_of(&self, request: &WriteRequest) -> Result<WritePlan, Refusal> {
-        let circumstances = Circumstances {
+        let circumstances = WriteContext {
             now: self.now,
             limits: &self.limits,
             facts: &self.facts,
             dialect: Dialect::OMX,
         };
-        write::write(&self.snapshot, request, circumstances)
+        write::plan_write(&self.snapshot, request, circumstances)
     }
 
     /// Writes, and keeps what was written.
@@ -188,7 +189,7 @@ impl World {
     }
 
     /// Writes what must be refused with this code; the sentence.
-    pub fn refused(&mut self, mode: Mode, code: Code, input: &str) -> String {
+    pub fn refused(&mut self, mode: Mode, code: RefusalCode, input: &str) -> String {
         match self.plan(mode, input) {
             Ok(plan) => panic!("{} {input} was allowed: {plan:?}", mode.name()),
             Err(refusal) => {
@@ -199,8 +200,8 @@ impl World {
     }
 
     /// Cancels, and keeps what was written.
-    pub fn cancel(&mut self, target: cancel::Target) -> CancelPlan {
-        let plan = cancel::plan(&self.snapshot, target, Dialect::OMX, self.now).unwrap();
+    pub fn cancel(&mut self, target: cancel::CancelTarget) -> CancelPlan {
+        let plan = cancel::plan_cancel(&self.snapshot, target, Dialect::OMX, self.now).unwrap();
         for entry in &plan.entries {
             self.snapshot.documents.insert(entry.mode, entry.document.clone());
         }
@@ -235,7 +236,7 @@ impl World {
 pub fn assert_ended(document: &Document, outcome: &str, lifecycle: &str) {
     let seen = json(document);
     assert!(!document.is_active(), "{seen}");
-    assert_eq!(document.text("run_outcome"), Some(outcome), "{seen}");
-    assert_eq!(document.text("lifecycle_outcome"), Some(lifecycle), "{seen}");
-    assert!(document.time("completed_at").is_some(), "{seen}");
+    assert_eq!(document.get_str("run_outcome"), Some(outcome), "{seen}");
+    assert_eq!(document.get_str("lifecycle_outcome"), Some(lifecycle), "{seen}");
+    assert!(document.get_time("completed_at").is_some(), "{seen}");
 }

@@ -1,7 +1,7 @@
 //! modes.md 2.1: the table of transitions, written anew from the page, against
 //! every pair of phases of every mode, with each evidence and with none.
 
-use omx_kernel::{Code, Mode};
+use omx_kernel::{Mode, RefusalCode};
 
 use crate::support::{World, assert_ended};
 
@@ -163,7 +163,7 @@ fn modes_2_1_every_pair_of_phases_is_as_the_table_says_with_each_evidence_and_wi
                             assert_eq!(document.is_active(), page.phases.contains(&to), "{case}");
                         }
                         Err(refusal) => {
-                            assert_eq!(refusal.code, Code::IllegalTransition, "{case}");
+                            assert_eq!(refusal.code, RefusalCode::IllegalTransition, "{case}");
                         }
                     }
                 }
@@ -178,7 +178,8 @@ fn modes_2_1_a_refusal_says_what_may_follow() {
         for from in page.phases {
             for to in targets(page).filter(|to| !page.allows(from, to, NONE)) {
                 let input = format!(r#"{{"current_phase":"{to}"}}"#);
-                let said = page.live(from).refused(page.mode, Code::IllegalTransition, &input);
+                let said =
+                    page.live(from).refused(page.mode, RefusalCode::IllegalTransition, &input);
                 let follow = said.split("what may follow: ").nth(1).expect(&said);
                 for (_, next, _) in page.steps.iter().filter(|step| step.0 == *from) {
                     assert!(follow.contains(next), "{from}: {said}");
@@ -208,7 +209,8 @@ fn modes_2_1_a_refusal_says_what_is_missing() {
     ];
     for (mode, from, to, missing) in table {
         let input = format!(r#"{{"current_phase":"{to}"}}"#);
-        let said = World::live(mode, from, "").refused(mode, Code::IllegalTransition, &input);
+        let said =
+            World::live(mode, from, "").refused(mode, RefusalCode::IllegalTransition, &input);
         let part = said.split("missing ").nth(1).expect(&said);
         assert!(part.split(';').next().unwrap().contains(missing), "{said}");
     }
@@ -241,7 +243,7 @@ fn modes_2_1_a_run_starts_in_any_phase_but_autopilot_and_ralplan_at_their_first(
                 let only_first = matches!(page.mode, Mode::Autopilot | Mode::Ralplan);
                 let mut world = World::new();
                 if only_first && *phase != page.phases[0] {
-                    let said = world.refused(page.mode, Code::IllegalTransition, &input);
+                    let said = world.refused(page.mode, RefusalCode::IllegalTransition, &input);
                     assert!(said.contains(page.phases[0]), "{said}");
                 } else {
                     let document = world.write(page.mode, &input);
@@ -252,7 +254,7 @@ fn modes_2_1_a_run_starts_in_any_phase_but_autopilot_and_ralplan_at_their_first(
         }
         for end in ["complete", "failed", "cancelled", "blocked"] {
             let input = format!(r#"{{"active":true,"current_phase":"{end}"}}"#);
-            World::new().refused(page.mode, Code::Contradiction, &input);
+            World::new().refused(page.mode, RefusalCode::Contradiction, &input);
         }
     }
 }
@@ -289,7 +291,7 @@ fn modes_2_1_complete_needs_the_same_whichever_field_asks_for_it() {
             r#""active":false,"run_outcome":"done""#,
         ] {
             let bare = format!("{{{word}}}");
-            page.live(from).refused(page.mode, Code::IllegalTransition, &bare);
+            page.live(from).refused(page.mode, RefusalCode::IllegalTransition, &bare);
             let shown = format!("{{{word}{}}}", needs[0]);
             let document = page.live(from).write(page.mode, &shown);
             assert_ended(&document, "finish", "finished");

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omx_kernel::{Code, Refusal, Shape, Value};
+use omx_kernel::{Refusal, RefusalCode, Shape, Value};
 use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -18,7 +18,7 @@ pub fn set_for_user(
     key: &str,
     text: &str,
 ) -> Result<Value, Refusal> {
-    let new = checked(key, text).map_err(Refusal::input)?;
+    let new = checked(key, text).map_err(Refusal::invalid_input)?;
     files::read(path)?;
     change_file(path, context.lock_deadline, |old| edited(path, old, key, &new))?;
     Ok(new)
@@ -27,7 +27,7 @@ pub fn set_for_user(
 /// Sets a key in the project's file. Its folder is made like any other of
 /// omx's, so that `git status` stays clean.
 pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<Value, Refusal> {
-    let new = checked(key, text).map_err(Refusal::input)?;
+    let new = checked(key, text).map_err(Refusal::invalid_input)?;
     let store = context.store(&Input::default())?;
     let path = store.tree().join(PROJECT_TOML);
     files::read_in_tree(&path)?;
@@ -41,7 +41,7 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
     // The editor knows neither byte order marks nor two kinds of line ends.
     let plain = old.trim_start_matches(BOM).replace("\r\n", "\n");
     let mut document: DocumentMut = plain.parse().map_err(|error| {
-        Refusal::new(Code::Io, format!("cannot read {}: {error}", path.display()))
+        Refusal::new(RefusalCode::Io, format!("cannot read {}: {error}", path.display()))
     })?;
     let mut parts: Vec<&str> = key.split('.').collect();
     let last = parts.pop().unwrap_or(key);
@@ -53,7 +53,10 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
             Item::Table(section)
         });
         table = inner.as_table_like_mut().ok_or_else(|| {
-            Refusal::input(format!("{part} is a value in {}, not a section", path.display()))
+            Refusal::invalid_input(format!(
+                "{part} is a value in {}, not a section",
+                path.display()
+            ))
         })?;
     }
     let mut item = toml_item(new);
@@ -113,11 +116,11 @@ fn place_in(old: &str, plain_place: usize) -> usize {
 
 fn toml_item(new: &Value) -> Item {
     match new.shape() {
-        Shape::Whole(number) => match i64::try_from(*number) {
+        Shape::Integer(number) => match i64::try_from(*number) {
             Ok(number) => value(number),
-            Err(_) => value(new.text()),
+            Err(_) => value(new.as_json()),
         },
-        Shape::Number => new.text().parse::<f64>().map_or_else(|_| value(new.text()), value),
+        Shape::Number => new.as_json().parse::<f64>().map_or_else(|_| value(new.as_json()), value),
         _ => value(new.as_str().unwrap_or_default()),
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast::Value as Jsonc;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-use omx_kernel::{Code, Refusal, Value};
+use omx_kernel::{Refusal, RefusalCode, Value};
 use toml_edit::{Document, Item, Value as Toml};
 
 use super::keys::{check, is_section, row_of};
@@ -43,7 +43,7 @@ pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
 pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
     if std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
         let why = format!("{} is a symbolic link; nothing is read through it", path.display());
-        return Err(Refusal::new(Code::UnsafePath, why));
+        return Err(Refusal::new(RefusalCode::UnsafePath, why));
     }
     read(path)
 }
@@ -52,7 +52,7 @@ pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
 /// not opened: a pipe would never answer.
 pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
     let unreadable = |why: &dyn Display| {
-        Refusal::new(Code::Io, format!("cannot read {}: {why}", path.display()))
+        Refusal::new(RefusalCode::Io, format!("cannot read {}: {why}", path.display()))
     };
     let is_file = match std::fs::metadata(path) {
         Ok(data) => data.is_file(),
@@ -63,7 +63,7 @@ pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
     };
     if !is_file {
         let why = format!("cannot read {}: it is not a file", path.display());
-        return Err(Refusal::input(why));
+        return Err(Refusal::invalid_input(why));
     }
     std::fs::read_to_string(path).map(Some).map_err(|error| unreadable(&error))
 }
@@ -80,7 +80,7 @@ impl File<'_> {
     }
 
     fn complain(&self, line: usize, why: &str) -> Refusal {
-        Refusal::input(format!("{}:{line}: {why}", self.path.display()))
+        Refusal::invalid_input(format!("{}:{line}: {why}", self.path.display()))
     }
 
     fn toml(&self) -> Result<Vec<FileSetting>, Refusal> {
@@ -182,9 +182,9 @@ fn toml_value(item: &Item) -> Value {
         Some(Toml::Boolean(flag)) => Value::bool(*flag.value()),
         Some(Toml::Integer(number)) => omx_store::json::parse_valid(&number.value().to_string()),
         Some(Toml::Float(number)) => omx_store::json::parse_valid(&number.value().to_string()),
-        Some(Toml::Array(items)) => {
-            Value::list(items.iter().map(|value| toml_value(&Item::Value(value.clone()))).collect())
-        }
+        Some(Toml::Array(items)) => Value::array(
+            items.iter().map(|value| toml_value(&Item::Value(value.clone()))).collect(),
+        ),
         Some(Toml::Datetime(time)) => Value::string(&time.value().to_string()),
         _ => Value::null(),
     }
@@ -195,7 +195,7 @@ fn json_value(value: &Jsonc<'_>) -> Value {
         Jsonc::StringLit(text) => Value::string(&text.value),
         Jsonc::NumberLit(number) => omx_store::json::parse_valid(number.value),
         Jsonc::BooleanLit(flag) => Value::bool(flag.value),
-        Jsonc::Array(items) => Value::list(items.elements.iter().map(json_value).collect()),
+        Jsonc::Array(items) => Value::array(items.elements.iter().map(json_value).collect()),
         Jsonc::Object(_) | Jsonc::NullKeyword(_) => Value::null(),
     }
 }

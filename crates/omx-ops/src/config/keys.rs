@@ -182,9 +182,9 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Complaint> {
         }
         Kind::Text if value.as_str().is_some_and(|text| !text.is_empty()) => return Ok(()),
         Kind::Text => "a text".to_owned(),
-        Kind::Count if value.as_whole().is_some_and(|count| count >= 1) => return Ok(()),
+        Kind::Count if value.as_u64().is_some_and(|count| count >= 1) => return Ok(()),
         Kind::Count => "an integer from 1 on".to_owned(),
-        Kind::Amount if value.text().parse::<f64>().is_ok_and(is_amount) => return Ok(()),
+        Kind::Amount if value.as_json().parse::<f64>().is_ok_and(is_amount) => return Ok(()),
         Kind::Amount => "a number from 0 on".to_owned(),
         Kind::Span if value.as_str().is_some_and(is_span) => return Ok(()),
         Kind::Span => "a span of time such as \"90m\", \"2h\" or \"30 days\"".to_owned(),
@@ -264,7 +264,7 @@ mod tests {
         assert!(ok(Kind::Span, Value::string("2h")));
         assert!(!ok(Kind::Span, Value::string("h")));
         assert!(!ok(Kind::Span, Value::string("2 parsecs")));
-        assert!(!ok(Kind::Count, Value::whole(0)));
+        assert!(!ok(Kind::Count, Value::integer(0)));
         assert!(ok(Kind::Store, Value::string("postgres://me@host/db")));
         assert!(!ok(Kind::Store, Value::string("postgres://me:pw@host/db")));
         assert!(!ok(Kind::Store, Value::string("postgres://host/db?password=x")));

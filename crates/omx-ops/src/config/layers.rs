@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Dialect, Limits, Mode, Refusal, Value};
+use omx_kernel::{Dialect, IterationLimits, Mode, Refusal, Value};
 use omx_store::{Store, json};
 
 use super::files;
@@ -111,15 +111,16 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
         }
     }
     for (key, text, variable) in &context.config.environment {
-        let value =
-            checked(key, text).map_err(|why| Refusal::input(format!("{variable}: {why}")))?;
+        let value = checked(key, text)
+            .map_err(|why| Refusal::invalid_input(format!("{variable}: {why}")))?;
         config.put(key, value, Origin::Environment(variable.clone()));
     }
     for flag in &context.config.flags {
-        let (key, text) = flag
-            .split_once('=')
-            .ok_or_else(|| Refusal::input(format!("--config {flag:?}: wanted KEY=VALUE")))?;
-        let value = checked(key, text).map_err(|why| Refusal::input(format!("--config: {why}")))?;
+        let (key, text) = flag.split_once('=').ok_or_else(|| {
+            Refusal::invalid_input(format!("--config {flag:?}: wanted KEY=VALUE"))
+        })?;
+        let value =
+            checked(key, text).map_err(|why| Refusal::invalid_input(format!("--config: {why}")))?;
         config.put(key, value, Origin::Flag);
     }
     Ok(config)
@@ -141,11 +142,11 @@ fn typed(kind: Kind, text: &str) -> Value {
 }
 
 /// The limits of starts that the person configured.
-pub fn limits(context: &Context<'_>, store: &Store) -> Result<Limits, Refusal> {
+pub fn limits(context: &Context<'_>, store: &Store) -> Result<IterationLimits, Refusal> {
     let config = load(context, store)?;
     let limit = |mode: Mode| {
         let key = format!("{LIMITS}{}", mode.name());
-        Some((mode, config.get(&key)?.value.as_whole()?))
+        Some((mode, config.get(&key)?.value.as_u64()?))
     };
     Ok(Mode::ALL.into_iter().filter_map(limit).collect())
 }

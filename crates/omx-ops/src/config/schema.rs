@@ -49,12 +49,12 @@ fn leaf(kind: Kind, default: Option<&str>, meaning: &str) -> Value {
     fields.push(field("type", Value::string(kind_name)));
     match kind {
         Kind::Choice(words) => fields.push(field("enum", Value::strings(words))),
-        Kind::Count => fields.push(field("minimum", Value::whole(1))),
-        Kind::Amount => fields.push(field("minimum", Value::whole(0))),
+        Kind::Count => fields.push(field("minimum", Value::integer(1))),
+        Kind::Amount => fields.push(field("minimum", Value::integer(0))),
         _ => {}
     }
     if let Some(default) = default {
-        let number = default.parse().ok().filter(|_| kind == Kind::Count).map(Value::whole);
+        let number = default.parse().ok().filter(|_| kind == Kind::Count).map(Value::integer);
         fields.push(field("default", number.unwrap_or_else(|| Value::string(default))));
     }
     Value::object(fields)

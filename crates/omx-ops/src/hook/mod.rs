@@ -57,7 +57,7 @@ fn write_all(
     let event = |(mode, document): &(Mode, Document)| {
         LogEvent::new(context.now(), context.actor, kind, scope).with_team_of(document).with_data([
             ("mode", Value::string(mode.name())),
-            ("revision", Value::whole(document.revision())),
+            ("revision", Value::integer(document.revision())),
             ("active", Value::bool(document.is_active())),
             ("phase", Value::string_or_null(document.phase())),
         ])

@@ -1,7 +1,7 @@
 //! What is noted of a session while its agent works, and what it is told.
 
-use omx_kernel::activity::{Activity, ToolClass};
-use omx_kernel::host;
+use omx_kernel::activity::{SessionActivity, ToolClass};
+use omx_kernel::session_events;
 use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp};
 use omx_store::EventKind;
 
@@ -12,7 +12,9 @@ use crate::context::Context;
 pub fn brief(context: &Context<'_>, session: &SessionId) -> Result<Vec<String>, Refusal> {
     let found = look(context, session)?;
     let now = context.now();
-    Ok(found.map_or_else(Vec::new, |f| host::brief(&f.read.snapshot, context.dialect, now)))
+    Ok(found.map_or_else(Vec::new, |f| {
+        session_events::describe_session(&f.read.snapshot, context.dialect, now)
+    }))
 }
 
 /// A tool was used: holds begin anew, and what waited for a limit goes on.
@@ -22,16 +24,26 @@ pub fn tool_used(
     tool: ToolClass,
 ) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
-    change(context, &found, EventKind::AgentWorks, host::unlimited, |activity, now| {
-        host::tool_used(activity, tool, now)
-    })
+    change(
+        context,
+        &found,
+        EventKind::AgentWorks,
+        session_events::clear_rate_limit,
+        |activity, now| session_events::record_tool_use(activity, tool, now),
+    )
 }
 
 /// The person said something that starts and cancels nothing.
 pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
     super::cancelled::forget(&found.store, session);
-    change(context, &found, EventKind::PersonSpoke, host::unlimited, host::person_spoke)
+    change(
+        context,
+        &found,
+        EventKind::PersonSpoke,
+        session_events::clear_rate_limit,
+        session_events::record_prompt,
+    )
 }
 
 /// The person interrupted: nothing is held until they speak again.
@@ -42,7 +54,7 @@ pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Ref
         &found,
         EventKind::Interrupted,
         |_, _| Vec::new(),
-        |activity, now| Some(host::interrupted(activity, now)),
+        |activity, now| Some(session_events::record_interrupt(activity, now)),
     )
 }
 
@@ -56,7 +68,7 @@ pub fn checkpoint(context: &Context<'_>, session: &SessionId) -> Result<(), Refu
         &found,
         EventKind::Compacting,
         |_, _| Vec::new(),
-        |activity, now| Some(Activity { last_seen: Some(now), ..activity.clone() }),
+        |activity, now| Some(SessionActivity { last_seen: Some(now), ..activity.clone() }),
     )
 }
 
@@ -67,7 +79,8 @@ pub fn limited(
     until: Option<Timestamp>,
 ) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
-    let waiting = |snapshot: &Snapshot, now| host::limited(snapshot, until, now);
+    let waiting =
+        |snapshot: &Snapshot, now| session_events::mark_rate_limited(snapshot, until, now);
     change(context, &found, EventKind::Limited, waiting, |_, _| None)
 }
 
@@ -77,7 +90,7 @@ fn change(
     found: &Found,
     kind: EventKind,
     documents: impl Fn(&Snapshot, Timestamp) -> Vec<(Mode, Document)>,
-    record: impl Fn(&Activity, Timestamp) -> Option<Activity>,
+    record: impl Fn(&SessionActivity, Timestamp) -> Option<SessionActivity>,
 ) -> Result<(), Refusal> {
     let now = context.now();
     let is_needed = |snapshot: &Snapshot| {

@@ -1,13 +1,13 @@
 //! What the person typed, before the agent sees it: it may start a mode, cancel
 //! what runs, or let what waits go on.
 
-use omx_kernel::document::Life;
-use omx_kernel::host::shortened;
+use omx_kernel::document::DocumentStatus;
 use omx_kernel::ids::slug;
-use omx_kernel::outcome::Ending;
-use omx_kernel::start::{self, How, Wanted};
-use omx_kernel::write::Circumstances;
-use omx_kernel::{Code, Mode, Refusal, Scope, SessionId, Snapshot, Value, stop};
+use omx_kernel::outcome::RunEnding;
+use omx_kernel::session_events::shorten;
+use omx_kernel::start::{self, StartOutcome, StartRequest};
+use omx_kernel::write::WriteContext;
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, Value, stop};
 use omx_prompt::{self as prompt, Decision, Keywords, Present, Start};
 use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
@@ -94,7 +94,8 @@ pub fn present(snapshot: &Snapshot) -> Present {
 fn blocked(snapshot: &Snapshot) -> Option<Mode> {
     let is_blocked = |mode: &Mode| {
         let document = snapshot.documents.get(mode);
-        document.is_some_and(|document| document.life() == Life::Ended(Ending::Blocked))
+        document
+            .is_some_and(|document| document.status() == DocumentStatus::Ended(RunEnding::Blocked))
     };
     Mode::STOP_PRIORITY.into_iter().find(is_blocked)
 }
@@ -131,7 +132,7 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
         Ok(report) if report.cancelled.is_empty() => Ok(Prompted::Told(format!(
             "[{}] {}",
             context.dialect.name,
-            omx_kernel::message::nothing_active(context.dialect)
+            omx_kernel::message::format_nothing_active(context.dialect)
         ))),
         Ok(report) => {
             cancelled::forget(&store, session);
@@ -140,7 +141,7 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
             let text = format!("[{}] {}", context.dialect.name, report.lines.join(" "));
             Ok(Prompted::Cancelled { text, rest })
         }
-        Err(refusal) if refusal.code == Code::Busy => {
+        Err(refusal) if refusal.code == RefusalCode::Busy => {
             cancelled::wish(&store, session);
             let text = format!(
                 "[{}] Cancel was asked for; the state is locked by another process, so it is written as soon as that lets go. Nothing is held meanwhile.",
@@ -168,7 +169,7 @@ fn begin(
     match begun(context, session, wanted) {
         Ok(text) => Ok(Prompted::Told(format!("[{}] {text}", context.dialect.name))),
         // Trouble with files is the hook's to swallow; a rule's no is the person's to hear.
-        Err(refusal) if matches!(refusal.code, Code::Busy | Code::Io) => Err(refusal),
+        Err(refusal) if matches!(refusal.code, RefusalCode::Busy | RefusalCode::Io) => Err(refusal),
         Err(refusal) => Ok(Prompted::Told(format!(
             "[{}] {} was not started: {}. Tell the person.",
             context.dialect.name,
@@ -192,29 +193,29 @@ fn begun(
     let snapshot = &read.snapshot;
     let task = wanted.task.trim();
     let mut asked =
-        Wanted { mode: wanted.mode, companions: &wanted.linked, task, context_path: None };
+        StartRequest { mode: wanted.mode, companions: &wanted.linked, task, context_path: None };
     let facts = facts::answer(
-        &start::questions(snapshot, &asked)?,
+        &start::required_facts(snapshot, &asked)?,
         &store,
         &context.place.working_directory,
     );
     let circumstances =
-        Circumstances { now, limits: &limits, facts: &facts, dialect: context.dialect };
-    let how = start::start(snapshot, &asked, circumstances)?.how;
-    let kept = if how == How::Begun && wanted.mode == Mode::Autopilot {
+        WriteContext { now, limits: &limits, facts: &facts, dialect: context.dialect };
+    let how = start::plan_start(snapshot, &asked, circumstances)?.outcome;
+    let kept = if how == StartOutcome::Started && wanted.mode == Mode::Autopilot {
         Some(keep_words(&locked, &store, task, now)?)
     } else {
         None
     };
     asked.context_path = kept.as_deref();
-    let plan = start::start(snapshot, &asked, circumstances)?;
+    let plan = start::plan_start(snapshot, &asked, circumstances)?;
     for (_, document) in &plan.writes {
         LockedStore::check_size(document)?;
     }
     write_all(context, &locked, &scope, EventKind::Started, &plan.writes)?;
     let mut after = snapshot.clone();
     after.documents.extend(plan.writes);
-    if plan.how != How::Running {
+    if plan.outcome != StartOutcome::AlreadyRunning {
         // A new run begins with a clean record; what was cleared stays remembered.
         let mut activity = snapshot.activity.clone();
         activity.last_seen = Some(now);
@@ -226,7 +227,7 @@ fn begun(
         let _ = locked.write_activity(&scope, &activity, now);
         cancelled::forget(&store, session);
     }
-    Ok(told(context, session, wanted, plan.how, &after))
+    Ok(told(context, session, wanted, plan.outcome, &after))
 }
 
 /// What the person said, kept for the phases to come. Told as a path from the
@@ -248,14 +249,14 @@ fn told(
     context: &Context<'_>,
     session: &SessionId,
     wanted: &Start<'_>,
-    how: How,
+    how: StartOutcome,
     after: &Snapshot,
 ) -> String {
     let mode = wanted.mode;
     let title = mode.title();
     let state = after
         .active(mode)
-        .map(|document| stop::text(mode, document, context.dialect))
+        .map(|document| stop::format_hold(mode, document, context.dialect))
         .unwrap_or_default();
     let linked: Vec<&str> = wanted.linked.iter().map(|mode| mode.name()).collect();
     let with = if linked.is_empty() {
@@ -264,15 +265,17 @@ fn told(
         format!(", linked with {}", linked.join(" and "))
     };
     let begins = match how {
-        How::Begun => format!("{title} started{with} in session {session}."),
-        How::Resumed => format!("{title} goes on{with} in session {session}."),
-        How::Running => format!("{title} runs already in session {session}; nothing was started."),
+        StartOutcome::Started => format!("{title} started{with} in session {session}."),
+        StartOutcome::Resumed => format!("{title} goes on{with} in session {session}."),
+        StartOutcome::AlreadyRunning => {
+            format!("{title} runs already in session {session}; nothing was started.")
+        }
     };
     let task = after
         .active(mode)
-        .and_then(|document| document.text("task_description"))
-        .filter(|task| how == How::Resumed && !task.is_empty())
-        .map(|task| format!(" Task: {}", shortened(task)))
+        .and_then(|document| document.get_str("task_description"))
+        .filter(|task| how == StartOutcome::Resumed && !task.is_empty())
+        .map(|task| format!(" Task: {}", shorten(task)))
         .unwrap_or_default();
     format!(
         "{begins}{task} {state}. Follow the skill {}; record every change of phase with state_write (mode {}, session_id {session}).",

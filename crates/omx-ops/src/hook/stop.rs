@@ -1,7 +1,7 @@
 //! The agent wants to stop: decided by the rule, counted on the disk.
 
-use omx_kernel::host::{self, Standing};
-use omx_kernel::stop::{Agent, Allowed, Cause, StopDecision, StopEvent, decide};
+use omx_kernel::session_events::{self, SessionSample};
+use omx_kernel::stop::{AllowReason, StopCause, StopDecision, StopEvent, StoppingAgent, decide};
 use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot, Value};
 use omx_store::runs::Liveness;
 use omx_store::{EventKind, Store};
@@ -15,9 +15,9 @@ use crate::input::Input;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopSeen<'a> {
     /// Why.
-    pub cause: Cause,
+    pub cause: StopCause,
     /// Who.
-    pub agent: Agent,
+    pub agent: StoppingAgent,
     /// The agent's last words.
     pub last_words: &'a str,
 }
@@ -26,7 +26,7 @@ pub struct StopSeen<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopOutcome {
     /// Nothing: it may stop.
-    Allowed(Allowed),
+    Allowed(AllowReason),
     /// To go on.
     Held(String),
     /// It may stop; the person should know that a bound was reached.
@@ -45,14 +45,14 @@ pub fn stop(
     seen: &StopSeen<'_>,
 ) -> Result<StopOutcome, Refusal> {
     let Some(found) = look_at_active(context, session)? else {
-        return Ok(StopOutcome::Allowed(Allowed::NothingActive));
+        return Ok(StopOutcome::Allowed(AllowReason::NothingActive));
     };
     if cancelled::is_wished(&found.store, session) {
         let mut input = Input::default();
         input.set("session_id", Value::string(session.as_str()))?;
         crate::cancel::cancel(context, &input)?;
         cancelled::forget(&found.store, session);
-        return Ok(StopOutcome::Allowed(Allowed::CancelRequested));
+        return Ok(StopOutcome::Allowed(AllowReason::CancelRequested));
     }
     let now = context.now();
     let event = event(context, &found.store, &found.read.snapshot, session, seen);
@@ -107,7 +107,10 @@ fn event(
 
 fn fingerprint(store: &Store, snapshot: &Snapshot, seen: &StopSeen<'_>) -> u64 {
     let folder = folder::standing(store.root());
-    host::fingerprint(snapshot, Standing { folder: &folder, last_words: seen.last_words })
+    session_events::fingerprint(
+        snapshot,
+        SessionSample { worktree: &folder, last_message: seen.last_words },
+    )
 }
 
 /// Whether a live omx process drives the run of this session: it holds its lock.

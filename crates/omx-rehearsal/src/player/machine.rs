@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 
 use super::job::{Done, Job, JobId};
 use super::run::Setup;
@@ -55,7 +55,7 @@ pub(super) enum Effect {
 pub(super) struct Stage {
     pub(super) memory: Memory,
     pub(super) folder: PathBuf,
-    pub(super) allow: Allow,
+    pub(super) allow: AllowLevel,
     pub(super) model: Option<String>,
     pub(super) servers: Vec<Server>,
 }
@@ -182,7 +182,7 @@ impl Player {
         };
         let memory = memory.map_err(|error| broken(&error))?;
         let opened = json!({"conversation": memory.id().as_str(), "model": open.model});
-        let allow = Allow::named(&open.allow)
+        let allow = AllowLevel::parse(&open.allow)
             .ok_or_else(|| (Refused::Wrong, format!("unknown policy {:?}", open.allow)))?;
         let (folder, model, servers) = (open.folder, open.model, open.servers);
         self.stage = Some(Stage { memory, folder, allow, model, servers });

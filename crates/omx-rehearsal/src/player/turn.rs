@@ -8,7 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use omx_kernel::Timestamp;
-use omx_kernel::approval::{Allow, OWN_SERVER, Reach};
+use omx_kernel::approval::{AllowLevel, OWN_SERVER, TargetLocation};
 
 use super::job::{Done, Job, JobId};
 use super::machine::{Effect, Player, Stage};
@@ -298,8 +298,8 @@ impl Player {
 /// The agent asks for everything except edits in its folder and omx's own tools.
 fn needs_leave(stage: &Stage, wish: &Wish) -> bool {
     match wish {
-        _ if stage.allow == Allow::All => false,
-        Wish::Edit { path } => reach(&stage.folder, Path::new(path)) == Reach::Outside,
+        _ if stage.allow == AllowLevel::All => false,
+        Wish::Edit { path } => reach(&stage.folder, Path::new(path)) == TargetLocation::Outside,
         Wish::Command { .. } => true,
         Wish::Tool { server, .. } => server != OWN_SERVER,
     }

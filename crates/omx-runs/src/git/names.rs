@@ -31,7 +31,7 @@ macro_rules! hash {
                 if matches!(text.len(), 40 | 64) && text.bytes().all(fits) {
                     Ok(Self(text.to_owned()))
                 } else {
-                    Err(Refusal::input(format!(concat!("{:?} is not the hash of a ", $what), text)))
+                    Err(Refusal::invalid_input(format!(concat!("{:?} is not the hash of a ", $what), text)))
                 }
             }
 

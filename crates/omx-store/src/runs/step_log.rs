@@ -27,7 +27,7 @@ impl StepLogName {
         if is_name {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Refusal::input(format!("{text:?} is no name of a log")))
+            Err(Refusal::invalid_input(format!("{text:?} is no name of a log")))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Requests of any content, one after another, on documents of any content.
 
-use omx_kernel::{Code, Refusal, Value};
+use omx_kernel::{Refusal, RefusalCode, Value};
 use omx_ops::{
     Context, Input, cancel, parse_input, state_clear, state_get_status, state_list_active,
     state_read, state_write, status,
@@ -108,11 +108,11 @@ fn check(
     }
     match answer {
         Ok(value) => {
-            serde_json::from_str::<serde::de::IgnoredAny>(value.text()).expect("JSON");
+            serde_json::from_str::<serde::de::IgnoredAny>(value.as_json()).expect("JSON");
         }
         Err(refusal) => {
             assert!(!refusal.message.is_empty());
-            assert!(!matches!(refusal.code, Code::Io | Code::Busy), "{}", said());
+            assert!(!matches!(refusal.code, RefusalCode::Io | RefusalCode::Busy), "{}", said());
         }
     }
     for line in after.iter().filter(|(path, _)| path.ends_with("events.jsonl")) {
@@ -124,7 +124,7 @@ fn check(
     let removes = operation == Operation::Clear
         || (operation == Operation::Cancel && (says("force") || says("all")));
     if operation == Operation::Cancel && (removes || says("every_session")) {
-        let is_stopped = matches!(answer, Err(refusal) if refusal.code == Code::UnsafePath);
+        let is_stopped = matches!(answer, Err(refusal) if refusal.code == RefusalCode::UnsafePath);
         assert!(!is_stopped, "a neighbour stops a cancel\n{}", said());
     }
     for (path, bytes) in &old {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use omx_kernel::message::Reader;
+use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_ops::config::Sources;
 use omx_ops::{Ambient, Clock, Context, Place as Surroundings};
@@ -109,7 +109,7 @@ impl Place {
             dialect: Dialect::OMX,
             ambient: Ambient::None,
             actor: "fuzz",
-            reader: Reader::Program,
+            reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(5),
             config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
         }

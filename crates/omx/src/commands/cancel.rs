@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 
-use omx_kernel::{Code, Dialect, Mode, Refusal, RunId, Scope, SessionId, Value};
+use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, RunId, Scope, SessionId, Value};
 use omx_ops::{CancelReport, Context, Input, cancel, sessions_with_active_modes};
 use omx_runs::stop::{self, RunTermination};
 
@@ -35,7 +35,7 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
             }
         }
         let mut report = match cancel(context, &input) {
-            Err(refusal) if refusal.code == Code::AmbiguousSession && can_ask(format) => {
+            Err(refusal) if refusal.code == RefusalCode::AmbiguousSession && can_ask(format) => {
                 match ask(context, &input)? {
                     Some(chosen) => cancel(context, &chosen)?,
                     None => return Err(refusal),

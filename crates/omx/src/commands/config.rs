@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omx_kernel::{Code, Dialect, Refusal, Value};
+use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 use omx_ops::config::{self, Config, Setting};
 use omx_ops::{Context, Input};
 
@@ -34,7 +34,7 @@ fn load(context: &Context<'_>) -> Result<Config, Refusal> {
 
 /// A value as a person would type it.
 fn plain(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| value.text())
+    value.as_str().unwrap_or_else(|| value.as_json())
 }
 
 fn with_origin(setting: &Setting) -> Value {
@@ -68,8 +68,9 @@ fn get(context: &Context<'_>, args: &ConfigGetArgs, format: Format) -> Result<Ex
     let config = load(context)?;
     let Some(setting) = config.get(&args.key) else {
         let known = config::known(&args.key);
-        let unset = || Refusal::input(format!("{} is not set and has no default", args.key));
-        return Err(known.err().map_or_else(unset, Refusal::input));
+        let unset =
+            || Refusal::invalid_input(format!("{} is not set and has no default", args.key));
+        return Err(known.err().map_or_else(unset, Refusal::invalid_input));
     };
     Ok(match (format, args.show_origin) {
         (Format::Json, true) => output::value(&with_origin(setting), format),
@@ -88,7 +89,7 @@ fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
         (tree.join(config::PROJECT_TOML), value)
     } else {
         let path = context.config.user_file.clone().ok_or_else(|| {
-            Refusal::new(Code::Io, "there is no home directory to keep a configuration in")
+            Refusal::new(RefusalCode::Io, "there is no home directory to keep a configuration in")
         })?;
         let value = config::set_for_user(context, &path, &args.key, &args.value)?;
         (path, value)
@@ -116,7 +117,7 @@ fn path(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<
                 ("exists", Value::bool(path.exists())),
             ])
         });
-        let value = Value::record([("files", Value::list(files.collect()))]);
+        let value = Value::record([("files", Value::array(files.collect()))]);
         return Ok(output::value(&value, format));
     }
     let lines: Vec<String> = files

@@ -184,7 +184,7 @@ fn value(report: &DoctorReport, done: &[Result<String, String>]) -> Value {
     let failed = report.has_failed() || done.iter().any(Result::is_err);
     Value::record([
         ("ok", Value::bool(!failed)),
-        ("findings", Value::list(report.findings.iter().map(finding).collect())),
-        ("mended", Value::list(done.iter().map(mended).collect())),
+        ("findings", Value::array(report.findings.iter().map(finding).collect())),
+        ("mended", Value::array(done.iter().map(mended).collect())),
     ])
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use omx_host::HostKind;
 use omx_host::setup::{Manifest, SetupPaths, SetupScope};
-use omx_kernel::{Code, Dialect, Refusal};
+use omx_kernel::{Dialect, Refusal, RefusalCode};
 use omx_ops::config::{self};
 use omx_ops::{Context, Input};
 
@@ -38,7 +38,7 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
         }
         children::forget(&mut command);
         let error = command.exec();
-        Err(Refusal::new(Code::Io, format!("cannot start {name}: {error}")))
+        Err(Refusal::new(RefusalCode::Io, format!("cannot start {name}: {error}")))
     })
 }
 
@@ -49,7 +49,7 @@ fn not_installed(host: HostKind) -> Refusal {
         HostKind::Gemini => ("gemini", "@google/gemini-cli"),
     };
     let words = format!("{name} is not installed: npm install -g {package}");
-    Refusal::input(words)
+    Refusal::invalid_input(words)
 }
 
 /// The configured agent, else the first that is installed.
@@ -60,7 +60,7 @@ fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
     let is_there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
     named
         .or_else(|| HostKind::ALL.into_iter().find(is_there))
-        .ok_or_else(|| Refusal::input("none of codex, claude and gemini is installed"))
+        .ok_or_else(|| Refusal::invalid_input("none of codex, claude and gemini is installed"))
 }
 
 /// Whether some setup that holds here has written for this host.
@@ -69,7 +69,7 @@ fn is_set_up(context: &Context<'_>, host: HostKind) -> Result<bool, Refusal> {
     let knows = |scope: SetupScope| -> Result<bool, Refusal> {
         let paths: SetupPaths = edge::setup_paths(context.dialect, scope)?;
         let manifest = Manifest::load(&paths.manifest())
-            .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
+            .map_err(|error| Refusal::new(RefusalCode::Io, error.to_string()))?;
         Ok(manifest.is_some_and(|manifest| manifest.hosts().contains(&host)))
     };
     Ok(knows(SetupScope::User)? || knows(SetupScope::Project(root))?)

@@ -65,7 +65,7 @@ fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
                 ),
             ])
         });
-        let list = Value::list(list.collect());
+        let list = Value::array(list.collect());
         return Ok(output::value(&Value::record([("agents", list)]), format));
     }
     let line = |(kind, _, version, trouble): &(AgentKind, _, Option<String>, Option<Failure>)| {
@@ -87,7 +87,7 @@ fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
 
 fn load(context: &Context<'_>) -> Result<Vec<Role>, Refusal> {
     let store = context.store(&Input::default())?;
-    catalog::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))
+    catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))
 }
 
 fn fields(role: &Role) -> Vec<(String, Value)> {
@@ -108,7 +108,7 @@ fn roles(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let roles = load(context)?;
     if format == Format::Json {
         let list = roles.iter().map(|role| Value::object(fields(role))).collect();
-        return Ok(output::value(&Value::record([("roles", Value::list(list))]), format));
+        return Ok(output::value(&Value::record([("roles", Value::array(list))]), format));
     }
     let width = roles.iter().map(|role| role.name.len()).max().unwrap_or(0);
     let lines: Vec<String> = roles
@@ -126,19 +126,19 @@ fn modes(format: Format) -> Exit {
         let list = Mode::ALL.iter().map(|mode| {
             Value::record([
                 ("name", Value::string(mode.name())),
-                ("phases", Value::strings(mode.row().phases)),
+                ("phases", Value::strings(mode.spec().phases)),
                 (
                     "max_iterations",
-                    mode.row().max_iterations.map_or_else(Value::null, Value::whole),
+                    mode.spec().max_iterations.map_or_else(Value::null, Value::integer),
                 ),
             ])
         });
-        return output::value(&Value::record([("modes", Value::list(list.collect()))]), format);
+        return output::value(&Value::record([("modes", Value::array(list.collect()))]), format);
     }
     let lines: Vec<String> = Mode::ALL
         .iter()
         .map(|mode| {
-            let phases = mode.row().phases;
+            let phases = mode.spec().phases;
             let phases =
                 if phases.is_empty() { "stage:<name>".to_owned() } else { phases.join(", ") };
             format!("{:<12} {phases}", mode.name())
@@ -149,7 +149,7 @@ fn modes(format: Format) -> Exit {
 
 fn load_skills(context: &Context<'_>) -> Result<Vec<Skill>, Refusal> {
     let store = context.store(&Input::default())?;
-    catalog::skills_of(store.tree()).map_err(|error| Refusal::input(error.to_string()))
+    catalog::skills_of(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))
 }
 
 fn skill_fields(skill: &Skill) -> Vec<(String, Value)> {
@@ -167,7 +167,7 @@ fn skills(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let skills = load_skills(context)?;
     if format == Format::Json {
         let list = skills.iter().map(|skill| Value::object(skill_fields(skill))).collect();
-        return Ok(output::value(&Value::record([("skills", Value::list(list))]), format));
+        return Ok(output::value(&Value::record([("skills", Value::array(list))]), format));
     }
     let width = skills.iter().map(|skill| skill.name.len()).max().unwrap_or(0);
     let lines: Vec<String> = skills
@@ -191,12 +191,12 @@ fn show(context: &Context<'_>, asked: &str, format: Format) -> Result<Exit, Refu
     let role = roles.iter().find(|role| role.name == name);
     let skill = skills.iter().find(|skill| skill.name == name);
     match (role, skill) {
-        (Some(_), Some(_)) => Err(Refusal::input(format!(
+        (Some(_), Some(_)) => Err(Refusal::invalid_input(format!(
             "{name:?} is a role and a skill; show role:{name} or skill:{name}"
         ))),
         (Some(role), None) => Ok(show_role(role, format)),
         (None, Some(skill)) => Ok(show_skill(skill, format)),
-        (None, None) => Err(Refusal::input(format!(
+        (None, None) => Err(Refusal::invalid_input(format!(
             "there is no {} {name:?}; list them with list roles and list skills",
             kind.unwrap_or("role or skill")
         ))),

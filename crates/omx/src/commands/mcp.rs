@@ -2,7 +2,7 @@
 
 use std::io::{self, BufReader, BufWriter};
 
-use omx_kernel::message::Reader;
+use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal};
 use omx_mcp::{Group, Server, serve};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -34,10 +34,10 @@ pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
 
 fn server(args: &McpArgs, global: &Global, by_name: Dialect) -> Result<Server<'static>, Refusal> {
     let mut context = edge::context(global, by_name, "mcp")?;
-    context.reader = Reader::Program;
+    context.reader = MessageReader::Program;
     let groups = args.tools.iter().map(|name| {
         Group::named(name).ok_or_else(|| {
-            Refusal::input(format!("unknown group of tools {name:?}; there is state"))
+            Refusal::invalid_input(format!("unknown group of tools {name:?}; there is state"))
         })
     });
     let groups = groups.collect::<Result<Vec<_>, _>>()?;

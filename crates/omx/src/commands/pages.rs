@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::CommandFactory;
-use omx_kernel::{Code, Dialect, Refusal, Value};
+use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 
 use crate::cli::{Cli, Global};
 use crate::edge;
@@ -60,5 +60,5 @@ fn page(command: clap::Command) -> std::io::Result<String> {
 }
 
 fn failed(why: &str) -> Exit {
-    output::refusal(&Refusal::new(Code::Io, why), Format::Text)
+    output::refusal(&Refusal::new(RefusalCode::Io, why), Format::Text)
 }

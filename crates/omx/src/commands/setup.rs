@@ -9,7 +9,7 @@ use omx_host::setup::{
     plan_uninstall, unified_diff,
 };
 use omx_host::{CatalogueError, HostKind, Skill, catalog, guidance};
-use omx_kernel::{Code, Dialect, Refusal, Value};
+use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 use omx_ops::{Context, Input};
 
 use super::with_context;
@@ -87,7 +87,7 @@ fn paths(context: &Context<'_>, scope: &str) -> Result<SetupPaths, Refusal> {
 /// The hosts that were given hooks for every project.
 fn hooked_for_all(user: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let manifest = Manifest::load(&user.manifest())
-        .map_err(|error| Refusal::new(Code::Io, error.to_string()))?;
+        .map_err(|error| Refusal::new(RefusalCode::Io, error.to_string()))?;
     let files = manifest.map(|manifest| manifest.files).unwrap_or_default();
     let is_hook =
         |slot: &FragmentSlot| matches!(slot, FragmentSlot::Element(path) if path[0] == "hooks");
@@ -118,7 +118,7 @@ fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let hosts: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_there).collect();
     if hosts.is_empty() {
         let words = "found none of codex, claude and gemini; name one with --host";
-        return Err(Refusal::input(words));
+        return Err(Refusal::invalid_input(words));
     }
     Ok(hosts)
 }
@@ -133,7 +133,7 @@ pub(super) fn load_catalog(
         SetupScope::User => PathBuf::new(),
         SetupScope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
     };
-    let broken = |error: CatalogueError| Refusal::input(error.to_string());
+    let broken = |error: CatalogueError| Refusal::invalid_input(error.to_string());
     let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };
     Ok(SetupCatalog {
         roles: catalog::roles(&tree).map_err(broken)?,
@@ -148,13 +148,13 @@ fn run_plan(
     action: SetupAction,
     planned: impl FnOnce(Option<Manifest>) -> SetupPlan,
 ) -> Result<SetupPlan, Refusal> {
-    let io = |error: &dyn std::error::Error| Refusal::new(Code::Io, error.to_string());
+    let io = |error: &dyn std::error::Error| Refusal::new(RefusalCode::Io, error.to_string());
     let load = || Manifest::load(&paths.manifest()).map_err(|error| io(&error));
     if action == SetupAction::Preview {
         return Ok(planned(load()?));
     }
     let refused = |error: ApplyError| match error {
-        ApplyError::Busy => Refusal::new(Code::Busy, error.to_string()),
+        ApplyError::Busy => Refusal::new(RefusalCode::Busy, error.to_string()),
         error => io(&error),
     };
     let held = lock_setup(&paths.manifests, PATIENCE).map_err(refused)?;
@@ -260,10 +260,10 @@ fn report(plan: &SetupPlan, paths: &SetupPaths, hosts: &[HostKind], action: Setu
     Value::record([
         ("ok", Value::bool(!plan.has_failed())),
         ("scope", Value::string(scope)),
-        ("hosts", Value::list(hosts.iter().map(|host| Value::string(host.as_str())).collect())),
+        ("hosts", Value::array(hosts.iter().map(|host| Value::string(host.as_str())).collect())),
         ("dry_run", Value::bool(action == SetupAction::Preview)),
         ("manifest", path(&plan.manifest)),
-        ("changes", Value::list(plan.changes.iter().map(change).collect())),
-        ("notes", Value::list(plan.notes.iter().map(note).collect())),
+        ("changes", Value::array(plan.changes.iter().map(change).collect())),
+        ("notes", Value::array(plan.notes.iter().map(note).collect())),
     ])
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use omx_kernel::{Code, Dialect, Refusal};
+use omx_kernel::{Dialect, Refusal, RefusalCode};
 use omx_ops::{Input, parse_input};
 use omx_store::MAX_DOCUMENT_BYTES;
 
@@ -55,11 +55,11 @@ fn read_all(source: impl Read, name: &str) -> Result<String, Refusal> {
         .map_err(|error| unreadable(name, &error))?;
     if bytes.len() > MAX_DOCUMENT_BYTES {
         let why = format!("the input has more than {MAX_DOCUMENT_BYTES} bytes");
-        return Err(Refusal::new(Code::TooLarge, why));
+        return Err(Refusal::new(RefusalCode::TooLarge, why));
     }
-    String::from_utf8(bytes).map_err(|_| Refusal::input(format!("{name} is not UTF-8")))
+    String::from_utf8(bytes).map_err(|_| Refusal::invalid_input(format!("{name} is not UTF-8")))
 }
 
 fn unreadable(name: &str, error: &io::Error) -> Refusal {
-    Refusal::new(Code::Io, format!("cannot read {name}: {error}"))
+    Refusal::new(RefusalCode::Io, format!("cannot read {name}: {error}"))
 }

@@ -3,7 +3,7 @@
 
 mod fuzz;
 
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 
 use super::*;
 use crate::agent::McpServer;
@@ -17,7 +17,7 @@ fn stream(start: ConversationStart) -> ClaudeProtocol {
         folder: "/".into(),
         role: None,
         model: None,
-        allow: Allow::Commands,
+        allow: AllowLevel::Commands,
         servers: vec![server],
         schema: None,
     };

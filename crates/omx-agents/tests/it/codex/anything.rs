@@ -8,7 +8,7 @@ use omx_agents::agent::{AgentCommand, ApprovalDecision, MessageLabels};
 use omx_agents::event::ApprovalId;
 use omx_agents::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
 use omx_agents::{AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -199,7 +199,7 @@ proptest! {
     #[test]
     fn nothing_codex_says_breaks_the_protocol(steps in proptest::collection::vec(step(), 0..60)) {
         let mut now = Instant::now();
-        let mut protocol = protocol(ConversationStart::New, Allow::Edits);
+        let mut protocol = protocol(ConversationStart::New, AllowLevel::Edits);
         let (mut is_open, mut begun) = (false, 0_i32);
         let mut effects = protocol.start(now);
         for step in steps {

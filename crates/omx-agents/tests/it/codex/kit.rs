@@ -11,7 +11,7 @@ use omx_agents::{
     AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
     ConversationStart, Protocol, driver,
 };
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::{Value, json};
 
 /// The conversation's id.
@@ -35,7 +35,7 @@ pub struct Talk {
 }
 
 /// The protocol of codex on a machine where nothing of it is configured.
-pub fn protocol(start: ConversationStart, allow: Allow) -> Box<dyn Protocol> {
+pub fn protocol(start: ConversationStart, allow: AllowLevel) -> Box<dyn Protocol> {
     let env = AgentEnv {
         variables: [("HOME".into(), "/nonexistent".into())].into(),
         omx: PathBuf::from("/nonexistent/omx"),
@@ -55,19 +55,22 @@ pub fn protocol(start: ConversationStart, allow: Allow) -> Box<dyn Protocol> {
 }
 
 impl Talk {
-    fn with(start: ConversationStart, allow: Allow) -> Self {
+    fn with(start: ConversationStart, allow: AllowLevel) -> Self {
         let now = Instant::now();
         let mut protocol = protocol(start, allow);
         let effects = protocol.start(now).into();
         Self { protocol, now, effects, waiting: VecDeque::new() }
     }
 
-    pub fn new(allow: Allow) -> Self {
+    pub fn new(allow: AllowLevel) -> Self {
         Self::with(ConversationStart::New, allow)
     }
 
     pub fn resumed(id: &str) -> Self {
-        Self::with(ConversationStart::Resume(ConversationId::new(id).unwrap()), Allow::Commands)
+        Self::with(
+            ConversationStart::Resume(ConversationId::new(id).unwrap()),
+            AllowLevel::Commands,
+        )
     }
 
     /// Brings it from the launch to the open conversation.
@@ -93,7 +96,7 @@ impl Talk {
 
     #[track_caller]
     pub fn opened() -> Self {
-        let mut talk = Self::new(Allow::Commands);
+        let mut talk = Self::new(AllowLevel::Commands);
         talk.open();
         talk
     }

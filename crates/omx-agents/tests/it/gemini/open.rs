@@ -9,7 +9,7 @@ use omx_agents::{
     AgentCommand, AgentEvent, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
     ConversationStart,
 };
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::json;
 
 use super::{ID, Stage, conversation_spec, events, failed, methods, opened, protocol, written};
@@ -29,7 +29,7 @@ fn gemini_is_started_with_what_it_needs_and_no_more() {
         ("GEMINI_CLI_IDE_SERVER_PORT", "1"),
         ("OTHER_TOKEN", "secret"),
     ];
-    let launch = launched(&more, Allow::Commands, Some("m"));
+    let launch = launched(&more, AllowLevel::Commands, Some("m"));
     let args = ["--acp", "--approval-mode", "auto_edit", "--model=m"];
     assert_eq!(launch.args, args);
     let names: Vec<_> = launch.environment.keys().map(|name| name.to_str().unwrap()).collect();
@@ -37,13 +37,13 @@ fn gemini_is_started_with_what_it_needs_and_no_more() {
     assert_eq!(names, wanted);
     let log = |launch: &Launch| launch.environment[OsStr::new("GEMINI_DEBUG_LOG_FILE")].clone();
     assert_eq!(log(&launch), "/dev/stderr");
-    let own = launched(&[("GEMINI_DEBUG_LOG_FILE", "/own")], Allow::All, None);
+    let own = launched(&[("GEMINI_DEBUG_LOG_FILE", "/own")], AllowLevel::All, None);
     assert_eq!((log(&own), &own.args[2]), ("/own".into(), &"yolo".into()));
 }
 
 #[test]
 fn what_is_said_early_is_sent_when_the_conversation_is_open() {
-    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     assert_eq!(stage.order(AgentCommand::Send(AgentMessage::text("early"))), []);
     assert_eq!(methods(&stage.introduce()), ["session/new"]);
     assert_eq!(methods(&stage.answer(opened("autoEdit"))), ["session/set_mode"]);
@@ -54,7 +54,7 @@ fn what_is_said_early_is_sent_when_the_conversation_is_open() {
 
 #[test]
 fn what_is_interrupted_before_it_was_sent_never_is() {
-    let mut stage = Stage::new(ConversationStart::New, Allow::All);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::All);
     stage.order(AgentCommand::Send(AgentMessage::text("early")));
     assert_eq!(events(&stage.order(AgentCommand::Interrupt)), [AgentEvent::TurnInterrupted]);
     assert_eq!(events(&stage.order(AgentCommand::Interrupt)), []);
@@ -65,7 +65,7 @@ fn what_is_interrupted_before_it_was_sent_never_is() {
 #[test]
 fn a_history_is_not_told_again() {
     let id = ConversationId::new(ID).unwrap();
-    let mut stage = Stage::new(ConversationStart::Resume(id.clone()), Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::Resume(id.clone()), AllowLevel::Commands);
     let effects = stage.introduce();
     let load = written(&effects).next().unwrap();
     assert_eq!(load["method"], "session/load");
@@ -90,7 +90,7 @@ fn a_history_is_not_told_again() {
 #[test]
 fn a_history_without_an_end_is_not_waited_for_long() {
     let id = ConversationId::new(ID).unwrap();
-    let mut stage = Stage::new(ConversationStart::Resume(id), Allow::All);
+    let mut stage = Stage::new(ConversationStart::Resume(id), AllowLevel::All);
     stage.introduce();
     assert_eq!(stage.answer(opened("yolo")), []);
     assert_eq!(stage.wait(), Duration::from_secs(2));
@@ -99,14 +99,14 @@ fn a_history_without_an_end_is_not_waited_for_long() {
 
 #[test]
 fn every_request_has_an_end() {
-    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     for next in [json!({"protocolVersion": 1}), opened("autoEdit"), json!({})] {
         let waited = stage.wait();
         assert_eq!(waited, AgentLimits::default().request);
         stage.now -= waited;
         stage.answer(next);
     }
-    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     stage.introduce();
     let waited = stage.wait();
     let cause = failed(&stage.give(ProtocolEvent::Tick));
@@ -115,10 +115,10 @@ fn every_request_has_an_end() {
 
 #[test]
 fn another_protocol_is_told() {
-    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     let cause = failed(&stage.answer(json!({"protocolVersion": 2})));
     assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");
-    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     stage.introduce();
     let cause = failed(&stage.answer(json!({"sessionId": "../../etc"})));
     assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");
@@ -126,7 +126,7 @@ fn another_protocol_is_told() {
 
 #[test]
 fn a_login_is_tried_once() {
-    let mut stage = Stage::new(ConversationStart::New, Allow::Commands);
+    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     stage.introduce();
     let effects = stage.refuse(-32000, "Authentication required");
     let line = written(&effects).next().unwrap();

@@ -1,11 +1,11 @@
 //! Turns: approvals, interrupts, retries, ends.
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::{ApprovalId, Ask, Delivery, ToolAction, ToolOutcome};
+use omx_agents::event::{ApprovalId, ApprovalRequest, Delivery, ToolAction, ToolOutcome};
 use omx_agents::failure::FailureCause;
 use omx_agents::protocol::{AgentExit, ProtocolEvent};
 use omx_agents::{AgentCommand, AgentEvent, AgentMessage};
-use omx_kernel::approval::Reach;
+use omx_kernel::approval::TargetLocation;
 use serde_json::{Value, json};
 
 use super::{ID, Stage, events, failed, methods, written};
@@ -32,7 +32,10 @@ fn an_approval_is_answered_with_an_option_for_once() {
     ] {
         let mut stage = Stage::busy();
         let told = events(&stage.line(permission(7)));
-        let ask = Ask::Command { command: "rm -r build".to_owned(), reach: Reach::Outside };
+        let ask = ApprovalRequest::Command {
+            command: "rm -r build".to_owned(),
+            location: TargetLocation::Outside,
+        };
         let approval = ApprovalId("7".to_owned());
         assert_eq!(told, [AgentEvent::ApprovalNeeded { approval: approval.clone(), ask }]);
         let effects = stage.order(AgentCommand::Answer(approval.clone(), decision.clone()));

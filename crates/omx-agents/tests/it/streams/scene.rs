@@ -13,7 +13,7 @@ use omx_agents::event::{AgentEvent, ApprovalId, Delivery};
 use omx_agents::protocol::{AgentExit, Protocol, ProtocolEffect, ProtocolEvent};
 use omx_agents::{AgentEnv, AgentLimits, Failure, Installation};
 use omx_kernel::Timestamp;
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::fuzz::{Random, json_value, mutated};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn environment() -> BTreeMap<OsString, OsString> {
 impl Scene {
     /// An ordinary conversation.
     pub fn plain(row: &'static Row) -> Self {
-        Self::opened(row, ConversationStart::New, Allow::Edits)
+        Self::opened(row, ConversationStart::New, AllowLevel::Edits)
     }
 
     /// Any conversation.
@@ -76,12 +76,12 @@ impl Scene {
         let id = || ConversationId::new("01a1df44-58d4-7310-91d0-ac6d5f4ecbb8").unwrap();
         let start =
             if rng.one_in(3) { ConversationStart::Resume(id()) } else { ConversationStart::New };
-        let mut scene = Self::opened(row, start, *rng.of(&Allow::ALL));
+        let mut scene = Self::opened(row, start, *rng.of(&AllowLevel::ALL));
         scene.calm = *rng.of(&[4, 12, 40, 150]);
         scene
     }
 
-    fn opened(row: &'static Row, start: ConversationStart, allow: Allow) -> Self {
+    fn opened(row: &'static Row, start: ConversationStart, allow: AllowLevel) -> Self {
         let server =
             McpServer { name: "omx".into(), program: "/bin/omx".into(), args: vec!["mcp".into()] };
         let spec = ConversationSpec {

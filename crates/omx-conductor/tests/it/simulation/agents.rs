@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use omx_agents::AgentKind;
 use omx_agents::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationStart};
-use omx_agents::event::{AgentEvent, ApprovalId, Ask, Reach, ToolAction, Usage};
+use omx_agents::event::{
+    AgentEvent, ApprovalId, ApprovalRequest, TargetLocation, ToolAction, Usage,
+};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
 use omx_conductor::engine::Talk;
@@ -324,16 +326,16 @@ impl World {
         }
     }
 
-    fn ask(&mut self) -> Ask {
-        let reach = *self.random.of(&[Reach::Inside, Reach::Outside]);
+    fn ask(&mut self) -> ApprovalRequest {
+        let reach = *self.random.of(&[TargetLocation::Inside, TargetLocation::Outside]);
         match self.random.below(4) {
-            0 => Ask::Edit { paths: vec!["a.rs".to_owned()], reach },
-            1 => Ask::Command { command: "make".to_owned(), reach },
+            0 => ApprovalRequest::Edit { paths: vec!["a.rs".to_owned()], location: reach },
+            1 => ApprovalRequest::Command { command: "make".to_owned(), location: reach },
             2 => {
                 let server = (*self.random.of(&["omx", "other"])).to_owned();
-                Ask::Tool { server, tool: "t".to_owned() }
+                ApprovalRequest::Tool { server, tool: "t".to_owned() }
             }
-            _ => Ask::Other { what: "to go out".to_owned() },
+            _ => ApprovalRequest::Other { what: "to go out".to_owned() },
         }
     }
 

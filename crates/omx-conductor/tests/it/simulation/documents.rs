@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use omx_conductor::story::Entry;
-use omx_kernel::evidence::Facts;
+use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
-use omx_kernel::write::{Circumstances, questions, write};
+use omx_kernel::write::{WriteContext, plan_write, required_facts};
 use omx_kernel::{
-    Dialect, Document, Life, Limits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp, cancel,
+    Dialect, Document, DocumentStatus, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot,
+    Timestamp, cancel,
 };
 use omx_ops::parse_input;
 use serde_json::{Value, json};
@@ -72,13 +73,13 @@ impl Documents {
     ) -> Result<(), Refusal> {
         let input = parse_input(&fields.to_string())?;
         let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
-        let asked = questions(&self.snapshot, &request).paths;
+        let asked = required_facts(&self.snapshot, &request).paths;
         let existing = asked.into_iter().filter(|path| files.contains(path)).collect();
-        let facts = Facts { existing, audit: None };
-        let limits = Limits::new();
+        let facts = FileFacts { existing, audit: None };
+        let limits = IterationLimits::new();
         let circumstances =
-            Circumstances { now, limits: &limits, facts: &facts, dialect: Dialect::OMX };
-        for (written, document) in write(&self.snapshot, &request, circumstances)?.writes {
+            WriteContext { now, limits: &limits, facts: &facts, dialect: Dialect::OMX };
+        for (written, document) in plan_write(&self.snapshot, &request, circumstances)?.writes {
             self.snapshot.documents.insert(written, document);
         }
         Ok(())
@@ -86,8 +87,8 @@ impl Documents {
 
     /// Somebody cancels the run.
     pub fn cancel(&mut self, now: Timestamp) {
-        let target = cancel::Target::Everything;
-        let plan = cancel::plan(&self.snapshot, target, Dialect::OMX, now).unwrap();
+        let target = cancel::CancelTarget::Everything;
+        let plan = cancel::plan_cancel(&self.snapshot, target, Dialect::OMX, now).unwrap();
         for entry in plan.entries {
             self.snapshot.documents.insert(entry.mode, entry.document);
         }
@@ -98,12 +99,12 @@ impl Documents {
         self.snapshot.active_modes().collect()
     }
 
-    pub fn life(&self, mode: Mode) -> Option<Life> {
-        self.snapshot.documents.get(&mode).map(Document::life)
+    pub fn life(&self, mode: Mode) -> Option<DocumentStatus> {
+        self.snapshot.documents.get(&mode).map(Document::status)
     }
 
     pub fn error(&self, mode: Mode) -> Option<&str> {
-        self.snapshot.documents.get(&mode)?.text("error")
+        self.snapshot.documents.get(&mode)?.get_str("error")
     }
 
     /// Whether the mode's document says that it waits.
@@ -118,7 +119,7 @@ impl Documents {
         let documents = self.snapshot.documents.iter();
         documents
             .flat_map(|(mode, document)| {
-                names.iter().filter_map(|name| Some((*mode, *name, document.whole(name)?)))
+                names.iter().filter_map(|name| Some((*mode, *name, document.get_u64(name)?)))
             })
             .collect()
     }
@@ -126,6 +127,6 @@ impl Documents {
     /// Iteration and limit of a mode.
     pub fn iteration(&self, mode: Mode) -> Option<(u64, u64)> {
         let document = self.snapshot.documents.get(&mode)?;
-        Some((document.whole("iteration")?, document.whole("max_iterations")?))
+        Some((document.get_u64("iteration")?, document.get_u64("max_iterations")?))
     }
 }

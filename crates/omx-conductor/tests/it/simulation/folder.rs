@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use omx_agents::results::ResultKind;
-use omx_kernel::review::hash;
+use omx_kernel::review::fnv1a;
 use omx_runs::StepKey;
 
 /// Something that really happened.
@@ -45,7 +45,7 @@ impl Folder {
         piece: u32,
         who: &str,
     ) -> Result<(), String> {
-        self.tree = hash(&format!("{:x} {step} {again} {piece}", self.tree));
+        self.tree = fnv1a(&format!("{:x} {step} {again} {piece}", self.tree));
         self.deeds.push(Deed::Edited { step: step.clone() });
         match self.pieces.insert((step.clone(), again, piece), who.to_owned()) {
             None => Ok(()),

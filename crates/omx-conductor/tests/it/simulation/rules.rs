@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, ConversationStart};
-use omx_agents::event::Ask;
+use omx_agents::event::ApprovalRequest;
 use omx_agents::failure::FailureCause;
 use omx_agents::results::ResultKind;
 use omx_conductor::engine::{Effect, Engine, Happening, Talk};
@@ -43,7 +43,7 @@ pub struct Rules {
     /// Steps whose check ran to its end.
     checked: BTreeSet<StepKey>,
     /// Asks the person answered with yes.
-    pub asks: BTreeMap<String, Ask>,
+    pub asks: BTreeMap<String, ApprovalRequest>,
     pub allowed_by_person: BTreeSet<String>,
     pub reasons: BTreeSet<Reason>,
     pub unreadable: BTreeMap<StepKey, u32>,
@@ -249,13 +249,13 @@ impl World {
     }
 
     /// The table of allowances, as the person was told it.
-    fn is_in_policy(&self, ask: Option<&Ask>) -> bool {
-        use omx_agents::event::Reach::Inside;
+    fn is_in_policy(&self, ask: Option<&ApprovalRequest>) -> bool {
+        use omx_agents::event::TargetLocation::Inside;
         match (self.scenario.asked.allow.as_str(), ask) {
             (_, None) => false,
-            ("all", _) | (_, Some(Ask::Edit { reach: Inside, .. })) => true,
-            ("commands", Some(Ask::Command { reach: Inside, .. })) => true,
-            (_, Some(Ask::Tool { server, .. })) => server == "omx",
+            ("all", _) | (_, Some(ApprovalRequest::Edit { location: Inside, .. })) => true,
+            ("commands", Some(ApprovalRequest::Command { location: Inside, .. })) => true,
+            (_, Some(ApprovalRequest::Tool { server, .. })) => server == "omx",
             _ => false,
         }
     }

@@ -3,7 +3,7 @@
 use omx_agents::AgentEvent;
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_conductor::engine::{Engine, Happening, Outcome};
-use omx_kernel::{Ending, Life, Mode};
+use omx_kernel::{DocumentStatus, Mode, RunEnding};
 use omx_runs::spec::VerificationLevel;
 
 use super::folder::Deed;
@@ -23,14 +23,14 @@ impl World {
         let mode = self.scenario.asked.mode;
         let wanted = match outcome {
             // The cancel came first, and the process had not heard of it.
-            _ if self.documents.are_cancelled => Ending::Cancelled,
-            Outcome::Complete(_) => Ending::Finished,
-            Outcome::Failed(_) | Outcome::Limit(_) => Ending::Failed,
-            Outcome::Blocked(_) | Outcome::Budget(_) | Outcome::Interrupted => Ending::Blocked,
-            Outcome::Cancelled => Ending::Cancelled,
+            _ if self.documents.are_cancelled => RunEnding::Cancelled,
+            Outcome::Complete(_) => RunEnding::Finished,
+            Outcome::Failed(_) | Outcome::Limit(_) => RunEnding::Failed,
+            Outcome::Blocked(_) | Outcome::Budget(_) | Outcome::Interrupted => RunEnding::Blocked,
+            Outcome::Cancelled => RunEnding::Cancelled,
         };
         let life = self.documents.life(mode);
-        if life != Some(Life::Ended(wanted)) {
+        if life != Some(DocumentStatus::Ended(wanted)) {
             self.broken("the documents say how it ended", format!("{outcome:?}, they {life:?}"));
         }
         if matches!(outcome, Outcome::Cancelled) && !self.documents.are_cancelled {

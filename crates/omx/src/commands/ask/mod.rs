@@ -13,9 +13,9 @@ use omx_agents::{
 };
 use omx_conductor::ask::{Artifact, Asking, NoReply, Question, Reply};
 use omx_host::{Role, RoleResult, catalog};
-use omx_kernel::approval::{Allow, OWN_SERVER};
+use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 use omx_kernel::ids::slug;
-use omx_kernel::{Code, Dialect, Refusal};
+use omx_kernel::{Dialect, Refusal, RefusalCode};
 use omx_ops::config::{self, Config};
 use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
@@ -35,7 +35,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let store = context.store(&Input::default())?;
         let config = config::load(context, &store)?;
         let kind = AgentKind::parse(&args.agent)
-            .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", args.agent)))?;
+            .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", args.agent)))?;
         let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
         let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;
         let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
@@ -91,15 +91,14 @@ fn question(
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
     let allow = args.allow.clone().or_else(|| setting("allow")).unwrap_or_default();
-    let allow = Allow::named(&allow).unwrap_or(Allow::Commands);
+    let allow = AllowLevel::parse(&allow).unwrap_or(AllowLevel::Commands);
     let tier = role.map(|role| format!("tiers.{kind}.{}", role.tier.as_str()));
     let model = args.model.clone().or_else(|| tier.as_deref().and_then(setting));
     let start = match &args.resume {
         None => ConversationStart::New,
-        Some(id) => ConversationStart::Resume(
-            ConversationId::new(id)
-                .ok_or_else(|| Refusal::input(format!("{id:?} is not the id of a conversation")))?,
-        ),
+        Some(id) => ConversationStart::Resume(ConversationId::new(id).ok_or_else(|| {
+            Refusal::invalid_input(format!("{id:?} is not the id of a conversation"))
+        })?),
     };
     let wants = role.and_then(wanted);
     let mut text = prompt(args)?;
@@ -136,19 +135,23 @@ fn prompt(args: &AskArgs) -> Result<String, Refusal> {
     if text == "-" {
         text.clear();
         std::io::stdin().read_to_string(&mut text).map_err(|error| {
-            Refusal::new(Code::Io, format!("cannot read the question from standard input: {error}"))
+            Refusal::new(
+                RefusalCode::Io,
+                format!("cannot read the question from standard input: {error}"),
+            )
         })?;
     }
     if text.trim().is_empty() {
-        return Err(Refusal::input("there is no question"));
+        return Err(Refusal::invalid_input("there is no question"));
     }
     Ok(text)
 }
 
 fn role_named(store: &Store, name: &str) -> Result<Role, Refusal> {
-    let roles = catalog::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
+    let roles =
+        catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))?;
     roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
-        Refusal::input(format!("there is no role {name:?}; omx list roles shows them"))
+        Refusal::invalid_input(format!("there is no role {name:?}; omx list roles shows them"))
     })
 }
 

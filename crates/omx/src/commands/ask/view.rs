@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use omx_agents::event::{AgentEvent, ToolAction};
 use omx_agents::{AgentKind, Failure, json};
 use omx_conductor::ask::{NoReply, Reply};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -24,15 +24,15 @@ impl AskView {
     }
 
     /// What is in force is said first.
-    pub(super) fn begins(&self, allow: Allow) {
+    pub(super) fn begins(&self, allow: AllowLevel) {
         if self.person {
             let allowed = match allow {
-                Allow::Edits => "may edit files here",
-                Allow::Commands => "may edit files and run commands here",
-                Allow::All => "may do everything: its own checks are off",
+                AllowLevel::Edits => "may edit files here",
+                AllowLevel::Commands => "may edit files and run commands here",
+                AllowLevel::All => "may do everything: its own checks are off",
             };
             output::note(&format!("{}: {allowed}", self.kind));
-        } else if allow == Allow::All && self.format == Format::Text {
+        } else if allow == AllowLevel::All && self.format == Format::Text {
             output::note(&format!("{}: its own checks are off (--allow all)", self.kind));
         }
     }

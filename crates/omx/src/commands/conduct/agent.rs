@@ -2,7 +2,7 @@
 //! the first that can.
 
 use omx_agents::{AgentEnv, AgentKind, Failure, Installation};
-use omx_kernel::{Code, Refusal};
+use omx_kernel::{Refusal, RefusalCode};
 use omx_rehearsal::driver;
 
 /// Finds the agent of this name, or the first that can work.
@@ -12,7 +12,7 @@ pub(super) fn find_agent(
 ) -> Result<Installation, Refusal> {
     if let Some(name) = named {
         let kind = AgentKind::parse(name)
-            .ok_or_else(|| Refusal::input(format!("unknown agent {name:?}")))?;
+            .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {name:?}")))?;
         return driver(kind).find(surroundings).map_err(|trouble| refusal(&trouble));
     }
     let mut troubles = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn find_agent(
         }
     }
     Err(Refusal::new(
-        Code::InvalidInput,
+        RefusalCode::InvalidInput,
         format!(
             "no agent can work: {}; install or log in to one, or try --agent rehearsal",
             troubles.join("; ")
@@ -34,5 +34,5 @@ pub(super) fn find_agent(
 /// Trouble as a refusal: what, and what to do.
 pub(super) fn refusal(trouble: &Failure) -> Refusal {
     let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-    Refusal::new(Code::InvalidInput, format!("{trouble}{remedy}"))
+    Refusal::new(RefusalCode::InvalidInput, format!("{trouble}{remedy}"))
 }

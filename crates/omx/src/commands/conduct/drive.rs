@@ -9,7 +9,7 @@ use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::drive::{Crew, Drive, RoleCard};
 use omx_conductor::start::Taken;
 use omx_host::catalog;
-use omx_kernel::{Code, Refusal, RunId};
+use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_ops::Context;
 use omx_ops::config;
 use omx_rehearsal::driver;
@@ -73,7 +73,7 @@ pub fn drive(
         }
         handle.stop();
     })
-    .map_err(|error| Refusal::new(Code::Io, format!("signals cannot be heard: {error}")))?;
+    .map_err(|error| Refusal::new(RefusalCode::Io, format!("signals cannot be heard: {error}")))?;
     let ended = run.run(taken.changes);
     live.finish();
     summary::print(store, &asked, &id, &ended?, &crew.surroundings, format)
@@ -88,9 +88,10 @@ fn crew<'a>(
     let config = config::load(context, store)?;
     let surroundings = edge::agent_env(context, store, asked.scenario.clone(), Some(id))?;
     let kind = AgentKind::parse(&asked.agent)
-        .ok_or_else(|| Refusal::input(format!("unknown agent {:?}", asked.agent)))?;
+        .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", asked.agent)))?;
     let installation = driver(kind).find(&surroundings).map_err(|trouble| refusal(&trouble))?;
-    let roles = catalog::roles(store.tree()).map_err(|error| Refusal::input(error.to_string()))?;
+    let roles =
+        catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))?;
     let roles: BTreeMap<String, RoleCard> = roles
         .into_iter()
         .map(|role| {
@@ -161,9 +162,12 @@ fn detach(
     format: Format,
 ) -> Result<Exit, Refusal> {
     let io = |error: std::io::Error| {
-        Refusal::new(Code::Io, format!("the run cannot be carried on in the background: {error}"))
+        Refusal::new(
+            RefusalCode::Io,
+            format!("the run cannot be carried on in the background: {error}"),
+        )
     };
-    let missing = || Refusal::input(format!("run {id} is gone"));
+    let missing = || Refusal::invalid_input(format!("run {id} is gone"));
     let folder = store.run(id)?.ok_or_else(missing)?;
     let omx = std::env::current_exe().map_err(io)?;
     let log = folder.path().join("output").join("drive.log");
@@ -181,7 +185,7 @@ fn detach(
         }
         if Instant::now() > deadline {
             let words = format!("the run does not begin in the background; see {}", log.display());
-            return Err(Refusal::new(Code::Busy, words));
+            return Err(Refusal::new(RefusalCode::Busy, words));
         }
         std::thread::sleep(LOOK);
     }

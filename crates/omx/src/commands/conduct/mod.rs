@@ -118,7 +118,9 @@ fn decisions(words: &[String]) -> Result<BTreeMap<String, Decide>, Refusal> {
     let decision = |word: &String| match word.rsplit_once('=') {
         Some((step, "rerun")) => Ok((step.to_owned(), Decide::Rerun)),
         Some((step, "skip")) => Ok((step.to_owned(), Decide::Skip)),
-        _ => Err(Refusal::input(format!("--decide {word:?}: wanted STEP=rerun or STEP=skip"))),
+        _ => Err(Refusal::invalid_input(format!(
+            "--decide {word:?}: wanted STEP=rerun or STEP=skip"
+        ))),
     };
     words.iter().map(decision).collect()
 }

@@ -9,10 +9,10 @@ use crate::cli_runs::PipelineArgs;
 pub(super) fn stages(args: &PipelineArgs) -> Result<Vec<PipelineStage>, Refusal> {
     if let Some(file) = &args.stages {
         let text = std::fs::read_to_string(file)
-            .map_err(|error| Refusal::input(format!("{}: {error}", file.display())))?;
+            .map_err(|error| Refusal::invalid_input(format!("{}: {error}", file.display())))?;
         return omx_conductor::stages::parse(&text, &file.display().to_string());
     }
-    let roles = presets::roles(args.preset.as_deref().unwrap_or(presets::DEFAULT));
+    let roles = presets::stage_roles(args.preset.as_deref().unwrap_or(presets::DEFAULT));
     let stage = |role: &&str| PipelineStage {
         name: (*role).to_owned(),
         role: (*role).to_owned(),

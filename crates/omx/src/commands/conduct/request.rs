@@ -5,7 +5,7 @@ use std::path::Path;
 
 use omx_conductor::check;
 use omx_conductor::start::Wish;
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Mode, Refusal, RunId};
 use omx_ops::Context;
 use omx_ops::config::Config;
@@ -67,7 +67,8 @@ pub(super) fn run_request(
     config: &Config,
 ) -> Result<Wish, Refusal> {
     let task = request.task.clone().filter(|task| !task.trim().is_empty());
-    let mut task = task.ok_or_else(|| Refusal::input("say what to do, or --resume a run"))?;
+    let mut task =
+        task.ok_or_else(|| Refusal::invalid_input("say what to do, or --resume a run"))?;
     if request.mode == Mode::CodeReview {
         task.push_str(&reviewed(request.base.as_deref()));
     }
@@ -77,12 +78,12 @@ pub(super) fn run_request(
     let named = flags.agent.clone().or_else(|| setting("agent"));
     let installation = agent::find_agent(named.as_deref(), &surroundings)?;
     if installation.kind == AgentKind::Rehearsal && flags.scenario.is_none() {
-        return Err(Refusal::input("the rehearsal agent needs a --scenario to play"));
+        return Err(Refusal::invalid_input("the rehearsal agent needs a --scenario to play"));
     }
     let allow = flags.allow.clone().or_else(|| setting("allow"));
     let verification = match flags.verify.as_deref() {
         Some("light") if request.mode == Mode::Ralph => {
-            return Err(Refusal::input(
+            return Err(Refusal::invalid_input(
                 "ralph is verified by a verifier at least: standard or thorough",
             ));
         }
@@ -95,7 +96,7 @@ pub(super) fn run_request(
         task,
         agent: installation.kind.as_str().to_owned(),
         model: flags.model.clone(),
-        allow: allow.unwrap_or_else(|| Allow::Commands.as_str().to_owned()),
+        allow: allow.unwrap_or_else(|| AllowLevel::Commands.as_str().to_owned()),
         check: check(request, flags, store, setting("check")),
         verification,
         max_iterations: flags.max_iterations,
@@ -153,7 +154,7 @@ fn goal_command(goal: &CheckGoal, root: &Path) -> Option<String> {
 }
 
 fn budget(flags: &RunFlags, config: &Config) -> Result<Budget, Refusal> {
-    let text = |key: &str| config.get(key).map(|setting| setting.value.text().to_owned());
+    let text = |key: &str| config.get(key).map(|setting| setting.value.as_json().to_owned());
     let word =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
     let tokens = flags.budget_tokens.or_else(|| text("budget.tokens")?.parse().ok());
@@ -168,8 +169,9 @@ fn budget(flags: &RunFlags, config: &Config) -> Result<Budget, Refusal> {
 
 /// An amount of dollars in millionths of one.
 pub(in crate::commands) fn micro_usd(amount: &str) -> Result<u64, Refusal> {
-    let wrong =
-        || Refusal::input(format!("--budget-usd {amount:?}: wanted an amount such as 2.50"));
+    let wrong = || {
+        Refusal::invalid_input(format!("--budget-usd {amount:?}: wanted an amount such as 2.50"))
+    };
     let dollars: f64 = amount.trim_start_matches('$').parse().map_err(|_| wrong())?;
     if !dollars.is_finite() || dollars <= 0.0 || dollars > 1e9 {
         return Err(wrong());
@@ -182,7 +184,7 @@ pub(in crate::commands) fn micro_usd(amount: &str) -> Result<u64, Refusal> {
 /// A span of time in seconds.
 pub(in crate::commands) fn seconds(span: &str) -> Result<u64, Refusal> {
     omx_ops::config::span_seconds(span).ok_or_else(|| {
-        Refusal::input(format!("--budget-time {span:?}: wanted a span such as 90m or 2h"))
+        Refusal::invalid_input(format!("--budget-time {span:?}: wanted a span such as 90m or 2h"))
     })
 }
 

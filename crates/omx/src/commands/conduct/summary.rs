@@ -27,7 +27,8 @@ pub(super) fn print(
     let unplayed = unplayed(asked, &ended.outcome, surroundings);
     let exit =
         if unplayed.is_empty() { exit(store, asked, id, &ended.outcome) } else { Exit::Failed };
-    let folder = store.run(id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
+    let folder =
+        store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
     let git = workspace::git(&surroundings.variables, folder.scratch()?);
     let size = workspace::describe_size(&git, &asked.workspace);
     let seen = overview(store, &folder)?;
@@ -76,7 +77,7 @@ fn parts(document: &Document) -> Vec<String> {
     let plan = artifact("ralplan").and_then(|plan| plan.get("plan_path")?.as_str().map(printable));
     let checked = artifact("ralph").and_then(|work| {
         let evidence: Vec<serde_json::Value> =
-            serde_json::from_str(work.get("evidence")?.text()).ok()?;
+            serde_json::from_str(work.get("evidence")?.as_json()).ok()?;
         let mut commands: Vec<String> =
             evidence.iter().filter_map(|it| it["command"].as_str().map(printable)).collect();
         commands.dedup();

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::time::Duration;
 
-use omx_kernel::{Code, Refusal};
+use omx_kernel::{Refusal, RefusalCode};
 use omx_runs::overview::overview;
 use omx_runs::progress::EVENTS_FILE;
 use omx_runs::progress::Progress;
@@ -21,7 +21,8 @@ const LOOK: Duration = Duration::from_millis(100);
 
 pub(super) fn attach(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
     let id = find(store, words)?;
-    let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
+    let folder =
+        store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
     let path = folder.path().join(EVENTS_FILE);
     let mut file: Option<BufReader<File>> = None;
     let live = Live::new(format, id.as_str());
@@ -34,7 +35,10 @@ pub(super) fn attach(store: &Store, words: Option<&str>, format: Format) -> Resu
                 Ok(file) => Some(BufReader::new(file)),
                 Err(error) if error.kind() == ErrorKind::NotFound => None,
                 Err(error) => {
-                    return Err(Refusal::new(Code::Io, format!("{}: {error}", path.display())));
+                    return Err(Refusal::new(
+                        RefusalCode::Io,
+                        format!("{}: {error}", path.display()),
+                    ));
                 }
             };
         }

@@ -10,11 +10,11 @@ pub fn find(store: &Store, words: Option<&str>) -> Result<RunId, Refusal> {
     let words = words.unwrap_or_default();
     let mut fits = runs.iter().filter(|run| run.id.as_str().starts_with(words));
     match (fits.next_back(), words.is_empty()) {
-        (None, true) => Err(Refusal::input("there is no run in this project")),
+        (None, true) => Err(Refusal::invalid_input("there is no run in this project")),
         (None, false) => {
-            Err(Refusal::input(format!("there is no run {words}; omx runs lists them")))
+            Err(Refusal::invalid_input(format!("there is no run {words}; omx runs lists them")))
         }
-        (Some(run), false) if fits.next().is_some() => Err(Refusal::input(format!(
+        (Some(run), false) if fits.next().is_some() => Err(Refusal::invalid_input(format!(
             "several runs begin with {words}, {} among them; say more of its id",
             run.id
         ))),
@@ -34,5 +34,5 @@ pub fn find_to_resume(store: &Store, mode: Mode, words: &str) -> Result<RunId, R
             return Ok(run.id.clone());
         }
     }
-    Err(Refusal::input(format!("there is no {} run to go on with", mode.name())))
+    Err(Refusal::invalid_input(format!("there is no {} run to go on with", mode.name())))
 }

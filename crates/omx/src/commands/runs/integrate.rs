@@ -1,6 +1,6 @@
 //! Bringing what a run made to the branch the person is on.
 
-use omx_kernel::{Code, Refusal};
+use omx_kernel::{Refusal, RefusalCode};
 use omx_ops::Context;
 use omx_runs::spec::{RunSpec, Workspace};
 use omx_runs::workspace;
@@ -24,13 +24,17 @@ pub(super) fn integrate(
     let held = match store.acquire_run(&id, &Holder::this_process())? {
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(_) => {
-            return Err(Refusal::new(Code::Busy, format!("run {id} is still going on")));
+            return Err(Refusal::new(RefusalCode::Busy, format!("run {id} is still going on")));
         }
-        RunAcquisition::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+        RunAcquisition::Missing => {
+            return Err(Refusal::invalid_input(format!("there is no run {id}")));
+        }
     };
     let asked = RunSpec::load(held.folder())?;
     let Workspace::Worktree { branch, .. } = &asked.workspace else {
-        return Err(Refusal::input(format!("run {id} worked in place; there is nothing to merge")));
+        return Err(Refusal::invalid_input(format!(
+            "run {id} worked in place; there is nothing to merge"
+        )));
     };
     let scratch = held.folder().scratch()?;
     let done =

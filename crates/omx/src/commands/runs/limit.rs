@@ -1,6 +1,6 @@
 //! The person allows a run more: iterations, tokens, money, time.
 
-use omx_kernel::{Code, Refusal};
+use omx_kernel::{Refusal, RefusalCode};
 use omx_ops::Context;
 use omx_runs::Record;
 use omx_runs::spec::Budget;
@@ -24,11 +24,13 @@ pub(super) fn limit(
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(_) => {
             return Err(Refusal::new(
-                Code::Busy,
+                RefusalCode::Busy,
                 format!("run {id} is going on; its limits can be raised when it has stopped"),
             ));
         }
-        RunAcquisition::Missing => return Err(Refusal::input(format!("there is no run {id}"))),
+        RunAcquisition::Missing => {
+            return Err(Refusal::invalid_input(format!("there is no run {id}")));
+        }
     };
     for record in &records {
         held.journal().append(context.clock.now(), record)?;
@@ -47,7 +49,9 @@ fn records(args: &LimitArgs) -> Result<Vec<Record>, Refusal> {
     let budget = (budget != Budget::default()).then_some(Record::BudgetRaised { budget });
     let records: Vec<Record> = iterations.into_iter().chain(budget).collect();
     if records.is_empty() {
-        return Err(Refusal::input("say what it may do: a number of iterations, or a --budget-…"));
+        return Err(Refusal::invalid_input(
+            "say what it may do: a number of iterations, or a --budget-…",
+        ));
     }
     Ok(records)
 }

@@ -14,7 +14,8 @@ use crate::output::{self, Format};
 
 pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
     let id = find(store, words)?;
-    let folder = store.run(&id)?.ok_or_else(|| Refusal::input(format!("run {id} is gone")))?;
+    let folder =
+        store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
     let seen = overview(store, &folder)?;
     let entries: Vec<JournalEntry<Record>> = folder.journal()?.read_all()?;
     if format == Format::Json {

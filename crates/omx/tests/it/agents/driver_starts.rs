@@ -13,7 +13,7 @@ use omx_agents::{
     Agent, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, Conversation,
     ConversationSpec, ConversationStart, conversation,
 };
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 
@@ -98,7 +98,7 @@ impl Machine {
             folder: self.place.at("project"),
             role: None,
             model: None,
-            allow: Allow::Commands,
+            allow: AllowLevel::Commands,
             servers: Vec::new(),
             schema: None,
         };

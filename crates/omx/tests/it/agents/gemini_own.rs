@@ -6,13 +6,13 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::Ask;
+use omx_agents::event::ApprovalRequest;
 use omx_agents::failure::FailureCause;
 use omx_agents::{
     Agent, AgentEnv, AgentEvent, AgentLimits, AgentMessage, Conversation, ConversationId,
     ConversationSpec, ConversationStart, conversation,
 };
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
@@ -142,7 +142,7 @@ fn a_folder_nobody_trusts_is_told_before_any_work() {
         fs::write(stage.home.home().join(".gemini/settings.json"), settings.to_string()).unwrap();
         let mut surroundings = stage.surroundings();
         surroundings.variables.remove(OsStr::new("GEMINI_CLI_TRUST_WORKSPACE")).unwrap();
-        for allow in Allow::ALL {
+        for allow in AllowLevel::ALL {
             let opening = opening(&stage, ConversationStart::New, allow);
             let first = first_event(&opening, &surroundings);
             let AgentEvent::Ended(Some(trouble)) = first else { panic!("{allow:?}: {first:?}") };
@@ -151,7 +151,7 @@ fn a_folder_nobody_trusts_is_told_before_any_work() {
         let trusted = json!({stage.root().to_str().unwrap(): "TRUST_FOLDER"});
         let file = stage.home.home().join(".gemini/trustedFolders.json");
         fs::write(file, trusted.to_string()).unwrap();
-        for allow in Allow::ALL {
+        for allow in AllowLevel::ALL {
             let opening = opening(&stage, ConversationStart::New, allow);
             let first = first_event(&opening, &surroundings);
             assert!(matches!(first, AgentEvent::Started { .. }), "{allow:?}: {first:?}");
@@ -169,7 +169,7 @@ fn a_key_in_the_environment_is_enough_to_go_on() {
         fs::remove_file(&settings).unwrap();
         let mut surroundings = stage.surroundings();
         surroundings.variables.remove(OsStr::new("GOOGLE_GEMINI_BASE_URL")).unwrap();
-        let new = opening(&stage, ConversationStart::New, Allow::Commands);
+        let new = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         let first = first_event(&new, &surroundings);
         assert!(matches!(first, AgentEvent::Started { .. }), "{first:?}");
         // Nothing is told that need not be: gemini would keep it.
@@ -193,7 +193,7 @@ fn the_role_is_told_until_it_is_remembered() {
             Script::named("second").say("two"),
             Script::named("third").say("three"),
         ]);
-        let mut opening = opening(&stage, ConversationStart::New, Allow::Commands);
+        let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         opening.role = Some("You are a gardener of plums.".to_owned());
         let mut talk = Talk::open(&stage, opening);
         talk.agent.send(AgentMessage::text(cue("slow")));
@@ -226,7 +226,8 @@ fn an_interrupt_while_an_approval_waits_ends_the_turn() {
     offline(&[Cli::Gemini], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = here([ask, Script::named("after").say("still here")]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        let mut talk =
+            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
         talk.agent.send(AgentMessage::text(cue("ask")));
         talk.until("it asks", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
         talk.agent.interrupt();
@@ -242,7 +243,7 @@ fn with_everything_allowed_nothing_is_asked() {
     offline(&[Cli::Gemini], || {
         let stage =
             here([Script::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
         assert_eq!(talk.turn(&cue("do")).text(), "x");
         assert_eq!(fs::read_to_string(stage.root().join("b.txt")).unwrap(), "a");
         let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
@@ -260,7 +261,10 @@ fn what_is_neither_an_edit_nor_a_command_is_asked_about() {
         let mut talk = Talk::new(&stage);
         talk.agent.send(AgentMessage::text(cue("fetch")));
         let ask = talk.approval(ApprovalDecision::Deny("no".to_owned()));
-        assert!(matches!(&ask, Ask::Other { what } if what.contains("page")), "{ask:?}");
+        assert!(
+            matches!(&ask, ApprovalRequest::Other { what } if what.contains("page")),
+            "{ask:?}"
+        );
         assert_eq!(talk.turn_end().text(), "over");
         assert_eq!(talk.end(), None);
     });

@@ -7,7 +7,7 @@ use omx_agents::agent::MessageLabels;
 use omx_agents::event::{Delivery, TurnAnswer};
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_rehearsal::finish;
 use omx_testkit::in_parallel;
@@ -262,7 +262,7 @@ fn a_wrong_scenario_is_told_before_and_after_the_start() {
     let relative = omx_agents::AgentEnv { scenario: Some("s.toml".into()), ..right.clone() };
     assert_eq!(said(relative), "s.toml must be an absolute path");
 
-    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let installation = rehearsal.find(&right).unwrap();
     // It is read again by the agent itself.
     fs::write(stage.scenario(), "[[entry]]\n").unwrap();
@@ -287,7 +287,7 @@ fn what_cannot_be_kept_is_told() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     fs::create_dir_all(stage.kept().parent().unwrap()).unwrap();
     fs::write(stage.kept(), "a file where a folder should be").unwrap();
-    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let (_agent, events) = start::<RehearsalStage>(&stage, &opening, AgentLimits::default());
     let AgentEvent::Ended(Some(trouble)) = events.recv_timeout(DEADLINE).unwrap() else { panic!() };
     assert_eq!(trouble.kind(), "scenario");

@@ -7,7 +7,7 @@ use omx_agents::agent::MessageLabels;
 use omx_agents::event::Delivery;
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::finish;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
@@ -95,7 +95,7 @@ fn an_agent_that_hangs_can_be_interrupted() {
 #[test]
 fn an_agent_that_hangs_deaf_is_given_up_and_ended() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\", deaf = true } }]");
-    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let limits = AgentLimits { interrupt: Duration::from_millis(300), ..AgentLimits::default() };
     let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
     agent.send(AgentMessage::text("go"));
@@ -111,7 +111,7 @@ fn an_agent_that_hangs_deaf_is_given_up_and_ended() {
 #[test]
 fn silence_is_noticed() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\" } }]");
-    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let limits = AgentLimits { silence: Duration::from_millis(300), ..AgentLimits::default() };
     let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
     agent.send(AgentMessage::text("go"));
@@ -184,7 +184,7 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     let stage = playing(&format!(
         "[[entry]]\ntimes = 1\ndo = [{steps} {{ say = \"end\" }}]\n[[entry]]\ndo = [{{ say = \"no\" }}]"
     ));
-    let opening = |start| opening(&stage, start, Allow::All);
+    let opening = |start| opening(&stage, start, AllowLevel::All);
     let mut random = omx_testkit::Random::new(7);
     let mut talk = Talk::open(&stage, opening(ConversationStart::New));
     let (id, mut kills) = (talk.id.clone(), 0);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use omx_agents::agent::MessageLabels;
-use omx_agents::event::{Ask, ToolAction, ToolOutcome};
+use omx_agents::event::{ApprovalRequest, ToolAction, ToolOutcome};
 use omx_agents::{Agent, AgentEvent, AgentKind, AgentMessage};
 use omx_rehearsal::driver;
 use omx_rehearsal::finish;
@@ -116,10 +116,10 @@ fn lines(event: &AgentEvent) -> Vec<String> {
         },
         AgentEvent::FileChanged(path) => format!("changed: {}", path.display()),
         AgentEvent::ApprovalNeeded { ask, .. } => match ask {
-            Ask::Edit { paths, .. } => format!("asks: to edit {}", paths[0]),
-            Ask::Command { command, .. } => format!("asks: to run {command}"),
-            Ask::Tool { server, tool } => format!("asks: to call {tool} of {server}"),
-            Ask::Other { what } => format!("asks: {what}"),
+            ApprovalRequest::Edit { paths, .. } => format!("asks: to edit {}", paths[0]),
+            ApprovalRequest::Command { command, .. } => format!("asks: to run {command}"),
+            ApprovalRequest::Tool { server, tool } => format!("asks: to call {tool} of {server}"),
+            ApprovalRequest::Other { what } => format!("asks: {what}"),
         },
         AgentEvent::Usage(usage) => {
             format!("spends: {} in, {} out", usage.input_tokens, usage.output_tokens)

@@ -3,9 +3,9 @@
 use std::fs;
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::{Ask, Reach, ToolOutcome};
+use omx_agents::event::{ApprovalRequest, TargetLocation, ToolOutcome};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
@@ -24,9 +24,9 @@ do = [
 "#;
 
 fn reaching(
-    allow: Allow,
+    allow: AllowLevel,
     decision: ApprovalDecision,
-) -> (RehearsalStage, Vec<Ask>, Vec<ToolOutcome>, String) {
+) -> (RehearsalStage, Vec<ApprovalRequest>, Vec<ToolOutcome>, String) {
     let stage = playing(REACHING);
     let mut opening = opening(&stage, ConversationStart::New, allow);
     opening.servers[0].name = "other".to_owned();
@@ -58,17 +58,23 @@ fn reaching(
 /// What the tool says.
 const NOTHING_ACTIVE: &str = "{\"active_modes\":[],\"entries\":[]}";
 
-fn all_asks() -> [Ask; 3] {
+fn all_asks() -> [ApprovalRequest; 3] {
     [
-        Ask::Edit { paths: vec!["../outside.txt".to_owned()], reach: Reach::Outside },
-        Ask::Command { command: "touch ran".to_owned(), reach: Reach::Inside },
-        Ask::Tool { server: "other".to_owned(), tool: "state_list_active".to_owned() },
+        ApprovalRequest::Edit {
+            paths: vec!["../outside.txt".to_owned()],
+            location: TargetLocation::Outside,
+        },
+        ApprovalRequest::Command {
+            command: "touch ran".to_owned(),
+            location: TargetLocation::Inside,
+        },
+        ApprovalRequest::Tool { server: "other".to_owned(), tool: "state_list_active".to_owned() },
     ]
 }
 
 #[test]
 fn everything_but_edits_in_its_folder_is_asked_for() {
-    for allow in [Allow::Edits, Allow::Commands] {
+    for allow in [AllowLevel::Edits, AllowLevel::Commands] {
         let (stage, asks, ends, answer) = reaching(allow, ApprovalDecision::Allow);
         assert_eq!(asks, all_asks());
         let well = ToolOutcome::Succeeded;
@@ -82,7 +88,7 @@ fn everything_but_edits_in_its_folder_is_asked_for() {
 #[test]
 fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
     let (stage, asks, ends, answer) =
-        reaching(Allow::Commands, ApprovalDecision::Deny("not on a Sunday".to_owned()));
+        reaching(AllowLevel::Commands, ApprovalDecision::Deny("not on a Sunday".to_owned()));
     assert_eq!(asks, all_asks());
     let failed = ToolOutcome::Failed;
     assert_eq!(ends, [ToolOutcome::Succeeded, failed, failed, failed]);
@@ -95,7 +101,7 @@ fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
 #[test]
 fn with_everything_allowed_nothing_is_asked() {
     let (stage, asks, _, answer) =
-        reaching(Allow::All, ApprovalDecision::Deny("never asked".to_owned()));
+        reaching(AllowLevel::All, ApprovalDecision::Deny("never asked".to_owned()));
     assert_eq!((asks.len(), answer.as_str()), (0, NOTHING_ACTIVE));
     assert!(stage.folder().join("outside.txt").exists());
     assert!(stage.root().join("ran").exists());
@@ -127,7 +133,7 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
         ]
         "#,
     );
-    let mut opening = opening(&stage, ConversationStart::New, Allow::All);
+    let mut opening = opening(&stage, ConversationStart::New, AllowLevel::All);
     let omx = opening.servers[0].clone();
     for (name, program, arg) in
         [("silent", "sleep", "1000"), ("gone", "sh", "-c :"), ("none", "/nonexistent", "")]

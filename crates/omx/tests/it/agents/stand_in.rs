@@ -8,14 +8,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use omx_agents::event::{ApprovalId, Ask, Delivery, TurnAnswer};
+use omx_agents::event::{ApprovalId, ApprovalRequest, Delivery, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::protocol::{AgentExit, Launch, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
     AgentCommand, AgentEnv, AgentEvent, AgentKind, AgentLimits, Conversation, ConversationId,
     ConversationSpec, ConversationStart, Driver, Installation, Protocol, conversation,
 };
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_testkit::Outcome;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -84,7 +84,7 @@ impl StandIn {
             folder: self.launch.folder.clone(),
             role: None,
             model: None,
-            allow: Allow::Commands,
+            allow: AllowLevel::Commands,
             servers: Vec::new(),
             schema: None,
         };
@@ -196,7 +196,7 @@ impl Plain {
         } else if let Some(what) = text("ask") {
             AgentEvent::ApprovalNeeded {
                 approval: ApprovalId(what.clone()),
-                ask: Ask::Other { what },
+                ask: ApprovalRequest::Other { what },
             }
         } else if let Some(text) = text("answer") {
             return self.turned(AgentEvent::TurnFinished(TurnAnswer { text, structured: None }));

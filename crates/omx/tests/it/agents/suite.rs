@@ -4,9 +4,9 @@ use std::fs;
 use std::time::Duration;
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::{Ask, Delivery, ToolAction, ToolOutcome, Usage};
+use omx_agents::event::{ApprovalRequest, Delivery, ToolAction, ToolOutcome, Usage};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use serde_json::json;
 
@@ -269,11 +269,11 @@ pub fn an_approval_is_asked_and_refused<S: Stage>() {
 fn asked<S: Stage>(decision: ApprovalDecision) {
     let play = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("that was it")]);
     let stage = S::with(vec![play]);
-    let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+    let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
     talk.agent.send(AgentMessage::text(cue("ask")));
     let ask = talk.approval(decision.clone());
     assert!(
-        matches!(&ask, Ask::Command { command, .. } if command.contains("touch ran.txt")),
+        matches!(&ask, ApprovalRequest::Command { command, .. } if command.contains("touch ran.txt")),
         "{ask:?}"
     );
     assert_eq!(talk.turn_end().text(), "that was it");

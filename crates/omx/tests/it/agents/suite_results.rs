@@ -7,7 +7,7 @@ use std::time::Duration;
 use omx_agents::results::ResultKind;
 use omx_agents::{AgentLimits, AgentMessage, ConversationStart};
 use omx_conductor::ask::{Asking, NoReply, Question, Reply};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
@@ -28,7 +28,7 @@ fn ask<S: Stage>(stage: &S) -> Result<Reply, NoReply> {
     let wants = ResultKind::Verification;
     let message =
         AgentMessage { schema: Some(wants.schema()), ..AgentMessage::text(cue("verify")) };
-    let opening = opening(stage, ConversationStart::New, Allow::Commands);
+    let opening = opening(stage, ConversationStart::New, AllowLevel::Commands);
     let question = Question { opening, message, wants: Some(wants) };
     let (surroundings, driver) = (stage.surroundings(), driver(S::KIND));
     let installation = driver.find(&surroundings).unwrap();

@@ -6,7 +6,7 @@ use std::fs;
 
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage, ConversationId, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
@@ -128,7 +128,7 @@ pub fn an_unreachable_vendor_is_told<S: Stage>() {
 pub fn an_unknown_conversation_is_told<S: Stage>() {
     let stage = S::with(vec![]);
     let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-    let opening = opening(&stage, ConversationStart::Resume(id), Allow::Commands);
+    let opening = opening(&stage, ConversationStart::Resume(id), AllowLevel::Commands);
     let (_agent, events) = start::<S>(&stage, &opening, AgentLimits::default());
     loop {
         match events.recv_timeout(DEADLINE).expect("it ends in time") {

@@ -4,13 +4,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use omx_agents::agent::{ApprovalDecision, McpServer};
-use omx_agents::event::{Ask, TurnAnswer};
+use omx_agents::event::{ApprovalRequest, TurnAnswer};
 use omx_agents::failure::Failure;
 use omx_agents::{
     Agent, AgentEvent, AgentLimits, AgentMessage, Conversation, ConversationId, ConversationSpec,
     ConversationStart, conversation,
 };
-use omx_kernel::approval::{Allow, Leave, leave};
+use omx_kernel::approval::{AllowLevel, Permission, permission_for};
 use omx_rehearsal::driver;
 
 use super::stage::{OMX, Stage};
@@ -22,7 +22,7 @@ pub struct Talk {
     pub agent: Conversation,
     pub events: Receiver<AgentEvent>,
     pub seen: Vec<AgentEvent>,
-    pub allow: Allow,
+    pub allow: AllowLevel,
     pub id: ConversationId,
 }
 
@@ -53,7 +53,11 @@ impl Turned {
 }
 
 /// A conversation as most tests want it.
-pub fn opening(stage: &impl Stage, start: ConversationStart, allow: Allow) -> ConversationSpec {
+pub fn opening(
+    stage: &impl Stage,
+    start: ConversationStart,
+    allow: AllowLevel,
+) -> ConversationSpec {
     ConversationSpec {
         start,
         folder: stage.root(),
@@ -73,7 +77,7 @@ impl Talk {
     /// Opens a new conversation in which commands are allowed.
     #[track_caller]
     pub fn new<S: Stage>(stage: &S) -> Self {
-        Self::open::<S>(stage, opening(stage, ConversationStart::New, Allow::Commands))
+        Self::open::<S>(stage, opening(stage, ConversationStart::New, AllowLevel::Commands))
     }
 
     /// Goes on with a conversation.
@@ -81,7 +85,7 @@ impl Talk {
     pub fn resume<S: Stage>(stage: &S, id: &ConversationId) -> Self {
         let talk = Self::open::<S>(
             stage,
-            opening(stage, ConversationStart::Resume(id.clone()), Allow::Commands),
+            opening(stage, ConversationStart::Resume(id.clone()), AllowLevel::Commands),
         );
         assert_eq!(&talk.id, id, "another conversation");
         talk
@@ -143,9 +147,11 @@ impl Talk {
 
     fn answer_by_policy(&self, event: &AgentEvent) {
         if let AgentEvent::ApprovalNeeded { approval, ask } = event {
-            let decision = match leave(self.allow, ask) {
-                Leave::Granted => ApprovalDecision::Allow,
-                Leave::NeedsPerson => ApprovalDecision::Deny("only the person can say".to_owned()),
+            let decision = match permission_for(self.allow, ask) {
+                Permission::Granted => ApprovalDecision::Allow,
+                Permission::NeedsPerson => {
+                    ApprovalDecision::Deny("only the person can say".to_owned())
+                }
             };
             self.agent.answer(approval.clone(), decision);
         }
@@ -178,7 +184,7 @@ impl Talk {
 
     /// Waits for an approval and answers it.
     #[track_caller]
-    pub fn approval(&mut self, decision: ApprovalDecision) -> Ask {
+    pub fn approval(&mut self, decision: ApprovalDecision) -> ApprovalRequest {
         let needed = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
         let AgentEvent::ApprovalNeeded { approval, ask } = self.until("an approval", needed) else {
             unreachable!()

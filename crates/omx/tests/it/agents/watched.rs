@@ -11,7 +11,7 @@ use omx_agents::{
     Agent, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId,
     ConversationSpec, ConversationStart, Driver, Installation, conversation,
 };
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use serde_json::json;
 
 use super::rehearsal_stage::RehearsalStage;
@@ -103,7 +103,7 @@ fn a_program_that_hangs_between_two_turns_is_noticed() {
         let _ = sender.send(event);
     };
     let installation = Hanging.find(&surroundings).unwrap();
-    let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let agent =
         conversation::open(&Hanging, &installation, &opening, &surroundings, limits, tell).unwrap();
     agent.send(AgentMessage::text("one"));

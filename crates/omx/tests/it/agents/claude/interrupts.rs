@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::Ask;
+use omx_agents::event::ApprovalRequest;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use omx_testkit::real_cli::{Cli, offline};
 
@@ -80,13 +80,14 @@ fn an_approval_ends_with_its_turn() {
         let ask = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("no")]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![ask, after]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        let mut talk =
+            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
         talk.agent.send(AgentMessage::text(cue("ask")));
         let needed = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
         let AgentEvent::ApprovalNeeded { approval, ask } = talk.until("an approval", needed) else {
             unreachable!()
         };
-        assert!(matches!(ask, Ask::Command { .. }), "{ask:?}");
+        assert!(matches!(ask, ApprovalRequest::Command { .. }), "{ask:?}");
         talk.agent.interrupt();
         assert_eq!(talk.turn_end(), Turned::Interrupted);
         talk.agent.answer(approval, ApprovalDecision::Allow);

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fs;
 
-use omx_agents::event::{Ask, Reach, ToolOutcome};
+use omx_agents::event::{ApprovalRequest, TargetLocation, ToolOutcome};
 use omx_agents::{AgentEvent, AgentLimits, ConversationSpec, ConversationStart, conversation};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::model::Script;
 use omx_testkit::real_cli::{Cli, offline};
@@ -16,7 +16,7 @@ use crate::agents::play::{Play, Step, cue};
 use crate::agents::stage::Stage;
 use crate::agents::talk::{Talk, opening};
 
-fn asks(talk: &Talk) -> Vec<&Ask> {
+fn asks(talk: &Talk) -> Vec<&ApprovalRequest> {
     let asked = talk.seen.iter().filter_map(|event| match event {
         AgentEvent::ApprovalNeeded { ask, .. } => Some(ask),
         _ => None,
@@ -36,16 +36,17 @@ fn with_edits_allowed_only_edits_inside_happen() {
             .shell("rm inside.txt")
             .say("that was it");
         let stage: Place = stage_of([script]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        let mut talk =
+            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
         assert_eq!(talk.turn(&cue("edits")).text(), "that was it");
         assert!(stage.root().join("inside.txt").exists());
         assert!(!stage.root().join("../outside.txt").exists());
         assert!(!stage.root().join(".claude/settings.json").exists());
         let reaches = asks(&talk).into_iter().map(|ask| match ask {
-            Ask::Edit { reach, .. } => Some(*reach),
+            ApprovalRequest::Edit { location: reach, .. } => Some(*reach),
             _ => None,
         });
-        let (inside, outside) = (Some(Reach::Inside), Some(Reach::Outside));
+        let (inside, outside) = (Some(TargetLocation::Inside), Some(TargetLocation::Outside));
         assert_eq!(reaches.collect::<Vec<_>>(), [inside, outside, outside, None]);
         assert_eq!(talk.end(), None);
     });
@@ -64,10 +65,10 @@ fn with_commands_allowed_a_command_outside_is_for_the_person() {
         assert!(stage.root().join("made").exists());
         assert!(!stage.root().join("../outside.txt").exists());
         let reaches = asks(&talk).into_iter().map(|ask| match ask {
-            Ask::Command { reach, .. } => *reach,
+            ApprovalRequest::Command { location: reach, .. } => *reach,
             other => panic!("{other:?}"),
         });
-        assert_eq!(reaches.collect::<Vec<_>>(), [Reach::Inside, Reach::Outside]);
+        assert_eq!(reaches.collect::<Vec<_>>(), [TargetLocation::Inside, TargetLocation::Outside]);
         assert_eq!(talk.end(), None);
     });
 }
@@ -77,10 +78,10 @@ fn with_everything_allowed_nothing_is_asked() {
     offline(&[Cli::Claude], || {
         let away = Step::Shell("touch ../outside.txt");
         let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
         assert_eq!(talk.turn(&cue("all")).text(), "done");
         assert!(stage.root().join("../outside.txt").exists());
-        assert_eq!(asks(&talk), Vec::<&Ask>::new());
+        assert_eq!(asks(&talk), Vec::<&ApprovalRequest>::new());
         assert_eq!(talk.end(), None);
     });
 }
@@ -90,14 +91,14 @@ fn our_own_tools_need_no_approval() {
     offline(&[Cli::Claude], || {
         let read = Step::Mcp("state_list_active", json!({}));
         let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
-        for allow in Allow::ALL {
+        for allow in AllowLevel::ALL {
             let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, allow));
             assert_eq!(talk.turn(&cue("own")).text(), "done");
             let done = |event: &AgentEvent| {
                 matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Succeeded, .. })
             };
             assert!(talk.seen.iter().any(done), "{:#?}", talk.seen);
-            assert_eq!(asks(&talk), Vec::<&Ask>::new());
+            assert_eq!(asks(&talk), Vec::<&ApprovalRequest>::new());
             assert_eq!(talk.end(), None);
         }
     });
@@ -111,7 +112,7 @@ fn role_and_model_reach_the_vendor() {
         let opening = ConversationSpec {
             role: Some(role.to_owned()),
             model: Some("claude-of-tests-1".to_owned()),
-            ..opening(&stage, ConversationStart::New, Allow::Commands)
+            ..opening(&stage, ConversationStart::New, AllowLevel::Commands)
         };
         let mut talk = Talk::open(&stage, opening);
         assert_eq!(talk.turn(&cue("hello")).text(), "hello");
@@ -136,7 +137,7 @@ fn a_worker_gets_claudes_variables_and_no_others() {
         }
         let driver = driver(Place::KIND);
         let installation = driver.find(&surroundings).unwrap();
-        let opening = opening(&stage, ConversationStart::New, Allow::All);
+        let opening = opening(&stage, ConversationStart::New, AllowLevel::All);
         let (sender, events) = std::sync::mpsc::channel();
         let tell = move |event| {
             let _ = sender.send(event);
@@ -148,7 +149,7 @@ fn a_worker_gets_claudes_variables_and_no_others() {
             agent: agent.unwrap(),
             events,
             seen: Vec::new(),
-            allow: Allow::All,
+            allow: AllowLevel::All,
             id: omx_agents::ConversationId::random(),
         };
         assert_eq!(talk.turn(&cue("env")).text(), "done");

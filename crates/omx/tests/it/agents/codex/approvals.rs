@@ -3,9 +3,9 @@
 use std::fs;
 
 use omx_agents::agent::{ApprovalDecision, McpServer};
-use omx_agents::event::{Ask, Reach};
+use omx_agents::event::{ApprovalRequest, TargetLocation};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::{Allow, Leave, leave};
+use omx_kernel::approval::{AllowLevel, Permission, permission_for};
 use omx_testkit::model::{ModelServer, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
 use serde_json::json;
@@ -28,13 +28,13 @@ fn an_edit_is_asked_about_by_its_files() {
         for decision in both() {
             let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
             let mut talk =
-                Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+                Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
             talk.agent.send(AgentMessage::text(cue("edit")));
             let ask = talk.approval(decision.clone());
             let made = stage.root().join("sub/made.txt");
             let paths = vec![made.to_str().unwrap().to_owned()];
-            assert_eq!(ask, Ask::Edit { paths, reach: Reach::Inside });
-            assert_eq!(leave(Allow::Edits, &ask), Leave::Granted);
+            assert_eq!(ask, ApprovalRequest::Edit { paths, location: TargetLocation::Inside });
+            assert_eq!(permission_for(AllowLevel::Edits, &ask), Permission::Granted);
             assert_eq!(talk.turn_end().text(), "edited");
             let granted = decision == ApprovalDecision::Allow;
             assert_eq!(made.exists(), granted);
@@ -58,8 +58,11 @@ fn an_edit_outside_the_folder_needs_the_person() {
             let mut talk = Talk::new(&stage);
             talk.agent.send(AgentMessage::text(cue("edit")));
             let ask = talk.approval(decision.clone());
-            assert_eq!(ask, Ask::Edit { paths: vec![path], reach: Reach::Outside });
-            assert_eq!(leave(Allow::Commands, &ask), Leave::NeedsPerson);
+            assert_eq!(
+                ask,
+                ApprovalRequest::Edit { paths: vec![path], location: TargetLocation::Outside }
+            );
+            assert_eq!(permission_for(AllowLevel::Commands, &ask), Permission::NeedsPerson);
             assert_eq!(talk.turn_end().text(), "edited");
             assert_eq!(file.exists(), decision == ApprovalDecision::Allow);
             assert_eq!(talk.end(), None);
@@ -85,8 +88,11 @@ fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
             talk.agent.send(AgentMessage::text(cue("out")));
             let ask = talk.approval(decision.clone());
             assert!(!file.exists(), "the sandbox let it out");
-            assert_eq!(ask, Ask::Command { command, reach: Reach::Outside });
-            assert_eq!(leave(Allow::Commands, &ask), Leave::NeedsPerson);
+            assert_eq!(
+                ask,
+                ApprovalRequest::Command { command, location: TargetLocation::Outside }
+            );
+            assert_eq!(permission_for(AllowLevel::Commands, &ask), Permission::NeedsPerson);
             assert_eq!(talk.turn_end().text(), "tried");
             assert_eq!(file.exists(), decision == ApprovalDecision::Allow);
             reached(&talk, &stage.history("out"), &decision);
@@ -101,8 +107,9 @@ fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
 #[test]
 fn a_tool_of_another_server_needs_the_person() {
     offline(&[Cli::Codex], || {
-        for (allow, decision) in
-            [Allow::Edits, Allow::Commands].into_iter().flat_map(|a| both().map(|d| (a, d)))
+        for (allow, decision) in [AllowLevel::Edits, AllowLevel::Commands]
+            .into_iter()
+            .flat_map(|a| both().map(|d| (a, d)))
         {
             let input = |id| json!({"mode": "ralph", "session_id": id, "active": true});
             let script = Script::named("tools")
@@ -124,8 +131,8 @@ fn a_tool_of_another_server_needs_the_person() {
             for server in ["other", "persons"] {
                 let ask = talk.approval(decision.clone());
                 let (server, tool) = (server.to_owned(), "state_write".to_owned());
-                assert_eq!(ask, Ask::Tool { server, tool });
-                assert_eq!(leave(allow, &ask), Leave::NeedsPerson);
+                assert_eq!(ask, ApprovalRequest::Tool { server, tool });
+                assert_eq!(permission_for(allow, &ask), Permission::NeedsPerson);
             }
             assert_eq!(talk.turn_end().text(), "called");
             let stored = |id| stage.root().join(format!(".omx/state/sessions/{id}")).exists();
@@ -146,7 +153,7 @@ fn with_everything_allowed_nothing_is_asked() {
         let file = far.path().join("far.txt");
         let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
         let stage = stage([script]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
         assert_eq!(talk.turn(&cue("all")).text(), "done");
         assert!(file.exists());
         let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
@@ -160,7 +167,8 @@ fn with_everything_allowed_nothing_is_asked() {
 fn an_answer_that_comes_too_late_changes_nothing() {
     offline(&[Cli::Codex], || {
         let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        let mut talk =
+            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
         talk.agent.send(AgentMessage::text(cue("ask")));
         let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
         let AgentEvent::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {

@@ -13,7 +13,7 @@ use omx_agents::{
     conversation,
 };
 use omx_conductor::ask::{Asking, Question};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
@@ -61,7 +61,7 @@ impl Old {
     }
 
     /// A conversation that is not open yet: that takes a first message.
-    fn talk(&self, start: ConversationStart, allow: Allow, limits: AgentLimits) -> Talk {
+    fn talk(&self, start: ConversationStart, allow: AllowLevel, limits: AgentLimits) -> Talk {
         let surroundings = self.surroundings();
         let codex = driver(Codex::KIND);
         let installation = codex.find(&surroundings).unwrap();
@@ -77,7 +77,7 @@ impl Old {
     }
 
     fn new_talk(&self) -> Talk {
-        self.talk(ConversationStart::New, Allow::Commands, AgentLimits::default())
+        self.talk(ConversationStart::New, AllowLevel::Commands, AgentLimits::default())
     }
 }
 
@@ -176,7 +176,7 @@ fn exec_goes_on_with_a_conversation_of_before() {
 
         let mut talk = old.talk(
             ConversationStart::Resume(id.clone()),
-            Allow::Commands,
+            AllowLevel::Commands,
             AgentLimits::default(),
         );
         talk.until("it is open", |event| matches!(event, AgentEvent::Started { .. }));
@@ -186,8 +186,11 @@ fn exec_goes_on_with_a_conversation_of_before() {
         assert_eq!(talk.end(), None);
 
         let unknown = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-        let mut talk =
-            old.talk(ConversationStart::Resume(unknown), Allow::Commands, AgentLimits::default());
+        let mut talk = old.talk(
+            ConversationStart::Resume(unknown),
+            AllowLevel::Commands,
+            AgentLimits::default(),
+        );
         assert_eq!(talk.turn(&cue("second")).trouble().kind(), "unknown_conversation");
         assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("unknown_conversation"));
     });
@@ -221,7 +224,7 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
         let script =
             Script::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
         let old = Old::new(NONE, [script]);
-        let mut talk = old.talk(ConversationStart::New, Allow::Edits, AgentLimits::default());
+        let mut talk = old.talk(ConversationStart::New, AllowLevel::Edits, AgentLimits::default());
         assert_eq!(talk.turn(&cue("try")).text(), "tried");
         assert!(old.0.root().join("made.txt").exists());
         assert!(!old.0.root().join("ran.txt").exists());
@@ -279,7 +282,7 @@ fn exec_without_a_first_message_ends_with_the_reason() {
     offline(&[Cli::Codex], || {
         let old = Old::new(NONE, []);
         let limits = AgentLimits { start: Duration::from_secs(2), ..AgentLimits::default() };
-        let mut talk = old.talk(ConversationStart::New, Allow::Commands, limits);
+        let mut talk = old.talk(ConversationStart::New, AllowLevel::Commands, limits);
         let why = talk.over().map(|trouble| trouble.cause);
         let Some(FailureCause::Protocol { detail }) = why else { panic!("{why:?}") };
         assert!(detail.contains("unknown command"), "{detail}");
@@ -293,7 +296,7 @@ fn exec_answers_a_question() {
         let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
         let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));
         let installation = codex.find(&surroundings).unwrap();
-        let opening = opening(&old.0, ConversationStart::New, Allow::Commands);
+        let opening = opening(&old.0, ConversationStart::New, AllowLevel::Commands);
         let question = Question { opening, message: AgentMessage::text(cue("hello")), wants: None };
         let limits = AgentLimits::default();
         let reply =

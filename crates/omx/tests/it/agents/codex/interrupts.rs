@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use omx_agents::event::Delivery;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use omx_testkit::model::{Script, Turn};
 use omx_testkit::real_cli::{Cli, offline};
@@ -35,7 +35,7 @@ fn no_command_survives_an_interrupt() {
         let after = Script::named("after").say("still here");
         // Codex does not wait longer than ten seconds for a command.
         let stage = stage([Script::named("slow").shell(&command).turn(slowly()), after]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
         talk.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
         assert!(lives(&stage, "sleep 1000") && lives(&stage, "trap : TERM"));
@@ -76,7 +76,7 @@ fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
     offline(&[Cli::Codex], || {
         let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
         let stage = stage(scripts);
-        let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+        let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         let (agent, events) =
             super::super::talk::start(&stage, &opening, omx_agents::AgentLimits::default());
         agent.send(AgentMessage::text(cue("never")));
@@ -124,7 +124,8 @@ fn an_interrupt_ends_a_turn_that_waits_for_leave() {
     offline(&[Cli::Codex], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = stage([ask, Script::named("after").say("after")]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::Edits));
+        let mut talk =
+            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
         talk.agent.send(AgentMessage::text(cue("ask")));
         let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
         let AgentEvent::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {

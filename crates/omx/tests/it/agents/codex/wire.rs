@@ -6,7 +6,7 @@ use std::process::Command;
 use omx_agents::agent::MessageLabels;
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
-use omx_kernel::approval::Allow;
+use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
 use omx_testkit::real_cli::{AgentHome, Cli, offline};
@@ -70,7 +70,7 @@ fn the_role_and_the_model_reach_the_service() {
     offline(&[Cli::Codex], || {
         let stage = stage([Script::named("a").say("one"), Script::named("b").say("two")]);
         let role = "You are the reviewer of plums.";
-        let mut opening = opening(&stage, ConversationStart::New, Allow::Commands);
+        let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         opening.role = Some(role.to_owned());
         opening.model = Some("gpt-plum".to_owned());
         let mut talk = Talk::open(&stage, opening.clone());
@@ -198,7 +198,7 @@ fn the_persons_settings_stay_as_they_were() {
         let settings = stage.home.home().join(".codex/config.toml");
         let before = fs::read_to_string(&settings).unwrap();
         for (folder, allow) in
-            [(&tree, Allow::Commands), (&tree, Allow::All), (&main, Allow::Edits)]
+            [(&tree, AllowLevel::Commands), (&tree, AllowLevel::All), (&main, AllowLevel::Edits)]
         {
             let mut opening = opening(&stage, ConversationStart::New, allow);
             opening.folder = folder.clone();
@@ -256,7 +256,7 @@ fn a_secret_for_something_else_does_not_reach_codex() {
                 "[model_providers.other]\nname = \"other\"\nenv_http_headers = {\"X-O\" = \"OTHER_HEADER\"}\n",
             );
         let stage = CliStage::<Codex>::new(server, home);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, Allow::All));
+        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
         assert_eq!(talk.turn(&cue("env")).text(), "looked");
         let seen = fs::read_to_string(stage.root().join("env.txt")).unwrap();
         assert!(seen.contains("OTHER_HEADER=wanted"), "{seen}");
@@ -273,7 +273,7 @@ fn settings_codex_cannot_read_are_told_with_the_place() {
         let settings = stage.home.home().join(".codex/config.toml");
         fs::write(&settings, "model_provider = 'openai'\n[[[").unwrap();
         fs::write(stage.home.home().join(".codex/auth.json"), "{}").unwrap();
-        let opening = opening(&stage, ConversationStart::New, Allow::Commands);
+        let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         let (_agent, events) =
             super::super::talk::start(&stage, &opening, omx_agents::AgentLimits::default());
         let over = events.iter().last();

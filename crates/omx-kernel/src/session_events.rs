@@ -1,14 +1,14 @@
 //! What the events of a host change: omx's own record of the session, and what
 //! its documents say they wait for. And what a conversation is told of them.
 
-use crate::activity::{Activity, ToolClass};
+use crate::activity::{SessionActivity, ToolClass};
 use crate::dialect::Dialect;
-use crate::document::{Document, Life};
+use crate::document::{Document, DocumentStatus};
 use crate::mode::{Mode, OnCancel};
-use crate::outcome::Ending;
-use crate::review::hash;
+use crate::outcome::RunEnding;
+use crate::review::fnv1a;
 use crate::snapshot::Snapshot;
-use crate::stop::{self, Cause};
+use crate::stop::{self, StopCause};
 use crate::time::Timestamp;
 use crate::value::Value;
 
@@ -20,13 +20,17 @@ const RESTLESS: [&str; 4] = ["iteration", "revision", "updated_at", "waiting"];
 
 /// The record after a tool call, if that is worth a write: the first one after
 /// a hold, and a sign of life from time to time.
-pub fn tool_used(activity: &Activity, tool: ToolClass, now: Timestamp) -> Option<Activity> {
+pub fn record_tool_use(
+    activity: &SessionActivity,
+    tool: ToolClass,
+    now: Timestamp,
+) -> Option<SessionActivity> {
     let is_first = activity.holds_in_a_row > 0;
     if !is_first && is_fresh(activity, now) && !activity.interrupted {
         return None;
     }
     let mut noted = activity.clone();
-    noted.tool_used(now);
+    noted.record_tool_use(now);
     noted.interrupted = false;
     if is_first {
         noted.last_tool = Some(tool);
@@ -35,7 +39,7 @@ pub fn tool_used(activity: &Activity, tool: ToolClass, now: Timestamp) -> Option
 }
 
 /// The record after a word of the person, if that is worth a write.
-pub fn person_spoke(activity: &Activity, now: Timestamp) -> Option<Activity> {
+pub fn record_prompt(activity: &SessionActivity, now: Timestamp) -> Option<SessionActivity> {
     if is_fresh(activity, now) && !activity.interrupted && activity.holds_in_a_row == 0 {
         return None;
     }
@@ -47,20 +51,20 @@ pub fn person_spoke(activity: &Activity, now: Timestamp) -> Option<Activity> {
 }
 
 /// The record after an interrupt: until the person speaks, nothing is held.
-pub fn interrupted(activity: &Activity, now: Timestamp) -> Activity {
+pub fn record_interrupt(activity: &SessionActivity, now: Timestamp) -> SessionActivity {
     let mut noted = activity.clone();
     noted.last_seen = Some(now);
     noted.interrupted = true;
     noted
 }
 
-fn is_fresh(activity: &Activity, now: Timestamp) -> bool {
+fn is_fresh(activity: &SessionActivity, now: Timestamp) -> bool {
     activity.last_seen.is_some_and(|seen| now.millis_since(seen) < SEEN_EVERY_MILLIS)
 }
 
 /// The active documents, saying that they wait for a limit of the model's
 /// service to pass. No iteration is counted.
-pub fn limited(
+pub fn mark_rate_limited(
     snapshot: &Snapshot,
     until: Option<Timestamp>,
     now: Timestamp,
@@ -75,7 +79,7 @@ pub fn limited(
 }
 
 /// The active documents that waited for such a limit: the agent works again.
-pub fn unlimited(snapshot: &Snapshot, now: Timestamp) -> Vec<(Mode, Document)> {
+pub fn clear_rate_limit(snapshot: &Snapshot, now: Timestamp) -> Vec<(Mode, Document)> {
     changed(snapshot, now, |document| {
         let kind = document.get("waiting").and_then(|waiting| waiting.get("kind"));
         if kind.and_then(Value::as_str) == Some("rate_limit") {
@@ -105,17 +109,17 @@ fn changed(
 
 /// Why a turn ended, by the word a host has for it; `None` for words that mean
 /// an ordinary end.
-pub fn cause_of(word: &str) -> Option<Cause> {
+pub fn parse_stop_cause(word: &str) -> Option<StopCause> {
     let word = word.to_ascii_lowercase().replace(['-', ' '], "_");
     let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
     if has(&["interrupt", "abort", "cancel", "user_requested", "sigint"]) {
-        Some(Cause::Interrupted)
+        Some(StopCause::Interrupted)
     } else if has(&["context", "max_tokens", "max_output", "token_limit", "too_long"]) {
-        Some(Cause::ContextLimit)
+        Some(StopCause::ContextLimit)
     } else if has(&["rate_limit", "ratelimit", "usage_limit", "overloaded", "quota", "429"]) {
-        Some(Cause::RateLimit)
+        Some(StopCause::RateLimit)
     } else if has(&["auth", "login", "billing", "payment", "credit", "permission_error", "401"]) {
-        Some(Cause::Account)
+        Some(StopCause::Account)
     } else {
         None
     }
@@ -123,64 +127,64 @@ pub fn cause_of(word: &str) -> Option<Cause> {
 
 /// How the work of a session stands when its agent wants to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing<'a> {
+pub struct SessionSample<'a> {
     /// The commit and the index of the folder, as far as they can be seen
     /// without walking it.
-    pub folder: &'a str,
+    pub worktree: &'a str,
     /// The agent's last words.
-    pub last_words: &'a str,
+    pub last_message: &'a str,
 }
 
 /// A number that is the same as long as nothing moves: folder, documents (phase
 /// and open tasks among them), kind of tool and words are all as before.
-pub fn fingerprint(snapshot: &Snapshot, standing: Standing<'_>) -> u64 {
-    let mut text = format!("{}\n{:?}\n", standing.folder, snapshot.activity.last_tool);
+pub fn fingerprint(snapshot: &Snapshot, standing: SessionSample<'_>) -> u64 {
+    let mut text = format!("{}\n{:?}\n", standing.worktree, snapshot.activity.last_tool);
     for mode in snapshot.active_modes() {
         let Some(document) = snapshot.active(mode) else { continue };
         for (name, value) in document.fields() {
             if !RESTLESS.contains(&name.as_str()) {
                 text.push_str(name);
-                text.push_str(value.text());
+                text.push_str(value.as_json());
             }
         }
     }
-    text.extend(standing.last_words.split_whitespace());
-    hash(&text)
+    text.extend(standing.last_message.split_whitespace());
+    fnv1a(&text)
 }
 
 /// What a conversation is told of its session: one line for each mode that is
 /// active or can be gone on with.
-pub fn brief(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -> Vec<String> {
+pub fn describe_session(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -> Vec<String> {
     let mut lines = Vec::new();
     for mode in Mode::STOP_PRIORITY {
         let Some(document) = snapshot.documents.get(&mode) else { continue };
-        match document.life() {
-            Life::Active if snapshot.is_stale(mode, now) => lines.push(format!(
+        match document.status() {
+            DocumentStatus::Active if snapshot.is_stale(mode, now) => lines.push(format!(
                 "[{} stale: phase {}] No sign of life for two hours; it holds nothing. Go on with it by {} state write, or end it: {} cancel",
                 mode.title(),
                 document.phase().unwrap_or("unknown"),
                 dialect.name,
                 dialect.name
             )),
-            Life::Active => {
-                lines.push(stop::text(mode, document, dialect));
-                if let Some(task) = document.text("task_description").filter(|t| !t.is_empty()) {
-                    lines.push(format!("{} task: {}", mode.title(), shortened(task)));
+            DocumentStatus::Active => {
+                lines.push(stop::format_hold(mode, document, dialect));
+                if let Some(task) = document.get_str("task_description").filter(|t| !t.is_empty()) {
+                    lines.push(format!("{} task: {}", mode.title(), shorten(task)));
                 }
             }
-            Life::Ended(Ending::Blocked) => lines.push(format!(
+            DocumentStatus::Ended(RunEnding::Blocked) => lines.push(format!(
                 "[{} waits for the person: {}] It holds nothing until the person says \"continue\".",
                 mode.title(),
-                shortened(document.text("error").unwrap_or("blocked_on_user"))
+                shorten(document.get_str("error").unwrap_or("blocked_on_user"))
             )),
-            Life::Ended(Ending::Cancelled) if mode.row().on_cancel != OnCancel::Ends => {
+            DocumentStatus::Ended(RunEnding::Cancelled) if mode.spec().on_cancel != OnCancel::Ends => {
                 lines.push(format!(
                     "[{} cancelled] It is not active. Only the person brings it back, with ${}.",
                     mode.title(),
                     mode.name()
                 ));
             }
-            Life::Ended(_) => {}
+            DocumentStatus::Ended(_) => {}
         }
     }
     lines
@@ -190,7 +194,7 @@ pub fn brief(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -> Vec<Strin
 const LONGEST_REPEATED: usize = 300;
 
 /// The beginning of a text, in one line.
-pub fn shortened(text: &str) -> String {
+pub fn shorten(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if line.chars().count() + word.chars().count() >= LONGEST_REPEATED {

@@ -3,37 +3,37 @@
 
 use std::collections::BTreeMap;
 
-use crate::asked::Asked;
 use crate::dialect::Dialect;
-use crate::document::{Document, Life};
+use crate::document::{Document, DocumentStatus};
 use crate::mode::{Mode, OnCancel, StartsAt};
-use crate::outcome::{Ending, RunOutcome};
+use crate::outcome::{RunEnding, RunOutcome};
 use crate::phase;
-use crate::refusal::{Code, Refusal};
-use crate::request::{Intent, WriteRequest};
+use crate::refusal::{Refusal, RefusalCode};
+use crate::request::{WriteIntent, WriteRequest};
 use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
 use crate::value::Value;
+use crate::write_goal::WriteGoal;
 
 /// `max_iterations` of starts, where the person configured others than the table's.
-pub type Limits = BTreeMap<Mode, u64>;
+pub type IterationLimits = BTreeMap<Mode, u64>;
 
 /// Where a write begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Beginning {
+pub(crate) enum BaseDocument {
     /// A new run: nothing is carried over.
-    Fresh,
+    New,
     /// The run that ended goes on with everything it had.
     Reopened(Document),
     /// The document as it is.
-    Same(Document),
+    Current(Document),
 }
 
-impl Beginning {
+impl BaseDocument {
     /// Decides where a write begins, or that it may not.
-    pub fn of(
+    pub fn select(
         request: &WriteRequest,
-        asked: &Asked,
+        asked: &WriteGoal,
         snapshot: &Snapshot,
         now: Timestamp,
         dialect: Dialect,
@@ -43,59 +43,61 @@ impl Beginning {
         let activity = &snapshot.activity;
         let Some(old) = snapshot.documents.get(&mode) else {
             return match request.intent {
-                Intent::Resume => Err(Refusal::new(
-                    Code::IllegalTransition,
+                WriteIntent::Resume => Err(Refusal::new(
+                    RefusalCode::IllegalTransition,
                     format!("there is no {name} run to resume; start one with \"active\": true"),
                 )),
-                Intent::Change if asked.active.is_none() => Err(Refusal::input(format!(
-                    "there is no {name} document yet; its first write must say active"
-                ))),
+                WriteIntent::Change if asked.active.is_none() => Err(Refusal::invalid_input(
+                    format!("there is no {name} document yet; its first write must say active"),
+                )),
                 // Nor may it come back by way of another end.
-                Intent::Change
+                WriteIntent::Change
                     if activity.remembers_cancel(name, now)
-                        && asked.ending != Some(Ending::Cancelled) =>
+                        && asked.ending != Some(RunEnding::Cancelled) =>
                 {
                     Err(recently_cancelled(mode))
                 }
-                _ => Ok(Self::Fresh),
+                _ => Ok(Self::New),
             };
         };
-        let ending = match old.life() {
-            Life::Active if request.intent == Intent::Start => {
+        let ending = match old.status() {
+            DocumentStatus::Active if request.intent == WriteIntent::Start => {
                 return Err(Refusal::new(
-                    Code::ModeConflict,
+                    RefusalCode::ModeConflict,
                     format!(
                         "{name} is already running here; cancel it first ({} cancel --mode {name})",
                         dialect.name
                     ),
                 ));
             }
-            Life::Active => return Ok(Self::Same(old.clone())),
-            Life::Ended(ending) => ending,
+            DocumentStatus::Active => return Ok(Self::Current(old.clone())),
+            DocumentStatus::Ended(ending) => ending,
         };
         if !asked.wants_live {
             ended_stays_ended(mode, asked, old, ending)?;
-            return Ok(Self::Same(old.clone()));
+            return Ok(Self::Current(old.clone()));
         }
         match (request.intent, ending) {
-            (Intent::Start, _) => Ok(Self::Fresh),
-            (Intent::Resume, Ending::Blocked | Ending::Failed) => {
+            (WriteIntent::Start, _) => Ok(Self::New),
+            (WriteIntent::Resume, RunEnding::Blocked | RunEnding::Failed) => {
                 Ok(Self::Reopened(reopened(mode, old)))
             }
-            (Intent::Resume, Ending::Cancelled) if mode.row().on_cancel != OnCancel::Ends => {
+            (WriteIntent::Resume, RunEnding::Cancelled)
+                if mode.spec().on_cancel != OnCancel::Ends =>
+            {
                 Ok(Self::Reopened(reopened(mode, old)))
             }
-            (Intent::Resume, _) => Err(Refusal::new(
-                Code::IllegalTransition,
+            (WriteIntent::Resume, _) => Err(Refusal::new(
+                RefusalCode::IllegalTransition,
                 format!(
                     "this {name} run has {} and cannot be resumed; begin a new one with \"start\": true",
-                    if ending == Ending::Finished { "finished" } else { "been cancelled" }
+                    if ending == RunEnding::Finished { "finished" } else { "been cancelled" }
                 ),
             )),
-            (Intent::Change, Ending::Finished | Ending::Failed) => Ok(Self::Fresh),
-            (Intent::Change, Ending::Cancelled) => Err(recently_cancelled(mode)),
-            (Intent::Change, Ending::Blocked) => Err(Refusal::new(
-                Code::IllegalTransition,
+            (WriteIntent::Change, RunEnding::Finished | RunEnding::Failed) => Ok(Self::New),
+            (WriteIntent::Change, RunEnding::Cancelled) => Err(recently_cancelled(mode)),
+            (WriteIntent::Change, RunEnding::Blocked) => Err(Refusal::new(
+                RefusalCode::IllegalTransition,
                 format!(
                     "{name} waits for the person (blocked_on_user); go on with \"resume\": true, or begin anew with \"start\": true"
                 ),
@@ -105,13 +107,13 @@ impl Beginning {
 }
 
 fn recently_cancelled(mode: Mode) -> Refusal {
-    let resume = if mode.row().on_cancel == OnCancel::Ends {
+    let resume = if mode.spec().on_cancel == OnCancel::Ends {
         ""
     } else {
         ", or go on with it by \"resume\": true"
     };
     Refusal::new(
-        Code::RecentlyCancelled,
+        RefusalCode::RecentlyCancelled,
         format!("{} was cancelled; a new run needs \"start\": true{resume}", mode.name()),
     )
 }
@@ -119,25 +121,29 @@ fn recently_cancelled(mode: Mode) -> Refusal {
 /// A write without `active` may add to an ended document, never revive or re-end it.
 fn ended_stays_ended(
     mode: Mode,
-    asked: &Asked,
+    asked: &WriteGoal,
     old: &Document,
-    ending: Ending,
+    ending: RunEnding,
 ) -> Result<(), Refusal> {
     if asked.live_outcome.is_some() {
         return Err(Refusal::new(
-            Code::Contradiction,
-            format!("{} has ended as {}; it does not go on", mode.name(), ending.lifecycle()),
+            RefusalCode::Contradiction,
+            format!(
+                "{} has ended as {}; it does not go on",
+                mode.name(),
+                ending.lifecycle_outcome()
+            ),
         ));
     }
     let other_end = asked.ending.is_some_and(|asked| asked != ending);
     let other_phase = asked.phase.as_deref().is_some_and(|phase| old.phase() != Some(phase));
     if other_end || other_phase {
         return Err(Refusal::new(
-            Code::IllegalTransition,
+            RefusalCode::IllegalTransition,
             format!(
                 "{} has ended as {}; nothing follows but a new run (\"start\": true)",
                 mode.name(),
-                ending.lifecycle()
+                ending.lifecycle_outcome()
             ),
         ));
     }
@@ -148,7 +154,7 @@ fn ended_stays_ended(
 fn reopened(mode: Mode, old: &Document) -> Document {
     let mut document = old.clone();
     let stages = old.stages();
-    let phase = [old.text("ended_in_phase"), old.phase()]
+    let phase = [old.get_str("ended_in_phase"), old.phase()]
         .into_iter()
         .flatten()
         .find(|word| phase::is_live(mode, word, &stages))
@@ -163,7 +169,7 @@ fn reopened(mode: Mode, old: &Document) -> Document {
 }
 
 fn first_phase(mode: Mode, stages: &[String]) -> String {
-    match mode.row().phases.first() {
+    match mode.spec().phases.first() {
         Some(first) => (*first).to_owned(),
         // A pipeline that names no stages has numbered ones.
         None => stages.first().cloned().unwrap_or_else(|| "stage:1".to_owned()),
@@ -171,19 +177,19 @@ fn first_phase(mode: Mode, stages: &[String]) -> String {
 }
 
 /// Fills what a start leaves open.
-pub(crate) fn fill(
+pub(crate) fn fill_defaults(
     document: &mut Document,
     mode: Mode,
-    asked: &Asked,
-    limits: &Limits,
+    asked: &WriteGoal,
+    limits: &IterationLimits,
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    let row = mode.row();
+    let row = mode.spec();
     let first = first_phase(mode, &asked.stages);
     let phase = asked.phase.clone().unwrap_or_else(|| first.clone());
     if row.starts_at == StartsAt::First && phase != first {
         return Err(Refusal::new(
-            Code::IllegalTransition,
+            RefusalCode::IllegalTransition,
             format!("{} starts in {first:?}, not in {phase:?}", mode.name()),
         ));
     }
@@ -191,7 +197,7 @@ pub(crate) fn fill(
     document.set("current_phase", Value::string(&phase));
     let outcome = asked.live_outcome.unwrap_or(RunOutcome::Continue);
     document.set("run_outcome", Value::string(outcome.as_str()));
-    let linked_team = mode == Mode::Ralph && document.names("linked_team");
+    let linked_team = mode == Mode::Ralph && document.is_set("linked_team");
     let limit = limits.get(&mode).copied().or(if linked_team {
         Some(LINKED_TEAM_ITERATIONS)
     } else {
@@ -202,14 +208,14 @@ pub(crate) fn fill(
             document.set(name, value);
         }
     };
-    default("iteration", Value::whole(row.first_iteration));
+    default("iteration", Value::integer(row.first_iteration));
     if let Some(limit) = limit {
-        default("max_iterations", Value::whole(limit));
+        default("max_iterations", Value::integer(limit));
     }
     default("started_at", Value::string(&now.to_string()));
     match mode {
         Mode::Autopilot => {
-            default("review_cycle", Value::whole(0));
+            default("review_cycle", Value::integer(0));
             default("phase_cycle", Value::strings(row.phases));
             default("handoff_artifacts", Value::object(Vec::new()));
             default("review_verdict", Value::null());
@@ -222,8 +228,8 @@ pub(crate) fn fill(
             document.set("handoff_artifacts", filled);
         }
         Mode::Team => {
-            default("fix_loop_count", Value::whole(0));
-            default("max_fix_loops", Value::whole(DEFAULT_FIX_LOOPS));
+            default("fix_loop_count", Value::integer(0));
+            default("max_fix_loops", Value::integer(DEFAULT_FIX_LOOPS));
         }
         _ => {}
     }
