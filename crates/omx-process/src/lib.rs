@@ -8,7 +8,9 @@ pub mod guard;
 mod guarded;
 mod guarded_run;
 mod launch;
+mod parent;
 
 pub use guarded::{GuardedProcess, ProcessEvent};
 pub use guarded_run::{GuardedExit, run_guarded};
 pub use launch::Launch;
+pub use parent::on_parent_exit;

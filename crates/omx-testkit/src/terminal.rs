@@ -20,6 +20,18 @@ impl Project {
         typed: &str,
         await_moment: impl FnOnce(),
     ) -> Outcome {
+        self.on_terminal_with(&[], args, typed, await_moment)
+    }
+
+    /// The same, with environment variables; `TERM` is that of a capable terminal
+    /// unless it is one of them.
+    pub fn on_terminal_with(
+        &self,
+        variables: &[(&str, &str)],
+        args: &[&str],
+        typed: &str,
+        await_moment: impl FnOnce(),
+    ) -> Outcome {
         let words = [self.binary().to_str().expect("a path that is text")];
         let line: Vec<String> = words.iter().chain(args).map(|word| quoted(word)).collect();
         // A program that waits for more than was typed must not wait for ever.
@@ -34,8 +46,9 @@ impl Project {
                 &line.join(" "),
                 "/dev/null",
             ])
-            .env("TERM", "dumb")
+            .env("TERM", "xterm-256color")
             .env("SHELL", "/bin/sh")
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

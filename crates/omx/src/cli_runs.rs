@@ -68,6 +68,9 @@ pub struct RunFlags {
     /// Run in the background; omx runs attach follows it
     #[arg(long)]
     pub detach: bool,
+    /// Stop when the process with this id, which started the run, exits
+    #[arg(long, hide = true, value_name = "PID")]
+    pub parent: Option<u32>,
     /// What the rehearsal agent plays
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,

@@ -5,8 +5,6 @@ use std::io::{self, BufReader, BufWriter};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal};
 use omx_mcp::{Group, Server, serve};
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{PidfdFlags, getppid, pidfd_open};
 
 use crate::cli::{Global, McpArgs};
 use crate::edge;
@@ -17,7 +15,9 @@ use crate::output::{self, Format};
 pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
     match server(args, global, by_name) {
         Ok(server) => {
-            end_with_parent();
+            // A host that was killed may leave the pipe open in another process. If its
+            // exit cannot be watched, the closing pipe still ends the server.
+            let _ = omx_process::on_parent_exit(None, || std::process::exit(0));
             let mut input = BufReader::with_capacity(64 * 1024, io::stdin());
             match serve(&server, &mut input, BufWriter::new(io::stdout())) {
                 Ok(()) => Exit::Done,
@@ -42,18 +42,4 @@ fn server(args: &McpArgs, global: &Global, by_name: Dialect) -> Result<Server<'s
     });
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
     Ok(Server { context, groups, version: env!("CARGO_PKG_VERSION") })
-}
-
-/// Ends the process when its parent ends: a host that was killed may leave
-/// the pipe open in another process.
-fn end_with_parent() {
-    let Some(parent) = getppid() else { return };
-    let Ok(handle) = pidfd_open(parent, PidfdFlags::empty()) else { return };
-    // If this cannot be had, the closing pipe still ends the server.
-    let _ =
-        std::thread::Builder::new().name("parent".into()).stack_size(64 * 1024).spawn(move || {
-            let mut handles = [PollFd::new(&handle, PollFlags::IN)];
-            while poll(&mut handles, None) == Err(rustix::io::Errno::INTR) {}
-            std::process::exit(0);
-        });
 }

@@ -54,7 +54,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Uninstall(args)) => setup::uninstall(&args, &global, by_name),
         Some(Command::Launch(args)) => launch::run(&args, &global, by_name),
         Some(Command::Doctor(args)) => doctor::run(&args, &global, by_name),
-        Some(Command::Demo(args)) => demo::run(&args),
+        Some(Command::Demo(args)) => demo::run(&args, by_name),
         Some(Command::Guard(args)) => guard::run(&args),
         Some(Command::RehearsalAgent(args)) => rehearsal_agent::run(args),
         Some(Command::Hook(args)) => match args.what {

@@ -1,70 +1,10 @@
-//! What a newcomer types first: the demo, the catalogue, a first mistake.
+//! What a newcomer types first: the catalogue, a first mistake.
 
 use std::fs;
 
 use serde_json::json;
 
 use crate::project;
-
-/// Runs the demo with temporary files where a test can look.
-fn demo(project: &omx_testkit::Project, args: &[&str]) -> omx_testkit::Outcome {
-    let temporary = project.folder().join("tmp");
-    fs::create_dir_all(&temporary).unwrap();
-    let args = [&["demo"], args].concat();
-    let outcome = project.omx_env(&args, &[("TMPDIR", temporary.to_str().unwrap())]);
-    assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "left behind: {outcome:?}");
-    assert!(!project.root().join(".omx").exists());
-    outcome
-}
-
-#[test]
-fn conductor_6_2_the_demo_checks_itself_and_leaves_nothing_behind() {
-    let project = project();
-    let begun = std::time::Instant::now();
-    let outcome = demo(&project, &[]);
-    assert_eq!(outcome.code, Some(0), "{outcome:?}");
-    assert!(begun.elapsed() < std::time::Duration::from_secs(60));
-    for sentence in [
-        "c1.plan.critic1: done, REQUEST CHANGES, 1 finding",
-        "c1.build.check1: done, exit 1",
-        "c1.review.code: done, REQUEST CHANGES, 1 finding",
-        "c2.review.code: done, APPROVE",
-        "both greetings are right",
-        "What was promised was looked at",
-    ] {
-        assert!(outcome.stdout.contains(sentence), "{sentence}: {}", outcome.stdout);
-    }
-}
-
-/// Any one answer changed, and the demo says that it is not what it promises.
-#[test]
-fn conductor_6_2_the_demo_fails_if_one_answer_is_another() {
-    let scenario = include_str!("../../../../assets/demo/scenario.toml");
-    for (old, new) in [
-        (
-            "verdict = \"APPROVE\", findings = [], summary = \"Right, tested",
-            "verdict = \"COMMENT\", findings = [], summary = \"Right, tested",
-        ),
-        (
-            "verdict = \"REQUEST CHANGES\", summary = \"The plan leaves",
-            "verdict = \"APPROVE\", summary = \"The plan leaves",
-        ),
-        ("replace = \"${1:-world}\"", "replace = \"nobody\""),
-        (
-            "{ passed = true, findings = [], checks = [{ name = \"both",
-            "{ passed = false, findings = [], checks = [{ name = \"both",
-        ),
-        ("echo \\\"Hello, $1!\\\"", "echo \\\"Hello, ${1:-world}!\\\""),
-    ] {
-        assert!(scenario.contains(old), "{old} is not in the scenario");
-        let project = project();
-        let file = project.folder().join("scenario.toml");
-        fs::write(&file, scenario.replacen(old, new, 1)).unwrap();
-        let outcome = demo(&project, &["--scenario", file.to_str().unwrap()]);
-        assert_eq!(outcome.code, Some(1), "{old} as {new}: {outcome:?}");
-        assert!(outcome.stderr.contains("error: "), "{outcome:?}");
-    }
-}
 
 #[test]
 fn hosts_5_3_roles_are_listed_and_shown_and_a_project_has_its_own() {

@@ -22,6 +22,7 @@ mod crash_order;
 mod crash_places;
 mod crash_points;
 mod crash_scenarios;
+mod demo;
 mod doctor;
 mod first_steps;
 mod fuzz;

@@ -21,6 +21,7 @@ use serde_json::json;
 use super::agent::refusal;
 use super::summary;
 use crate::children;
+use crate::cli_runs::RunFlags;
 use crate::edge;
 use crate::exit::Exit;
 use crate::live::Live;
@@ -31,13 +32,26 @@ const TAKE_OVER: Duration = Duration::from_secs(20);
 /// How often is looked whether it has.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Whether this process carries the run itself.
+/// The process that drives the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPlacement {
-    /// It does.
+    /// This one.
     Foreground,
-    /// Another one does, in the background.
+    /// This one, for as long as its parent, with this process id, lives.
+    WithParent(u32),
+    /// Another one, in the background.
     Background,
+}
+
+impl RunPlacement {
+    /// The placement that the flags ask for.
+    pub fn from_flags(flags: &RunFlags) -> Self {
+        match flags.parent {
+            _ if flags.detach => Self::Background,
+            Some(parent) => Self::WithParent(parent),
+            None => Self::Foreground,
+        }
+    }
 }
 
 /// Carries a run out, here or in the background.
@@ -65,6 +79,14 @@ pub fn drive(
         Drive::new(&crew, taken.asked, taken.held, taken.engine, |progress| live.show(progress))?;
     let handle = run.handle();
     let stopped = AtomicBool::new(false);
+    let unwatched = |what: &str, error: std::io::Error| {
+        Refusal::new(RefusalCode::Io, format!("cannot watch for {what}: {error}"))
+    };
+    if let RunPlacement::WithParent(parent) = placement {
+        let handle = handle.clone();
+        omx_process::on_parent_exit(Some(parent), move || handle.stop())
+            .map_err(|error| unwatched("the exit of the parent process", error))?;
+    }
     edge::on_interrupt(move || {
         if stopped.swap(true, Ordering::Relaxed) {
             // Twice: now. Guards end the agents, and the journal is consistent
@@ -73,7 +95,7 @@ pub fn drive(
         }
         handle.stop();
     })
-    .map_err(|error| Refusal::new(RefusalCode::Io, format!("signals cannot be heard: {error}")))?;
+    .map_err(|error| unwatched("signals", error))?;
     let ended = run.run(taken.changes);
     live.finish();
     summary::print(store, &asked, &id, &ended?, &crew.surroundings, format)

@@ -77,8 +77,7 @@ fn run(request: &ModeRequest, flags: &RunFlags, global: &Global, by_name: Dialec
     let format = Format::from_flag(flags.json);
     with_context(global, by_name, format, |context| {
         let store = context.store(&Input::default())?;
-        let placement =
-            if flags.detach { RunPlacement::Background } else { RunPlacement::Foreground };
+        let placement = RunPlacement::from_flags(flags);
         if let Some(id) = &flags.resume {
             let id = find_to_resume(&store, request.mode, id)?;
             return resume_run(context, &store, &id, &flags.decide, placement, format);

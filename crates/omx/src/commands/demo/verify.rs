@@ -1,9 +1,9 @@
-//! Whether the demo was what it promises: every step, in order, as it ended.
+//! Checks that the demo was what it promises: every step, in order, with its result.
 
 use serde_json::Value;
 
-/// What each step must have said; the words of plans and work are free.
-const STORY: &[(&str, &str)] = &[
+/// Each step and its result; the text of plans and work is free.
+const EXPECTED: &[(&str, &str)] = &[
     ("c1.plan.draft", ""),
     ("c1.plan.architect1", "APPROVE"),
     ("c1.plan.critic1", "REQUEST CHANGES"),
@@ -36,12 +36,12 @@ const STORY: &[(&str, &str)] = &[
     ("c2.review.code", "APPROVE"),
 ];
 
-/// Holds what the run's journal says against the story.
-pub(super) fn story(shown: &str, code: Option<i32>) -> Result<(), String> {
+/// Compares the run's journal with the expected steps.
+pub(super) fn steps(shown: &str, code: Option<i32>) -> Result<(), String> {
     let run: Value = serde_json::from_str(shown)
-        .map_err(|error| format!("omx runs show gave no object: {error}"))?;
+        .map_err(|error| format!("`runs show --json` did not print an object: {error}"))?;
     if code != Some(0) || run["state"] != "complete" {
-        return Err(format!("the autopilot ended with {code:?} as {}", run["state"]));
+        return Err(format!("the autopilot is {} and exited with {code:?}", run["state"]));
     }
     let journal = run["journal"].as_array().cloned().unwrap_or_default();
     let mut steps: Vec<(String, String)> = journal
@@ -49,25 +49,25 @@ pub(super) fn story(shown: &str, code: Option<i32>) -> Result<(), String> {
         .map(|entry| &entry["record"])
         .filter(|record| record["kind"] == "step_finished")
         .map(|record| {
-            (record["step"].as_str().unwrap_or_default().to_owned(), how(&record["result"]))
+            (record["step"].as_str().unwrap_or_default().to_owned(), describe(&record["result"]))
         })
         .collect();
-    // Both lanes of a review work at the same time; either may be first.
+    // Both lanes of a review run at the same time; either may finish first.
     for pair in
         steps.chunk_by_mut(|(one, _), (other, _)| lane(one).is_some() && lane(one) == lane(other))
     {
         pair.sort();
     }
-    for (index, (step, wanted)) in STORY.iter().enumerate() {
-        let Some((found, how)) = steps.get(index) else {
+    for (index, (step, expected)) in EXPECTED.iter().enumerate() {
+        let Some((found, result)) = steps.get(index) else {
             return Err(format!("step {step} is missing"));
         };
-        if found != step || (!wanted.is_empty() && how != wanted) {
-            return Err(format!("wanted {step} with {wanted:?}, found {found} with {how:?}"));
+        if found != step || (!expected.is_empty() && result != expected) {
+            return Err(format!("expected step {step} ({expected:?}), found {found} ({result:?})"));
         }
     }
-    match steps.get(STORY.len()) {
-        Some((step, _)) => Err(format!("step {step} is one too many")),
+    match steps.get(EXPECTED.len()) {
+        Some((step, _)) => Err(format!("step {step} was not expected")),
         None => Ok(()),
     }
 }
@@ -77,7 +77,7 @@ fn lane(step: &str) -> Option<&str> {
     step.split_once(".review.").map(|(cycle, _)| cycle)
 }
 
-fn how(result: &Value) -> String {
+fn describe(result: &Value) -> String {
     if let Some(verdict) = result["verdict"].as_str() {
         return verdict.to_owned();
     }
