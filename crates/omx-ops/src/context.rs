@@ -6,11 +6,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omx_kernel::message::MessageReader;
-use omx_kernel::{Dialect, Refusal, Scope, SessionId, Timestamp};
+use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
 use omx_runs::ProjectEnv;
 use omx_store::identity::{self, HostSessions};
-use omx_store::{LockedStore, ProjectSearch, Store, find_project};
+use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project};
 
+use crate::caller::Caller;
 use crate::clock::Clock;
 use crate::config::Sources;
 use crate::input::Input;
@@ -45,6 +46,7 @@ pub enum Ambient {
 }
 
 /// The circumstances of an operation.
+#[derive(Clone)]
 pub struct Context<'a> {
     /// Where.
     pub place: Place,
@@ -62,6 +64,8 @@ pub struct Context<'a> {
     pub lock_deadline: Duration,
     /// Where configuration was found.
     pub config: Sources,
+    /// Who waits for the result.
+    pub caller: &'a dyn Caller,
 }
 
 impl Context<'_> {
@@ -120,7 +124,17 @@ impl Context<'_> {
 
     pub(crate) fn lock(&self, store: &Store, purpose: &str) -> Result<LockedStore, Refusal> {
         let purpose = format!("{} {purpose}", self.dialect.name);
-        Ok(store.lock(self.lock_deadline, &purpose)?)
+        match store.lock(Duration::ZERO, &purpose) {
+            Err(StoreError::Busy { .. }) => {}
+            locked => return Ok(locked?),
+        }
+        self.caller.before_wait();
+        let locked = store.lock(self.lock_deadline, &purpose)?;
+        if self.caller.is_cancelled() {
+            let why = "the call was cancelled while it waited for the project's lock";
+            return Err(Refusal::new(RefusalCode::Busy, why));
+        }
+        Ok(locked)
     }
 }
 

@@ -4,6 +4,7 @@
 //! snapshot, ask a rule of the kernel, carry out what it says, log it. Command
 //! line, MCP, hooks and views call these and nothing below them.
 
+mod caller;
 mod cancel;
 mod clear;
 mod clock;
@@ -18,6 +19,7 @@ mod report;
 mod status;
 mod write;
 
+pub use caller::{CallProgress, Caller, PatientCaller};
 pub use cancel::{CancelReport, CancelRequest, cancel, sessions_with_active_modes};
 pub use clear::state_clear;
 pub use clock::{Clock, SystemClock};

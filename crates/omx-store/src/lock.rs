@@ -40,7 +40,8 @@ impl LockedStore {
 
 impl Store {
     /// Takes the project's lock, making its folders first where they are
-    /// missing. `purpose` is what others are told of the holder.
+    /// missing. `purpose` is what others are told of the holder. With a deadline of
+    /// zero it tries once and never waits.
     pub fn lock(&self, deadline: Duration, purpose: &str) -> Result<LockedStore, StoreError> {
         let tree_path = self.tree().to_owned();
         let tree = self.open_or_make_tree()?;
@@ -71,6 +72,9 @@ fn acquire(file: File, deadline: Duration, path: &Path) -> Result<File, StoreErr
         Ok(()) => return Ok(file),
         Err(TryLockError::WouldBlock) => {}
         Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", path, error)),
+    }
+    if deadline.is_zero() {
+        return Err(StoreError::Busy { waited: 0, holder: holder(&file) });
     }
     let start = Instant::now();
     let waiting = file.try_clone().map_err(|error| StoreError::io("lock", path, error))?;

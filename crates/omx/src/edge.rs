@@ -13,7 +13,7 @@ use omx_host::{HostKind, process};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, Place, SystemClock};
+use omx_ops::{Ambient, Clock, Context, PatientCaller, Place, SystemClock};
 use omx_store::Store;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -115,6 +115,7 @@ pub fn context(
                 .collect(),
             flags: global.config.clone(),
         },
+        caller: &PatientCaller,
     })
 }
 
