@@ -2,7 +2,7 @@
 //! of the directory. Shared by the `floor` program (with a process start around
 //! it) and the driver (in a loop), so both floors mean the same thing.
 
-use crate::error::{Context, Result};
+use crate::error::{BenchResult, WithContext};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ impl Floor {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn open(directory: &Path) -> Result<Self> {
+    pub fn open(directory: &Path) -> BenchResult<Self> {
         Ok(Self {
             directory: File::open(directory).context(|| format!("open {}", directory.display()))?,
             temporary: directory.join(".floor.tmp"),
@@ -35,7 +35,7 @@ impl Floor {
     ///
     /// # Errors
     /// When any of the steps fails.
-    pub fn replace(&self) -> Result<()> {
+    pub fn replace(&self) -> BenchResult<()> {
         let mut file =
             File::create(&self.temporary).context(|| "create the floor's temporary file")?;
         file.write_all(PAYLOAD).context(|| "write the floor's file")?;

@@ -3,11 +3,11 @@
 //! which has already shut it off from the network and cleaned the environment.
 
 use omx_bench::clock;
-use omx_bench::error::{Context, Result};
+use omx_bench::error::{BenchResult, WithContext};
 use omx_bench::measure::short;
 use omx_bench::neighbours::Watch;
 use omx_bench::options::Options;
-use omx_bench::report::{self, Head, Row, Verdict};
+use omx_bench::report::{self, ResultRow, RowVerdict, TableHead};
 use omx_bench::rows::{hooks, reads, server, sessions, size, storm, writes};
 use omx_bench::systems::Systems;
 use std::path::Path;
@@ -19,7 +19,7 @@ const DISTURBED: u64 = 15;
 const ATTEMPTS: usize = 3;
 
 /// A section's rows, what it is about, and how it is measured.
-type Section = (&'static str, &'static str, fn(&Systems, usize) -> Result<Vec<Row>>);
+type Section = (&'static str, &'static str, fn(&Systems, usize) -> BenchResult<Vec<ResultRow>>);
 
 const SECTIONS: &[Section] = &[
     ("P1", "a hook with nothing active", hooks::idle),
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 }
 
 /// Whether every figure was reached.
-fn run() -> Result<bool> {
+fn run() -> BenchResult<bool> {
     let options = Options::parse(std::env::args().skip(1))?;
     let systems = Systems::find(&options)?;
     let (mut rows, mut disturbance) = (Vec::new(), Vec::new());
@@ -56,7 +56,7 @@ fn run() -> Result<bool> {
         let attempt = quietest(&systems, || {
             eprintln!("compare: {id}, {about} …");
             measure(&systems, options.runs)
-                .unwrap_or_else(|error| vec![Row::failed(id, about, &error)])
+                .unwrap_or_else(|error| vec![ResultRow::failed(id, about, &error)])
         })?;
         disturbance.push(format!("{id} {} %", attempt.others));
         rows.extend(attempt.rows);
@@ -71,13 +71,13 @@ fn run() -> Result<bool> {
 
 /// A section's rows and the share of the machine that others used, in percent.
 struct Attempt {
-    rows: Vec<Row>,
+    rows: Vec<ResultRow>,
     others: u64,
 }
 
 /// Measures until nobody disturbs, `ATTEMPTS` times at most; the least
 /// disturbed attempt counts, whatever its figures are.
-fn quietest(systems: &Systems, measure: impl Fn() -> Vec<Row>) -> Result<Attempt> {
+fn quietest(systems: &Systems, measure: impl Fn() -> Vec<ResultRow>) -> BenchResult<Attempt> {
     let mut best: Option<Attempt> = None;
     for _ in 0..ATTEMPTS {
         let watch = Watch::start();
@@ -95,11 +95,11 @@ fn quietest(systems: &Systems, measure: impl Fn() -> Vec<Row>) -> Result<Attempt
     best.context(|| "nothing was measured")
 }
 
-fn missed(rows: &[Row]) -> bool {
-    rows.iter().any(|row| matches!(row.verdict, Verdict::Missed(_)))
+fn missed(rows: &[ResultRow]) -> bool {
+    rows.iter().any(|row| matches!(row.verdict, RowVerdict::Missed(_)))
 }
 
-fn head(options: &Options, disturbance: &[String]) -> Head {
+fn head(options: &Options, disturbance: &[String]) -> TableHead {
     let mut notes = vec![
         "All three systems run from one driver, in turns, with a clean environment and a throw-away home, in a network namespace without any connection.".to_owned(),
         "Wall time is from the start of the process to its end, CPU time and memory are the kernel's account of that process (wait4).".to_owned(),
@@ -114,7 +114,7 @@ fn head(options: &Options, disturbance: &[String]) -> Head {
     if options.helper.is_none() {
         notes.push("OMX cannot write state without a native helper that npm does not ship (OMX_RUNTIME_BINARY was not set). Its `state read`, which is faster than its write, stands in for the ratio of P5 (567 ms was measured once for a write with the helper).".to_owned());
     }
-    Head {
+    TableHead {
         date: clock::now(),
         runs: options.runs,
         versions: vec![

@@ -1,8 +1,8 @@
 //! A native MCP client over stdio that can keep many requests in flight, so
 //! that what is measured is the server and not the client's round trip.
 
-use crate::error::{Context, Error, Result};
-use crate::measure::{Run, milliseconds};
+use crate::error::{BenchError, BenchResult, WithContext};
+use crate::measure::{ProgramCall, milliseconds};
 use crate::sys;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -44,7 +44,7 @@ impl Client {
     ///
     /// # Errors
     /// When it does not start or does not answer.
-    pub fn start(run: &Run) -> Result<(Self, f64)> {
+    pub fn start(run: &ProgramCall) -> BenchResult<(Self, f64)> {
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": {"name": "omx-bench", "version": "0.1.0"}}});
@@ -68,7 +68,7 @@ impl Client {
         let ready = milliseconds(start.elapsed());
         let answer: Value = serde_json::from_slice(&answer).context(|| "parse initialize")?;
         if answer["result"]["serverInfo"].is_null() {
-            return Err(Error::new(format!("initialize answered {answer}")));
+            return Err(BenchError::new(format!("initialize answered {answer}")));
         }
         client.send(b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n")?;
         Ok((client, ready))
@@ -78,7 +78,7 @@ impl Client {
     ///
     /// # Errors
     /// When the server does not answer or answers with an error.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Result<(Value, f64)> {
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> BenchResult<(Value, f64)> {
         let id = self.take_id();
         let request = request(id, tool, &arguments.to_string());
         let start = Instant::now();
@@ -92,7 +92,7 @@ impl Client {
             let mut answer: Value =
                 serde_json::from_slice(&line).context(|| format!("parse {tool}'s answer"))?;
             if answer["result"].is_null() || answer["result"]["isError"] == json!(true) {
-                return Err(Error::new(format!("{tool} answered {answer}")));
+                return Err(BenchError::new(format!("{tool} answered {answer}")));
             }
             return Ok((answer["result"].take(), took));
         }
@@ -111,7 +111,7 @@ impl Client {
         tool: &str,
         arguments: impl Fn(u64) -> String,
         expected: &str,
-    ) -> Result<Slice> {
+    ) -> BenchResult<Slice> {
         let mut open = HashSet::new();
         let (mut right, mut refused) = (0_u32, 0);
         let mut batch = Vec::new();
@@ -134,7 +134,7 @@ impl Client {
             while let Some(answer) = line {
                 if let Some(id) = id_of(&answer) {
                     if !open.remove(&id) {
-                        return Err(Error::new(format!("call {id} was answered twice")));
+                        return Err(BenchError::new(format!("call {id} was answered twice")));
                     }
                     if is_right(&answer, expected) {
                         right += 1;
@@ -153,7 +153,7 @@ impl Client {
     ///
     /// # Errors
     /// When the kernel does not say.
-    pub fn peak_memory(&self) -> Result<f64> {
+    pub fn peak_memory(&self) -> BenchResult<f64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(&path).context(|| format!("read {path}"))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -168,13 +168,13 @@ impl Client {
         id
     }
 
-    fn send(&mut self, bytes: &[u8]) -> Result<()> {
+    fn send(&mut self, bytes: &[u8]) -> BenchResult<()> {
         let input = self.input.as_mut().context(|| "the server has no input")?;
         input.write_all(bytes).context(|| "write to the server")
     }
 
     /// The next line, waiting for it.
-    fn line(&mut self) -> Result<Vec<u8>> {
+    fn line(&mut self) -> BenchResult<Vec<u8>> {
         loop {
             if let Some(line) = self.buffered_line() {
                 return Ok(line);
@@ -184,11 +184,11 @@ impl Client {
             let ready =
                 sys::readable(self.output.as_fd(), PATIENCE).context(|| "wait for the server")?;
             if !ready {
-                return Err(Error::new("the server does not answer"));
+                return Err(BenchError::new("the server does not answer"));
             }
             let count = self.output.read(&mut self.chunk).context(|| "read from the server")?;
             if count == 0 {
-                return Err(Error::new("the server has ended"));
+                return Err(BenchError::new("the server has ended"));
             }
             self.pending.extend_from_slice(self.chunk.get(..count).unwrap_or_default());
         }

@@ -1,7 +1,7 @@
 //! One measured run of one program, through the `probe` helper, with its
 //! answer checked: a fast wrong answer is worth nothing.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ pub struct Sample {
 
 /// One program with its arguments, folder and additional environment.
 #[derive(Clone, Debug)]
-pub struct Run {
+pub struct ProgramCall {
     /// Program and arguments.
     pub argv: Vec<String>,
     /// Where it runs.
@@ -31,7 +31,7 @@ pub struct Run {
     pub input: Option<PathBuf>,
 }
 
-impl Run {
+impl ProgramCall {
     /// For messages: the words of the command line, without folders.
     #[must_use]
     pub fn words(&self) -> String {
@@ -60,20 +60,20 @@ impl Run {
 
 /// The probe helper and the file it puts answers into.
 #[derive(Clone, Debug)]
-pub struct Probe {
+pub struct ProbeRunner {
     /// The helper.
     pub program: PathBuf,
     /// Overwritten by each run.
     pub answer: PathBuf,
 }
 
-impl Probe {
+impl ProbeRunner {
     /// Runs it once; gives the figures and what it printed.
     ///
     /// # Errors
     /// When it cannot be run or does not end with exit code 0; the text then
     /// carries what it printed.
-    pub fn run(&self, run: &Run) -> Result<(Sample, String)> {
+    pub fn run(&self, run: &ProgramCall) -> BenchResult<(Sample, String)> {
         let input = match &run.input {
             Some(path) => File::open(path).context(|| format!("open {}", path.display()))?.into(),
             None => Stdio::null(),
@@ -87,14 +87,14 @@ impl Probe {
             .output()
             .context(|| format!("start {}", self.program.display()))?;
         if !output.status.success() {
-            return Err(Error::new(String::from_utf8_lossy(&output.stderr).trim()));
+            return Err(BenchError::new(String::from_utf8_lossy(&output.stderr).trim()));
         }
         let answer = read_text(&self.answer)?;
         let line = String::from_utf8_lossy(&output.stdout);
         let (sample, status) =
             parse(&line).context(|| format!("the probe answered {}", line.trim()))?;
         if status != 0 {
-            return Err(Error::new(format!(
+            return Err(BenchError::new(format!(
                 "{}: wait status {status}: {}",
                 run.words(),
                 short(&answer)
@@ -117,7 +117,7 @@ pub fn short(text: &str) -> String {
     line.chars().take(160).collect()
 }
 
-fn read_text(path: &Path) -> Result<String> {
+fn read_text(path: &Path) -> BenchResult<String> {
     let bytes = std::fs::read(path).context(|| format!("read {}", path.display()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

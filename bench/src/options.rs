@@ -1,7 +1,7 @@
 //! The driver's command line. It is written by the `compare` script, not by
 //! people, so it is strict and short; `compare --help` is the one for people.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use std::path::PathBuf;
 
 /// Everything the driver has to be told.
@@ -32,7 +32,7 @@ impl Options {
     ///
     /// # Errors
     /// For an unknown flag, a missing value or a missing required flag.
-    pub fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+    pub fn parse(mut arguments: impl Iterator<Item = String>) -> BenchResult<Self> {
         let mut options = Self { runs: 15, ..Self::default() };
         while let Some(flag) = arguments.next() {
             let value = arguments.next().context(|| format!("{flag} needs a value"))?;
@@ -46,7 +46,7 @@ impl Options {
                 "--runs" => options.runs = value.parse().context(|| "--runs")?,
                 "--only" => options.only = value.split(',').map(str::to_owned).collect(),
                 "--results" => options.results = Some(value.into()),
-                _ => return Err(Error::new(format!("unknown flag {flag}"))),
+                _ => return Err(BenchError::new(format!("unknown flag {flag}"))),
             }
         }
         for (flag, path) in [
@@ -57,11 +57,11 @@ impl Options {
             ("--work", &options.work),
         ] {
             if path.as_os_str().is_empty() {
-                return Err(Error::new(format!("{flag} is missing")));
+                return Err(BenchError::new(format!("{flag} is missing")));
             }
         }
         if options.runs == 0 {
-            return Err(Error::new("--runs must be at least 1"));
+            return Err(BenchError::new("--runs must be at least 1"));
         }
         Ok(options)
     }

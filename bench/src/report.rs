@@ -1,13 +1,13 @@
 //! The one table: printed, and written as `RESULTS.md` with what is needed to
 //! judge it (date, machine, versions, how it was measured).
 
-use crate::error::{Context, Result};
+use crate::error::{BenchResult, WithContext};
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// Whether a row's figure was reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RowVerdict {
     /// Yes, with the measured ratio or figure.
     Reached(String),
     /// No, with the measured ratio or the reason.
@@ -16,10 +16,10 @@ pub enum Verdict {
     Pending,
 }
 
-impl Verdict {
+impl RowVerdict {
     /// Reached or missed, with the same words for both.
     #[must_use]
-    pub fn of(reached: bool, measured: String) -> Self {
+    pub fn judge(reached: bool, measured: String) -> Self {
         if reached { Self::Reached(measured) } else { Self::Missed(measured) }
     }
 
@@ -34,7 +34,7 @@ impl Verdict {
 
 /// One line of the table.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ResultRow {
     /// `P4`…
     pub id: &'static str,
     /// What is done.
@@ -48,10 +48,10 @@ pub struct Row {
     /// What omx has to reach.
     pub required: String,
     /// Whether it did.
-    pub verdict: Verdict,
+    pub verdict: RowVerdict,
 }
 
-impl Row {
+impl ResultRow {
     /// A row that could not be measured for omx.
     #[must_use]
     pub fn failed(id: &'static str, work: &str, why: &dyn std::error::Error) -> Self {
@@ -62,14 +62,14 @@ impl Row {
             old_omc: "–".to_owned(),
             omx: "–".to_owned(),
             required: "–".to_owned(),
-            verdict: Verdict::Missed(format!("not measured: {why}")),
+            verdict: RowVerdict::Missed(format!("not measured: {why}")),
         }
     }
 }
 
 /// What stands above the table.
 #[derive(Clone, Debug)]
-pub struct Head {
+pub struct TableHead {
     /// RFC 3339.
     pub date: String,
     /// How often each figure was taken.
@@ -82,7 +82,7 @@ pub struct Head {
 
 /// The table alone, in Markdown, columns aligned.
 #[must_use]
-pub fn table(rows: &[Row]) -> String {
+pub fn table(rows: &[ResultRow]) -> String {
     let mut lines = vec![
         ["row", "work", "OMX", "OMC", "omx", "required", "reached"].map(str::to_owned),
         std::array::from_fn(|_| "---".to_owned()),
@@ -116,9 +116,9 @@ pub fn table(rows: &[Row]) -> String {
 
 /// The whole page.
 #[must_use]
-pub fn page(head: &Head, rows: &[Row]) -> String {
+pub fn page(head: &TableHead, rows: &[ResultRow]) -> String {
     let (model, cores) = processor();
-    let missed = rows.iter().filter(|row| matches!(row.verdict, Verdict::Missed(_))).count();
+    let missed = rows.iter().filter(|row| matches!(row.verdict, RowVerdict::Missed(_))).count();
     let versions: Vec<_> =
         head.versions.iter().map(|(name, version)| format!("{name} {version}")).collect();
     format!(
@@ -140,7 +140,7 @@ pub fn page(head: &Head, rows: &[Row]) -> String {
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn write(path: &Path, head: &Head, rows: &[Row], work: &Path) -> Result<()> {
+pub fn write(path: &Path, head: &TableHead, rows: &[ResultRow], work: &Path) -> BenchResult<()> {
     let page = page(head, rows).replace(&*work.to_string_lossy(), "…");
     std::fs::write(path, page).context(|| format!("write {}", path.display()))
 }
@@ -156,18 +156,18 @@ fn processor() -> (String, usize) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Row, Verdict, table};
+    use super::{ResultRow, RowVerdict, table};
 
     #[test]
     fn cells_cannot_break_the_table() {
-        let row = Row {
+        let row = ResultRow {
             id: "P4",
             work: "a|b\nc".to_owned(),
             old_omx: String::new(),
             old_omc: String::new(),
             omx: String::new(),
             required: String::new(),
-            verdict: Verdict::Missed("1/50".to_owned()),
+            verdict: RowVerdict::Missed("1/50".to_owned()),
         };
         let text = table(&[row]);
         assert_eq!(text.lines().count(), 3);

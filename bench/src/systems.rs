@@ -3,8 +3,8 @@
 //! file's place. In names, `old` marks the npm packages.
 
 use crate::clock;
-use crate::error::{Context, Error, Result};
-use crate::measure::{Probe, Run};
+use crate::error::{BenchError, BenchResult, WithContext};
+use crate::measure::{ProbeRunner, ProgramCall};
 use crate::options::Options;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub const PHASE: &str = "executing";
 #[derive(Debug)]
 pub struct Systems {
     /// The measuring helper.
-    pub probe: Probe,
+    pub probe: ProbeRunner,
     /// The `floor` program.
     pub floor: PathBuf,
     /// The omx to be judged.
@@ -42,11 +42,14 @@ impl Systems {
     ///
     /// # Errors
     /// When one is missing.
-    pub fn find(options: &Options) -> Result<Self> {
+    pub fn find(options: &Options) -> BenchResult<Self> {
         let own = std::env::current_exe().context(|| "find the driver's own folder")?;
         let beside = own.parent().context(|| "the driver has no folder")?;
         let systems = Self {
-            probe: Probe { program: beside.join("probe"), answer: options.work.join("answer") },
+            probe: ProbeRunner {
+                program: beside.join("probe"),
+                answer: options.work.join("answer"),
+            },
             floor: beside.join("floor"),
             omx: options.omx.clone(),
             old_omx_writes: options.helper.is_some(),
@@ -69,7 +72,7 @@ impl Systems {
             &systems.old_omc,
         ] {
             if !path.exists() {
-                return Err(Error::new(format!("{} is missing", path.display())));
+                return Err(BenchError::new(format!("{} is missing", path.display())));
             }
         }
         Ok(systems)
@@ -77,13 +80,13 @@ impl Systems {
 
     /// omx in this project.
     #[must_use]
-    pub fn omx(&self, project: &Path, arguments: &[&str]) -> Run {
+    pub fn omx(&self, project: &Path, arguments: &[&str]) -> ProgramCall {
         run(vec![text(&self.omx)], project, arguments, &[])
     }
 
     /// oh-my-codex's command line in this project.
     #[must_use]
-    pub fn old_omx(&self, project: &Path, arguments: &[&str]) -> Run {
+    pub fn old_omx(&self, project: &Path, arguments: &[&str]) -> ProgramCall {
         let program = self.old_omx.join("dist/cli/omx.js");
         let argv = vec![self.node.clone(), text(&program)];
         run(argv, project, arguments, &self.old_omx_environment)
@@ -91,39 +94,39 @@ impl Systems {
 
     /// omx's hook; each host's calls are the same to it.
     #[must_use]
-    pub fn omx_hook(&self, project: &Path, payload: &Path) -> Run {
+    pub fn omx_hook(&self, project: &Path, payload: &Path) -> ProgramCall {
         let run = self.omx(project, &["hook", "--host", "codex"]);
-        Run { input: Some(payload.to_owned()), ..run }
+        ProgramCall { input: Some(payload.to_owned()), ..run }
     }
 
     /// oh-my-codex's hook.
     #[must_use]
-    pub fn old_omx_hook(&self, project: &Path, payload: &Path) -> Run {
+    pub fn old_omx_hook(&self, project: &Path, payload: &Path) -> ProgramCall {
         let program = self.old_omx.join("dist/scripts/codex-native-hook.js");
         let argv = vec![self.node.clone(), text(&program)];
         let run = run(argv, project, &[], &self.old_omx_environment);
-        Run { input: Some(payload.to_owned()), ..run }
+        ProgramCall { input: Some(payload.to_owned()), ..run }
     }
 
     /// One of OMC's hooks, called as its own table of hooks says.
     #[must_use]
-    pub fn old_omc_hook(&self, project: &Path, script: &str, payload: &Path) -> Run {
+    pub fn old_omc_hook(&self, project: &Path, script: &str, payload: &Path) -> ProgramCall {
         let scripts = self.old_omc.join("scripts");
         let argv =
             vec![self.node.clone(), text(&scripts.join("run.cjs")), text(&scripts.join(script))];
         let environment = [("CLAUDE_PLUGIN_ROOT".to_owned(), text(&self.old_omc))];
-        Run { input: Some(payload.to_owned()), ..run(argv, project, &[], &environment) }
+        ProgramCall { input: Some(payload.to_owned()), ..run(argv, project, &[], &environment) }
     }
 
     /// omx's one MCP server.
     #[must_use]
-    pub fn omx_server(&self, project: &Path) -> Run {
+    pub fn omx_server(&self, project: &Path) -> ProgramCall {
         self.omx(project, &["mcp"])
     }
 
     /// The state server, one of oh-my-codex's six.
     #[must_use]
-    pub fn old_omx_server(&self, project: &Path) -> Run {
+    pub fn old_omx_server(&self, project: &Path) -> ProgramCall {
         let program = self.old_omx.join("dist/mcp/state-server.js");
         let argv = vec![self.node.clone(), text(&program)];
         run(argv, project, &[], &self.old_omx_environment)
@@ -131,14 +134,14 @@ impl Systems {
 
     /// OMC's one server.
     #[must_use]
-    pub fn old_omc_server(&self, project: &Path) -> Run {
+    pub fn old_omc_server(&self, project: &Path) -> ProgramCall {
         let program = self.old_omc.join("bridge/mcp-server.cjs");
         run(vec![self.node.clone(), text(&program)], project, &[], &[])
     }
 
     /// The floor program; with a folder, one durable write in it.
     #[must_use]
-    pub fn floor(&self, folder: Option<&Path>) -> Run {
+    pub fn floor(&self, folder: Option<&Path>) -> ProgramCall {
         let mut argv = vec![text(&self.floor)];
         argv.extend(folder.map(text));
         run(argv, &self.work, &[], &[])
@@ -148,7 +151,7 @@ impl Systems {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn project(&self, name: &str) -> Result<PathBuf> {
+    pub fn project(&self, name: &str) -> BenchResult<PathBuf> {
         let project = self.empty_project(name)?;
         write(&project.join(".omx/state/ralph-state.json"), &active(None))?;
         let session = project.join(".omc/state/sessions").join(SESSION);
@@ -160,7 +163,7 @@ impl Systems {
     ///
     /// # Errors
     /// When one cannot be removed.
-    pub fn clear(&self) -> Result<()> {
+    pub fn clear(&self) -> BenchResult<()> {
         let entries = std::fs::read_dir(&self.work).context(|| "list the work folder")?;
         for entry in entries {
             let path = entry.context(|| "list the work folder")?.path();
@@ -175,7 +178,7 @@ impl Systems {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn empty_project(&self, name: &str) -> Result<PathBuf> {
+    pub fn empty_project(&self, name: &str) -> BenchResult<PathBuf> {
         let project = self.work.join(name);
         std::fs::create_dir_all(&project).context(|| format!("make {}", project.display()))?;
         let made = Command::new("git")
@@ -186,7 +189,7 @@ impl Systems {
         if made.success() {
             Ok(project)
         } else {
-            Err(Error::new(format!("git init in {} failed", project.display())))
+            Err(BenchError::new(format!("git init in {} failed", project.display())))
         }
     }
 }
@@ -233,15 +236,20 @@ pub fn active_omc(session: &str) -> Value {
 ///
 /// # Errors
 /// When the folder or the file cannot be made.
-pub fn write(path: &Path, document: &Value) -> Result<()> {
+pub fn write(path: &Path, document: &Value) -> BenchResult<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).context(|| format!("make {}", folder.display()))?;
     }
     std::fs::write(path, document.to_string()).context(|| format!("write {}", path.display()))
 }
 
-fn run(argv: Vec<String>, folder: &Path, more: &[&str], environment: &[(String, String)]) -> Run {
-    Run {
+fn run(
+    argv: Vec<String>,
+    folder: &Path,
+    more: &[&str],
+    environment: &[(String, String)],
+) -> ProgramCall {
+    ProgramCall {
         argv: argv.into_iter().chain(more.iter().map(|&argument| argument.to_owned())).collect(),
         folder: folder.to_path_buf(),
         environment: environment.to_vec(),

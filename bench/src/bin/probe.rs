@@ -5,7 +5,7 @@
 //! child into the child's peak: measured from the driver, every small program
 //! would look as large as the driver. Measured from here, as small as can be.
 
-use omx_bench::error::{Context, Error, Result};
+use omx_bench::error::{BenchError, BenchResult, WithContext};
 use omx_bench::sys;
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,9 +26,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<()> {
+fn run(mut arguments: impl Iterator<Item = OsString>) -> BenchResult<()> {
     let (Some(answer), Some(program)) = (arguments.next(), arguments.next()) else {
-        return Err(Error::new("usage: probe ANSWER PROGRAM ARGS…"));
+        return Err(BenchError::new("usage: probe ANSWER PROGRAM ARGS…"));
     };
     let output = File::create(&answer).context(|| "create the answer's file")?;
     let errors = output.try_clone().context(|| "share the answer's file")?;

@@ -1,8 +1,8 @@
 //! P1–P3: what hosts call at every step, each as a new process.
 
-use crate::error::{Context, Error, Result};
-use crate::measure::{Run, Sample, short};
-use crate::report::{Row, Verdict};
+use crate::error::{BenchError, BenchResult, WithContext};
+use crate::measure::{ProgramCall, Sample, short};
+use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{Summary, TIMES, figure, median};
 use crate::systems::{Systems, active, write};
 use serde_json::{Value, json};
@@ -42,7 +42,7 @@ const OMC_STOP: &[&str] = &[
 ];
 
 /// A payload in a file, as a host would send it.
-fn payload(systems: &Systems, project: &Path, event: &str, more: Value) -> Result<PathBuf> {
+fn payload(systems: &Systems, project: &Path, event: &str, more: Value) -> BenchResult<PathBuf> {
     let mut value = json!({
         "session_id": TALK, "transcript_path": "/nowhere.jsonl", "cwd": project,
         "hook_event_name": event, "model": "gpt-5.5", "permission_mode": "default",
@@ -70,7 +70,7 @@ fn document(project: &Path) -> PathBuf {
 }
 
 /// Everything below a folder with its time of change: equal means untouched.
-fn snapshot(folder: &Path) -> Result<BTreeMap<PathBuf, SystemTime>> {
+fn snapshot(folder: &Path) -> BenchResult<BTreeMap<PathBuf, SystemTime>> {
     let mut found = BTreeMap::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -88,7 +88,7 @@ fn snapshot(folder: &Path) -> Result<BTreeMap<PathBuf, SystemTime>> {
 }
 
 /// Runs it and takes the figures, if the answer has what it must.
-fn checked(systems: &Systems, run: &Run, expected: &str) -> Result<Sample> {
+fn checked(systems: &Systems, run: &ProgramCall, expected: &str) -> BenchResult<Sample> {
     let (sample, answer) = systems.probe.run(run)?;
     answer
         .contains(expected)
@@ -100,7 +100,7 @@ fn checked(systems: &Systems, run: &Run, expected: &str) -> Result<Sample> {
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn idle(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn idle(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.empty_project("idle")?;
     // In use, with nothing active.
     write(&document(&project), &crate::systems::finished(TALK))?;
@@ -123,7 +123,7 @@ pub fn idle(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
     let (ours, floor) = (Summary::of(&omx), Summary::of(&empty));
     let theirs = Summary::of(&old_omx);
     let (ratio, floors) = (theirs.cpu / ours.cpu, ours.wall / floor.wall);
-    Ok(vec![Row {
+    Ok(vec![ResultRow {
         id: "P1",
         work: format!(
             "one hook, nothing active (PreToolUse; an empty program: {} ms)",
@@ -135,7 +135,7 @@ pub fn idle(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
         required: format!(
             "≤ 1/{IDLE_CPU} of OMX's CPU time, ≤ {IDLE_FLOORS} × an empty program, 0 files written"
         ),
-        verdict: Verdict::of(
+        verdict: RowVerdict::judge(
             ratio >= IDLE_CPU && floors <= IDLE_FLOORS && !written,
             format!(
                 "CPU 1/{ratio:.0}, {floors:.2} ×, {}",
@@ -146,7 +146,7 @@ pub fn idle(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
 }
 
 /// A turn's processes and their CPU time, ms.
-fn sum(systems: &Systems, runs: &[Run]) -> Result<f64> {
+fn sum(systems: &Systems, runs: &[ProgramCall]) -> BenchResult<f64> {
     let mut cpu = 0.0;
     for run in runs {
         cpu += systems.probe.run(run)?.0.cpu;
@@ -158,10 +158,10 @@ fn sum(systems: &Systems, runs: &[Run]) -> Result<f64> {
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn turn(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn turn(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.empty_project("turn")?;
     let old = systems.empty_project("turn-old")?;
-    let events = |project: &Path| -> Result<[PathBuf; 4]> {
+    let events = |project: &Path| -> BenchResult<[PathBuf; 4]> {
         Ok([
             payload(systems, project, "UserPromptSubmit", json!({"prompt": "mend the parser"}))?,
             payload(systems, project, "PreToolUse", tool())?,
@@ -170,7 +170,7 @@ pub fn turn(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
         ])
     };
     let whole = |[prompt, before, after, stop]: &[PathBuf; 4],
-                 hook: &dyn Fn(&Path, &str) -> Vec<Run>| {
+                 hook: &dyn Fn(&Path, &str) -> Vec<ProgramCall>| {
         let mut runs = hook(prompt, "prompt");
         for _ in 0..TOOL_CALLS {
             runs.extend(hook(before, "before"));
@@ -199,7 +199,7 @@ pub fn turn(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
     }
     let cpu = median(&cpu);
     let (omx_cpu, omc_cpu) = (sum(systems, &old_omx)?, sum(systems, &old_omc)?);
-    Ok(vec![Row {
+    Ok(vec![ResultRow {
         id: "P2",
         work: format!(
             "a turn with {TOOL_CALLS} tool calls, all hooks (omx with ralph active, the others idle)"
@@ -208,7 +208,7 @@ pub fn turn(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
         old_omc: format!("{} commands, CPU {} ms", old_omc.len(), figure(omc_cpu)),
         omx: format!("{} processes, CPU {} ms", omx.len(), figure(cpu)),
         required: format!("≤ {TURN_PROCESSES} processes, CPU ≤ {TURN_CPU_MS} ms"),
-        verdict: Verdict::of(
+        verdict: RowVerdict::judge(
             omx.len() <= TURN_PROCESSES && cpu <= TURN_CPU_MS,
             format!("{} processes, CPU {} ms", omx.len(), figure(cpu)),
         ),
@@ -219,7 +219,7 @@ pub fn turn(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn deciding(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn deciding(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.project("deciding")?;
     let old = systems.project("deciding-old")?;
     let folder = systems.work.join("floor");
@@ -247,7 +247,7 @@ pub fn deciding(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
         let floors = omx.wall / Summary::of(&floor).wall;
         // A start that keeps nothing is no measure for one that does.
         let keeps = event == "Stop" || systems.old_omx_writes;
-        rows.push(Row {
+        rows.push(ResultRow {
             id: "P3",
             work: format!("{work} (written and flushed)"),
             old_omx: if keeps {
@@ -262,7 +262,7 @@ pub fn deciding(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
             } else {
                 format!("≤ 1/{ratio} of OMX's wall time, with its helper; without: ≤ {FLOORS} × the floor of start + flush")
             },
-            verdict: Verdict::of(
+            verdict: RowVerdict::judge(
                 if keeps { reached >= ratio } else { floors <= FLOORS },
                 format!("1/{reached:.0}, {floors:.2} × the floor"),
             ),
@@ -272,7 +272,7 @@ pub fn deciding(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
 }
 
 /// Before a stop ralph is active, with nothing counted; before a start it is not.
-fn prepare(project: &Path, event: &str) -> Result<()> {
+fn prepare(project: &Path, event: &str) -> BenchResult<()> {
     let path = document(project);
     let _ = std::fs::remove_file(project.join(".omx/state/.activity").join(format!("{TALK}.json")));
     if event == "Stop" {
@@ -280,7 +280,7 @@ fn prepare(project: &Path, event: &str) -> Result<()> {
     }
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Error::new(format!("remove {}: {error}", path.display())))
+            Err(BenchError::new(format!("remove {}: {error}", path.display())))
         }
         _ => Ok(()),
     }

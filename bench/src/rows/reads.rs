@@ -1,9 +1,9 @@
 //! P4: the commands people and hooks call most, each as a new process.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use crate::mcp::Client;
-use crate::measure::{Run, Sample, short};
-use crate::report::{Row, Verdict};
+use crate::measure::{ProgramCall, Sample, short};
+use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{Summary, TIMES, figure, median};
 use crate::systems::{PHASE, SESSION, Systems};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ const WORKS: &[Work] = &[
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let (ours, theirs) = (systems.project("reads")?, systems.project("reads-old")?);
     WORKS.iter().map(|work| row(systems, &ours, &theirs, work, runs)).collect()
 }
@@ -78,7 +78,7 @@ fn row(
     old_project: &Path,
     work: &Work,
     runs: usize,
-) -> Result<Row> {
+) -> BenchResult<ResultRow> {
     let ours = systems.omx(project, work.omx);
     let theirs = systems.old_omx(old_project, work.old_omx);
     let pending = work.optional && !known(systems, project, work);
@@ -93,7 +93,7 @@ fn row(
         if let (Some(server), Some((tool, arguments))) = (&mut server, work.old_omc) {
             let (answer, took) = server.call(tool, &arguments())?;
             if !answer.to_string().contains(work.expected) {
-                return Err(Error::new(format!("OMC's {tool} answered {answer}")));
+                return Err(BenchError::new(format!("OMC's {tool} answered {answer}")));
             }
             old_omc.push(took);
         }
@@ -108,11 +108,11 @@ fn row(
     }
     let theirs = Summary::of(&old_omx);
     let (cell, verdict) = match trouble {
-        None if pending => ("–".to_owned(), Verdict::Pending),
-        Some(error) => ("–".to_owned(), Verdict::Missed(error.to_string())),
+        None if pending => ("–".to_owned(), RowVerdict::Pending),
+        Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&theirs, &Summary::of(&omx)),
     };
-    Ok(Row {
+    Ok(ResultRow {
         id: "P4",
         work: work.name.to_owned(),
         old_omx: theirs.cell(),
@@ -127,9 +127,9 @@ fn row(
     })
 }
 
-fn judge(theirs: &Summary, ours: &Summary) -> (String, Verdict) {
+fn judge(theirs: &Summary, ours: &Summary) -> (String, RowVerdict) {
     let ratio = theirs.wall / ours.wall;
-    let verdict = Verdict::of(
+    let verdict = RowVerdict::judge(
         ratio >= RATIO && ours.rss <= MEMORY,
         format!("1/{ratio:.0}, CPU 1/{:.0}", theirs.cpu / ours.cpu),
     );
@@ -143,7 +143,7 @@ fn known(systems: &Systems, project: &Path, work: &Work) -> bool {
 }
 
 /// One run whose answer contains what it must.
-fn checked(systems: &Systems, run: &Run, expected: &str) -> Result<Sample> {
+fn checked(systems: &Systems, run: &ProgramCall, expected: &str) -> BenchResult<Sample> {
     let (sample, answer) = systems.probe.run(run)?;
     answer
         .contains(expected)

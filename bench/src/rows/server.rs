@@ -2,11 +2,11 @@
 //! answers a client that keeps many calls in flight, and how close its durable
 //! writes come to what the disk allows.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use crate::flush::Floor;
 use crate::mcp::Client;
-use crate::measure::Run;
-use crate::report::{Row, Verdict};
+use crate::measure::ProgramCall;
+use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{figure, median};
 use crate::systems::{PHASE, SESSION, Systems};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ struct Figures {
 
 /// A server to measure and what its tools want to be given.
 struct Subject {
-    run: Run,
+    run: ProgramCall,
     read: fn(u64) -> String,
     /// Absent: its server does not write.
     write: Option<fn(u64) -> String>,
@@ -44,7 +44,7 @@ struct Subject {
 ///
 /// # Errors
 /// When the existing systems or the floor cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.project("server")?;
     let own_read: fn(u64) -> String = |_| r#"{"mode":"ralph"}"#.to_owned();
     let old_omx =
@@ -80,7 +80,7 @@ pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
 }
 
 /// A fresh server: start, reads, writes, memory.
-fn round(subject: &Subject, figures: &mut Figures) -> Result<()> {
+fn round(subject: &Subject, figures: &mut Figures) -> BenchResult<()> {
     let (mut client, ready) = Client::start(&subject.run)?;
     figures.ready.push(ready);
     let slice = client.pump(SLICE, WINDOW, "state_read", subject.read, PHASE)?;
@@ -96,7 +96,7 @@ fn round(subject: &Subject, figures: &mut Figures) -> Result<()> {
             && after.saturating_sub(before) != u64::from(slice.right)
         {
             let (kept, right) = (after.saturating_sub(before), slice.right);
-            return Err(Error::new(format!("{right} writes acknowledged, {kept} made")));
+            return Err(BenchError::new(format!("{right} writes acknowledged, {kept} made")));
         }
     }
     figures.memory = figures.memory.max(client.peak_memory()?);
@@ -104,14 +104,14 @@ fn round(subject: &Subject, figures: &mut Figures) -> Result<()> {
 }
 
 /// The document's revision; OMC's documents have none.
-fn revision(client: &mut Client, subject: &Subject) -> Result<Option<u64>> {
+fn revision(client: &mut Client, subject: &Subject) -> BenchResult<Option<u64>> {
     let arguments = serde_json::from_str(&(subject.read)(0)).context(|| "parse the arguments")?;
     let (answer, _) = client.call("state_read", &arguments)?;
     Ok(answer["structuredContent"]["revision"].as_u64())
 }
 
 /// Durable replacements a second, in this process.
-fn floor_rate(systems: &Systems) -> Result<f64> {
+fn floor_rate(systems: &Systems) -> BenchResult<f64> {
     let folder = systems.work.join("floor");
     std::fs::create_dir_all(&folder).context(|| "make the floor's folder")?;
     let floor = Floor::open(&folder)?;
@@ -124,31 +124,36 @@ fn floor_rate(systems: &Systems) -> Result<f64> {
     Ok(f64::from(count) / start.elapsed().as_secs_f64())
 }
 
-fn table(old_omx: &Figures, old_omc: &Figures, ours: Result<Figures>, floor: f64) -> Vec<Row> {
+fn table(
+    old_omx: &Figures,
+    old_omc: &Figures,
+    ours: BenchResult<Figures>,
+    floor: f64,
+) -> Vec<ResultRow> {
     let ready = |figures: &Figures| format!("{} ms", figure(median(&figures.ready)));
     let memory = |figures: &Figures| format!("{} MiB", figure(figures.memory));
     let reads = |figures: &Figures| format!("{}/s", figure(median(&figures.reads)));
     let writes = |figures: &Figures| format!("{}/s", figure(median(&figures.writes)));
     let mut rows = vec![
-        Row {
+        ResultRow {
             work: "MCP: start until `initialize` is answered".to_owned(),
             old_omx: format!("{} (state server, one of six)", ready(old_omx)),
             old_omc: ready(old_omc),
             ..blank(format!("≤ {READY} ms"))
         },
-        Row {
+        ResultRow {
             work: "MCP: memory, peak after the reads and writes below".to_owned(),
             old_omx: format!("{} (one of six)", memory(old_omx)),
             old_omc: memory(old_omc),
             ..blank(format!("≤ {MEMORY} MiB"))
         },
-        Row {
+        ResultRow {
             work: format!("MCP: `state_read`, native client, {WINDOW} calls in flight"),
             old_omx: reads(old_omx),
             old_omc: reads(old_omc),
             ..blank(format!("≥ {}/s", figure(READS)))
         },
-        Row {
+        ResultRow {
             work: format!(
                 "MCP: `state_write`, {WINDOW} in flight (floor: {} flushed replacements/s)",
                 figure(floor)
@@ -161,7 +166,7 @@ fn table(old_omx: &Figures, old_omc: &Figures, ours: Result<Figures>, floor: f64
     match ours {
         Err(error) => {
             for row in &mut rows {
-                row.verdict = Verdict::Missed(error.to_string());
+                row.verdict = RowVerdict::Missed(error.to_string());
             }
         }
         Ok(ours) => {
@@ -182,21 +187,21 @@ fn table(old_omx: &Figures, old_omc: &Figures, ours: Result<Figures>, floor: f64
                     measured = format!("{measured}; {} calls refused", ours.refused);
                 }
                 row.omx = cell;
-                row.verdict = Verdict::of(reached, measured);
+                row.verdict = RowVerdict::judge(reached, measured);
             }
         }
     }
     rows
 }
 
-fn blank(required: String) -> Row {
-    Row {
+fn blank(required: String) -> ResultRow {
+    ResultRow {
         id: "P7",
         work: String::new(),
         old_omx: String::new(),
         old_omc: String::new(),
         omx: "–".to_owned(),
         required,
-        verdict: Verdict::Pending,
+        verdict: RowVerdict::Pending,
     }
 }

@@ -1,10 +1,10 @@
 //! P11: finding the few active sessions among many. The answer has to be
 //! right before its time counts.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use crate::mcp::Client;
 use crate::measure::{Sample, short};
-use crate::report::{Row, Verdict};
+use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{Summary, figure, median};
 use crate::systems::{Systems, active, active_omc, finished, write};
 use serde_json::{Value, json};
@@ -25,11 +25,11 @@ const FULL_RUNS: usize = 15;
 ///
 /// # Errors
 /// When the projects cannot be made or the existing systems cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     SIZES.iter().map(|&size| row(systems, size, runs)).collect()
 }
 
-fn row(systems: &Systems, size: usize, runs: usize) -> Result<Row> {
+fn row(systems: &Systems, size: usize, runs: usize) -> BenchResult<ResultRow> {
     let ours = systems.empty_project(&format!("sessions-{size}"))?;
     let theirs = systems.empty_project(&format!("sessions-{size}-omx"))?;
     let claude = systems.empty_project(&format!("sessions-{size}-omc"))?;
@@ -59,10 +59,10 @@ fn row(systems: &Systems, size: usize, runs: usize) -> Result<Row> {
         }
     }
     let (cell, verdict) = match trouble {
-        Some(error) => ("–".to_owned(), Verdict::Missed(error.to_string())),
+        Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&Summary::of(&omx), largest),
     };
-    Ok(Row {
+    Ok(ResultRow {
         id: "P11",
         work: format!("`state list-active`, {size} sessions, {ACTIVE} active"),
         old_omx: format!("{} ms, finds {seen_omx} of {ACTIVE}", figure(Summary::of(&old_omx).wall)),
@@ -77,9 +77,11 @@ fn row(systems: &Systems, size: usize, runs: usize) -> Result<Row> {
     })
 }
 
-fn judge(ours: &Summary, limited: bool) -> (String, Verdict) {
-    let verdict =
-        Verdict::of(!limited || ours.wall <= LIMIT, format!("right, {} ms", figure(ours.wall)));
+fn judge(ours: &Summary, limited: bool) -> (String, RowVerdict) {
+    let verdict = RowVerdict::judge(
+        !limited || ours.wall <= LIMIT,
+        format!("right, {} ms", figure(ours.wall)),
+    );
     (ours.cell(), verdict)
 }
 
@@ -89,7 +91,7 @@ fn omc(
     project: &Path,
     living: &BTreeSet<String>,
     runs: usize,
-) -> Result<String> {
+) -> BenchResult<String> {
     let (mut server, _) = Client::start(&systems.old_omc_server(project))?;
     let (mut times, mut seen) = (Vec::new(), 0);
     while times.len() < runs && times.iter().sum::<f64>() < THEIR_TIME {
@@ -105,7 +107,7 @@ fn omc(
 }
 
 /// One document a session, the active ones spread evenly; gives their names.
-fn fill(sessions: &Path, size: usize, omc: bool) -> Result<BTreeSet<String>> {
+fn fill(sessions: &Path, size: usize, omc: bool) -> BenchResult<BTreeSet<String>> {
     let mut living = BTreeSet::new();
     for number in 0..size {
         let session = format!("session-{number:05}");
@@ -126,7 +128,7 @@ fn fill(sessions: &Path, size: usize, omc: bool) -> Result<BTreeSet<String>> {
     Ok(living)
 }
 
-fn list(systems: &Systems, project: &Path, living: &BTreeSet<String>) -> Result<Sample> {
+fn list(systems: &Systems, project: &Path, living: &BTreeSet<String>) -> BenchResult<Sample> {
     let run = systems.omx(project, &["state", "list-active", "--json"]);
     let (sample, answer) = systems.probe.run(&run)?;
     let parsed: Value = serde_json::from_str(&answer)
@@ -140,7 +142,11 @@ fn list(systems: &Systems, project: &Path, living: &BTreeSet<String>) -> Result<
     let right = found == *living
         && entries.len() == living.len()
         && parsed["active_modes"] == json!(["ralph"]);
-    if right { Ok(sample) } else { Err(Error::new(format!("wrong answer: {}", short(&answer)))) }
+    if right {
+        Ok(sample)
+    } else {
+        Err(BenchError::new(format!("wrong answer: {}", short(&answer))))
+    }
 }
 
 fn mentioned(answer: &str, living: &BTreeSet<String>) -> usize {

@@ -1,8 +1,8 @@
 //! P14: what has to be downloaded: one file, against an npm installation that
 //! needs Node.js besides.
 
-use crate::error::{Context, Result};
-use crate::report::{Row, Verdict};
+use crate::error::{BenchResult, WithContext};
+use crate::report::{ResultRow, RowVerdict};
 use crate::systems::Systems;
 use std::path::Path;
 
@@ -12,21 +12,21 @@ const LIMIT: u64 = 20_000_000;
 ///
 /// # Errors
 /// When a size cannot be read.
-pub fn rows(systems: &Systems) -> Result<Vec<Row>> {
+pub fn rows(systems: &Systems) -> BenchResult<Vec<ResultRow>> {
     let own = std::fs::metadata(&systems.omx).context(|| "read omx's size")?.len();
-    Ok(vec![Row {
+    Ok(vec![ResultRow {
         id: "P14",
         work: "installed size (the packages with their dependencies, without Node.js)".to_owned(),
         old_omx: megabytes(folder(&systems.installed.0)?),
         old_omc: megabytes(folder(&systems.installed.1)?),
         omx: format!("{}, one file", megabytes(own)),
         required: "≤ 20 MB, one file".to_owned(),
-        verdict: Verdict::of(own <= LIMIT, megabytes(own)),
+        verdict: RowVerdict::judge(own <= LIMIT, megabytes(own)),
     }])
 }
 
 /// The bytes of all files below; links are not followed.
-fn folder(path: &Path) -> Result<u64> {
+fn folder(path: &Path) -> BenchResult<u64> {
     let mut total = 0;
     let entries = std::fs::read_dir(path).context(|| format!("list {}", path.display()))?;
     for entry in entries {

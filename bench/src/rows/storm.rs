@@ -1,10 +1,10 @@
 //! P6: many processes write different fields of one document at once. Speed
 //! counts only if nothing is lost.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use crate::mcp::Client;
-use crate::measure::{Run, short};
-use crate::report::{Row, Verdict};
+use crate::measure::{ProgramCall, short};
+use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{figure, median};
 use crate::sys;
 use crate::systems::{PHASE, SESSION, Systems};
@@ -37,7 +37,7 @@ struct Storm {
 ///
 /// # Errors
 /// When a project cannot be made or OMC's server cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     // A storm is 640 runs in itself.
     let rounds = (runs / 5).max(1);
     let required = format!("≥ {RATE} writes/s, none lost");
@@ -55,10 +55,10 @@ pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
     }
     let total = WRITERS * WRITES;
     let (omx, verdict) = match trouble {
-        Some(error) => ("–".to_owned(), Verdict::Missed(error.to_string())),
+        Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&storms, total),
     };
-    Ok(vec![Row {
+    Ok(vec![ResultRow {
         id: "P6",
         work: format!(
             "{WRITERS} processes × {WRITES} writes of different fields of one document, each write a new process (OMX, OMC: {THEIR_WRITERS} × {THEIR_WRITES})"
@@ -71,7 +71,7 @@ pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
     }])
 }
 
-fn judge(storms: &[Storm], total: usize) -> (String, Verdict) {
+fn judge(storms: &[Storm], total: usize) -> (String, RowVerdict) {
     let rates: Vec<_> = storms.iter().map(|storm| storm.rate).collect();
     let rate = median(&rates);
     let worst = storms.iter().map(|storm| storm.kept).min().unwrap_or(0);
@@ -83,7 +83,7 @@ fn judge(storms: &[Storm], total: usize) -> (String, Verdict) {
         measured = format!("{measured}; {refused} refused: {why}");
     }
     let cell = format!("{} writes/s, CPU {cpu:.2} s, {worst} of {total} fields kept", figure(rate));
-    let verdict = Verdict::of(rate >= RATE && worst == total && refused == 0, measured);
+    let verdict = RowVerdict::judge(rate >= RATE && worst == total && refused == 0, measured);
     (cell, verdict)
 }
 
@@ -92,9 +92,9 @@ fn processes(
     systems: &Systems,
     writers: usize,
     writes: usize,
-    write: impl Fn(&str) -> Run + Sync,
-    read: &Run,
-) -> Result<Storm> {
+    write: impl Fn(&str) -> ProgramCall + Sync,
+    read: &ProgramCall,
+) -> BenchResult<Storm> {
     let gate = Barrier::new(writers + 1);
     let (elapsed, outcomes) = thread::scope(|scope| {
         let (gate, write) = (&gate, &write);
@@ -112,7 +112,7 @@ fn processes(
         let outcomes: Vec<_> = handles
             .into_iter()
             .map(|handle| {
-                handle.join().unwrap_or_else(|_| Err(Error::new("a writer's thread failed")))
+                handle.join().unwrap_or_else(|_| Err(BenchError::new("a writer's thread failed")))
             })
             .collect();
         (start.elapsed(), outcomes)
@@ -139,9 +139,9 @@ fn processes(
 fn one_writer(
     writer: usize,
     writes: usize,
-    write: &impl Fn(&str) -> Run,
+    write: &impl Fn(&str) -> ProgramCall,
     log: &Path,
-) -> Result<(Duration, Vec<String>)> {
+) -> BenchResult<(Duration, Vec<String>)> {
     let (mut cpu, mut failures) = (Duration::ZERO, Vec::new());
     for turn in 0..writes {
         let input = json!({"mode": "ralph", "state": {field(writer, turn): 1}}).to_string();
@@ -167,7 +167,7 @@ fn field(writer: usize, turn: usize) -> String {
     format!("f_{writer}_{turn}")
 }
 
-fn kept(document: &str, writers: usize, writes: usize) -> Result<usize> {
+fn kept(document: &str, writers: usize, writes: usize) -> BenchResult<usize> {
     let document: Value = serde_json::from_str(document)
         .context(|| format!("parse the document {}", short(document)))?;
     Ok((0..writers)
@@ -176,7 +176,7 @@ fn kept(document: &str, writers: usize, writes: usize) -> Result<usize> {
         .count())
 }
 
-fn theirs(systems: &Systems) -> Result<String> {
+fn theirs(systems: &Systems) -> BenchResult<String> {
     if !systems.old_omx_writes {
         return Ok("cannot write without its native helper".to_owned());
     }
@@ -194,11 +194,11 @@ fn theirs(systems: &Systems) -> Result<String> {
 }
 
 /// OMC writes only through its server: one server a writer.
-fn omc(systems: &Systems) -> Result<String> {
+fn omc(systems: &Systems) -> BenchResult<String> {
     let project = systems.project("storm-omc")?;
     let mut servers = (0..THEIR_WRITERS)
         .map(|_| Client::start(&systems.old_omc_server(&project)).map(|(server, _)| server))
-        .collect::<Result<Vec<_>>>()?;
+        .collect::<BenchResult<Vec<_>>>()?;
     let start = Instant::now();
     let acknowledged: u32 = thread::scope(|scope| {
         let handles: Vec<_> = servers

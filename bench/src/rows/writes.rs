@@ -1,10 +1,10 @@
 //! P5: one durable write as a new process, beside the floor: a program that
 //! starts and replaces a file durably, and does nothing else.
 
-use crate::error::{Context, Error, Result};
+use crate::error::{BenchError, BenchResult, WithContext};
 use crate::mcp::Client;
-use crate::measure::{Run, Sample, short};
-use crate::report::{Row, Verdict};
+use crate::measure::{ProgramCall, Sample, short};
+use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{Summary, TIMES, figure, median};
 use crate::systems::{PHASE, SESSION, Systems};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const FLOORS: f64 = 3.0;
 ///
 /// # Errors
 /// When the existing systems or the floor cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
+pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let (project, old_project) = (systems.project("writes")?, systems.project("writes-old")?);
     let folder = systems.work.join("floor");
     std::fs::create_dir_all(&folder).context(|| "make the floor's folder")?;
@@ -45,10 +45,10 @@ pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
     }
     let (old_omx, floor) = (Summary::of(&old_omx), Summary::of(&floor));
     let (cell, verdict) = match trouble {
-        Some(error) => ("–".to_owned(), Verdict::Missed(error.to_string())),
+        Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&old_omx, &floor, &Summary::of(&omx)),
     };
-    Ok(vec![Row {
+    Ok(vec![ResultRow {
         id: "P5",
         work: format!(
             "`state write`, flushed (floor: start {} ms, start + flush {} ms)",
@@ -67,10 +67,10 @@ pub fn rows(systems: &Systems, runs: usize) -> Result<Vec<Row>> {
     }])
 }
 
-fn judge(theirs: &Summary, floor: &Summary, ours: &Summary) -> (String, Verdict) {
+fn judge(theirs: &Summary, floor: &Summary, ours: &Summary) -> (String, RowVerdict) {
     let ratio = theirs.wall / ours.wall;
     let floors = ours.wall / floor.wall;
-    let verdict = Verdict::of(
+    let verdict = RowVerdict::judge(
         ratio >= RATIO && floors <= FLOORS,
         format!("1/{ratio:.0}, {floors:.2} × the floor"),
     );
@@ -87,7 +87,7 @@ fn omc_input(turn: usize) -> Value {
         "current_phase": PHASE, "state": {"n": turn}})
 }
 
-fn ours(systems: &Systems, project: &Path, turn: usize) -> Result<Sample> {
+fn ours(systems: &Systems, project: &Path, turn: usize) -> BenchResult<Sample> {
     let input = input(turn);
     let run = systems.omx(project, &["state", "write", "--input", &input, "--json"]);
     succeeded(systems, &run)
@@ -95,7 +95,7 @@ fn ours(systems: &Systems, project: &Path, turn: usize) -> Result<Sample> {
 
 /// OMX's write, or its read as the conservative stand-in (a write of its takes
 /// longer than a read, so the ratio can only be understated).
-fn theirs(systems: &Systems, project: &Path, turn: usize) -> Result<Sample> {
+fn theirs(systems: &Systems, project: &Path, turn: usize) -> BenchResult<Sample> {
     if systems.old_omx_writes {
         let input = input(turn);
         let arguments = ["state", "write", "--input", &input, "--json"];
@@ -106,7 +106,7 @@ fn theirs(systems: &Systems, project: &Path, turn: usize) -> Result<Sample> {
     }
 }
 
-fn succeeded(systems: &Systems, run: &Run) -> Result<Sample> {
+fn succeeded(systems: &Systems, run: &ProgramCall) -> BenchResult<Sample> {
     let (sample, answer) = systems.probe.run(run)?;
     answer
         .contains("\"success\":true")
@@ -114,13 +114,13 @@ fn succeeded(systems: &Systems, run: &Run) -> Result<Sample> {
         .context(|| format!("{} answered {}", run.words(), short(&answer)))
 }
 
-fn read_back(systems: &Systems, project: &Path, last: usize) -> Result<()> {
+fn read_back(systems: &Systems, project: &Path, last: usize) -> BenchResult<()> {
     let run = systems.omx(project, &["state", "read", "--mode", "ralph", "--json"]);
     let (_, answer) = systems.probe.run(&run)?;
     let document: Value = serde_json::from_str(&answer).context(|| "parse the document")?;
     if document["n"] == json!(last) {
         Ok(())
     } else {
-        Err(Error::new(format!("the last write is not there: {}", short(&answer))))
+        Err(BenchError::new(format!("the last write is not there: {}", short(&answer))))
     }
 }
