@@ -6,18 +6,20 @@
 
 use omx_kernel::Mode;
 
-use crate::call::{Call, Row, leading_name};
-use crate::decision::{Why, Word};
-use crate::talk;
-use crate::text::{after_prefix, among, head, is_blank, leading_word, trim, trim_start, words};
-use crate::words::TELLING;
+use crate::call::{LeadingCalls, ModeCall, leading_name};
+use crate::decision::{CallTarget, RejectReason};
+use crate::lexicon::TELLING;
+use crate::mention;
+use crate::text::{
+    head, is_blank, is_in_list, leading_word, strip_prefix_ignore_case, trim, trim_start, words,
+};
 
 /// How much of the task is looked at.
 const LOOK: usize = 600;
 
 /// The address this prompt begins with, if it begins with a name and a sign.
 /// `after` is everything behind the line.
-pub fn leading<'a>(line: &'a str, after: &str) -> Option<Row<'a>> {
+pub fn parse_address<'a>(line: &'a str, after: &str) -> Option<LeadingCalls<'a>> {
     let start = trim_start(line);
     let (mut calls, sign) = names(line, start)?;
     let (rest, sign) = match sign.chars().next()? {
@@ -27,43 +29,46 @@ pub fn leading<'a>(line: &'a str, after: &str) -> Option<Row<'a>> {
         _ => return None,
     };
     // Cancel is no mode, and a short form no name.
-    let is_name =
-        |call: &Call<'_>| call.word != Word::Cancel && !call.text.eq_ignore_ascii_case("ulw");
+    let is_name = |call: &ModeCall<'_>| {
+        call.target != CallTarget::Cancel && !call.text.eq_ignore_ascii_case("ulw")
+    };
     calls.retain(is_name);
-    let first = calls.first()?.word;
+    let first = calls.first()?.target;
     let everyday = is_everyday(first) && !is_plain_order(start, rest, sign);
     let objection =
-        everyday.then_some(Why::Mention).or_else(|| objection(first, rest, sign, after));
-    Some(Row { calls, rest, objection })
+        everyday.then_some(RejectReason::Mention).or_else(|| objection(first, rest, sign, after));
+    Some(LeadingCalls { calls, rest, rejection: objection })
 }
 
 /// The names a line begins with, joined or alone, and what follows them.
-fn names<'a>(line: &'a str, start: &'a str) -> Option<(Vec<Call<'a>>, &'a str)> {
+fn names<'a>(line: &'a str, start: &'a str) -> Option<(Vec<ModeCall<'a>>, &'a str)> {
     let mut calls = Vec::new();
     let mut rest = start;
     loop {
         let (word, after) = leading_name(rest).or_else(|| spaced_name(rest))?;
         let length = rest.len() - after.len();
-        calls.push(Call { word, text: &rest[..length], at: line.len() - rest.len() });
+        calls.push(ModeCall { target: word, text: &rest[..length], at: line.len() - rest.len() });
         let next = trim_start(after);
         let joint = leading_word(next);
         rest = match next.strip_prefix(['+', '&']) {
             Some(next) if calls.len() < 4 => trim_start(next),
-            _ if among(joint, "and with") && calls.len() < 4 => trim_start(&next[joint.len()..]),
+            _ if is_in_list(joint, "and with") && calls.len() < 4 => {
+                trim_start(&next[joint.len()..])
+            }
             _ => return Some((calls, after)),
         };
     }
 }
 
 /// A name written as two words.
-fn spaced_name(text: &str) -> Option<(Word, &str)> {
-    let rest = after_prefix(text, "code review")?;
-    Some((Word::Mode(Mode::CodeReview), rest))
+fn spaced_name(text: &str) -> Option<(CallTarget, &str)> {
+    let rest = strip_prefix_ignore_case(text, "code review")?;
+    Some((CallTarget::Mode(Mode::CodeReview), rest))
 }
 
 /// Words of everyday use: as an address they need more.
-fn is_everyday(word: Word) -> bool {
-    matches!(word, Word::Mode(Mode::Team | Mode::Swarm | Mode::Pipeline | Mode::CodeReview))
+fn is_everyday(word: CallTarget) -> bool {
+    matches!(word, CallTarget::Mode(Mode::Team | Mode::Swarm | Mode::Pipeline | Mode::CodeReview))
 }
 
 /// In small letters, with a colon, and a task in small letters.
@@ -74,7 +79,7 @@ fn is_plain_order(start: &str, rest: &str, sign: char) -> bool {
 }
 
 /// Why this is no address, if so.
-fn objection(name: Word, rest: &str, sign: char, after: &str) -> Option<Why> {
+fn objection(name: CallTarget, rest: &str, sign: char, after: &str) -> Option<RejectReason> {
     let task = trim(head(rest, LOOK));
     let after = after.trim_start_matches(['\r', '\n']);
     let next = trim(head(after, LOOK));
@@ -82,48 +87,48 @@ fn objection(name: Word, rest: &str, sign: char, after: &str) -> Option<Why> {
         // `pipeline:` over indented keys is a file, not an order.
         let keys = after.starts_with([' ', '\t', '-']) || next.starts_with('-');
         let keys = keys || leading_pair(next);
-        return (next.is_empty() || keys || sign == ',').then_some(Why::NoTask);
+        return (next.is_empty() || keys || sign == ',').then_some(RejectReason::NoTask);
     }
     if leading_name(task).is_some() {
-        return Some(Why::Listed);
+        return Some(RejectReason::Listed);
     }
     let quoted = task.ends_with(['"', '\'', '”', '»', '`']);
-    if talk::ends_asking(task) && !talk::is_request(task) && !quoted {
-        return Some(Why::Question);
+    if mention::ends_with_question_mark(task) && !mention::is_request(task) && !quoted {
+        return Some(RejectReason::Question);
     }
-    if let Some(why) = talk::about(task) {
+    if let Some(why) = mention::reject_reason(task) {
         return Some(why);
     }
     let first = leading_word(task);
     let behind = &task[first.len()..];
     if sign == ',' && is_apposition(task, first, behind) {
-        return Some(Why::Mention);
+        return Some(RejectReason::Mention);
     }
-    if among(first, TELLING) {
-        return Some(Why::Question);
+    if is_in_list(first, TELLING) {
+        return Some(RejectReason::Question);
     }
     if is_logged(task, first, behind) {
-        return Some(Why::Report);
+        return Some(RejectReason::Report);
     }
-    let plans_how = name == Word::Mode(Mode::Ralplan) && talk::wonders_how(task);
-    if !task.starts_with(is_task_start) || among(first, NOT_A_TASK) && !plans_how {
-        return Some(Why::Mention);
+    let plans_how = name == CallTarget::Mode(Mode::Ralplan) && mention::asks_how_to(task);
+    if !task.starts_with(is_task_start) || is_in_list(first, NOT_A_TASK) && !plans_how {
+        return Some(RejectReason::Mention);
     }
     if is_transcript(next) {
-        return Some(Why::Quoted);
+        return Some(RejectReason::Quoted);
     }
-    (!is_long_enough(task)).then_some(Why::NoTask)
+    (!is_long_enough(task)).then_some(RejectReason::NoTask)
 }
 
 /// `Ralph, the new one, …`, `Ralph, de l'équipe infra, …`, `Ralph, Ana and
 /// Tom …`. A complaint that an order follows is a task all the same.
 fn is_apposition(task: &str, first: &str, behind: &str) -> bool {
-    let listed = behind.starts_with(',') && !among(first, "please now ok");
-    let joined = among(words(behind).next().unwrap_or(""), "and und et y or");
-    let inserted = task
-        .split_once(',')
-        .is_some_and(|(inner, _)| among(first, INSERTED) && words(inner).nth(INSERTION).is_none());
-    among(first, ARTICLES) && !orders_later(task)
+    let listed = behind.starts_with(',') && !is_in_list(first, "please now ok");
+    let joined = is_in_list(words(behind).next().unwrap_or(""), "and und et y or");
+    let inserted = task.split_once(',').is_some_and(|(inner, _)| {
+        is_in_list(first, INSERTED) && words(inner).nth(INSERTION).is_none()
+    });
+    is_in_list(first, ARTICLES) && !orders_later(task)
         || inserted
         || listed
         || joined && first.starts_with(char::is_uppercase)
@@ -143,7 +148,7 @@ const INSERTED: &str = "\
 /// Whether a later sentence is an order.
 fn orders_later(task: &str) -> bool {
     let later = task.split(['.', ';', '!']).skip(1);
-    later.map(trim).any(|sentence| among(leading_word(sentence), ORDERS))
+    later.map(trim).any(|sentence| is_in_list(leading_word(sentence), ORDERS))
 }
 
 /// First words of orders.
@@ -160,20 +165,20 @@ fn is_logged(task: &str, first: &str, behind: &str) -> bool {
     if line.contains("(exit ") || line.contains("exit code") || line.contains("exit status") {
         return true;
     }
-    if !among(first, ORDERS)
+    if !is_in_list(first, ORDERS)
         && ERRORS.iter().any(|error| holds(task.lines().next().unwrap_or(""), error))
     {
         return true;
     }
     let last = words(line).last().unwrap_or("");
     let short = words(line).nth(4).is_none();
-    among(words(behind).next().unwrap_or(""), LOGGED)
-        || short && among(last, LOGGED) && !among(first, ORDERS)
+    is_in_list(words(behind).next().unwrap_or(""), LOGGED)
+        || short && is_in_list(last, LOGGED) && !is_in_list(first, ORDERS)
 }
 
 /// Whether a line holds these words, whatever their case.
 fn holds(line: &str, wanted: &str) -> bool {
-    line.char_indices().any(|(at, _)| after_prefix(&line[at..], wanted).is_some())
+    line.char_indices().any(|(at, _)| strip_prefix_ignore_case(&line[at..], wanted).is_some())
 }
 
 /// What programs say when something went wrong.

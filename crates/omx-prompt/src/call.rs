@@ -2,16 +2,16 @@
 
 use omx_kernel::Dialect;
 
-use crate::decision::{Why, Word};
-use crate::talk;
-use crate::text::{after_prefix, among, is_blank, leading_word, trim_start};
-use crate::words::{NAMES, OF_BOTH};
+use crate::decision::{CallTarget, RejectReason};
+use crate::lexicon::{NAMES, OF_BOTH};
+use crate::mention;
+use crate::text::{is_blank, is_in_list, leading_word, strip_prefix_ignore_case, trim_start};
 
 /// A call found at the start of a line.
 #[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
+pub struct ModeCall<'a> {
     /// What is called.
-    pub word: Word,
+    pub target: CallTarget,
     /// The call as typed.
     pub text: &'a str,
     /// Where it begins in the line.
@@ -19,29 +19,29 @@ pub struct Call<'a> {
 }
 
 /// Most calls one line can have; there are not more names.
-pub const MOST: usize = 6;
+pub const MAX_CALLS: usize = 6;
 
 /// The calls a line begins with.
 #[derive(Clone, Debug)]
-pub struct Row<'a> {
+pub struct LeadingCalls<'a> {
     /// The calls, in order.
-    pub calls: Vec<Call<'a>>,
+    pub calls: Vec<ModeCall<'a>>,
     /// The line after them.
     pub rest: &'a str,
     /// Why none of them counts, if so.
-    pub objection: Option<Why>,
+    pub rejection: Option<RejectReason>,
 }
 
 /// The name a text begins with, and what follows it.
-pub fn leading_name(text: &str) -> Option<(Word, &str)> {
-    NAMES.iter().find_map(|(name, word)| Some((*word, after_prefix(text, name)?)))
+pub fn leading_name(text: &str) -> Option<(CallTarget, &str)> {
+    NAMES.iter().find_map(|(name, word)| Some((*word, strip_prefix_ignore_case(text, name)?)))
 }
 
 /// A sign and a name, and what follows; nothing is said about its end.
-fn signed_name(text: &str) -> Option<(Word, &str)> {
+fn signed_name(text: &str) -> Option<(CallTarget, &str)> {
     let inner = text.strip_prefix(['$', '/'])?;
     let mut prefixes = Dialect::ALL.iter().flat_map(|dialect| dialect.call_prefixes);
-    let bare = prefixes.find_map(|prefix| after_prefix(inner, prefix)).unwrap_or(inner);
+    let bare = prefixes.find_map(|prefix| strip_prefix_ignore_case(inner, prefix)).unwrap_or(inner);
     leading_name(bare)
 }
 
@@ -60,7 +60,7 @@ fn after_end(rest: &str) -> Option<&str> {
 }
 
 /// The call this text begins with.
-fn one(text: &str) -> Option<(Word, &str)> {
+fn parse_call(text: &str) -> Option<(CallTarget, &str)> {
     let (word, rest) = signed_name(text)?;
     Some((word, after_end(rest)?))
 }
@@ -72,44 +72,48 @@ fn after_joint(rest: &str) -> &str {
         return trim_start(rest);
     }
     let word = leading_word(rest);
-    if among(word, "and with") { trim_start(&rest[word.len()..]) } else { rest }
+    if is_in_list(word, "and with") { trim_start(&rest[word.len()..]) } else { rest }
 }
 
 /// The calls this line begins with. None if it begins with no name.
-pub fn row(line: &str) -> Option<Row<'_>> {
+pub fn parse_leading_calls(line: &str) -> Option<LeadingCalls<'_>> {
     let start = trim_start(line);
     let place = |rest: &str| line.len() - rest.len();
     let (first, after_name) = signed_name(start)?;
     let Some(mut rest) = after_end(after_name) else {
         let text = &start[..start.len() - after_name.len()];
         let objection = match after_name.chars().next() {
-            Some('?' | '？') => Why::Question,
-            _ => Why::Joined,
+            Some('?' | '？') => RejectReason::Question,
+            _ => RejectReason::Joined,
         };
-        let call = Call { word: first, text, at: place(start) };
-        return Some(Row { calls: vec![call], rest: after_name, objection: Some(objection) });
+        let call = ModeCall { target: first, text, at: place(start) };
+        return Some(LeadingCalls {
+            calls: vec![call],
+            rest: after_name,
+            rejection: Some(objection),
+        });
     };
     let text = &start[..start.len() - after_name.len()];
-    let mut calls = vec![Call { word: first, text, at: place(start) }];
-    while calls.len() < MOST {
+    let mut calls = vec![ModeCall { target: first, text, at: place(start) }];
+    while calls.len() < MAX_CALLS {
         let next = after_joint(rest);
-        let Some((word, after)) = one(next) else { break };
+        let Some((word, after)) = parse_call(next) else { break };
         let length = next.len() - after.len();
-        calls.push(Call {
-            word,
+        calls.push(ModeCall {
+            target: word,
             text: next[..length].trim_end_matches([':', ',']),
             at: place(next),
         });
         rest = after;
     }
-    let said = calls.len() > 1 && among(leading_word(trim_start(rest)), OF_BOTH);
-    let objection = if said { Some(Why::Mention) } else { talk::about(rest) };
-    Some(Row { calls, rest, objection })
+    let said = calls.len() > 1 && is_in_list(leading_word(trim_start(rest)), OF_BOTH);
+    let objection = if said { Some(RejectReason::Mention) } else { mention::reject_reason(rest) };
+    Some(LeadingCalls { calls, rest, rejection: objection })
 }
 
 /// Every name with a sign before it inside a text, for an explanation: none of
 /// them stands where a line begins.
-pub fn inside(text: &str, mut found: impl FnMut(Word, usize, usize)) {
+pub fn for_each_inline_call(text: &str, mut found: impl FnMut(CallTarget, usize, usize)) {
     for (at, _) in text.match_indices(['$', '/']) {
         let free = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());
         if let Some((word, rest)) = signed_name(&text[at..]).filter(|_| free) {

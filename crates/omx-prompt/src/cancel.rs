@@ -1,11 +1,11 @@
 //! Words that cancel. They act at once, so they must be meant: said by the
 //! person, to the program, and not told about it.
 
-use crate::decision::Why;
+use crate::decision::RejectReason;
+use crate::lexicon::{ABOUT, THING};
+use crate::mention;
 use crate::phrases::{Sentence, last_words};
-use crate::talk;
-use crate::text::{among, is_blank, leading_word, words};
-use crate::words::{ABOUT, THING};
+use crate::text::{is_blank, is_in_list, leading_word, words};
 
 /// What may stand before "cancel the run" in its part of a sentence.
 const FILLERS: &str = "\
@@ -23,49 +23,49 @@ const TALK: &str = "\
     between or that about send sent sends";
 
 /// Why one of the invented words (`cancelomx`) is not meant, if so.
-pub fn word(sentence: &Sentence<'_>) -> Option<Why> {
+pub fn reject_cancel_word(sentence: &Sentence<'_>) -> Option<RejectReason> {
     if sentence.is_question() {
-        return Some(Why::Question);
+        return Some(RejectReason::Question);
     }
     let clause = clause(sentence.before);
     if is_refused(clause) {
-        return Some(Why::Negated);
+        return Some(RejectReason::Negated);
     }
     let rest = sentence.after.trim_start_matches(is_blank);
     // "Answer: cancelomx, or …" defines; "ok: cancelomx" says it.
     let label = clause.rsplit_once([':', '：']).map_or("", |(label, _)| label);
     let further = rest.trim_start_matches(|c| c == ',' || is_blank(c));
-    let about = words(label).any(|word| !among(word, FILLERS))
-        || among(leading_word(further), "and or")
-        || last_words(clause, 8).any(|word| among(word, TALK) || among(word, ABOUT))
+    let about = words(label).any(|word| !is_in_list(word, FILLERS))
+        || is_in_list(leading_word(further), "and or")
+        || last_words(clause, 8).any(|word| is_in_list(word, TALK) || is_in_list(word, ABOUT))
         || words(clause).nth(6).is_some()
-        || talk::says(rest)
+        || mention::is_statement_about(rest)
         || rest.starts_with(['=', '-', '—', '–', '→', '|', ')', ']'])
-        || among(leading_word(rest), THING);
-    about.then_some(Why::Mention)
+        || is_in_list(leading_word(rest), THING);
+    about.then_some(RejectReason::Mention)
 }
 
 /// Why "cancel the run" and its like are not meant, if so.
-pub fn phrase(sentence: &Sentence<'_>) -> Option<Why> {
+pub fn reject_cancel_phrase(sentence: &Sentence<'_>) -> Option<RejectReason> {
     if sentence.is_question() {
-        return Some(Why::Question);
+        return Some(RejectReason::Question);
     }
     let clause = clause(sentence.before);
     if is_refused(clause) {
-        return Some(Why::Negated);
+        return Some(RejectReason::Negated);
     }
-    let led = words(clause).take(9).all(|word| among(word, FILLERS))
+    let led = words(clause).take(9).all(|word| is_in_list(word, FILLERS))
         && words(clause).nth(8).is_none()
         && !clause.contains(|c: char| !c.is_alphanumeric() && !is_blank(c) && !"'’:".contains(c));
     let rest = sentence.after.trim_start_matches(is_blank);
     let next = leading_word(rest);
     let ended = rest.is_empty() || rest.starts_with([',', '.', '!', ';', '…', '-', '–', '—', ')']);
-    (!led || !(ended || among(next, AFTER))).then_some(Why::Mention)
+    (!led || !(ended || is_in_list(next, AFTER))).then_some(RejectReason::Mention)
 }
 
 fn is_refused(clause: &str) -> bool {
     let not = "not don't never doesn't didn't won't can't cannot without";
-    last_words(clause, 6).any(|word| among(word, not))
+    last_words(clause, 6).any(|word| is_in_list(word, not))
 }
 
 /// The part of a sentence after its last comma or dash.

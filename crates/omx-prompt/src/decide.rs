@@ -4,169 +4,184 @@
 use omx_kernel::Mode;
 
 use crate::address;
-use crate::call::{self, Row};
-use crate::context::Before;
-use crate::decision::{Candidate, Decision, How, Keywords, Present, Start, Verdict, Why, Word};
-use crate::explain::{NoNotes, Notes};
-use crate::inline;
-use crate::only::{Only, only};
-use crate::phrases::{self, Found};
-use crate::scan::{Ground, Lead, Piece, Pieces};
+use crate::bare_command::{BareCommand, parse_bare_command};
+use crate::call::{self, LeadingCalls};
+use crate::decision::{
+    CallForm, CallTarget, Candidate, CandidateVerdict, KeywordPolicy, ModeStart, PromptDecision,
+    RejectReason, SessionState,
+};
+use crate::explain::{CandidateSink, DiscardCandidates};
+use crate::lexicon::PRIORITY;
+use crate::phrases::{self, PhraseMatch};
+use crate::preceding::PrecedingText;
+use crate::segment::{LinePosition, Segment, SegmentKind, Segments};
+use crate::span;
 use crate::text::trim;
-use crate::words::PRIORITY;
 
 /// Lines with calls, and phrases, that are weighed; a prompt with more says
 /// nothing that these do not.
-const MOST_ROWS: usize = 64;
-const MOST_PHRASES: usize = 256;
+const MAX_CALL_LINES: usize = 64;
+const MAX_PHRASES: usize = 256;
 
 /// This many different modes called on lines of their own are a list of modes.
-const A_LIST: u32 = 3;
+const MODE_LIST_LINES: u32 = 3;
 
 /// Words of cancel so far down a prompt are part of what it tells, unless they
 /// have a line of their own.
-const LATE: usize = 400;
+const LATE_CANCEL_BYTES: usize = 400;
 
 /// What the prompt means.
-pub fn decide<'a>(text: &'a str, keywords: Keywords, present: Present) -> Decision<'a> {
-    Walk::over(text, NoNotes).decision(keywords, present)
+pub fn decide<'a>(
+    text: &'a str,
+    keywords: KeywordPolicy,
+    present: SessionState,
+) -> PromptDecision<'a> {
+    PromptScan::run(text, DiscardCandidates).decision(keywords, present)
 }
 
 /// A line whose calls count.
-struct Taken {
+struct AcceptedLine {
     modes: Vec<Mode>,
-    how: How,
+    how: CallForm,
     /// Where the line begins, where its task does, and where that ends.
     line: usize,
     task: usize,
     end: usize,
 }
 
-pub(crate) struct Walk<'a, N> {
+pub(crate) struct PromptScan<'a, N> {
     text: &'a str,
-    pub(crate) notes: N,
-    before: Before<'a>,
+    pub(crate) candidates: N,
+    preceding: PrecedingText<'a>,
     /// Nothing but text of programs stands before.
     leading: bool,
-    rows: Vec<Taken>,
+    accepted: Vec<AcceptedLine>,
     /// Lines that begin with a name, so far.
-    looked: usize,
+    call_lines: usize,
     cancelled: bool,
     /// Modes that have a line of their own, as one bit for each.
     listed: u16,
     /// Why the line before did not count, if it was announced as an example.
-    announced: Option<Why>,
+    announced: Option<RejectReason>,
     /// Phrases that count, as one bit for each mode.
     phrases: u16,
-    weighed: usize,
+    phrases_weighed: usize,
     pub(crate) exploring: bool,
     /// The prompt's only line, while it has one.
     only_line: Option<&'a str>,
     lines: usize,
 }
 
-impl<'a, N: Notes<'a>> Walk<'a, N> {
-    pub(crate) fn over(text: &'a str, notes: N) -> Self {
+impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
+    pub(crate) fn run(text: &'a str, notes: N) -> Self {
         let mut walk = Self {
             text,
-            notes,
-            before: Before::default(),
+            candidates: notes,
+            preceding: PrecedingText::default(),
             leading: true,
-            rows: Vec::new(),
-            looked: 0,
+            accepted: Vec::new(),
+            call_lines: 0,
             cancelled: false,
             listed: 0,
             announced: None,
             phrases: 0,
-            weighed: 0,
+            phrases_weighed: 0,
             exploring: false,
             only_line: None,
             lines: 0,
         };
-        for piece in Pieces::of(text) {
-            match piece.ground {
-                Ground::Prose => walk.prose(piece),
-                Ground::Code => walk.foreign(piece, Why::Code),
-                Ground::Quote => walk.foreign(piece, Why::Quoted),
-                Ground::Injected => walk.foreign(piece, Why::Injected),
+        for piece in Segments::new(text) {
+            match piece.kind {
+                SegmentKind::Prose => walk.scan_prose(piece),
+                SegmentKind::Code => walk.skip_non_prose(piece, RejectReason::Code),
+                SegmentKind::Quote => walk.skip_non_prose(piece, RejectReason::Quoted),
+                SegmentKind::Injected => walk.skip_non_prose(piece, RejectReason::Injected),
             }
         }
         walk
     }
 
-    fn prose(&mut self, piece: Piece<'a>) {
+    fn scan_prose(&mut self, piece: Segment<'a>) {
         if trim(piece.text).is_empty() {
-            self.before.saw(piece.text);
+            self.preceding.push_line(piece.text);
             self.announced = None;
             return;
         }
-        let row = (piece.lead == Lead::LineStart).then(|| self.row(piece)).flatten();
+        let row =
+            (piece.position == LinePosition::Start).then(|| self.leading_calls(piece)).flatten();
         let called = match row {
-            Some((row, how)) => self.weigh(piece, row, how),
+            Some((row, how)) => self.weigh_calls(piece, row, how),
             None => {
                 self.announced = None;
                 0
             }
         };
-        self.phrases_of(piece, called);
-        self.before.saw(piece.text);
+        self.weigh_phrases(piece, called);
+        self.preceding.push_line(piece.text);
         self.leading = false;
         self.lines += 1;
         self.only_line = Some(piece.text);
     }
 
     /// The names this line begins with, if it does.
-    fn row(&mut self, piece: Piece<'a>) -> Option<(Row<'a>, How)> {
-        if self.looked >= MOST_ROWS {
+    fn leading_calls(&mut self, piece: Segment<'a>) -> Option<(LeadingCalls<'a>, CallForm)> {
+        if self.call_lines >= MAX_CALL_LINES {
             return None;
         }
-        if let Some(row) = call::row(piece.text) {
-            self.looked += 1;
-            return Some((row, How::Call));
+        if let Some(row) = call::parse_leading_calls(piece.text) {
+            self.call_lines += 1;
+            return Some((row, CallForm::Call));
         }
         if !self.leading {
             return None;
         }
-        Some((address::leading(piece.text, self.after(piece))?, How::Address))
+        Some((address::parse_address(piece.text, self.text_after(piece))?, CallForm::Address))
     }
 
-    fn after(&self, piece: Piece<'a>) -> &'a str {
+    fn text_after(&self, piece: Segment<'a>) -> &'a str {
         &self.text[piece.at + piece.text.len()..]
     }
 
     /// Weighs the names a line begins with; gives how far they go.
-    fn weigh(&mut self, piece: Piece<'a>, row: Row<'a>, how: How) -> usize {
+    fn weigh_calls(&mut self, piece: Segment<'a>, row: LeadingCalls<'a>, how: CallForm) -> usize {
         let length = piece.text.len() - row.rest.len();
-        let talk = only(row.rest).filter(|_| row.objection != Some(Why::Joined));
-        let around = self.before.objection(piece.text, row.rest, self.after(piece));
+        let talk =
+            parse_bare_command(row.rest).filter(|_| row.rejection != Some(RejectReason::Joined));
+        let around = self.preceding.reject_reason(piece.text, row.rest, self.text_after(piece));
         let objection = match talk {
             // "ralph cancel" is about the run there is.
-            Some(Only::Stop) => around,
-            _ => row.objection.or(around),
+            Some(BareCommand::Stop) => around,
+            _ => row.rejection.or(around),
         }
         .or(self.announced);
         // What was announced goes on until something else is said.
-        self.announced = objection.filter(|why| *why == Why::Announced);
-        self.list(&row, how);
-        let verdict = objection.map_or(Verdict::Counts, Verdict::Not);
+        self.announced = objection.filter(|why| *why == RejectReason::Announced);
+        self.note_listed_mode(&row, how);
+        let verdict = objection.map_or(CandidateVerdict::Accepted, CandidateVerdict::Rejected);
         for call in &row.calls {
             let at = piece.at + call.at;
-            self.notes.note(Candidate { word: call.word, how, text: call.text, at, verdict });
+            self.candidates.push_candidate(Candidate {
+                target: call.target,
+                form: how,
+                text: call.text,
+                at,
+                verdict,
+            });
         }
         if objection.is_some() {
             return length;
         }
-        let cancels = row.calls.iter().any(|call| call.word == Word::Cancel);
-        if cancels || talk == Some(Only::Stop) {
+        let cancels = row.calls.iter().any(|call| call.target == CallTarget::Cancel);
+        if cancels || talk == Some(BareCommand::Stop) {
             self.cancelled = true;
         }
         self.end_task(piece.at);
-        let modes = row.calls.iter().filter_map(|call| match call.word {
-            Word::Mode(mode) => Some(mode),
-            Word::Cancel => None,
+        let modes = row.calls.iter().filter_map(|call| match call.target {
+            CallTarget::Mode(mode) => Some(mode),
+            CallTarget::Cancel => None,
         });
         let task = piece.at + length;
-        self.rows.push(Taken {
+        self.accepted.push(AcceptedLine {
             modes: modes.collect(),
             how,
             line: piece.at,
@@ -177,160 +192,189 @@ impl<'a, N: Notes<'a>> Walk<'a, N> {
     }
 
     /// Notes that a line of its own is about a mode, as in a list of modes.
-    fn list(&mut self, row: &Row<'a>, how: How) {
-        let told = how == How::Call && !trim(row.rest).is_empty();
-        if let Some(Word::Mode(mode)) = row.calls.first().map(|call| call.word).filter(|_| told) {
+    fn note_listed_mode(&mut self, row: &LeadingCalls<'a>, how: CallForm) {
+        let told = how == CallForm::Call && !trim(row.rest).is_empty();
+        if let Some(CallTarget::Mode(mode)) =
+            row.calls.first().map(|call| call.target).filter(|_| told)
+        {
             self.listed |= 1 << mode as u16;
         }
     }
 
     /// The task of the call before ends here.
     fn end_task(&mut self, at: usize) {
-        if let Some(row) = self.rows.last_mut().filter(|row| row.end == self.text.len()) {
+        if let Some(row) = self.accepted.last_mut().filter(|row| row.end == self.text.len()) {
             row.end = at;
         }
     }
 
     /// Weighs the phrases of a line, behind the names it begins with.
-    fn phrases_of(&mut self, piece: Piece<'a>, from: usize) {
-        if self.weighed >= MOST_PHRASES {
+    fn weigh_phrases(&mut self, piece: Segment<'a>, from: usize) {
+        if self.phrases_weighed >= MAX_PHRASES {
             return;
         }
-        if N::WANTED {
+        if N::COLLECTS {
             let text = &piece.text[from..];
             let mut calls = Vec::new();
-            call::inside(text, |word, at, end| calls.push((word, at, end)));
-            let covers = inline::covers(text);
+            call::for_each_inline_call(text, |word, at, end| calls.push((word, at, end)));
+            let covers = span::find_spans(text);
             for (word, at, end) in calls {
                 let cover = covers.iter().find(|(from, to, _)| (*from..*to).contains(&at));
                 let why = match cover {
-                    Some((_, _, kind)) if kind.is_code() => Why::Code,
-                    Some(_) => Why::Quoted,
-                    None => Why::NotAtLineStart,
+                    Some((_, _, kind)) if kind.is_code() => RejectReason::Code,
+                    Some(_) => RejectReason::Quoted,
+                    None => RejectReason::NotAtLineStart,
                 };
-                self.tell(piece, word, (from + at, from + end), why, How::Call);
+                self.push_rejected(piece, word, (from + at, from + end), why, CallForm::Call);
             }
         }
         let text = piece.text;
         let mut found = Vec::new();
-        phrases::each(text, MOST_PHRASES - self.weighed, |what, at, end| {
+        phrases::for_each_phrase(text, MAX_PHRASES - self.phrases_weighed, |what, at, end| {
             if at >= from {
                 found.push((what, at, end));
             }
         });
         for (what, at, end) in found {
-            self.weighed += 1;
-            let Found::Phrase(word, verdict) = what else {
+            self.phrases_weighed += 1;
+            let PhraseMatch::Phrase(word, verdict) = what else {
                 self.exploring = true;
                 continue;
             };
-            let late = word == Word::Cancel && piece.at > LATE && trim(text).len() != end - at;
+            let late = word == CallTarget::Cancel
+                && piece.at > LATE_CANCEL_BYTES
+                && trim(text).len() != end - at;
             let verdict = match verdict {
-                Verdict::Counts if late => Verdict::Not(Why::Mention),
+                CandidateVerdict::Accepted if late => {
+                    CandidateVerdict::Rejected(RejectReason::Mention)
+                }
                 verdict => verdict,
             };
             let candidate = Candidate {
-                word,
-                how: How::Phrase,
+                target: word,
+                form: CallForm::Phrase,
                 text: &text[at..end],
                 at: piece.at + at,
                 verdict,
             };
-            self.notes.note(candidate);
+            self.candidates.push_candidate(candidate);
             match (word, verdict) {
-                (_, Verdict::Not(_)) => {}
-                (Word::Cancel, Verdict::Counts) => self.cancelled = true,
-                (Word::Mode(mode), Verdict::Counts) => self.phrases |= 1 << mode as u16,
+                (_, CandidateVerdict::Rejected(_)) => {}
+                (CallTarget::Cancel, CandidateVerdict::Accepted) => self.cancelled = true,
+                (CallTarget::Mode(mode), CandidateVerdict::Accepted) => {
+                    self.phrases |= 1 << mode as u16
+                }
             }
         }
     }
 
-    fn tell(&mut self, piece: Piece<'a>, word: Word, place: (usize, usize), why: Why, how: How) {
+    fn push_rejected(
+        &mut self,
+        piece: Segment<'a>,
+        word: CallTarget,
+        place: (usize, usize),
+        why: RejectReason,
+        how: CallForm,
+    ) {
         let text = &piece.text[place.0..place.1];
         let at = piece.at + place.0;
-        self.notes.note(Candidate { word, how, text, at, verdict: Verdict::Not(why) });
+        self.candidates.push_candidate(Candidate {
+            target: word,
+            form: how,
+            text,
+            at,
+            verdict: CandidateVerdict::Rejected(why),
+        });
     }
 
     /// A piece that is no prose counts for nothing; only an explanation looks into it.
-    fn foreign(&mut self, piece: Piece<'a>, why: Why) {
-        self.before.saw_foreign();
-        if why == Why::Injected {
+    fn skip_non_prose(&mut self, piece: Segment<'a>, why: RejectReason) {
+        self.preceding.push_non_prose();
+        if why == RejectReason::Injected {
             self.end_task(piece.at);
         } else {
             self.leading = false;
             self.lines += 1;
             self.only_line = None;
         }
-        if N::WANTED {
+        if N::COLLECTS {
             let mut seen = Vec::new();
-            call::inside(piece.text, |word, at, end| seen.push((word, at, end, How::Call)));
-            phrases::each(piece.text, MOST_PHRASES, |what, at, end| {
-                if let Found::Phrase(word, _) = what {
-                    seen.push((word, at, end, How::Phrase));
+            call::for_each_inline_call(piece.text, |word, at, end| {
+                seen.push((word, at, end, CallForm::Call))
+            });
+            phrases::for_each_phrase(piece.text, MAX_PHRASES, |what, at, end| {
+                if let PhraseMatch::Phrase(word, _) = what {
+                    seen.push((word, at, end, CallForm::Phrase));
                 }
             });
-            for (word, at, end, how) in seen.into_iter().take(MOST_PHRASES) {
-                self.tell(piece, word, (at, end), why, how);
+            for (word, at, end, how) in seen.into_iter().take(MAX_PHRASES) {
+                self.push_rejected(piece, word, (at, end), why, how);
             }
         }
     }
 
-    pub(crate) fn decision(&self, keywords: Keywords, present: Present) -> Decision<'a> {
+    pub(crate) fn decision(
+        &self,
+        keywords: KeywordPolicy,
+        present: SessionState,
+    ) -> PromptDecision<'a> {
         if self.cancelled {
-            return Decision::Cancel;
+            return PromptDecision::Cancel;
         }
         if let Some(line) = self.only_line.filter(|_| self.lines == 1) {
-            match (only(line), present) {
-                (Some(Only::Stop), Present::Active) => return Decision::Cancel,
-                (Some(Only::GoOn), Present::Blocked) => return Decision::Resume,
+            match (parse_bare_command(line), present) {
+                (Some(BareCommand::Stop), SessionState::Active) => return PromptDecision::Cancel,
+                (Some(BareCommand::Continue), SessionState::Blocked) => {
+                    return PromptDecision::Resume;
+                }
                 // "ralph cancel" suggests nothing.
-                (Some(Only::Stop), _) => return Decision::Nothing,
+                (Some(BareCommand::Stop), _) => return PromptDecision::Nothing,
                 _ => {}
             }
         }
-        if let Some(start) = self.called() {
-            return Decision::Start(start);
+        if let Some(start) = self.called_mode() {
+            return PromptDecision::Start(start);
         }
-        if keywords == Keywords::Off || self.exploring || present == Present::Active {
-            return Decision::Nothing;
+        if keywords == KeywordPolicy::Off || self.exploring || present == SessionState::Active {
+            return PromptDecision::Nothing;
         }
         let has = |mode: Mode| self.phrases & (1 << mode as u16) != 0;
         let Some(mode) = PRIORITY.into_iter().find(|mode| has(*mode)) else {
-            return Decision::Nothing;
+            return PromptDecision::Nothing;
         };
         match keywords {
-            Keywords::Phrases => Decision::Start(Start {
+            KeywordPolicy::Phrases => PromptDecision::Start(ModeStart {
                 mode,
-                linked: linked(mode, has),
+                linked: linked_modes(mode, has),
                 task: trim(self.text),
-                how: How::Phrase,
+                form: CallForm::Phrase,
             }),
-            Keywords::Explicit | Keywords::Off => Decision::Suggest(mode),
+            KeywordPolicy::Explicit | KeywordPolicy::Off => PromptDecision::Suggest(mode),
         }
     }
 
     /// What the calls that count start.
-    fn called(&self) -> Option<Start<'a>> {
-        if self.listed.count_ones() >= A_LIST {
+    fn called_mode(&self) -> Option<ModeStart<'a>> {
+        if self.listed.count_ones() >= MODE_LIST_LINES {
             return None;
         }
-        let has = |mode: Mode| self.rows.iter().any(|row| row.modes.contains(&mode));
+        let has = |mode: Mode| self.accepted.iter().any(|row| row.modes.contains(&mode));
         let mode = PRIORITY.into_iter().find(|mode| has(*mode))?;
-        let row = self.rows.iter().find(|row| row.modes.contains(&mode))?;
-        let task = |row: &Taken| trim(&self.text[row.task..row.end]);
-        let own = [row].into_iter().chain(&self.rows).map(task).find(|task| !task.is_empty());
-        let before = || self.rows.first().map_or("", |row| trim(&self.text[..row.line]));
-        Some(Start {
+        let row = self.accepted.iter().find(|row| row.modes.contains(&mode))?;
+        let task = |row: &AcceptedLine| trim(&self.text[row.task..row.end]);
+        let own = [row].into_iter().chain(&self.accepted).map(task).find(|task| !task.is_empty());
+        let before = || self.accepted.first().map_or("", |row| trim(&self.text[..row.line]));
+        Some(ModeStart {
             mode,
-            linked: linked(mode, has),
+            linked: linked_modes(mode, has),
             task: own.unwrap_or_else(before),
-            how: row.how,
+            form: row.how,
         })
     }
 }
 
 /// What starts together with this mode (modes.md 5.4).
-fn linked(mode: Mode, called: impl Fn(Mode) -> bool) -> Vec<Mode> {
+fn linked_modes(mode: Mode, called: impl Fn(Mode) -> bool) -> Vec<Mode> {
     let companions: &[Mode] = match mode {
         Mode::Ralph => &[Mode::Team, Mode::Ultrawork, Mode::Ecomode],
         _ => &[],

@@ -6,7 +6,7 @@ use omx_kernel::Mode;
 /// What the person configured about phrases (`keywords`). Explicit calls and
 /// cancel words count in every case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Keywords {
+pub enum KeywordPolicy {
     /// Phrases suggest a mode.
     #[default]
     Explicit,
@@ -16,7 +16,7 @@ pub enum Keywords {
     Off,
 }
 
-impl Keywords {
+impl KeywordPolicy {
     /// Reads the configured word.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
@@ -30,10 +30,10 @@ impl Keywords {
 
 /// What there is in the session the prompt was typed into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Present {
+pub enum SessionState {
     /// Nothing that waits for anything.
     #[default]
-    Nothing,
+    Idle,
     /// A mode is active.
     Active,
     /// No mode is active, and one ended as `blocked_on_user`.
@@ -42,13 +42,13 @@ pub enum Present {
 
 /// What the prompt means for omx.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Decision<'a> {
+pub enum PromptDecision<'a> {
     /// Nothing.
     Nothing,
     /// The agent is told that the mode exists and how the person can start it.
     Suggest(Mode),
     /// A mode starts.
-    Start(Start<'a>),
+    Start(ModeStart<'a>),
     /// What is active is cancelled.
     Cancel,
     /// What is `blocked_on_user` goes on.
@@ -57,7 +57,7 @@ pub enum Decision<'a> {
 
 /// A mode to start.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Start<'a> {
+pub struct ModeStart<'a> {
     /// The mode.
     pub mode: Mode,
     /// The modes that start with it, linked to it.
@@ -65,12 +65,12 @@ pub struct Start<'a> {
     /// The task: what follows the call, else what stands before it; may be empty.
     pub task: &'a str,
     /// What started it.
-    pub how: How,
+    pub form: CallForm,
 }
 
 /// How a mode was named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum How {
+pub enum CallForm {
     /// `$name` or `/name` where a line begins.
     Call,
     /// The name leading the prompt, with a task after it.
@@ -81,14 +81,14 @@ pub enum How {
 
 /// What a candidate stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Word {
+pub enum CallTarget {
     /// A mode.
     Mode(Mode),
     /// Cancel.
     Cancel,
 }
 
-impl Word {
+impl CallTarget {
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -102,29 +102,29 @@ impl Word {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate<'a> {
     /// What it stands for.
-    pub word: Word,
+    pub target: CallTarget,
     /// Its form.
-    pub how: How,
+    pub form: CallForm,
     /// Its text as typed.
     pub text: &'a str,
     /// Where it begins, in bytes.
     pub at: usize,
     /// Whether it counts.
-    pub verdict: Verdict,
+    pub verdict: CandidateVerdict,
 }
 
 /// Whether a candidate counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Verdict {
+pub enum CandidateVerdict {
     /// It does.
-    Counts,
+    Accepted,
     /// It does not.
-    Not(Why),
+    Rejected(RejectReason),
 }
 
 /// Why a candidate does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum RejectReason {
     /// It stands in code.
     Code,
     /// It stands in a quotation.
@@ -154,7 +154,7 @@ pub enum Why {
     /// The person only wants to look at it first.
     Exploring,
     /// Phrases do not start modes as configured.
-    Configured,
+    TurnedOff,
     /// A mode is active already.
     Busy,
     /// Another one comes first.
@@ -163,7 +163,7 @@ pub enum Why {
     NeedsCall,
 }
 
-impl Why {
+impl RejectReason {
     /// The reason in words.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -181,7 +181,7 @@ impl Why {
             Self::Report => "it is in a report about a problem",
             Self::NoTask => "no task follows",
             Self::Exploring => "the person wants to think first",
-            Self::Configured => "keywords are off",
+            Self::TurnedOff => "keywords are off",
             Self::Busy => "a mode is active already",
             Self::Outranked => "another one comes first",
             Self::NeedsCall => "only an explicit call starts it",
@@ -191,9 +191,9 @@ impl Why {
 
 /// The decision with everything that was weighed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Explanation<'a> {
+pub struct PromptExplanation<'a> {
     /// The same as [`crate::decide`] gives.
-    pub decision: Decision<'a>,
+    pub decision: PromptDecision<'a>,
     /// Every candidate, in the order of the text.
     pub candidates: Vec<Candidate<'a>>,
 }

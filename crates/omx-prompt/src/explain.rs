@@ -1,74 +1,79 @@
 //! The same walk with everything told: every candidate, and why it did not count.
 
-use crate::decide::Walk;
+use crate::decide::PromptScan;
 use crate::decision::{
-    Candidate, Decision, Explanation, How, Keywords, Present, Verdict, Why, Word,
+    CallForm, CallTarget, Candidate, CandidateVerdict, KeywordPolicy, PromptDecision,
+    PromptExplanation, RejectReason, SessionState,
 };
 
 /// What the prompt means, with every candidate in it and its verdict.
-pub fn explain<'a>(text: &'a str, keywords: Keywords, present: Present) -> Explanation<'a> {
-    let walk = Walk::over(text, Vec::new());
+pub fn explain<'a>(
+    text: &'a str,
+    keywords: KeywordPolicy,
+    present: SessionState,
+) -> PromptExplanation<'a> {
+    let walk = PromptScan::run(text, Vec::new());
     let decision = walk.decision(keywords, present);
-    let mut candidates = walk.notes;
+    let mut candidates = walk.candidates;
     candidates.sort_by_key(|candidate| candidate.at);
-    candidates.dedup_by_key(|candidate| (candidate.at, candidate.word));
-    let whys = Losing { decision: &decision, keywords, present, exploring: walk.exploring };
+    candidates.dedup_by_key(|candidate| (candidate.at, candidate.target));
+    let whys = Tiebreak { decision: &decision, keywords, present, exploring: walk.exploring };
     for candidate in &mut candidates {
-        if candidate.verdict == Verdict::Counts
-            && let Some(why) = whys.of(candidate)
+        if candidate.verdict == CandidateVerdict::Accepted
+            && let Some(why) = whys.reject_reason(candidate)
         {
-            candidate.verdict = Verdict::Not(why);
+            candidate.verdict = CandidateVerdict::Rejected(why);
         }
     }
-    Explanation { decision, candidates }
+    PromptExplanation { decision, candidates }
 }
 
 /// Why a candidate that is none of the talk did not decide.
-struct Losing<'d, 'a> {
-    decision: &'d Decision<'a>,
-    keywords: Keywords,
-    present: Present,
+struct Tiebreak<'d, 'a> {
+    decision: &'d PromptDecision<'a>,
+    keywords: KeywordPolicy,
+    present: SessionState,
     exploring: bool,
 }
 
-impl Losing<'_, '_> {
-    fn of(&self, candidate: &Candidate<'_>) -> Option<Why> {
-        let wins = match (self.decision, candidate.word) {
-            (Decision::Cancel, Word::Cancel) => true,
-            (Decision::Start(start), Word::Mode(mode)) => {
+impl Tiebreak<'_, '_> {
+    fn reject_reason(&self, candidate: &Candidate<'_>) -> Option<RejectReason> {
+        let wins = match (self.decision, candidate.target) {
+            (PromptDecision::Cancel, CallTarget::Cancel) => true,
+            (PromptDecision::Start(start), CallTarget::Mode(mode)) => {
                 start.mode == mode || start.linked.contains(&mode)
             }
-            (Decision::Suggest(suggested), Word::Mode(mode)) => *suggested == mode,
+            (PromptDecision::Suggest(suggested), CallTarget::Mode(mode)) => *suggested == mode,
             _ => false,
         };
         match () {
             () if wins => None,
-            () if candidate.how != How::Phrase => Some(Why::Outranked),
-            () if self.keywords == Keywords::Off => Some(Why::Configured),
-            () if self.exploring => Some(Why::Exploring),
-            () if self.present == Present::Active => Some(Why::Busy),
-            () => Some(Why::Outranked),
+            () if candidate.form != CallForm::Phrase => Some(RejectReason::Outranked),
+            () if self.keywords == KeywordPolicy::Off => Some(RejectReason::TurnedOff),
+            () if self.exploring => Some(RejectReason::Exploring),
+            () if self.present == SessionState::Active => Some(RejectReason::Busy),
+            () => Some(RejectReason::Outranked),
         }
     }
 }
 
 /// Where candidates are told to.
-pub(crate) trait Notes<'a> {
+pub(crate) trait CandidateSink<'a> {
     /// Whether anybody listens.
-    const WANTED: bool;
-    fn note(&mut self, candidate: Candidate<'a>);
+    const COLLECTS: bool;
+    fn push_candidate(&mut self, candidate: Candidate<'a>);
 }
 
-pub(crate) struct NoNotes;
+pub(crate) struct DiscardCandidates;
 
-impl<'a> Notes<'a> for NoNotes {
-    const WANTED: bool = false;
-    fn note(&mut self, _: Candidate<'a>) {}
+impl<'a> CandidateSink<'a> for DiscardCandidates {
+    const COLLECTS: bool = false;
+    fn push_candidate(&mut self, _: Candidate<'a>) {}
 }
 
-impl<'a> Notes<'a> for Vec<Candidate<'a>> {
-    const WANTED: bool = true;
-    fn note(&mut self, candidate: Candidate<'a>) {
+impl<'a> CandidateSink<'a> for Vec<Candidate<'a>> {
+    const COLLECTS: bool = true;
+    fn push_candidate(&mut self, candidate: Candidate<'a>) {
         self.push(candidate);
     }
 }

@@ -10,23 +10,24 @@
 //! with every candidate that did not count, and why.
 
 mod address;
+mod bare_command;
 mod call;
 mod cancel;
-mod context;
 mod decide;
 mod decision;
 mod explain;
-mod inline;
-mod only;
+mod lexicon;
+mod mention;
 mod phrases;
-mod scan;
-mod talk;
+mod preceding;
+mod problem_report;
+mod segment;
+mod span;
 mod text;
-mod trouble;
-mod words;
 
 pub use decide::decide;
 pub use decision::{
-    Candidate, Decision, Explanation, How, Keywords, Present, Start, Verdict, Why, Word,
+    CallForm, CallTarget, Candidate, CandidateVerdict, KeywordPolicy, ModeStart, PromptDecision,
+    PromptExplanation, RejectReason, SessionState,
 };
 pub use explain::explain;

@@ -1,25 +1,26 @@
 //! Phrases of hosts.md 3 in a line of prose, each with a verdict of its own.
 
 use crate::cancel;
-use crate::decision::{Verdict, Why, Word};
-use crate::inline::{Spans, may_open};
-use crate::talk;
-use crate::text::{
-    after_words, among, head, is_blank, is_letter, leading_word, tail, trailing_word, trim, words,
-};
-use crate::words::{
+use crate::decision::{CallTarget, CandidateVerdict, RejectReason};
+use crate::lexicon::{
     ABOUT, CANCEL_PHRASES, CANCEL_WORDS, EXPLORING, NEGATIONS, PHRASES, Phrase, PhraseKind, THING,
     WONDERING,
 };
+use crate::mention;
+use crate::span::{Spans, may_open};
+use crate::text::{
+    head, is_blank, is_in_list, is_word_char, leading_word, strip_words, tail, trailing_word, trim,
+    words,
+};
 
 /// How far a sentence is looked at, to both sides.
-const REACH: usize = 300;
+const SENTENCE_BYTES: usize = 300;
 
 /// Something found in a line.
 #[derive(Clone, Copy, Debug)]
-pub enum Found {
+pub enum PhraseMatch {
     /// A phrase for a mode or for cancel.
-    Phrase(Word, Verdict),
+    Phrase(CallTarget, CandidateVerdict),
     /// The person only wants to think.
     Exploring,
 }
@@ -36,17 +37,17 @@ const fn first_letters() -> u32 {
     letters
 }
 
-fn may_begin(byte: u8) -> bool {
+fn may_start_phrase(byte: u8) -> bool {
     let small = byte | 0x20;
     small.is_ascii_lowercase() && first_letters() & (1 << (small - b'a')) != 0
 }
 
 /// Tells the phrases of a line, at most so many: what, from where, to where.
-pub fn each(text: &str, most: usize, mut tell: impl FnMut(Found, usize, usize)) {
+pub fn for_each_phrase(text: &str, most: usize, mut tell: impl FnMut(PhraseMatch, usize, usize)) {
     let bytes = text.as_bytes();
-    let mut spans = Spans::of(text);
+    let mut spans = Spans::new(text);
     // Up to here the line is code or quoted.
-    let mut covered = (0, Why::Quoted);
+    let mut covered = (0, RejectReason::Quoted);
     let mut at = 0;
     let mut in_word = false;
     let mut told = 0;
@@ -54,16 +55,17 @@ pub fn each(text: &str, most: usize, mut tell: impl FnMut(Found, usize, usize)) 
         let byte = bytes[at];
         if may_open(byte) && text.is_char_boundary(at) && !(in_word && byte == b'\'') {
             if at >= covered.0
-                && let Ok((kind, end)) = spans.at(at)
+                && let Ok((kind, end)) = spans.span_at(at)
             {
-                covered = (end, if kind.is_code() { Why::Code } else { Why::Quoted });
+                covered =
+                    (end, if kind.is_code() { RejectReason::Code } else { RejectReason::Quoted });
             }
         } else if !in_word
-            && may_begin(byte)
+            && may_start_phrase(byte)
             && let Some((what, end)) = phrase_at(text, at)
         {
             let why = (at < covered.0).then_some(covered.1);
-            tell(found(what, text, at, end, why), at, end);
+            tell(weigh_phrase(what, text, at, end, why), at, end);
             told += 1;
             at = end;
             in_word = false;
@@ -75,14 +77,14 @@ pub fn each(text: &str, most: usize, mut tell: impl FnMut(Found, usize, usize)) 
 }
 
 /// What was recognised, before it is weighed.
-enum What {
+enum MatchedPhrase {
     Mode(&'static Phrase),
     CancelWord,
     CancelPhrase,
     Exploring,
 }
 
-fn phrase_at(text: &str, at: usize) -> Option<(What, usize)> {
+fn phrase_at(text: &str, at: usize) -> Option<(MatchedPhrase, usize)> {
     let rest = &text[at..];
     let end = |left: &str| text.len() - left.len();
     let word = leading_word(rest);
@@ -91,48 +93,60 @@ fn phrase_at(text: &str, at: usize) -> Option<(What, usize)> {
     let fits = |first: &str| first.as_bytes()[0] == letter && word.len() + 1 >= first.len();
     let several = |list: &[&[&str]]| {
         let mut list = list.iter().filter(|words| fits(words[0]));
-        list.find_map(|words| after_words(rest, words)).map(end)
+        list.find_map(|words| strip_words(rest, words)).map(end)
     };
     let mut phrases = PHRASES.iter().filter(|phrase| fits(phrase.words[0]));
-    let mode = phrases
-        .find_map(|phrase| Some((What::Mode(phrase), end(after_words(rest, phrase.words)?))));
+    let mode = phrases.find_map(|phrase| {
+        Some((MatchedPhrase::Mode(phrase), end(strip_words(rest, phrase.words)?)))
+    });
     if mode.is_some() {
         return mode;
     }
-    if matches!(letter, b'c' | b's') && among(word, CANCEL_WORDS) {
-        return Some((What::CancelWord, at + word.len()));
+    if matches!(letter, b'c' | b's') && is_in_list(word, CANCEL_WORDS) {
+        return Some((MatchedPhrase::CancelWord, at + word.len()));
     }
     if let Some(end) = several(&CANCEL_PHRASES) {
-        return Some((What::CancelPhrase, end));
+        return Some((MatchedPhrase::CancelPhrase, end));
     }
-    several(&EXPLORING).map(|end| (What::Exploring, end))
+    several(&EXPLORING).map(|end| (MatchedPhrase::Exploring, end))
 }
 
-fn found(what: What, text: &str, at: usize, end: usize, covered: Option<Why>) -> Found {
-    let not = |why| Verdict::Not(why);
-    let verdict = |objection: Option<Why>| {
+fn weigh_phrase(
+    what: MatchedPhrase,
+    text: &str,
+    at: usize,
+    end: usize,
+    covered: Option<RejectReason>,
+) -> PhraseMatch {
+    let not = |why| CandidateVerdict::Rejected(why);
+    let verdict = |objection: Option<RejectReason>| {
         covered
-            .or_else(|| is_code_line(text).then_some(Why::Code))
-            .or_else(|| is_joined(text, at, end).then_some(Why::Joined))
+            .or_else(|| is_code_line(text).then_some(RejectReason::Code))
+            .or_else(|| is_joined(text, at, end).then_some(RejectReason::Joined))
             .or(objection)
-            .map_or(Verdict::Counts, not)
+            .map_or(CandidateVerdict::Accepted, not)
     };
     let sentence = Sentence::around(text, at, end);
     match what {
-        What::Exploring if covered.is_some() => {
+        MatchedPhrase::Exploring if covered.is_some() => {
             // Nobody said it; nothing hangs on what it is called.
-            Found::Phrase(Word::Cancel, not(Why::Quoted))
+            PhraseMatch::Phrase(CallTarget::Cancel, not(RejectReason::Quoted))
         }
-        What::Exploring => Found::Exploring,
-        What::Mode(phrase) => {
-            let objection = sentence.objection().or_else(|| match phrase.kind {
-                PhraseKind::Name => sentence.is_about().then_some(Why::Mention),
+        MatchedPhrase::Exploring => PhraseMatch::Exploring,
+        MatchedPhrase::Mode(phrase) => {
+            let objection = sentence.reject_reason().or_else(|| match phrase.kind {
+                PhraseKind::Name => sentence.is_mention().then_some(RejectReason::Mention),
                 PhraseKind::Speech => None,
             });
-            Found::Phrase(phrase.word, verdict(objection))
+            PhraseMatch::Phrase(phrase.target, verdict(objection))
         }
-        What::CancelWord => Found::Phrase(Word::Cancel, verdict(cancel::word(&sentence))),
-        What::CancelPhrase => Found::Phrase(Word::Cancel, verdict(cancel::phrase(&sentence))),
+        MatchedPhrase::CancelWord => {
+            PhraseMatch::Phrase(CallTarget::Cancel, verdict(cancel::reject_cancel_word(&sentence)))
+        }
+        MatchedPhrase::CancelPhrase => PhraseMatch::Phrase(
+            CallTarget::Cancel,
+            verdict(cancel::reject_cancel_phrase(&sentence)),
+        ),
     }
 }
 
@@ -150,13 +164,13 @@ fn is_joined(text: &str, at: usize, end: usize) -> bool {
     let joins_before = match before.next() {
         // A call inside a line: the sign belongs to the name.
         Some('$' | '/') => before.next().is_some_and(|c| !is_blank(c)),
-        Some(c) => is_letter(c) || "-_.\\@#=:~%&+".contains(c),
+        Some(c) => is_word_char(c) || "-_.\\@#=:~%&+".contains(c),
         None => false,
     };
     joins_before
         || match after.next() {
-            Some('.' | ':' | ',') => after.next().is_some_and(is_letter),
-            Some(c) => is_letter(c) || "-/\\@#=(%&+*".contains(c),
+            Some('.' | ':' | ',') => after.next().is_some_and(is_word_char),
+            Some(c) => is_word_char(c) || "-/\\@#=(%&+*".contains(c),
             None => false,
         }
 }
@@ -169,19 +183,19 @@ pub struct Sentence<'a> {
     /// From the phrase to its end.
     pub after: &'a str,
     /// Whether it ends with a question mark.
-    asks: bool,
+    is_question_marked: bool,
 }
 
 impl<'a> Sentence<'a> {
     fn around(text: &'a str, at: usize, end: usize) -> Self {
-        let before = tail(&text[..at], REACH);
+        let before = tail(&text[..at], SENTENCE_BYTES);
         let ends = |c: char| matches!(c, '.' | '!' | '?' | ';' | '。' | '！' | '？' | '\n');
         let start = before
             .char_indices()
             .rev()
             .find(|(place, c)| ends(*c) && before[place + c.len_utf8()..].starts_with(is_blank));
         let before = start.map_or(before, |(place, c)| &before[place + c.len_utf8()..]);
-        let after = head(&text[end..], REACH);
+        let after = head(&text[end..], SENTENCE_BYTES);
         let stop = after.char_indices().find(|(place, c)| {
             let rest = &after[place + c.len_utf8()..];
             ends(*c)
@@ -191,39 +205,39 @@ impl<'a> Sentence<'a> {
         });
         let asks = stop.is_some_and(|(_, c)| matches!(c, '?' | '？'));
         let after = stop.map_or(after, |(place, _)| &after[..place]);
-        Self { before: trim(before).trim_end_matches(['$', '/']), after, asks }
+        Self { before: trim(before).trim_end_matches(['$', '/']), after, is_question_marked: asks }
     }
 
     /// Whether it is a question, and not a request in the form of one.
     pub fn is_question(&self) -> bool {
         let mut first = words(self.before);
         let word = first.next().unwrap_or("");
-        let wonders = among(word, WONDERING);
-        !talk::is_request(self.before) && (self.asks || wonders)
+        let wonders = is_in_list(word, WONDERING);
+        !mention::is_request(self.before) && (self.is_question_marked || wonders)
     }
 
     /// Whether one of the last words before the phrase takes it back.
     pub fn is_negated(&self) -> bool {
-        last_words(self.before, 4).any(|word| among(word, NEGATIONS))
+        last_words(self.before, 4).any(|word| is_in_list(word, NEGATIONS))
     }
 
-    fn objection(&self) -> Option<Why> {
+    fn reject_reason(&self) -> Option<RejectReason> {
         if self.is_question() {
-            return Some(Why::Question);
+            return Some(RejectReason::Question);
         }
-        self.is_negated().then_some(Why::Negated)
+        self.is_negated().then_some(RejectReason::Negated)
     }
 
     /// Whether the name in it is talked about.
-    pub fn is_about(&self) -> bool {
+    pub fn is_mention(&self) -> bool {
         let rest = self.after.trim_start_matches(is_blank);
         // "in ralph mode" says nothing more than "in ralph".
         let rest =
-            after_words(rest, &["mode"]).map_or(rest, |rest| rest.trim_start_matches(is_blank));
+            strip_words(rest, &["mode"]).map_or(rest, |rest| rest.trim_start_matches(is_blank));
         // "autopilot, build": a comma after the name is no sentence about it.
-        among(trailing_word(self.before), ABOUT)
-            || talk::says(rest)
-            || among(leading_word(rest), THING)
+        is_in_list(trailing_word(self.before), ABOUT)
+            || mention::is_statement_about(rest)
+            || is_in_list(leading_word(rest), THING)
     }
 }
 
@@ -231,7 +245,7 @@ impl<'a> Sentence<'a> {
 pub fn last_words(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     (0..count).map_while(move |_| {
-        rest = rest.trim_end_matches(|c: char| !is_letter(c));
+        rest = rest.trim_end_matches(|c: char| !is_word_char(c));
         let word = trailing_word(rest);
         rest = &rest[..rest.len() - word.len()];
         (!word.is_empty()).then_some(word)

@@ -16,7 +16,7 @@ pub fn trim_start(text: &str) -> &str {
 }
 
 /// Whether a character belongs to a word. Apostrophes are looked at apart.
-pub fn is_letter(c: char) -> bool {
+pub fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
@@ -32,9 +32,9 @@ pub fn leading_word(text: &str) -> &str {
     let mut end = 0;
     let mut rest = text.char_indices().peekable();
     while let Some((at, c)) = rest.next() {
-        let next_is_letter = rest.peek().is_some_and(|(_, next)| is_letter(*next));
+        let next_is_letter = rest.peek().is_some_and(|(_, next)| is_word_char(*next));
         let inner = is_apostrophe(c) && end > 0 && next_is_letter;
-        if !is_letter(c) && !inner || end >= LONGEST {
+        if !is_word_char(c) && !inner || end >= LONGEST {
             break;
         }
         end = at + c.len_utf8();
@@ -48,7 +48,7 @@ pub fn trailing_word(text: &str) -> &str {
         .char_indices()
         .rev()
         .take(LONGEST)
-        .take_while(|(_, c)| is_letter(*c) || is_apostrophe(*c))
+        .take_while(|(_, c)| is_word_char(*c) || is_apostrophe(*c))
         .last()
         .map_or(text.len(), |(at, _)| at);
     &text[start..]
@@ -56,18 +56,18 @@ pub fn trailing_word(text: &str) -> &str {
 
 /// Words of a text in order, with what stands between them left out.
 #[derive(Clone, Debug)]
-pub struct Words<'a>(&'a str);
+pub struct WordIter<'a>(&'a str);
 
 /// The words of a text.
-pub fn words(text: &str) -> Words<'_> {
-    Words(text)
+pub fn words(text: &str) -> WordIter<'_> {
+    WordIter(text)
 }
 
-impl<'a> Iterator for Words<'a> {
+impl<'a> Iterator for WordIter<'a> {
     type Item = &'a str;
 
     fn next(&mut self) -> Option<&'a str> {
-        let start = self.0.find(is_letter)?;
+        let start = self.0.find(is_word_char)?;
         let word = leading_word(&self.0[start..]);
         self.0 = &self.0[start + word.len()..];
         Some(word)
@@ -76,7 +76,7 @@ impl<'a> Iterator for Words<'a> {
 
 /// Whether a word is this one, written in small letters with a plain apostrophe
 /// or none.
-pub fn same(word: &str, other: &str) -> bool {
+pub fn eq_word(word: &str, other: &str) -> bool {
     if word.is_ascii() {
         let plain = |byte: &u8| *byte != b'\'';
         let left = word.bytes().filter(plain).map(|byte| byte.to_ascii_lowercase());
@@ -87,26 +87,26 @@ pub fn same(word: &str, other: &str) -> bool {
 }
 
 /// Whether a word is one of these, which stand in one text with spaces between.
-pub fn among(word: &str, list: &str) -> bool {
+pub fn is_in_list(word: &str, list: &str) -> bool {
     // The longest word of any list is shorter than this.
     !word.is_empty()
         && word.len() <= 40
-        && list.split_ascii_whitespace().any(|other| same(word, other))
+        && list.split_ascii_whitespace().any(|other| eq_word(word, other))
 }
 
 /// What is left of a text that begins with this, whatever its case.
-pub fn after_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+pub fn strip_prefix_ignore_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
 /// Whether a text contains this anywhere, whatever its case. For short texts.
-pub fn contains(text: &str, part: &str) -> bool {
+pub fn contains_ignore_case(text: &str, part: &str) -> bool {
     text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
 }
 
 /// What is left of a text that begins with these words, with any space between.
-pub fn after_words<'a>(text: &'a str, wanted: &[&str]) -> Option<&'a str> {
+pub fn strip_words<'a>(text: &'a str, wanted: &[&str]) -> Option<&'a str> {
     let mut rest = text;
     for (number, want) in wanted.iter().enumerate() {
         if number > 0 {
@@ -117,7 +117,7 @@ pub fn after_words<'a>(text: &'a str, wanted: &[&str]) -> Option<&'a str> {
             rest = spaced;
         }
         let word = leading_word(rest);
-        if !same(word, want) {
+        if !eq_word(word, want) {
             return None;
         }
         rest = &rest[word.len()..];
@@ -153,19 +153,19 @@ mod tests {
         assert_eq!(found, ["Don't", "stop", "naïve", "ralph's", "修复", "x_1"]);
         assert_eq!(trailing_word("that's what I didn’t"), "didn’t");
         assert_eq!(leading_word(""), "");
-        assert!(same("DON’T", "don't") && same("dont", "don't") && !same("do", "don't"));
+        assert!(eq_word("DON’T", "don't") && eq_word("dont", "don't") && !eq_word("do", "don't"));
     }
 
     #[test]
     fn words_in_a_row_may_have_any_space_between() {
         assert_eq!(
-            after_words("Keep  going\tuntil green", &["keep", "going", "until"]),
+            strip_words("Keep  going\tuntil green", &["keep", "going", "until"]),
             Some(" green")
         );
-        assert_eq!(after_words("keepgoing", &["keep", "going"]), None);
-        assert_eq!(after_words("keep-going", &["keep", "going"]), None);
-        assert_eq!(after_prefix("Ré", "r"), Some("é"));
-        assert_eq!(after_prefix("é", "e"), None);
+        assert_eq!(strip_words("keepgoing", &["keep", "going"]), None);
+        assert_eq!(strip_words("keep-going", &["keep", "going"]), None);
+        assert_eq!(strip_prefix_ignore_case("Ré", "r"), Some("é"));
+        assert_eq!(strip_prefix_ignore_case("é", "e"), None);
         assert_eq!((head("é", 1), tail("é", 1)), ("", ""));
     }
 }

@@ -8,7 +8,7 @@ use omx_kernel::session_events::shorten;
 use omx_kernel::start::{self, StartOutcome, StartRequest};
 use omx_kernel::write::WriteContext;
 use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, Value, stop};
-use omx_prompt::{self as prompt, Decision, Keywords, Present, Start};
+use omx_prompt::{self as prompt, KeywordPolicy, ModeStart, PromptDecision, SessionState};
 use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
 use super::{cancelled, is_driven, look, notes, write_all};
@@ -54,15 +54,15 @@ pub fn prompted(
         notes::spoken(context, session)?;
         return Ok(Prompted::Nothing);
     };
-    match prompt::decide(text, Keywords::Explicit, present) {
-        Decision::Nothing => {
+    match prompt::decide(text, KeywordPolicy::Explicit, present) {
+        PromptDecision::Nothing => {
             notes::spoken(context, session)?;
             Ok(Prompted::Nothing)
         }
-        Decision::Cancel => cancel(context, session),
-        Decision::Resume => resume(context, session),
-        Decision::Start(wanted) => begin(context, session, &wanted),
-        Decision::Suggest(mode) => phrase(context, session, text, present, mode),
+        PromptDecision::Cancel => cancel(context, session),
+        PromptDecision::Resume => resume(context, session),
+        PromptDecision::Start(wanted) => begin(context, session, &wanted),
+        PromptDecision::Suggest(mode) => phrase(context, session, text, present, mode),
     }
 }
 
@@ -71,23 +71,24 @@ fn wanted_present(
     context: &Context<'_>,
     session: &SessionId,
     text: &str,
-) -> Result<Option<Present>, Refusal> {
-    let idle = |present| prompt::decide(text, Keywords::Explicit, present) == Decision::Nothing;
-    if [Present::Nothing, Present::Active, Present::Blocked].into_iter().all(idle) {
+) -> Result<Option<SessionState>, Refusal> {
+    let idle =
+        |present| prompt::decide(text, KeywordPolicy::Explicit, present) == PromptDecision::Nothing;
+    if [SessionState::Idle, SessionState::Active, SessionState::Blocked].into_iter().all(idle) {
         return Ok(None);
     }
     let found = look(context, session)?;
-    Ok(Some(found.map_or(Present::Nothing, |found| present(&found.read.snapshot))))
+    Ok(Some(found.map_or(SessionState::Idle, |found| present(&found.read.snapshot))))
 }
 
 /// What a session has that words could be about.
-pub fn present(snapshot: &Snapshot) -> Present {
+pub fn present(snapshot: &Snapshot) -> SessionState {
     if snapshot.active_modes().next().is_some() {
-        Present::Active
+        SessionState::Active
     } else if blocked(snapshot).is_some() {
-        Present::Blocked
+        SessionState::Blocked
     } else {
-        Present::Nothing
+        SessionState::Idle
     }
 }
 
@@ -105,16 +106,16 @@ fn phrase(
     context: &Context<'_>,
     session: &SessionId,
     text: &str,
-    present: Present,
+    present: SessionState,
     mode: Mode,
 ) -> Result<Prompted, Refusal> {
     let store = context.store(&Input::default())?;
     let config = load(context, &store).ok();
     let word = config.as_ref().and_then(|config| config.get("keywords")?.value.as_str());
-    let keywords = word.and_then(Keywords::parse).unwrap_or_default();
+    let keywords = word.and_then(KeywordPolicy::parse).unwrap_or_default();
     match prompt::decide(text, keywords, present) {
-        Decision::Start(wanted) => begin(context, session, &wanted),
-        Decision::Suggest(_) => Ok(Prompted::Told(format!(
+        PromptDecision::Start(wanted) => begin(context, session, &wanted),
+        PromptDecision::Suggest(_) => Ok(Prompted::Told(format!(
             "[{}] There is a mode for this: {}. It was not started. If the person wants it, they type ${}.",
             context.dialect.name,
             mode.name(),
@@ -156,7 +157,7 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
 fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
     let Some(found) = look(context, session)? else { return Ok(Prompted::Nothing) };
     let Some(mode) = blocked(&found.read.snapshot) else { return Ok(Prompted::Nothing) };
-    let wanted = Start { mode, linked: Vec::new(), task: "", how: prompt::How::Call };
+    let wanted = ModeStart { mode, linked: Vec::new(), task: "", form: prompt::CallForm::Call };
     begin(context, session, &wanted)
 }
 
@@ -164,7 +165,7 @@ fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
 fn begin(
     context: &Context<'_>,
     session: &SessionId,
-    wanted: &Start<'_>,
+    wanted: &ModeStart<'_>,
 ) -> Result<Prompted, Refusal> {
     match begun(context, session, wanted) {
         Ok(text) => Ok(Prompted::Told(format!("[{}] {text}", context.dialect.name))),
@@ -182,7 +183,7 @@ fn begin(
 fn begun(
     context: &Context<'_>,
     session: &SessionId,
-    wanted: &Start<'_>,
+    wanted: &ModeStart<'_>,
 ) -> Result<String, Refusal> {
     let store = context.store(&Input::default())?;
     let scope = Scope::Session(session.clone());
@@ -248,7 +249,7 @@ fn keep_words(
 fn told(
     context: &Context<'_>,
     session: &SessionId,
-    wanted: &Start<'_>,
+    wanted: &ModeStart<'_>,
     how: StartOutcome,
     after: &Snapshot,
 ) -> String {

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Mode;
-use omx_prompt::{Decision, Keywords, Present, decide, explain};
+use omx_prompt::{KeywordPolicy, PromptDecision, SessionState, decide, explain};
 
 /// A record of the corpus.
 struct Record {
     file: String,
     line: usize,
     expectation: String,
-    keywords: Option<Keywords>,
-    present: Present,
+    keywords: Option<KeywordPolicy>,
+    present: SessionState,
     prompt: String,
 }
 
@@ -53,16 +53,16 @@ fn record(file: &Path, line: usize, head: &str) -> Record {
         line,
         expectation: expectation.to_owned(),
         keywords: None,
-        present: Present::Nothing,
+        present: SessionState::Idle,
         prompt: String::new(),
     };
     for condition in conditions.split(['[', ']', ' ']).filter(|word| !word.is_empty()) {
         match condition {
-            "active" => record.present = Present::Active,
-            "blocked" => record.present = Present::Blocked,
+            "active" => record.present = SessionState::Active,
+            "blocked" => record.present = SessionState::Blocked,
             other => {
                 let word = other.strip_prefix("keywords=").expect(other);
-                record.keywords = Some(Keywords::parse(word).expect(other));
+                record.keywords = Some(KeywordPolicy::parse(word).expect(other));
             }
         }
     }
@@ -70,13 +70,13 @@ fn record(file: &Path, line: usize, head: &str) -> Record {
 }
 
 /// The decision in the corpus' words.
-fn words(decision: &Decision<'_>) -> String {
+fn words(decision: &PromptDecision<'_>) -> String {
     match decision {
-        Decision::Nothing => "silent".to_owned(),
-        Decision::Suggest(mode) => format!("suggest {}", mode.name()),
-        Decision::Cancel => "cancel".to_owned(),
-        Decision::Resume => "resume".to_owned(),
-        Decision::Start(start) => {
+        PromptDecision::Nothing => "silent".to_owned(),
+        PromptDecision::Suggest(mode) => format!("suggest {}", mode.name()),
+        PromptDecision::Cancel => "cancel".to_owned(),
+        PromptDecision::Resume => "resume".to_owned(),
+        PromptDecision::Start(start) => {
             let modes = [start.mode].into_iter().chain(start.linked.iter().copied());
             let names: Vec<&str> = modes.map(Mode::name).collect();
             format!("start {}", names.join("+"))
@@ -95,10 +95,12 @@ fn fits(expectation: &str, decision: &str) -> bool {
 fn wrong(records: &[Record]) -> Vec<String> {
     let mut wrong = Vec::new();
     for record in records {
-        let settings: &[Keywords] = match (record.keywords, record.expectation.as_str()) {
+        let settings: &[KeywordPolicy] = match (record.keywords, record.expectation.as_str()) {
             (Some(one), _) => &[one],
-            (None, "silent") => &[Keywords::Explicit, Keywords::Phrases, Keywords::Off],
-            (None, _) => &[Keywords::Explicit],
+            (None, "silent") => {
+                &[KeywordPolicy::Explicit, KeywordPolicy::Phrases, KeywordPolicy::Off]
+            }
+            (None, _) => &[KeywordPolicy::Explicit],
         };
         for keywords in settings {
             let decision = decide(&record.prompt, *keywords, record.present);
@@ -109,7 +111,7 @@ fn wrong(records: &[Record]) -> Vec<String> {
                 let whys: Vec<String> = explained
                     .candidates
                     .iter()
-                    .map(|one| format!("{} {:?} {:?}", one.text, one.how, one.verdict))
+                    .map(|one| format!("{} {:?} {:?}", one.text, one.form, one.verdict))
                     .collect();
                 wrong.push(format!(
                     "{}:{}: wanted {}, got {got} ({keywords:?}, {:?})\n    {}\n    [{}]",

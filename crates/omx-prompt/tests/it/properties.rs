@@ -4,11 +4,14 @@
 use std::time::{Duration, Instant};
 
 use omx_kernel::Mode;
-use omx_prompt::{Decision, How, Keywords, Present, Verdict, Why, decide, explain};
+use omx_prompt::{
+    CallForm, CandidateVerdict, KeywordPolicy, PromptDecision, RejectReason, SessionState, decide,
+    explain,
+};
 use proptest::prelude::*;
 
-fn plain(text: &str) -> Decision<'_> {
-    decide(text, Keywords::Explicit, Present::Nothing)
+fn plain(text: &str) -> PromptDecision<'_> {
+    decide(text, KeywordPolicy::Explicit, SessionState::Idle)
 }
 
 /// An explicit call with its mode and task.
@@ -67,11 +70,11 @@ proptest! {
 
     #[test]
     fn modes_5_1_a_call_starts_its_mode_with_its_task((mode, call, task) in calls()) {
-        let Decision::Start(start) = plain(&call) else { panic!("{call:?}") };
-        prop_assert_eq!((start.mode, start.task, start.how), (mode, task.as_str(), How::Call));
+        let PromptDecision::Start(start) = plain(&call) else { panic!("{call:?}") };
+        prop_assert_eq!((start.mode, start.task, start.form), (mode, task.as_str(), CallForm::Call));
         prop_assert!(start.linked.is_empty());
-        let decision = decide(&call, Keywords::Off, Present::Active);
-        prop_assert!(matches!(decision, Decision::Start(_)), "off: {call:?}");
+        let decision = decide(&call, KeywordPolicy::Off, SessionState::Active);
+        prop_assert!(matches!(decision, PromptDecision::Start(_)), "off: {call:?}");
     }
 
     #[test]
@@ -80,14 +83,14 @@ proptest! {
         space in "[ \t\r\n\u{a0}\u{feff}\u{3000}]{0,12}",
     ) {
         let text = format!("{space}{call}");
-        let Decision::Start(start) = plain(&text) else { panic!("{text:?}") };
+        let PromptDecision::Start(start) = plain(&text) else { panic!("{text:?}") };
         prop_assert_eq!((start.mode, start.task), (mode, task.as_str()));
     }
 
     #[test]
     fn modes_5_1_a_call_counts_below_other_text((mode, call, task) in calls()) {
         let text = format!("The tests are red since the upgrade.\n\n```\n$team = 1\n```\n\n{call}");
-        let Decision::Start(start) = plain(&text) else { panic!("{text:?}") };
+        let PromptDecision::Start(start) = plain(&text) else { panic!("{text:?}") };
         prop_assert_eq!((start.mode, start.task), (mode, task.as_str()));
     }
 
@@ -96,9 +99,9 @@ proptest! {
         for text in wrapped(&call) {
             let around = format!("Look at this.\n\n{text}\n\nIs it right?");
             for prompt in [text, around] {
-                for keywords in [Keywords::Explicit, Keywords::Off] {
-                    let decision = decide(&prompt, keywords, Present::Nothing);
-                    let quiet = matches!(decision, Decision::Nothing | Decision::Suggest(_));
+                for keywords in [KeywordPolicy::Explicit, KeywordPolicy::Off] {
+                    let decision = decide(&prompt, keywords, SessionState::Idle);
+                    let quiet = matches!(decision, PromptDecision::Nothing | PromptDecision::Suggest(_));
                     prop_assert!(quiet, "{prompt:?} gave {decision:?}");
                 }
             }
@@ -110,15 +113,15 @@ proptest! {
         word in prop::sample::select(vec!["/cancel", "cancelomx", "stop omx", "stop"]),
     ) {
         for text in wrapped(word).into_iter().filter(|text| !text.starts_with("- ")) {
-            let decision = decide(&text, Keywords::Explicit, Present::Active);
-            prop_assert!(decision != Decision::Cancel, "{text:?}");
+            let decision = decide(&text, KeywordPolicy::Explicit, SessionState::Active);
+            prop_assert!(decision != PromptDecision::Cancel, "{text:?}");
         }
     }
 
     #[test]
     fn hosts_1_1_no_text_is_too_odd(text in odd(), number in 0..9_usize) {
-        let keywords = [Keywords::Explicit, Keywords::Phrases, Keywords::Off][number % 3];
-        let present = [Present::Nothing, Present::Active, Present::Blocked][number / 3];
+        let keywords = [KeywordPolicy::Explicit, KeywordPolicy::Phrases, KeywordPolicy::Off][number % 3];
+        let present = [SessionState::Idle, SessionState::Active, SessionState::Blocked][number / 3];
         let explained = explain(&text, keywords, present);
         prop_assert_eq!(&decide(&text, keywords, present), &explained.decision);
         for candidate in &explained.candidates {
@@ -265,7 +268,7 @@ fn hosts_1_4_a_long_prompt_is_bounded() {
     for (pattern, length) in patterns.map(|pattern| (pattern, 1 << 20)).into_iter().chain(long) {
         let text = pattern.repeat(length / pattern.len());
         let begin = Instant::now();
-        let _ = decide(&text, Keywords::Phrases, Present::Active);
+        let _ = decide(&text, KeywordPolicy::Phrases, SessionState::Active);
         let took = begin.elapsed();
         assert!(took < Duration::from_secs(10), "{pattern:?} took {took:?}");
         println!("{pattern:?} {length} {took:?}");
@@ -275,24 +278,24 @@ fn hosts_1_4_a_long_prompt_is_bounded() {
 #[test]
 fn modes_5_2_phrases_as_configured() {
     let text = "Please fix the store and don't stop until it is green.";
-    let decide = |keywords| decide(text, keywords, Present::Nothing);
-    assert_eq!(decide(Keywords::Explicit), Decision::Suggest(Mode::Ralph));
-    assert_eq!(decide(Keywords::Off), Decision::Nothing);
-    let Decision::Start(start) = decide(Keywords::Phrases) else { panic!() };
-    assert_eq!((start.mode, start.task, start.how), (Mode::Ralph, text, How::Phrase));
+    let decide = |keywords| decide(text, keywords, SessionState::Idle);
+    assert_eq!(decide(KeywordPolicy::Explicit), PromptDecision::Suggest(Mode::Ralph));
+    assert_eq!(decide(KeywordPolicy::Off), PromptDecision::Nothing);
+    let PromptDecision::Start(start) = decide(KeywordPolicy::Phrases) else { panic!() };
+    assert_eq!((start.mode, start.task, start.form), (Mode::Ralph, text, CallForm::Phrase));
 }
 
 #[test]
 fn modes_5_4_the_first_in_order_counts_and_ralph_brings_its_companions() {
     let start = |text: &'static str| match plain(text) {
-        Decision::Start(start) => start,
+        PromptDecision::Start(start) => start,
         other => panic!("{text:?} gave {other:?}"),
     };
     let both = start("/ultrawork\n$ralph $team fix it all");
     assert_eq!((both.mode, both.task), (Mode::Ralph, "fix it all"));
     assert_eq!(both.linked, [Mode::Team, Mode::Ultrawork]);
     assert_eq!(start("$team $autopilot go on").mode, Mode::Autopilot);
-    assert_eq!(plain("$autopilot build it\n/cancel"), Decision::Cancel);
+    assert_eq!(plain("$autopilot build it\n/cancel"), PromptDecision::Cancel);
     assert_eq!(start("The login is slow.\n\n/ralph").task, "The login is slow.");
     let reminded = start("/ralph fix it\n<system-reminder>be kind</system-reminder>");
     assert_eq!(reminded.task, "fix it");
@@ -301,25 +304,28 @@ fn modes_5_4_the_first_in_order_counts_and_ralph_brings_its_companions() {
 #[test]
 fn cancel_what_names_a_mode_and_stop_never_starts_it() {
     for text in ["/ralph cancel", "ralph, stop", "$autopilot abort!", "ralph: stop it please"] {
-        assert_eq!(plain(text), Decision::Cancel, "{text}");
+        assert_eq!(plain(text), PromptDecision::Cancel, "{text}");
     }
-    assert_eq!(plain("ralph cancel"), Decision::Nothing);
-    assert_eq!(decide("ralph cancel", Keywords::Phrases, Present::Active), Decision::Cancel);
+    assert_eq!(plain("ralph cancel"), PromptDecision::Nothing);
+    assert_eq!(
+        decide("ralph cancel", KeywordPolicy::Phrases, SessionState::Active),
+        PromptDecision::Cancel
+    );
 }
 
 #[test]
 fn hosts_3_an_explanation_names_every_candidate_and_why_not() {
     let text = "Use `$ralph` or autopilot.\n> /team x\n/ultraqa/a.rs\nwhy not ecomode?\nplease $swarm it\n";
-    let explained = explain(text, Keywords::Explicit, Present::Nothing);
-    assert_eq!(explained.decision, Decision::Suggest(Mode::Autopilot));
+    let explained = explain(text, KeywordPolicy::Explicit, SessionState::Idle);
+    assert_eq!(explained.decision, PromptDecision::Suggest(Mode::Autopilot));
     let why = |name: &str| {
-        let found = explained.candidates.iter().find(|one| one.word.name() == name);
+        let found = explained.candidates.iter().find(|one| one.target.name() == name);
         found.map(|one| one.verdict)
     };
-    assert_eq!(why("autopilot"), Some(Verdict::Counts));
-    assert_eq!(why("team"), Some(Verdict::Not(Why::Quoted)));
-    assert_eq!(why("ultraqa"), Some(Verdict::Not(Why::Joined)));
-    assert_eq!(why("ecomode"), Some(Verdict::Not(Why::Question)));
-    assert_eq!(why("swarm"), Some(Verdict::Not(Why::NotAtLineStart)));
-    assert_eq!(why("ralph"), Some(Verdict::Not(Why::Code)));
+    assert_eq!(why("autopilot"), Some(CandidateVerdict::Accepted));
+    assert_eq!(why("team"), Some(CandidateVerdict::Rejected(RejectReason::Quoted)));
+    assert_eq!(why("ultraqa"), Some(CandidateVerdict::Rejected(RejectReason::Joined)));
+    assert_eq!(why("ecomode"), Some(CandidateVerdict::Rejected(RejectReason::Question)));
+    assert_eq!(why("swarm"), Some(CandidateVerdict::Rejected(RejectReason::NotAtLineStart)));
+    assert_eq!(why("ralph"), Some(CandidateVerdict::Rejected(RejectReason::Code)));
 }

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use omx_host::HostKind;
 use omx_host::hook::{FollowUp, HookEvent, HookOutcome, HookOutput, HookPayload, handle};
 use omx_kernel::Dialect;
-use omx_prompt::{self as prompt, Decision, Keywords, Present, Verdict, Word};
+use omx_prompt::{
+    self as prompt, CallTarget, CandidateVerdict, KeywordPolicy, PromptDecision, SessionState,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -128,31 +130,31 @@ pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
     let keywords = edge::context(global, by_name, "cli").ok().and_then(|context| {
         let store = context.store(&omx_ops::Input::default()).ok()?;
         let config = omx_ops::config::load(&context, &store).ok()?;
-        Keywords::parse(config.get("keywords")?.value.as_str()?)
+        KeywordPolicy::parse(config.get("keywords")?.value.as_str()?)
     });
-    let explained = prompt::explain(text, keywords.unwrap_or_default(), Present::Nothing);
+    let explained = prompt::explain(text, keywords.unwrap_or_default(), SessionState::Idle);
     let mut lines = vec![match &explained.decision {
-        Decision::Nothing => "Starts nothing.".to_owned(),
-        Decision::Suggest(mode) => {
+        PromptDecision::Nothing => "Starts nothing.".to_owned(),
+        PromptDecision::Suggest(mode) => {
             format!("Suggests {0}; starts nothing. ${0} would start it.", mode.name())
         }
-        Decision::Start(start) => {
+        PromptDecision::Start(start) => {
             let linked: Vec<&str> = start.linked.iter().map(|mode| mode.name()).collect();
             let with = if linked.is_empty() { String::new() } else { " with ".to_owned() };
             let task = if start.task.is_empty() { "(none)" } else { start.task };
             format!("Starts {}{with}{}. Task: {task}", start.mode.name(), linked.join(" and "))
         }
-        Decision::Cancel => "Cancels what is active.".to_owned(),
-        Decision::Resume => "Goes on with what waits for the person.".to_owned(),
+        PromptDecision::Cancel => "Cancels what is active.".to_owned(),
+        PromptDecision::Resume => "Goes on with what waits for the person.".to_owned(),
     }];
     for candidate in &explained.candidates {
-        let word = match candidate.word {
-            Word::Mode(mode) => mode.name(),
-            Word::Cancel => "cancel",
+        let word = match candidate.target {
+            CallTarget::Mode(mode) => mode.name(),
+            CallTarget::Cancel => "cancel",
         };
         let why = match candidate.verdict {
-            Verdict::Counts => "counts",
-            Verdict::Not(why) => why.as_str(),
+            CandidateVerdict::Accepted => "counts",
+            CandidateVerdict::Rejected(why) => why.as_str(),
         };
         lines.push(format!("  {word} ({:?}, byte {}): {why}", candidate.text, candidate.at));
     }

@@ -1,31 +1,31 @@
 //! Prompts that are only a word: stop, or go on.
 
 use crate::call::leading_name;
-use crate::text::{among, is_blank, trim, trim_start, words};
+use crate::text::{is_blank, is_in_list, trim, trim_start, words};
 
 /// What such a prompt says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Only {
+pub enum BareCommand {
     /// Stop, cancel, abort.
     Stop,
     /// Continue, resume, keep going.
-    GoOn,
+    Continue,
 }
 
 /// A prompt longer than this says more than one thing.
-const LONG: usize = 80;
+const MAX_LENGTH: usize = 80;
 
 /// Words that add nothing to it.
-const POLITE: &str = "\
+const FILLER_WORDS: &str = "\
     please now ok okay it this that the just right immediately run mode loop everything all omx \
     omc pls thanks and yes at once work working then";
 
 /// What the text says, if it is only that.
-pub fn only(text: &str) -> Option<Only> {
+pub fn parse_bare_command(text: &str) -> Option<BareCommand> {
     let text = trim(text);
     let plain = |c: char| c.is_alphanumeric() || is_blank(c) || ".,!…'’-".contains(c);
     if text.is_empty()
-        || text.len() > LONG
+        || text.len() > MAX_LENGTH
         || text.contains('\n')
         || !text.chars().all(plain)
         || !text.starts_with(char::is_alphanumeric)
@@ -35,16 +35,16 @@ pub fn only(text: &str) -> Option<Only> {
     let mut meaning = None;
     let mut all = words(text);
     while let Some(word) = all.next() {
-        let next = if among(word, "stop cancel abort") {
-            Only::Stop
-        } else if among(word, "continue resume") {
-            Only::GoOn
-        } else if among(word, "keep") {
-            if !all.next().is_some_and(|next| among(next, "going working")) {
+        let next = if is_in_list(word, "stop cancel abort") {
+            BareCommand::Stop
+        } else if is_in_list(word, "continue resume") {
+            BareCommand::Continue
+        } else if is_in_list(word, "keep") {
+            if !all.next().is_some_and(|next| is_in_list(next, "going working")) {
                 return None;
             }
-            Only::GoOn
-        } else if among(word, POLITE) || is_name(word) {
+            BareCommand::Continue
+        } else if is_in_list(word, FILLER_WORDS) || is_name(word) {
             continue;
         } else {
             return None;
@@ -69,10 +69,10 @@ mod tests {
     fn modes_5_3_only_these_words() {
         for text in ["stop", "Cancel.", "ABORT!", " please stop now ", "stop ralph", "ralph cancel"]
         {
-            assert_eq!(only(text), Some(Only::Stop), "{text}");
+            assert_eq!(parse_bare_command(text), Some(BareCommand::Stop), "{text}");
         }
         for text in ["continue", "Resume", "keep going", "please continue", "ok, keep going!"] {
-            assert_eq!(only(text), Some(Only::GoOn), "{text}");
+            assert_eq!(parse_bare_command(text), Some(BareCommand::Continue), "{text}");
         }
         for text in [
             "",
@@ -84,7 +84,7 @@ mod tests {
             "please",
             "`stop`",
         ] {
-            assert_eq!(only(text), None, "{text}");
+            assert_eq!(parse_bare_command(text), None, "{text}");
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use omx_kernel::Dialect;
 
-use crate::inline::{Spans, may_open};
-use crate::text::{after_prefix, contains, head, trim, trim_start};
-use crate::words::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
+use crate::lexicon::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
+use crate::span::{Spans, may_open};
+use crate::text::{contains_ignore_case, head, strip_prefix_ignore_case, trim, trim_start};
 
 /// What a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
+pub enum SegmentKind {
     /// Words of the person.
     Prose,
     /// Code.
@@ -22,40 +22,40 @@ pub enum Ground {
 
 /// Where in its line a piece begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lead {
+pub enum LinePosition {
     /// Nothing of the person's stands before it.
-    LineStart,
+    Start,
     /// Something does.
     Within,
 }
 
 /// A piece of the prompt. Prose never goes over the end of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct Segment<'a> {
     /// Its text, without the end of the line.
     pub text: &'a str,
     /// Where it begins.
     pub at: usize,
     /// Where in its line.
-    pub lead: Lead,
+    pub position: LinePosition,
     /// What it is.
-    pub ground: Ground,
+    pub kind: SegmentKind,
 }
 
 /// Markup of unknown names is searched for its end this often in vain.
-const VAIN: u32 = 16;
+const MAX_UNCLOSED_TAGS: u32 = 16;
 
 /// How long an opening tag may be.
-const TAG: usize = 400;
+const MAX_TAG_BYTES: usize = 400;
 
 /// Walks over a prompt.
 #[derive(Clone, Debug)]
-pub struct Pieces<'a> {
+pub struct Segments<'a> {
     text: &'a str,
     at: usize,
-    lead: Lead,
+    position: LinePosition,
     spans: Spans<'a>,
-    vain: u32,
+    unclosed_tags: u32,
     /// A program's paragraph goes on until a blank line.
     injected: bool,
     /// A hunk of a diff goes on while lines have its marks.
@@ -64,17 +64,18 @@ pub struct Pieces<'a> {
     line: (usize, usize),
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Segments<'a> {
     /// The pieces of this prompt.
-    pub fn of(text: &'a str) -> Self {
+    pub fn new(text: &'a str) -> Self {
         let start = trim_start(head(text, 400));
-        let summary = SUMMARIES.iter().any(|words| after_prefix(start, words).is_some());
+        let summary =
+            SUMMARIES.iter().any(|words| strip_prefix_ignore_case(start, words).is_some());
         let mut pieces = Self {
             text,
             at: 0,
-            lead: Lead::LineStart,
-            spans: Spans::of(text),
-            vain: 0,
+            position: LinePosition::Start,
+            spans: Spans::new(text),
+            unclosed_tags: 0,
             injected: false,
             diff: false,
             line: (0, 0),
@@ -94,21 +95,26 @@ impl<'a> Pieces<'a> {
     }
 
     /// Hands out everything up to `end` as no prose.
-    fn take(&mut self, end: usize, ground: Ground) -> Piece<'a> {
-        let piece = Piece { text: &self.text[self.at..end], at: self.at, lead: self.lead, ground };
+    fn take_until(&mut self, end: usize, ground: SegmentKind) -> Segment<'a> {
+        let piece = Segment {
+            text: &self.text[self.at..end],
+            at: self.at,
+            position: self.position,
+            kind: ground,
+        };
         self.at = end;
         let rest = &self.text[end..];
         let ends_line = piece.text.ends_with('\n');
         if ends_line {
-            self.lead = Lead::LineStart;
-        } else if ground != Ground::Injected && !rest.starts_with('\n') {
-            self.lead = Lead::Within;
+            self.position = LinePosition::Start;
+        } else if ground != SegmentKind::Injected && !rest.starts_with('\n') {
+            self.position = LinePosition::Within;
         }
         piece
     }
 
     /// A block that begins where a line does, and where it ends.
-    fn block(&mut self, line: &str, next: usize) -> Option<(usize, Ground)> {
+    fn block_at_line_start(&mut self, line: &str, next: usize) -> Option<(usize, SegmentKind)> {
         let start = trim_start(line);
         if trim(line).is_empty() {
             self.injected = false;
@@ -118,29 +124,32 @@ impl<'a> Pieces<'a> {
             || line.starts_with("diff --git ")
             || self.diff && line.starts_with([' ', '+', '-', '\\', '@']);
         if self.diff {
-            return Some((next, Ground::Code));
+            return Some((next, SegmentKind::Code));
         }
         if self.injected {
-            return Some((next, Ground::Injected));
+            return Some((next, SegmentKind::Injected));
         }
         match start.as_bytes()[0] {
-            b'>' => Some((next, Ground::Quote)),
+            b'>' => Some((next, SegmentKind::Quote)),
             tick @ (b'`' | b'~') => {
                 let length = start.bytes().take_while(|byte| *byte == tick).count();
                 let inline = tick == b'`' && start[length..].contains('`');
-                (length >= 3 && !inline).then(|| (self.fence_end(next, tick, length), Ground::Code))
+                (length >= 3 && !inline)
+                    .then(|| (self.fence_end(next, tick, length), SegmentKind::Code))
             }
             b'[' => {
                 let mark = head(start, 40);
-                self.injected = BRACKETED.iter().any(|words| after_prefix(mark, words).is_some())
-                    || is_hold(mark);
-                self.injected.then_some((next, Ground::Injected))
+                self.injected =
+                    BRACKETED.iter().any(|words| strip_prefix_ignore_case(mark, words).is_some())
+                        || is_hold_message(mark);
+                self.injected.then_some((next, SegmentKind::Injected))
             }
             _ => {
                 let mark = head(start, 80);
-                self.injected = PREAMBLES.iter().any(|words| after_prefix(mark, words).is_some())
-                    || is_own_line(mark);
-                self.injected.then_some((next, Ground::Injected))
+                self.injected =
+                    PREAMBLES.iter().any(|words| strip_prefix_ignore_case(mark, words).is_some())
+                        || is_omx_line(mark);
+                self.injected.then_some((next, SegmentKind::Injected))
             }
         }
     }
@@ -160,19 +169,20 @@ impl<'a> Pieces<'a> {
 
     /// The first thing inside a line of prose that goes on beyond it or is
     /// markup: where it begins, where it ends, what it is.
-    fn foreign(&mut self, from: usize, end: usize) -> Option<(usize, usize, Ground)> {
+    fn next_non_prose(&mut self, from: usize, end: usize) -> Option<(usize, usize, SegmentKind)> {
         let mut at = from;
         while at < end {
             let byte = self.text.as_bytes()[at];
             if byte == b'<' {
                 if let Some(close) = self.markup_end(at) {
-                    return Some((at, close, Ground::Injected));
+                    return Some((at, close, SegmentKind::Injected));
                 }
                 at += 1;
             } else if may_open(byte) && self.text.is_char_boundary(at) {
-                match self.spans.at(at) {
+                match self.spans.span_at(at) {
                     Ok((kind, close)) if close > end => {
-                        let ground = if kind.is_code() { Ground::Code } else { Ground::Quote };
+                        let ground =
+                            if kind.is_code() { SegmentKind::Code } else { SegmentKind::Quote };
                         return Some((at, close, ground));
                     }
                     Ok((_, close)) => at = close,
@@ -205,20 +215,20 @@ impl<'a> Pieces<'a> {
             return None;
         }
         let known = WRAPPERS.iter().any(|wrapper| name.eq_ignore_ascii_case(wrapper));
-        let tag = head(&inner[length..], TAG);
+        let tag = head(&inner[length..], MAX_TAG_BYTES);
         let close = tag.find('>')?;
         if tag[..close].ends_with('/') || tag[..close].contains(['<', '\n']) {
             return None;
         }
-        if !known && self.vain >= VAIN {
+        if !known && self.unclosed_tags >= MAX_UNCLOSED_TAGS {
             return None;
         }
         let body = at + 1 + length + close + 1;
-        match end_of_element(&self.text[body..], name) {
+        match element_length(&self.text[body..], name) {
             Some(length) => Some(body + length),
             None if known => Some(self.text.len()),
             None => {
-                self.vain += 1;
+                self.unclosed_tags += 1;
                 None
             }
         }
@@ -246,11 +256,11 @@ fn comment_length(comment: &str) -> usize {
 }
 
 /// How far an element goes, its closing tag included.
-fn end_of_element(body: &str, name: &str) -> Option<usize> {
+fn element_length(body: &str, name: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(next) = body[at..].find("</") {
         let inner = at + next + 2;
-        if let Some(rest) = after_prefix(&body[inner..], name)
+        if let Some(rest) = strip_prefix_ignore_case(&body[inner..], name)
             && let Some(close) = head(rest, 20).find('>')
             && rest[..close].trim().is_empty()
         {
@@ -262,7 +272,7 @@ fn end_of_element(body: &str, name: &str) -> Option<usize> {
 }
 
 /// A line of the program itself: `omx: …`, or its status line.
-fn is_own_line(line: &str) -> bool {
+fn is_omx_line(line: &str) -> bool {
     Dialect::ALL.iter().any(|dialect| {
         let rest = line.strip_prefix(dialect.name);
         rest.is_some_and(|rest| rest.starts_with(": ") || rest.starts_with(" | "))
@@ -270,14 +280,14 @@ fn is_own_line(line: &str) -> bool {
 }
 
 /// A line omx itself tells an agent: `[Ralph active: phase …]`.
-fn is_hold(line: &str) -> bool {
-    contains(line, " active: phase")
+fn is_hold_message(line: &str) -> bool {
+    contains_ignore_case(line, " active: phase")
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for Segments<'a> {
+    type Item = Segment<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<Segment<'a>> {
         if self.at >= self.text.len() {
             return None;
         }
@@ -286,34 +296,35 @@ impl<'a> Iterator for Pieces<'a> {
             self.line = self.line_end(self.at);
         }
         let (end, next) = self.line;
-        if self.lead == Lead::LineStart
-            && let Some((close, ground)) = self.block(&self.text[self.at..end], next)
+        if self.position == LinePosition::Start
+            && let Some((close, ground)) = self.block_at_line_start(&self.text[self.at..end], next)
         {
-            return Some(self.take(close, ground));
+            return Some(self.take_until(close, ground));
         }
-        match self.foreign(self.at, end) {
+        match self.next_non_prose(self.at, end) {
             Some((at, close, ground)) if trim(&self.text[self.at..at]).is_empty() => {
-                Some(self.take(close, ground))
+                Some(self.take_until(close, ground))
             }
             Some((at, _, _)) => {
-                let piece = self.prose(at);
-                self.lead = Lead::Within;
+                let piece = self.prose_until(at);
+                self.position = LinePosition::Within;
                 Some(piece)
             }
             None => {
-                let piece = self.prose(end);
+                let piece = self.prose_until(end);
                 self.at = next;
-                self.lead = Lead::LineStart;
+                self.position = LinePosition::Start;
                 Some(piece)
             }
         }
     }
 }
 
-impl<'a> Pieces<'a> {
-    fn prose(&mut self, end: usize) -> Piece<'a> {
+impl<'a> Segments<'a> {
+    fn prose_until(&mut self, end: usize) -> Segment<'a> {
         let text = self.text[self.at..end].trim_end_matches('\r');
-        let piece = Piece { text, at: self.at, lead: self.lead, ground: Ground::Prose };
+        let piece =
+            Segment { text, at: self.at, position: self.position, kind: SegmentKind::Prose };
         self.at = end;
         piece
     }
@@ -324,7 +335,7 @@ mod tests {
     use super::*;
 
     fn prose(text: &str) -> Vec<&str> {
-        let pieces = Pieces::of(text).filter(|piece| piece.ground == Ground::Prose);
+        let pieces = Segments::new(text).filter(|piece| piece.kind == SegmentKind::Prose);
         pieces.map(|piece| piece.text).filter(|text| !trim(text).is_empty()).collect()
     }
 
@@ -360,7 +371,7 @@ mod tests {
     #[test]
     fn a_wrapper_before_it_leaves_a_line_its_start() {
         let text = "<system-reminder>a</system-reminder>/ralph b";
-        let last = Pieces::of(text).last().unwrap();
-        assert_eq!((last.text, last.lead), ("/ralph b", Lead::LineStart));
+        let last = Segments::new(text).last().unwrap();
+        assert_eq!((last.text, last.position), ("/ralph b", LinePosition::Start));
     }
 }

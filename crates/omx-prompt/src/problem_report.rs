@@ -2,31 +2,31 @@
 //! work. English and German are told by the grammar in `talk`; this is for
 //! languages whose verbs are not known there.
 
-use crate::text::{among, same, words};
+use crate::text::{eq_word, is_in_list, words};
 
 /// Whether the text reports trouble with the name before it, in languages whose
 /// verbs are not in the list of subjects.
-pub fn reports(rest: &str) -> bool {
+pub fn is_problem_report(rest: &str) -> bool {
     let mut all = words(rest);
     let first = all.next().unwrap_or("");
     let second = all.next().unwrap_or("");
-    let rest_of_it = || TROUBLE_SCRIPTS.iter().any(|word| rest.contains(word));
-    let asked_for = || MENDING_SCRIPTS.iter().any(|word| rest.contains(word));
+    let rest_of_it = || PROBLEM_SCRIPTS.iter().any(|word| rest.contains(word));
+    let asked_for = || FIX_REQUEST_SCRIPTS.iter().any(|word| rest.contains(word));
     let turkish = words(rest).last().is_some_and(|word| word.len() > 5 && word.ends_with("yor"));
-    among(first, TROUBLE_VERBS)
-        || TROUBLE_PAIRS.iter().any(|(one, two)| same(first, one) && among(second, two))
+    is_in_list(first, PROBLEM_VERBS)
+        || PROBLEM_PAIRS.iter().any(|(one, two)| eq_word(first, one) && is_in_list(second, two))
         || turkish
         || rest_of_it() && !asked_for()
 }
 
 /// After a name: verbs of trouble.
-const TROUBLE_VERBS: &str = "\
+const PROBLEM_VERBS: &str = "\
     plante échoue bloque crashe crash freeze falla trava travou parou quebrou falha quebra fallisce \
     crasha werkt crasht hangt faalt hapert zawiesza wywala pada wisi crashar kraschar hänger kaatuu \
     stürzt scheitert spinnt бросает ломается сломался";
 
 /// After a name: two words of trouble.
-const TROUBLE_PAIRS: [(&str, &str); 14] = [
+const PROBLEM_PAIRS: [(&str, &str); 14] = [
     ("no", "funciona arranca responde termina va puede sirve hace inicia"),
     ("nie", "działa startuje odpowiada kończy uruchamia"),
     ("não", "funciona inicia responde termina para"),
@@ -44,7 +44,7 @@ const TROUBLE_PAIRS: [(&str, &str); 14] = [
 ];
 
 /// Words of trouble where words are not set apart.
-const TROUBLE_SCRIPTS: [&str; 12] = [
+const PROBLEM_SCRIPTS: [&str; 12] = [
     "报错",
     "報錯",
     "崩溃",
@@ -60,7 +60,7 @@ const TROUBLE_SCRIPTS: [&str; 12] = [
 ];
 
 /// Words that ask for mending all the same.
-const MENDING_SCRIPTS: [&str; 16] = [
+const FIX_REQUEST_SCRIPTS: [&str; 16] = [
     "请",
     "請",
     "修",

@@ -3,24 +3,24 @@
 
 use omx_kernel::Mode;
 
-use crate::decision::Word;
+use crate::decision::CallTarget;
 
 /// Names that can be called. Longer ones stand before those they begin with.
-pub const NAMES: [(&str, Word); 14] = [
-    ("autopilot", Word::Mode(Mode::Autopilot)),
-    ("ralplan", Word::Mode(Mode::Ralplan)),
-    ("ralph", Word::Mode(Mode::Ralph)),
-    ("plan-consensus", Word::Mode(Mode::Ralplan)),
-    ("code-review", Word::Mode(Mode::CodeReview)),
-    ("ultrapilot", Word::Mode(Mode::Ultrapilot)),
-    ("ultrawork", Word::Mode(Mode::Ultrawork)),
-    ("ultraqa", Word::Mode(Mode::Ultraqa)),
-    ("ecomode", Word::Mode(Mode::Ecomode)),
-    ("pipeline", Word::Mode(Mode::Pipeline)),
-    ("swarm", Word::Mode(Mode::Swarm)),
-    ("team", Word::Mode(Mode::Team)),
-    ("ulw", Word::Mode(Mode::Ultrawork)),
-    ("cancel", Word::Cancel),
+pub const NAMES: [(&str, CallTarget); 14] = [
+    ("autopilot", CallTarget::Mode(Mode::Autopilot)),
+    ("ralplan", CallTarget::Mode(Mode::Ralplan)),
+    ("ralph", CallTarget::Mode(Mode::Ralph)),
+    ("plan-consensus", CallTarget::Mode(Mode::Ralplan)),
+    ("code-review", CallTarget::Mode(Mode::CodeReview)),
+    ("ultrapilot", CallTarget::Mode(Mode::Ultrapilot)),
+    ("ultrawork", CallTarget::Mode(Mode::Ultrawork)),
+    ("ultraqa", CallTarget::Mode(Mode::Ultraqa)),
+    ("ecomode", CallTarget::Mode(Mode::Ecomode)),
+    ("pipeline", CallTarget::Mode(Mode::Pipeline)),
+    ("swarm", CallTarget::Mode(Mode::Swarm)),
+    ("team", CallTarget::Mode(Mode::Team)),
+    ("ulw", CallTarget::Mode(Mode::Ultrawork)),
+    ("cancel", CallTarget::Cancel),
 ];
 
 /// The order in which calls count (modes.md 5.4), cancel before all of them.
@@ -42,7 +42,7 @@ pub const PRIORITY: [Mode; 11] = [
 #[derive(Debug)]
 pub struct Phrase {
     /// What it stands for.
-    pub word: Word,
+    pub target: CallTarget,
     /// Its words.
     pub words: &'static [&'static str],
     /// Whether it is a name, or a way to speak.
@@ -59,11 +59,11 @@ pub enum PhraseKind {
 }
 
 const fn name(mode: Mode, words: &'static [&'static str]) -> Phrase {
-    Phrase { word: Word::Mode(mode), words, kind: PhraseKind::Name }
+    Phrase { target: CallTarget::Mode(mode), words, kind: PhraseKind::Name }
 }
 
 const fn speech(mode: Mode, words: &'static [&'static str]) -> Phrase {
-    Phrase { word: Word::Mode(mode), words, kind: PhraseKind::Speech }
+    Phrase { target: CallTarget::Mode(mode), words, kind: PhraseKind::Speech }
 }
 
 /// The phrases of modes, by the mode's place in [`PRIORITY`].

@@ -1,13 +1,13 @@
 //! Talking about a mode: what follows a name tells whether it is called, or
 //! whether something is said or asked about it.
 
-use crate::decision::Why;
-use crate::text::{among, head, is_blank, leading_word, same, trim, words};
-use crate::trouble;
-use crate::words::{
+use crate::decision::RejectReason;
+use crate::lexicon::{
     ADVERBS, ASKING, HANGUL_PARTICLES, ITSELF, KANA_PARTICLES, NAMED_THINGS, NO_LONGER,
     REQUEST_SCRIPTS, REQUESTS, SUBJECT_OF, SUBJECT_SCRIPTS, TASK_PLACES, TELLING, WONDERING,
 };
+use crate::problem_report;
+use crate::text::{eq_word, head, is_blank, is_in_list, leading_word, trim, words};
 
 /// How much of what follows is looked at.
 const LOOK: usize = 600;
@@ -16,26 +16,30 @@ const LOOK: usize = 600;
 const SHORT: usize = 5;
 
 /// Why the rest of the line after an explicit call makes it talk, if it does.
-pub fn about(rest: &str) -> Option<Why> {
+pub fn reject_reason(rest: &str) -> Option<RejectReason> {
     let rest = trim(head(rest, LOOK));
     let first = rest.chars().next()?;
     if is_operator(rest) || is_placeholder(rest) {
-        return Some(Why::Mention);
+        return Some(RejectReason::Mention);
     }
     if let Some(told) = rest.strip_prefix(['-', '–', '—']).filter(|told| told.starts_with(is_blank))
     {
-        return explains(trim(told)).then_some(Why::Mention);
+        return is_explanation(trim(told)).then_some(RejectReason::Mention);
     }
     if first == '?' || first == '？' {
-        return Some(Why::Question);
+        return Some(RejectReason::Question);
     }
-    if trouble::reports(rest) {
-        return Some(Why::Report);
+    if problem_report::is_problem_report(rest) {
+        return Some(RejectReason::Report);
     }
-    if says(rest) {
-        return Some(if ends_asking(rest) { Why::Question } else { Why::Mention });
+    if is_statement_about(rest) {
+        return Some(if ends_with_question_mark(rest) {
+            RejectReason::Question
+        } else {
+            RejectReason::Mention
+        });
     }
-    asks_about_it(rest).then_some(Why::Question)
+    asks_about_it(rest).then_some(RejectReason::Question)
 }
 
 /// Signs that stand between a name and its explanation, or make it code.
@@ -71,9 +75,9 @@ fn is_operator(rest: &str) -> bool {
 }
 
 /// Whether what follows a dash tells what the name before it is.
-fn explains(told: &str) -> bool {
+fn is_explanation(told: &str) -> bool {
     let first = leading_word(told);
-    says(told) || is_third_person(first) || among(first, "a an the")
+    is_statement_about(told) || is_third_person(first) || is_in_list(first, "a an the")
 }
 
 /// `<task>`, `[options]`, `…`: the place of a task, not one.
@@ -91,8 +95,8 @@ fn is_placeholder(rest: &str) -> bool {
 }
 
 /// Whether the text goes on with what the name before it does, or is.
-pub fn says(rest: &str) -> bool {
-    if in_script(rest) {
+pub fn is_statement_about(rest: &str) -> bool {
+    if is_statement_without_spaces(rest) {
         return true;
     }
     let mut all = words(rest);
@@ -101,35 +105,39 @@ pub fn says(rest: &str) -> bool {
         return false;
     }
     let mut second = all.next();
-    let adverb = among(word, ADVERBS);
+    let adverb = is_in_list(word, ADVERBS);
     if adverb {
         let Some(next) = second else { return false };
         word = next;
         second = all.next();
     }
-    if inverts(word, second, rest) {
+    if is_inverted_question(word, second, rest) {
         return false;
     }
-    if same(word, "no") {
-        return second.is_some_and(|next| among(next, NO_LONGER));
+    if eq_word(word, "no") {
+        return second.is_some_and(|next| is_in_list(next, NO_LONGER));
     }
-    if same(word, "can") || same(word, "could") || same(word, "would") || same(word, "will") {
+    if eq_word(word, "can")
+        || eq_word(word, "could")
+        || eq_word(word, "would")
+        || eq_word(word, "will")
+    {
         // A polite request is one.
-        return !second.is_some_and(|next| same(next, "you"));
+        return !second.is_some_and(|next| eq_word(next, "you"));
     }
-    if among(word, NAMED_THINGS) {
-        return second.is_none_or(|next| among(next, SUBJECT_OF) || is_past(next));
+    if is_in_list(word, NAMED_THINGS) {
+        return second.is_none_or(|next| is_in_list(next, SUBJECT_OF) || is_past(next));
     }
-    among(word, SUBJECT_OF) || is_past(word) || (adverb && is_third_person(word))
+    is_in_list(word, SUBJECT_OF) || is_past(word) || (adverb && is_third_person(word))
 }
 
 /// `is this …?`, `does the parser …?`: a question whose subject comes after its
 /// verb, and so is not the name before it.
-fn inverts(verb: &str, subject: Option<&str>, rest: &str) -> bool {
-    let Some(subject) = subject.filter(|_| ends_asking(rest)) else { return false };
-    let joins = among(verb, "is are was were isn't aren't wasn't has had hasn't");
-    let free = among(subject, "this that these those we there i our my they it you");
-    among(verb, ASKING) && (free || !joins && among(subject, "the a an all any every"))
+fn is_inverted_question(verb: &str, subject: Option<&str>, rest: &str) -> bool {
+    let Some(subject) = subject.filter(|_| ends_with_question_mark(rest)) else { return false };
+    let joins = is_in_list(verb, "is are was were isn't aren't wasn't has had hasn't");
+    let free = is_in_list(subject, "this that these those we there i our my they it you");
+    is_in_list(verb, ASKING) && (free || !joins && is_in_list(subject, "the a an all any every"))
 }
 
 /// A verb in the past, by its ending.
@@ -137,7 +145,7 @@ fn is_past(word: &str) -> bool {
     let not = "need feed seed speed embed shed red bed exceed proceed succeed bleed breed heed \
         weed unused deprecated outdated detailed advanced automated shared typed nested related failed";
     let plain = word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_lowercase());
-    plain && word.ends_with("ed") && !among(word, not)
+    plain && word.ends_with("ed") && !is_in_list(word, not)
 }
 
 fn is_third_person(word: &str) -> bool {
@@ -145,7 +153,7 @@ fn is_third_person(word: &str) -> bool {
 }
 
 /// The same in scripts where words are not set apart.
-fn in_script(rest: &str) -> bool {
+fn is_statement_without_spaces(rest: &str) -> bool {
     if SUBJECT_SCRIPTS.iter().any(|start| rest.starts_with(start)) {
         return true;
     }
@@ -154,11 +162,11 @@ fn in_script(rest: &str) -> bool {
     if first.is_some_and(|c| KANA_PARTICLES.contains(&c)) {
         return !chars.next().is_some_and(|c| ('\u{3041}'..='\u{309f}').contains(&c));
     }
-    among(leading_word(rest), HANGUL_PARTICLES)
+    is_in_list(leading_word(rest), HANGUL_PARTICLES)
 }
 
 /// Whether the text ends with a question mark.
-pub fn ends_asking(text: &str) -> bool {
+pub fn ends_with_question_mark(text: &str) -> bool {
     let end = trim(text).trim_end_matches(['!', ')', '"', '”', '\'']);
     end.ends_with(['?', '？', '؟'])
 }
@@ -167,31 +175,31 @@ pub fn ends_asking(text: &str) -> bool {
 pub fn is_request(text: &str) -> bool {
     let mut all = words(text);
     let first = all.next().unwrap_or("");
-    if among(first, "can could would will") {
-        return all.next().is_some_and(|word| same(word, "you"))
-            && !all.next().is_some_and(|word| among(word, TELLING));
+    if is_in_list(first, "can could would will") {
+        return all.next().is_some_and(|word| eq_word(word, "you"))
+            && !all.next().is_some_and(|word| is_in_list(word, TELLING));
     }
-    among(first, REQUESTS) || REQUEST_SCRIPTS.iter().any(|start| text.starts_with(start))
+    is_in_list(first, REQUESTS) || REQUEST_SCRIPTS.iter().any(|start| text.starts_with(start))
 }
 
 /// Whether it wonders how to do something, which is what planning is for.
-pub fn wonders_how(text: &str) -> bool {
+pub fn asks_how_to(text: &str) -> bool {
     let mut all = words(text);
-    let way = same(all.next().unwrap_or(""), "how")
-        && among(all.next().unwrap_or(""), "to do should can could");
+    let way = eq_word(all.next().unwrap_or(""), "how")
+        && is_in_list(all.next().unwrap_or(""), "to do should can could");
     way && words(text).nth(SHORT).is_some()
-        && !words(text).any(|word| among(word, "it this that you"))
+        && !words(text).any(|word| is_in_list(word, "it this that you"))
 }
 
 /// A question whose subject is the mode before it.
 fn asks_about_it(rest: &str) -> bool {
-    if !ends_asking(rest) || is_request(rest) {
+    if !ends_with_question_mark(rest) || is_request(rest) {
         return false;
     }
-    let itself = if among(leading_word(rest), WONDERING) { ITSELF } else { "it you" };
+    let itself = if is_in_list(leading_word(rest), WONDERING) { ITSELF } else { "it you" };
     let one_sentence = !rest[..rest.len() - 1].contains(['.', '!', '?', '\n']);
     one_sentence
-        && among(leading_word(rest), ASKING)
+        && is_in_list(leading_word(rest), ASKING)
         && words(rest).nth(SHORT).is_none()
-        && words(rest).skip(1).any(|word| among(word, itself))
+        && words(rest).skip(1).any(|word| is_in_list(word, itself))
 }

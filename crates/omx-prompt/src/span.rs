@@ -4,47 +4,47 @@
 //! every sign of a long text would look at its end again and again; so the
 //! place of the next closing sign is remembered for each kind.
 
-use crate::text::is_letter;
+use crate::text::is_word_char;
 
 /// A kind of span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct SpanKind {
     close: &'static str,
     slot: usize,
-    sign: Sign,
+    delimiter: Delimiter,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sign {
+enum Delimiter {
     /// Backticks: as many as opened it.
-    Ticks(usize),
+    Backticks(usize),
     /// The same sign opens and closes; words around tell which it does.
     Straight,
     /// The same inside one line, where it can be no apostrophe.
     Single,
     /// The same over several lines, where a line begins and another ends.
-    Lines,
+    WholeLines,
     /// A sign of its own closes.
     Pair,
 }
 
-impl Kind {
+impl SpanKind {
     /// Whether it holds code rather than a quotation.
     pub const fn is_code(self) -> bool {
-        matches!(self.sign, Sign::Ticks(_))
+        matches!(self.delimiter, Delimiter::Backticks(_))
     }
 }
 
-const SLOTS: usize = 13;
+const SLOT_COUNT: usize = 13;
 
 /// How long a quotation in single quotes may be inside a line.
-const SINGLE: usize = 200;
+const MAX_SINGLE_QUOTED: usize = 200;
 
 const PAIRS: [(&str, &str); 6] =
     [("“", "”"), ("„", "“"), ("«", "»"), ("‹", "›"), ("「", "」"), ("『", "』")];
 
 /// The span that opens at this place, and how long its opening sign is.
-fn opening(text: &str, at: usize) -> Option<(Kind, usize)> {
+fn opening(text: &str, at: usize) -> Option<(SpanKind, usize)> {
     let bytes = text.as_bytes();
     let before = text[..at].chars().next_back();
     let rest = &text[at..];
@@ -56,44 +56,44 @@ fn opening(text: &str, at: usize) -> Option<(Kind, usize)> {
                 2 => ("``", 1),
                 _ => ("```", 2),
             };
-            Some((Kind { close, slot, sign: Sign::Ticks(ticks.min(3)) }, ticks))
+            Some((SpanKind { close, slot, delimiter: Delimiter::Backticks(ticks.min(3)) }, ticks))
         }
         b'"' => {
             let free = before.is_none_or(|c| c.is_whitespace() || "([{:=—–-,".contains(c));
             let triple = rest.starts_with("\"\"\"");
             let (close, slot, length) = if triple { ("\"\"\"", 10, 3) } else { ("\"", 3, 1) };
-            let sign = if triple { Sign::Pair } else { Sign::Straight };
+            let sign = if triple { Delimiter::Pair } else { Delimiter::Straight };
             let next = rest[length..].chars().next()?;
             let goes_on = triple || !next.is_whitespace() || matches!(next, '\n' | '\r');
-            (free && goes_on).then_some((Kind { close, slot, sign }, length))
+            (free && goes_on).then_some((SpanKind { close, slot, delimiter: sign }, length))
         }
         b'\'' => {
             let free = before.is_none_or(|c| c.is_whitespace() || "([{:=,|".contains(c));
-            free.then_some((Kind { close: "'", slot: 11, sign: Sign::Single }, 1))
+            free.then_some((SpanKind { close: "'", slot: 11, delimiter: Delimiter::Single }, 1))
         }
         _ => PAIRS.iter().enumerate().find_map(|(number, (open, close))| {
-            let kind = Kind { close, slot: 4 + number, sign: Sign::Pair };
+            let kind = SpanKind { close, slot: 4 + number, delimiter: Delimiter::Pair };
             rest.starts_with(open).then_some((kind, open.len()))
         }),
     }
 }
 
 /// Whether the sign found at this place closes such a span.
-fn closes(text: &str, at: usize, kind: Kind) -> bool {
+fn closes(text: &str, at: usize, kind: SpanKind) -> bool {
     let after = text[at + kind.close.len()..].chars().next();
     let before = text[..at].chars().next_back();
-    match kind.sign {
-        Sign::Pair => true,
-        Sign::Ticks(3) => true,
-        Sign::Ticks(_) => before != Some('`') && after != Some('`'),
-        Sign::Straight => {
-            let ends = after.is_none_or(|c| !is_letter(c) && c != '"');
+    match kind.delimiter {
+        Delimiter::Pair => true,
+        Delimiter::Backticks(3) => true,
+        Delimiter::Backticks(_) => before != Some('`') && after != Some('`'),
+        Delimiter::Straight => {
+            let ends = after.is_none_or(|c| !is_word_char(c) && c != '"');
             ends && before.is_none_or(|c| matches!(c, '\n' | '\r') || !c.is_whitespace())
         }
-        Sign::Single => {
-            after.is_none_or(|c| !is_letter(c)) && before.is_some_and(|c| !c.is_whitespace())
+        Delimiter::Single => {
+            after.is_none_or(|c| !is_word_char(c)) && before.is_some_and(|c| !c.is_whitespace())
         }
-        Sign::Lines => {
+        Delimiter::WholeLines => {
             let rest = text[at + 1..].trim_start_matches(['.', ',', '!', '?', ' ', '\r']);
             rest.is_empty() || rest.starts_with('\n')
         }
@@ -105,35 +105,35 @@ fn closes(text: &str, at: usize, kind: Kind) -> bool {
 pub struct Spans<'a> {
     text: &'a str,
     /// For each kind: from where it was looked for, and where it was found.
-    closing: [Option<(usize, Option<usize>)>; SLOTS],
+    closing: [Option<(usize, Option<usize>)>; SLOT_COUNT],
 }
 
 impl<'a> Spans<'a> {
     /// The spans of this text.
-    pub fn of(text: &'a str) -> Self {
-        Self { text, closing: [None; SLOTS] }
+    pub fn new(text: &'a str) -> Self {
+        Self { text, closing: [None; SLOT_COUNT] }
     }
 
     /// The span that begins at this place: its kind and where it ends; else
     /// where the next one could begin.
-    pub fn at(&mut self, at: usize) -> Result<(Kind, usize), usize> {
+    pub fn span_at(&mut self, at: usize) -> Result<(SpanKind, usize), usize> {
         let first = self.text[at..].chars().next().map_or(1, char::len_utf8);
         let (kind, length) = opening(self.text, at).ok_or(at + first)?;
-        if kind.sign == Sign::Single {
+        if kind.delimiter == Delimiter::Single {
             return self.single(kind, at).ok_or(at + length);
         }
         let close = self.next_closing(kind, at + length).ok_or(at + length)?;
         let mut end = close + kind.close.len();
-        if kind.sign == Sign::Ticks(3) {
+        if kind.delimiter == Delimiter::Backticks(3) {
             end += self.text[end..].bytes().take_while(|byte| *byte == b'`').count();
         }
         Ok((kind, end))
     }
 
     /// A quotation in single quotes: closed in its line, or one of whole lines.
-    fn single(&mut self, kind: Kind, at: usize) -> Option<(Kind, usize)> {
+    fn single(&mut self, kind: SpanKind, at: usize) -> Option<(SpanKind, usize)> {
         let inside = self.next_closing(kind, at + 1).filter(|close| {
-            close - at <= SINGLE && !self.text.as_bytes()[at..*close].contains(&b'\n')
+            close - at <= MAX_SINGLE_QUOTED && !self.text.as_bytes()[at..*close].contains(&b'\n')
         });
         if let Some(close) = inside {
             return Some((kind, close + 1));
@@ -142,11 +142,11 @@ impl<'a> Spans<'a> {
         if first.is_some_and(|byte| byte != b'\n') {
             return None;
         }
-        let kind = Kind { close: "'", slot: 12, sign: Sign::Lines };
+        let kind = SpanKind { close: "'", slot: 12, delimiter: Delimiter::WholeLines };
         Some((kind, self.next_closing(kind, at + 1)? + 1))
     }
 
-    fn next_closing(&mut self, kind: Kind, from: usize) -> Option<usize> {
+    fn next_closing(&mut self, kind: SpanKind, from: usize) -> Option<usize> {
         if let Some((looked, found)) = self.closing[kind.slot]
             && looked <= from
             && found.is_none_or(|found| from <= found)
@@ -168,11 +168,11 @@ impl<'a> Spans<'a> {
 }
 
 /// All spans of a line, for an explanation.
-pub fn covers(text: &str) -> Vec<(usize, usize, Kind)> {
-    let (mut spans, mut found, mut at) = (Spans::of(text), Vec::new(), 0);
+pub fn find_spans(text: &str) -> Vec<(usize, usize, SpanKind)> {
+    let (mut spans, mut found, mut at) = (Spans::new(text), Vec::new(), 0);
     while at < text.len() {
         let opens = may_open(text.as_bytes()[at]) && text.is_char_boundary(at);
-        at = match if opens { spans.at(at) } else { Err(at + 1) } {
+        at = match if opens { spans.span_at(at) } else { Err(at + 1) } {
             Ok((kind, end)) => {
                 found.push((at, end, kind));
                 end
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     fn span(text: &str) -> Option<&str> {
-        Spans::of(text).at(0).ok().map(|(_, end)| &text[..end])
+        Spans::new(text).span_at(0).ok().map(|(_, end)| &text[..end])
     }
 
     #[test]

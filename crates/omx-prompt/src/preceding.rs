@@ -1,20 +1,21 @@
 //! What stands before a line tells whether it is an order or an example.
 
-use crate::decision::Why;
-use crate::talk;
-use crate::text::{
-    after_prefix, among, head, is_blank, leading_word, tail, trailing_word, trim, trim_start, words,
-};
-use crate::words::{
+use crate::decision::RejectReason;
+use crate::lexicon::{
     CLOSING_TOO, LEADING_IN, LOOKING_BACK, MAIL_HEADERS, OPEN_ENDED, REPORT_HEADINGS,
+};
+use crate::mention;
+use crate::text::{
+    head, is_blank, is_in_list, leading_word, strip_prefix_ignore_case, tail, trailing_word, trim,
+    trim_start, words,
 };
 
 /// From here on a line may have been wrapped.
-const WRAPPED: usize = 56;
+const WRAP_COLUMN: usize = 56;
 
 /// What was seen of the prompt before the line at hand.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Before<'a> {
+pub struct PrecedingText<'a> {
     /// The last line of the person's that was not blank.
     line: Option<&'a str>,
     /// Blank lines, code or quotations since then.
@@ -28,9 +29,9 @@ pub struct Before<'a> {
     headers: u32,
 }
 
-impl<'a> Before<'a> {
+impl<'a> PrecedingText<'a> {
     /// Notes a line of prose.
-    pub fn saw(&mut self, line: &'a str) {
+    pub fn push_line(&mut self, line: &'a str) {
         let text = trim(line);
         if text.is_empty() {
             self.apart = true;
@@ -39,27 +40,28 @@ impl<'a> Before<'a> {
         self.indent.get_or_insert_with(|| indent(line));
         self.headings += u32::from(is_heading(text));
         let start = head(text, 10);
-        self.headers += u32::from(MAIL_HEADERS.iter().any(|h| after_prefix(start, h).is_some()));
+        self.headers +=
+            u32::from(MAIL_HEADERS.iter().any(|h| strip_prefix_ignore_case(start, h).is_some()));
         self.line = Some(text);
         self.apart = false;
         self.foreign = false;
     }
 
     /// Notes a piece that is no prose.
-    pub fn saw_foreign(&mut self) {
+    pub fn push_non_prose(&mut self) {
         self.apart = true;
         self.foreign = true;
     }
 
     /// Why the names this line begins with do not count, for what stands before
     /// and after it. `rest` is the line behind the names.
-    pub fn objection(&self, line: &str, rest: &str, after: &str) -> Option<Why> {
-        if let Some(why) = looked_back_on(after) {
+    pub fn reject_reason(&self, line: &str, rest: &str, after: &str) -> Option<RejectReason> {
+        if let Some(why) = reject_if_reported_after(after) {
             return Some(why);
         }
         let before = self.line?;
         if indent(line) >= self.indent.unwrap_or(0) + 4 {
-            return Some(Why::Code);
+            return Some(RejectReason::Code);
         }
         // Under a report or a mail, the last word can be the person's own.
         let last = self.apart && is_last(after);
@@ -69,26 +71,26 @@ impl<'a> Before<'a> {
             _ => true,
         };
         if !last && reported {
-            return Some(Why::Report);
+            return Some(RejectReason::Report);
         }
         if !last && self.headers >= 2 {
-            return Some(Why::Quoted);
+            return Some(RejectReason::Quoted);
         }
         let end = tail(before, 80);
-        if end.ends_with([':', '：']) && !self.foreign && !leads_in(before) {
-            return Some(Why::Announced);
+        if end.ends_with([':', '：']) && !self.foreign && !is_lead_in(before) {
+            return Some(RejectReason::Announced);
         }
         let alone = trim(rest).is_empty() && !self.apart;
-        if alone && goes_on(after) {
-            return Some(Why::MidSentence);
+        if alone && continues_sentence(after) {
+            return Some(RejectReason::MidSentence);
         }
         // People end sentences with "on" and "for", too, so a little word tells
         // only where a text was wrapped, and an article always.
-        let wrapped = before.chars().nth(WRAPPED).is_some();
+        let wrapped = before.chars().nth(WRAP_COLUMN).is_some();
         let last = trailing_word(end);
         let open = end.ends_with([',', '，'])
-            || among(last, OPEN_ENDED) && (wrapped || !among(last, CLOSING_TOO));
-        (open && !self.apart).then_some(Why::MidSentence)
+            || is_in_list(last, OPEN_ENDED) && (wrapped || !is_in_list(last, CLOSING_TOO));
+        (open && !self.apart).then_some(RejectReason::MidSentence)
     }
 }
 
@@ -99,29 +101,30 @@ fn is_last(after: &str) -> bool {
 }
 
 /// `Task:`, `Now:`.
-fn leads_in(line: &str) -> bool {
-    words(line).nth(3).is_none() && words(line).any(|word| among(word, LEADING_IN))
+fn is_lead_in(line: &str) -> bool {
+    words(line).nth(3).is_none() && words(line).any(|word| is_in_list(word, LEADING_IN))
 }
 
 /// Whether the next line is the rest of a sentence that a call alone on its
 /// line stands in.
-fn goes_on(after: &str) -> bool {
+fn continues_sentence(after: &str) -> bool {
     let next = after.strip_prefix('\r').unwrap_or(after).strip_prefix('\n').unwrap_or("");
-    among(leading_word(next), "on in at to for from of with by into again as so")
+    is_in_list(leading_word(next), "on in at to for from of with by into again as so")
 }
 
 /// Whether the next line tells what came of the call.
-fn looked_back_on(after: &str) -> Option<Why> {
+fn reject_if_reported_after(after: &str) -> Option<RejectReason> {
     let after = head(after, 400);
     let next = trim_start(after);
     let gap = &after[..after.len() - next.len()];
     let small = next.starts_with(char::is_lowercase);
-    if small && gap.contains('\n') && talk::says(next) {
-        return Some(Why::Mention);
+    if small && gap.contains('\n') && mention::is_statement_about(next) {
+        return Some(RejectReason::Mention);
     }
     let apart = gap.matches('\n').count() > 1;
-    let back = apart && LOOKING_BACK.iter().any(|words| after_prefix(next, words).is_some());
-    back.then_some(Why::Report)
+    let back =
+        apart && LOOKING_BACK.iter().any(|words| strip_prefix_ignore_case(next, words).is_some());
+    back.then_some(RejectReason::Report)
 }
 
 /// How far a line is indented; a tab is as good as four spaces.
@@ -136,7 +139,7 @@ fn is_heading(line: &str) -> bool {
     let text = line.trim_start_matches(|c| matches!(c, '#' | '*' | '_') || is_blank(c));
     let text = head(text, 60);
     REPORT_HEADINGS.iter().any(|heading| {
-        after_prefix(text, heading).is_some_and(|rest| {
+        strip_prefix_ignore_case(text, heading).is_some_and(|rest| {
             let rest = head(rest, 24);
             (marked || rest.trim().is_empty() || rest.contains([':', '：']))
                 && !rest.starts_with(char::is_alphanumeric)
