@@ -1,5 +1,6 @@
 //! What one asks of an agent: to open a conversation, and to do something in it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -58,6 +59,9 @@ pub struct McpServer {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
+    /// Variables added to its environment. Agents start their servers with a
+    /// reduced environment, so anything the server needs must be named here.
+    pub env: BTreeMap<String, String>,
 }
 
 /// A conversation to be opened.

@@ -78,6 +78,7 @@ fn open(opening: &ConversationSpec) -> Result<wire::Open, Failure> {
         name: server.name.clone(),
         program: server.program.clone(),
         args: server.args.clone(),
+        env: server.env.clone(),
     });
     let servers: Vec<_> = servers.collect();
     let paths = servers.iter().map(|server| &server.program).chain([&opening.folder]);

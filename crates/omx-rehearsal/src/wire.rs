@@ -3,6 +3,7 @@
 //! The driver asks `open`, `turn`, `steer` and `interrupt`; the agent asks
 //! `approve`. Everything else the agent tells without being asked.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,7 @@ pub(super) struct Server {
     pub(super) name: String,
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
+    pub(super) env: BTreeMap<String, String>,
 }
 
 /// What [`OPEN`] answers.

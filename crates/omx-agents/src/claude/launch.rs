@@ -176,7 +176,10 @@ fn flags(spec: &ConversationSpec) -> Vec<String> {
 fn mcp_config(servers: &[McpServer]) -> Value {
     let entry = |server: &McpServer| {
         let program = server.program.to_string_lossy();
-        (server.name.clone(), json!({"type": "stdio", "command": program, "args": server.args}))
+        let entry = json!({
+            "type": "stdio", "command": program, "args": server.args, "env": server.env,
+        });
+        (server.name.clone(), entry)
     };
     json!({"mcpServers": servers.iter().map(entry).collect::<serde_json::Map<_, _>>()})
 }
@@ -249,5 +252,17 @@ mod tests {
         assert_eq!(value("CLAUDE_CODE_MAX_RETRIES"), "9");
         assert_eq!(value("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"), "1");
         assert_eq!(value("MARK"), id.as_str());
+    }
+
+    #[test]
+    fn variables_of_an_mcp_server_are_part_of_its_entry() {
+        let server = McpServer {
+            name: OWN_SERVER.to_owned(),
+            program: "/omx".into(),
+            args: vec!["mcp".to_owned()],
+            env: [("OMX_CONTEXT".to_owned(), "{}".to_owned())].into(),
+        };
+        let entry = &mcp_config(&[server])["mcpServers"][OWN_SERVER];
+        assert_eq!(entry["env"], json!({"OMX_CONTEXT": "{}"}));
     }
 }

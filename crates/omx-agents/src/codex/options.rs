@@ -178,7 +178,10 @@ fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<S
     let mut settings = Map::new();
     let mut servers = Map::new();
     for server in &spec.servers {
-        let entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
+        let mut entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
+        if !server.env.is_empty() {
+            entry["env"] = json!(server.env);
+        }
         servers.insert(server.name.clone(), entry);
     }
     // Codex would believe a tool that says of itself that it does no harm.
@@ -218,5 +221,57 @@ fn to_toml(value: &Value) -> toml_edit::Value {
         Value::String(text) => text.as_str().into(),
         // No setting of ours is one of these.
         Value::Null | Value::Number(_) => value.to_string().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::{ConversationStart, McpServer};
+    use crate::driver::AgentKind;
+
+    fn options(server: McpServer) -> CodexOptions {
+        let spec = ConversationSpec {
+            start: ConversationStart::New,
+            folder: "/nowhere".into(),
+            role: None,
+            model: None,
+            allow: AllowLevel::Commands,
+            servers: vec![server],
+            schema: None,
+        };
+        let env = AgentEnv {
+            variables: [("HOME".into(), "/nowhere".into())].into(),
+            omx: "/nowhere/omx".into(),
+            worker_variable: "MARK".to_owned(),
+            child_variables: BTreeMap::new(),
+            scenario: None,
+            rehearsal_folder: PathBuf::new(),
+            clock: || omx_kernel::Timestamp::from_millis(0),
+        };
+        let installation = Installation { kind: AgentKind::Codex, program: "/codex".into() };
+        CodexOptions::new(&spec, &installation, &env, AgentLimits::default())
+    }
+
+    /// Codex starts MCP servers with a reduced environment: only variables of
+    /// the server's own entry reach it.
+    #[test]
+    fn variables_of_an_mcp_server_are_part_of_its_entry() {
+        let server = McpServer {
+            name: OWN_SERVER.to_owned(),
+            program: "/omx".into(),
+            args: vec!["mcp".to_owned()],
+            env: [("OMX_CONTEXT".to_owned(), r#"{"a": "b"}"#.to_owned())].into(),
+        };
+        let options = options(server);
+        let params = options.thread_params(None);
+        let entry = &params["config"]["mcp_servers"][OWN_SERVER];
+        assert_eq!(entry["env"], json!({"OMX_CONTEXT": r#"{"a": "b"}"#}));
+        let launch = options.exec_launch(None);
+        let flag = launch.args.iter().filter_map(|arg| arg.to_str());
+        let flag = flag.filter_map(|arg| arg.strip_prefix("mcp_servers=")).next().unwrap();
+        let document: toml_edit::DocumentMut = format!("x = {flag}").parse().unwrap();
+        let value = document["x"][OWN_SERVER]["env"]["OMX_CONTEXT"].as_str();
+        assert_eq!(value, Some(r#"{"a": "b"}"#));
     }
 }

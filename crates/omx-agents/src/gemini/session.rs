@@ -99,8 +99,9 @@ impl GeminiSession {
             return Err(FailureCause::Protocol { detail });
         }
         let servers = self.spec.servers.iter().map(|server| {
+            let env = server.env.iter().map(|(name, value)| json!({"name": name, "value": value}));
             json!({"name": server.name, "command": server.program.to_string_lossy(),
-                "args": server.args, "env": []})
+                "args": server.args, "env": env.collect::<Vec<_>>()})
         });
         let mut params = json!({
             "cwd": self.spec.folder.to_string_lossy(),

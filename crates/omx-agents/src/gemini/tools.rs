@@ -147,7 +147,12 @@ mod tests {
     use serde_json::json;
 
     fn servers() -> Vec<McpServer> {
-        vec![McpServer { name: "omx".to_owned(), program: "omx".into(), args: Vec::new() }]
+        vec![McpServer {
+            name: "omx".to_owned(),
+            program: "omx".into(),
+            args: Vec::new(),
+            env: Default::default(),
+        }]
     }
 
     fn read(told: &Value) -> GeminiToolCall {

@@ -24,7 +24,8 @@ const ID: &str = "66499257-6eb5-47bf-8dda-7c395cdf8ad8";
 
 fn conversation_spec(start: ConversationStart, allow: AllowLevel) -> ConversationSpec {
     let program = "/nowhere/omx".into();
-    let server = McpServer { name: "omx".to_owned(), program, args: Vec::new() };
+    let server =
+        McpServer { name: "omx".to_owned(), program, args: Vec::new(), env: Default::default() };
     ConversationSpec {
         start,
         folder: "/nowhere/project".into(),
@@ -64,7 +65,11 @@ struct Stage {
 
 impl Stage {
     fn new(start: ConversationStart, allow: AllowLevel) -> Self {
-        let protocol = protocol(&conversation_spec(start, allow), &[]);
+        Self::with(&conversation_spec(start, allow))
+    }
+
+    fn with(spec: &ConversationSpec) -> Self {
+        let protocol = protocol(spec, &[]);
         let mut stage = Self { protocol, now: Instant::now(), last: Value::Null };
         let begun = stage.protocol.start(stage.now);
         assert!(matches!(begun[0], ProtocolEffect::Launch(_)), "{begun:?}");

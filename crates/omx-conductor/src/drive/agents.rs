@@ -38,6 +38,7 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
                 name: OWN_SERVER.to_owned(),
                 program: self.crew.surroundings.omx.clone(),
                 args: vec!["mcp".to_owned()],
+                env: self.crew.surroundings.child_variables.clone(),
             }],
             schema: Some(talk.schema.clone()),
         };

@@ -31,6 +31,7 @@ pub(super) fn call(
     let mut command = Command::new(&server.program);
     command
         .args(&server.args)
+        .envs(&server.env)
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -11,7 +11,12 @@ use crate::driver::AgentKind;
 use crate::protocol::AgentExit;
 
 fn stream(start: ConversationStart) -> ClaudeProtocol {
-    let server = McpServer { name: "omx".to_owned(), program: "/omx".into(), args: Vec::new() };
+    let server = McpServer {
+        name: "omx".to_owned(),
+        program: "/omx".into(),
+        args: Vec::new(),
+        env: Default::default(),
+    };
     let spec = ConversationSpec {
         start,
         folder: "/".into(),

@@ -138,3 +138,14 @@ fn a_login_is_tried_once() {
     let cause = failed(&stage.refuse(-32000, "Authentication required"));
     assert!(matches!(cause, FailureCause::NotLoggedIn { .. }), "{cause:?}");
 }
+
+#[test]
+fn variables_of_an_mcp_server_are_part_of_its_entry() {
+    let mut spec = conversation_spec(ConversationStart::New, AllowLevel::Commands);
+    spec.servers[0].env.insert("OMX_CONTEXT".to_owned(), "{}".to_owned());
+    let mut stage = Stage::with(&spec);
+    let effects = stage.introduce();
+    let line = written(&effects).next().unwrap();
+    let env = &line["params"]["mcpServers"][0]["env"];
+    assert_eq!(env, &json!([{"name": "OMX_CONTEXT", "value": "{}"}]));
+}

@@ -82,8 +82,12 @@ impl Scene {
     }
 
     fn opened(row: &'static Row, start: ConversationStart, allow: AllowLevel) -> Self {
-        let server =
-            McpServer { name: "omx".into(), program: "/bin/omx".into(), args: vec!["mcp".into()] };
+        let server = McpServer {
+            name: "omx".into(),
+            program: "/bin/omx".into(),
+            args: vec!["mcp".into()],
+            env: Default::default(),
+        };
         let spec = ConversationSpec {
             start,
             folder: "/w".into(),

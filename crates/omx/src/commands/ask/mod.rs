@@ -110,6 +110,7 @@ fn question(
         name: OWN_SERVER.to_owned(),
         program: surroundings.omx.clone(),
         args: vec!["mcp".to_owned()],
+        env: surroundings.child_variables.clone(),
     };
     Ok(Question {
         opening: ConversationSpec {

@@ -21,6 +21,7 @@ macro_rules! driver_suite {
         $crate::agents::suite::driver_suite!($stage, suite:
             start_is_told_before_a_model_is_asked,
             a_full_turn_edits_runs_and_calls_a_tool,
+            variables_of_an_mcp_server_reach_it,
             a_follow_up_goes_on_with_the_conversation,
             words_for_a_busy_agent_reach_it,
             a_message_for_a_busy_agent_is_a_turn_of_its_own,
@@ -152,6 +153,23 @@ fn spent(events: &[AgentEvent]) -> Usage {
         }
     }
     sum
+}
+
+/// Agents start MCP servers with a reduced environment of their own making.
+pub fn variables_of_an_mcp_server_reach_it<S: Stage>() {
+    let write = json!({"mode": "ralph", "session_id": "s", "active": true});
+    let play = Play::new("call", [Step::Mcp("state_write", write), Step::Say("called")]);
+    let stage = S::with(vec![play]);
+    let outside = stage.root().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let mut spec = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+    let state = outside.to_str().unwrap().to_owned();
+    spec.servers[0].env.insert("OMX_STATE_DIR".to_owned(), state);
+    let mut talk = Talk::open(&stage, spec);
+    assert_eq!(talk.turn(&cue("call")).text(), "called");
+    assert!(!stage.root().join(".omx/state").exists(), "the server did not see the variable");
+    assert_ne!(fs::read_dir(&outside).unwrap().count(), 0);
+    assert_eq!(talk.end(), None);
 }
 
 pub fn a_follow_up_goes_on_with_the_conversation<S: Stage>() {

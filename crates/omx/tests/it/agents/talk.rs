@@ -69,6 +69,7 @@ pub fn opening(
             name: "omx".to_owned(),
             program: OMX.into(),
             args: vec!["mcp".to_owned()],
+            env: Default::default(),
         }],
     }
 }

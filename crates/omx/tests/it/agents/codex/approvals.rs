@@ -125,6 +125,7 @@ fn a_tool_of_another_server_needs_the_person() {
                 name: "other".to_owned(),
                 program: OMX.into(),
                 args: vec!["mcp".to_owned()],
+                env: Default::default(),
             });
             let mut talk = Talk::open(&stage, opening);
             talk.agent.send(AgentMessage::text(cue("tools")));
