@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use crate::protocol::Talk;
+use crate::protocol::RehearsalProtocol;
 use crate::scenario;
 use crate::wire;
 use omx_agents::agent::{ConversationSpec, ConversationStart};
@@ -22,7 +22,7 @@ pub fn driver(kind: AgentKind) -> &'static dyn Driver {
     omx_agents::driver(kind).unwrap_or(&Rehearsal)
 }
 
-/// The hidden command that plays.
+/// The hidden command that runs the player.
 const COMMAND: &str = "rehearsal-agent";
 
 impl Driver for Rehearsal {
@@ -30,76 +30,76 @@ impl Driver for Rehearsal {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, surroundings: &AgentEnv) -> Result<Installation, Failure> {
-        scenario::load(scenario_of(surroundings)?)
-            .map_err(|fault| trouble(FailureCause::Scenario { detail: fault.to_string() }))?;
-        Ok(Installation { kind: self.kind(), program: surroundings.omx.clone() })
+    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+        scenario::load(scenario_path(env)?)
+            .map_err(|error| failure(FailureCause::Scenario { detail: error.to_string() }))?;
+        Ok(Installation { kind: self.kind(), program: env.omx.clone() })
     }
 
     fn protocol(
         &self,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &Installation,
-        surroundings: &AgentEnv,
+        env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {
         let args = [
             OsString::from(COMMAND),
             "--scenario".into(),
-            scenario_of(surroundings)?.into(),
+            scenario_path(env)?.into(),
             "--folder".into(),
-            surroundings.rehearsal_folder.clone().into(),
+            env.rehearsal_folder.clone().into(),
         ];
         let mark = uuid::Uuid::new_v4().to_string();
         let launch = Launch {
             program: installation.program.clone(),
             args: args.into(),
-            environment: agent_environment(surroundings, &[], &[], &mark),
-            folder: opening.folder.clone(),
+            environment: agent_environment(env, &[], &[], &mark),
+            folder: spec.folder.clone(),
         };
-        Ok(Box::new(Talk::new(launch, open(opening)?, limits.request)))
+        Ok(Box::new(RehearsalProtocol::new(launch, open_params(spec)?, limits.request)))
     }
 }
 
-fn scenario_of(surroundings: &AgentEnv) -> Result<&Path, Failure> {
-    let wrong = |detail: String| trouble(FailureCause::Scenario { detail });
-    let Some(scenario) = surroundings.scenario.as_deref() else {
-        return Err(wrong("the rehearsal agent needs a scenario to play".to_owned()));
+fn scenario_path(env: &AgentEnv) -> Result<&Path, Failure> {
+    let invalid = |detail: String| failure(FailureCause::Scenario { detail });
+    let Some(scenario) = env.scenario.as_deref() else {
+        return Err(invalid("the rehearsal agent needs a scenario to play".to_owned()));
     };
-    // The agent runs in another folder than omx.
-    match [scenario, &surroundings.rehearsal_folder].into_iter().find(|path| path.is_relative()) {
-        Some(path) => Err(wrong(format!("{} must be an absolute path", path.display()))),
+    // The agent runs in a different folder than omx.
+    match [scenario, &env.rehearsal_folder].into_iter().find(|path| path.is_relative()) {
+        Some(path) => Err(invalid(format!("{} must be an absolute path", path.display()))),
         None => Ok(scenario),
     }
 }
 
-fn open(opening: &ConversationSpec) -> Result<wire::Open, Failure> {
-    let servers = opening.servers.iter().map(|server| wire::Server {
+fn open_params(spec: &ConversationSpec) -> Result<wire::OpenParams, Failure> {
+    let servers = spec.servers.iter().map(|server| wire::ServerSpec {
         name: server.name.clone(),
         program: server.program.clone(),
         args: server.args.clone(),
         env: server.env.clone(),
     });
     let servers: Vec<_> = servers.collect();
-    let paths = servers.iter().map(|server| &server.program).chain([&opening.folder]);
-    // They are told as JSON, which is Unicode.
-    if let Some(odd) = paths.into_iter().find(|path| path.to_str().is_none()) {
-        let detail = format!("{} is not UTF-8", odd.display());
-        return Err(trouble(FailureCause::CannotStart { detail }));
+    let paths = servers.iter().map(|server| &server.program).chain([&spec.folder]);
+    // They travel as JSON, which is Unicode.
+    if let Some(path) = paths.into_iter().find(|path| path.to_str().is_none()) {
+        let detail = format!("{} is not UTF-8", path.display());
+        return Err(failure(FailureCause::CannotStart { detail }));
     }
-    Ok(wire::Open {
-        conversation: match &opening.start {
+    Ok(wire::OpenParams {
+        conversation: match &spec.start {
             ConversationStart::New => None,
             ConversationStart::Resume(id) => Some(id.as_str().to_owned()),
         },
-        folder: opening.folder.clone(),
-        role: opening.role.clone(),
-        model: opening.model.clone(),
-        allow: opening.allow.as_str().to_owned(),
+        folder: spec.folder.clone(),
+        role: spec.role.clone(),
+        model: spec.model.clone(),
+        allow: spec.allow.as_str().to_owned(),
         servers,
     })
 }
 
-fn trouble(cause: FailureCause) -> Failure {
+fn failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Rehearsal, cause)
 }

@@ -1,23 +1,22 @@
-//! The rehearsal agent: built in, it plays a scenario file instead of asking a
-//! model, so that everything can be tried without an account.
+//! The rehearsal agent: a built-in agent that plays a scenario file instead of
+//! calling a model, so that everything can be tried without an account.
 //!
-//! It is a process like every other agent: [`Rehearsal`] starts this program
-//! under guard with a hidden command, whose [`play`] speaks a small protocol
-//! over its standard streams. What it does is real: files are changed, commands
-//! run, tools called, leave asked for. Only the thinking is written down in
-//! advance.
+//! Like every other agent it is a process: [`Rehearsal`] starts this program
+//! under guard with a hidden command, whose [`play`] speaks a small protocol over
+//! its standard streams. Its work is real: it changes files, runs commands, calls
+//! tools and requests approvals. Only the thinking is scripted.
 
-mod choose;
+mod coverage;
 mod driver;
-mod finish;
 mod hash;
 mod memory;
 mod player;
 mod protocol;
-mod replace;
 pub mod scenario;
+mod selection;
+mod state_file;
 mod wire;
 
+pub use coverage::check_coverage;
 pub use driver::{Rehearsal, driver};
-pub use finish::finish;
-pub use player::{Ending, Setup, play};
+pub use player::{PlayerConfig, PlayerExit, play};

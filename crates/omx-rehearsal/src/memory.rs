@@ -1,110 +1,127 @@
-//! What the rehearsal agent keeps on disk, so that it can be killed at any
-//! moment and go on: one file for each conversation, and one for the plays of
-//! a scenario, which all its agents share under a lock.
+//! The state of the rehearsal agent on disk, so that it can be killed at any
+//! moment and resumed: one file for each conversation, and one for the uses of a
+//! scenario's entries, which all its agents share under a lock.
+//!
+//! Field names are those of earlier versions, whose runs can be resumed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::choose::{Call, Choice, Play, broken_off, choose, choose_for_words};
-use crate::replace::{locked, read, replace};
 use crate::scenario::Scenario;
-use crate::wire::Answer;
+use crate::selection::{
+    CallContext, EntryUse, Selection, find_unfinished, select_entry, select_for_steering,
+};
+use crate::state_file::{read, replace, with_lock};
+use crate::wire::PlayerAnswer;
 use omx_agents::agent::{ConversationId, MessageLabels};
 
-/// A conversation, as it is kept.
+/// The file of a conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
-    /// The role's prompt.
+    /// The prompt of the role.
     role: Option<String>,
-    /// How many turns were begun.
+    /// How many turns were started.
     turns: u64,
-    /// The call of the last turn, and its answer if it came to one.
-    call: Option<Call>,
-    answer: Option<Answer>,
-    words: Vec<Word>,
+    /// The call of the last turn, and its answer if there is one.
+    call: Option<CallContext>,
+    answer: Option<PlayerAnswer>,
+    #[serde(rename = "words")]
+    transcript: Vec<Utterance>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Word {
-    Heard(String),
-    Said(String),
+enum Utterance {
+    #[serde(rename = "heard")]
+    ToAgent(String),
+    #[serde(rename = "said")]
+    ByAgent(String),
 }
 
-/// The plays of one scenario by all agents.
+/// The uses of one scenario by all agents.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Plays {
-    /// How many conversations were begun.
+struct ScenarioUses {
+    /// How many conversations were started.
     conversations: u64,
-    plays: Vec<Play>,
+    #[serde(rename = "plays")]
+    uses: Vec<EntryUse>,
 }
 
-/// What a call leads to.
+/// What a message makes the agent play.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Taken {
-    /// This entry, from this step on.
+pub(super) enum NextPlay {
+    /// This entry, starting at this step.
     Entry { entry: usize, step: usize },
-    /// An answer that may never have been taken is given again.
-    Again(Answer),
-    /// Nothing fits.
-    Nothing,
+    /// The last answer once more: it may never have been received.
+    RepeatAnswer(PlayerAnswer),
+    /// No entry matches.
+    NoMatch,
 }
 
-/// What happened last in this process.
+/// What precedes a turn in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Since {
-    /// The conversation was begun or gone on with in a call.
-    Call,
+enum TurnOrigin {
+    /// An earlier turn, or the creation of the conversation.
+    Ordinary,
     /// The conversation was resumed.
-    Resume,
+    Resumed,
 }
 
-/// One conversation's memory.
+/// The state of one conversation.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(super) struct ConversationMemory {
     scenario: Scenario,
     folder: PathBuf,
     id: ConversationId,
     record: Record,
-    /// The play that runs, by its place among all.
-    play: Option<usize>,
-    since: Since,
+    /// The index of the current use of an entry.
+    current: Option<usize>,
+    next_turn: TurnOrigin,
 }
 
-impl Memory {
-    /// Begins a conversation. It is kept before this returns.
-    pub(super) fn begin(
+impl ConversationMemory {
+    /// Starts a conversation. Its file exists when this returns.
+    pub(super) fn create(
         scenario: Scenario,
         folder: &Path,
         role: Option<String>,
     ) -> io::Result<Self> {
         std::fs::create_dir_all(folder)?;
-        let count = change(folder, &scenario, |plays| {
-            plays.conversations += 1;
-            plays.conversations
+        let count = update_uses(folder, &scenario, |uses| {
+            uses.conversations += 1;
+            uses.conversations
         })?;
         let id = match scenario.seed {
-            Some(seed) => seeded(seed, count),
+            Some(seed) => seeded_id(seed, count),
             None => ConversationId::random(),
         };
-        let record = Record { role, turns: 0, call: None, answer: None, words: Vec::new() };
+        let record = Record { role, turns: 0, call: None, answer: None, transcript: Vec::new() };
         let folder = folder.to_owned();
-        let memory = Self { scenario, folder, id, record, play: None, since: Since::Call };
-        memory.keep()?;
+        let memory =
+            Self { scenario, folder, id, record, current: None, next_turn: TurnOrigin::Ordinary };
+        memory.save()?;
         Ok(memory)
     }
 
-    /// Goes on with a conversation; nothing if it was never begun.
+    /// Resumes a conversation. An unknown conversation is `None`.
     pub(super) fn resume(
         scenario: Scenario,
         folder: &Path,
         id: ConversationId,
     ) -> io::Result<Option<Self>> {
-        let Some(record) = read::<Record>(&file_of(folder, &id))? else { return Ok(None) };
+        let Some(record) = read::<Record>(&conversation_file(folder, &id))? else {
+            return Ok(None);
+        };
         let folder = folder.to_owned();
-        Ok(Some(Self { scenario, folder, id, record, play: None, since: Since::Resume }))
+        Ok(Some(Self {
+            scenario,
+            folder,
+            id,
+            record,
+            current: None,
+            next_turn: TurnOrigin::Resumed,
+        }))
     }
 
     pub(super) fn id(&self) -> &ConversationId {
@@ -115,160 +132,167 @@ impl Memory {
         &self.scenario
     }
 
-    /// Which turn it is, counted from 1.
-    pub(super) fn turn(&self) -> u64 {
+    /// The number of the current turn, counted from 1.
+    pub(super) fn turn_number(&self) -> u64 {
         self.record.turns
     }
 
-    /// Hears what begins a turn and takes what is to be played.
-    pub(super) fn take(&mut self, labels: MessageLabels, words: &str) -> io::Result<Taken> {
+    /// Records the message that starts a turn, and selects what the turn plays.
+    pub(super) fn start_turn(
+        &mut self,
+        labels: MessageLabels,
+        message: &str,
+    ) -> io::Result<NextPlay> {
         let last = self.record.call.take();
-        let same = last.as_ref().is_some_and(|last| last.is_same_step(&labels));
-        // A step that was begun before the agent was last started goes on.
-        let goes_on = std::mem::replace(&mut self.since, Since::Call) == Since::Resume && same;
-        let call = Call::then(last, labels, words);
+        let is_same_step = last.as_ref().is_some_and(|last| last.is_same_step(&labels));
+        // A step that was interrupted with the agent continues where it was.
+        let continues = std::mem::replace(&mut self.next_turn, TurnOrigin::Ordinary)
+            == TurnOrigin::Resumed
+            && is_same_step;
+        let call = CallContext::following(last, labels, message);
         self.record.turns += 1;
-        self.record.words.push(Word::Heard(words.to_owned()));
+        self.record.transcript.push(Utterance::ToAgent(message.to_owned()));
         self.record.call = Some(call.clone());
         match self.record.answer.take() {
-            Some(answer) if goes_on => return self.again(answer),
-            _ => self.keep()?,
+            Some(answer) if continues => return self.repeat(answer),
+            _ => self.save()?,
         }
         let (scenario, id) = (&self.scenario, self.id.as_str());
-        let taken = change(&self.folder, scenario, |plays| {
-            let broken_off = broken_off(&plays.plays, id).map(|(at, _)| Choice::GoOn(at));
-            let chosen = broken_off.filter(|_| goes_on);
-            match chosen.unwrap_or_else(|| choose(scenario, &plays.plays, id, &call)) {
-                Choice::Begin(entry) => Some(plays.begin(entry, id)),
-                Choice::GoOn(play) => plays.plays.get(play).map(|found| (play, found.clone())),
-                Choice::Nothing => None,
+        let next = update_uses(&self.folder, scenario, |all| {
+            let unfinished = find_unfinished(&all.uses, id).map(|(at, _)| Selection::Resume(at));
+            let resumed = unfinished.filter(|_| continues);
+            match resumed.unwrap_or_else(|| select_entry(scenario, &all.uses, id, &call)) {
+                Selection::Start(entry) => Some(all.start(entry, id)),
+                Selection::Resume(at) => all.uses.get(at).map(|found| (at, found.clone())),
+                Selection::NoMatch => None,
             }
         })?;
-        Ok(self.begun(taken))
+        Ok(self.play(next))
     }
 
-    /// Gives the last answer once more; what led to it is not done again.
-    fn again(&mut self, answer: Answer) -> io::Result<Taken> {
-        self.answer(&answer)?;
-        // It was kept, and the agent perhaps killed before its play was closed.
-        change(&self.folder, &self.scenario, |plays| {
-            let own = |play: &&mut Play| play.conversation == self.id.as_str();
-            if let Some(last) = plays.plays.iter_mut().rfind(own) {
+    /// Repeats the last answer without repeating the work that led to it.
+    fn repeat(&mut self, answer: PlayerAnswer) -> io::Result<NextPlay> {
+        self.record_answer(&answer)?;
+        // The agent may have been killed after it saved the answer and before it
+        // marked the entry as finished.
+        update_uses(&self.folder, &self.scenario, |all| {
+            let own = |used: &&mut EntryUse| used.conversation == self.id.as_str();
+            if let Some(last) = all.uses.iter_mut().rfind(own) {
                 last.finished = true;
             }
         })?;
-        Ok(Taken::Again(answer))
+        Ok(NextPlay::RepeatAnswer(answer))
     }
 
-    /// Takes what words said to the busy agent lead to, if to anything; then
-    /// the play before it is over.
-    pub(super) fn take_for_words(&mut self, text: &str) -> io::Result<Taken> {
-        let call = Call::then(self.record.call.clone(), MessageLabels::default(), text);
-        let (scenario, id, current) = (&self.scenario, self.id.as_str(), self.play);
-        let taken = change(&self.folder, scenario, |plays| {
-            let Choice::Begin(entry) = choose_for_words(scenario, &plays.plays, &call) else {
+    /// Selects what a message to the busy agent plays. An entry that reacts to it
+    /// finishes the current one.
+    pub(super) fn steer(&mut self, text: &str) -> io::Result<NextPlay> {
+        let call = CallContext::following(self.record.call.clone(), MessageLabels::default(), text);
+        let (scenario, id, current) = (&self.scenario, self.id.as_str(), self.current);
+        let next = update_uses(&self.folder, scenario, |all| {
+            let Selection::Start(entry) = select_for_steering(scenario, &all.uses, &call) else {
                 return None;
             };
-            if let Some(before) = current.and_then(|at| plays.plays.get_mut(at)) {
-                before.finished = true;
+            if let Some(current) = current.and_then(|at| all.uses.get_mut(at)) {
+                current.finished = true;
             }
-            Some(plays.begin(entry, id))
+            Some(all.start(entry, id))
         })?;
-        match taken {
-            None => Ok(Taken::Nothing),
-            taken => Ok(self.begun(taken)),
+        match next {
+            None => Ok(NextPlay::NoMatch),
+            next => Ok(self.play(next)),
         }
     }
 
-    fn begun(&mut self, taken: Option<(usize, Play)>) -> Taken {
-        self.play = taken.as_ref().map(|(at, _)| *at);
-        match taken {
-            Some((_, play)) => Taken::Entry { entry: play.entry, step: play.step },
-            None => Taken::Nothing,
+    fn play(&mut self, next: Option<(usize, EntryUse)>) -> NextPlay {
+        self.current = next.as_ref().map(|(at, _)| *at);
+        match next {
+            Some((_, used)) => NextPlay::Entry { entry: used.entry, step: used.step },
+            None => NextPlay::NoMatch,
         }
     }
 
-    /// A step is about to be done.
-    pub(super) fn reach(&mut self, step: usize) -> io::Result<()> {
-        self.change_play(|play| play.step = step)
+    /// Records the step that is about to be carried out.
+    pub(super) fn record_step(&mut self, step: usize) -> io::Result<()> {
+        self.update_current(|used| used.step = step)
     }
 
-    /// The entry has been played to its end.
-    pub(super) fn finish(&mut self) -> io::Result<()> {
-        self.change_play(|play| play.finished = true)?;
-        self.play = None;
+    /// Records that the current entry is finished.
+    pub(super) fn finish_entry(&mut self) -> io::Result<()> {
+        self.update_current(|used| used.finished = true)?;
+        self.current = None;
         Ok(())
     }
 
-    /// What was said to the agent while it worked.
-    pub(super) fn hear(&mut self, text: &str) -> io::Result<()> {
-        self.record.words.push(Word::Heard(text.to_owned()));
-        self.keep()
+    /// Records a message to the busy agent.
+    pub(super) fn record_message(&mut self, text: &str) -> io::Result<()> {
+        self.record.transcript.push(Utterance::ToAgent(text.to_owned()));
+        self.save()
     }
 
-    /// What the agent says.
-    pub(super) fn say(&mut self, text: &str) -> io::Result<()> {
-        self.record.words.push(Word::Said(text.to_owned()));
-        self.keep()
+    /// Records what the agent says.
+    pub(super) fn record_text(&mut self, text: &str) -> io::Result<()> {
+        self.record.transcript.push(Utterance::ByAgent(text.to_owned()));
+        self.save()
     }
 
-    /// The turn's answer, kept before it is given.
-    pub(super) fn answer(&mut self, answer: &Answer) -> io::Result<()> {
+    /// Records the turn's answer, before it is sent.
+    pub(super) fn record_answer(&mut self, answer: &PlayerAnswer) -> io::Result<()> {
         self.record.answer = Some(answer.clone());
-        self.keep()
+        self.save()
     }
 
-    fn keep(&self) -> io::Result<()> {
-        replace(&file_of(&self.folder, &self.id), &self.record)
+    fn save(&self) -> io::Result<()> {
+        replace(&conversation_file(&self.folder, &self.id), &self.record)
     }
 
-    fn change_play(&self, make: impl FnOnce(&mut Play)) -> io::Result<()> {
-        let Some(at) = self.play else { return Ok(()) };
-        change(&self.folder, &self.scenario, |plays| plays.plays.get_mut(at).map(make)).map(drop)
+    fn update_current(&self, update: impl FnOnce(&mut EntryUse)) -> io::Result<()> {
+        let Some(at) = self.current else { return Ok(()) };
+        update_uses(&self.folder, &self.scenario, |all| all.uses.get_mut(at).map(update)).map(drop)
     }
 }
 
-impl Plays {
-    fn begin(&mut self, entry: usize, conversation: &str) -> (usize, Play) {
+impl ScenarioUses {
+    fn start(&mut self, entry: usize, conversation: &str) -> (usize, EntryUse) {
         let conversation = conversation.to_owned();
-        let play = Play { entry, conversation, step: 0, finished: false };
-        self.plays.push(play.clone());
-        (self.plays.len() - 1, play)
+        let used = EntryUse { entry, conversation, step: 0, finished: false };
+        self.uses.push(used.clone());
+        (self.uses.len() - 1, used)
     }
 }
 
-fn file_of(folder: &Path, id: &ConversationId) -> PathBuf {
+fn conversation_file(folder: &Path, id: &ConversationId) -> PathBuf {
     folder.join(format!("{id}.json"))
 }
 
-/// A scenario that was changed is another one, counted from nothing.
-fn plays_of(folder: &Path, scenario: &Scenario) -> PathBuf {
+/// The file of a scenario's uses. Editing the scenario starts a new count.
+fn uses_file(folder: &Path, scenario: &Scenario) -> PathBuf {
     folder.join(format!("plays.{}.json", scenario.fingerprint))
 }
 
-fn change<Got>(
+fn update_uses<Output>(
     folder: &Path,
     scenario: &Scenario,
-    make: impl FnOnce(&mut Plays) -> Got,
-) -> io::Result<Got> {
-    let file = plays_of(folder, scenario);
-    locked(&folder.join("lock"), || {
-        let mut plays = read::<Plays>(&file)?.unwrap_or_default();
-        let got = make(&mut plays);
-        replace(&file, &plays)?;
-        Ok(got)
+    update: impl FnOnce(&mut ScenarioUses) -> Output,
+) -> io::Result<Output> {
+    let file = uses_file(folder, scenario);
+    with_lock(&folder.join("lock"), || {
+        let mut uses = read::<ScenarioUses>(&file)?.unwrap_or_default();
+        let output = update(&mut uses);
+        replace(&file, &uses)?;
+        Ok(output)
     })
 }
 
-/// All plays of a scenario so far.
-pub(super) fn plays(folder: &Path, scenario: &Scenario) -> io::Result<Vec<Play>> {
-    Ok(read::<Plays>(&plays_of(folder, scenario))?.unwrap_or_default().plays)
+/// Loads all uses of a scenario so far.
+pub(super) fn load_uses(folder: &Path, scenario: &Scenario) -> io::Result<Vec<EntryUse>> {
+    Ok(read::<ScenarioUses>(&uses_file(folder, scenario))?.unwrap_or_default().uses)
 }
 
 /// The id of the nth conversation of a scenario with a seed.
-fn seeded(seed: u64, count: u64) -> ConversationId {
+fn seeded_id(seed: u64, count: u64) -> ConversationId {
     let half = |salt: u64| {
-        // One step of SplitMix64: neighbours become strangers.
+        // One step of SplitMix64, so that neighboring counts give unrelated ids.
         let mixed = seed ^ count.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ salt;
         let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,7 +1,8 @@
-//! The words between the driver and the rehearsal agent: JSON-RPC as lines.
+//! The protocol between the driver and the rehearsal agent: JSON-RPC, one message
+//! a line.
 //!
-//! The driver asks `open`, `turn`, `steer` and `interrupt`; the agent asks
-//! `approve`. Everything else the agent tells without being asked.
+//! The driver requests `open`, `turn`, `steer` and `interrupt`; the agent
+//! requests `approve`. Everything else the agent sends is a notification.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,140 +17,151 @@ use omx_agents::driver::AgentKind;
 use omx_agents::event::{self, AgentEvent, ApprovalRequest, CallId, ToolAction, ToolOutcome};
 use omx_agents::failure::{Failure, FailureCause};
 
-/// The method that opens a conversation.
+/// Opens a conversation.
 pub(super) const OPEN: &str = "open";
-/// The method that begins a turn.
+/// Starts a turn.
 pub(super) const TURN: &str = "turn";
-/// The method that says something to the busy agent.
+/// Sends a message to the busy agent.
 pub(super) const STEER: &str = "steer";
-/// The method that ends the turn.
+/// Interrupts the turn.
 pub(super) const INTERRUPT: &str = "interrupt";
-/// The method by which the agent asks for leave.
+/// Requests approval for a tool call.
 pub(super) const APPROVE: &str = "approve";
 
 /// Why a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    /// The request makes no sense now.
-    Wrong,
+pub(super) enum RefusalKind {
+    /// The request is invalid, or not possible now.
+    Invalid,
     /// There is no such conversation.
     UnknownConversation,
     /// The scenario cannot be played.
     Scenario,
-    /// No turn runs that could hear it.
+    /// No turn is running.
     NoTurn,
 }
 
-impl Refused {
-    const ALL: [Self; 4] = [Self::Wrong, Self::UnknownConversation, Self::Scenario, Self::NoTurn];
+impl RefusalKind {
+    const ALL: [Self; 4] = [Self::Invalid, Self::UnknownConversation, Self::Scenario, Self::NoTurn];
 
     pub(super) const fn code(self) -> i64 {
         match self {
-            Self::Wrong => -32600,
+            Self::Invalid => -32600,
             Self::UnknownConversation => 1,
             Self::Scenario => 2,
             Self::NoTurn => 3,
         }
     }
 
-    pub(super) fn of(code: i64) -> Option<Self> {
-        Self::ALL.into_iter().find(|refused| refused.code() == code)
+    pub(super) fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 }
 
-/// What [`OPEN`] is given.
+/// The parameters of [`OPEN`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Open {
+pub(super) struct OpenParams {
     pub(super) conversation: Option<String>,
     pub(super) folder: PathBuf,
     pub(super) role: Option<String>,
     pub(super) model: Option<String>,
     pub(super) allow: String,
-    pub(super) servers: Vec<Server>,
+    pub(super) servers: Vec<ServerSpec>,
 }
 
 /// An MCP server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Server {
+pub(super) struct ServerSpec {
     pub(super) name: String,
     pub(super) program: PathBuf,
     pub(super) args: Vec<String>,
     pub(super) env: BTreeMap<String, String>,
 }
 
-/// What [`OPEN`] answers.
+/// The result of [`OPEN`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Opened {
+pub(super) struct OpenReply {
     pub(super) conversation: String,
     pub(super) model: Option<String>,
 }
 
-/// What [`TURN`] is given.
+/// The parameters of [`TURN`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Turn {
+pub(super) struct TurnParams {
     pub(super) text: String,
     pub(super) role: Option<String>,
     pub(super) phase: Option<String>,
     pub(super) step: Option<String>,
 }
 
-/// What [`STEER`] is given.
+/// The parameters of [`STEER`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Steer {
+pub(super) struct SteerParams {
     pub(super) text: String,
 }
 
-/// What [`APPROVE`] asks.
+/// The parameters of [`APPROVE`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
-pub(super) enum Wish {
+pub(super) enum ApprovalParams {
     Edit { path: String },
     Command { command: String },
     Tool { server: String, tool: String },
 }
 
-impl From<Wish> for ApprovalRequest {
-    fn from(wish: Wish) -> Self {
-        match wish {
+impl From<ApprovalParams> for ApprovalRequest {
+    fn from(params: ApprovalParams) -> Self {
+        match params {
             // Inside its folder the agent edits without asking.
-            Wish::Edit { path } => {
+            ApprovalParams::Edit { path } => {
                 Self::Edit { paths: vec![path], location: TargetLocation::Outside }
             }
-            // Commands are run in the agent's folder.
-            Wish::Command { command } => {
+            // Commands run in the agent's folder.
+            ApprovalParams::Command { command } => {
                 Self::Command { command, location: TargetLocation::Inside }
             }
-            Wish::Tool { server, tool } => Self::Tool { server, tool },
+            ApprovalParams::Tool { server, tool } => Self::Tool { server, tool },
         }
     }
 }
 
-/// What [`APPROVE`] is answered.
+/// The result of [`APPROVE`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
-pub(super) enum Verdict {
+pub(super) enum ApprovalAnswer {
     Allow,
     Deny { reason: String },
 }
 
-/// What the agent tells.
+/// What the agent sends without being asked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "method", content = "params", rename_all = "snake_case")]
-pub(super) enum Told {
-    Said { text: String },
-    ToolStarted { call: String, tool: Work },
-    ToolFinished { call: String, end: End },
-    FileChanged { path: PathBuf },
-    Spent(Spent),
-    TurnFinished(Answer),
+pub(super) enum PlayerNotification {
+    Said {
+        text: String,
+    },
+    ToolStarted {
+        call: String,
+        tool: PlayerToolUse,
+    },
+    ToolFinished {
+        call: String,
+        end: PlayerToolOutcome,
+    },
+    FileChanged {
+        path: PathBuf,
+    },
+    #[serde(rename = "spent")]
+    Usage(UsageParams),
+    TurnFinished(PlayerAnswer),
     TurnInterrupted {},
-    TurnFailed(Failed),
+    TurnFailed(PlayerFailure),
 }
 
-/// A tool at work.
+/// The use of a tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Work {
+pub(super) enum PlayerToolUse {
     Command(String),
     Edit(PathBuf),
     Mcp { server: String, tool: String },
@@ -158,15 +170,15 @@ pub(super) enum Work {
 /// How a tool ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum End {
+pub(super) enum PlayerToolOutcome {
     Succeeded,
     Failed,
     Exited(i64),
 }
 
-/// What was spent.
+/// What was usage.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Spent {
+pub(super) struct UsageParams {
     pub(super) input: u64,
     pub(super) cached: u64,
     pub(super) output: u64,
@@ -175,7 +187,7 @@ pub(super) struct Spent {
 
 /// A turn's answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Answer {
+pub(super) struct PlayerAnswer {
     pub(super) text: String,
     pub(super) structured: Option<Value>,
 }
@@ -183,7 +195,7 @@ pub(super) struct Answer {
 /// Why a turn failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum Failed {
+pub(super) enum PlayerFailure {
     RateLimit { until: Option<i64>, detail: String },
     Auth { detail: String },
     Network { detail: String },
@@ -193,56 +205,58 @@ pub(super) enum Failed {
     Scenario { detail: String },
 }
 
-impl From<Failed> for FailureCause {
-    fn from(failed: Failed) -> Self {
-        match failed {
-            Failed::RateLimit { until, detail } => {
+impl From<PlayerFailure> for FailureCause {
+    fn from(failure: PlayerFailure) -> Self {
+        match failure {
+            PlayerFailure::RateLimit { until, detail } => {
                 Self::RateLimited { until: until.map(Timestamp::from_millis), detail }
             }
-            Failed::Auth { detail } => Self::NotLoggedIn { detail },
-            Failed::Network { detail } => Self::Network { detail },
-            Failed::Service { status, detail } => Self::Service { status: Some(status), detail },
-            Failed::Cut { detail } => Self::CutOff { detail },
-            Failed::UnknownModel { model, detail } => Self::UnknownModel { model, detail },
-            Failed::Scenario { detail } => Self::Scenario { detail },
+            PlayerFailure::Auth { detail } => Self::NotLoggedIn { detail },
+            PlayerFailure::Network { detail } => Self::Network { detail },
+            PlayerFailure::Service { status, detail } => {
+                Self::Service { status: Some(status), detail }
+            }
+            PlayerFailure::Cut { detail } => Self::CutOff { detail },
+            PlayerFailure::UnknownModel { model, detail } => Self::UnknownModel { model, detail },
+            PlayerFailure::Scenario { detail } => Self::Scenario { detail },
         }
     }
 }
 
-impl From<Told> for AgentEvent {
-    fn from(told: Told) -> Self {
-        match told {
-            Told::Said { text } => Self::Text(text),
-            Told::ToolStarted { call, tool } => {
+impl From<PlayerNotification> for AgentEvent {
+    fn from(notification: PlayerNotification) -> Self {
+        match notification {
+            PlayerNotification::Said { text } => Self::Text(text),
+            PlayerNotification::ToolStarted { call, tool } => {
                 let tool = match tool {
-                    Work::Command(command) => ToolAction::Command(command),
-                    Work::Edit(path) => ToolAction::Edit(vec![path]),
-                    Work::Mcp { server, tool } => ToolAction::Mcp { server, tool },
+                    PlayerToolUse::Command(command) => ToolAction::Command(command),
+                    PlayerToolUse::Edit(path) => ToolAction::Edit(vec![path]),
+                    PlayerToolUse::Mcp { server, tool } => ToolAction::Mcp { server, tool },
                 };
                 Self::ToolStarted { call: CallId(call), tool }
             }
-            Told::ToolFinished { call, end } => {
+            PlayerNotification::ToolFinished { call, end } => {
                 let end = match end {
-                    End::Succeeded => ToolOutcome::Succeeded,
-                    End::Failed => ToolOutcome::Failed,
-                    End::Exited(code) => ToolOutcome::Exited(code),
+                    PlayerToolOutcome::Succeeded => ToolOutcome::Succeeded,
+                    PlayerToolOutcome::Failed => ToolOutcome::Failed,
+                    PlayerToolOutcome::Exited(code) => ToolOutcome::Exited(code),
                 };
                 Self::ToolFinished { call: CallId(call), end }
             }
-            Told::FileChanged { path } => Self::FileChanged(path),
-            Told::Spent(spent) => Self::Usage(event::Usage {
-                input_tokens: spent.input,
-                cached_tokens: spent.cached,
-                output_tokens: spent.output,
-                micro_usd: spent.micro_usd,
+            PlayerNotification::FileChanged { path } => Self::FileChanged(path),
+            PlayerNotification::Usage(usage) => Self::Usage(event::Usage {
+                input_tokens: usage.input,
+                cached_tokens: usage.cached,
+                output_tokens: usage.output,
+                micro_usd: usage.micro_usd,
             }),
-            Told::TurnFinished(answer) => Self::TurnFinished(event::TurnAnswer {
+            PlayerNotification::TurnFinished(answer) => Self::TurnFinished(event::TurnAnswer {
                 text: answer.text,
                 structured: answer.structured,
             }),
-            Told::TurnInterrupted {} => Self::TurnInterrupted,
-            Told::TurnFailed(failed) => {
-                Self::TurnFailed(Failure::new(AgentKind::Rehearsal, failed.into()))
+            PlayerNotification::TurnInterrupted {} => Self::TurnInterrupted,
+            PlayerNotification::TurnFailed(failure) => {
+                Self::TurnFailed(Failure::new(AgentKind::Rehearsal, failure.into()))
             }
         }
     }

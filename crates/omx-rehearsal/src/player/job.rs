@@ -1,5 +1,5 @@
-//! What the agent really does: files, commands, tools. Each job runs beside
-//! the machine and can be stopped with all it started.
+//! The agent's real work: files, commands, tools. Each job runs on a thread
+//! beside the machine and can be stopped with everything it started.
 
 use std::fs;
 use std::io::{self, Read, Seek};
@@ -11,17 +11,17 @@ use std::time::Duration;
 use rustix::fs::MemfdFlags;
 use serde_json::{Map, Value};
 
-use super::child::Child;
+use super::job_process::JobProcess;
 use super::mcp;
-use crate::wire::{End, Server};
+use crate::wire::{PlayerToolOutcome, ServerSpec};
 
-/// Tells jobs apart.
+/// Identifies a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct JobId(pub(super) u64);
+pub(super) struct PlayerJobId(pub(super) u64);
 
-/// Something to do.
+/// Something the agent does.
 #[derive(Debug)]
-pub(super) enum Job {
+pub(super) enum PlayerJob {
     Write {
         path: PathBuf,
         content: String,
@@ -35,58 +35,66 @@ pub(super) enum Job {
         command: String,
     },
     Mcp {
-        server: Server,
+        server: ServerSpec,
         tool: String,
         args: Map<String, Value>,
         timeout: Duration,
     },
-    /// Something that cannot be done, with the reason.
+    /// A job that cannot be carried out, with the reason.
     Refuse(String),
 }
 
 /// How a job ended.
 #[derive(Debug)]
-pub(super) struct Done {
-    pub(super) end: End,
+pub(super) struct JobOutcome {
+    pub(super) end: PlayerToolOutcome,
     /// What it printed, or why it failed.
     pub(super) output: String,
     /// The file it changed.
     pub(super) changed: Option<PathBuf>,
 }
 
-impl Done {
+impl JobOutcome {
     pub(super) fn failed(why: impl ToString) -> Self {
-        Self { end: End::Failed, output: why.to_string(), changed: None }
+        Self { end: PlayerToolOutcome::Failed, output: why.to_string(), changed: None }
     }
 
     pub(super) fn succeeded(output: String) -> Self {
-        Self { end: End::Succeeded, output, changed: None }
+        Self { end: PlayerToolOutcome::Succeeded, output, changed: None }
     }
 }
 
-/// How much of what a command prints is kept.
-const OUTPUT: u64 = 64 << 10;
+/// How much of a command's output is kept.
+const MAX_OUTPUT: u64 = 64 << 10;
 
-/// Does a job in this folder. What it starts is put into `child`, where it
-/// can be stopped meanwhile.
-pub(super) fn work(job: Job, folder: &Path, child: &Arc<Child>) -> Done {
+/// Carries out a job in this folder. Its process is held by `process`, so that
+/// another thread can stop it.
+pub(super) fn carry_out(job: PlayerJob, folder: &Path, process: &Arc<JobProcess>) -> JobOutcome {
     match job {
-        Job::Write { path, content } => changed(path, |path| write(&folder.join(path), &content)),
-        Job::Patch { path, find, replace } => {
-            changed(path, |path| patch(&folder.join(path), &find, &replace))
+        PlayerJob::Write { path, content } => {
+            edit(path, |path| write(&folder.join(path), &content))
         }
-        Job::Run { command } => run(&command, folder, child).unwrap_or_else(Done::failed),
-        Job::Mcp { server, tool, args, timeout } => {
-            mcp::call(&server, &tool, args, folder, timeout, child)
+        PlayerJob::Patch { path, find, replace } => {
+            edit(path, |path| patch(&folder.join(path), &find, &replace))
         }
-        Job::Refuse(why) => Done::failed(why),
+        PlayerJob::Run { command } => {
+            run(&command, folder, process).unwrap_or_else(JobOutcome::failed)
+        }
+        PlayerJob::Mcp { server, tool, args, timeout } => {
+            mcp::call(&server, &tool, args, folder, timeout, process)
+        }
+        PlayerJob::Refuse(why) => JobOutcome::failed(why),
     }
 }
 
-fn changed(path: PathBuf, change: impl FnOnce(&Path) -> Result<(), String>) -> Done {
+fn edit(path: PathBuf, change: impl FnOnce(&Path) -> Result<(), String>) -> JobOutcome {
     match change(&path) {
-        Ok(()) => Done { end: End::Succeeded, output: String::new(), changed: Some(path) },
-        Err(why) => Done::failed(format!("{}: {why}", path.display())),
+        Ok(()) => JobOutcome {
+            end: PlayerToolOutcome::Succeeded,
+            output: String::new(),
+            changed: Some(path),
+        },
+        Err(why) => JobOutcome::failed(format!("{}: {why}", path.display())),
     }
 }
 
@@ -99,12 +107,12 @@ fn patch(path: &Path, find: &str, replace: &str) -> Result<(), String> {
     let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
     match text.matches(find).count() {
         1 => fs::write(path, text.replacen(find, replace, 1)).map_err(|error| error.to_string()),
-        count => Err(format!("the text to replace stands in it {count} times, not once")),
+        count => Err(format!("the text to replace occurs {count} times, not once")),
     }
 }
 
-fn run(command: &str, folder: &Path, child: &Child) -> io::Result<Done> {
-    // Not a pipe: what the command leaves behind may hold it open for ever.
+fn run(command: &str, folder: &Path, process: &JobProcess) -> io::Result<JobOutcome> {
+    // Not a pipe: a background process of the command could hold it open forever.
     let mut output = fs::File::from(rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)?);
     let mut shell = Command::new("sh");
     shell
@@ -114,15 +122,15 @@ fn run(command: &str, folder: &Path, child: &Child) -> io::Result<Done> {
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?);
-    let status = child.wait(child.start(&mut shell)?)?;
+    let status = process.wait(process.start(&mut shell)?)?;
     output.rewind()?;
     let mut bytes = Vec::new();
-    output.take(OUTPUT).read_to_end(&mut bytes)?;
+    output.take(MAX_OUTPUT).read_to_end(&mut bytes)?;
     let output = String::from_utf8_lossy(&bytes).trim_end().to_owned();
-    // What a signal ended counts as a shell would count it.
+    // A signal is reported the way a shell reports it.
     let code = status.code().unwrap_or_else(|| {
         use std::os::unix::process::ExitStatusExt;
         128 + status.signal().unwrap_or_default()
     });
-    Ok(Done { end: End::Exited(code.into()), output, changed: None })
+    Ok(JobOutcome { end: PlayerToolOutcome::Exited(code.into()), output, changed: None })
 }

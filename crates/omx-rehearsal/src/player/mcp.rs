@@ -1,5 +1,5 @@
-//! A call of an MCP tool, as any client makes it: start the server, introduce
-//! oneself, call, and let the server go.
+//! Calls an MCP tool as any client does: start the server, initialize, call the
+//! tool, shut the server down.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::child::Child;
-use super::job::Done;
-use crate::wire::Server;
+use super::job::JobOutcome;
+use super::job_process::JobProcess;
+use crate::wire::ServerSpec;
 use omx_agents::rpc::{Rpc, RpcIncoming};
 
-/// The version of the protocol that is offered.
-const VERSION: &str = "2025-06-18";
-/// How long a server may take to leave once its input is closed.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// The protocol version the client offers.
+const PROTOCOL_VERSION: &str = "2025-06-18";
+/// How long a server may take to exit once its input is closed.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Calls a tool.
 pub(super) fn call(
-    server: &Server,
+    server: &ServerSpec,
     tool: &str,
     args: Map<String, Value>,
     folder: &Path,
     timeout: Duration,
-    child: &Child,
-) -> Done {
+    process: &JobProcess,
+) -> JobOutcome {
     let mut command = Command::new(&server.program);
     command
         .args(&server.args)
@@ -37,62 +37,69 @@ pub(super) fn call(
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
     let failed = |why: &dyn ToString| {
-        Done::failed(format!("MCP server {:?}: {}", server.name, why.to_string()))
+        JobOutcome::failed(format!("MCP server {:?}: {}", server.name, why.to_string()))
     };
-    let mut process = match child.start(&mut command) {
-        Ok(process) => process,
+    let mut child = match process.start(&mut command) {
+        Ok(child) => child,
         Err(error) => return failed(&error),
     };
-    let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
-        return failed(&"it has no pipes");
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return failed(&"no pipes");
     };
-    let mut line = Line { input, output: lines_of(output), rpc: Rpc::version_2(timeout) };
+    let mut connection =
+        Connection { input, output: read_lines(output), rpc: Rpc::version_2(timeout) };
     let deadline = Instant::now() + timeout;
-    let result = line
-        .introduce(deadline)
-        .and_then(|()| line.ask("tools/call", json!({"name": tool, "arguments": args}), deadline));
-    line.close();
-    child.stop();
-    let _ = child.wait(process);
+    let result = connection.initialize(deadline).and_then(|()| {
+        connection.request("tools/call", json!({"name": tool, "arguments": args}), deadline)
+    });
+    connection.close();
+    process.stop();
+    let _ = process.wait(child);
     match result {
-        Ok(result) => done(&result),
+        Ok(result) => read_result(&result),
         Err(why) => failed(&why),
     }
 }
 
-/// What a tool's result means.
-fn done(result: &Value) -> Done {
+/// Reads the result of a tool call.
+fn read_result(result: &Value) -> JobOutcome {
     let pieces = result["content"].as_array().into_iter().flatten();
     let texts: Vec<&str> = pieces.filter_map(|piece| piece["text"].as_str()).collect();
     let output = texts.join("\n");
-    if result["isError"] == json!(true) { Done::failed(output) } else { Done::succeeded(output) }
+    if result["isError"] == json!(true) {
+        JobOutcome::failed(output)
+    } else {
+        JobOutcome::succeeded(output)
+    }
 }
 
-struct Line {
+struct Connection {
     input: ChildStdin,
     output: Receiver<Value>,
     rpc: Rpc<()>,
 }
 
-impl Line {
-    fn introduce(&mut self, deadline: Instant) -> Result<(), String> {
+impl Connection {
+    fn initialize(&mut self, deadline: Instant) -> Result<(), String> {
         let client = json!({"name": "omx-rehearsal", "version": env!("CARGO_PKG_VERSION")});
-        let hello = json!({
-            "protocolVersion": VERSION, "capabilities": {}, "clientInfo": client
+        let params = json!({
+            "protocolVersion": PROTOCOL_VERSION, "capabilities": {}, "clientInfo": client
         });
-        self.ask("initialize", hello, deadline)?;
-        let told = self.rpc.notification("notifications/initialized", json!({}));
-        self.write(&told).map_err(|error| error.to_string())
+        self.request("initialize", params, deadline)?;
+        let initialized = self.rpc.notification("notifications/initialized", json!({}));
+        self.write(&initialized).map_err(|error| error.to_string())
     }
 
-    fn ask(&mut self, method: &str, params: Value, deadline: Instant) -> Result<Value, String> {
+    fn request(&mut self, method: &str, params: Value, deadline: Instant) -> Result<Value, String> {
         let request = self.rpc.request_until((), method, params, deadline);
         self.write(&request).map_err(|error| error.to_string())?;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let line = self.output.recv_timeout(left).map_err(|error| match error {
-                RecvTimeoutError::Timeout => format!("no answer to {method} in time"),
-                RecvTimeoutError::Disconnected => format!("it left before it answered {method}"),
+                RecvTimeoutError::Timeout => format!("{method} timed out"),
+                RecvTimeoutError::Disconnected => {
+                    format!("the server exited before it answered {method}")
+                }
             })?;
             match self.rpc.parse_incoming(line) {
                 RpcIncoming::Response((), answer) => return answer.map_err(|error| error.message),
@@ -113,17 +120,17 @@ impl Line {
         self.input.flush()
     }
 
-    /// Closes the server's input and gives it a moment to leave by itself.
+    /// Closes the server's input and gives it a moment to exit on its own.
     fn close(self) {
         drop(self.input);
-        let deadline = Instant::now() + FAREWELL;
+        let deadline = Instant::now() + SHUTDOWN_TIMEOUT;
         let left = || deadline.saturating_duration_since(Instant::now());
         while self.output.recv_timeout(left()).is_ok() {}
     }
 }
 
-/// The JSON lines of a server, until it closes its output.
-fn lines_of(output: ChildStdout) -> Receiver<Value> {
+/// Reads a server's JSON lines on a thread, until it closes its output.
+fn read_lines(output: ChildStdout) -> Receiver<Value> {
     let (sender, lines) = channel();
     std::thread::spawn(move || {
         for line in BufReader::new(output).split(b'\n') {

@@ -1,10 +1,10 @@
-//! The agent's own process: a machine that plays, and the world around it.
+//! The agent's own process: a state machine that plays, and the shell around it.
 
-mod child;
 mod job;
+mod job_process;
 mod machine;
 mod mcp;
 mod run;
 mod turn;
 
-pub use run::{Ending, Setup, play};
+pub use run::{PlayerConfig, PlayerExit, play};

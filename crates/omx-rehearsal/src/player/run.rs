@@ -1,4 +1,4 @@
-//! The process around the machine: one channel, one loop.
+//! The shell around the machine: one channel, one loop.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
@@ -9,82 +9,92 @@ use std::time::Instant;
 use omx_kernel::Timestamp;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::child::Child;
-use super::job::{Job, JobId, work};
-use super::machine::{Effect, Input, Player};
+use super::job::{PlayerJob, PlayerJobId, carry_out};
+use super::job_process::JobProcess;
+use super::machine::{Player, PlayerEffect, PlayerEvent};
 
-/// What the agent is started with.
+/// What the player is started with.
 #[derive(Clone, Debug)]
-pub struct Setup {
+pub struct PlayerConfig {
     /// The scenario's file.
     pub scenario: PathBuf,
-    /// Where conversations and plays are kept.
+    /// Where conversations and the uses of entries are saved.
     pub folder: PathBuf,
     /// The clock, for limits that end after a while.
     pub now: fn() -> Timestamp,
 }
 
-/// How the agent's process ended.
+/// Why the player ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum PlayerExit {
     /// Its input was closed.
-    Left,
-    /// Nobody hears it any more.
-    Unheard,
+    InputClosed,
+    /// Its output was closed, so nobody reads it anymore.
+    OutputClosed,
 }
 
 /// Plays until the input is closed.
-pub fn play(setup: Setup, input: impl Read + Send + 'static, mut output: impl Write) -> Ending {
-    let (sender, inputs) = channel();
-    listen(input, sender.clone());
-    let mut player = Player::new(setup);
-    let mut job = Arc::<Child>::default();
+pub fn play(
+    config: PlayerConfig,
+    input: impl Read + Send + 'static,
+    mut output: impl Write,
+) -> PlayerExit {
+    let (sender, events) = channel();
+    read_input(input, sender.clone());
+    let mut player = Player::new(config);
+    let mut job = Arc::<JobProcess>::default();
     loop {
-        let heard = match player.wake() {
-            Some(wake) => inputs.recv_timeout(wake.saturating_duration_since(Instant::now())),
-            None => inputs.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        let event = match player.wake() {
+            Some(wake) => events.recv_timeout(wake.saturating_duration_since(Instant::now())),
+            None => events.recv().map_err(|_| RecvTimeoutError::Disconnected),
         };
-        let effects = player.handle(heard.unwrap_or(Input::Tick), Instant::now());
+        let effects = player.handle(event.unwrap_or(PlayerEvent::Tick), Instant::now());
         for effect in effects {
             match effect {
-                Effect::Write(line) => {
+                PlayerEffect::Write(line) => {
                     let written = output.write_all(format!("{line}\n").as_bytes());
                     if written.and_then(|()| output.flush()).is_err() {
                         job.stop();
-                        return Ending::Unheard;
+                        return PlayerExit::OutputClosed;
                     }
                 }
-                Effect::Begin(id, what) => {
+                PlayerEffect::Start(id, what) => {
                     job = Arc::default();
-                    begin(id, what, player.folder(), Arc::clone(&job), sender.clone());
+                    start(id, what, player.folder(), Arc::clone(&job), sender.clone());
                 }
-                Effect::Stop => job.stop(),
-                Effect::Die => {
+                PlayerEffect::StopJob => job.stop(),
+                PlayerEffect::Crash => {
                     let _ = kill_process(getpid(), Signal::KILL);
                 }
-                Effect::Leave => return Ending::Left,
+                PlayerEffect::Exit => return PlayerExit::InputClosed,
             }
         }
     }
 }
 
-fn begin(id: JobId, job: Job, folder: PathBuf, child: Arc<Child>, tell: Sender<Input>) {
+fn start(
+    id: PlayerJobId,
+    job: PlayerJob,
+    folder: PathBuf,
+    process: Arc<JobProcess>,
+    events: Sender<PlayerEvent>,
+) {
     std::thread::spawn(move || {
-        let done = work(job, &folder, &child);
-        let _ = tell.send(Input::Done(id, done));
+        let outcome = carry_out(job, &folder, &process);
+        let _ = events.send(PlayerEvent::JobFinished(id, outcome));
     });
 }
 
-fn listen(input: impl Read + Send + 'static, tell: Sender<Input>) {
+fn read_input(input: impl Read + Send + 'static, events: Sender<PlayerEvent>) {
     std::thread::spawn(move || {
         for line in BufReader::new(input).split(b'\n') {
             let Ok(line) = line else { break };
-            // What is no JSON is no word of the driver.
+            // The driver sends only JSON.
             let Ok(line) = serde_json::from_slice(&line) else { continue };
-            if tell.send(Input::Line(line)).is_err() {
+            if events.send(PlayerEvent::Line(line)).is_err() {
                 return;
             }
         }
-        let _ = tell.send(Input::Closed);
+        let _ = events.send(PlayerEvent::InputClosed);
     });
 }

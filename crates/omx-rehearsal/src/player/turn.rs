@@ -1,4 +1,4 @@
-//! A turn: the steps of an entry, one after another.
+//! A turn: plays the steps of an entry, one after another.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,61 +10,65 @@ use serde_json::Value;
 use omx_kernel::Timestamp;
 use omx_kernel::approval::{AllowLevel, OWN_SERVER, TargetLocation};
 
-use super::job::{Done, Job, JobId};
-use super::machine::{Effect, Player, Stage};
-use crate::memory::Taken;
+use super::job::{JobOutcome, PlayerJob, PlayerJobId};
+use super::machine::{OpenConversation, Player, PlayerEffect};
+use crate::memory::NextPlay;
 use crate::scenario::{HangKind, LimitEnd, ScenarioAction, ScenarioFailure};
-use crate::wire::{self, Answer, End, Failed, Spent, Told, Verdict, Wish, Work};
+use crate::wire::{
+    self, ApprovalAnswer, ApprovalParams, PlayerAnswer, PlayerFailure, PlayerNotification,
+    PlayerToolOutcome, PlayerToolUse, UsageParams,
+};
 use omx_agents::approval::reach;
 use omx_agents::event::Usage;
 
-/// Stands for what the last tool said.
+/// The placeholder for the output of the last tool.
 const OUTPUT: &str = "{{output}}";
 
-/// A turn that runs.
+/// A running turn.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct PlayedTurn {
     entry: usize,
     step: usize,
-    pub(super) doing: Doing,
-    /// The last words, and those that are the answer in any case.
+    pub(super) state: TurnState,
+    /// The last text.
     said: Option<String>,
+    /// The text that is the answer, whatever is said later.
     answer: Option<String>,
     structured: Option<Value>,
-    /// What the last tool said.
+    /// The output of the last tool.
     output: String,
-    /// Words said meanwhile that no entry has answered yet.
+    /// Messages to the busy agent that no entry has reacted to yet.
     pub(super) steered: VecDeque<String>,
 }
 
-/// What the turn waits for.
+/// What the turn is waiting for.
 #[derive(Debug)]
-pub(super) enum Doing {
+pub(super) enum TurnState {
     /// Nothing: the next step is due.
-    Nothing,
-    /// Leave to begin this job.
-    Asking(JobId, Tool),
+    Ready,
+    /// Approval to start this job.
+    AwaitingApproval(PlayerJobId, PendingTool),
     /// The end of this job.
-    Working(JobId, String),
+    Working(PlayerJobId, String),
     /// This moment.
     Waiting(Instant),
-    /// Nothing will ever come.
+    /// Nothing will ever happen.
     Hanging(HangKind),
 }
 
-/// A tool call that is under way.
+/// A tool call that waits for approval.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct PendingTool {
     call: String,
-    job: Job,
+    job: PlayerJob,
 }
 
-impl Turn {
+impl PlayedTurn {
     pub(super) fn new(entry: usize, step: usize) -> Self {
         Self {
             entry,
             step,
-            doing: Doing::Nothing,
+            state: TurnState::Ready,
             said: None,
             answer: None,
             structured: None,
@@ -73,48 +77,50 @@ impl Turn {
         }
     }
 
-    fn answer(&self) -> Answer {
+    fn answer(&self) -> PlayerAnswer {
         let text = match (&self.answer, &self.said, &self.structured) {
             (Some(answer), _, _) => answer.clone(),
             (None, Some(said), _) => said.clone(),
             (None, None, Some(result)) => result.to_string(),
             (None, None, None) => String::new(),
         };
-        Answer { text, structured: self.structured.clone() }
+        PlayerAnswer { text, structured: self.structured.clone() }
     }
 }
 
 impl Player {
-    /// Plays on until something must be waited for.
-    pub(super) fn advance(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        while self.turn.as_ref().is_some_and(|turn| matches!(turn.doing, Doing::Nothing)) {
+    /// Plays until the turn has to wait.
+    pub(super) fn advance(&mut self, now: Instant, effects: &mut Vec<PlayerEffect>) {
+        while self.turn.as_ref().is_some_and(|turn| matches!(turn.state, TurnState::Ready)) {
             if let Err(error) = self.step(now, effects) {
-                self.fail(Failed::Scenario { detail: error.to_string() }, effects);
+                self.fail(PlayerFailure::Scenario { detail: error.to_string() }, effects);
             }
         }
     }
 
-    fn step(&mut self, now: Instant, effects: &mut Vec<Effect>) -> io::Result<()> {
-        let (Some(stage), Some(turn)) = (&mut self.stage, &mut self.turn) else { return Ok(()) };
-        let entry = stage.memory.scenario().entries.get(turn.entry);
+    fn step(&mut self, now: Instant, effects: &mut Vec<PlayerEffect>) -> io::Result<()> {
+        let (Some(conversation), Some(turn)) = (&mut self.conversation, &mut self.turn) else {
+            return Ok(());
+        };
+        let entry = conversation.memory.scenario().entries.get(turn.entry);
         let step = entry.and_then(|entry| entry.steps.get(turn.step)).cloned();
-        let Some(step) = step else { return self.entry_over(effects) };
-        // Kept before it is done: a killed agent must not do it twice if it
-        // was over, and not leave it out if it was not.
-        stage.memory.reach(turn.step)?;
+        let Some(step) = step else { return self.finish_entry(effects) };
+        // Recorded first, so that an agent that is killed neither repeats a
+        // finished step nor skips an unfinished one.
+        conversation.memory.record_step(turn.step)?;
         match step.action {
             ScenarioAction::Say(text) => {
                 let text = text.replace(OUTPUT, &turn.output);
                 turn.said = Some(text.clone());
-                stage.memory.say(&text)?;
-                self.tell(&Told::Said { text }, effects);
+                conversation.memory.record_text(&text)?;
+                self.notify(&PlayerNotification::Said { text }, effects);
                 self.next_step();
             }
             ScenarioAction::Answer(text) => {
                 let text = text.replace(OUTPUT, &turn.output);
                 turn.answer = Some(text.clone());
-                stage.memory.say(&text)?;
-                self.tell(&Told::Said { text }, effects);
+                conversation.memory.record_text(&text)?;
+                self.notify(&PlayerNotification::Said { text }, effects);
                 self.next_step();
             }
             ScenarioAction::Result(result) => {
@@ -122,31 +128,31 @@ impl Player {
                 self.next_step();
             }
             ScenarioAction::ReportUsage(usage) => {
-                self.tell(&Told::Spent(spent(usage)), effects);
+                self.notify(&PlayerNotification::Usage(usage_params(usage)), effects);
                 self.next_step();
             }
-            ScenarioAction::Delay(time) => turn.doing = Doing::Waiting(now + time),
-            ScenarioAction::Fail(failure) => self.failed(failure, effects)?,
+            ScenarioAction::Delay(time) => turn.state = TurnState::Waiting(now + time),
+            ScenarioAction::Fail(failure) => self.play_failure(failure, effects)?,
             ScenarioAction::Write { path, content } => {
-                self.edit(Job::Write { path, content }, now, effects)
+                self.edit(PlayerJob::Write { path, content }, now, effects)
             }
             ScenarioAction::Patch { path, find, replace } => {
-                self.edit(Job::Patch { path, find, replace }, now, effects);
+                self.edit(PlayerJob::Patch { path, find, replace }, now, effects);
             }
             ScenarioAction::Run { command } => {
-                let wish = Wish::Command { command: command.clone() };
-                let work = Work::Command(command.clone());
-                self.use_tool(work, wish, Job::Run { command }, now, effects);
+                let params = ApprovalParams::Command { command: command.clone() };
+                let tool_use = PlayerToolUse::Command(command.clone());
+                self.use_tool(tool_use, params, PlayerJob::Run { command }, now, effects);
             }
             ScenarioAction::Mcp { server, tool, args, timeout } => {
-                let found = stage.servers.iter().find(|found| found.name == server).cloned();
-                let wish = Wish::Tool { server: server.clone(), tool: tool.clone() };
-                let work = Work::Mcp { server: server.clone(), tool: tool.clone() };
+                let found = conversation.servers.iter().find(|found| found.name == server).cloned();
+                let params = ApprovalParams::Tool { server: server.clone(), tool: tool.clone() };
+                let tool_use = PlayerToolUse::Mcp { server: server.clone(), tool: tool.clone() };
                 let job = match found {
-                    Some(server) => Job::Mcp { server, tool, args, timeout },
-                    None => Job::Refuse(format!("there is no MCP server {server:?}")),
+                    Some(server) => PlayerJob::Mcp { server, tool, args, timeout },
+                    None => PlayerJob::Refuse(format!("no MCP server {server:?}")),
                 };
-                self.use_tool(work, wish, job, now, effects);
+                self.use_tool(tool_use, params, job, now, effects);
             }
         }
         Ok(())
@@ -155,158 +161,174 @@ impl Player {
     fn next_step(&mut self) {
         if let Some(turn) = &mut self.turn {
             turn.step += 1;
-            turn.doing = Doing::Nothing;
+            turn.state = TurnState::Ready;
         }
     }
 
-    /// All steps are done: on with words that were said meanwhile, or the end.
-    fn entry_over(&mut self, effects: &mut Vec<Effect>) -> io::Result<()> {
-        let (Some(stage), Some(turn)) = (&mut self.stage, &mut self.turn) else { return Ok(()) };
+    /// Ends the entry: continues with one that reacts to a message received
+    /// meanwhile, or ends the turn.
+    fn finish_entry(&mut self, effects: &mut Vec<PlayerEffect>) -> io::Result<()> {
+        let (Some(conversation), Some(turn)) = (&mut self.conversation, &mut self.turn) else {
+            return Ok(());
+        };
         let answer = turn.answer();
-        while let Some(words) = turn.steered.pop_front() {
-            if let Taken::Entry { entry, step } = stage.memory.take_for_words(&words)? {
+        while let Some(message) = turn.steered.pop_front() {
+            if let NextPlay::Entry { entry, step } = conversation.memory.steer(&message)? {
                 (turn.entry, turn.step) = (entry, step);
                 return Ok(());
             }
         }
-        stage.memory.answer(&answer)?;
-        stage.memory.finish()?;
+        conversation.memory.record_answer(&answer)?;
+        conversation.memory.finish_entry()?;
         self.turn = None;
-        self.tell(&Told::TurnFinished(answer), effects);
+        self.notify(&PlayerNotification::TurnFinished(answer), effects);
         Ok(())
     }
 
-    fn failed(&mut self, failure: ScenarioFailure, effects: &mut Vec<Effect>) -> io::Result<()> {
-        let (Some(stage), Some(turn)) = (&mut self.stage, &mut self.turn) else { return Ok(()) };
-        // A failure is played by happening, whatever becomes of the agent.
-        stage.memory.finish()?;
-        let failed = match failure {
+    fn play_failure(
+        &mut self,
+        failure: ScenarioFailure,
+        effects: &mut Vec<PlayerEffect>,
+    ) -> io::Result<()> {
+        let (Some(conversation), Some(turn)) = (&mut self.conversation, &mut self.turn) else {
+            return Ok(());
+        };
+        // A failure counts as played as soon as it happens, even a crash.
+        conversation.memory.finish_entry()?;
+        let failure = match failure {
             ScenarioFailure::RateLimit { end, detail } => {
-                Failed::RateLimit { until: limit_end(end, (self.setup.now)()), detail }
+                PlayerFailure::RateLimit { until: limit_end(end, (self.config.now)()), detail }
             }
-            ScenarioFailure::Auth { detail } => Failed::Auth { detail },
-            ScenarioFailure::Network { detail } => Failed::Network { detail },
-            ScenarioFailure::Service { status, detail } => Failed::Service { status, detail },
-            ScenarioFailure::Cut { detail } => Failed::Cut { detail },
+            ScenarioFailure::Auth { detail } => PlayerFailure::Auth { detail },
+            ScenarioFailure::Network { detail } => PlayerFailure::Network { detail },
+            ScenarioFailure::Service { status, detail } => {
+                PlayerFailure::Service { status, detail }
+            }
+            ScenarioFailure::Cut { detail } => PlayerFailure::Cut { detail },
             ScenarioFailure::UnknownModel { detail } => {
-                Failed::UnknownModel { model: stage.model.clone(), detail }
+                PlayerFailure::UnknownModel { model: conversation.model.clone(), detail }
             }
             ScenarioFailure::Crash => {
-                effects.push(Effect::Die);
-                turn.doing = Doing::Hanging(HangKind::Deaf);
+                effects.push(PlayerEffect::Crash);
+                turn.state = TurnState::Hanging(HangKind::Deaf);
                 return Ok(());
             }
-            ScenarioFailure::Hang(ears) => {
-                turn.doing = Doing::Hanging(ears);
+            ScenarioFailure::Hang(kind) => {
+                turn.state = TurnState::Hanging(kind);
                 return Ok(());
             }
         };
-        self.fail(failed, effects);
+        self.fail(failure, effects);
         Ok(())
     }
 
-    fn edit(&mut self, job: Job, now: Instant, effects: &mut Vec<Effect>) {
-        let (Job::Write { path, .. } | Job::Patch { path, .. }) = &job else { return };
-        let wish = Wish::Edit { path: path.to_string_lossy().into_owned() };
-        self.use_tool(Work::Edit(path.clone()), wish, job, now, effects);
+    fn edit(&mut self, job: PlayerJob, now: Instant, effects: &mut Vec<PlayerEffect>) {
+        let (PlayerJob::Write { path, .. } | PlayerJob::Patch { path, .. }) = &job else { return };
+        let params = ApprovalParams::Edit { path: path.to_string_lossy().into_owned() };
+        self.use_tool(PlayerToolUse::Edit(path.clone()), params, job, now, effects);
     }
 
-    /// Begins a tool call: at once if it needs no leave.
+    /// Starts a tool call, or requests approval for it.
     fn use_tool(
         &mut self,
-        tool: Work,
-        wish: Wish,
-        job: Job,
+        tool: PlayerToolUse,
+        params: ApprovalParams,
+        job: PlayerJob,
         now: Instant,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<PlayerEffect>,
     ) {
-        let (Some(stage), Some(turn)) = (&self.stage, &self.turn) else { return };
-        let call = format!("{}.{}.{}", stage.memory.turn(), turn.entry + 1, turn.step + 1);
-        self.tell(&Told::ToolStarted { call: call.clone(), tool }, effects);
+        let (Some(conversation), Some(turn)) = (&self.conversation, &self.turn) else { return };
+        let call =
+            format!("{}.{}.{}", conversation.memory.turn_number(), turn.entry + 1, turn.step + 1);
+        self.notify(&PlayerNotification::ToolStarted { call: call.clone(), tool }, effects);
         self.last_job += 1;
-        let id = JobId(self.last_job);
-        let doing = if needs_leave(stage, &wish) {
-            let wish = serde_json::to_value(wish).unwrap_or_default();
-            effects.push(Effect::Write(self.rpc.request(id, wire::APPROVE, wish, now)));
-            Doing::Asking(id, Tool { call, job })
+        let id = PlayerJobId(self.last_job);
+        let state = if needs_approval(conversation, &params) {
+            let params = serde_json::to_value(params).unwrap_or_default();
+            effects.push(PlayerEffect::Write(self.rpc.request(id, wire::APPROVE, params, now)));
+            TurnState::AwaitingApproval(id, PendingTool { call, job })
         } else {
-            effects.push(Effect::Begin(id, job));
-            Doing::Working(id, call)
+            effects.push(PlayerEffect::Start(id, job));
+            TurnState::Working(id, call)
         };
         if let Some(turn) = &mut self.turn {
-            turn.doing = doing;
+            turn.state = state;
         }
     }
 
-    /// The owner has decided.
-    pub(super) fn answered(
+    /// Handles the answer to an approval request.
+    pub(super) fn handle_approval(
         &mut self,
-        asked: JobId,
-        verdict: Verdict,
+        job: PlayerJobId,
+        answer: ApprovalAnswer,
         now: Instant,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<PlayerEffect>,
     ) {
         let Some(turn) = &mut self.turn else { return };
-        let doing = std::mem::replace(&mut turn.doing, Doing::Nothing);
-        let Doing::Asking(id, tool) = doing else {
-            turn.doing = doing;
+        let state = std::mem::replace(&mut turn.state, TurnState::Ready);
+        let TurnState::AwaitingApproval(id, tool) = state else {
+            turn.state = state;
             return;
         };
-        if id != asked {
-            turn.doing = Doing::Asking(id, tool);
+        if id != job {
+            turn.state = TurnState::AwaitingApproval(id, tool);
             return;
         }
-        turn.doing = Doing::Working(id, tool.call);
-        match verdict {
-            Verdict::Allow => effects.push(Effect::Begin(id, tool.job)),
-            Verdict::Deny { reason } => self.job_done(id, Done::failed(reason), now, effects),
+        turn.state = TurnState::Working(id, tool.call);
+        match answer {
+            ApprovalAnswer::Allow => effects.push(PlayerEffect::Start(id, tool.job)),
+            ApprovalAnswer::Deny { reason } => {
+                self.finish_job(id, JobOutcome::failed(reason), now, effects)
+            }
         }
     }
 
-    /// A tool is done: told, and on with the next step.
-    pub(super) fn job_done(
+    /// Reports the end of a tool call and continues with the next step.
+    pub(super) fn finish_job(
         &mut self,
-        job: JobId,
-        done: Done,
+        job: PlayerJobId,
+        outcome: JobOutcome,
         now: Instant,
-        effects: &mut Vec<Effect>,
+        effects: &mut Vec<PlayerEffect>,
     ) {
         let Some(turn) = &mut self.turn else { return };
-        let Doing::Working(id, call) = &turn.doing else { return };
+        let TurnState::Working(id, call) = &turn.state else { return };
         if *id != job {
             return;
         }
         let call = call.clone();
-        turn.output = done.output;
-        self.tell(&Told::ToolFinished { call, end: done.end }, effects);
-        if let (Some(path), End::Succeeded) = (done.changed, done.end) {
-            self.tell(&Told::FileChanged { path }, effects);
+        turn.output = outcome.output;
+        self.notify(&PlayerNotification::ToolFinished { call, end: outcome.end }, effects);
+        if let (Some(path), PlayerToolOutcome::Succeeded) = (outcome.changed, outcome.end) {
+            self.notify(&PlayerNotification::FileChanged { path }, effects);
         }
         self.next_step();
         self.advance(now, effects);
     }
 
-    pub(super) fn time_passed(&mut self, now: Instant, effects: &mut Vec<Effect>) {
-        let doing = self.turn.as_ref().map(|turn| &turn.doing);
-        if matches!(doing, Some(Doing::Waiting(until)) if *until <= now) {
+    pub(super) fn handle_tick(&mut self, now: Instant, effects: &mut Vec<PlayerEffect>) {
+        let state = self.turn.as_ref().map(|turn| &turn.state);
+        if matches!(state, Some(TurnState::Waiting(until)) if *until <= now) {
             self.next_step();
             self.advance(now, effects);
         }
     }
 }
 
-/// The agent asks for everything except edits in its folder and omx's own tools.
-fn needs_leave(stage: &Stage, wish: &Wish) -> bool {
-    match wish {
-        _ if stage.allow == AllowLevel::All => false,
-        Wish::Edit { path } => reach(&stage.folder, Path::new(path)) == TargetLocation::Outside,
-        Wish::Command { .. } => true,
-        Wish::Tool { server, .. } => server != OWN_SERVER,
+/// Everything needs approval except edits in the agent's folder and omx's own tools.
+fn needs_approval(conversation: &OpenConversation, params: &ApprovalParams) -> bool {
+    match params {
+        _ if conversation.allow == AllowLevel::All => false,
+        ApprovalParams::Edit { path } => {
+            reach(&conversation.folder, Path::new(path)) == TargetLocation::Outside
+        }
+        ApprovalParams::Command { .. } => true,
+        ApprovalParams::Tool { server, .. } => server != OWN_SERVER,
     }
 }
 
-fn spent(usage: Usage) -> Spent {
-    Spent {
+fn usage_params(usage: Usage) -> UsageParams {
+    UsageParams {
         input: usage.input_tokens,
         cached: usage.cached_tokens,
         output: usage.output_tokens,

@@ -3,16 +3,17 @@
 use std::io;
 
 use omx_ops::{Clock, SystemClock};
-use omx_rehearsal::{Ending, Setup, play};
+use omx_rehearsal::{PlayerConfig, PlayerExit, play};
 
 use crate::cli::RehearsalAgentArgs;
 use crate::exit::Exit;
 
-/// Plays until omx closes the line.
+/// Plays until omx closes its input.
 pub fn run(args: RehearsalAgentArgs) -> Exit {
-    let setup = Setup { scenario: args.scenario, folder: args.folder, now: || SystemClock.now() };
-    match play(setup, io::stdin(), io::stdout()) {
-        Ending::Left => Exit::Done,
-        Ending::Unheard => Exit::Failed,
+    let config =
+        PlayerConfig { scenario: args.scenario, folder: args.folder, now: || SystemClock.now() };
+    match play(config, io::stdin(), io::stdout()) {
+        PlayerExit::InputClosed => Exit::Done,
+        PlayerExit::OutputClosed => Exit::Failed,
     }
 }

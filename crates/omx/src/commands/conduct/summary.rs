@@ -144,7 +144,7 @@ fn unplayed(asked: &RunSpec, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<
     else {
         return Vec::new();
     };
-    let faults = omx_rehearsal::finish(scenario, &surroundings.rehearsal_folder).err();
+    let faults = omx_rehearsal::check_coverage(scenario, &surroundings.rehearsal_folder).err();
     faults.unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 

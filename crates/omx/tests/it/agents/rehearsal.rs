@@ -8,8 +8,8 @@ use omx_agents::event::{Delivery, TurnAnswer};
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
+use omx_rehearsal::check_coverage;
 use omx_rehearsal::driver;
-use omx_rehearsal::finish;
 use omx_testkit::in_parallel;
 use serde_json::json;
 
@@ -75,7 +75,7 @@ fn a_call_that_nothing_fits_fails_and_the_conversation_stays() {
     let file = stage.scenario().display().to_string();
     let shown = "x".repeat(200);
     let said = format!(
-        "{file}: no entry fits this call: role \"critic\", phase \"draft\", prompt \"{shown}…\""
+        "{file}: no entry matches this call: role \"critic\", phase \"draft\", prompt \"{shown}…\""
     );
     assert_eq!((trouble.kind(), trouble.to_string()), ("scenario", said));
     assert_eq!(talk.turn("known").text(), "yes");
@@ -104,7 +104,7 @@ fn times_are_counted_over_all_agents_at_once() {
     assert_eq!(answers.iter().filter(|text| *text == "counted").count(), 5, "{answers:?}");
     assert_eq!(answers.iter().filter(|text| *text == "too late").count(), 3, "{answers:?}");
     assert_eq!(fs::read_to_string(stage.root().join("plays")).unwrap(), "one\n".repeat(5));
-    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
 #[test]
@@ -133,19 +133,19 @@ do = [{ say = "may" }]
     let stage = playing(text);
     let file = stage.scenario().display().to_string();
     let missing = || {
-        let faults = finish(&stage.scenario(), &stage.kept()).err().unwrap_or_default();
+        let faults = check_coverage(&stage.scenario(), &stage.kept()).err().unwrap_or_default();
         faults.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let must = format!("{file}:6: this entry must be played once; it was played never");
+    let must = format!("{file}:6: this entry must be played once; it was played 0 times");
     let twice = format!("{file}:11: this entry must be played 2 times; it was played");
-    assert_eq!(missing(), [must, format!("{twice} never")]);
+    assert_eq!(missing(), [must, format!("{twice} 0 times")]);
     let mut talk = Talk::new(&stage);
     assert_eq!(talk.turn("must").text(), "must");
     talk.agent.send(AgentMessage::text("twice"));
     talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     talk.agent.interrupt();
     assert_eq!(talk.turn_end(), Turned::Interrupted);
-    assert_eq!(missing(), [format!("{twice} never, and one more was broken off")]);
+    assert_eq!(missing(), [format!("{twice} 0 times, and started once more but not finished")]);
     fs::write(stage.root().join("go"), "").unwrap();
     assert_eq!(talk.turn("twice").text(), "");
     assert_eq!(missing(), [format!("{twice} once")]);

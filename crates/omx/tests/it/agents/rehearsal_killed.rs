@@ -8,7 +8,7 @@ use omx_agents::event::Delivery;
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
-use omx_rehearsal::finish;
+use omx_rehearsal::check_coverage;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -53,7 +53,7 @@ fn a_crash_is_played_once_and_the_conversation_goes_on() {
     assert!(matches!(trouble.cause, FailureCause::Crashed { code: None, .. }), "{trouble:?}");
     assert_eq!(talk.over(), Some(trouble));
     assert!(stage.root().join("before").exists());
-    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
     let mut talk = Talk::resume(&stage, &talk.id);
     assert_eq!(talk.turn("go").text(), "back");
     assert_eq!(talk.end(), None);
@@ -171,7 +171,7 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
     assert_eq!(talk.end(), None);
     let played = stage.played();
     assert_eq!((played.len(), &played[0]["finished"]), (1, &json!(true)), "{played:?}");
-    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
 /// Killed at any moment, again and again: every step is done, in order, and
@@ -218,7 +218,7 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     assert!(all - STEPS < kills, "{all} steps done after {kills} kills");
     assert_eq!(talk.end(), None);
     assert_eq!(stage.played().len(), 1);
-    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
 /// A run takes a step up again in its conversation, with other words.
@@ -262,7 +262,7 @@ fn a_step_that_was_answered_gets_its_answer_again_and_nothing_is_done_twice() {
     let mut talk = Talk::resume(&stage, &id);
     assert_eq!(turn(&mut talk, of_step("plan.2", "go on")).text(), "second");
     assert_eq!(talk.end(), None);
-    assert_eq!(finish(&stage.scenario(), &stage.kept()), Ok(()));
+    assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::path::Path;
 use omx_agents::agent::MessageLabels;
 use omx_agents::event::{ApprovalRequest, ToolAction, ToolOutcome};
 use omx_agents::{Agent, AgentEvent, AgentKind, AgentMessage};
+use omx_rehearsal::check_coverage;
 use omx_rehearsal::driver;
-use omx_rehearsal::finish;
 
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
@@ -62,7 +62,7 @@ fn every_block_of_the_page_is_true() {
             }
             "unplayed" => {
                 let stage = stage.as_ref().unwrap();
-                let faults = finish(&stage.scenario(), &stage.kept()).unwrap_err();
+                let faults = check_coverage(&stage.scenario(), &stage.kept()).unwrap_err();
                 let faults: Vec<_> = faults.iter().map(|fault| format!("{fault}\n")).collect();
                 assert_eq!(without_folder(stage, &faults.concat()), text, "{at}");
             }

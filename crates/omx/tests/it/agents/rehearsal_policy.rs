@@ -150,8 +150,8 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
         _ => None,
     });
     let said: Vec<_> = texts.collect();
-    assert_eq!(said[0], "there is no MCP server \"nobody\"");
-    assert_eq!(said[1], "MCP server \"silent\": no answer to initialize in time");
+    assert_eq!(said[0], "no MCP server \"nobody\"");
+    assert_eq!(said[1], "MCP server \"silent\": initialize timed out");
     assert!(said[2].starts_with("MCP server \"gone\": "), "{said:?}");
     assert_eq!(said[3], "MCP server \"none\": No such file or directory (os error 2)");
     assert!(last.contains("no_such_tool"), "{last}");

@@ -60,7 +60,7 @@ fn conductor_6_1_what_a_rehearsal_did_not_play_is_an_error_with_file_and_line() 
     let outcome = repository.run("autopilot", &["greet people by name"]);
     assert_eq!(outcome.code, Some(1), "{outcome:#?}");
     let words =
-        format!("scenario.toml:{line}: this entry must be played once; it was played never");
+        format!("scenario.toml:{line}: this entry must be played once; it was played 0 times");
     assert!(outcome.stderr.contains(&words), "{outcome:#?}");
     assert!(outcome.stdout.contains("complete: "), "{outcome:#?}");
     // The demo says the same of its own.

@@ -1,5 +1,5 @@
-//! The one process a job may have, in a group of its own, so that it can be
-//! ended from outside with everything that stayed in the group.
+//! The child process of a job, in a process group of its own, so that another
+//! thread can kill it with everything that stayed in the group.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// A place for a process.
+/// Holds at most one child process.
 #[derive(Debug, Default)]
-pub(super) struct Child {
+pub(super) struct JobProcess {
     state: Mutex<State>,
 }
 
@@ -18,14 +18,14 @@ pub(super) struct Child {
 enum State {
     #[default]
     Empty,
-    /// A process that nobody has waited for, so the number is its own.
+    /// Not reaped yet, so the pid cannot have been reused.
     Running(Pid),
-    /// Nothing more is started here.
+    /// Refuses to start anything.
     Stopped,
 }
 
-impl Child {
-    /// Starts a process, unless this place was stopped.
+impl JobProcess {
+    /// Starts a process, unless the job was stopped.
     pub(super) fn start(&self, command: &mut Command) -> io::Result<process::Child> {
         let mut state = self.state();
         if matches!(*state, State::Stopped) {
@@ -36,12 +36,12 @@ impl Child {
         Ok(child)
     }
 
-    /// Waits for a process that was started here.
+    /// Waits for the process that was started here.
     pub(super) fn wait(&self, mut child: process::Child) -> io::Result<ExitStatus> {
         let pid = Pid::from_child(&child);
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        while matches!(waitid(WaitId::Pid(pid), look), Err(rustix::io::Errno::INTR)) {}
-        // Its number is given back only while nobody can be about to use it.
+        let peek = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        while matches!(waitid(WaitId::Pid(pid), peek), Err(rustix::io::Errno::INTR)) {}
+        // Reap under the lock: `stop` must not signal a pid that is free again.
         let mut state = self.state();
         let status = child.wait()?;
         if matches!(*state, State::Running(_)) {
@@ -50,7 +50,7 @@ impl Child {
         Ok(status)
     }
 
-    /// Ends what runs here; nothing is started here any more.
+    /// Kills the process group and refuses to start another.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         if let State::Running(pid) = *state {
