@@ -11,6 +11,8 @@ mod exit;
 mod hot;
 mod live;
 mod output;
+mod terminal;
+mod text;
 
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;

@@ -1,6 +1,5 @@
 //! `doctor`: what works, what does not, and what to do about it.
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use crate::cli::{DoctorArgs, Global};
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::terminal::{FAILURE, Palette, SUCCESS, WARNING};
 
 /// How long an agent may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -99,7 +99,7 @@ fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refus
 
 /// One line for each check, by area; below what is wrong, what to do.
 fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
-    let paint = Paint::for_output();
+    let palette = Palette::of_stdout();
     let mut lines: Vec<String> = Vec::new();
     for (index, finding) in report.findings.iter().enumerate() {
         let first = index == 0 || report.findings[index - 1].area != finding.area;
@@ -107,7 +107,7 @@ fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
             lines.push(finding.area.title().to_owned());
         }
         let place = finding.place.as_ref().map(|place| format!(" ({place})"));
-        let mark = paint.mark(finding.level);
+        let mark = mark(palette, finding.level);
         lines.push(format!("  {mark}  {}{}", finding.what, place.unwrap_or_default()));
         if let Some(remedy) =
             finding.remedy.as_ref().filter(|_| finding.level != FindingLevel::Fine)
@@ -136,30 +136,14 @@ fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
     lines
 }
 
-/// Colours, on a terminal only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Paint {
-    Plain,
-    Coloured,
-}
-
-impl Paint {
-    fn for_output() -> Self {
-        if std::io::stdout().is_terminal() { Self::Coloured } else { Self::Plain }
-    }
-
-    fn mark(self, level: FindingLevel) -> String {
-        let word = format!("{:<7}", level.as_str());
-        let colour = match level {
-            FindingLevel::Fine => 32,
-            FindingLevel::Warning => 33,
-            FindingLevel::Failure => 31,
-        };
-        match self {
-            Self::Plain => word,
-            Self::Coloured => format!("\u{1b}[{colour}m{word}\u{1b}[0m"),
-        }
-    }
+/// The word for a level, in its color.
+fn mark(palette: Palette, level: FindingLevel) -> String {
+    let style = match level {
+        FindingLevel::Fine => SUCCESS,
+        FindingLevel::Warning => WARNING,
+        FindingLevel::Failure => FAILURE,
+    };
+    palette.paint(style, &format!("{:<7}", level.as_str()))
 }
 
 fn value(report: &DoctorReport, done: &[Result<String, String>]) -> Value {

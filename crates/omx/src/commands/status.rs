@@ -7,6 +7,12 @@ use super::with_context;
 use crate::cli::{Global, StatusArgs};
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::text::{columns, pad, printable, truncate};
+
+/// How much of a phase's name is shown.
+const PHASE_COLUMNS: usize = 24;
+/// How much of a task is shown.
+const TASK_COLUMNS: usize = 40;
 
 /// Shows what is active.
 pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -73,31 +79,20 @@ fn table(report: &StatusReport) -> Vec<String> {
         rows.push([
             active.mode.name().to_owned(),
             active.scope.session().map_or("-".to_owned(), ToString::to_string),
-            escaped(active.phase.as_deref().unwrap_or("-"), 24),
+            truncate(&printable(active.phase.as_deref().unwrap_or("-")), PHASE_COLUMNS),
             iteration,
             sign,
-            escaped(active.task.as_deref().unwrap_or(""), 40),
+            truncate(&printable(active.task.as_deref().unwrap_or("")), TASK_COLUMNS),
         ]);
     }
-    let width =
-        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
     let widths: Vec<usize> = (0..header.len()).map(width).collect();
     rows.iter()
         .map(|row| {
-            let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+            let cells = row.iter().zip(&widths).map(|(cell, width)| pad(cell, *width));
             format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
         })
         .collect()
-}
-
-/// Text of others: without control characters, and not too long.
-fn escaped(text: &str, most: usize) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if clean.chars().count() <= most {
-        clean
-    } else {
-        clean.chars().take(most - 1).chain(['…']).collect()
-    }
 }
 
 fn age(time: Timestamp, now: Timestamp) -> String {

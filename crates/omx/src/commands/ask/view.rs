@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::text::printable;
 
 /// Shows progress on a terminal, events to a program.
 pub(super) struct AskView {
@@ -142,9 +143,4 @@ fn line(object: &Value) -> Exit {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
-}
-
-/// An agent's words without anything a terminal would obey.
-fn printable(words: &str) -> String {
-    words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

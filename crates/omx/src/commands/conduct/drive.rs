@@ -74,7 +74,7 @@ pub fn drive(
     // How often an entry may be played is counted for each run.
     crew.surroundings.rehearsal_folder = taken.held.folder().path().join("rehearsal");
     let asked = taken.asked.clone();
-    let live = Live::new(format, id.as_str());
+    let live = Live::new(format, &id, context.dialect);
     let run =
         Drive::new(&crew, taken.asked, taken.held, taken.engine, |progress| live.show(progress))?;
     let handle = run.handle();

@@ -12,8 +12,8 @@ use omx_store::Store;
 use serde_json::json;
 
 use crate::exit::Exit;
-use crate::live::{printable, thousands};
 use crate::output::{self, Format};
+use crate::text::{printable, thousands};
 
 /// Tells how a run ended.
 pub(super) fn print(

@@ -7,8 +7,8 @@ use omx_store::Store;
 use super::find;
 use crate::cli_runs::AnswerArgs;
 use crate::exit::Exit;
-use crate::live::printable;
 use crate::output;
+use crate::text::printable;
 
 pub(super) fn answer(store: &Store, args: &AnswerArgs) -> Result<Exit, Refusal> {
     let id = find(store, Some(&args.id))?;

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::time::Duration;
 
 use omx_kernel::{Refusal, RefusalCode};
+use omx_ops::Context;
 use omx_runs::overview::overview;
 use omx_runs::progress::EVENTS_FILE;
 use omx_runs::progress::Progress;
@@ -13,19 +14,25 @@ use omx_store::runs::Liveness;
 
 use super::find;
 use crate::exit::Exit;
-use crate::live::{Live, printable};
+use crate::live::Live;
 use crate::output::{self, Format};
+use crate::text::printable;
 
 /// How often is looked for news.
 const LOOK: Duration = Duration::from_millis(100);
 
-pub(super) fn attach(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
+pub(super) fn attach(
+    context: &Context<'_>,
+    store: &Store,
+    words: Option<&str>,
+    format: Format,
+) -> Result<Exit, Refusal> {
     let id = find(store, words)?;
     let folder =
         store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
     let path = folder.path().join(EVENTS_FILE);
     let mut file: Option<BufReader<File>> = None;
-    let live = Live::new(format, id.as_str());
+    let live = Live::new(format, &id, context.dialect);
     let mut line = String::new();
     loop {
         // RunSpec before reading: what was written until then is still shown.

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::edge;
 use crate::exit::Exit;
-use crate::live::printable;
 use crate::output::{self, Format};
+use crate::text::printable;
 
 const DAY_MS: i64 = 86_400_000;
 /// How many days ended runs are kept, unless it is configured.

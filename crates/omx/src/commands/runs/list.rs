@@ -11,8 +11,11 @@ use crate::cli::Global;
 use crate::commands::with_context;
 use crate::edge;
 use crate::exit::Exit;
-use crate::live::{clock, printable, thousands};
 use crate::output::{self, Format};
+use crate::text::{clock, printable, thousands, truncate};
+
+/// How much of a task is shown in a list.
+const TASK_COLUMNS: usize = 61;
 
 pub(super) fn list(context: &Context<'_>, store: &Store, format: Format) -> Result<Exit, Refusal> {
     let mut seen = Vec::new();
@@ -54,14 +57,8 @@ fn line(run: &Overview, now: Timestamp) -> String {
         run.spec.mode.name(),
         thousands(run.usage.tokens()),
         money.unwrap_or_default(),
-        shortened(&run.spec.task),
+        truncate(&printable(&run.spec.task), TASK_COLUMNS),
     )
-}
-
-fn shortened(task: &str) -> String {
-    let task = printable(task);
-    let kept: String = task.chars().take(60).collect();
-    if kept.len() < task.len() { format!("{kept}…") } else { kept }
 }
 
 /// What runs in all the person's projects.
@@ -84,7 +81,12 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
             let seconds = now.millis_since(run.started) / 1000;
             let age = clock(u64::try_from(seconds).unwrap_or_default());
             let root = run.root.display();
-            format!("{}  {:<11}  {age:>8}  {root}  {}", run.run, run.mode, shortened(&run.task))
+            format!(
+                "{}  {:<11}  {age:>8}  {root}  {}",
+                run.run,
+                run.mode,
+                truncate(&printable(&run.task), TASK_COLUMNS)
+            )
         };
         Ok(output::lines(&live.iter().map(line).collect::<Vec<_>>()))
     })

@@ -32,7 +32,9 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
         match args.operation {
             None | Some(RunsOperation::List(_)) => list::list(context, &store, format),
             Some(RunsOperation::Show(args)) => show::show(&store, args.id.as_deref(), format),
-            Some(RunsOperation::Attach(args)) => attach::attach(&store, args.id.as_deref(), format),
+            Some(RunsOperation::Attach(args)) => {
+                attach::attach(context, &store, args.id.as_deref(), format)
+            }
             Some(RunsOperation::Answer(args)) => answer::answer(&store, &args),
             Some(RunsOperation::Limit(args)) => limit::limit(context, &store, &args),
             Some(RunsOperation::Drive(args)) => {

@@ -9,8 +9,8 @@ use serde_json::json;
 
 use super::find;
 use crate::exit::Exit;
-use crate::live::{printable, thousands};
 use crate::output::{self, Format};
+use crate::text::{printable, thousands};
 
 pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
     let id = find(store, words)?;

@@ -13,6 +13,7 @@ mod real;
 mod repeats;
 mod stops;
 mod summaries;
+mod terminals;
 mod trouble;
 mod watched;
 mod whole;
