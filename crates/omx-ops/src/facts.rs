@@ -1,34 +1,89 @@
-//! Answers to what the rules ask about the world outside the documents.
+//! Looks up the facts about files that rules ask for.
 
 use std::path::{Path, PathBuf};
 
+use omx_kernel::StatePaths;
 use omx_kernel::evidence::{FactQuery, FileFacts, evidence_paths};
 use omx_store::{MAX_DOCUMENT_BYTES, Store, json};
 
-/// Looks up what a rule wants to know. What cannot be found out is answered with no.
-pub(crate) fn answer(questions: &FactQuery, store: &Store, working_directory: &Path) -> FileFacts {
-    let folders = [store.root(), working_directory];
-    let audit = questions.audit_path.as_deref().and_then(|path| {
-        let file = folders.iter().find_map(|folder| inside(folder, path))?;
+/// Looks up what a rule asks for. A file that cannot be read counts as missing.
+pub(crate) fn answer(query: &FactQuery, store: &Store, working_directory: &Path) -> FileFacts {
+    let paths = StatePaths::new(store.root(), store.tree());
+    let audit = query.audit_path.as_deref().and_then(|path| {
+        let files = paths.candidates(path, working_directory);
+        let file = files.iter().find_map(|file| inside(file, &paths, working_directory))?;
         let size = std::fs::metadata(&file).ok()?.len();
         let text = (size <= MAX_DOCUMENT_BYTES as u64).then(|| std::fs::read_to_string(&file))?;
         let text = text.ok().filter(|text| json::nesting_depth(text) <= omx_store::MAX_DEPTH)?;
         json::parse(&text).ok()
     });
     let more = audit.as_ref().map(evidence_paths).unwrap_or_default();
-    let existing = questions
-        .paths
-        .iter()
-        .cloned()
-        .chain(more)
-        .filter(|path| !path.is_empty() && folders.iter().any(|folder| folder.join(path).exists()))
-        .collect();
+    let exists = |path: &String| {
+        paths.candidates(path, working_directory).iter().any(|candidate| candidate.exists())
+    };
+    let existing = query.paths.iter().cloned().chain(more).filter(exists).collect();
     FileFacts { existing, audit }
 }
 
-/// The file at that path, if it really lies inside the folder.
-fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
-    let real = std::fs::canonicalize(folder.join(path)).ok()?;
-    let folder = std::fs::canonicalize(folder).ok()?;
-    (real.starts_with(folder) && real.is_file()).then_some(real)
+/// The real path of a file that lies in the project, its state folder or the working
+/// directory once links are resolved.
+fn inside(file: &Path, paths: &StatePaths, working_directory: &Path) -> Option<PathBuf> {
+    let real = std::fs::canonicalize(file).ok()?;
+    let folders = paths.folders().into_iter().chain([working_directory]);
+    let mut folders = folders.filter_map(|folder| std::fs::canonicalize(folder).ok());
+    (real.is_file() && folders.any(|folder| real.starts_with(folder))).then_some(real)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use omx_kernel::Dialect;
+    use omx_store::Project;
+    use std::fs;
+
+    fn put(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn modes_2_3_evidence_counts_wherever_the_state_folder_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        fs::create_dir(&root).unwrap();
+        let dialects = Dialect::ALL.iter().map(|dialect| root.join(dialect.dir_name));
+        for tree in dialects.chain([folder.path().join("state/project-1")]) {
+            put(&tree.join("runs/r1/journal.jsonl"), "{}\n");
+            put(&tree.join("audit.json"), r#"{"passed":true}"#);
+            let store = Store::new(Project { root: root.clone(), tree: tree.clone() });
+            let paths = StatePaths::new(&root, &tree);
+            let named = paths.name("runs/r1/journal.jsonl");
+            let query = FactQuery {
+                paths: vec![named.clone(), paths.name("runs/r2/journal.jsonl")],
+                audit_path: Some(paths.name("audit.json")),
+            };
+            let facts = answer(&query, &store, &root);
+            assert_eq!(facts.existing.into_iter().collect::<Vec<_>>(), [named]);
+            assert!(facts.audit.is_some(), "{}", tree.display());
+            fs::remove_dir_all(tree).unwrap();
+        }
+    }
+
+    #[test]
+    fn modes_2_3_an_audit_outside_the_project_does_not_count() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        let tree = root.join(Dialect::OMX.dir_name);
+        fs::create_dir_all(&tree).unwrap();
+        put(&folder.path().join("audit.json"), "{}");
+        std::os::unix::fs::symlink(folder.path().join("audit.json"), root.join("audit.json"))
+            .unwrap();
+        let store = Store::new(Project { root: root.clone(), tree });
+        for path in
+            ["../audit.json", "audit.json", &format!("{}/../../audit.json", Dialect::OMX.dir_name)]
+        {
+            let query = FactQuery { paths: Vec::new(), audit_path: Some(path.to_owned()) };
+            assert_eq!(answer(&query, &store, &root).audit, None, "{path}");
+        }
+    }
 }

@@ -18,6 +18,7 @@ mod phases;
 mod pipeline;
 mod play;
 mod properties;
+mod state_paths;
 mod stop;
 mod support;
 mod time;
