@@ -1,14 +1,18 @@
 //! Which version of an agent's program is installed: the program is asked.
 
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use omx_process::guard::GuardCommand;
+use omx_process::{GuardedExit, GuardedRun};
 
 use crate::driver::{AgentEnv, AgentKind, Installation};
 use crate::environment::agent_environment;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::Launch;
-use omx_process::guard::GuardCommand;
-use omx_process::{GuardedProcess, ProcessEvent};
+
+/// How much of the program's answer is read.
+const MAX_ANSWER: usize = 64 << 10;
 
 /// Asks a program for its version; the answer's first word that begins with a
 /// digit. The rehearsal agent has omx's own.
@@ -30,39 +34,23 @@ pub fn version(
         folder: "/".into(),
     };
     let failure = |cause| Failure::new(kind, cause);
-    let (sender, noises) = channel();
-    let tell = move |noise| {
-        let _ = sender.send(noise);
+    let run = GuardedRun {
+        launch: &launch,
+        guard_program: &env.omx,
+        deadline: patience,
+        keep_stdout: MAX_ANSWER,
+        at_deadline: GuardCommand::Kill,
     };
-    let process = GuardedProcess::start(&launch, &env.omx, 4096, tell)
+    let output = run
+        .run(&AtomicBool::new(false))
         .map_err(|error| failure(FailureCause::CannotStart { detail: error.to_string() }))?;
-    process.close_input();
-    let deadline = Instant::now() + patience;
-    let mut found = None;
-    let mut said = String::new();
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match noises.recv_timeout(left) {
-            Ok(ProcessEvent::Line(line)) => {
-                let line = String::from_utf8_lossy(&line).into_owned();
-                let numbered = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
-                found = found.or_else(|| line.split_whitespace().find(numbered).map(str::to_owned));
-                if said.is_empty() {
-                    said = line;
-                }
-            }
-            Ok(ProcessEvent::GuardGone) => break,
-            Ok(_) => {}
-            Err(_) => {
-                process.command_guard(GuardCommand::Kill);
-                process.reap();
-                return Err(failure(FailureCause::Silent {
-                    waited: patience,
-                    during: "telling its version",
-                }));
-            }
-        }
+    if output.exit == GuardedExit::TimedOut {
+        let during = "telling its version";
+        return Err(failure(FailureCause::Silent { waited: patience, during }));
     }
-    process.reap();
-    found.ok_or_else(|| failure(FailureCause::Garbage { sample: said }))
+    let answer = String::from_utf8_lossy(&output.stdout);
+    let is_version = |word: &&str| word.starts_with(|c: char| c.is_ascii_digit());
+    let found = answer.split_whitespace().find(is_version).map(str::to_owned);
+    let first_line = || answer.lines().find(|line| !line.is_empty()).unwrap_or_default().to_owned();
+    found.ok_or_else(|| failure(FailureCause::Garbage { sample: first_line() }))
 }

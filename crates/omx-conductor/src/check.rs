@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use omx_process::{GuardedExit, Launch, run_guarded};
+use omx_process::guard::GuardCommand;
+use omx_process::{GuardedExit, GuardedRun, Launch};
 
 use crate::story::CheckResult;
 
@@ -45,10 +46,17 @@ impl CheckRun<'_> {
             environment: self.environment,
             folder: self.folder.to_owned(),
         };
-        let end = run_guarded(&launch, self.omx, self.patience, stop)
-            .map_err(|error| format!("the check could not be run: {error}"))?;
+        let run = GuardedRun {
+            launch: &launch,
+            guard_program: self.omx,
+            deadline: self.patience,
+            keep_stdout: 0,
+            at_deadline: GuardCommand::Terminate,
+        };
+        let ended =
+            run.run(stop).map_err(|error| format!("the check could not be run: {error}"))?;
         let mut output = tail(&self.log);
-        let exit_code = match end {
+        let exit_code = match ended.exit {
             GuardedExit::Exited(code) => code,
             GuardedExit::TimedOut => {
                 output.push_str("\n(it took too long and was ended)");

@@ -1,5 +1,5 @@
-//! An agent's process: started under guard, its streams served by one thread,
-//! all of it told to one channel.
+//! A process under guard: one thread serves its streams and reports everything that
+//! happens to one callback.
 
 mod pipes;
 
@@ -17,82 +17,82 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use self::pipes::{Pipes, Wish};
-use crate::guard::{self, LeftoverTraces};
-use crate::guard::{GuardCommand, GuardReport};
+use self::pipes::{PipeRequest, Pipes};
+use crate::guard::{self, GuardCommand, GuardReport, LeftoverTraces};
 use crate::launch::Launch;
 
-/// How much is read ahead of whoever listens.
-const AHEAD: usize = 1 << 20;
-/// How long a killed guard may take to die.
-const LAST_BREATH: Duration = Duration::from_secs(1);
+/// How many bytes of lines may wait for their acknowledgment before reading pauses.
+const READ_AHEAD: usize = 1 << 20;
+/// How long a killed guard may take to exit.
+const GUARD_EXIT: Duration = Duration::from_secs(1);
 
-/// What a line takes while it waits to be dealt with; an empty one also does.
+/// What a waiting line costs. An empty one also takes memory.
 fn weight(line: &[u8]) -> usize {
     line.len() + 64
 }
 
-/// What a process does, as its thread tells it.
+/// What happens to a guarded process.
 #[derive(Debug)]
 pub enum ProcessEvent {
-    /// A line of standard output. Whoever has dealt with it says so
-    /// ([`GuardedProcess::acknowledge`]), or there will be no more.
+    /// A line of standard output. Reading pauses when too many lines have not been
+    /// acknowledged ([`GuardedProcess::acknowledge`]).
     Line(Vec<u8>),
-    /// A line longer than it may be; standard output is read no more.
+    /// A line was too long; standard output is no longer read.
     LineTooLong,
-    /// A line of standard error, cut if it is long; also to be dealt with.
-    /// Where too much waits to be, it is not told.
+    /// A line of standard error, cut if it is long. Also to be acknowledged; dropped while
+    /// too much waits.
     ErrorLine(Vec<u8>),
-    /// Standard output is closed.
+    /// Standard output was closed.
     OutputClosed,
-    /// Standard error is closed.
+    /// Standard error was closed.
     ErrorsClosed,
-    /// A line was taken by the process.
+    /// The process has taken one written chunk.
     Written,
-    /// Standard input is closed on the other side.
+    /// The process closed its standard input.
     InputClosed,
-    /// A word of the guard.
+    /// A report of the guard.
     Guard(GuardReport),
     /// The guard itself is gone.
     GuardGone,
 }
 
-/// A process under guard. Dropping it tells the guard to end it; only
-/// [`GuardedProcess::reap`] leaves nothing behind for certain.
+/// A process under guard. Dropping it makes the guard terminate the process, without
+/// waiting for it; only [`GuardedProcess::reap`] leaves nothing behind.
 #[derive(Debug)]
 pub struct GuardedProcess {
     guard: Child,
     control: UnixStream,
-    wishes: Sender<Wish>,
-    /// A byte wakes the thread; its closing ends it.
-    bell: UnixStream,
+    requests: Sender<PipeRequest>,
+    /// A byte wakes the thread; closing it ends the thread.
+    waker: UnixStream,
     thread: JoinHandle<()>,
-    /// Bytes of lines that are told and not yet taken.
-    ahead: Arc<AtomicUsize>,
+    /// The weight of lines that were reported and not yet acknowledged.
+    pending: Arc<AtomicUsize>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
 }
 
 impl GuardedProcess {
-    /// Starts a process under guard and tells what it does.
-    pub fn start<Tell>(
+    /// Starts a process under guard and reports its events from another thread. Lines of
+    /// standard output have at most `max_line` bytes.
+    pub fn start<Report>(
         launch: &Launch,
         guard_program: &Path,
-        longest_line: usize,
-        tell: Tell,
+        max_line: usize,
+        report: Report,
     ) -> io::Result<Self>
     where
-        Tell: Fn(ProcessEvent) + Send + 'static,
+        Report: Fn(ProcessEvent) + Send + 'static,
     {
-        let (control, theirs) = UnixStream::pair()?;
-        let (bell, door) = UnixStream::pair()?;
+        let (control, guard_end) = UnixStream::pair()?;
+        let (waker, wakeups) = UnixStream::pair()?;
         let (input, writer) = io::pipe()?;
         let reports = control.try_clone()?;
-        for end in [&bell, &door] {
+        for end in [&waker, &wakeups] {
             end.set_nonblocking(true)?;
         }
-        // Only this end: what the agent sees is not touched.
+        // Only this end: the process sees an ordinary pipe.
         rustix::io::ioctl_fionbio(&writer, true)?;
-        guard::send_ahead(&control, input.as_fd())?;
+        guard::send_input(&control, input.as_fd())?;
         drop(input);
         let mut guard = Command::new(guard_program)
             .args(["guard", "--"])
@@ -101,29 +101,29 @@ impl GuardedProcess {
             .env_clear()
             .envs(&launch.environment)
             .current_dir(&launch.folder)
-            .stdin(OwnedFd::from(theirs))
+            .stdin(OwnedFd::from(guard_end))
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
-        let (wishes, wished) = channel();
-        let (ahead, stderr) = (Arc::default(), Arc::default());
+        let (requests, received) = channel();
+        let (pending, stderr) = (Arc::default(), Arc::default());
         let pipes = Pipes {
             output: guard.stdout.take().map(OwnedFd::from),
             errors: guard.stderr.take().map(OwnedFd::from),
             input: Some(writer.into()),
-            reports: Some(reports),
-            door,
-            wished,
-            longest_line,
-            ahead: Arc::clone(&ahead),
+            guard: Some(reports),
+            wakeups,
+            requests: received,
+            max_line,
+            pending: Arc::clone(&pending),
             stderr: Arc::clone(&stderr),
-            tell,
+            report,
         };
         let name = "agent-pipes".to_owned();
         match std::thread::Builder::new().name(name).spawn(move || pipes.serve()) {
-            Ok(thread) => Ok(Self { guard, control, wishes, bell, thread, ahead, stderr }),
+            Ok(thread) => Ok(Self { guard, control, requests, waker, thread, pending, stderr }),
             Err(error) => {
-                // Its guard sees the socket close and ends it.
+                // The guard sees the socket close and terminates the process.
                 drop(control);
                 let _ = guard.wait();
                 Err(error)
@@ -131,62 +131,60 @@ impl GuardedProcess {
         }
     }
 
-    /// Writes bytes, in its own time.
+    /// Queues bytes for standard input.
     pub fn write(&self, bytes: Vec<u8>) {
-        self.wish(Wish::Write(bytes));
+        self.request(PipeRequest::Write(bytes));
     }
 
     /// Closes standard input once everything is written.
     pub fn close_input(&self) {
-        self.wish(Wish::CloseInput);
+        self.request(PipeRequest::CloseInput);
     }
 
-    /// A line was dealt with.
+    /// Acknowledges a line, so that more can be read.
     pub fn acknowledge(&self, line: &[u8]) {
-        if self.ahead.fetch_sub(weight(line), Ordering::AcqRel) >= AHEAD {
-            self.ring();
+        if self.pending.fetch_sub(weight(line), Ordering::AcqRel) >= READ_AHEAD {
+            self.wake();
         }
     }
 
-    fn wish(&self, wish: Wish) {
-        let _ = self.wishes.send(wish);
-        self.ring();
+    fn request(&self, request: PipeRequest) {
+        let _ = self.requests.send(request);
+        self.wake();
     }
 
-    /// A bell that is full rings already.
-    fn ring(&self) {
-        let _ = (&self.bell).write(&[0]);
+    /// A write that fails because the socket is full is fine: the thread is already woken.
+    fn wake(&self) {
+        let _ = (&self.waker).write(&[0]);
     }
 
-    /// Tells the guard. One that is gone needs no telling; one that was
-    /// stopped must hear it.
-    pub fn command_guard(&self, word: GuardCommand) {
-        let _ = (&self.control).write_all(format!("{word}\n").as_bytes());
+    /// Sends a command to the guard, and wakes a guard that was suspended.
+    pub fn send_command(&self, command: GuardCommand) {
+        let _ = (&self.control).write_all(format!("{command}\n").as_bytes());
         let _ = kill_process(Pid::from_child(&self.guard), Signal::CONT);
     }
 
-    /// The end of what it wrote to standard error.
+    /// The end of what the process wrote to standard error.
     pub fn stderr(&self) -> String {
         let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = tail.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
     }
 
-    /// Finds and kills what a guard that is dead, or deaf, did not end. Tells
+    /// Finds and kills what is left of the tree of a guard that is dead or unresponsive.
+    /// `mark` is the environment variable, with its value, that marks the tree. Returns
     /// how many processes are left.
-    pub fn kill_leftovers(&self, mark: Option<(&str, &str)>, patience: Duration) -> usize {
-        let guard = Pid::from_child(&self.guard).as_raw_nonzero().get();
-        guard::kill_leftovers(LeftoverTraces { guard, mark }, patience)
+    pub fn kill_leftovers(&self, mark: Option<(&str, &str)>, deadline: Duration) -> usize {
+        guard::kill_leftovers(LeftoverTraces { guard: self.guard.id(), mark }, deadline)
     }
 
-    /// Ends the guard, if it has not ended, and everything of ours that served
-    /// the process.
+    /// Kills the guard if it still runs, reaps it, and ends the thread.
     pub fn reap(self) {
-        let Self { mut guard, control, wishes, bell, thread, .. } = self;
-        drop((control, wishes, bell));
+        let Self { mut guard, control, requests, waker, thread, .. } = self;
+        drop((control, requests, waker));
         let _ = thread.join();
         let _ = guard.kill();
-        let deadline = Instant::now() + LAST_BREATH;
+        let deadline = Instant::now() + GUARD_EXIT;
         while matches!(guard.try_wait(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }

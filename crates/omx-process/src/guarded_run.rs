@@ -1,67 +1,120 @@
-//! A program of omx's own choosing, such as a project's check, run to its end
-//! under guard: on time, and with nothing left of it.
+//! Runs a program under guard until it and everything it started are gone: a project's
+//! check, a version query.
 
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::guard::{GuardCommand, GuardReport};
 use crate::guarded::{GuardedProcess, ProcessEvent};
 use crate::launch::Launch;
 
-/// How often somebody who wants it stopped is listened to.
-const LISTEN: Duration = Duration::from_millis(50);
+/// How often the stop flag is checked.
+const STOP_POLL: Duration = Duration::from_millis(50);
+/// A longer line of standard output ends its reading.
+const MAX_LINE: usize = 64 << 10;
+/// How long to search for the program's processes if its guard was killed.
+const LEFTOVER_DEADLINE: Duration = Duration::from_secs(2);
 
-/// How it ended.
+/// A program to run under guard.
+#[derive(Clone, Copy, Debug)]
+pub struct GuardedRun<'a> {
+    /// What to run.
+    pub launch: &'a Launch,
+    /// The program that serves as guard: omx itself.
+    pub guard_program: &'a Path,
+    /// When it is terminated.
+    pub deadline: Duration,
+    /// How much of the beginning of standard output is kept.
+    pub keep_stdout: usize,
+    /// The command to the guard at the deadline.
+    pub at_deadline: GuardCommand,
+}
+
+/// How a guarded program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardedExit {
-    /// By itself, with this code; none after a signal.
+    /// It exited by itself with this code, or none if a signal killed it.
     Exited(Option<i32>),
-    /// It took too long and was ended.
+    /// It was terminated at its deadline.
     TimedOut,
-    /// It was told to stop.
+    /// It was terminated because the stop flag was set.
     Stopped,
 }
 
-/// Runs a program until it and everything it started are gone. What it prints
-/// is not read: it is to be started with its output going elsewhere.
-pub fn run_guarded(
-    launch: &Launch,
-    guard_program: &Path,
-    patience: Duration,
-    stop: &AtomicBool,
-) -> std::io::Result<GuardedExit> {
-    let (sender, noises) = channel();
-    let tell = move |noise| {
-        let _ = sender.send(noise);
-    };
-    let process = GuardedProcess::start(launch, guard_program, 64 << 10, tell)?;
-    process.close_input();
-    let deadline = Instant::now() + patience;
-    let mut code = None;
-    let mut early = None;
-    loop {
-        match noises.recv_timeout(LISTEN) {
-            Ok(ProcessEvent::Guard(GuardReport::Exited(exit))) => code = exit,
-            Ok(ProcessEvent::Guard(GuardReport::CannotStart(number))) => {
-                return Err(std::io::Error::from_raw_os_error(number));
-            }
-            Ok(ProcessEvent::GuardGone) | Err(RecvTimeoutError::Disconnected) => {
-                return Ok(early.unwrap_or(GuardedExit::Exited(code)));
-            }
-            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-        }
-        let end = if stop.load(Ordering::Relaxed) {
-            GuardedExit::Stopped
-        } else if Instant::now() >= deadline {
-            GuardedExit::TimedOut
-        } else {
-            continue;
+/// How a guarded program ended, and what it printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GuardedOutput {
+    /// How it ended.
+    pub exit: GuardedExit,
+    /// The beginning of standard output.
+    pub stdout: Vec<u8>,
+}
+
+impl GuardedRun<'_> {
+    /// Runs the program, with an empty standard input. Returns when it and everything it
+    /// started are gone; setting `stop` terminates them.
+    pub fn run(&self, stop: &AtomicBool) -> io::Result<GuardedOutput> {
+        let (sender, events) = channel();
+        let forward = move |event| {
+            let _ = sender.send(event);
         };
-        if early.is_none() {
-            early = Some(end);
-            process.command_guard(GuardCommand::Terminate);
+        let process = GuardedProcess::start(self.launch, self.guard_program, MAX_LINE, forward)?;
+        process.close_input();
+        let result = self.watch(&process, &events, stop);
+        process.reap();
+        result
+    }
+
+    fn watch(
+        &self,
+        process: &GuardedProcess,
+        events: &Receiver<ProcessEvent>,
+        stop: &AtomicBool,
+    ) -> io::Result<GuardedOutput> {
+        let deadline = Instant::now() + self.deadline;
+        let mut stdout = Vec::new();
+        let mut code = None;
+        let mut terminated = None;
+        let mut is_tree_gone = false;
+        loop {
+            match events.recv_timeout(STOP_POLL) {
+                Ok(ProcessEvent::Line(line)) => {
+                    process.acknowledge(&line);
+                    let room = self.keep_stdout.saturating_sub(stdout.len());
+                    stdout.extend(line.iter().chain(b"\n").take(room));
+                }
+                Ok(ProcessEvent::ErrorLine(line)) => process.acknowledge(&line),
+                Ok(ProcessEvent::Guard(GuardReport::Exited(exit))) => code = exit,
+                Ok(ProcessEvent::Guard(GuardReport::CannotStart(number))) => {
+                    return Err(io::Error::from_raw_os_error(number));
+                }
+                Ok(ProcessEvent::Guard(GuardReport::Gone | GuardReport::Left(_))) => {
+                    is_tree_gone = true;
+                }
+                Ok(ProcessEvent::GuardGone) | Err(RecvTimeoutError::Disconnected) => {
+                    if !is_tree_gone {
+                        // The guard was killed; its tree may still run.
+                        process.kill_leftovers(None, LEFTOVER_DEADLINE);
+                    }
+                    let exit = terminated.unwrap_or(GuardedExit::Exited(code));
+                    return Ok(GuardedOutput { exit, stdout });
+                }
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            let (reason, command) = if stop.load(Ordering::Relaxed) {
+                (GuardedExit::Stopped, GuardCommand::Terminate)
+            } else if Instant::now() >= deadline {
+                (GuardedExit::TimedOut, self.at_deadline)
+            } else {
+                continue;
+            };
+            if terminated.is_none() {
+                terminated = Some(reason);
+                process.send_command(command);
+            }
         }
     }
 }

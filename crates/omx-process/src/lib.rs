@@ -2,15 +2,26 @@
 //!
 //! Everything omx starts on behalf of a run goes through here, so that it ends on
 //! time and leaves nothing behind. This crate knows nothing about agents, runs or
-//! documents, and links no other crate of the workspace.
+//! documents, and links no other crate of the workspace. Whatever differs by operating
+//! system is in [`platform`], and nowhere else.
 
+mod command_output;
+pub mod git_dir;
 pub mod guard;
 mod guarded;
 mod guarded_run;
 mod launch;
 mod parent;
+pub mod platform;
+mod process_info;
 
+pub use command_output::{
+    CommandLimits, CommandOutput, KeptOutput, Leftovers, kill_group, run_with_deadline,
+};
 pub use guarded::{GuardedProcess, ProcessEvent};
-pub use guarded_run::{GuardedExit, run_guarded};
+pub use guarded_run::{GuardedExit, GuardedOutput, GuardedRun};
 pub use launch::Launch;
 pub use parent::on_parent_exit;
+pub use platform::ProcessHandle;
+pub use process_info::{ProcessId, ProcessInfo, has_variable, with_ancestors};
+pub use rustix::process::Signal;

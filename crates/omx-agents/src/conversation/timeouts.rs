@@ -46,7 +46,7 @@ impl ConversationLoop {
         let cause = match (due, &mut self.running) {
             (DeadlineKind::Exit, Some(running)) => {
                 running.is_ending = true;
-                running.process.command_guard(GuardCommand::Terminate);
+                running.process.send_command(GuardCommand::Terminate);
                 return self.deadlines.set(DeadlineKind::Guard, now + GUARD_TIMEOUT);
             }
             // A guard that does not answer, or streams held by someone else.

@@ -1,26 +1,25 @@
-//! What the caller of omx left open must reach neither a guard nor an agent: a
-//! lock or a pipe that they hold outlives its owner.
+//! Descriptors that the caller of omx left open must reach neither a guard nor an
+//! agent: a lock or a pipe that they hold would outlive its owner.
 
-use std::fs;
 use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::io::fcntl_getfd;
 
-/// Closes every descriptor but the three standard ones. To be called before
-/// this process has opened any itself.
+use crate::platform::list_open_descriptors;
+
+/// Closes every descriptor except the three standard ones. Call it before this process
+/// opens any descriptor of its own.
 pub(super) fn close_inherited() {
-    let Ok(open) = fs::read_dir("/proc/self/fd") else { return };
-    let numbers = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    // One of them is the listing's own, which is closed after this line.
-    let numbers: Vec<RawFd> = numbers.filter(|number| *number > 2).collect();
-    for number in numbers {
-        // SAFETY: whether it is open is just what is asked.
-        #[expect(unsafe_code, reason = "a number is all that is known of what was inherited")]
+    let inherited = list_open_descriptors().into_iter().filter(|number| *number > 2);
+    // Collected first: the descriptor that served for listing is closed by now.
+    for number in inherited.collect::<Vec<RawFd>>() {
+        // SAFETY: only asks whether the descriptor is open.
+        #[expect(unsafe_code, reason = "an inherited descriptor is known only by its number")]
         let is_open = fcntl_getfd(unsafe { BorrowedFd::borrow_raw(number) }).is_ok();
         if is_open {
-            // SAFETY: it is open, and it was so when this process began: nothing
-            // in it knows of the number or has another way to close it.
-            #[expect(unsafe_code, reason = "a number is all that is known of what was inherited")]
+            // SAFETY: it is open and was open when this process began, so nothing in this
+            // process owns it or could close it a second time.
+            #[expect(unsafe_code, reason = "an inherited descriptor is known only by its number")]
             drop(unsafe { OwnedFd::from_raw_fd(number) });
         }
     }

@@ -1,6 +1,6 @@
-//! Everything a guard waits for: words of omx, signals, the death of a child.
-//! All of it is set up before the agent is started, and nothing of it can fail
-//! after that: a guard that cannot hear would leave its agent behind.
+//! Everything a guard waits for: commands from omx, signals, children that exit. All of
+//! it is set up before the program starts and cannot fail afterwards; a guard that
+//! cannot be reached would leave its program behind.
 
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
@@ -12,91 +12,90 @@ use signal_hook::low_level::pipe::register;
 
 use super::wire::GuardCommand;
 
-/// What was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GuardInput {
     Command(GuardCommand),
-    /// omx is gone.
+    /// omx closed the socket or died.
     ParentGone,
 }
 
 pub(super) struct GuardInputs {
-    omx: UnixStream,
-    omx_is_gone: bool,
-    /// The beginning of a word.
-    begun: Vec<u8>,
-    /// A byte for each signal that asks this process to end.
+    parent: UnixStream,
+    is_parent_gone: bool,
+    /// The beginning of a command whose line is not complete.
+    partial: Vec<u8>,
+    /// Receives a byte for each signal that asks this process to terminate.
     signals: UnixStream,
-    /// A byte for each child that died.
-    deaths: UnixStream,
+    /// Receives a byte for each child that exits.
+    exits: UnixStream,
 }
 
 impl GuardInputs {
-    pub(super) fn open(omx: &UnixStream) -> io::Result<Self> {
-        let (signals, ring) = UnixStream::pair()?;
-        let (deaths, toll) = UnixStream::pair()?;
+    pub(super) fn open(parent: &UnixStream) -> io::Result<Self> {
+        let (signals, signal_writer) = UnixStream::pair()?;
+        let (exits, exit_writer) = UnixStream::pair()?;
         signals.set_nonblocking(true)?;
-        deaths.set_nonblocking(true)?;
-        register(SIGCHLD, toll)?;
+        exits.set_nonblocking(true)?;
+        register(SIGCHLD, exit_writer)?;
         for signal in [SIGHUP, SIGINT, SIGTERM] {
-            register(signal, ring.try_clone()?)?;
+            register(signal, signal_writer.try_clone()?)?;
         }
-        let omx = omx.try_clone()?;
-        Ok(Self { omx, omx_is_gone: false, begun: Vec::new(), signals, deaths })
+        let parent = parent.try_clone()?;
+        Ok(Self { parent, is_parent_gone: false, partial: Vec::new(), signals, exits })
     }
 
-    /// Waits for something to happen, without an end if no time is given. The
-    /// death of a child only ends the waiting.
-    pub(super) fn listen(&mut self, at_most: Option<Duration>) -> Vec<GuardInput> {
-        let timeout = at_most.and_then(|time| Timespec::try_from(time).ok());
+    /// Waits for the next input, forever if no timeout is given. Also returns, with
+    /// nothing, when a child exits.
+    pub(super) fn wait(&mut self, timeout: Option<Duration>) -> Vec<GuardInput> {
+        let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
         let mut sources = vec![
             PollFd::new(&self.signals, PollFlags::IN),
-            PollFd::new(&self.deaths, PollFlags::IN),
+            PollFd::new(&self.exits, PollFlags::IN),
         ];
-        if !self.omx_is_gone {
-            sources.push(PollFd::new(&self.omx, PollFlags::IN));
+        if !self.is_parent_gone {
+            sources.push(PollFd::new(&self.parent, PollFlags::IN));
         }
-        // A signal may cut it short; it also rings.
+        // A signal may interrupt it, but also makes `signals` readable.
         let _ = poll(&mut sources, timeout.as_ref());
-        let spoken = sources.get(2).is_some_and(|omx| !omx.revents().is_empty());
-        let mut heard = Vec::new();
+        let has_commands = sources.get(2).is_some_and(|parent| !parent.revents().is_empty());
+        let mut inputs = Vec::new();
         if drain(&self.signals) {
-            // It does not die of a signal one can catch: it ends its tree first.
-            heard.push(GuardInput::Command(GuardCommand::Terminate));
+            // The guard terminates its tree before a signal may end it.
+            inputs.push(GuardInput::Command(GuardCommand::Terminate));
         }
-        drain(&self.deaths);
-        if spoken {
-            self.words(&mut heard);
+        drain(&self.exits);
+        if has_commands {
+            self.read_commands(&mut inputs);
         }
-        heard
+        inputs
     }
 
-    fn words(&mut self, heard: &mut Vec<GuardInput>) {
+    fn read_commands(&mut self, inputs: &mut Vec<GuardInput>) {
         let mut buffer = [0; 256];
-        match self.omx.read(&mut buffer) {
+        match self.parent.read(&mut buffer) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Ok(0) | Err(_) => {
-                self.omx_is_gone = true;
-                heard.push(GuardInput::ParentGone);
+                self.is_parent_gone = true;
+                inputs.push(GuardInput::ParentGone);
             }
             Ok(read) => {
-                self.begun.extend(buffer.get(..read).unwrap_or_default());
-                while let Some(end) = self.begun.iter().position(|&byte| byte == b'\n') {
-                    let line: Vec<u8> = self.begun.drain(..=end).collect();
+                self.partial.extend(buffer.get(..read).unwrap_or_default());
+                while let Some(end) = self.partial.iter().position(|&byte| byte == b'\n') {
+                    let line: Vec<u8> = self.partial.drain(..=end).collect();
                     let line = String::from_utf8_lossy(&line);
-                    heard.extend(GuardCommand::parse(line.trim_end()).map(GuardInput::Command));
+                    inputs.extend(GuardCommand::parse(line.trim_end()).map(GuardInput::Command));
                 }
             }
         }
     }
 }
 
-/// Takes all that waits, and tells whether there was anything.
-fn drain(mut bell: &UnixStream) -> bool {
+/// Reads everything that is pending and returns whether there was anything.
+fn drain(mut source: &UnixStream) -> bool {
     let mut buffer = [0; 64];
-    let mut rang = false;
-    while matches!(bell.read(&mut buffer), Ok(1..)) {
-        rang = true;
+    let mut was_pending = false;
+    while matches!(source.read(&mut buffer), Ok(1..)) {
+        was_pending = true;
     }
-    rang
+    was_pending
 }

@@ -1,49 +1,49 @@
-//! The last resort, for when a guard was killed: its tree, found by what every
-//! process of it was born with.
+//! The last resort, for a guard that was itself killed: finds its tree by what every
+//! process of it inherited at birth.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getpid};
+use rustix::process::Signal;
 
-use super::tree::{Table, processes, send, with_all_below};
+use super::tree::{ProcessTable, read_table, signal_process, with_descendants};
+use crate::process_info::has_variable_value;
 
-/// By what the processes of a guard are found.
+/// The pause between two searches.
+const RETRY_INTERVAL: Duration = Duration::from_millis(5);
+
+/// What identifies the processes of a guard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeftoverTraces<'a> {
-    /// The guard: its number is the session of all that did not leave it. It
-    /// must be unburied, or the number might be another's.
-    pub(crate) guard: i32,
-    /// The variable and the value that mark its tree.
+    /// The guard's pid, which is the session of every process that did not leave it. The
+    /// guard must not have been reaped, or the pid could belong to another process.
+    pub(crate) guard: u32,
+    /// The environment variable, with its value, that marks its tree.
     pub(crate) mark: Option<(&'a str, &'a str)>,
 }
 
-/// Kills every process that bears a trace, and all below it, until none is
-/// left; tells how many are, after the deadline. A process can change its
-/// environment and its session, but rarely does both and leaves its parents.
-pub(crate) fn kill_leftovers(traces: LeftoverTraces<'_>, patience: Duration) -> usize {
-    let deadline = Instant::now() + patience;
+/// Kills every process with such a trace, and all of its descendants, until none is left
+/// or the deadline has passed. Returns how many are left. A process can leave its
+/// session, change its environment and lose its parents, but rarely does all three.
+pub(crate) fn kill_leftovers(traces: LeftoverTraces<'_>, deadline: Duration) -> usize {
+    let deadline = Instant::now() + deadline;
     loop {
-        let table = processes();
-        let found = with_all_below(traced(traces, &table), &table).into_iter();
-        let living = found.filter(|pid| send(*pid, &table, Signal::KILL)).count();
-        if living == 0 || Instant::now() >= deadline {
-            return living;
+        let table = read_table();
+        let found = with_descendants(find_traced(traces, &table), &table).into_iter();
+        let running = found.filter(|pid| signal_process(*pid, &table, Signal::KILL)).count();
+        if running == 0 || Instant::now() >= deadline {
+            return running;
         }
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(RETRY_INTERVAL);
     }
 }
 
-fn traced(traces: LeftoverTraces<'_>, table: &Table) -> Vec<i32> {
-    let wanted = traces.mark.map(|(variable, mark)| format!("{variable}={mark}"));
-    let marked = |pid: i32| {
-        let Some(wanted) = &wanted else { return false };
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes())
+fn find_traced(traces: LeftoverTraces<'_>, table: &ProcessTable) -> Vec<u32> {
+    let is_marked = |pid: u32| {
+        traces.mark.is_some_and(|(variable, value)| has_variable_value(pid, variable, value))
     };
-    let own = getpid().as_raw_nonzero().get();
+    let own = std::process::id();
     let traced = table
         .iter()
-        .filter(|&(&pid, entry)| pid != own && (entry.session == traces.guard || marked(pid)));
+        .filter(|&(&pid, info)| pid != own && (info.session == traces.guard || is_marked(pid)));
     traced.map(|(pid, _)| *pid).collect()
 }

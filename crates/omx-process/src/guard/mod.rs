@@ -13,10 +13,11 @@ mod inherited;
 mod inputs;
 mod leftovers;
 mod run;
+mod termination;
 mod tree;
 mod wire;
 
-pub(crate) use control::send_ahead;
+pub(crate) use control::send_input;
 pub use control::{GuardControl, take_control};
 pub(crate) use leftovers::{LeftoverTraces, kill_leftovers};
 pub use run::run;

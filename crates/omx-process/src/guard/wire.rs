@@ -1,28 +1,28 @@
-//! The words between omx and the guard: one a line.
+//! The messages between omx and the guard, one per line.
 
 use std::fmt;
 
-/// What omx tells the guard.
+/// A command from omx to the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardCommand {
-    /// End the tree, politely at first.
+    /// Terminate the tree: SIGINT, SIGTERM, SIGKILL.
     Terminate,
-    /// End the tree at once.
+    /// Kill the tree at once.
     Kill,
 }
 
-/// What the guard tells omx.
+/// A report from the guard to omx.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardReport {
-    /// The agent runs, with this process id.
+    /// The program runs, with this pid.
     Running(u32),
-    /// The agent could not be started, with the system's error number.
+    /// The program could not be started, with the system's error number.
     CannotStart(i32),
-    /// The agent ended, with its code; none after a signal.
+    /// The program exited with this code, or none if a signal killed it.
     Exited(Option<i32>),
     /// Nothing of the tree is left.
     Gone,
-    /// This many processes would not die.
+    /// This many processes could not be killed.
     Left(usize),
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for GuardCommand {
 }
 
 impl GuardCommand {
-    /// Understands a line.
+    /// Parses a line. `None` if it is no command.
     pub fn parse(line: &str) -> Option<Self> {
         match line {
             "end" => Some(Self::Terminate),
@@ -60,7 +60,7 @@ impl fmt::Display for GuardReport {
 }
 
 impl GuardReport {
-    /// Understands a line.
+    /// Parses a line. `None` if it is no report.
     pub fn parse(line: &str) -> Option<Self> {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
@@ -72,5 +72,30 @@ impl GuardReport {
             "left" => rest.parse().ok().map(Self::Left),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_survive_the_wire() {
+        for command in [GuardCommand::Terminate, GuardCommand::Kill] {
+            assert_eq!(GuardCommand::parse(&command.to_string()), Some(command));
+        }
+        let reports = [
+            GuardReport::Running(7),
+            GuardReport::CannotStart(2),
+            GuardReport::Exited(Some(3)),
+            GuardReport::Exited(None),
+            GuardReport::Gone,
+            GuardReport::Left(2),
+        ];
+        for report in reports {
+            assert_eq!(GuardReport::parse(&report.to_string()), Some(report));
+        }
+        assert_eq!(GuardReport::parse("exited soon"), None);
+        assert_eq!(GuardCommand::parse("stop"), None);
     }
 }

@@ -1,6 +1,6 @@
-//! The one thread between an agent's pipes and whoever drives it. It never
-//! blocks on a pipe, reads no further ahead than is listened to, and ends when
-//! it is told to, whoever may still hold the other ends.
+//! The thread that serves the pipes of a guarded process. It never blocks on a pipe,
+//! reads only as far ahead as lines are acknowledged, and ends on request, whoever may
+//! still hold the other ends.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -13,88 +13,88 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::{AHEAD, ProcessEvent, weight};
+use super::{ProcessEvent, READ_AHEAD, weight};
 use crate::guard::GuardReport;
 
 /// How much of standard error is kept.
 const STDERR_TAIL: usize = 4 << 10;
-/// How much of one line of standard error is told.
-const COMPLAINT: usize = 4 << 10;
-/// How much is read at once.
+/// How much of a line of standard error is reported.
+const MAX_ERROR_LINE: usize = 4 << 10;
+/// How much is read in one call.
 const CHUNK: usize = 64 << 10;
 
-/// What is wanted of the thread.
+/// What the owner asks of the thread.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum PipeRequest {
     Write(Vec<u8>),
     CloseInput,
 }
 
-/// Our ends of everything that leads to the process. One that is closed is none.
-pub(super) struct Pipes<Tell> {
+/// Our ends of everything that leads to the process. A closed one is `None`.
+pub(super) struct Pipes<Report> {
     pub(super) output: Option<OwnedFd>,
     pub(super) errors: Option<OwnedFd>,
     pub(super) input: Option<OwnedFd>,
-    pub(super) reports: Option<UnixStream>,
-    pub(super) door: UnixStream,
-    pub(super) wished: Receiver<Wish>,
-    pub(super) longest_line: usize,
-    pub(super) ahead: Arc<AtomicUsize>,
+    pub(super) guard: Option<UnixStream>,
+    pub(super) wakeups: UnixStream,
+    pub(super) requests: Receiver<PipeRequest>,
+    pub(super) max_line: usize,
+    pub(super) pending: Arc<AtomicUsize>,
     pub(super) stderr: Arc<Mutex<VecDeque<u8>>>,
-    pub(super) tell: Tell,
+    pub(super) report: Report,
 }
 
-/// What is half done.
+/// Data that is not complete yet.
 #[derive(Default)]
-struct Halves {
+struct Partial {
     line: Vec<u8>,
-    complaint: Vec<u8>,
+    error_line: Vec<u8>,
     report: Vec<u8>,
-    /// Lines to be written, and how much of the first one is.
+    /// Chunks to write, and how much of the first one is written.
     unwritten: VecDeque<Vec<u8>>,
     written: usize,
     closing: bool,
 }
 
-impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
-    /// Serves until the door is closed.
+impl<Report: Fn(ProcessEvent)> Pipes<Report> {
+    /// Serves until the owner closes the waker.
     pub(super) fn serve(mut self) {
-        let mut halves = Halves::default();
+        let mut partial = Partial::default();
         let mut buffer = vec![0; CHUNK];
         loop {
-            let [door, output, errors, reports, input] = self.ready(&halves);
-            if door && !self.open_door(&mut halves) {
+            let [woken, output, errors, reports, input] = self.wait_ready(&partial);
+            if woken && !self.take_requests(&mut partial) {
                 return;
             }
             if output {
-                self.read_output(&mut buffer, &mut halves.line);
+                self.read_output(&mut buffer, &mut partial.line);
             }
             if errors {
-                self.read_errors(&mut buffer, &mut halves.complaint);
+                self.read_errors(&mut buffer, &mut partial.error_line);
             }
             if reports {
-                self.read_reports(&mut buffer, &mut halves.report);
+                self.read_reports(&mut buffer, &mut partial.report);
             }
             if input {
-                self.write_input(&mut halves);
+                self.write_input(&mut partial);
             }
-            if halves.closing && halves.unwritten.is_empty() {
+            if partial.closing && partial.unwritten.is_empty() {
                 self.input = None;
             }
         }
     }
 
-    /// Waits until something can be done, and tells what.
-    fn ready(&self, halves: &Halves) -> [bool; 5] {
-        let heard = self.ahead.load(Ordering::Acquire) < AHEAD;
+    /// Waits until something can be done and returns what.
+    fn wait_ready(&self, partial: &Partial) -> [bool; 5] {
+        let has_room = self.pending.load(Ordering::Acquire) < READ_AHEAD;
         let sources = [
-            Some(PollFd::new(&self.door, PollFlags::IN)),
-            self.output.as_ref().filter(|_| heard).map(|end| PollFd::new(end, PollFlags::IN)),
+            Some(PollFd::new(&self.wakeups, PollFlags::IN)),
+            self.output.as_ref().filter(|_| has_room).map(|end| PollFd::new(end, PollFlags::IN)),
             self.errors.as_ref().map(|end| PollFd::new(end, PollFlags::IN)),
-            self.reports.as_ref().map(|end| PollFd::new(end, PollFlags::IN)),
+            self.guard.as_ref().map(|end| PollFd::new(end, PollFlags::IN)),
             self.input
                 .as_ref()
-                .filter(|_| !halves.unwritten.is_empty())
+                .filter(|_| !partial.unwritten.is_empty())
                 .map(|end| PollFd::new(end, PollFlags::OUT)),
         ];
         let places: Vec<usize> =
@@ -109,24 +109,24 @@ impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
         ready
     }
 
-    /// Takes what is wished for; tells whether there may be more.
-    fn open_door(&self, halves: &mut Halves) -> bool {
+    /// Takes the requests of the owner. Returns whether there may be more.
+    fn take_requests(&self, partial: &mut Partial) -> bool {
         let mut bytes = [0; 64];
         let open = loop {
-            match (&self.door).read(&mut bytes) {
+            match (&self.wakeups).read(&mut bytes) {
                 Ok(0) => break false,
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => break error.kind() == io::ErrorKind::WouldBlock,
             }
         };
-        for wish in self.wished.try_iter() {
-            match wish {
-                Wish::CloseInput => halves.closing = true,
-                Wish::Write(bytes) if self.input.is_some() && !halves.closing => {
-                    halves.unwritten.push_back(bytes);
+        for request in self.requests.try_iter() {
+            match request {
+                PipeRequest::CloseInput => partial.closing = true,
+                PipeRequest::Write(bytes) if self.input.is_some() && !partial.closing => {
+                    partial.unwritten.push_back(bytes);
                 }
-                Wish::Write(_) => {}
+                PipeRequest::Write(_) => {}
             }
         }
         open
@@ -136,51 +136,51 @@ impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
         match read(self.output.as_ref(), buffer) {
             Some([]) => {
                 if !line.is_empty() {
-                    // The last line, without an end.
-                    self.tell_line(std::mem::take(line));
+                    // The last line has no line end.
+                    self.report_line(std::mem::take(line));
                 }
                 self.output = None;
-                (self.tell)(ProcessEvent::OutputClosed);
+                (self.report)(ProcessEvent::OutputClosed);
             }
             Some(mut bytes) => {
                 while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
                     let (rest_of_line, rest) = bytes.split_at(end);
                     line.extend(rest_of_line);
                     bytes = rest.get(1..).unwrap_or_default();
-                    if line.len() > self.longest_line {
+                    if line.len() > self.max_line {
                         break;
                     }
-                    self.tell_line(std::mem::take(line));
+                    self.report_line(std::mem::take(line));
                 }
                 line.extend(bytes);
-                if line.len() > self.longest_line {
+                if line.len() > self.max_line {
                     self.output = None;
                     *line = Vec::new();
-                    (self.tell)(ProcessEvent::LineTooLong);
+                    (self.report)(ProcessEvent::LineTooLong);
                 }
             }
             None => {}
         }
     }
 
-    fn tell_line(&self, line: Vec<u8>) {
-        self.ahead.fetch_add(weight(&line), Ordering::AcqRel);
-        (self.tell)(ProcessEvent::Line(line));
+    fn report_line(&self, line: Vec<u8>) {
+        self.pending.fetch_add(weight(&line), Ordering::AcqRel);
+        (self.report)(ProcessEvent::Line(line));
     }
 
-    fn tell_complaint(&self, line: Vec<u8>) {
-        if self.ahead.load(Ordering::Acquire) < AHEAD {
-            self.ahead.fetch_add(weight(&line), Ordering::AcqRel);
-            (self.tell)(ProcessEvent::ErrorLine(line));
+    fn report_error_line(&self, line: Vec<u8>) {
+        if self.pending.load(Ordering::Acquire) < READ_AHEAD {
+            self.pending.fetch_add(weight(&line), Ordering::AcqRel);
+            (self.report)(ProcessEvent::ErrorLine(line));
         }
     }
 
-    /// Always read, so that it never holds the process up; its end is kept.
-    fn read_errors(&mut self, buffer: &mut [u8], complaint: &mut Vec<u8>) {
+    /// Always reads, so that the process never blocks on standard error, and keeps the end.
+    fn read_errors(&mut self, buffer: &mut [u8], partial: &mut Vec<u8>) {
         match read(self.errors.as_ref(), buffer) {
             Some([]) => {
                 self.errors = None;
-                (self.tell)(ProcessEvent::ErrorsClosed);
+                (self.report)(ProcessEvent::ErrorsClosed);
             }
             Some(bytes) => {
                 let mut tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,10 +190,10 @@ impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
                 drop(tail);
                 for piece in bytes.split_inclusive(|&byte| byte == b'\n') {
                     let line = piece.strip_suffix(b"\n").unwrap_or(piece);
-                    let room = COMPLAINT.saturating_sub(complaint.len());
-                    complaint.extend(line.iter().take(room));
+                    let room = MAX_ERROR_LINE.saturating_sub(partial.len());
+                    partial.extend(line.iter().take(room));
                     if line.len() < piece.len() {
-                        self.tell_complaint(std::mem::take(complaint));
+                        self.report_error_line(std::mem::take(partial));
                     }
                 }
             }
@@ -201,20 +201,20 @@ impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
         }
     }
 
-    fn read_reports(&mut self, buffer: &mut [u8], begun: &mut Vec<u8>) {
-        match read(self.reports.as_ref(), buffer) {
+    fn read_reports(&mut self, buffer: &mut [u8], partial: &mut Vec<u8>) {
+        match read(self.guard.as_ref(), buffer) {
             Some([]) => {
-                self.reports = None;
-                (self.tell)(ProcessEvent::GuardGone);
+                self.guard = None;
+                (self.report)(ProcessEvent::GuardGone);
             }
             Some(bytes) => {
-                begun.extend(bytes);
-                while let Some(end) = begun.iter().position(|&byte| byte == b'\n') {
-                    let line: Vec<u8> = begun.drain(..=end).collect();
+                partial.extend(bytes);
+                while let Some(end) = partial.iter().position(|&byte| byte == b'\n') {
+                    let line: Vec<u8> = partial.drain(..=end).collect();
                     if let Some(report) =
                         GuardReport::parse(String::from_utf8_lossy(&line).trim_end())
                     {
-                        (self.tell)(ProcessEvent::Guard(report));
+                        (self.report)(ProcessEvent::Guard(report));
                     }
                 }
             }
@@ -222,29 +222,29 @@ impl<Tell: Fn(ProcessEvent)> Pipes<Tell> {
         }
     }
 
-    fn write_input(&mut self, halves: &mut Halves) {
-        let (Some(pipe), Some(line)) = (&self.input, halves.unwritten.front()) else { return };
-        match rustix::io::write(pipe, line.get(halves.written..).unwrap_or_default()) {
+    fn write_input(&mut self, partial: &mut Partial) {
+        let (Some(pipe), Some(line)) = (&self.input, partial.unwritten.front()) else { return };
+        match rustix::io::write(pipe, line.get(partial.written..).unwrap_or_default()) {
             Ok(written) => {
-                halves.written += written;
-                if halves.written >= line.len() {
-                    halves.unwritten.pop_front();
-                    halves.written = 0;
-                    (self.tell)(ProcessEvent::Written);
+                partial.written += written;
+                if partial.written >= line.len() {
+                    partial.unwritten.pop_front();
+                    partial.written = 0;
+                    (self.report)(ProcessEvent::Written);
                 }
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
             Err(_) => {
                 self.input = None;
-                halves.unwritten.clear();
-                (self.tell)(ProcessEvent::InputClosed);
+                partial.unwritten.clear();
+                (self.report)(ProcessEvent::InputClosed);
             }
         }
     }
 }
 
-/// What can be read now: nothing more to come if it is empty, nothing at the
-/// moment if it is none.
+/// Reads what is available: empty at the end of the stream, `None` if there is nothing
+/// at the moment.
 fn read(end: Option<impl AsFd>, buffer: &mut [u8]) -> Option<&[u8]> {
     match rustix::io::read(end?, &mut *buffer) {
         Ok(read) => buffer.get(..read),

@@ -1,0 +1,189 @@
+//! Linux: `/proc`, pidfds, the child subreaper, memfds.
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::PathBuf;
+
+use rustix::fs::{MemfdFlags, RawDir, SeekFrom, memfd_create, seek};
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper,
+};
+
+use crate::process_info::{ProcessId, ProcessInfo};
+
+/// A peer that is gone is an error, not a signal.
+pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL;
+/// Received descriptors are closed in programs that this process starts.
+pub(crate) const RECEIVE_FLAGS: RecvFlags = RecvFlags::CMSG_CLOEXEC.union(RecvFlags::DONTWAIT);
+
+/// Reads one process. `None` if there is no process with this pid.
+pub(crate) fn read_process(pid: u32) -> Option<ProcessInfo> {
+    parse_stat(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Parses `/proc/<pid>/stat`. The program's name stands in parentheses and may itself
+/// contain parentheses and spaces, so the fields are counted from the last `)`.
+fn parse_stat(pid: u32, stat: &str) -> Option<ProcessInfo> {
+    let (before, after) = stat.rsplit_once(')')?;
+    let (_, program) = before.split_once('(')?;
+    let mut fields = after.split_ascii_whitespace();
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    let session = fields.nth(1)?.parse().ok()?;
+    let started = fields.nth(15)?.parse().ok()?;
+    Some(ProcessInfo {
+        id: ProcessId { pid, started },
+        parent,
+        session,
+        is_dead: matches!(state, "Z" | "X"),
+        program: program.to_owned(),
+    })
+}
+
+/// Reads every process. Empty where the table cannot be read.
+pub(crate) fn list_processes() -> Vec<ProcessInfo> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(read_process).collect()
+}
+
+/// The direct children of this process, whichever of its threads started or adopted them.
+/// Takes microseconds, unlike a walk over the whole table. `None` if the kernel was built
+/// without the list.
+pub(crate) fn list_own_children() -> Option<Vec<u32>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir("/proc/self/task").ok()?.flatten() {
+        let list = fs::read_to_string(thread.path().join("children")).ok()?;
+        children.extend(list.split_ascii_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+    }
+    Some(children)
+}
+
+/// The environment a process was started with: entries separated by zero bytes.
+/// Empty if it cannot be read.
+pub(crate) fn read_environment(pid: u32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+/// The working directory of a process.
+pub fn read_working_directory(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// The program file of a process. The name of a file that was replaced or removed
+/// since the start comes without the kernel's ` (deleted)` suffix.
+pub fn read_executable(pid: u32) -> Option<PathBuf> {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
+    match path.to_str().and_then(|text| text.strip_suffix(" (deleted)")) {
+        Some(text) => Some(text.into()),
+        None => Some(path),
+    }
+}
+
+/// The id of this boot. Pids and start times mean nothing in another one.
+pub fn read_boot_id() -> Option<String> {
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
+}
+
+/// An open handle to a process. It refers to that process even after its pid was
+/// reused, and becomes readable for `poll` when the process exits.
+#[derive(Debug)]
+pub struct ProcessHandle(OwnedFd);
+
+impl ProcessHandle {
+    /// Opens a handle to whichever process has this pid now. Compare the start time
+    /// afterwards ([`ProcessId::is_running`]) to know that it is the expected one.
+    pub fn open(pid: u32) -> io::Result<Self> {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self(pidfd_open(pid, PidfdFlags::empty())?))
+    }
+
+    /// Sends a signal to the process.
+    pub fn signal(&self, signal: Signal) -> io::Result<()> {
+        Ok(pidfd_send_signal(&self.0, signal)?)
+    }
+}
+
+impl AsFd for ProcessHandle {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Makes this process a child subreaper: a process below it that loses its parent
+/// becomes its child.
+pub(crate) fn adopt_orphans() -> io::Result<()> {
+    Ok(set_child_subreaper(Some(getpid()))?)
+}
+
+/// The descriptors that are open in this process, including the one that was used to
+/// list them, which is closed on return.
+pub(crate) fn list_open_descriptors() -> Vec<RawFd> {
+    let Ok(entries) = fs::read_dir("/proc/self/fd") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// A file without a name, gone when it is closed.
+pub fn anonymous_file(label: &str) -> io::Result<File> {
+    Ok(File::from(memfd_create(label, MemfdFlags::CLOEXEC)?))
+}
+
+/// The names in an open directory, without `.` and `..`. Reads through the descriptor
+/// itself: opening the directory once more would double the cost of listing many.
+pub fn directory_names(directory: impl AsFd) -> io::Result<Vec<CString>> {
+    seek(&directory, SeekFrom::Start(0))?;
+    let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
+    let mut entries = RawDir::new(directory, &mut buffer);
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name != c"." && name != c".." {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_name_may_contain_parentheses_and_spaces() {
+        let stat = "77 (a) b (c)) S 42 6 5 0 -1 4194560 1 0 0 0 1 2 0 0 20 0 1 0 9876 1 2 3";
+        let expected = ProcessInfo {
+            id: ProcessId { pid: 77, started: 9876 },
+            parent: 42,
+            session: 5,
+            is_dead: false,
+            program: "a) b (c)".to_owned(),
+        };
+        assert_eq!(parse_stat(77, stat), Some(expected));
+    }
+
+    #[test]
+    fn a_truncated_line_is_no_process() {
+        assert_eq!(parse_stat(77, "77 (x) S"), None);
+        assert_eq!(parse_stat(77, ""), None);
+    }
+
+    #[test]
+    fn a_replaced_program_is_named_without_the_suffix_of_the_kernel() {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("sleeper");
+        fs::copy("/bin/sleep", &program).unwrap();
+        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        fs::remove_file(&program).unwrap();
+        let found = read_executable(child.id());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, Some(program.canonicalize().unwrap_or(program)));
+    }
+}

@@ -1,0 +1,26 @@
+//! What differs by platform. Every other module of the workspace reaches the
+//! operating system's process table, process handles and descriptor lists through
+//! the functions that this module exports, so that a port is one more file here.
+//!
+//! A platform provides:
+//! - `read_process`, `list_processes`, `list_own_children`: the process table
+//! - `read_environment`, `read_working_directory`, `read_executable`: details of a process
+//! - `read_boot_id`: what tells one boot of the machine from the next
+//! - [`ProcessHandle`]: a process that stays the same one while the handle is open
+//! - `adopt_orphans`: makes this process the parent of orphans below it
+//! - `list_open_descriptors`, `anonymous_file`, `directory_names`
+//! - `SEND_FLAGS`, `RECEIVE_FLAGS`: for messages that carry descriptors
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+#[cfg(target_os = "linux")]
+pub use linux::{
+    ProcessHandle, anonymous_file, directory_names, read_boot_id, read_executable,
+    read_working_directory,
+};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{
+    RECEIVE_FLAGS, SEND_FLAGS, adopt_orphans, list_open_descriptors, list_own_children,
+    list_processes, read_environment, read_process,
+};
