@@ -1,7 +1,7 @@
 //! The tools: one row each, from name to operation.
 
 use omx_kernel::{Refusal, Value};
-use omx_ops::{Context, Input};
+use omx_ops::{Context, RequestFields};
 
 use crate::schema::{self, Others};
 
@@ -40,7 +40,7 @@ pub struct Tool {
     pub description: &'static str,
     effect: Effect,
     schema: fn() -> Value,
-    run: fn(&Context<'_>, Input) -> Result<Value, Refusal>,
+    run: fn(&Context<'_>, RequestFields) -> Result<Value, Refusal>,
 }
 
 /// All tools.
@@ -54,7 +54,7 @@ pub const TOOLS: &[Tool] = &[
             let fields = vec![schema::mode(), schema::session_id(), schema::working_directory()];
             schema::object(fields, &["mode"], Others::Refused)
         },
-        run: |context, input| omx_ops::state_read(context, &input),
+        run: |context, fields| omx_ops::state_read(context, &fields.try_into()?),
     },
     Tool {
         name: "state_write",
@@ -76,7 +76,7 @@ pub const TOOLS: &[Tool] = &[
             ]);
             schema::object(fields, &["mode"], Others::Allowed)
         },
-        run: omx_ops::state_write,
+        run: |context, fields| omx_ops::state_write(context, fields.try_into()?),
     },
     Tool {
         name: "state_clear",
@@ -92,7 +92,7 @@ pub const TOOLS: &[Tool] = &[
             ];
             schema::object(fields, &["mode"], Others::Refused)
         },
-        run: |context, input| omx_ops::state_clear(context, &input),
+        run: |context, fields| omx_ops::state_clear(context, &fields.try_into()?),
     },
     Tool {
         name: "state_list_active",
@@ -103,7 +103,7 @@ pub const TOOLS: &[Tool] = &[
             let fields = vec![schema::session_id(), schema::working_directory()];
             schema::object(fields, &[], Others::Refused)
         },
-        run: |context, input| omx_ops::state_list_active(context, &input),
+        run: |context, fields| omx_ops::state_list_active(context, &fields.try_into()?),
     },
     Tool {
         name: "state_get_status",
@@ -114,7 +114,7 @@ pub const TOOLS: &[Tool] = &[
             let fields = vec![schema::mode(), schema::session_id(), schema::working_directory()];
             schema::object(fields, &[], Others::Refused)
         },
-        run: |context, input| omx_ops::state_get_status(context, &input),
+        run: |context, fields| omx_ops::state_get_status(context, &fields.try_into()?),
     },
     Tool {
         name: "cancel",
@@ -132,7 +132,7 @@ pub const TOOLS: &[Tool] = &[
             ];
             schema::object(fields, &[], Others::Refused)
         },
-        run: |context, input| omx_ops::cancel(context, &input).map(|report| report.value()),
+        run: |context, fields| Ok(omx_ops::cancel(context, &fields.try_into()?)?.value()),
     },
 ];
 
@@ -144,7 +144,7 @@ impl Tool {
 
     /// Runs the tool on the text of its arguments.
     pub fn call(&self, context: &Context<'_>, arguments: &str) -> Result<Value, Refusal> {
-        (self.run)(context, omx_ops::parse_input(arguments)?)
+        (self.run)(context, omx_ops::parse_fields(arguments)?)
     }
 
     /// How the tool is listed.

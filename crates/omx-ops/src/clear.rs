@@ -8,25 +8,24 @@ use omx_store::{
 };
 
 use crate::context::Context;
-use crate::input::Input;
 use crate::report;
+use crate::request::{ClearSessions, StateClearRequest};
 
 /// Removes a mode's document in one scope, or in all.
-pub fn state_clear(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
-    input.only(&["mode", "session_id", "all_sessions", "workingDirectory"])?;
-    let mode = input.needed_mode()?;
-    let everywhere = input.flag("all_sessions")?;
-    if everywhere && input.session()?.is_some() {
-        return Err(Refusal::invalid_input("session_id and all_sessions exclude each other"));
-    }
-    let scope = if everywhere { Scope::Compatibility } else { context.scope(input)? };
-    let store = context.store(input)?;
+pub fn state_clear(context: &Context<'_>, request: &StateClearRequest) -> Result<Value, Refusal> {
+    let mode = request.mode;
+    let scope = match &request.sessions {
+        ClearSessions::Own => context.scope(None)?,
+        ClearSessions::One(session) => context.scope(Some(session))?,
+        ClearSessions::All => Scope::Compatibility,
+    };
+    let store = context.store_for(request.project.as_deref())?;
     if store.read()?.is_none() {
         return Ok(answer(mode, &[], &[]));
     }
     let locked = context.lock(&store, "state clear")?;
     let mut scopes = vec![scope];
-    if everywhere {
+    if request.sessions == ClearSessions::All {
         scopes.extend(locked.state().sessions()?.into_iter().map(Scope::Session));
     }
     let now = context.now();

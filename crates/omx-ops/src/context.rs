@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_kernel::message::MessageReader;
@@ -14,7 +14,6 @@ use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project};
 use crate::caller::Caller;
 use crate::clock::Clock;
 use crate::config::Sources;
-use crate::input::Input;
 
 /// Where the program was started, read once at the edge.
 #[derive(Clone, Debug, Default)]
@@ -69,26 +68,28 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// The store of the project the input is for.
-    pub fn store(&self, input: &Input) -> Result<Store, Refusal> {
-        let root = match input.text("workingDirectory")? {
-            Some(named) => Some(PathBuf::from(named)),
-            None => self.place.root.clone(),
-        };
+    /// The store of the caller's project.
+    pub fn store(&self) -> Result<Store, Refusal> {
+        self.store_for(None)
+    }
+
+    /// The store of the project in this folder; the caller's own without one.
+    pub fn store_for(&self, project: Option<&Path>) -> Result<Store, Refusal> {
+        let root = project.or(self.place.root.as_deref());
         let project = find_project(ProjectSearch {
             working_directory: &self.place.working_directory,
             home: self.place.home.as_deref(),
-            root: root.as_deref(),
+            root,
             state_dir: self.place.state_dir.as_deref(),
             dialect: self.dialect,
         })?;
         Ok(Store::new(project))
     }
 
-    /// The scope a request is for: the session it names, else the caller's.
-    pub fn scope(&self, input: &Input) -> Result<Scope, Refusal> {
-        match input.session()? {
-            Some(session) => Ok(Scope::Session(session)),
+    /// The scope of this session; the caller's own without one.
+    pub fn scope(&self, session: Option<&SessionId>) -> Result<Scope, Refusal> {
+        match session {
+            Some(session) => Ok(Scope::Session(session.clone())),
             None => self.ambient_scope(),
         }
     }

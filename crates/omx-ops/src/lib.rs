@@ -11,21 +11,28 @@ mod clock;
 pub mod config;
 mod context;
 mod facts;
-mod force;
+mod fields;
 pub mod hook;
-mod input;
 mod list;
 mod report;
+mod request;
 mod status;
 mod write;
 
 pub use caller::{CallProgress, Caller, PatientCaller};
-pub use cancel::{CancelReport, CancelRequest, cancel, sessions_with_active_modes};
+pub use cancel::{
+    CancelBreadth, CancelOptions, CancelReport, CancelRequest, RunProcesses, cancel,
+    sessions_with_active_modes,
+};
 pub use clear::state_clear;
 pub use clock::{Clock, SystemClock};
 pub use context::{Ambient, Context, Place};
-pub use input::{Input, parse_input};
+pub use fields::{RequestFields, parse_fields};
 pub use list::{state_get_status, state_list_active, state_read};
 pub use report::error_object;
+pub use request::{
+    ClearSessions, StateClearRequest, StateListRequest, StateReadRequest, StateStatusRequest,
+    StateWriteRequest, StatusRequest,
+};
 pub use status::{ActiveMode, StatusReport, status};
 pub use write::state_write;

@@ -1,18 +1,17 @@
 //! Looking without touching: read, list-active, get-status. No lock, no change.
 
-use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
+use omx_kernel::{Mode, Refusal, Scope, SessionId, Timestamp, Value};
 use omx_store::{ScopeContents, StateDir, UnreadableDocument};
 
 use crate::context::Context;
-use crate::input::Input;
 use crate::report;
+use crate::request::{StateListRequest, StateReadRequest, StateStatusRequest};
 
 /// The document of one mode, as it is stored.
-pub fn state_read(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
-    input.only(&["mode", "session_id", "workingDirectory"])?;
-    let mode = input.needed_mode()?;
-    let scope = context.scope(input)?;
-    let state = context.store(input)?.read()?;
+pub fn state_read(context: &Context<'_>, request: &StateReadRequest) -> Result<Value, Refusal> {
+    let mode = request.mode;
+    let scope = context.scope(request.session.as_ref())?;
+    let state = context.store_for(request.project.as_deref())?.read()?;
     let document = state.map(|state| state.document(&scope, mode)).transpose()?.flatten();
     Ok(match document {
         Some(document) => Value::object(document.fields().to_vec()),
@@ -23,11 +22,14 @@ pub fn state_read(context: &Context<'_>, input: &Input) -> Result<Value, Refusal
 }
 
 /// What is active: in one session, or everywhere.
-pub fn state_list_active(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
-    input.only(&["session_id", "workingDirectory"])?;
+pub fn state_list_active(
+    context: &Context<'_>,
+    request: &StateListRequest,
+) -> Result<Value, Refusal> {
     let now = context.now();
-    let state = context.store(input)?.read()?;
-    let reads = read_scopes(state.as_ref(), input, ScopeContents::is_noteworthy)?;
+    let state = context.store_for(request.project.as_deref())?.read()?;
+    let reads =
+        read_scopes(state.as_ref(), request.session.as_ref(), ScopeContents::is_noteworthy)?;
     let mut entries = Vec::new();
     let mut modes: Vec<Mode> = Vec::new();
     for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
@@ -47,15 +49,17 @@ pub fn state_list_active(context: &Context<'_>, input: &Input) -> Result<Value, 
 }
 
 /// Every document with its state: in one session, or everywhere.
-pub fn state_get_status(context: &Context<'_>, input: &Input) -> Result<Value, Refusal> {
-    input.only(&["mode", "session_id", "workingDirectory"])?;
-    let wanted = input.mode()?;
+pub fn state_get_status(
+    context: &Context<'_>,
+    request: &StateStatusRequest,
+) -> Result<Value, Refusal> {
+    let wanted = request.mode;
+    let named = request.session.as_ref();
     let now = context.now();
-    let state = context.store(input)?.read()?;
-    let reads = read_scopes(state.as_ref(), input, |_| true)?;
+    let state = context.store_for(request.project.as_deref())?.read()?;
+    let reads = read_scopes(state.as_ref(), named, |_| true)?;
     let mut statuses = Value::object(Vec::new());
     let mut sessions = Vec::new();
-    let named = input.session()?;
     for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
         let of_scope = scope_statuses(state, read, wanted, now);
         match read.snapshot.scope.session() {
@@ -80,14 +84,13 @@ pub fn state_get_status(context: &Context<'_>, input: &Input) -> Result<Value, R
 /// as far as they are `wanted`. What the environment says does not count here.
 pub(crate) fn read_scopes(
     state: Option<&StateDir>,
-    input: &Input,
+    session: Option<&SessionId>,
     wanted: fn(&ScopeContents) -> bool,
 ) -> Result<Vec<ScopeContents>, Refusal> {
-    let session = input.session()?;
     let Some(state) = state else { return Ok(Vec::new()) };
     let mut reads = Vec::new();
     match session {
-        Some(session) => reads.push(state.scope(&Scope::Session(session))?),
+        Some(session) => reads.push(state.scope(&Scope::Session(session.clone()))?),
         None => {
             reads.push(state.scope(&Scope::Compatibility)?);
             state.for_each_session(|read| reads.extend(Some(read).filter(wanted)))?;

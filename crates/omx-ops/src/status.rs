@@ -6,9 +6,9 @@ use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
 use crate::hook::is_driven;
-use crate::input::Input;
 use crate::list::{entry, read_scopes};
 use crate::report;
+use crate::request::StatusRequest;
 
 /// One active mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,9 +83,8 @@ impl StatusReport {
 }
 
 /// Looks at everything of a project; at one session if it is named.
-pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refusal> {
-    input.only(&["session_id", "workingDirectory"])?;
-    let store = context.store(input)?;
+pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusReport, Refusal> {
+    let store = context.store_for(request.project.as_deref())?;
     let now = context.now();
     let mut report = StatusReport {
         root: store.root().to_owned(),
@@ -95,7 +94,7 @@ pub fn status(context: &Context<'_>, input: &Input) -> Result<StatusReport, Refu
         unreadable: Vec::new(),
     };
     let Some(state) = store.read()? else { return Ok(report) };
-    let reads = read_scopes(Some(&state), input, ScopeContents::is_noteworthy)?;
+    let reads = read_scopes(Some(&state), request.session.as_ref(), ScopeContents::is_noteworthy)?;
     for read in reads {
         let modes: Vec<Mode> = read.snapshot.active_modes().collect();
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));

@@ -8,15 +8,15 @@ use omx_store::{EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreErro
 use crate::config::limits;
 use crate::context::Context;
 use crate::facts;
-use crate::input::Input;
 use crate::report;
+use crate::request::StateWriteRequest;
 
 /// Merges a request into a document.
-pub fn state_write(context: &Context<'_>, input: Input) -> Result<Value, Refusal> {
-    let mode = input.needed_mode()?;
-    let scope = context.scope(&input)?;
-    let store = context.store(&input)?;
-    let request = WriteRequest::new(mode, scope.session(), input.into_fields())?;
+pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<Value, Refusal> {
+    let mode = request.mode;
+    let scope = context.scope(request.session.as_ref())?;
+    let store = context.store_for(request.project.as_deref())?;
+    let request = WriteRequest::new(mode, scope.session(), request.fields)?;
     let limits = limits(context, &store)?;
     let now = context.now();
     let decide = |snapshot: &Snapshot| {

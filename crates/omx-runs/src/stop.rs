@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use omx_kernel::{Refusal, RunId, Scope, SessionId};
 use omx_store::Store;
-use omx_store::runs::{Holder, Liveness};
+use omx_store::runs::{Holder, Liveness, RunFolder};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// The poll interval while a run ends.
@@ -23,6 +23,18 @@ pub enum RunTermination {
     Killed,
     /// A process that cannot be terminated from here still holds the run.
     StillRunning,
+}
+
+impl RunTermination {
+    /// The result as a word for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NotRunning => "not_running",
+            Self::Exited => "exited",
+            Self::Killed => "killed",
+            Self::StillRunning => "still_running",
+        }
+    }
 }
 
 /// Waits for runs that have just started and have no document yet that a cancel
@@ -45,8 +57,8 @@ pub fn wait_for_starting(
                 Some(state) => !state.scope(&scope)?.snapshot.documents.is_empty(),
                 None => false,
             };
-            let is_alive = matches!(folder.liveness()?, Liveness::Alive(_));
-            if has_documents || !is_alive || Instant::now() > deadline {
+            let is_driven = matches!(driver(&folder)?, Driver::Other(_));
+            if has_documents || !is_driven || Instant::now() > deadline {
                 break;
             }
             found = true;
@@ -60,9 +72,7 @@ pub fn wait_for_starting(
 /// it is cancelled; its agents end with their guards.
 pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTermination, Refusal> {
     let Some(folder) = store.run(id)? else { return Ok(RunTermination::NotRunning) };
-    let Liveness::Alive(holder) = folder.liveness()? else {
-        return Ok(RunTermination::NotRunning);
-    };
+    let Driver::Other(holder) = driver(&folder)? else { return Ok(RunTermination::NotRunning) };
     let has_exited_by = |deadline: Instant| loop {
         match folder.liveness() {
             Ok(Liveness::Alive(_)) if Instant::now() < deadline => std::thread::sleep(POLL),
@@ -78,6 +88,23 @@ pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTer
     signal(holder.as_ref(), Signal::KILL);
     let has_exited = has_exited_by(Instant::now() + AFTER_KILL)?;
     Ok(if has_exited { RunTermination::Killed } else { RunTermination::StillRunning })
+}
+
+/// Who drives a run.
+enum Driver {
+    Nobody,
+    /// This very process, which must not signal or wait for itself.
+    ThisProcess,
+    /// Another one, with its identity if that is known.
+    Other(Option<Holder>),
+}
+
+fn driver(folder: &RunFolder) -> Result<Driver, Refusal> {
+    Ok(match folder.liveness()? {
+        Liveness::Ended => Driver::Nobody,
+        Liveness::Alive(Some(holder)) if holder == Holder::this_process() => Driver::ThisProcess,
+        Liveness::Alive(holder) => Driver::Other(holder),
+    })
 }
 
 /// Signals exactly this process. The pidfd is opened first and the start time

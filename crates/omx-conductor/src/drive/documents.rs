@@ -1,7 +1,7 @@
 //! The run's documents: made from the journal, never the other way round.
 
 use omx_kernel::{Mode, Refusal, RefusalCode, Scope, Value as Stored};
-use omx_ops::{Input, cancel, parse_input, state_write};
+use omx_ops::{CancelRequest, RunProcesses, StateWriteRequest, cancel, parse_fields, state_write};
 use serde_json::{Value, json};
 
 use super::Drive;
@@ -52,7 +52,8 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         if !is_first && self.is_cancelled() {
             return Ok(self.hear_cancel());
         }
-        match state_write(self.crew.context, parse_input(&fields.to_string())?) {
+        let request = StateWriteRequest::try_from(parse_fields(&fields.to_string())?)?;
+        match state_write(self.crew.context, request) {
             Ok(_) => Ok(true),
             Err(refusal)
                 if refusal.code == RefusalCode::RecentlyCancelled || self.is_cancelled() =>
@@ -81,9 +82,8 @@ impl<Show: FnMut(&Progress)> Drive<'_, Show> {
         if !Mode::ALL.into_iter().any(is_active) {
             return Ok(());
         }
-        let mut input = Input::default();
-        input.set("session_id", Stored::string(self.session.as_str()))?;
-        cancel(self.crew.context, &input).map(drop)
+        let request = CancelRequest::session(self.session.clone(), RunProcesses::Leave);
+        cancel(self.crew.context, &request).map(drop)
     }
 
     /// Whether somebody cancelled the run. A document that is gone was cleared

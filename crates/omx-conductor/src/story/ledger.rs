@@ -6,7 +6,7 @@ use omx_kernel::write::{WriteContext, plan_write, required_facts};
 use omx_kernel::{
     Dialect, Exhaustion, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp,
 };
-use omx_ops::parse_input;
+use omx_ops::parse_fields;
 use serde_json::Value;
 
 use omx_runs::spec::RunSpec;
@@ -75,7 +75,7 @@ impl Ledger {
         mode: Mode,
         fields: Value,
     ) -> Result<Option<Exhaustion>, Refusal> {
-        let input = parse_input(&fields.to_string())?;
+        let input = parse_fields(&fields.to_string())?;
         let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
         // Files a document names are there: their steps are finished.
         let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();

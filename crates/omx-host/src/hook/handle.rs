@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use omx_kernel::activity::ToolClass;
 use omx_kernel::stop::{StopCause, StoppingAgent};
 use omx_kernel::{Refusal, SessionId};
+use omx_ops::Context;
 use omx_ops::hook::{self, Prompted, Rest, StopOutcome, StopSeen};
-use omx_ops::{Context, Input};
 use omx_store::identity;
 use serde_json::{Map, Value};
 
@@ -130,7 +130,7 @@ fn open(
     session: &SessionId,
     opening: SessionOpening,
 ) -> Result<HookOutput, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     if let (Some(records), Some(host)) = (&files.records, process::host()) {
         identity::prune(records, process::is_alive);
         // Where it cannot be noted, the agent can still name the id it is told.

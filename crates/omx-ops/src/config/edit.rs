@@ -9,7 +9,6 @@ use toml_edit::{DocumentMut, Item, Table, value};
 use super::files;
 use super::layers::{PROJECT_TOML, checked};
 use crate::context::Context;
-use crate::input::Input;
 
 /// Sets a key in the person's own file, for all projects.
 pub fn set_for_user(
@@ -28,7 +27,7 @@ pub fn set_for_user(
 /// omx's, so that `git status` stays clean.
 pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<Value, Refusal> {
     let new = checked(key, text).map_err(Refusal::invalid_input)?;
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let path = store.tree().join(PROJECT_TOML);
     files::read_in_tree(&path)?;
     let _locked = context.lock(&store, "config set")?;

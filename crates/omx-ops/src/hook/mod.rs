@@ -19,7 +19,6 @@ use omx_kernel::{Document, Mode, Refusal, Scope, SessionId, Value};
 use omx_store::{EventKind, LockedStore, LogEvent, ScopeContents, Store};
 
 use crate::context::Context;
-use crate::input::Input;
 
 /// A session that has something to decide about, read without a lock.
 struct Found {
@@ -30,7 +29,7 @@ struct Found {
 
 /// The documents of a session; `None` where there are none.
 fn look(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let scope = Scope::Session(session.clone());
     let Some(state) = store.read()? else { return Ok(None) };
     let read = state.scope(&scope)?;

@@ -7,15 +7,15 @@ use omx_kernel::outcome::RunEnding;
 use omx_kernel::session_events::shorten;
 use omx_kernel::start::{self, StartOutcome, StartRequest};
 use omx_kernel::write::WriteContext;
-use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, Value, stop};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, stop};
 use omx_prompt::{self as prompt, KeywordPolicy, ModeStart, PromptDecision, SessionState};
 use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
 use super::{cancelled, is_driven, look, notes, write_all};
+use crate::cancel::{CancelRequest, RunProcesses};
 use crate::config::{limits, load};
 use crate::context::Context;
 use crate::facts;
-use crate::input::Input;
 
 /// What came of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,7 +109,7 @@ fn phrase(
     present: SessionState,
     mode: Mode,
 ) -> Result<Prompted, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let config = load(context, &store).ok();
     let word = config.as_ref().and_then(|config| config.get("keywords")?.value.as_str());
     let keywords = word.and_then(KeywordPolicy::parse).unwrap_or_default();
@@ -126,10 +126,10 @@ fn phrase(
 }
 
 fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
-    let mut input = Input::default();
-    input.set("session_id", Value::string(session.as_str()))?;
-    let store = context.store(&Input::default())?;
-    match crate::cancel::cancel(context, &input) {
+    // A hook has no time to wait for a run's process: `Rest` says that it is left.
+    let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
+    let store = context.store()?;
+    match crate::cancel::cancel(context, &request) {
         Ok(report) if report.cancelled.is_empty() => Ok(Prompted::Told(format!(
             "[{}] {}",
             context.dialect.name,
@@ -185,7 +185,7 @@ fn begun(
     session: &SessionId,
     wanted: &ModeStart<'_>,
 ) -> Result<String, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let scope = Scope::Session(session.clone());
     let limits = limits(context, &store)?;
     let now = context.now();

@@ -2,14 +2,14 @@
 
 use omx_kernel::session_events::{self, SessionSample};
 use omx_kernel::stop::{AllowReason, StopCause, StopDecision, StopEvent, StoppingAgent, decide};
-use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot, Value};
+use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot};
 use omx_store::runs::Liveness;
 use omx_store::{EventKind, Store};
 
 use super::{cancelled, folder, look_at_active, write_all};
+use crate::cancel::{CancelRequest, RunProcesses};
 use crate::config::{load, span_seconds};
 use crate::context::Context;
-use crate::input::Input;
 
 /// A stop as the host tells of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,9 +48,8 @@ pub fn stop(
         return Ok(StopOutcome::Allowed(AllowReason::NothingActive));
     };
     if cancelled::is_wished(&found.store, session) {
-        let mut input = Input::default();
-        input.set("session_id", Value::string(session.as_str()))?;
-        crate::cancel::cancel(context, &input)?;
+        let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
+        crate::cancel::cancel(context, &request)?;
         cancelled::forget(&found.store, session);
         return Ok(StopOutcome::Allowed(AllowReason::CancelRequested));
     }

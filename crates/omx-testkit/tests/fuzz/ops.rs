@@ -2,7 +2,7 @@
 
 use omx_kernel::{Refusal, RefusalCode, Value};
 use omx_ops::{
-    Context, Input, cancel, parse_input, state_clear, state_get_status, state_list_active,
+    Context, RequestFields, cancel, parse_fields, state_clear, state_get_status, state_list_active,
     state_read, state_write, status,
 };
 use omx_testkit::fuzz::{Random, fuzz, request};
@@ -33,15 +33,15 @@ impl Operation {
         }
     }
 
-    fn run(self, context: &Context<'_>, input: Input) -> Result<Value, Refusal> {
+    fn run(self, context: &Context<'_>, fields: RequestFields) -> Result<Value, Refusal> {
         match self {
-            Self::Read => state_read(context, &input),
-            Self::Write => state_write(context, input),
-            Self::Clear => state_clear(context, &input),
-            Self::List => state_list_active(context, &input),
-            Self::GetStatus => state_get_status(context, &input),
-            Self::Status => status(context, &input).map(|report| report.value()),
-            Self::Cancel => cancel(context, &input).map(|report| report.value()),
+            Self::Read => state_read(context, &fields.try_into()?),
+            Self::Write => state_write(context, fields.try_into()?),
+            Self::Clear => state_clear(context, &fields.try_into()?),
+            Self::List => state_list_active(context, &fields.try_into()?),
+            Self::GetStatus => state_get_status(context, &fields.try_into()?),
+            Self::Status => status(context, &fields.try_into()?).map(|report| report.value()),
+            Self::Cancel => cancel(context, &fields.try_into()?).map(|report| report.value()),
         }
     }
 
@@ -82,7 +82,7 @@ fn fuzz_requests() {
             if !place.is_confined(&text) {
                 continue;
             }
-            let answer = parse_input(&text).and_then(|input| operation.run(&context, input));
+            let answer = parse_fields(&text).and_then(|fields| operation.run(&context, fields));
             let after = place.bytes();
             check(&place, operation, &text, &answer, &before, &after);
             before = after;

@@ -1,22 +1,18 @@
 //! `cancel`: on a terminal, a person is asked which session is meant.
 
-use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal, Write};
-use std::time::Duration;
 
-use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, RunId, Scope, SessionId, Value};
-use omx_ops::{CancelReport, Context, Input, cancel, sessions_with_active_modes};
-use omx_runs::stop::{self, RunTermination};
+use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, SessionId};
+use omx_ops::{
+    CancelBreadth, CancelOptions, CancelReport, CancelRequest, Context, cancel,
+    sessions_with_active_modes,
+};
+use omx_runs::stop::RunTermination;
 
-use super::{set_flags, with_context};
+use super::with_context;
 use crate::cli::{CancelArgs, Global};
 use crate::exit::Exit;
 use crate::output::{self, Format};
-
-/// How long a run has to stop by itself.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a run that has begun has to say so in its document.
-const BEGINNING: Duration = Duration::from_secs(5);
 
 /// Cancels.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -26,62 +22,42 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
         let _ = rustix::process::setsid();
     }
     with_context(global, by_name, format, |context| {
-        let mut input = Input::default();
-        let flags = [("mode", args.mode.as_ref()), ("session_id", args.session_id.as_ref())];
-        set_flags(&mut input, &flags)?;
-        for (name, given) in [("force", args.force), ("every_session", args.every_session)] {
-            if given {
-                input.set(name, Value::bool(true))?;
-            }
+        let options = options(args)?;
+        let mut request = CancelRequest::try_from(options.clone())?;
+        if args.finish {
+            request.breadth = CancelBreadth::Finish;
         }
-        let mut report = match cancel(context, &input) {
+        let report = match cancel(context, &request) {
             Err(refusal) if refusal.code == RefusalCode::AmbiguousSession && can_ask(format) => {
-                match ask(context, &input)? {
-                    Some(chosen) => cancel(context, &chosen)?,
+                match ask(context, options)? {
+                    Some(chosen) => cancel(context, &chosen.try_into()?)?,
                     None => return Err(refusal),
                 }
             }
             result => result?,
         };
-        if report.cancelled.is_empty() && !args.finish && has_begun(context, &input, args)? {
-            report = cancel(context, &input)?;
-        }
         let printed = print(&report, format);
-        let mut sessions: BTreeSet<SessionId> =
-            report.cancelled.iter().filter_map(|(scope, _)| scope.session().cloned()).collect();
-        if args.finish {
-            // Its documents were ended by the hook already.
-            sessions.extend(args.session_id.as_deref().and_then(|id| SessionId::new(id).ok()));
-        }
-        Ok(stop_runs(context, &sessions)?.unwrap_or(printed))
+        Ok(report_runs(&report).unwrap_or(printed))
     })
 }
 
-/// Whether a run that this cancel is meant for began a moment ago, and has
-/// written its document only now.
-fn has_begun(context: &Context<'_>, input: &Input, args: &CancelArgs) -> Result<bool, Refusal> {
-    let store = context.store(&Input::default())?;
-    let scope = match args.force || args.every_session {
-        true => Scope::Compatibility,
-        false => context.scope(input)?,
-    };
-    stop::wait_for_starting(&store, scope.session(), BEGINNING)
+fn options(args: &CancelArgs) -> Result<CancelOptions, Refusal> {
+    Ok(CancelOptions {
+        project: None,
+        mode: args.mode.as_deref().map(Mode::parse).transpose()?,
+        session: args.session_id.as_deref().map(SessionId::new).transpose()?,
+        force: args.force,
+        every_session: args.every_session,
+    })
 }
 
-/// Ends the processes that drove what was cancelled. The documents are written
-/// by now, so nothing of it begins again whatever comes of this.
-fn stop_runs(
-    context: &Context<'_>,
-    sessions: &BTreeSet<SessionId>,
-) -> Result<Option<Exit>, Refusal> {
+/// Says which processes did not exit by themselves.
+fn report_runs(report: &CancelReport) -> Option<Exit> {
     let mut exit = None;
-    for session in sessions {
-        let Ok(run) = RunId::new(session.as_str()) else { continue };
-        let store = context.store(&Input::default())?;
-        match stop::terminate(&store, &run, PATIENCE)? {
-            RunTermination::NotRunning | RunTermination::Exited => {}
+    for (run, termination) in &report.runs {
+        match termination {
             RunTermination::Killed => {
-                output::note(&format!("run {run} did not stop by itself and was killed"))
+                output::note(&format!("run {run} did not stop by itself and was killed"));
             }
             RunTermination::StillRunning => {
                 output::note(&format!(
@@ -89,9 +65,10 @@ fn stop_runs(
                 ));
                 exit = Some(Exit::Failed);
             }
+            RunTermination::NotRunning | RunTermination::Exited => {}
         }
     }
-    Ok(exit)
+    exit
 }
 
 fn print(report: &CancelReport, format: Format) -> Exit {
@@ -106,29 +83,25 @@ fn can_ask(format: Format) -> bool {
 }
 
 /// Asks which session is meant; `None` if the person wants none of them.
-fn ask(context: &Context<'_>, input: &Input) -> Result<Option<Input>, Refusal> {
-    let sessions: Vec<(SessionId, Vec<Mode>)> = sessions_with_active_modes(context, input)?;
+fn ask(context: &Context<'_>, options: CancelOptions) -> Result<Option<CancelOptions>, Refusal> {
+    let sessions: Vec<(SessionId, Vec<Mode>)> = sessions_with_active_modes(context)?;
     output::note("Modes are active in several sessions:");
     for (index, (session, modes)) in sessions.iter().enumerate() {
         let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
         output::note(&format!("  {}) {session} ({})", index + 1, modes.join(", ")));
     }
     let mut err = io::stderr().lock();
-    let all = if input.get("mode").is_none() { ", a for all" } else { "" };
+    let all = if options.mode.is_none() { ", a for all" } else { "" };
     let _ = write!(err, "Cancel which? [1-{}{all}, Enter for none] ", sessions.len());
     let _ = err.flush();
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);
-    let mut chosen = input.clone();
-    match answer.trim() {
-        "a" if input.get("mode").is_none() => chosen.set("every_session", Value::bool(true))?,
+    Ok(match answer.trim() {
+        "a" if options.mode.is_none() => Some(CancelOptions { every_session: true, ..options }),
         answer => {
             let index = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-            let Some((session, _)) = index.and_then(|index| sessions.get(index)) else {
-                return Ok(None);
-            };
-            chosen.set("session_id", Value::string(session.as_str()))?;
+            let chosen = index.and_then(|index| sessions.into_iter().nth(index));
+            chosen.map(|(session, _)| CancelOptions { session: Some(session), ..options })
         }
-    }
-    Ok(Some(chosen))
+    })
 }

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
+use omx_ops::Context;
 use omx_ops::config::{self, Config, Setting};
-use omx_ops::{Context, Input};
 
 use super::with_context;
 use crate::cli::{ConfigGetArgs, ConfigListArgs, ConfigOperation, ConfigSetArgs, Global};
@@ -29,7 +29,7 @@ pub fn run(operation: ConfigOperation, global: &Global, by_name: Dialect) -> Exi
 }
 
 fn load(context: &Context<'_>) -> Result<Config, Refusal> {
-    config::load(context, &context.store(&Input::default())?)
+    config::load(context, &context.store()?)
 }
 
 /// A value as a person would type it.
@@ -85,7 +85,7 @@ fn get(context: &Context<'_>, args: &ConfigGetArgs, format: Format) -> Result<Ex
 fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
     let (path, value) = if args.project {
         let value = config::set_for_project(context, &args.key, &args.value)?;
-        let tree = context.store(&Input::default())?.tree().to_owned();
+        let tree = context.store()?.tree().to_owned();
         (tree.join(config::PROJECT_TOML), value)
     } else {
         let path = context.config.user_file.clone().ok_or_else(|| {
@@ -104,7 +104,7 @@ fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
 }
 
 fn path(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<Exit, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let project = config::project_files(store.root(), store.tree(), context.dialect);
     let user = context.config.user_file.iter().cloned().map(|path| (path, "user"));
     let files: Vec<(PathBuf, &str)> =

@@ -12,7 +12,7 @@ use omx_host::doctor::{
 };
 use omx_host::setup::SetupScope;
 use omx_kernel::{Dialect, Refusal, Value};
-use omx_ops::{Context, Input};
+use omx_ops::Context;
 use omx_rehearsal::driver;
 use omx_store::Store;
 
@@ -38,7 +38,7 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     let action = if args.fix { DoctorAction::Fix } else { DoctorAction::Check };
     with_context(global, by_name, format, |context| {
-        let store = context.store(&Input::default())?;
+        let store = context.store()?;
         let env = env(context, &store)?;
         let mut report = run_checks(&env);
         let mut done = Vec::new();

@@ -128,7 +128,7 @@ fn finish_cancel(payload: &HookPayload<'_>, session: &str) {
 /// Says what a prompt would start, and why it would not start the others.
 pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
     let keywords = edge::context(global, by_name, "cli").ok().and_then(|context| {
-        let store = context.store(&omx_ops::Input::default()).ok()?;
+        let store = context.store().ok()?;
         let config = omx_ops::config::load(&context, &store).ok()?;
         KeywordPolicy::parse(config.get("keywords")?.value.as_str()?)
     });

@@ -1,7 +1,7 @@
 //! `hud`: one line, drawn often, so it starts nothing and reads little.
 
-use omx_kernel::{Dialect, Refusal, Scope, Value};
-use omx_ops::{Context, Input, config, status};
+use omx_kernel::{Dialect, Refusal, Scope, SessionId};
+use omx_ops::{Context, StatusRequest, config, status};
 use omx_view::{Preset, StatusLine, branch};
 
 use super::with_context;
@@ -13,15 +13,14 @@ use crate::output::{self, Format};
 pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
-        let mut input = Input::default();
-        // What cannot be used as a session is not told in a status line.
+        // A status line reports nothing about a session id that is not one.
         let own = context.ambient_scope().unwrap_or(Scope::Compatibility);
-        match (&args.session_id, own.session()) {
-            (Some(id), _) => input.set("session_id", Value::string(id))?,
-            (None, Some(id)) => input.set("session_id", Value::string(id.as_str()))?,
-            (None, None) => {}
-        }
-        let report = status(context, &input)?;
+        let session = match (&args.session_id, own.session()) {
+            (Some(id), _) => Some(SessionId::new(id)?),
+            (None, own) => own.cloned(),
+        };
+        let request = StatusRequest { session, ..StatusRequest::default() };
+        let report = status(context, &request)?;
         let branch = branch(&context.place.working_directory);
         let line = StatusLine { name: context.dialect.name, branch, report: &report };
         Ok(match format {
@@ -37,7 +36,7 @@ fn preset(context: &Context<'_>, args: &HudArgs) -> Result<Preset, Refusal> {
     if let Some(preset) = args.preset.as_deref().and_then(Preset::named) {
         return Ok(preset);
     }
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let configured = config::load(context, &store).ok();
     let name = configured.as_ref().and_then(|config| config.get("hud.preset")?.value.as_str());
     Ok(name.and_then(Preset::named).unwrap_or(Preset::Focused))

@@ -7,8 +7,8 @@ use std::process::Command;
 use omx_host::HostKind;
 use omx_host::setup::{Manifest, SetupPaths, SetupScope};
 use omx_kernel::{Dialect, Refusal, RefusalCode};
+use omx_ops::Context;
 use omx_ops::config::{self};
-use omx_ops::{Context, Input};
 
 use super::with_context;
 use crate::children;
@@ -54,7 +54,7 @@ fn not_installed(host: HostKind) -> Refusal {
 
 /// The configured agent, else the first that is installed.
 fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let config = config::load(context, &store)?;
     let named = config.get("agent").and_then(|setting| HostKind::parse(setting.value.as_str()?));
     let is_there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
@@ -65,7 +65,7 @@ fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
 
 /// Whether some setup that holds here has written for this host.
 fn is_set_up(context: &Context<'_>, host: HostKind) -> Result<bool, Refusal> {
-    let root = context.store(&Input::default())?.root().to_owned();
+    let root = context.store()?.root().to_owned();
     let knows = |scope: SetupScope| -> Result<bool, Refusal> {
         let paths: SetupPaths = edge::setup_paths(context.dialect, scope)?;
         let manifest = Manifest::load(&paths.manifest())

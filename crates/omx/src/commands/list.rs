@@ -6,7 +6,7 @@ use omx_agents::version::version;
 use omx_agents::{AgentKind, Failure};
 use omx_host::{Role, Skill, catalog};
 use omx_kernel::{Dialect, Mode, Refusal, Value};
-use omx_ops::{Context, Input};
+use omx_ops::Context;
 use omx_rehearsal::driver;
 
 use super::with_context;
@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The agents there are, and what keeps one from working.
 fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     let surroundings = edge::agent_env(context, &store, None, None)?;
     let mut rows = Vec::new();
     for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
@@ -86,7 +86,7 @@ fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
 }
 
 fn load(context: &Context<'_>) -> Result<Vec<Role>, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))
 }
 
@@ -148,7 +148,7 @@ fn modes(format: Format) -> Exit {
 }
 
 fn load_skills(context: &Context<'_>) -> Result<Vec<Skill>, Refusal> {
-    let store = context.store(&Input::default())?;
+    let store = context.store()?;
     catalog::skills_of(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))
 }
 

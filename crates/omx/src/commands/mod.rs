@@ -21,7 +21,7 @@ mod status;
 
 use omx_host::HostKind;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
-use omx_ops::{Context, Input};
+use omx_ops::{Context, RequestFields};
 
 use crate::cli::{Cli, Command, Global};
 use crate::cli_host::HookCommand;
@@ -87,7 +87,7 @@ fn with_context(
 }
 
 /// Puts flags into the request they stand for.
-fn set_flags(input: &mut Input, flags: &[(&str, Option<&String>)]) -> Result<(), Refusal> {
+fn set_flags(input: &mut RequestFields, flags: &[(&str, Option<&String>)]) -> Result<(), Refusal> {
     for (name, value) in flags {
         if let Some(value) = value {
             input.set(name, Value::string(value))?;

@@ -10,7 +10,7 @@ use omx_host::setup::{
 };
 use omx_host::{CatalogueError, HostKind, Skill, catalog, guidance};
 use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
-use omx_ops::{Context, Input};
+use omx_ops::Context;
 
 use super::with_context;
 use crate::cli::Global;
@@ -72,7 +72,7 @@ pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exi
 
 fn paths(context: &Context<'_>, scope: &str) -> Result<SetupPaths, Refusal> {
     let scope = match scope {
-        "project" => SetupScope::Project(context.store(&Input::default())?.root().to_owned()),
+        "project" => SetupScope::Project(context.store()?.root().to_owned()),
         _ => SetupScope::User,
     };
     let hooked = match scope {
@@ -131,7 +131,7 @@ pub(super) fn load_catalog(
     let tree = match paths.scope {
         // No folder, so nothing but what is built in.
         SetupScope::User => PathBuf::new(),
-        SetupScope::Project(_) => context.store(&Input::default())?.tree().to_owned(),
+        SetupScope::Project(_) => context.store()?.tree().to_owned(),
     };
     let broken = |error: CatalogueError| Refusal::invalid_input(error.to_string());
     let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };

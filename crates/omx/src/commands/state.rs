@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use omx_kernel::{Dialect, Refusal, RefusalCode};
-use omx_ops::{Input, parse_input};
+use omx_ops::{RequestFields, parse_fields};
 use omx_store::MAX_DOCUMENT_BYTES;
 
 use super::{set_flags, with_context};
@@ -18,28 +18,28 @@ pub fn run(operation: StateOperation, global: &Global, by_name: Dialect) -> Exit
     let (Read(args) | Write(args) | Clear(args) | ListActive(args) | GetStatus(args)) = &operation;
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
-        let input = request(args)?;
+        let fields = request(args)?;
         let value = match operation {
-            Read(_) => omx_ops::state_read(context, &input),
-            Write(_) => omx_ops::state_write(context, input),
-            Clear(_) => omx_ops::state_clear(context, &input),
-            ListActive(_) => omx_ops::state_list_active(context, &input),
-            GetStatus(_) => omx_ops::state_get_status(context, &input),
+            Read(_) => omx_ops::state_read(context, &fields.try_into()?),
+            Write(_) => omx_ops::state_write(context, fields.try_into()?),
+            Clear(_) => omx_ops::state_clear(context, &fields.try_into()?),
+            ListActive(_) => omx_ops::state_list_active(context, &fields.try_into()?),
+            GetStatus(_) => omx_ops::state_get_status(context, &fields.try_into()?),
         }?;
         Ok(output::value(&value, format))
     })
 }
 
-fn request(args: &StateInput) -> Result<Input, Refusal> {
+fn request(args: &StateInput) -> Result<RequestFields, Refusal> {
     let mut input = match (&args.input, &args.input_file) {
-        (Some(text), _) if text == "-" => parse_input(&read_all(io::stdin(), "standard input")?)?,
-        (Some(text), _) => parse_input(text)?,
+        (Some(text), _) if text == "-" => parse_fields(&read_all(io::stdin(), "standard input")?)?,
+        (Some(text), _) => parse_fields(text)?,
         (None, Some(path)) => {
             let name = path.display().to_string();
             let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
-            parse_input(&read_all(file, &name)?)?
+            parse_fields(&read_all(file, &name)?)?
         }
-        (None, None) => Input::default(),
+        (None, None) => RequestFields::default(),
     };
     let flags = [("mode", args.mode.as_ref()), ("session_id", args.session_id.as_ref())];
     set_flags(&mut input, &flags)?;

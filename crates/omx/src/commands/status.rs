@@ -1,7 +1,7 @@
 //! `status`: what runs here, in a table a person can read at a glance.
 
-use omx_kernel::{Dialect, Timestamp, Value};
-use omx_ops::{Input, StatusReport, status};
+use omx_kernel::{Dialect, SessionId, Timestamp};
+use omx_ops::{StatusReport, StatusRequest, status};
 
 use super::with_context;
 use crate::cli::{Global, StatusArgs};
@@ -18,11 +18,9 @@ const TASK_COLUMNS: usize = 40;
 pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
-        let mut input = Input::default();
-        if let Some(session) = &args.session_id {
-            input.set("session_id", Value::string(session))?;
-        }
-        let report = status(context, &input)?;
+        let session = args.session_id.as_deref().map(SessionId::new).transpose()?;
+        let request = StatusRequest { session, ..StatusRequest::default() };
+        let report = status(context, &request)?;
         Ok(match format {
             Format::Json => output::value(&report.value(), format),
             Format::Text => output::lines(&lines(&report, context.dialect)),
@@ -33,7 +31,7 @@ pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
 /// What a bare call shows: the same, and what can be done.
 pub fn overview(global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
-        let report = status(context, &Input::default())?;
+        let report = status(context, &StatusRequest::default())?;
         let mut lines = lines(&report, context.dialect);
         lines.push(String::new());
         lines.push(format!("{} --help shows what can be done.", context.dialect.name));

@@ -11,7 +11,7 @@ use omx_kernel::{
     Dialect, Document, DocumentStatus, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot,
     Timestamp, cancel,
 };
-use omx_ops::parse_input;
+use omx_ops::parse_fields;
 use serde_json::{Value, json};
 
 /// The documents.
@@ -71,7 +71,7 @@ impl Documents {
         files: &BTreeSet<String>,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let input = parse_input(&fields.to_string())?;
+        let input = parse_fields(&fields.to_string())?;
         let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
         let asked = required_facts(&self.snapshot, &request).paths;
         let existing = asked.into_iter().filter(|path| files.contains(path)).collect();

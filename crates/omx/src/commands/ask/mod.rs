@@ -16,8 +16,8 @@ use omx_host::{Role, RoleResult, catalog};
 use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 use omx_kernel::ids::slug;
 use omx_kernel::{Dialect, Refusal, RefusalCode};
+use omx_ops::Context;
 use omx_ops::config::{self, Config};
-use omx_ops::{Context, Input};
 use omx_rehearsal::driver;
 use omx_store::{ArtifactFolder, Store};
 
@@ -32,7 +32,7 @@ use crate::output::Format;
 pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
-        let store = context.store(&Input::default())?;
+        let store = context.store()?;
         let config = config::load(context, &store)?;
         let kind = AgentKind::parse(&args.agent)
             .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", args.agent)))?;

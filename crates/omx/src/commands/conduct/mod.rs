@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use omx_conductor::engine::Decide;
 use omx_conductor::start;
 use omx_kernel::{Dialect, Mode, Refusal, RunId, Timestamp};
+use omx_ops::Context;
 use omx_ops::config;
-use omx_ops::{Context, Input};
 use omx_runs::workspace;
 use omx_store::Store;
 
@@ -76,7 +76,7 @@ pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
 fn run(request: &ModeRequest, flags: &RunFlags, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(flags.json);
     with_context(global, by_name, format, |context| {
-        let store = context.store(&Input::default())?;
+        let store = context.store()?;
         let placement = RunPlacement::from_flags(flags);
         if let Some(id) = &flags.resume {
             let id = find_to_resume(&store, request.mode, id)?;

@@ -10,7 +10,6 @@ mod list;
 mod show;
 
 use omx_kernel::Dialect;
-use omx_ops::Input;
 
 pub use find::{find, find_to_resume};
 pub use gc::sweep_daily;
@@ -28,7 +27,7 @@ use crate::output::Format;
 pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json || wants_json(args.operation.as_ref()));
     with_context(global, by_name, format, |context| {
-        let store = context.store(&Input::default())?;
+        let store = context.store()?;
         match args.operation {
             None | Some(RunsOperation::List(_)) => list::list(context, &store, format),
             Some(RunsOperation::Show(args)) => show::show(&store, args.id.as_deref(), format),

@@ -4,12 +4,13 @@ use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Document, Mode, Refusal, Scope, Value};
 use omx_store::{EventKind, LogEvent, Store};
 
-use crate::cancel::{CancelReport, cancel_scope, every_scope};
+use super::documents::{cancel_scope, every_scope};
+use super::report::CancelReport;
 use crate::clear::remember;
 use crate::context::Context;
 
 /// Cancels and clears everything under one lock.
-pub(crate) fn force(
+pub(super) fn force(
     context: &Context<'_>,
     store: &Store,
     report: &mut CancelReport,

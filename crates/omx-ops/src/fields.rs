@@ -1,4 +1,8 @@
-//! The JSON object a request consists of, on the command line and over MCP alike.
+//! The JSON object that a request arrives as, on the command line and over MCP
+//! alike. The two doors parse it here and turn it into a typed request
+//! (`request.rs`); no operation sees it.
+
+use std::path::PathBuf;
 
 use omx_kernel::fields::type_mismatch;
 use omx_kernel::{Mode, Refusal, RefusalCode, SessionId, Value};
@@ -6,15 +10,15 @@ use omx_store::{MAX_DEPTH, MAX_DOCUMENT_BYTES, json};
 
 /// The fields of a request, each name at most once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
+pub struct RequestFields {
     fields: Vec<(String, Value)>,
 }
 
 /// A request wraps the document it writes at most twice (`state`, the request itself).
 const WRAPPING: usize = 2;
 
-/// Reads a request.
-pub fn parse_input(text: &str) -> Result<Input, Refusal> {
+/// Parses the text of a request.
+pub fn parse_fields(text: &str) -> Result<RequestFields, Refusal> {
     if text.len() > MAX_DOCUMENT_BYTES {
         return Err(Refusal::new(
             RefusalCode::TooLarge,
@@ -31,7 +35,7 @@ pub fn parse_input(text: &str) -> Result<Input, Refusal> {
     let value = json::parse(text.trim_start_matches('\u{feff}'))
         .map_err(|error| Refusal::invalid_input(format!("the input is not valid JSON: {error}")))?;
     let fields = value.as_object().map(<[_]>::to_vec);
-    let mut input = Input::default();
+    let mut input = RequestFields::default();
     for (name, value) in
         fields.ok_or_else(|| type_mismatch("the input", "a JSON object", &value))?
     {
@@ -40,8 +44,8 @@ pub fn parse_input(text: &str) -> Result<Input, Refusal> {
     Ok(input)
 }
 
-impl Input {
-    /// Adds a field, from the request or from a flag that says the same.
+impl RequestFields {
+    /// Adds a field. A flag may repeat a field, but not contradict it.
     pub fn set(&mut self, name: &str, value: Value) -> Result<(), Refusal> {
         match self.get(name) {
             None => self.fields.push((name.to_owned(), value)),
@@ -63,7 +67,7 @@ impl Input {
         self.fields
     }
 
-    /// The string in that field; `null` is as good as none.
+    /// The string in that field; `null` counts as absent.
     pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
         match self.get(name) {
             None => Ok(None),
@@ -74,7 +78,7 @@ impl Input {
         }
     }
 
-    /// Whether that field is true; absent and `null` are false.
+    /// Whether that field is true; absent and `null` count as false.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.get(name) {
             None => Ok(false),
@@ -106,7 +110,24 @@ impl Input {
         }
     }
 
-    /// Refuses fields nobody would look at.
+    /// The project's folder, if one is named.
+    pub fn project(&self) -> Result<Option<PathBuf>, Refusal> {
+        Ok(self.text("workingDirectory")?.map(PathBuf::from))
+    }
+
+    /// The positive whole number in that field, if there is one.
+    pub fn count(&self, name: &str) -> Result<Option<u64>, Refusal> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(value) if value.is_null() => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) if number > 0 => Ok(Some(number)),
+                _ => Err(type_mismatch(name, "a whole number from 1 on", value)),
+            },
+        }
+    }
+
+    /// Refuses fields that the request does not have.
     pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
         match self.fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),

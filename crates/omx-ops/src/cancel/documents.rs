@@ -1,0 +1,148 @@
+//! Ends active documents, in the order their links demand.
+
+use omx_kernel::cancel::{CancelEntry, CancelTarget, plan_cancel, teams_in_scope};
+use omx_kernel::{Mode, Refusal, Scope, Value, message};
+use omx_store::{
+    EventKind, LockedStore, LogEvent, ScopeContents, StateDir, Store, StoreError,
+    UnreadableDocument,
+};
+
+use super::report::CancelReport;
+use crate::context::Context;
+
+/// Ends the active modes of these scopes, each in its own order.
+pub(super) fn cancel_scopes(
+    context: &Context<'_>,
+    store: &Store,
+    scopes: &[Scope],
+    target: CancelTarget,
+    report: &mut CancelReport,
+) -> Result<(), Refusal> {
+    // Nothing to do is found out without a lock: an idle project is not touched.
+    let Some(state) = store.read()? else { return Ok(()) };
+    let mut busy = Vec::new();
+    for scope in scopes {
+        if state.scope(scope)?.is_noteworthy() {
+            busy.push(scope);
+        }
+    }
+    if busy.is_empty() {
+        return Ok(());
+    }
+    let locked = context.lock(store, "cancel")?;
+    for scope in busy {
+        cancel_scope(context, &locked, scope, target, report)?;
+    }
+    Ok(())
+}
+
+/// Ends the active modes of one scope while the lock is held.
+pub(super) fn cancel_scope(
+    context: &Context<'_>,
+    locked: &LockedStore,
+    scope: &Scope,
+    target: CancelTarget,
+    report: &mut CancelReport,
+) -> Result<(), Refusal> {
+    let now = context.now();
+    let read: ScopeContents = locked.scope(scope)?;
+    let plan = plan_cancel(&read.snapshot, target, context.dialect, now)?;
+    let is_meant = |mode: Mode| {
+        matches!(target, CancelTarget::Everything) || target == CancelTarget::Mode(mode)
+    };
+    if let CancelTarget::Mode(mode) = target
+        && read.unreadable.iter().any(|found| found.mode == mode && is_not_ours(found))
+        && let Some(refusal) = read.refusal(mode)
+    {
+        return Err(refusal);
+    }
+    for entry in plan.entries {
+        locked.write(scope, entry.mode, &entry.document)?;
+        locked.log(&[event(context, scope, &entry)]);
+        end_shared(context, locked, scope, entry.mode, report);
+        report.lines.extend(message::format_cancelled(&entry, context.dialect, context.reader));
+        report.cancelled.push((scope.clone(), entry));
+    }
+    for found in read.unreadable.into_iter().filter(|found| is_meant(found.mode)) {
+        // A document that cannot even be moved aside must not stop a cancel.
+        match locked.quarantine(&found, now) {
+            Ok(Some(moved)) => {
+                report.lines.push(format!(
+                    "Unreadable {} state moved to {}",
+                    moved.mode.name(),
+                    moved.path.display()
+                ));
+                report.quarantined.push(moved);
+            }
+            Ok(None) | Err(_) => {
+                report.lines.push(format!("Left alone: {}", found.error));
+                report.unreadable.push(found);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a mode keeps outside its document and belongs to this scope: told for
+/// teams, removed for a swarm. Best effort, the documents are what counts.
+fn end_shared(
+    context: &Context<'_>,
+    locked: &LockedStore,
+    scope: &Scope,
+    mode: Mode,
+    report: &mut CancelReport,
+) {
+    match mode {
+        Mode::Swarm => {
+            let _ = locked.remove_swarm_marker(scope);
+        }
+        Mode::Team => {
+            for card in teams_in_scope(scope, locked.state().team_configs()) {
+                let path = locked.state().team_path(&card.name);
+                let path = path.to_string_lossy();
+                report.lines.extend(message::format_team_report(
+                    &card.name,
+                    &path,
+                    context.dialect,
+                ));
+                report.teams.push(card);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_not_ours(found: &UnreadableDocument) -> bool {
+    matches!(found.error, StoreError::Unsafe { .. })
+}
+
+/// Every scope that can be opened, and why others cannot: what stands in place
+/// of a session must not stop the cancel of the rest.
+pub(super) fn every_scope(state: &StateDir) -> (Vec<Scope>, Vec<StoreError>) {
+    let mut scopes = Vec::new();
+    let mut closed = state.foreign_session_entries();
+    match state.sessions() {
+        Ok(sessions) => {
+            for scope in sessions.into_iter().map(Scope::Session) {
+                match state.scope(&scope) {
+                    Ok(_) => scopes.push(scope),
+                    Err(error) => closed.push(error),
+                }
+            }
+        }
+        Err(error) => closed.push(error),
+    }
+    scopes.push(Scope::Compatibility);
+    (scopes, closed)
+}
+
+fn event(context: &Context<'_>, scope: &Scope, entry: &CancelEntry) -> LogEvent {
+    LogEvent::new(context.now(), context.actor, EventKind::Cancel, scope)
+        .with_team_of(&entry.document)
+        .with_data([
+            ("mode", Value::string(entry.mode.name())),
+            ("revision", Value::integer(entry.document.revision())),
+            ("phase", Value::string_or_null(entry.phase.as_deref())),
+            ("linked_to", Value::string_or_null(entry.linked_to.map(Mode::name))),
+        ])
+}

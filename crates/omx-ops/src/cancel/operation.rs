@@ -1,0 +1,115 @@
+//! Cancel: ends what is active, documents and processes, and says so.
+
+use std::collections::BTreeSet;
+
+use omx_kernel::cancel::CancelTarget;
+use omx_kernel::{Refusal, Scope, SessionId, message};
+use omx_store::Store;
+
+use super::documents::{cancel_scopes, every_scope};
+use super::force::force;
+use super::report::CancelReport;
+use super::request::{CancelBreadth, CancelRequest, RunProcesses};
+use super::runs::{end_runs, wait_for_starting};
+use super::scope::{Checked, left_over, nothing_lines, only_scope};
+use crate::context::Context;
+
+/// Cancels. This is the one cancel there is, whichever way it is asked for: it
+/// ends documents and then the processes of the runs they belonged to.
+pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelReport, Refusal> {
+    let store = context.store_for(request.project.as_deref())?;
+    let mut report = cancel_documents(context, &store, request)?;
+    let finishes = request.breadth == CancelBreadth::Finish;
+    if report.cancelled.is_empty() && request.runs == RunProcesses::Terminate && !finishes {
+        let only = match request.breadth {
+            CancelBreadth::Force | CancelBreadth::EverySession => Scope::Compatibility,
+            _ => context.scope(request.session.as_ref())?,
+        };
+        if wait_for_starting(&store, only.session())? {
+            report = cancel_documents(context, &store, request)?;
+        }
+    }
+    let mut sessions: BTreeSet<SessionId> =
+        report.cancelled.iter().filter_map(|(scope, _)| scope.session().cloned()).collect();
+    if finishes {
+        sessions.extend(request.session.clone());
+    }
+    if request.runs == RunProcesses::Terminate {
+        end_runs(&store, &sessions, &mut report)?;
+    }
+    Ok(report)
+}
+
+fn cancel_documents(
+    context: &Context<'_>,
+    store: &Store,
+    request: &CancelRequest,
+) -> Result<CancelReport, Refusal> {
+    let mut report = CancelReport::default();
+    let state = store.read()?;
+    match request.breadth {
+        CancelBreadth::Force => {
+            if state.is_some() {
+                force(context, store, &mut report)?;
+            }
+            report.lines.push(message::format_all_cleared(context.dialect));
+        }
+        CancelBreadth::EverySession => {
+            let (scopes, closed) = state.as_ref().map(every_scope).unwrap_or_default();
+            report.leave(&closed);
+            cancel_scopes(context, store, &scopes, CancelTarget::Everything, &mut report)?;
+            if report.cancelled.is_empty() {
+                let checked = Checked::Everywhere;
+                report.lines.extend(nothing_lines(
+                    context,
+                    store,
+                    checked,
+                    CancelTarget::Everything,
+                ));
+            }
+        }
+        CancelBreadth::Finish => {
+            scope_documents(context, store, request, CancelTarget::Everything, &mut report)?
+        }
+        CancelBreadth::Scope(target) => {
+            scope_documents(context, store, request, target, &mut report)?;
+        }
+    }
+    Ok(report)
+}
+
+/// Cancels one scope: the one the request names, the caller's, or the only one
+/// in which something is active.
+fn scope_documents(
+    context: &Context<'_>,
+    store: &Store,
+    request: &CancelRequest,
+    target: CancelTarget,
+    report: &mut CancelReport,
+) -> Result<(), Refusal> {
+    let state = store.read()?;
+    let (scope, chosen) = match (context.scope(request.session.as_ref())?, &state) {
+        (Scope::Compatibility, Some(state)) => (only_scope(context, state, report)?, Chosen::ByOmx),
+        (scope, _) => (scope, Chosen::ByCaller),
+    };
+    let scopes = if state.is_some() { vec![scope.clone()] } else { Vec::new() };
+    cancel_scopes(context, store, &scopes, target, report)?;
+    if report.cancelled.is_empty() {
+        report.lines.extend(nothing_lines(context, store, Checked::Scope(&scope), target));
+    } else if chosen == Chosen::ByOmx
+        && scope != Scope::Compatibility
+        && let Some(state) = &state
+    {
+        report.lines.extend(left_over(context, state));
+    }
+    Ok(())
+}
+
+/// Who chose the scope of a cancel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chosen {
+    /// The request or the caller's session; no other scope is considered.
+    ByCaller,
+    /// omx: the only scope in which something is active.
+    ByOmx,
+}

@@ -1,0 +1,107 @@
+//! Which scope a cancel is for when it names none, and what it says when
+//! nothing is active there.
+
+use std::collections::BTreeMap;
+
+use omx_kernel::cancel::{CancelTarget, ScopeChoice, choose_scope};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, message};
+use omx_store::{StateDir, Store};
+
+use super::report::CancelReport;
+use crate::context::Context;
+
+/// The scope of a cancel that names no session.
+pub(super) fn only_scope(
+    context: &Context<'_>,
+    state: &StateDir,
+    report: &mut CancelReport,
+) -> Result<Scope, Refusal> {
+    // A folder of sessions that cannot be entered has none to choose_scope from.
+    let active = state.active_sessions().unwrap_or_else(|error| {
+        report.leave(&[error]);
+        BTreeMap::new()
+    });
+    match choose_scope(active) {
+        ScopeChoice::Compatibility => Ok(Scope::Compatibility),
+        ScopeChoice::Only(session) => Ok(Scope::Session(session)),
+        ScopeChoice::Ambiguous(sessions) => {
+            let list: Vec<String> = sessions
+                .iter()
+                .map(|(session, modes)| {
+                    let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
+                    format!("{session} ({})", modes.join(", "))
+                })
+                .collect();
+            Err(Refusal::new(
+                RefusalCode::AmbiguousSession,
+                format!(
+                    "modes are active in several sessions: {}; name one ({} cancel --session-id ID) or cancel all (--every-session)",
+                    list.join("; "),
+                    context.dialect.name
+                ),
+            ))
+        }
+    }
+}
+
+/// Where a cancel looked.
+pub(super) enum Checked<'a> {
+    /// In one scope.
+    Scope(&'a Scope),
+    /// In every session and outside any.
+    Everywhere,
+}
+
+/// What is said when there was nothing to cancel, with what was looked at.
+pub(super) fn nothing_lines(
+    context: &Context<'_>,
+    store: &Store,
+    checked: Checked<'_>,
+    target: CancelTarget,
+) -> Vec<String> {
+    let state = store.state_path();
+    let folders = match checked {
+        Checked::Scope(Scope::Compatibility) => vec![state],
+        Checked::Scope(Scope::Session(id)) => vec![state.join("sessions").join(id.as_str())],
+        Checked::Everywhere => vec![state.join("sessions/*"), state],
+    };
+    let mut lines = vec![
+        message::format_nothing_active(context.dialect),
+        String::new(),
+        "Checked for:".to_owned(),
+    ];
+    for mode in Mode::ALL {
+        if matches!(target, CancelTarget::Mode(only) if only != mode) {
+            continue;
+        }
+        let paths = folders.iter().map(|folder| {
+            let path = folder.join(mode.file_name());
+            path.strip_prefix(store.root()).unwrap_or(&path).display().to_string()
+        });
+        lines.push(format!(" - {} ({})", mode.title(), paths.collect::<Vec<_>>().join(", ")));
+    }
+    lines.push(String::new());
+    lines.push(message::USE_FORCE.to_owned());
+    lines
+}
+
+/// A hint that something is active without a session, too.
+pub(super) fn left_over(context: &Context<'_>, state: &StateDir) -> Option<String> {
+    let read = state.scope(&Scope::Compatibility).ok()?;
+    let modes: Vec<&str> = read.snapshot.active_modes().map(Mode::name).collect();
+    (!modes.is_empty()).then(|| {
+        format!(
+            "Still active outside any session: {}. Run {} cancel again to cancel that too.",
+            modes.join(", "),
+            context.dialect.name
+        )
+    })
+}
+
+/// The sessions among which a person may choose_scope, if a cancel was ambiguous.
+pub fn sessions_with_active_modes(
+    context: &Context<'_>,
+) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {
+    let Some(state) = context.store()?.read()? else { return Ok(Vec::new()) };
+    Ok(state.active_sessions()?.into_iter().collect())
+}
