@@ -27,8 +27,8 @@ const FLOOR: f64 = 0.90;
 /// The function below which is counted, as callgrind shows its name.
 const FROM: &str = "omx::main";
 
-/// Counts by the name of what was counted.
-pub type Counts = BTreeMap<String, u64>;
+/// Instruction counts, by the name of what was counted.
+pub type InstructionCounts = BTreeMap<String, u64>;
 
 /// The program as it is released, with names.
 pub fn counted_binary() -> &'static Path {
@@ -120,11 +120,11 @@ impl CountedProject {
     }
 }
 
-/// Counts that were agreed on, in a committed file, for each architecture.
+/// Instruction counts that were agreed on, in a committed file, for each architecture.
 #[derive(Debug)]
 pub struct Pins {
     path: PathBuf,
-    all: BTreeMap<String, Counts>,
+    all: BTreeMap<String, InstructionCounts>,
 }
 
 impl Pins {
@@ -136,7 +136,7 @@ impl Pins {
     }
 
     /// What is wrong with these counts, one line each.
-    pub fn complaints(&self, counts: &Counts) -> Vec<String> {
+    pub fn complaints(&self, counts: &InstructionCounts) -> Vec<String> {
         let pins = self.all.get(std::env::consts::ARCH);
         counts
             .iter()
@@ -157,7 +157,7 @@ impl Pins {
     }
 
     /// Makes these counts the pins of this architecture.
-    pub fn write(mut self, counts: &Counts) {
+    pub fn write(mut self, counts: &InstructionCounts) {
         self.all.insert(std::env::consts::ARCH.to_owned(), counts.clone());
         fs::create_dir_all(self.path.parent().unwrap()).unwrap();
         let text = serde_json::to_string_pretty(&self.all).unwrap();
@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn quality_a_count_is_held_between_ceiling_and_floor() {
-        let counts = |count| Counts::from([("a".to_owned(), count)]);
+        let counts = |count| InstructionCounts::from([("a".to_owned(), count)]);
         let all = BTreeMap::from([(std::env::consts::ARCH.to_owned(), counts(100_000))]);
         let pins = Pins { path: PathBuf::new(), all };
         for (count, fits) in
@@ -179,7 +179,7 @@ mod tests {
         {
             assert_eq!(pins.complaints(&counts(count)).is_empty(), fits, "{count}");
         }
-        let unpinned = Counts::from([("b".to_owned(), 1)]);
+        let unpinned = InstructionCounts::from([("b".to_owned(), 1)]);
         assert!(pins.complaints(&unpinned)[0].contains("no pin"));
     }
 }

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::binary::release_binary;
-use crate::project::Project;
+use crate::project::TestProject;
 use crate::random::Random;
-use crate::tree::{Documents, leftovers};
+use crate::tree::{DocumentTree, leftovers};
 
 const SESSIONS: [&str; 3] = ["one", "two", "three"];
 /// "At once", on a busy machine.
@@ -24,7 +24,7 @@ const LONGEST_MICROS: usize = 3_000;
 
 /// What a loop went through.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tally {
+pub struct KillLoopReport {
     /// Commands that were started.
     pub started: usize,
     /// Those that had answered when they were killed or ended.
@@ -97,8 +97,8 @@ impl Order {
     }
 
     /// What must be seen after its answer.
-    fn check(&self, project: &Project, at: &str) {
-        let documents = Documents::of(project);
+    fn check(&self, project: &TestProject, at: &str) {
+        let documents = DocumentTree::of(project);
         let scopes = documents.scopes();
         let of = |session: &str| scopes.get(&folder(session)).cloned().unwrap_or_default();
         let is_active = |document: &Value| document["active"] == true;
@@ -134,10 +134,10 @@ fn folder(session: &str) -> String {
 }
 
 /// Runs the loop; a broken rule is a panic that names seed and round.
-pub fn kill_loop(rounds: usize, seed: u64) -> Tally {
+pub fn kill_loop(rounds: usize, seed: u64) -> KillLoopReport {
     let mut random = Random::new(seed);
-    let project = Project::new(release_binary());
-    let mut tally = Tally::default();
+    let project = TestProject::new(release_binary());
+    let mut tally = KillLoopReport::default();
     for round in 0..rounds {
         let at = format!("seed {seed}, round {round}");
         if round % 5 == 4 {
@@ -149,9 +149,15 @@ pub fn kill_loop(rounds: usize, seed: u64) -> Tally {
     tally
 }
 
-fn one_alone(project: &Project, random: &mut Random, round: usize, at: &str, tally: &mut Tally) {
+fn one_alone(
+    project: &TestProject,
+    random: &mut Random,
+    round: usize,
+    at: &str,
+    tally: &mut KillLoopReport,
+) {
     make_ready(project);
-    let old = Documents::of(project);
+    let old = DocumentTree::of(project);
     let order = Order::random(random, 1_000 + round as u64);
     let at = format!("{at}: {order:?}");
     let mut child = start(project, &order.args());
@@ -165,7 +171,7 @@ fn one_alone(project: &Project, random: &mut Random, round: usize, at: &str, tal
         order.check(project, &at);
     } else {
         tally.silent += 1;
-        tally.unanswered_effects += usize::from(Documents::of(project) != old);
+        tally.unanswered_effects += usize::from(DocumentTree::of(project) != old);
     }
     nothing_is_torn(project, &old, &at);
     next_succeeds(project, &order, &at);
@@ -173,14 +179,14 @@ fn one_alone(project: &Project, random: &mut Random, round: usize, at: &str, tal
 
 /// Four write different fields of one document, and two of them are killed.
 fn several_at_once(
-    project: &Project,
+    project: &TestProject,
     random: &mut Random,
     round: usize,
     at: &str,
-    tally: &mut Tally,
+    tally: &mut KillLoopReport,
 ) {
     make_ready(project);
-    let old = Documents::of(project);
+    let old = DocumentTree::of(project);
     let before = project.session_document("one", "ralph");
     let mut children: Vec<Child> = (0..4)
         .map(|writer| {
@@ -223,7 +229,7 @@ fn several_at_once(
 }
 
 /// Every session has an active ralph with an ultrawork beside it.
-fn make_ready(project: &Project) {
+fn make_ready(project: &TestProject) {
     for session in SESSIONS {
         for mode in ["ralph", "ultrawork"] {
             let path = project.session(session, &format!("{mode}-state.json"));
@@ -236,7 +242,7 @@ fn make_ready(project: &Project) {
     }
 }
 
-fn start(project: &Project, args: &[String]) -> Child {
+fn start(project: &TestProject, args: &[String]) -> Child {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let mut command = project.omx_command(&args);
     command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -258,8 +264,8 @@ fn finish(child: &mut Child) -> String {
 }
 
 /// Each document is the old one or a later one, whole.
-fn nothing_is_torn(project: &Project, old: &Documents, at: &str) {
-    let now = Documents::of(project);
+fn nothing_is_torn(project: &TestProject, old: &DocumentTree, at: &str) {
+    let now = DocumentTree::of(project);
     for path in now.paths().filter(|path| path.ends_with(".json")) {
         let text = now.raw(path).unwrap_or_default();
         let document: Value =
@@ -283,7 +289,7 @@ fn nothing_is_torn(project: &Project, old: &Documents, at: &str) {
 }
 
 /// The command once more, and another one: both at once, and nothing is left over.
-fn next_succeeds(project: &Project, order: &Order, at: &str) {
+fn next_succeeds(project: &TestProject, order: &Order, at: &str) {
     let needs_ralph = matches!(order, Order::Note { .. } | Order::Link { .. });
     let start = Instant::now();
     let args = order.args();

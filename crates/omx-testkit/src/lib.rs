@@ -24,13 +24,13 @@ mod terminal;
 pub mod tree;
 
 pub use binary::release_binary;
-pub use callgrind::{CountedProject, Counts, Pins};
-pub use kill_loop::{Tally, kill_loop};
+pub use callgrind::{CountedProject, InstructionCounts, Pins};
+pub use kill_loop::{KillLoopReport, kill_loop};
 pub use mcp::McpClient;
 pub use npm::npm_tool;
 pub use parallel::in_parallel;
-pub use places::{Kept, MODES, promptly};
+pub use places::{MODES, SavedTree, promptly};
 pub use program::write_program;
-pub use project::Project;
+pub use project::TestProject;
 pub use random::Random;
-pub use run::{Outcome, await_condition};
+pub use run::{CommandOutcome, await_condition};

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::project::Project;
-use crate::run::{Outcome, await_condition};
+use crate::project::TestProject;
+use crate::run::{CommandOutcome, await_condition};
 
 /// Every mode there is, as modes.md 1 lists them.
 pub const MODES: [&str; 11] = [
@@ -29,26 +29,26 @@ pub const MODES: [&str; 11] = [
 /// No answer of one command takes longer, unless it waits for a lock.
 const PROMPT: Duration = Duration::from_secs(4);
 
-impl Project {
+impl TestProject {
     /// Runs the program in another folder.
-    pub fn omx_in(&self, folder: impl AsRef<Path>, args: &[&str]) -> Outcome {
+    pub fn omx_in(&self, folder: impl AsRef<Path>, args: &[&str]) -> CommandOutcome {
         self.omx_command(args).current_dir(folder).output().expect("omx runs").into()
     }
 
     /// Runs the program; fails the test if it hangs.
     #[track_caller]
-    pub fn omx_promptly(&self, args: &[&str]) -> Outcome {
+    pub fn omx_promptly(&self, args: &[&str]) -> CommandOutcome {
         promptly(self.omx_command(args))
     }
 
     /// Everything in the project's tree but what every writer touches even if
     /// it is refused: the lock, in which it notes its name, and `.gitignore`.
     /// Equal maps mean that not a byte of what is kept changed.
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> SavedTree {
         let mut files = self.bytes(".omx");
         files.remove(&self.state(".lock"));
         files.remove(&self.root().join(".omx/.gitignore"));
-        Kept(files)
+        SavedTree(files)
     }
 
     /// The program under another name, as an installation links it.
@@ -63,9 +63,9 @@ impl Project {
 
 /// The content of a tree; in messages only its text.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Kept(BTreeMap<PathBuf, Vec<u8>>);
+pub struct SavedTree(BTreeMap<PathBuf, Vec<u8>>);
 
-impl fmt::Debug for Kept {
+impl fmt::Debug for SavedTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = self.0.iter().map(|(path, bytes)| {
             let start = &bytes[..bytes.len().min(400)];
@@ -77,7 +77,7 @@ impl fmt::Debug for Kept {
 
 /// Runs a command to its end; kills it and fails the test if that takes too long.
 #[track_caller]
-pub fn promptly(mut command: Command) -> Outcome {
+pub fn promptly(mut command: Command) -> CommandOutcome {
     let mut child =
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

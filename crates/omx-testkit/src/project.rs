@@ -10,16 +10,16 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::mcp::McpClient;
-use crate::run::Outcome;
+use crate::run::CommandOutcome;
 
 /// A temporary folder tree: `home/` and `project/`.
 #[derive(Debug)]
-pub struct Project {
+pub struct TestProject {
     folder: TempDir,
     binary: PathBuf,
 }
 
-impl Project {
+impl TestProject {
     /// A new project, outside git, for this binary.
     pub fn new(binary: impl AsRef<Path>) -> Self {
         Self::below(&std::env::temp_dir(), binary)
@@ -102,7 +102,7 @@ impl Project {
     }
 
     /// Runs git in the project.
-    pub fn run_git(&self, args: &[&str]) -> Outcome {
+    pub fn run_git(&self, args: &[&str]) -> CommandOutcome {
         let output = self.command("git").args(args).output().expect("git runs");
         assert!(output.status.success(), "git {args:?}: {output:?}");
         output.into()
@@ -133,19 +133,19 @@ impl Project {
     }
 
     /// Runs the program.
-    pub fn omx(&self, args: &[&str]) -> Outcome {
+    pub fn omx(&self, args: &[&str]) -> CommandOutcome {
         self.omx_command(args).output().expect("omx runs").into()
     }
 
     /// Runs the program with environment variables.
-    pub fn omx_env(&self, args: &[&str], variables: &[(&str, &str)]) -> Outcome {
+    pub fn omx_env(&self, args: &[&str], variables: &[(&str, &str)]) -> CommandOutcome {
         let mut command = self.omx_command(args);
         command.envs(variables.iter().copied());
         command.output().expect("omx runs").into()
     }
 
     /// Runs the program with something on its standard input.
-    pub fn omx_stdin(&self, args: &[&str], stdin: &[u8]) -> Outcome {
+    pub fn omx_stdin(&self, args: &[&str], stdin: &[u8]) -> CommandOutcome {
         let mut child = self
             .omx_command(args)
             .stdin(Stdio::piped())
@@ -159,7 +159,7 @@ impl Project {
     }
 
     /// `omx state OPERATION --input … --json`
-    pub fn state_op(&self, operation: &str, input: &Value) -> Outcome {
+    pub fn state_op(&self, operation: &str, input: &Value) -> CommandOutcome {
         self.omx(&["state", operation, "--input", &input.to_string(), "--json"])
     }
 

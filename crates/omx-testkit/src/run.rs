@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// How a run of the program ended.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct CommandOutcome {
     /// The exit code; `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
@@ -16,7 +16,7 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-impl From<Output> for Outcome {
+impl From<Output> for CommandOutcome {
     fn from(output: Output) -> Self {
         Self {
             code: output.status.code(),
@@ -26,7 +26,7 @@ impl From<Output> for Outcome {
     }
 }
 
-impl Outcome {
+impl CommandOutcome {
     /// Standard output as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {

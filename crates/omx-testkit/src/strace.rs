@@ -5,8 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::project::Project;
-use crate::run::Outcome;
+use crate::project::TestProject;
+use crate::run::CommandOutcome;
 
 /// Calls that touch the file system, and the last one. A question mark lets
 /// strace go on where a machine does not have the call.
@@ -41,7 +41,7 @@ const WATCHED: [&str; 26] = [
 
 /// One system call of a run.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct Syscall {
     /// Its name.
     pub name: String,
     /// The how-many-eth call of that name, from 1.
@@ -61,7 +61,7 @@ pub enum Injection {
     Error(&'static str),
 }
 
-impl Call {
+impl Syscall {
     /// Whether it may change a file or a lock.
     pub fn is_mutating(&self) -> bool {
         match self.name.as_str() {
@@ -109,13 +109,17 @@ impl Call {
 
 /// Runs the program and lists its calls on files of this test, its answer and its end.
 #[track_caller]
-pub fn trace(project: &Project, args: &[&str]) -> (Outcome, Vec<Call>) {
+pub fn trace(project: &TestProject, args: &[&str]) -> (CommandOutcome, Vec<Syscall>) {
     trace_reading(project, args, Path::new("/dev/null"))
 }
 
 /// The same, with a file as its standard input.
 #[track_caller]
-pub fn trace_reading(project: &Project, args: &[&str], input: &Path) -> (Outcome, Vec<Call>) {
+pub fn trace_reading(
+    project: &TestProject,
+    args: &[&str],
+    input: &Path,
+) -> (CommandOutcome, Vec<Syscall>) {
     let log = project.folder().join("trace");
     let outcome = run(project, args, &log, None, input);
     let folder = project.folder().display().to_string();
@@ -129,7 +133,7 @@ pub fn trace_reading(project: &Project, args: &[&str], input: &Path) -> (Outcome
             continue;
         }
         let nth = counts.entry(name.to_owned()).and_modify(|count| *count += 1).or_insert(1);
-        let call = Call { name: name.to_owned(), nth: *nth, text: text.to_owned() };
+        let call = Syscall { name: name.to_owned(), nth: *nth, text: text.to_owned() };
         let is_ours = call.paths().iter().any(|path| path.starts_with(&folder));
         if is_ours || call.is_answer() || name == "exit_group" {
             calls.push(call);
@@ -141,24 +145,29 @@ pub fn trace_reading(project: &Project, args: &[&str], input: &Path) -> (Outcome
 
 /// Runs the program with something done to it at one call.
 #[track_caller]
-pub fn inject(project: &Project, args: &[&str], call: &Call, injection: Injection) -> Outcome {
+pub fn inject(
+    project: &TestProject,
+    args: &[&str],
+    call: &Syscall,
+    injection: Injection,
+) -> CommandOutcome {
     inject_reading(project, args, call, injection, Path::new("/dev/null"))
 }
 
 /// The same, with a file as its standard input.
 #[track_caller]
 pub fn inject_reading(
-    project: &Project,
+    project: &TestProject,
     args: &[&str],
-    call: &Call,
+    call: &Syscall,
     injection: Injection,
     input: &Path,
-) -> Outcome {
+) -> CommandOutcome {
     run(project, args, Path::new("/dev/null"), Some(rule(call, injection)), input)
 }
 
 /// The command that runs the program so, its trace going to a file.
-pub fn injected(project: &Project, args: &[&str], log: &Path, rule: Option<String>) -> Command {
+pub fn injected(project: &TestProject, args: &[&str], log: &Path, rule: Option<String>) -> Command {
     let watched: Vec<String> = WATCHED.iter().map(|name| format!("?{name}")).collect();
     let mut command = project.command("strace");
     command.args(["-f", "-y", "-s", "4096", "-o"]).arg(log);
@@ -171,8 +180,8 @@ pub fn injected(project: &Project, args: &[&str], log: &Path, rule: Option<Strin
 }
 
 /// strace's words for an injection.
-pub fn rule(call: &Call, injection: Injection) -> String {
-    let Call { name, nth, .. } = call;
+pub fn rule(call: &Syscall, injection: Injection) -> String {
+    let Syscall { name, nth, .. } = call;
     match injection {
         Injection::Kill => format!("inject={name}:signal=KILL:when={nth}"),
         Injection::Stop => format!("inject={name}:signal=STOP:when={nth}"),
@@ -182,12 +191,12 @@ pub fn rule(call: &Call, injection: Injection) -> String {
 
 #[track_caller]
 fn run(
-    project: &Project,
+    project: &TestProject,
     args: &[&str],
     log: &Path,
     rule: Option<String>,
     input: &Path,
-) -> Outcome {
+) -> CommandOutcome {
     let output = injected(project, args, log, rule)
         .stdin(std::fs::File::open(input).expect("the input is there"))
         .stdout(Stdio::piped())
@@ -195,7 +204,7 @@ fn run(
         .output()
         .unwrap_or_else(|error| panic!("strace does not run ({error}); apt-get install strace"));
     let signal = output.status.signal();
-    let outcome = Outcome::from(output);
+    let outcome = CommandOutcome::from(output);
     let is_refused = outcome.stderr.lines().any(|line| line.starts_with("strace: "));
     assert!(!is_refused && (signal.is_none() || signal == Some(9)), "strace: {outcome:?}");
     outcome
@@ -205,8 +214,8 @@ fn run(
 mod tests {
     use super::*;
 
-    fn call(text: &str) -> Call {
-        Call { name: text.split('(').next().unwrap().into(), nth: 1, text: text.into() }
+    fn call(text: &str) -> Syscall {
+        Syscall { name: text.split('(').next().unwrap().into(), nth: 1, text: text.into() }
     }
 
     #[test]

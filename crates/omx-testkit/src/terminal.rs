@@ -3,13 +3,13 @@
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 
-use crate::project::Project;
-use crate::run::Outcome;
+use crate::project::TestProject;
+use crate::run::CommandOutcome;
 
-impl Project {
+impl TestProject {
     /// Runs the program on a terminal while a person types. What it prints, on
     /// either stream, comes back as standard output, with the typed text echoed.
-    pub fn on_terminal(&self, args: &[&str], typed: &str) -> Outcome {
+    pub fn on_terminal(&self, args: &[&str], typed: &str) -> CommandOutcome {
         self.on_terminal_when(args, typed, || {})
     }
 
@@ -19,7 +19,7 @@ impl Project {
         args: &[&str],
         typed: &str,
         await_moment: impl FnOnce(),
-    ) -> Outcome {
+    ) -> CommandOutcome {
         self.on_terminal_with(&[], args, typed, await_moment)
     }
 
@@ -31,7 +31,7 @@ impl Project {
         args: &[&str],
         typed: &str,
         await_moment: impl FnOnce(),
-    ) -> Outcome {
+    ) -> CommandOutcome {
         let words = [self.binary().to_str().expect("a path that is text")];
         let line: Vec<String> = words.iter().chain(args).map(|word| quoted(word)).collect();
         // A program that waits for more than was typed must not wait for ever.
@@ -62,7 +62,7 @@ impl Project {
         child.stdout.take().expect("a pipe").read_to_end(&mut shown).expect("script writes");
         let status = child.wait().expect("script ends");
         drop(keyboard);
-        Outcome {
+        CommandOutcome {
             code: status.code(),
             stdout: String::from_utf8_lossy(&shown).replace("\r\n", "\n"),
             stderr: String::new(),

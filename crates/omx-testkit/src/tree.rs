@@ -6,17 +6,17 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::TestProject;
 
 /// The documents (and configuration files) of a project, by their path in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Documents {
+pub struct DocumentTree {
     files: BTreeMap<String, String>,
 }
 
-impl Documents {
+impl DocumentTree {
     /// Reads them.
-    pub fn of(project: &Project) -> Self {
+    pub fn of(project: &TestProject) -> Self {
         let folder = project.folder();
         let mut files = BTreeMap::new();
         for (path, bytes) in everything(project) {
@@ -94,7 +94,7 @@ fn timeless(text: &str) -> String {
 }
 
 /// Every file of a project and its home, by path.
-pub fn everything(project: &Project) -> BTreeMap<String, Vec<u8>> {
+pub fn everything(project: &TestProject) -> BTreeMap<String, Vec<u8>> {
     let folder = project.folder();
     let name = |path: &Path| path.strip_prefix(&folder).unwrap().display().to_string();
     let below = |place: &str| project.bytes(&folder.join(place).display().to_string());
@@ -103,13 +103,13 @@ pub fn everything(project: &Project) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Temporary files that are lying about.
-pub fn leftovers(project: &Project) -> Vec<String> {
+pub fn leftovers(project: &TestProject) -> Vec<String> {
     everything(project).into_keys().filter(|path| path.ends_with(".tmp")).collect()
 }
 
 /// Another project with the same files.
-pub fn copy(project: &Project) -> Project {
-    let twin = Project::new(project.binary());
+pub fn copy(project: &TestProject) -> TestProject {
+    let twin = TestProject::new(project.binary());
     for place in ["project", "home"] {
         copy_folder(&project.folder().join(place), &twin.folder().join(place));
     }

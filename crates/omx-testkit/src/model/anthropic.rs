@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScenarioFailure};
-use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, names, pieces, text};
+use super::script::{Block, ScriptedFailure};
+use super::wire::{
+    HistoryEntry, ModelReply, Part, StreamEvent, ToolInput, Wire, list, names, pieces, text,
+};
 
 /// `POST /v1/messages`
 #[derive(Debug)]
@@ -20,23 +22,23 @@ const MADE_UP: &str = "No response requested.";
 const STEERED: &str = "The user sent a new message while you were working";
 
 impl Wire for Anthropic {
-    fn history(&self, body: &Value) -> Vec<Voice> {
+    fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         let mut voices = Vec::new();
         for message in list(&body["messages"]) {
             match message["role"].as_str() {
                 Some("assistant") => {
                     let made_up = text(&message["content"]) == MADE_UP;
-                    voices.push(if made_up { Voice::Other } else { Voice::Model });
+                    voices.push(if made_up { HistoryEntry::Other } else { HistoryEntry::Model });
                 }
                 Some("user") => {
                     let parts = list(&message["content"]);
                     let results = parts.iter().any(|part| part["type"] == "tool_result");
                     let said = text(&message["content"]);
                     if results {
-                        voices.push(Voice::Other);
+                        voices.push(HistoryEntry::Other);
                     }
                     if !results || !said.is_empty() {
-                        voices.push(Voice::User(said));
+                        voices.push(HistoryEntry::User(said));
                     }
                 }
                 // Reminders and contexts of hooks stand between as `system`;
@@ -44,7 +46,11 @@ impl Wire for Anthropic {
                 _ => {
                     let said = text(&message["content"]);
                     let steered = said.starts_with(STEERED);
-                    voices.push(if steered { Voice::User(said) } else { Voice::Other });
+                    voices.push(if steered {
+                        HistoryEntry::User(said)
+                    } else {
+                        HistoryEntry::Other
+                    });
                 }
             }
         }
@@ -80,12 +86,12 @@ impl Wire for Anthropic {
         body["stream"] == true
     }
 
-    fn events(&self, reply: &Reply) -> Vec<Event> {
+    fn events(&self, reply: &ModelReply) -> Vec<StreamEvent> {
         let mut start = message(reply);
         start["content"] = json!([]);
         start["stop_reason"] = Value::Null;
         start["usage"]["output_tokens"] = 1.into();
-        let mut events = vec![Event::typed("message_start", json!({"message": start}))];
+        let mut events = vec![StreamEvent::typed("message_start", json!({"message": start}))];
         for (index, part) in reply.parts.iter().enumerate() {
             let mut empty = block(part, reply.number, index);
             let mut deltas = Vec::new();
@@ -103,28 +109,28 @@ impl Wire for Anthropic {
                 }
             }
             let begun = json!({"index": index, "content_block": empty});
-            events.push(Event::typed("content_block_start", begun));
+            events.push(StreamEvent::typed("content_block_start", begun));
             for delta in deltas {
                 let data = json!({"index": index, "delta": delta});
-                let event = Event::typed("content_block_delta", data);
+                let event = StreamEvent::typed("content_block_delta", data);
                 events.push(if matches!(part, Part::Text(_)) { event.paced() } else { event });
             }
-            events.push(Event::typed("content_block_stop", json!({"index": index})));
+            events.push(StreamEvent::typed("content_block_stop", json!({"index": index})));
         }
         let end = json!({
             "delta": {"stop_reason": stop_reason(reply), "stop_sequence": null},
             "usage": {"output_tokens": reply.usage.output}
         });
-        events.push(Event::typed("message_delta", end));
-        events.push(Event::typed("message_stop", json!({})));
+        events.push(StreamEvent::typed("message_delta", end));
+        events.push(StreamEvent::typed("message_stop", json!({})));
         events
     }
 
-    fn whole(&self, reply: &Reply) -> Value {
+    fn whole(&self, reply: &ModelReply) -> Value {
         message(reply)
     }
 
-    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>) {
+    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>) {
         let kind = failure.code.as_deref().unwrap_or(match status {
             401 => "authentication_error",
             403 => "permission_error",
@@ -154,8 +160,8 @@ fn block(part: &Part, number: usize, index: usize) -> Value {
         Part::Text(text) => json!({"type": "text", "text": text}),
         Part::Call { name, input, .. } => {
             let input = match input {
-                Input::Json(value) => value.clone(),
-                Input::Free(text) => json!({"input": text}),
+                ToolInput::Json(value) => value.clone(),
+                ToolInput::Free(text) => json!({"input": text}),
             };
             let id = format!("toolu_{number}_{index}");
             json!({"type": "tool_use", "id": id, "name": name, "input": input})
@@ -163,12 +169,12 @@ fn block(part: &Part, number: usize, index: usize) -> Value {
     }
 }
 
-fn stop_reason(reply: &Reply) -> &'static str {
+fn stop_reason(reply: &ModelReply) -> &'static str {
     let calls = reply.parts.iter().any(|part| matches!(part, Part::Call { .. }));
     if calls { "tool_use" } else { "end_turn" }
 }
 
-fn message(reply: &Reply) -> Value {
+fn message(reply: &ModelReply) -> Value {
     let parts = reply.parts.iter().enumerate();
     let content: Vec<Value> = parts.map(|(index, part)| block(part, reply.number, index)).collect();
     json!({

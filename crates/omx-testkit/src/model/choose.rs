@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::log::{Kind, codex};
+use super::log::{ModelRequestKind, codex};
 use super::script::Script;
-use super::wire::{Voice, Wire};
+use super::wire::{HistoryEntry, Wire};
 
 /// How Codex and Claude Code ask for the summary of a long conversation.
 const COMPACTION: [&str; 3] = [
@@ -42,20 +42,20 @@ pub(super) fn kind(
     known: &Known,
     headers: &BTreeMap<String, String>,
     body: &Value,
-) -> Kind {
+) -> ModelRequestKind {
     let history = wire.history(body);
     let said = history.iter().rev().find_map(|voice| match voice {
-        Voice::User(text) => Some(text.to_lowercase()),
+        HistoryEntry::User(text) => Some(text.to_lowercase()),
         _ => None,
     });
     let said = said.unwrap_or_default();
     if let Some((phrase, _)) = known.rules.iter().find(|(phrase, _)| said.contains(phrase)) {
-        return Kind::Rule(phrase.clone());
+        return ModelRequestKind::Rule(phrase.clone());
     }
     let codex = codex(headers);
     let asks_for_summary = COMPACTION.iter().any(|phrase| said.contains(phrase));
     if codex["request_kind"] == "compaction" || asks_for_summary {
-        return Kind::Compaction;
+        return ModelRequestKind::Compaction;
     }
     let marked = marked(&history, |text| known.meant(text));
     let script = marked.as_ref().and_then(|(name, _)| known.scripts.get(name));
@@ -63,27 +63,34 @@ pub(super) fn kind(
     // mark and all; Claude Code asks without tools.
     let toolless = wire.tools(body).is_empty() && !script.is_some_and(|script| script.toolless);
     if codex["thread_source"] == "thread_title" || toolless {
-        return Kind::Side;
+        return ModelRequestKind::Side;
     }
     match (marked, script) {
         (Some((name, step)), Some(script)) if script.at(step).is_some() => {
-            Kind::Turn { script: name, step }
+            ModelRequestKind::Turn { script: name, step }
         }
-        (Some((name, step)), Some(_)) => Kind::Stray(format!("script {name} has no turn {step}")),
-        (Some((name, _)), None) => Kind::Stray(format!("no script {name}")),
-        (None, _) => Kind::Stray("what the user said chooses no script".to_owned()),
+        (Some((name, step)), Some(_)) => {
+            ModelRequestKind::Stray(format!("script {name} has no turn {step}"))
+        }
+        (Some((name, _)), None) => ModelRequestKind::Stray(format!("no script {name}")),
+        (None, _) => ModelRequestKind::Stray("what the user said chooses no script".to_owned()),
     }
 }
 
 /// The script chosen last, and the number of model turns since.
-fn marked(history: &[Voice], meant: impl Fn(&str) -> Option<String>) -> Option<(String, usize)> {
+fn marked(
+    history: &[HistoryEntry],
+    meant: impl Fn(&str) -> Option<String>,
+) -> Option<(String, usize)> {
     let (at, name) = history.iter().enumerate().rev().find_map(|(at, voice)| match voice {
-        Voice::User(text) => meant(text).map(|name| (at, name)),
+        HistoryEntry::User(text) => meant(text).map(|name| (at, name)),
         _ => None,
     })?;
     // One answer can be several entries: text, then calls.
     let pairs = history[at..].windows(2);
-    let step = pairs.filter(|pair| pair[1] == Voice::Model && pair[0] != Voice::Model).count();
+    let step = pairs
+        .filter(|pair| pair[1] == HistoryEntry::Model && pair[0] != HistoryEntry::Model)
+        .count();
     Some((name, step))
 }
 
@@ -100,8 +107,8 @@ fn mark(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn user(text: &str) -> Voice {
-        Voice::User(text.to_owned())
+    fn user(text: &str) -> HistoryEntry {
+        HistoryEntry::User(text.to_owned())
     }
 
     #[test]
@@ -114,8 +121,8 @@ mod tests {
 
     #[test]
     fn steps_are_model_turns_after_the_mark() {
-        use Voice::{Model, Other};
-        let at = |history: &[Voice]| marked(history, |text| mark(text).map(str::to_owned));
+        use HistoryEntry::{Model, Other};
+        let at = |history: &[HistoryEntry]| marked(history, |text| mark(text).map(str::to_owned));
         assert_eq!(at(&[user("hi"), Model]), None);
         assert_eq!(at(&[user("[[script:a]]")]), Some(("a".to_owned(), 0)));
         // Text and two calls of one answer, then their results.

@@ -2,29 +2,31 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScenarioFailure};
-use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, names, pieces, text};
+use super::script::{Block, ScriptedFailure};
+use super::wire::{
+    HistoryEntry, ModelReply, Part, StreamEvent, ToolInput, Wire, list, names, pieces, text,
+};
 
 /// `POST /v1beta/models/MODEL:streamGenerateContent` and `:generateContent`
 #[derive(Debug)]
 pub(super) struct Gemini;
 
 impl Wire for Gemini {
-    fn history(&self, body: &Value) -> Vec<Voice> {
+    fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         let mut voices = Vec::new();
         for content in list(&body["contents"]) {
             if content["role"] == "model" {
-                voices.push(Voice::Model);
+                voices.push(HistoryEntry::Model);
                 continue;
             }
             let results =
                 list(&content["parts"]).iter().any(|part| part.get("functionResponse").is_some());
             let said = text(&content["parts"]);
             if results {
-                voices.push(Voice::Other);
+                voices.push(HistoryEntry::Other);
             }
             if !results || !said.is_empty() {
-                voices.push(Voice::User(said));
+                voices.push(HistoryEntry::User(said));
             }
         }
         voices
@@ -65,8 +67,8 @@ impl Wire for Gemini {
         path.ends_with(":streamGenerateContent")
     }
 
-    fn events(&self, reply: &Reply) -> Vec<Event> {
-        let event = |parts: Value, end| Event {
+    fn events(&self, reply: &ModelReply) -> Vec<StreamEvent> {
+        let event = |parts: Value, end| StreamEvent {
             name: None,
             data: response(reply, &parts, end),
             paced: false,
@@ -88,14 +90,14 @@ impl Wire for Gemini {
         events
     }
 
-    fn whole(&self, reply: &Reply) -> Value {
+    fn whole(&self, reply: &ModelReply) -> Value {
         let parts = reply.parts.iter().enumerate();
         let parts: Vec<Value> =
             parts.map(|(index, part)| content(part, reply.number, index)).collect();
         response(reply, &parts.into(), true)
     }
 
-    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>) {
+    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>) {
         let word = failure.code.as_deref().unwrap_or(match status {
             401 => "UNAUTHENTICATED",
             403 => "PERMISSION_DENIED",
@@ -125,8 +127,8 @@ fn content(part: &Part, number: usize, index: usize) -> Value {
         Part::Text(text) => json!({"text": text}),
         Part::Call { name, input, .. } => {
             let arguments = match input {
-                Input::Json(value) => value.clone(),
-                Input::Free(text) => json!({"input": text}),
+                ToolInput::Json(value) => value.clone(),
+                ToolInput::Free(text) => json!({"input": text}),
             };
             let id = format!("fc_{number}_{index}");
             json!({"functionCall": {"id": id, "name": name, "args": arguments}})
@@ -134,7 +136,7 @@ fn content(part: &Part, number: usize, index: usize) -> Value {
     }
 }
 
-fn response(reply: &Reply, parts: &Value, end: bool) -> Value {
+fn response(reply: &ModelReply, parts: &Value, end: bool) -> Value {
     let mut candidate = json!({"index": 0, "content": {"role": "model", "parts": parts}});
     if end {
         candidate["finishReason"] = "STOP".into();

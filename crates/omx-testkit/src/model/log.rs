@@ -10,7 +10,7 @@ use super::wire;
 /// A request the server has seen. It is here as soon as it has been read; how
 /// it was answered follows.
 #[derive(Debug, Clone)]
-pub struct Request {
+pub struct ModelRequest {
     /// The HTTP method.
     pub method: String,
     /// The path without the query.
@@ -22,18 +22,18 @@ pub struct Request {
     /// The body; null if there was none or it was not JSON.
     pub body: Value,
     /// What it was for.
-    pub kind: Kind,
+    pub kind: ModelRequestKind,
     /// The names of the tools the client offered.
     pub tools: Vec<String>,
     /// The status it was answered with.
     pub status: Option<u16>,
     /// How far the answer has come.
-    pub progress: Progress,
+    pub progress: ReplyProgress,
 }
 
 /// How far an answer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum ReplyProgress {
     /// Nothing of it is out.
     Waiting,
     /// A stream is under way.
@@ -46,7 +46,7 @@ pub enum Progress {
 
 /// What a request was for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
+pub enum ModelRequestKind {
     /// A turn of a script.
     Turn {
         /// The script.
@@ -66,7 +66,7 @@ pub enum Kind {
     Other,
 }
 
-impl Request {
+impl ModelRequest {
     /// A header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(&name.to_ascii_lowercase()).map(String::as_str)
@@ -84,22 +84,22 @@ impl Request {
 }
 
 /// One line: `full/0`, `full/0 429`, `full/0 broken`, `side`, `HEAD /`.
-impl fmt::Display for Request {
+impl fmt::Display for ModelRequest {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::Turn { script, step } => write!(to, "{script}/{step}")?,
-            Kind::Side => write!(to, "side")?,
-            Kind::Compaction => write!(to, "compaction")?,
-            Kind::Rule(phrase) => write!(to, "rule {phrase}")?,
-            Kind::Stray(why) => write!(to, "stray: {why}")?,
-            Kind::Other => write!(to, "{} {}", self.method, self.path)?,
+            ModelRequestKind::Turn { script, step } => write!(to, "{script}/{step}")?,
+            ModelRequestKind::Side => write!(to, "side")?,
+            ModelRequestKind::Compaction => write!(to, "compaction")?,
+            ModelRequestKind::Rule(phrase) => write!(to, "rule {phrase}")?,
+            ModelRequestKind::Stray(why) => write!(to, "stray: {why}")?,
+            ModelRequestKind::Other => write!(to, "{} {}", self.method, self.path)?,
         }
         match (self.progress, self.status) {
-            (Progress::Whole, Some(200)) => Ok(()),
-            (Progress::Whole, status) => write!(to, " {}", status.unwrap_or_default()),
-            (Progress::Waiting, _) => write!(to, " waiting"),
-            (Progress::Streaming, _) => write!(to, " streaming"),
-            (Progress::Broken, _) => write!(to, " broken"),
+            (ReplyProgress::Whole, Some(200)) => Ok(()),
+            (ReplyProgress::Whole, status) => write!(to, " {}", status.unwrap_or_default()),
+            (ReplyProgress::Waiting, _) => write!(to, " waiting"),
+            (ReplyProgress::Streaming, _) => write!(to, " streaming"),
+            (ReplyProgress::Broken, _) => write!(to, " broken"),
         }
     }
 }

@@ -9,7 +9,7 @@
 //! give a subagent a script, put the mark into its prompt.
 //!
 //! A model request no script has an answer for is refused with status 400 and
-//! stays in the log as [`Kind::Stray`].
+//! stays in the log as [`ModelRequestKind::Stray`].
 
 mod anthropic;
 mod choose;
@@ -30,13 +30,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-pub use log::{Kind, Progress, Request};
-pub use script::{ScenarioFailure, Script, ScriptedUsage, Turn};
+pub use log::{ModelRequest, ModelRequestKind, ReplyProgress};
+pub use script::{Script, ScriptTurn, ScriptedFailure, ScriptedUsage};
 
 use choose::Known;
 use http::{Events, Incoming};
 use script::How;
-use wire::{Reply, Wire};
+use wire::{ModelReply, Wire};
 
 /// The text side requests are answered with.
 const SIDE: &str = r#"{"title":"scripted"}"#;
@@ -56,7 +56,7 @@ pub struct ModelServer {
 #[derive(Debug, Default)]
 struct State {
     known: Mutex<Known>,
-    log: Mutex<Vec<Request>>,
+    log: Mutex<Vec<ModelRequest>>,
     /// How often a turn of a script has failed.
     failed: Mutex<BTreeMap<(String, usize), u32>>,
     /// Turns that get no answer for now.
@@ -119,21 +119,23 @@ impl ModelServer {
     }
 
     /// Every request so far.
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ModelRequest> {
         held(&self.state.log).clone()
     }
 
     /// The requests that were turns of this script, failed ones included.
-    pub fn turns(&self, name: &str) -> Vec<Request> {
+    pub fn turns(&self, name: &str) -> Vec<ModelRequest> {
         let mut requests = self.requests();
-        requests.retain(|one| matches!(&one.kind, Kind::Turn { script, .. } if script == name));
+        requests.retain(
+            |one| matches!(&one.kind, ModelRequestKind::Turn { script, .. } if script == name),
+        );
         requests
     }
 
     /// One line for every request so far, in the order they came:
     /// `full/0`, `full/0 429`, `side`, `HEAD /`.
     pub fn seen(&self) -> Vec<String> {
-        self.requests().iter().map(Request::to_string).collect()
+        self.requests().iter().map(ModelRequest::to_string).collect()
     }
 }
 
@@ -157,11 +159,12 @@ fn serve(state: &State, stream: &TcpStream) {
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let wire = wire::of_path(&path).filter(|_| method == "POST");
     let tools = wire.map(|wire| wire.tools(&body)).unwrap_or_default();
-    let kind =
-        wire.map_or(Kind::Other, |wire| choose::kind(wire, &held(&state.known), &headers, &body));
-    let progress = Progress::Waiting;
+    let kind = wire.map_or(ModelRequestKind::Other, |wire| {
+        choose::kind(wire, &held(&state.known), &headers, &body)
+    });
+    let progress = ReplyProgress::Waiting;
     let request =
-        Request { method, path, query, headers, body, kind, tools, status: None, progress };
+        ModelRequest { method, path, query, headers, body, kind, tools, status: None, progress };
     let number = {
         let mut log = held(&state.log);
         log.push(request.clone());
@@ -174,14 +177,14 @@ fn serve(state: &State, stream: &TcpStream) {
     };
     // The client may have gone.
     if done.is_err() {
-        held(&state.log)[number].progress = Progress::Broken;
+        held(&state.log)[number].progress = ReplyProgress::Broken;
     }
 }
 
 struct Exchange<'a> {
     state: &'a State,
     stream: &'a TcpStream,
-    request: Request,
+    request: ModelRequest,
     number: usize,
 }
 
@@ -192,12 +195,12 @@ impl Exchange<'_> {
         headers: &[(String, String)],
         body: Option<&Value>,
     ) -> io::Result<()> {
-        self.note(status, Progress::Whole);
+        self.note(status, ReplyProgress::Whole);
         http::answer(self.stream, status, headers, body)
     }
 
     /// Puts into the log how far the answer is, before the client can know.
-    fn note(&self, status: u16, progress: Progress) {
+    fn note(&self, status: u16, progress: ReplyProgress) {
         let request = &mut held(&self.state.log)[self.number];
         (request.status, request.progress) = (Some(status), progress);
     }
@@ -225,30 +228,30 @@ impl Exchange<'_> {
 
     fn model(&self, wire: &dyn Wire) -> io::Result<()> {
         let turn = match &self.request.kind {
-            Kind::Turn { script, step } => held(&self.state.known)
+            ModelRequestKind::Turn { script, step } => held(&self.state.known)
                 .scripts
                 .get(script)
                 .and_then(|script| script.at(*step))
                 .cloned(),
-            Kind::Side => Some(Turn::new().say(SIDE)),
-            Kind::Compaction => Some(Turn::new().say(SUMMARY)),
-            Kind::Rule(phrase) => {
+            ModelRequestKind::Side => Some(ScriptTurn::new().say(SIDE)),
+            ModelRequestKind::Compaction => Some(ScriptTurn::new().say(SUMMARY)),
+            ModelRequestKind::Rule(phrase) => {
                 let known = held(&self.state.known);
                 let rule = known.rules.iter().find(|(known, _)| known == phrase);
-                rule.map(|(_, answer)| Turn::new().say(answer))
+                rule.map(|(_, answer)| ScriptTurn::new().say(answer))
             }
-            Kind::Stray(_) | Kind::Other => None,
+            ModelRequestKind::Stray(_) | ModelRequestKind::Other => None,
         };
         let Some(turn) = turn else {
-            let Kind::Stray(why) = &self.request.kind else { return Ok(()) };
-            return self.refuse(wire, 400, &ScenarioFailure::status(400).message(why));
+            let ModelRequestKind::Stray(why) = &self.request.kind else { return Ok(()) };
+            return self.refuse(wire, 400, &ScriptedFailure::status(400).message(why));
         };
         self.wait_for_release()?;
         if let Some((script, step)) = &turn.follows
             && !self.followed(script, *step)
         {
             let why = format!("turn {step} of script {script} was not played");
-            return self.refuse(wire, 400, &ScenarioFailure::status(400).message(&why));
+            return self.refuse(wire, 400, &ScriptedFailure::status(400).message(&why));
         }
         thread::sleep(turn.delay);
         let mut left = usize::MAX;
@@ -264,16 +267,17 @@ impl Exchange<'_> {
             Ok(parts) => {
                 let model = self.request.body["model"].clone();
                 let words = !turn.pace.is_zero();
-                let reply = Reply { number: self.number, model, parts, usage: turn.usage, words };
+                let reply =
+                    ModelReply { number: self.number, model, parts, usage: turn.usage, words };
                 self.reply(wire, &reply, turn.pace, left)
             }
-            Err(why) => self.refuse(wire, 400, &ScenarioFailure::status(400).message(&why)),
+            Err(why) => self.refuse(wire, 400, &ScriptedFailure::status(400).message(&why)),
         }
     }
 
     /// Waits as long as this turn is held; an error if the client goes away.
     fn wait_for_release(&self) -> io::Result<()> {
-        let Kind::Turn { script, step } = &self.request.kind else { return Ok(()) };
+        let ModelRequestKind::Turn { script, step } = &self.request.kind else { return Ok(()) };
         let turn = (script.clone(), *step);
         let is_held = || held(&self.state.holds).contains(&turn);
         while is_held() && !self.state.ends.load(Ordering::SeqCst) {
@@ -286,9 +290,9 @@ impl Exchange<'_> {
 
     /// Waits until a turn has been answered; false if that does not happen.
     fn followed(&self, script: &str, step: usize) -> bool {
-        let turn = Kind::Turn { script: script.to_owned(), step };
-        let answered = |one: &Request| {
-            one.kind == turn && one.progress == Progress::Whole && one.status == Some(200)
+        let turn = ModelRequestKind::Turn { script: script.to_owned(), step };
+        let answered = |one: &ModelRequest| {
+            one.kind == turn && one.progress == ReplyProgress::Whole && one.status == Some(200)
         };
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
@@ -301,15 +305,15 @@ impl Exchange<'_> {
     }
 
     /// Whether this failure's turn has come; counts it.
-    fn fails(&self, failure: &ScenarioFailure) -> bool {
-        let Kind::Turn { script, step } = &self.request.kind else { return false };
+    fn fails(&self, failure: &ScriptedFailure) -> bool {
+        let ModelRequestKind::Turn { script, step } = &self.request.kind else { return false };
         let mut failed = held(&self.state.failed);
         let count = failed.entry((script.clone(), *step)).or_default();
         *count += 1;
         failure.times.is_none_or(|times| *count <= times)
     }
 
-    fn refuse(&self, wire: &dyn Wire, status: u16, failure: &ScenarioFailure) -> io::Result<()> {
+    fn refuse(&self, wire: &dyn Wire, status: u16, failure: &ScriptedFailure) -> io::Result<()> {
         let (body, mut headers) = wire.error(status, failure);
         headers
             .extend(failure.retry_after.map(|wait| ("retry-after".to_owned(), wait.to_string())));
@@ -318,16 +322,22 @@ impl Exchange<'_> {
     }
 
     /// Sends an answer; `left` events of it, if that is less than all.
-    fn reply(&self, wire: &dyn Wire, reply: &Reply, pace: Duration, left: usize) -> io::Result<()> {
+    fn reply(
+        &self,
+        wire: &dyn Wire,
+        reply: &ModelReply,
+        pace: Duration,
+        left: usize,
+    ) -> io::Result<()> {
         let cut = left < usize::MAX;
         if !wire.streams(&self.request.path, &self.request.body) {
             if cut {
-                self.note(200, Progress::Broken);
+                self.note(200, ReplyProgress::Broken);
                 return Ok(());
             }
             return self.answer(200, &[], Some(&wire.whole(reply)));
         }
-        self.note(200, if cut { Progress::Broken } else { Progress::Streaming });
+        self.note(200, if cut { ReplyProgress::Broken } else { ReplyProgress::Streaming });
         let mut stream = Events::start(self.stream)?;
         let events = wire.events(reply);
         for (at, event) in events.iter().enumerate() {
@@ -335,7 +345,7 @@ impl Exchange<'_> {
                 return stream.cut();
             }
             if at + 1 == events.len() {
-                self.note(200, Progress::Whole);
+                self.note(200, ReplyProgress::Whole);
             }
             stream.send(event.name, &event.data)?;
             if event.paced {

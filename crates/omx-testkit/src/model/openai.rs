@@ -2,17 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScenarioFailure};
-use super::wire::{Event, Input, Part, Reply, Voice, Wire, list, pieces, text};
+use super::script::{Block, ScriptedFailure};
+use super::wire::{
+    HistoryEntry, ModelReply, Part, StreamEvent, ToolInput, Wire, list, pieces, text,
+};
 
 /// `POST /v1/responses`
 #[derive(Debug)]
 pub(super) struct OpenAi;
 
 impl Wire for OpenAi {
-    fn history(&self, body: &Value) -> Vec<Voice> {
+    fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         if let Some(text) = body["input"].as_str() {
-            return vec![Voice::User(text.to_owned())];
+            return vec![HistoryEntry::User(text.to_owned())];
         }
         list(&body["input"]).iter().map(voice).collect()
     }
@@ -72,8 +74,8 @@ impl Wire for OpenAi {
         body["stream"] == true
     }
 
-    fn events(&self, reply: &Reply) -> Vec<Event> {
-        let mut events = vec![Event::typed(
+    fn events(&self, reply: &ModelReply) -> Vec<StreamEvent> {
+        let mut events = vec![StreamEvent::typed(
             "response.created",
             json!({"response": response(reply, "in_progress", &[], &Value::Null)}),
         )];
@@ -93,33 +95,33 @@ impl Wire for OpenAi {
                 };
                 events.push(added_item(index, begun));
                 let empty = json!({"type": "output_text", "text": "", "annotations": []});
-                events.push(Event::typed("response.content_part.added", with("part", empty)));
+                events.push(StreamEvent::typed("response.content_part.added", with("part", empty)));
                 for piece in pieces(text, reply.words) {
                     let data = with("delta", piece.into());
-                    events.push(Event::typed("response.output_text.delta", data).paced());
+                    events.push(StreamEvent::typed("response.output_text.delta", data).paced());
                 }
                 let whole = with("text", text.as_str().into());
-                events.push(Event::typed("response.output_text.done", whole));
+                events.push(StreamEvent::typed("response.output_text.done", whole));
             } else {
                 events.push(added_item(index, begun));
             }
             let done = json!({"output_index": index, "item": item});
-            events.push(Event::typed("response.output_item.done", done));
+            events.push(StreamEvent::typed("response.output_item.done", done));
             output.push(item);
         }
         let done = response(reply, "completed", &output, &usage(reply));
-        events.push(Event::typed("response.completed", json!({"response": done})));
+        events.push(StreamEvent::typed("response.completed", json!({"response": done})));
         events
     }
 
-    fn whole(&self, reply: &Reply) -> Value {
+    fn whole(&self, reply: &ModelReply) -> Value {
         let parts = reply.parts.iter().enumerate();
         let output: Vec<Value> =
             parts.map(|(index, part)| item(part, reply.number, index)).collect();
         response(reply, "completed", &output, &usage(reply))
     }
 
-    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>) {
+    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>) {
         let kind = failure.code.as_deref().unwrap_or(match status {
             401 => "authentication_error",
             429 => "rate_limit_exceeded",
@@ -139,18 +141,18 @@ impl Wire for OpenAi {
     }
 }
 
-fn voice(item: &Value) -> Voice {
+fn voice(item: &Value) -> HistoryEntry {
     match item["type"].as_str().unwrap_or("message") {
         "message" => match item["role"].as_str() {
-            Some("assistant") => Voice::Model,
-            Some("user") | None => Voice::User(text(&item["content"])),
-            Some(_) => Voice::Other,
+            Some("assistant") => HistoryEntry::Model,
+            Some("user") | None => HistoryEntry::User(text(&item["content"])),
+            Some(_) => HistoryEntry::Other,
         },
         // What one agent of a team says to another.
-        "agent_message" => Voice::User(text(&item["content"])),
-        "reasoning" => Voice::Model,
-        kind if kind.ends_with("_call") => Voice::Model,
-        _ => Voice::Other,
+        "agent_message" => HistoryEntry::User(text(&item["content"])),
+        "reasoning" => HistoryEntry::Model,
+        kind if kind.ends_with("_call") => HistoryEntry::Model,
+        _ => HistoryEntry::Other,
     }
 }
 
@@ -159,7 +161,7 @@ fn patch(body: &Value, patch: &str) -> Part {
     if tool.is_some_and(|tool| tool["type"] == "function") {
         return Part::call("apply_patch", json!({"input": patch}));
     }
-    let (name, input) = ("apply_patch".to_owned(), Input::Free(patch.to_owned()));
+    let (name, input) = ("apply_patch".to_owned(), ToolInput::Free(patch.to_owned()));
     Part::Call { namespace: None, name, input }
 }
 
@@ -169,8 +171,8 @@ fn added(path: &str, content: &str) -> String {
     format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n")
 }
 
-fn added_item(index: usize, item: Value) -> Event {
-    Event::typed("response.output_item.added", json!({"output_index": index, "item": item}))
+fn added_item(index: usize, item: Value) -> StreamEvent {
+    StreamEvent::typed("response.output_item.added", json!({"output_index": index, "item": item}))
 }
 
 fn item(part: &Part, number: usize, index: usize) -> Value {
@@ -180,15 +182,17 @@ fn item(part: &Part, number: usize, index: usize) -> Value {
             "type": "message", "id": id("msg"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}]
         }),
-        Part::Call { name, input: Input::Json(arguments), .. } if name == "tool_search" => json!({
-            "type": "tool_search_call", "id": id("tsc"), "call_id": id("call"),
-            "status": "completed", "execution": "client", "arguments": arguments
-        }),
-        Part::Call { name, input: Input::Free(text), .. } => json!({
+        Part::Call { name, input: ToolInput::Json(arguments), .. } if name == "tool_search" => {
+            json!({
+                "type": "tool_search_call", "id": id("tsc"), "call_id": id("call"),
+                "status": "completed", "execution": "client", "arguments": arguments
+            })
+        }
+        Part::Call { name, input: ToolInput::Free(text), .. } => json!({
             "type": "custom_tool_call", "id": id("ctc"), "call_id": id("call"),
             "status": "completed", "name": name, "input": text
         }),
-        Part::Call { namespace, name, input: Input::Json(arguments) } => {
+        Part::Call { namespace, name, input: ToolInput::Json(arguments) } => {
             let mut item = json!({
                 "type": "function_call", "id": id("fc"), "call_id": id("call"),
                 "status": "completed", "name": name, "arguments": arguments.to_string()
@@ -201,7 +205,7 @@ fn item(part: &Part, number: usize, index: usize) -> Value {
     }
 }
 
-fn usage(reply: &Reply) -> Value {
+fn usage(reply: &ModelReply) -> Value {
     let usage = reply.usage;
     json!({
         "input_tokens": usage.input, "input_tokens_details": {"cached_tokens": 0},
@@ -210,7 +214,7 @@ fn usage(reply: &Reply) -> Value {
     })
 }
 
-fn response(reply: &Reply, status: &str, output: &[Value], usage: &Value) -> Value {
+fn response(reply: &ModelReply, status: &str, output: &[Value], usage: &Value) -> Value {
     json!({
         "id": format!("resp_{}", reply.number), "object": "response", "status": status,
         "model": reply.model, "output": output, "usage": usage

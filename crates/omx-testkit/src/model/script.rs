@@ -10,16 +10,16 @@ use serde_json::Value;
 pub struct Script {
     pub(super) name: String,
     pub(super) phrases: Vec<String>,
-    pub(super) turns: Vec<Turn>,
+    pub(super) turns: Vec<ScriptTurn>,
     pub(super) repeats: bool,
     pub(super) toolless: bool,
 }
 
 /// One answer of the model: what is in it, and how it arrives.
 #[derive(Debug, Clone, Default)]
-pub struct Turn {
+pub struct ScriptTurn {
     pub(super) blocks: Vec<Block>,
-    pub(super) failure: Option<ScenarioFailure>,
+    pub(super) failure: Option<ScriptedFailure>,
     pub(super) delay: Duration,
     pub(super) follows: Option<(String, usize)>,
     pub(super) pace: Duration,
@@ -68,49 +68,49 @@ impl Script {
     }
 
     /// Adds a turn.
-    pub fn turn(mut self, turn: Turn) -> Self {
+    pub fn turn(mut self, turn: ScriptTurn) -> Self {
         self.turns.push(turn);
         self
     }
 
     /// A turn that is text.
     pub fn say(self, text: &str) -> Self {
-        self.turn(Turn::new().say(text))
+        self.turn(ScriptTurn::new().say(text))
     }
 
     /// A turn that runs a shell command with the client's own tool.
     pub fn shell(self, command: &str) -> Self {
-        self.turn(Turn::new().shell(command))
+        self.turn(ScriptTurn::new().shell(command))
     }
 
     /// A turn that writes a new file with the client's own tool.
     pub fn write(self, path: &str, content: &str) -> Self {
-        self.turn(Turn::new().write(path, content))
+        self.turn(ScriptTurn::new().write(path, content))
     }
 
     /// A turn that applies a patch (Codex only).
     pub fn patch(self, patch: &str) -> Self {
-        self.turn(Turn::new().patch(patch))
+        self.turn(ScriptTurn::new().patch(patch))
     }
 
     /// A turn that calls a tool of an MCP server.
     pub fn mcp(self, server: &str, tool: &str, arguments: Value) -> Self {
-        self.turn(Turn::new().mcp(server, tool, arguments))
+        self.turn(ScriptTurn::new().mcp(server, tool, arguments))
     }
 
     /// A turn that calls any tool by its name on the wire.
     pub fn call(self, name: &str, arguments: Value) -> Self {
-        self.turn(Turn::new().call(name, arguments))
+        self.turn(ScriptTurn::new().call(name, arguments))
     }
 
     /// A turn that is a structured answer, in the way the client asks for one.
     pub fn answer(self, value: Value) -> Self {
-        self.turn(Turn::new().answer(value))
+        self.turn(ScriptTurn::new().answer(value))
     }
 
     /// A turn that never succeeds.
-    pub fn fail(self, failure: ScenarioFailure) -> Self {
-        self.turn(Turn::new().failing(failure))
+    pub fn fail(self, failure: ScriptedFailure) -> Self {
+        self.turn(ScriptTurn::new().failing(failure))
     }
 
     /// The last turn is given again for every further request.
@@ -132,12 +132,12 @@ impl Script {
     }
 
     /// The turn of this step.
-    pub(super) fn at(&self, step: usize) -> Option<&Turn> {
+    pub(super) fn at(&self, step: usize) -> Option<&ScriptTurn> {
         self.turns.get(step).or_else(|| self.turns.last().filter(|_| self.repeats))
     }
 }
 
-impl Turn {
+impl ScriptTurn {
     /// A turn with nothing in it yet.
     pub fn new() -> Self {
         Self::default()
@@ -190,7 +190,7 @@ impl Turn {
     }
 
     /// The turn fails this way first, or always.
-    pub fn failing(mut self, failure: ScenarioFailure) -> Self {
+    pub fn failing(mut self, failure: ScriptedFailure) -> Self {
         self.failure = Some(failure);
         self
     }
@@ -223,7 +223,7 @@ impl Turn {
 
 /// How a turn fails. Without [`Failure::times`] it fails always.
 #[derive(Debug, Clone)]
-pub struct ScenarioFailure {
+pub struct ScriptedFailure {
     pub(super) how: How,
     pub(super) times: Option<u32>,
     pub(super) message: String,
@@ -240,7 +240,7 @@ pub(super) enum How {
     Cut { events: usize },
 }
 
-impl ScenarioFailure {
+impl ScriptedFailure {
     fn new(how: How) -> Self {
         Self {
             how,

@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::script::{Block, ScenarioFailure, ScriptedUsage};
+use super::script::{Block, ScriptedFailure, ScriptedUsage};
 
 /// Who speaks in one entry of a request's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum HistoryEntry {
     User(String),
     Model,
     /// Results of tools, instructions, notes of the client.
@@ -18,29 +18,29 @@ pub(super) enum Voice {
 #[derive(Debug, Clone)]
 pub(super) enum Part {
     Text(String),
-    Call { namespace: Option<String>, name: String, input: Input },
+    Call { namespace: Option<String>, name: String, input: ToolInput },
 }
 
 /// What a tool is given.
 #[derive(Debug, Clone)]
-pub(super) enum Input {
+pub(super) enum ToolInput {
     Json(Value),
     Free(String),
 }
 
 impl Part {
     pub fn call(name: impl Into<String>, input: Value) -> Self {
-        Self::Call { namespace: None, name: name.into(), input: Input::Json(input) }
+        Self::Call { namespace: None, name: name.into(), input: ToolInput::Json(input) }
     }
 
     pub fn call_in(namespace: Option<String>, name: &str, input: Value) -> Self {
-        Self::Call { namespace, name: name.to_owned(), input: Input::Json(input) }
+        Self::Call { namespace, name: name.to_owned(), input: ToolInput::Json(input) }
     }
 }
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct ModelReply {
     /// Makes ids different from request to request.
     pub number: usize,
     pub model: Value,
@@ -52,14 +52,14 @@ pub(super) struct Reply {
 
 /// One event of a stream.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct StreamEvent {
     pub name: Option<&'static str>,
     pub data: Value,
     /// A piece of text: the time between words passes after it.
     pub paced: bool,
 }
 
-impl Event {
+impl StreamEvent {
     /// An event whose name is its `type`.
     pub fn typed(name: &'static str, mut data: Value) -> Self {
         data["type"] = name.into();
@@ -75,7 +75,7 @@ impl Event {
 /// One vendor's wire format.
 pub(super) trait Wire: Sync {
     /// The conversation so far, oldest first.
-    fn history(&self, body: &Value) -> Vec<Voice>;
+    fn history(&self, body: &Value) -> Vec<HistoryEntry>;
     /// The names of the tools the client offers.
     fn tools(&self, body: &Value) -> Vec<String>;
     /// A block in the words of this client; an error if it has none.
@@ -83,11 +83,11 @@ pub(super) trait Wire: Sync {
     /// Whether the client wants a stream.
     fn streams(&self, path: &str, body: &Value) -> bool;
     /// The answer as a stream.
-    fn events(&self, reply: &Reply) -> Vec<Event>;
+    fn events(&self, reply: &ModelReply) -> Vec<StreamEvent>;
     /// The answer at once.
-    fn whole(&self, reply: &Reply) -> Value;
+    fn whole(&self, reply: &ModelReply) -> Value;
     /// The body of an error, and the headers that go with it.
-    fn error(&self, status: u16, failure: &ScenarioFailure) -> (Value, Vec<(String, String)>);
+    fn error(&self, status: u16, failure: &ScriptedFailure) -> (Value, Vec<(String, String)>);
     /// The schema the client wants the answer to have.
     fn schema<'a>(&self, body: &'a Value) -> Option<&'a Value>;
 }

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{Cli, Run};
+use super::{AgentCli, AgentRun};
 use crate::model::ModelServer;
-use crate::run::Outcome;
+use crate::run::CommandOutcome;
 
 /// No run of a test takes longer; then it is ended, with all it started.
 const DEADLINE: Duration = Duration::from_secs(45);
@@ -23,7 +23,7 @@ const DEADLINE: Duration = Duration::from_secs(45);
 #[derive(Debug)]
 pub struct AgentHome {
     folder: TempDir,
-    cli: Cli,
+    cli: AgentCli,
     url: String,
     servers: Vec<(String, PathBuf, Vec<String>)>,
     variables: Vec<(String, String)>,
@@ -32,12 +32,12 @@ pub struct AgentHome {
 
 impl AgentHome {
     /// A home for this program, whose model is this server.
-    pub fn new(cli: Cli, server: &ModelServer) -> Self {
+    pub fn new(cli: AgentCli, server: &ModelServer) -> Self {
         Self::with_model_at(cli, server.url())
     }
 
     /// A home for this program, whose model is said to be at this address.
-    pub fn with_model_at(cli: Cli, url: String) -> Self {
+    pub fn with_model_at(cli: AgentCli, url: String) -> Self {
         let folder = tempfile::Builder::new().prefix("omx-agent-").tempdir().unwrap();
         let home = Self {
             folder,
@@ -128,8 +128,8 @@ impl AgentHome {
     fn own_environment(&self) -> Vec<(&'static str, String)> {
         let url = self.url.clone();
         match self.cli {
-            Cli::Codex => vec![("SCRIPTED_KEY", "x".to_owned())],
-            Cli::Claude => vec![
+            AgentCli::Codex => vec![("SCRIPTED_KEY", "x".to_owned())],
+            AgentCli::Claude => vec![
                 ("ANTHROPIC_BASE_URL", url),
                 ("ANTHROPIC_API_KEY", "sk-ant-scripted-0000000000000000000000".to_owned()),
                 ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
@@ -137,7 +137,7 @@ impl AgentHome {
                 // Without it root may not skip the permission questions.
                 ("IS_SANDBOX", "1".to_owned()),
             ],
-            Cli::Gemini => vec![
+            AgentCli::Gemini => vec![
                 ("GOOGLE_GEMINI_BASE_URL", url),
                 ("GEMINI_API_KEY", "x".to_owned()),
                 ("GEMINI_CLI_TRUST_WORKSPACE", "true".to_owned()),
@@ -151,14 +151,14 @@ impl AgentHome {
     }
 
     /// One headless turn, with more arguments for the program if need be.
-    pub fn headless(&self, prompt: &str, more: &[&str]) -> Run {
+    pub fn headless(&self, prompt: &str, more: &[&str]) -> AgentRun {
         self.configure();
         let servers = self.folder().join("mcp.json");
         let servers = servers.to_str().expect("a path that is text");
         let mut args = match self.cli {
-            Cli::Codex => vec!["exec", "--json"],
+            AgentCli::Codex => vec!["exec", "--json"],
             // A prompt right after `--mcp-config` would be taken for a second file.
-            Cli::Claude => vec![
+            AgentCli::Claude => vec![
                 "-p",
                 "--output-format",
                 "stream-json",
@@ -169,11 +169,11 @@ impl AgentHome {
                 "--strict-mcp-config",
             ],
             // A fixed model: otherwise a request is spent on choosing one.
-            Cli::Gemini => {
+            AgentCli::Gemini => {
                 vec!["--approval-mode", "yolo", "-o", "stream-json", "-m", "gemini-2.5-flash", "-p"]
             }
         };
-        if self.cli == Cli::Gemini {
+        if self.cli == AgentCli::Gemini {
             args.push(prompt);
             args.extend(more);
         } else {
@@ -184,7 +184,7 @@ impl AgentHome {
     }
 
     /// Runs the program under `timeout`, which takes along what it started.
-    fn ended(&self, mut timeout: Command, args: &[&str]) -> Run {
+    fn ended(&self, mut timeout: Command, args: &[&str]) -> AgentRun {
         let start = Instant::now();
         let seconds = DEADLINE.as_secs().to_string();
         let output = timeout
@@ -194,22 +194,22 @@ impl AgentHome {
             .output()
             .expect("timeout runs (apt package coreutils)");
         let took = start.elapsed();
-        let outcome = Outcome::from(output);
+        let outcome = CommandOutcome::from(output);
         assert_ne!(outcome.code, Some(124), "{:?} did not end: {outcome:#?}", self.cli);
         let lines = outcome.stdout.lines();
         let events = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
-        Run { outcome, events, took, cli: self.cli }
+        AgentRun { outcome, events, took, cli: self.cli }
     }
 
     /// Writes the program's configuration files.
     pub fn configure(&self) {
         match self.cli {
-            Cli::Codex => self.put(".codex/config.toml", &self.codex_toml()),
-            Cli::Claude => {
+            AgentCli::Codex => self.put(".codex/config.toml", &self.codex_toml()),
+            AgentCli::Claude => {
                 let servers = json!({"mcpServers": self.server_list(&json!({}))});
                 fs::write(self.folder().join("mcp.json"), servers.to_string()).unwrap();
             }
-            Cli::Gemini => {
+            AgentCli::Gemini => {
                 let settings = json!({
                     "security": {
                         "auth": {"selectedType": "gemini-api-key"},

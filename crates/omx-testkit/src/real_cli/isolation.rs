@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use super::Cli;
-use crate::run::Outcome;
+use super::AgentCli;
+use crate::run::CommandOutcome;
 
 /// Set in the process that has no network.
 const INSIDE: &str = "TEST_WITHOUT_NETWORK";
@@ -15,7 +15,7 @@ const INSIDE: &str = "TEST_WITHOUT_NETWORK";
 /// The body must be a closure written in the test function itself: its name is
 /// how the new process knows which test to run.
 #[track_caller]
-pub fn offline<Body: FnOnce()>(programs: &[Cli], body: Body) {
+pub fn offline<Body: FnOnce()>(programs: &[AgentCli], body: Body) {
     if std::env::var_os(INSIDE).is_some() {
         assert!(only_loopback(), "this process has a network");
         return body();
@@ -25,7 +25,7 @@ pub fn offline<Body: FnOnce()>(programs: &[Cli], body: Body) {
     }
     let test = test_name(std::any::type_name::<Body>());
     let again = std::env::current_exe().expect("the test binary has a path");
-    let outcome: Outcome = Command::new("unshare")
+    let outcome: CommandOutcome = Command::new("unshare")
         .args(["--net", "--map-root-user", "sh", "-c"])
         .arg("ip link set lo up && exec \"$0\" --exact \"$1\" --nocapture --test-threads=1")
         .arg(again)

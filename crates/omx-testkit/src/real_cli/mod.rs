@@ -20,11 +20,11 @@ pub use home::AgentHome;
 pub use isolation::offline;
 
 use crate::npm::npm_tool;
-use crate::run::Outcome;
+use crate::run::CommandOutcome;
 
 /// An agent program in the version the tests are written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cli {
+pub enum AgentCli {
     /// OpenAI Codex CLI.
     Codex,
     /// Claude Code.
@@ -33,7 +33,7 @@ pub enum Cli {
     Gemini,
 }
 
-impl Cli {
+impl AgentCli {
     /// The program's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -66,17 +66,17 @@ impl Cli {
 
 /// A headless run that has ended.
 #[derive(Debug)]
-pub struct Run {
+pub struct AgentRun {
     /// How the program ended.
-    pub outcome: Outcome,
+    pub outcome: CommandOutcome,
     /// The events it printed, one JSON object a line.
     pub events: Vec<Value>,
     /// How long it took.
     pub took: Duration,
-    cli: Cli,
+    cli: AgentCli,
 }
 
-impl Run {
+impl AgentRun {
     /// The events of a type.
     pub fn of_type(&self, name: &str) -> Vec<&Value> {
         self.events.iter().filter(|event| event["type"] == name).collect()
@@ -95,15 +95,15 @@ impl Run {
     #[track_caller]
     pub fn final_text(&self) -> String {
         let text = match self.cli {
-            Cli::Codex => {
+            AgentCli::Codex => {
                 let events = self.of_type("item.completed").into_iter().rev();
                 let said =
                     events.map(|event| &event["item"]).find(|item| item["type"] == "agent_message");
                 said.and_then(|item| item["text"].as_str()).map(str::to_owned)
             }
-            Cli::Claude => self.only("result")["result"].as_str().map(str::to_owned),
+            AgentCli::Claude => self.only("result")["result"].as_str().map(str::to_owned),
             // Text arrives in pieces; a tool starts it anew.
-            Cli::Gemini => {
+            AgentCli::Gemini => {
                 let mut turns = self.events.rsplit(|event| event["type"] == "tool_result");
                 turns.next().map(|events| {
                     let said = events.iter().filter(|event| event["role"] == "assistant");

@@ -5,12 +5,12 @@
 use std::fs;
 
 use omx_testkit::in_parallel;
-use omx_testkit::model::{ModelServer, Request, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, Run, offline};
+use omx_testkit::model::{ModelRequest, ModelServer, Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, AgentHome, AgentRun, offline};
 use serde_json::{Value, json};
 
 /// A server for a full turn, and a home with the MCP server it needs.
-fn full(cli: Cli) -> (ModelServer, AgentHome) {
+fn full(cli: AgentCli) -> (ModelServer, AgentHome) {
     let script = Script::named("full")
         .write("made.txt", "line one\nline two\n")
         .shell("cat made.txt > copied.txt")
@@ -23,7 +23,7 @@ fn full(cli: Cli) -> (ModelServer, AgentHome) {
 
 /// What must hold after a full turn, whoever played it.
 #[track_caller]
-fn check_full(home: &AgentHome, run: &Run) {
+fn check_full(home: &AgentHome, run: &AgentRun) {
     assert_eq!(run.outcome.code, Some(0), "{run:#?}");
     assert_eq!(home.read("made.txt"), "line one\nline two\n");
     assert_eq!(home.read("copied.txt"), "line one\nline two\n");
@@ -32,7 +32,7 @@ fn check_full(home: &AgentHome, run: &Run) {
 }
 
 /// The distinct paths of a server's requests, with their methods.
-fn paths(requests: &[Request]) -> Vec<String> {
+fn paths(requests: &[ModelRequest]) -> Vec<String> {
     let mut paths: Vec<String> =
         requests.iter().map(|one| format!("{} {}?{}", one.method, one.path, one.query)).collect();
     paths.dedup();
@@ -41,8 +41,8 @@ fn paths(requests: &[Request]) -> Vec<String> {
 
 #[test]
 fn codex_plays_a_full_turn() {
-    offline(&[Cli::Codex], || {
-        let (server, home) = full(Cli::Codex);
+    offline(&[AgentCli::Codex], || {
+        let (server, home) = full(AgentCli::Codex);
         assert_eq!(home.version(), "codex-cli 0.166.0");
         let run = home.headless("go [[script:full]]", &[]);
         check_full(&home, &run);
@@ -64,8 +64,8 @@ fn codex_plays_a_full_turn() {
 
 #[test]
 fn claude_plays_a_full_turn() {
-    offline(&[Cli::Claude], || {
-        let (server, home) = full(Cli::Claude);
+    offline(&[AgentCli::Claude], || {
+        let (server, home) = full(AgentCli::Claude);
         assert_eq!(home.version(), "2.1.197 (Claude Code)");
         let run = home.headless("go [[script:full]]", &[]);
         check_full(&home, &run);
@@ -82,8 +82,8 @@ fn claude_plays_a_full_turn() {
 
 #[test]
 fn gemini_plays_a_full_turn() {
-    offline(&[Cli::Gemini], || {
-        let (server, home) = full(Cli::Gemini);
+    offline(&[AgentCli::Gemini], || {
+        let (server, home) = full(AgentCli::Gemini);
         assert_eq!(home.version(), "0.61.0");
         let run = home.headless("go [[script:full]]", &[]);
         check_full(&home, &run);
@@ -106,10 +106,10 @@ fn schema() -> Value {
 
 #[test]
 fn codex_gives_a_structured_answer() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let answer = json!({"verdict": "pass", "score": 3});
         let server = ModelServer::start([Script::named("judge").answer(answer.clone())]);
-        let home = AgentHome::new(Cli::Codex, &server);
+        let home = AgentHome::new(AgentCli::Codex, &server);
         let file = home.folder().join("schema.json");
         fs::write(&file, schema().to_string()).unwrap();
         let file = file.to_str().unwrap();
@@ -123,11 +123,11 @@ fn codex_gives_a_structured_answer() {
 
 #[test]
 fn claude_gives_a_structured_answer_and_mends_a_wrong_one() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let answer = json!({"verdict": "pass", "score": 3});
         let script = Script::named("judge").answer(json!({"verdict": 1})).answer(answer.clone());
         let server = ModelServer::start([script]);
-        let home = AgentHome::new(Cli::Claude, &server);
+        let home = AgentHome::new(AgentCli::Claude, &server);
         let run =
             home.headless("judge [[script:judge]]", &["--json-schema", &schema().to_string()]);
         assert_eq!(run.outcome.code, Some(0), "{run:#?}");
@@ -144,10 +144,10 @@ fn claude_gives_a_structured_answer_and_mends_a_wrong_one() {
 
 #[test]
 fn conversations_go_on_where_they_were() {
-    offline(&[Cli::Codex, Cli::Claude], || {
+    offline(&[AgentCli::Codex, AgentCli::Claude], || {
         let script = || Script::named("talk").say("first").say("second");
         let server = ModelServer::start([script()]);
-        let codex = AgentHome::new(Cli::Codex, &server);
+        let codex = AgentHome::new(AgentCli::Codex, &server);
         let first = codex.headless("go [[script:talk]]", &[]);
         let id = first.only("thread.started")["thread_id"].as_str().unwrap().to_owned();
         let second = codex.headless("go on", &["resume", &id]);
@@ -156,7 +156,7 @@ fn conversations_go_on_where_they_were() {
         assert_eq!(server.seen(), ["talk/0", "talk/1"]);
 
         let server = ModelServer::start([script()]);
-        let claude = AgentHome::new(Cli::Claude, &server);
+        let claude = AgentHome::new(AgentCli::Claude, &server);
         let first = claude.headless("go [[script:talk]]", &[]);
         let id = first.only("result")["session_id"].as_str().unwrap().to_owned();
         // Two forks of one conversation, at once: each finds the same next turn.
@@ -165,7 +165,7 @@ fn conversations_go_on_where_they_were() {
             assert_eq!(fork.final_text(), "second");
             assert_ne!(fork.only("result")["session_id"], id.as_str());
         });
-        let turns: Vec<String> = server.turns("talk").iter().map(Request::to_string).collect();
+        let turns: Vec<String> = server.turns("talk").iter().map(ModelRequest::to_string).collect();
         assert_eq!(turns, ["talk/0", "talk/1", "talk/1"]);
     });
 }
@@ -173,16 +173,16 @@ fn conversations_go_on_where_they_were() {
 /// A mark in a subagent's prompt gives it a script of its own.
 #[test]
 fn subagents_play_their_own_scripts() {
-    offline(&[Cli::Codex, Cli::Claude], || {
+    offline(&[AgentCli::Codex, AgentCli::Claude], || {
         let below = || Script::named("below").say("hello from below");
         let prompt = "do it [[script:below]]";
         let spawn = json!({"message": prompt});
         // The program ends with its main agent, whatever the subagent is at.
         let above = Script::named("above")
-            .turn(Turn::new().call_in("multi_agent_v1", "spawn_agent", spawn))
-            .turn(Turn::new().say("done above").following("below", 0));
+            .turn(ScriptTurn::new().call_in("multi_agent_v1", "spawn_agent", spawn))
+            .turn(ScriptTurn::new().say("done above").following("below", 0));
         let server = ModelServer::start([below(), above]);
-        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:above]]", &[]);
+        let run = AgentHome::new(AgentCli::Codex, &server).headless("go [[script:above]]", &[]);
         assert_eq!(run.final_text(), "done above");
         assert_eq!(server.turns("above").len(), 2, "{:?}", server.seen());
         let turns = server.turns("below");
@@ -194,7 +194,7 @@ fn subagents_play_their_own_scripts() {
         });
         let above = Script::named("above").call("Agent", task).say("done above");
         let server = ModelServer::start([below(), above]);
-        let run = AgentHome::new(Cli::Claude, &server).headless("go [[script:above]]", &[]);
+        let run = AgentHome::new(AgentCli::Claude, &server).headless("go [[script:above]]", &[]);
         assert_eq!(run.final_text(), "done above");
         assert_eq!(server.seen(), ["HEAD /", "above/0", "below/0", "above/1"]);
         let told = server.turns("above")[1].body.to_string();

@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::TcpStream;
 
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 
 /// A server whose only turn fails once in this way.
-fn failing_once(failure: ScenarioFailure) -> ModelServer {
-    let turn = Turn::new().say("recovered").usage(77, 5).failing(failure.times(1));
+fn failing_once(failure: ScriptedFailure) -> ModelServer {
+    let turn = ScriptTurn::new().say("recovered").usage(77, 5).failing(failure.times(1));
     ModelServer::start([Script::named("once").turn(turn)])
 }
 
 #[test]
 fn codex_recovers_from_a_rate_limit() {
-    offline(&[Cli::Codex], || {
-        let server = failing_once(ScenarioFailure::status(429).retry_after(1));
-        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
+    offline(&[AgentCli::Codex], || {
+        let server = failing_once(ScriptedFailure::status(429).retry_after(1));
+        let run = AgentHome::new(AgentCli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(0), "{run:#?}");
         assert_eq!(run.final_text(), "recovered");
         assert_eq!(run.only("turn.completed")["usage"]["input_tokens"], 77);
@@ -30,16 +30,16 @@ fn codex_recovers_from_a_rate_limit() {
 /// A limit that does not say when it ends is final for Codex.
 #[test]
 fn codex_gives_up_on_other_limits() {
-    offline(&[Cli::Codex], || {
-        let server = failing_once(ScenarioFailure::status(429));
-        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
+    offline(&[AgentCli::Codex], || {
+        let server = failing_once(ScriptedFailure::status(429));
+        let run = AgentHome::new(AgentCli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(1), "{run:#?}");
         assert_eq!(server.seen(), ["once/0 429"]);
 
         let limit =
-            ScenarioFailure::status(429).code("usage_limit_reached").resets_at(1_900_000_000);
+            ScriptedFailure::status(429).code("usage_limit_reached").resets_at(1_900_000_000);
         let server = failing_once(limit);
-        let run = AgentHome::new(Cli::Codex, &server).headless("go [[script:once]]", &[]);
+        let run = AgentHome::new(AgentCli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(1), "{run:#?}");
         let said = run.only("turn.failed")["error"]["message"].as_str().unwrap();
         assert!(said.contains("usage limit") && said.contains("2030"), "{said}");
@@ -49,9 +49,9 @@ fn codex_gives_up_on_other_limits() {
 
 #[test]
 fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
-    offline(&[Cli::Claude], || {
-        let server = failing_once(ScenarioFailure::status(429).retry_after(1));
-        let run = AgentHome::new(Cli::Claude, &server).headless("go [[script:once]]", &[]);
+    offline(&[AgentCli::Claude], || {
+        let server = failing_once(ScriptedFailure::status(429).retry_after(1));
+        let run = AgentHome::new(AgentCli::Claude, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(0), "{run:#?}");
         assert_eq!(run.final_text(), "recovered");
         assert_eq!(run.only("result")["usage"]["input_tokens"], 77);
@@ -64,9 +64,9 @@ fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
 
 #[test]
 fn both_ask_again_when_a_stream_breaks() {
-    offline(&[Cli::Codex, Cli::Claude], || {
-        for cli in [Cli::Codex, Cli::Claude] {
-            let server = failing_once(ScenarioFailure::cut_after(2));
+    offline(&[AgentCli::Codex, AgentCli::Claude], || {
+        for cli in [AgentCli::Codex, AgentCli::Claude] {
+            let server = failing_once(ScriptedFailure::cut_after(2));
             let run = AgentHome::new(cli, &server).headless("go [[script:once]]", &[]);
             assert_eq!(run.outcome.code, Some(0), "{run:#?}");
             assert_eq!(run.final_text(), "recovered");
@@ -78,8 +78,8 @@ fn both_ask_again_when_a_stream_breaks() {
 
 #[test]
 fn an_agent_without_a_script_fails_at_once() {
-    offline(&[Cli::Codex, Cli::Claude], || {
-        for cli in [Cli::Codex, Cli::Claude] {
+    offline(&[AgentCli::Codex, AgentCli::Claude], || {
+        for cli in [AgentCli::Codex, AgentCli::Claude] {
             let server = ModelServer::start([]);
             let run = AgentHome::new(cli, &server).headless("go [[script:none]]", &[]);
             assert_eq!(run.outcome.code, Some(1), "{run:#?}");
@@ -96,7 +96,7 @@ fn the_agents_have_loopback_and_a_clean_environment() {
         assert_eq!(error.kind(), ErrorKind::NetworkUnreachable);
         let server = ModelServer::start([]);
         TcpStream::connect(server.address()).expect("loopback is up");
-        let home = AgentHome::new(Cli::Codex, &server).env("MORE", "1");
+        let home = AgentHome::new(AgentCli::Codex, &server).env("MORE", "1");
         let output = home.command("env").output().unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let names: BTreeSet<&str> =

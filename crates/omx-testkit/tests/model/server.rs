@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{Kind, ModelServer, ScenarioFailure, Script, Turn};
+use omx_testkit::model::{ModelRequestKind, ModelServer, Script, ScriptTurn, ScriptedFailure};
 use serde_json::{Value, json};
 
 use crate::client::{ask, ask_with, raw};
@@ -65,7 +65,11 @@ fn what_no_script_answers_is_refused() {
         assert_eq!(ask(&server, MESSAGES, &request(&messages)).status, 400);
     }
     let strays = server.requests();
-    assert!(strays.iter().all(|one| matches!(one.kind, Kind::Stray(_))), "{:?}", server.seen());
+    assert!(
+        strays.iter().all(|one| matches!(one.kind, ModelRequestKind::Stray(_))),
+        "{:?}",
+        server.seen()
+    );
     assert_eq!(server.seen()[2], "stray: script a has no turn 1 400");
 }
 
@@ -94,7 +98,7 @@ fn side_requests_play_no_turn() {
 
 #[test]
 fn failures_pass_after_their_number() {
-    let turn = Turn::new().say("at last").failing(ScenarioFailure::status(529).times(2));
+    let turn = ScriptTurn::new().say("at last").failing(ScriptedFailure::status(529).times(2));
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     let body = request(&[user("[[script:a]]")]);
     let statuses: Vec<u16> = (0..4).map(|_| ask(&server, MESSAGES, &body).status).collect();
@@ -104,7 +108,7 @@ fn failures_pass_after_their_number() {
 
 #[test]
 fn a_cut_stream_breaks_in_the_middle() {
-    let turn = Turn::new().say("never whole").failing(ScenarioFailure::cut_after(2).times(1));
+    let turn = ScriptTurn::new().say("never whole").failing(ScriptedFailure::cut_after(2).times(1));
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     let mut body = request(&[user("[[script:a]]")]);
     body["stream"] = true.into();
@@ -118,7 +122,7 @@ fn a_cut_stream_breaks_in_the_middle() {
 #[test]
 fn delays_come_before_the_first_byte_and_between_words() {
     let wait = Duration::from_millis(40);
-    let turn = Turn::new().say("one two three").after(wait).slowly(wait);
+    let turn = ScriptTurn::new().say("one two three").after(wait).slowly(wait);
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     let mut body = request(&[user("[[script:a]]")]);
     let start = Instant::now();
@@ -132,7 +136,7 @@ fn delays_come_before_the_first_byte_and_between_words() {
 
 #[test]
 fn a_request_is_in_the_log_before_its_answer() {
-    let turn = Turn::new().say("late").after(Duration::from_millis(300));
+    let turn = ScriptTurn::new().say("late").after(Duration::from_millis(300));
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     std::thread::scope(|scope| {
         scope.spawn(|| says(&server, &[user("[[script:a]]")]));
@@ -167,7 +171,7 @@ fn other_paths_and_bodies_in_chunks() {
 
 #[test]
 fn a_turn_follows_another_scripts_turn() {
-    let second = Turn::new().say("second").following("first", 0);
+    let second = ScriptTurn::new().say("second").following("first", 0);
     let server = ModelServer::start([
         Script::named("first").say("first"),
         Script::named("second").turn(second),

@@ -1,7 +1,7 @@
 //! The three wire formats, seen by a client: text, tools, structured answers,
 //! errors, as a stream and at once.
 
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
 use serde_json::{Value, json};
 
 use crate::client::ask;
@@ -38,13 +38,13 @@ fn gemini(prompt: &str) -> Value {
     })
 }
 
-fn server(turn: Turn) -> ModelServer {
+fn server(turn: ScriptTurn) -> ModelServer {
     ModelServer::start([Script::named("s").turn(turn)])
 }
 
 /// A turn with everything all three clients can do.
-fn everything() -> Turn {
-    Turn::new()
+fn everything() -> ScriptTurn {
+    ScriptTurn::new()
         .say("so it is")
         .shell("ls -l")
         .write("a.txt", "one\ntwo\n")
@@ -75,8 +75,9 @@ fn openai_at_once() {
 
 #[test]
 fn openai_stream() {
-    let server =
-        server(Turn::new().say("a b").shell("ls").slowly(std::time::Duration::from_millis(1)));
+    let server = server(
+        ScriptTurn::new().say("a b").shell("ls").slowly(std::time::Duration::from_millis(1)),
+    );
     let answer = ask(&server, RESPONSES, &openai("[[script:s]]", true));
     assert!(answer.whole && answer.has_header("content-type: text/event-stream"), "{answer:?}");
     assert_eq!(
@@ -106,7 +107,7 @@ fn openai_stream() {
 
 #[test]
 fn openai_names_of_mcp_tools() {
-    let server = server(Turn::new().mcp("tiny", "add", json!({})));
+    let server = server(ScriptTurn::new().mcp("tiny", "add", json!({})));
     let called = |tools: Value| {
         let mut body = openai("[[script:s]]", false);
         body["tools"] = tools;
@@ -140,7 +141,7 @@ fn anthropic_at_once() {
 
 #[test]
 fn anthropic_stream() {
-    let server = server(Turn::new().say("so").call("Agent", json!({"prompt": "p"})));
+    let server = server(ScriptTurn::new().say("so").call("Agent", json!({"prompt": "p"})));
     let answer = ask(&server, MESSAGES, &anthropic("[[script:s]]", true));
     let block = ["content_block_start", "content_block_delta", "content_block_stop"];
     let names =
@@ -184,7 +185,7 @@ fn gemini_at_once_and_as_a_stream() {
 
 #[test]
 fn structured_answers() {
-    let server = server(Turn::new().answer(json!({"ok": true})));
+    let server = server(ScriptTurn::new().answer(json!({"ok": true})));
     let schema = json!({"type": "object"});
     let mut codex = openai("[[script:s]]", false);
     codex["text"] = json!({"format": {"type": "json_schema", "strict": true, "schema": schema}});
@@ -209,8 +210,8 @@ fn structured_answers() {
 
 #[test]
 fn errors_in_each_vendors_form() {
-    let limit = ScenarioFailure::status(429).retry_after(3).resets_at(99).header("x-own", "1");
-    let server = server(Turn::new().failing(limit));
+    let limit = ScriptedFailure::status(429).retry_after(3).resets_at(99).header("x-own", "1");
+    let server = server(ScriptTurn::new().failing(limit));
     let answers = [
         ask(&server, RESPONSES, &openai("[[script:s]]", true)),
         ask(&server, MESSAGES, &anthropic("[[script:s]]", true)),
@@ -232,7 +233,7 @@ fn errors_in_each_vendors_form() {
 
 #[test]
 fn a_patch_is_for_codex_only() {
-    let server = server(Turn::new().patch("*** Begin Patch"));
+    let server = server(ScriptTurn::new().patch("*** Begin Patch"));
     let output = ask(&server, RESPONSES, &openai("[[script:s]]", false)).json()["output"].clone();
     assert_eq!(output[0]["input"], "*** Begin Patch");
     assert_eq!(ask(&server, MESSAGES, &anthropic("[[script:s]]", true)).status, 400);

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::Duration;
 
-use omx_testkit::{Outcome, Project, await_condition};
+use omx_testkit::{CommandOutcome, TestProject, await_condition};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ match = "slow"
 do = [{ delay_ms = 60000 }]
 "#;
 
-fn with_scenario() -> (Project, String) {
+fn with_scenario() -> (TestProject, String) {
     let project = project();
     project.git();
     let file = project.folder().join("scenario.toml");
@@ -40,12 +40,12 @@ fn with_scenario() -> (Project, String) {
     (project, file.to_str().unwrap().to_owned())
 }
 
-fn ask(project: &Project, scenario: &str, args: &[&str]) -> Outcome {
+fn ask(project: &TestProject, scenario: &str, args: &[&str]) -> CommandOutcome {
     project.omx(&[&["ask", "rehearsal", "--scenario", scenario], args].concat())
 }
 
 /// The only file that was kept.
-fn artifact(project: &Project) -> String {
+fn artifact(project: &TestProject) -> String {
     let folder = project.root().join(".omx/artifacts");
     let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -142,7 +142,7 @@ fn ask_interrupted_says_how_to_go_on_and_leaves_nothing() {
     await_condition("it is played", Duration::from_secs(20), plays);
     let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     kill_process(pid, Signal::INT).unwrap();
-    let output = Outcome::from(child.wait_with_output().unwrap());
+    let output = CommandOutcome::from(child.wait_with_output().unwrap());
     assert_eq!(output.code, Some(130), "{output:?}");
     assert!(output.stderr.contains("go on with --resume "), "{output:?}");
 }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 
-use omx_testkit::{McpClient, Project};
+use omx_testkit::{McpClient, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -50,7 +50,7 @@ fn case(text: &'static str) -> Case {
 /// An answer: whether it is a refusal, and its text.
 pub type Answer = (bool, String);
 
-pub fn prepared(case: &Case) -> Project {
+pub fn prepared(case: &Case) -> TestProject {
     let project = project();
     for (path, text) in &case.files {
         project.write(path, text);
@@ -59,7 +59,7 @@ pub fn prepared(case: &Case) -> Project {
 }
 
 /// Through the command line.
-pub fn by_command_line(project: &Project, case: &Case) -> Vec<Answer> {
+pub fn by_command_line(project: &TestProject, case: &Case) -> Vec<Answer> {
     let call = |(operation, arguments, _): &Call| {
         let mut args: Vec<String> = match *operation {
             "cancel" => vec!["cancel".into(), "--json".into()],
@@ -88,7 +88,7 @@ pub fn by_command_line(project: &Project, case: &Case) -> Vec<Answer> {
 }
 
 /// Through the MCP server, one for all calls.
-fn by_mcp(project: &Project, case: &Case) -> Vec<Answer> {
+fn by_mcp(project: &TestProject, case: &Case) -> Vec<Answer> {
     let mut command = project.omx_command(&["mcp"]);
     command.envs(case.environment.iter().cloned());
     let mut client = McpClient::start(command);
@@ -110,7 +110,7 @@ fn by_mcp(project: &Project, case: &Case) -> Vec<Answer> {
 }
 
 /// Text without what must differ: the temporary folder and times.
-pub fn normal(project: &Project, text: &str) -> String {
+pub fn normal(project: &TestProject, text: &str) -> String {
     let text = text.replace(project.folder().to_str().unwrap(), "FOLDER");
     let mut out = String::new();
     let mut rest = text.as_str();
@@ -141,7 +141,7 @@ fn time_length(text: &str) -> usize {
 }
 
 /// Everything below the project, without what must differ.
-fn files(project: &Project) -> BTreeMap<String, String> {
+fn files(project: &TestProject) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     for (path, bytes) in project.bytes(".") {
         if path.ends_with(".lock") {
@@ -200,7 +200,7 @@ fn both_doors_say_busy_when_the_lock_is_not_had_in_time() {
     let args = ["cancel", "--json"];
     let child = project.omx_command(&args).stdout(std::process::Stdio::piped()).spawn().unwrap();
     let (refused, object) = project.mcp().call("cancel", &json!({}));
-    let shell: omx_testkit::Outcome = child.wait_with_output().unwrap().into();
+    let shell: omx_testkit::CommandOutcome = child.wait_with_output().unwrap().into();
     assert!(refused);
     assert_eq!((shell.refused().as_str(), &object["code"]), ("busy", &json!("busy")));
     for error in [&shell.json()["error"], &object["error"]] {

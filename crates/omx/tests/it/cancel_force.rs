@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
 use crate::cancel_kit::{MODES, cancels, plant, plant_stale};
@@ -23,14 +23,14 @@ const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.jso
     rate-limit-daemon.pid rate-limit-daemon.log";
 
 /// What is left of the state root, beside the lock and omx's own record.
-fn left(project: &Project) -> Vec<PathBuf> {
+fn left(project: &TestProject) -> Vec<PathBuf> {
     let own = [project.root().join(".omx/state"), project.state(".lock")];
     let mut found: Vec<PathBuf> = project.bytes(".omx/state").into_keys().collect();
     found.retain(|path| !own.contains(path) && !path.starts_with(project.state(".activity")));
     found
 }
 
-fn force(project: &Project) -> Value {
+fn force(project: &TestProject) -> Value {
     let answer = project.omx(&["cancel", "--force", "--json"]).ok();
     assert!(answer["message"].as_str().unwrap().ends_with(CLEARED), "{answer}");
     answer

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
 /// All modes in the order in which they are cancelled.
@@ -43,7 +43,7 @@ pub fn path(session: Option<&str>, mode: &str) -> String {
 }
 
 /// Plants a document as it might lie there, active unless `more` says otherwise.
-pub fn plant(project: &Project, session: Option<&str>, mode: &str, more: &Value) {
+pub fn plant(project: &TestProject, session: Option<&str>, mode: &str, more: &Value) {
     let mut document = json!({
         "mode": mode, "active": true, "current_phase": live_phase(mode), "iteration": 2,
         "run_outcome": "continue", "started_at": "2026-01-01T00:00:00.000Z",
@@ -59,7 +59,7 @@ pub fn plant(project: &Project, session: Option<&str>, mode: &str, more: &Value)
 }
 
 /// A planted document that has shown no sign of life for longer than two hours.
-pub fn plant_stale(project: &Project, session: Option<&str>, mode: &str) {
+pub fn plant_stale(project: &TestProject, session: Option<&str>, mode: &str) {
     plant(project, session, mode, &json!({"updated_at": "2026-01-01T00:00:00.000Z"}));
 }
 
@@ -71,18 +71,18 @@ pub fn now() -> String {
 
 /// The stored document.
 #[track_caller]
-pub fn stored(project: &Project, session: Option<&str>, mode: &str) -> Value {
+pub fn stored(project: &TestProject, session: Option<&str>, mode: &str) -> Value {
     serde_json::from_str(&project.read(path(session, mode))).unwrap()
 }
 
 /// Whether the stored document is active.
 #[track_caller]
-pub fn is_active(project: &Project, session: Option<&str>, mode: &str) -> bool {
+pub fn is_active(project: &TestProject, session: Option<&str>, mode: &str) -> bool {
     stored(project, session, mode)["active"] == true
 }
 
 /// Everything of the state root but these paths and the lock.
-pub fn all_but(project: &Project, changed: &[String]) -> BTreeMap<PathBuf, Vec<u8>> {
+pub fn all_but(project: &TestProject, changed: &[String]) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut bytes = project.bytes(".omx/state");
     bytes.remove(&project.state(".lock"));
     for path in changed {
@@ -92,7 +92,7 @@ pub fn all_but(project: &Project, changed: &[String]) -> BTreeMap<PathBuf, Vec<u
 }
 
 /// The cancel events of the log: mode, linked_to, session.
-pub fn cancels(project: &Project) -> Vec<(String, Option<String>, Option<String>)> {
+pub fn cancels(project: &TestProject) -> Vec<(String, Option<String>, Option<String>)> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     project
         .read(".omx/log/events.jsonl")

@@ -1,13 +1,13 @@
 //! cancel.md 6: the sentences, in both dialects, on a terminal and in a pipe.
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::{Value, json};
 
 use crate::cancel_kit::{MODES, plant};
 use crate::project;
 
 /// A project with these documents in session `s`, in the tree of a dialect.
-fn planted(dialect: &str, documents: &[(&str, Value)]) -> Project {
+fn planted(dialect: &str, documents: &[(&str, Value)]) -> TestProject {
     let project = project();
     for (mode, more) in documents {
         plant(&project, Some("s"), mode, more);
@@ -19,7 +19,7 @@ fn planted(dialect: &str, documents: &[(&str, Value)]) -> Project {
 }
 
 /// The lines of a cancel, in a pipe and on a terminal.
-fn both(dialect: &str, documents: &[(&str, Value)], args: &[&str]) -> [Outcome; 2] {
+fn both(dialect: &str, documents: &[(&str, Value)], args: &[&str]) -> [CommandOutcome; 2] {
     let args = [&["cancel", "--dialect", dialect], args].concat();
     [planted(dialect, documents).omx(&args), planted(dialect, documents).on_terminal(&args, "")]
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
 use crate::cancel_kit::{MODES, all_but, cancels, is_active, path, plant, stored};
@@ -13,7 +13,7 @@ type Entry<'a> = (&'a str, Option<&'a str>);
 type Row<'a> = (Vec<(&'a str, Value)>, Vec<Entry<'a>>);
 
 /// Plants documents of session `s`: mode and what it says beyond being active.
-fn planted(documents: &[(&str, Value)]) -> Project {
+fn planted(documents: &[(&str, Value)]) -> TestProject {
     let project = project();
     for (mode, more) in documents {
         plant(&project, Some("s"), mode, more);
@@ -23,7 +23,7 @@ fn planted(documents: &[(&str, Value)]) -> Project {
 
 /// Checks a cancel: the answer, the log and the documents all say the same.
 #[track_caller]
-fn check(project: &Project, args: &[&str], wanted: &[Entry<'_>]) -> Value {
+fn check(project: &TestProject, args: &[&str], wanted: &[Entry<'_>]) -> Value {
     let changed: Vec<String> = wanted.iter().map(|(mode, _)| path(Some("s"), mode)).collect();
     let before = all_but(project, &changed);
     let answer = project.omx(&[&["cancel", "--json"], args].concat()).ok();

@@ -1,6 +1,6 @@
 //! cancel.md 3: what a cancelled document says, and that it stays cancelled.
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::{Map, Value, json};
 
 use crate::cancel_kit::{MODES, live_phase, plant, stored};
@@ -27,7 +27,7 @@ fn with(before: &Value, more: Value) -> Map<String, Value> {
 }
 
 /// An autopilot that came as far as its second review cycle.
-fn autopilot_with_everything(project: &Project) -> Value {
+fn autopilot_with_everything(project: &TestProject) -> Value {
     for plan in ["plan.md", "spec.md"] {
         project.write(plan, "x");
     }

@@ -233,7 +233,7 @@ fn cancel_1_4_a_dead_owner_no_tmux_and_a_lost_pointer_stop_nothing() {
     project.write(".omx/state/session.json", "\0{not json");
     project.write(".omx/state/current-session", "gone");
     let mut command = project.omx_command(&["cancel", "--json"]);
-    let answer: omx_testkit::Outcome = command.env("PATH", "").output().unwrap().into();
+    let answer: omx_testkit::CommandOutcome = command.env("PATH", "").output().unwrap().into();
     assert_eq!(answer.ok()["cancelled"].as_array().unwrap().len(), 2);
     assert_eq!(project.read(".omx/state/session.json"), "\0{not json");
 }

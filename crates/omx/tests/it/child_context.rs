@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use omx_testkit::Outcome;
+use omx_testkit::CommandOutcome;
 use serde_json::{Value, json};
 
 use crate::conduct::{Repository, quick_scenario};
@@ -22,7 +22,7 @@ fn scenario() -> String {
 /// Plans in a project; returns every document below its folder.
 fn plan(repository: &Repository, flags: &[&str], variables: &[(&str, &str)]) -> Vec<PathBuf> {
     let mut command = repository.command("ralplan", &[flags, &["a plan"]].concat());
-    let outcome = Outcome::from(command.envs(variables.iter().copied()).output().unwrap());
+    let outcome = CommandOutcome::from(command.envs(variables.iter().copied()).output().unwrap());
     assert!(outcome.stdout.contains("draft: done"), "{outcome:#?}");
     let mut found = Vec::new();
     documents(&repository.project.folder(), &mut found);
@@ -119,10 +119,10 @@ fn child_context_reaches_a_run_in_the_background() {
     let repository = Repository::playing(&scenario());
     let outside = repository.project.folder().join("outside");
     let mut command = repository.command("ralplan", &["--dialect", "omc", "--detach", "a plan"]);
-    let started = Outcome::from(command.env("OMC_STATE_DIR", &outside).output().unwrap());
+    let started = CommandOutcome::from(command.env("OMC_STATE_DIR", &outside).output().unwrap());
     assert_eq!(started.code, Some(0), "{started:?}");
     let mut attach = repository.project.omx_command(&["--dialect", "omc", "runs", "attach"]);
-    let ended = Outcome::from(attach.env("OMC_STATE_DIR", &outside).output().unwrap());
+    let ended = CommandOutcome::from(attach.env("OMC_STATE_DIR", &outside).output().unwrap());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!repository.project.root().join(".omc/state").exists());
     assert!(!repository.project.root().join(".omx").exists());

@@ -7,15 +7,17 @@ use std::os::unix::fs::MetadataExt;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use omx_testkit::strace::{Call, Injection, injected, rule};
-use omx_testkit::{Outcome, Project, Random, await_condition, in_parallel, release_binary};
+use omx_testkit::strace::{Injection, Syscall, injected, rule};
+use omx_testkit::{
+    CommandOutcome, Random, TestProject, await_condition, in_parallel, release_binary,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 const LONG: Duration = Duration::from_secs(20);
 
-fn project() -> Project {
-    Project::new(release_binary())
+fn project() -> TestProject {
+    TestProject::new(release_binary())
 }
 
 #[test]
@@ -59,7 +61,7 @@ fn configuration_1_settings_made_at_the_same_time_lose_nothing() {
 }
 
 /// One random thing a session does to itself; refusals are as good as successes here.
-fn act(project: &Project, session: &str, random: &mut Random, number: usize) {
+fn act(project: &TestProject, session: &str, random: &mut Random, number: usize) {
     let mode = *random.of(&["ralph", "ultrawork", "ultraqa"]);
     let write = |mut input: Value| {
         input["session_id"] = session.into();
@@ -80,7 +82,7 @@ fn act(project: &Project, session: &str, random: &mut Random, number: usize) {
 }
 
 fn bytes_of(
-    project: &Project,
+    project: &TestProject,
     session: &str,
 ) -> Vec<std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>> {
     [format!(".omx/state/sessions/{session}"), format!(".omx/state/.activity/{session}.json")]
@@ -132,9 +134,9 @@ impl Drop for EndsWithTest {
 }
 
 /// What `busy` says, and after how long.
-fn busy(project: &Project, args: &[&str]) -> (String, Duration) {
+fn busy(project: &TestProject, args: &[&str]) -> (String, Duration) {
     let start = Instant::now();
-    let outcome: Outcome = project.omx(args);
+    let outcome: CommandOutcome = project.omx(args);
     assert_eq!(outcome.refused(), "busy", "{outcome:?}");
     (outcome.json()["error"].as_str().expect("a sentence").to_owned(), start.elapsed())
 }
@@ -146,7 +148,7 @@ fn state_4_1_a_stopped_holder_makes_writers_busy_and_readers_not_even_slow() {
     let input = json!({"mode":"ralph","session_id":"one","iteration":7}).to_string();
     let log = project.folder().join("trace");
     // Stopped as by Ctrl-Z, with the lock in its hands.
-    let stop = Call { name: "fdatasync".into(), nth: 1, text: String::new() };
+    let stop = Syscall { name: "fdatasync".into(), nth: 1, text: String::new() };
     let args = ["state", "write", "--json", "--input", &input];
     let mut command = injected(&project, &args, &log, Some(rule(&stop, Injection::Stop)));
     command.stdout(Stdio::piped());

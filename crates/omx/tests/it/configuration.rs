@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -12,22 +12,22 @@ use crate::project;
 const JSON_FILE: &str = ".omx-config.json";
 const TREE_FILE: &str = ".omx/config.toml";
 
-fn user_file(project: &Project) -> PathBuf {
+fn user_file(project: &TestProject) -> PathBuf {
     project.home().join(".config/omx/config.toml")
 }
 
-fn write_user(project: &Project, text: impl AsRef<[u8]>) -> PathBuf {
+fn write_user(project: &TestProject, text: impl AsRef<[u8]>) -> PathBuf {
     let path = user_file(project);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, text).unwrap();
     path
 }
 
-fn list(project: &Project, args: &[&str]) -> Value {
+fn list(project: &TestProject, args: &[&str]) -> Value {
     project.omx(&[&["config", "list", "--json"], args].concat()).ok()
 }
 
-fn origin(project: &Project, key: &str, args: &[&str], store: &str) -> (Value, String) {
+fn origin(project: &TestProject, key: &str, args: &[&str], store: &str) -> (Value, String) {
     let args = [&["config", "get", key, "--show-origin", "--json"], args].concat();
     let answer = project.omx_env(&args, &[("OMX_STORE", store)]).ok();
     (answer["value"].clone(), answer["origin"].as_str().unwrap().to_owned())
@@ -347,7 +347,7 @@ fn configuration_1_both_dialects_have_their_own_files() {
     write_user(&project, "agent = \"codex\"\n");
     project.write(".omc-config.json", "{\"keywords\":\"off\"}");
     project.write(".omc/config.toml", "allow = \"edits\"\n");
-    let omc = |args: &[&str], variables: &[(&str, &str)]| -> Outcome {
+    let omc = |args: &[&str], variables: &[(&str, &str)]| -> CommandOutcome {
         project.omx_env(&[&["--dialect", "omc"], args].concat(), variables)
     };
     let listed = omc(&["config", "list", "--json"], &[]).ok();

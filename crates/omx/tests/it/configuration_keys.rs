@@ -1,7 +1,7 @@
 //! configuration.md 2: every key with its default, what it takes and what not,
 //! in files, in the schema and in what it does.
 
-use omx_testkit::{MODES, Project};
+use omx_testkit::{MODES, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -71,7 +71,7 @@ fn in_toml(key: &str, value: &Value) -> String {
 }
 
 #[track_caller]
-fn listed(project: &Project) -> Value {
+fn listed(project: &TestProject) -> Value {
     project.omx(&["config", "list", "--json"]).ok()
 }
 
@@ -136,7 +136,7 @@ fn configuration_2_a_password_in_the_store_is_refused_wherever_it_stands() {
         "postgres://h/d?sslmode=require&password=hunter2",
     ] {
         let project = project();
-        let refused = |outcome: omx_testkit::Outcome| {
+        let refused = |outcome: omx_testkit::CommandOutcome| {
             assert_eq!(outcome.code, Some(1), "{outcome:?}");
             let said = outcome.stdout + &outcome.stderr;
             assert!(said.contains("must not contain a password"), "{said}");

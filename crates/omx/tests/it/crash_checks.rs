@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use omx_testkit::Project;
-use omx_testkit::tree::{Documents, everything, leftovers};
+use omx_testkit::TestProject;
+use omx_testkit::tree::{DocumentTree, everything, leftovers};
 use serde_json::Value;
 
 use crate::crash_scenarios::{CORRUPT, Rehearsed};
@@ -15,8 +15,8 @@ const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// Every document is the old one, the new one, or one of a step between, whole.
 #[track_caller]
-pub fn documents_are_whole(rehearsed: &Rehearsed, project: &Project, at: &str) {
-    let now = Documents::of(project);
+pub fn documents_are_whole(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
+    let now = DocumentTree::of(project);
     let Rehearsed { old, middle, new, .. } = rehearsed;
     let mut paths: Vec<&String> = old.paths().chain(new.paths()).chain(now.paths()).collect();
     paths.sort();
@@ -44,7 +44,7 @@ pub fn documents_are_whole(rehearsed: &Rehearsed, project: &Project, at: &str) {
 
 /// Unreadable bytes are in one place or the other, never in none.
 #[track_caller]
-fn corrupt_bytes_are_kept(rehearsed: &Rehearsed, project: &Project, at: &str) {
+fn corrupt_bytes_are_kept(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
     let is_corrupt = |path: &&String| rehearsed.old.raw(path) == Some(CORRUPT);
     let expected = rehearsed.old.paths().filter(is_corrupt).count();
     let found = everything(project).values().filter(|bytes| *bytes == CORRUPT.as_bytes()).count();
@@ -53,7 +53,7 @@ fn corrupt_bytes_are_kept(rehearsed: &Rehearsed, project: &Project, at: &str) {
 
 /// Never has a parent ended while what is linked to it goes on.
 #[track_caller]
-fn dependents_end_first(old: &Documents, now: &Documents, at: &str) {
+fn dependents_end_first(old: &DocumentTree, now: &DocumentTree, at: &str) {
     let was = old.scopes();
     for (folder, documents) in now.scopes() {
         let is_active = |mode: &str| documents.get(mode).is_some_and(|it| it["active"] == true);
@@ -76,9 +76,9 @@ fn dependents_end_first(old: &Documents, now: &Documents, at: &str) {
 
 /// Readers see the documents that are there and nothing else.
 #[track_caller]
-pub fn readers_are_right(project: &Project, at: &str) {
+pub fn readers_are_right(project: &TestProject, at: &str) {
     let mut expected = Vec::new();
-    for (folder, documents) in Documents::of(project).scopes() {
+    for (folder, documents) in DocumentTree::of(project).scopes() {
         let session = folder.rsplit_once("/sessions/").map(|(_, session)| session.to_owned());
         for (mode, document) in documents {
             if document["active"] == true {
@@ -116,7 +116,7 @@ pub fn readers_are_right(project: &Project, at: &str) {
 
 /// Nobody holds the project's lock.
 #[track_caller]
-pub fn lock_is_free(project: &Project, at: &str) {
+pub fn lock_is_free(project: &TestProject, at: &str) {
     if let Ok(lock) = File::open(project.state(".lock")) {
         assert!(lock.try_lock().is_ok(), "{at}: the lock is held");
     }
@@ -124,12 +124,12 @@ pub fn lock_is_free(project: &Project, at: &str) {
 
 /// The same command again succeeds at once and leaves the final state and no leftovers.
 #[track_caller]
-pub fn repeats_to_the_end(rehearsed: &Rehearsed, project: &Project, at: &str) {
+pub fn repeats_to_the_end(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
     let start = Instant::now();
     let outcome = project.omx(&rehearsed.args());
     assert_eq!(outcome.code, Some(0), "{at}: the repeated command: {outcome:?}");
     assert!(start.elapsed() < AT_ONCE, "{at}: repeating took {:?}", start.elapsed());
-    let now = Documents::of(project);
+    let now = DocumentTree::of(project);
     assert_eq!(now.contents(), rehearsed.new.contents(), "{at}: after repeating");
     assert_eq!(leftovers(project), Vec::<String>::new(), "{at}: after repeating");
     let log = project.root().join(".omx/log/events.jsonl");

@@ -1,9 +1,9 @@
 //! quality.md R1, state.md 4.4a and 4.6: each call that changes a file fails
 //! once with a full disk, a broken one and a read-only one.
 
-use omx_testkit::strace::{Call, Injection, inject};
-use omx_testkit::tree::Documents;
-use omx_testkit::{Outcome, Project, in_parallel};
+use omx_testkit::strace::{Injection, Syscall, inject};
+use omx_testkit::tree::DocumentTree;
+use omx_testkit::{CommandOutcome, TestProject, in_parallel};
 
 use crate::crash_checks::{
     documents_are_whole, lock_is_free, readers_are_right, repeats_to_the_end,
@@ -51,7 +51,7 @@ fn state_4_6_a_failing_disk_leaves_the_document_untouched_and_names_the_cause() 
 fn fails_at(
     rehearsed: &Rehearsed,
     index: usize,
-    call: &Call,
+    call: &Syscall,
     (error, words): (&'static str, &str),
 ) {
     let at = format!("{}, {error} at {} {}: {}", rehearsed.name, call.name, call.nth, call.text);
@@ -59,7 +59,7 @@ fn fails_at(
     let outcome = inject(&project, &rehearsed.args(), call, Injection::Error(error));
     let expected = expected(rehearsed, index);
     documents_are_whole(rehearsed, &project, &at);
-    let now = Documents::of(&project);
+    let now = DocumentTree::of(&project);
     match &expected {
         Expected::Success => {
             assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
@@ -111,7 +111,7 @@ fn fails_at(
 
 /// A failed write cleans up behind itself.
 #[track_caller]
-fn no_leftovers(project: &Project, call: &Call, at: &str) {
+fn no_leftovers(project: &TestProject, call: &Syscall, at: &str) {
     // What could not be locked may be somebody else's.
     let may_stay = call.name.starts_with("unlink") || call.name == "flock";
     if !may_stay {
@@ -123,7 +123,7 @@ fn no_leftovers(project: &Project, call: &Call, at: &str) {
 
 /// The sentence of an `io` error.
 #[track_caller]
-fn told(rehearsed: &Rehearsed, outcome: &Outcome, at: &str) -> String {
+fn told(rehearsed: &Rehearsed, outcome: &CommandOutcome, at: &str) -> String {
     assert_eq!(outcome.code, Some(1), "{at}: {outcome:?}");
     if rehearsed.answers_in_json() {
         assert_eq!(outcome.refused(), "io", "{at}: {outcome:?}");
@@ -143,7 +143,7 @@ fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
         return Expected::Unanswered;
     }
     let before = rehearsed.calls[..index].iter().rev().find(|earlier| earlier.is_mutating());
-    let makes_log = |call: &Call| call.paths().iter().any(|path| path.ends_with(".omx/log"));
+    let makes_log = |call: &Syscall| call.paths().iter().any(|path| path.ends_with(".omx/log"));
     let is_log = names("/log/") || makes_log(call);
     let flushes_log = call.name == "fsync" && before.is_some_and(makes_log);
     let notes_holder = call.name == "pwrite64" && names("/.lock");
@@ -156,7 +156,7 @@ fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
             || call.name == "fsync" && before.is_some_and(is_for_quarantine)
             || call.name == "fsync" && is_after_move(rehearsed, index));
     // Force goes on without the record of what it cleared away.
-    let makes_record = |call: &Call| call.paths().iter().any(|path| path.contains("/.activity"));
+    let makes_record = |call: &Syscall| call.paths().iter().any(|path| path.contains("/.activity"));
     let is_record = rehearsed.args[0] == "cancel"
         && (makes_record(call) || call.name == "fsync" && before.is_some_and(makes_record));
     if is_log
@@ -181,11 +181,11 @@ fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
 }
 
 /// Whether a call moves an unreadable document aside.
-fn is_move(call: &Call) -> bool {
+fn is_move(call: &Syscall) -> bool {
     call.name.starts_with("rename") && is_for_quarantine(call)
 }
 
-fn is_for_quarantine(call: &Call) -> bool {
+fn is_for_quarantine(call: &Syscall) -> bool {
     call.paths().iter().any(|path| path.contains("/quarantine"))
 }
 
@@ -197,14 +197,14 @@ fn is_after_move(rehearsed: &Rehearsed, index: usize) -> bool {
 }
 
 /// Whether a call changes what readers see of a document.
-fn puts_in_place(call: &Call) -> bool {
+fn puts_in_place(call: &Syscall) -> bool {
     (call.name.starts_with("rename") || call.name.starts_with("unlink"))
         && document_of(call).is_some()
         && !(call.name.starts_with("unlink") && call.text.contains(".tmp"))
 }
 
 /// The document a call is for, by its path from the test's folder.
-fn document_of(call: &Call) -> Option<String> {
+fn document_of(call: &Syscall) -> Option<String> {
     let paths = call.paths();
     // A move to quarantine is for the document that is moved.
     let path = if is_move(call) { paths.first() } else { paths.last() }?;

@@ -1,15 +1,15 @@
 //! quality.md R1, state.md 4.1: the order of the calls, which is what survives
 //! a power loss. No kill can show it; a trace does.
 
-use omx_testkit::strace::Call;
+use omx_testkit::strace::Syscall;
 
 use crate::crash_scenarios::{Rehearsed, all};
 
-fn position(calls: &[Call], what: &str, is_it: impl Fn(&Call) -> bool) -> usize {
+fn position(calls: &[Syscall], what: &str, is_it: impl Fn(&Syscall) -> bool) -> usize {
     calls.iter().position(is_it).unwrap_or_else(|| panic!("no {what}"))
 }
 
-fn opens(call: &Call, path: &str) -> bool {
+fn opens(call: &Syscall, path: &str) -> bool {
     call.name == "openat" && call.paths().iter().any(|opened| opened == path)
 }
 
@@ -34,7 +34,7 @@ fn state_4_1_flush_then_rename_then_flush_of_the_folder_then_the_answer() {
     for scenario in all() {
         let rehearsed = scenario.rehearse();
         let calls = &rehearsed.calls;
-        let answer = position(calls, "answer", Call::is_answer);
+        let answer = position(calls, "answer", Syscall::is_answer);
         for (renamed, temporary, document) in replaced(&rehearsed) {
             documents += 1;
             let at = format!("{}: {document}", rehearsed.name);
@@ -67,7 +67,7 @@ fn state_4_1_removed_documents_are_flushed_before_the_answer() {
     for scenario in all() {
         let rehearsed = scenario.rehearse();
         let calls = &rehearsed.calls;
-        let answer = position(calls, "answer", Call::is_answer);
+        let answer = position(calls, "answer", Syscall::is_answer);
         for (at, call) in calls.iter().enumerate() {
             let path = call.paths().pop().unwrap_or_default();
             if !call.name.starts_with("unlink") || !path.ends_with("-state.json") {
@@ -91,7 +91,7 @@ fn state_4_1_a_document_is_read_under_the_lock_and_written_before_it_is_given_ba
         let rehearsed = scenario.rehearse();
         let calls = &rehearsed.calls;
         let locked = position(calls, "lock", |call| call.name == "flock");
-        let is_lock = |call: &Call| call.paths().iter().any(|path| path.ends_with("/.lock"));
+        let is_lock = |call: &Syscall| call.paths().iter().any(|path| path.ends_with("/.lock"));
         let released =
             position(calls, "end of the lock", |call| call.name == "close" && is_lock(call));
         for (renamed, _, document) in replaced(&rehearsed) {

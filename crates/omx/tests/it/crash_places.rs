@@ -6,14 +6,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use omx_testkit::{Outcome, Project, release_binary};
+use omx_testkit::{CommandOutcome, TestProject, release_binary};
 use serde_json::{Value, json};
 
 const WRITE: &str =
     r#""$OMX" state write --json --input '{"mode":"ralph","session_id":"one","iteration":2}'"#;
 
-fn project() -> Project {
-    let project = Project::new(release_binary());
+fn project() -> TestProject {
+    let project = TestProject::new(release_binary());
     project.put(json!({"mode":"ralph","active":true,"session_id":"one","iteration":1}));
     project
 }
@@ -29,7 +29,7 @@ const CHANGES: [&str; 6] = [
 ];
 
 /// Runs a shell script as root of a mount namespace, the person's own or a new one.
-fn in_namespace(project: &Project, script: &str) -> Outcome {
+fn in_namespace(project: &TestProject, script: &str) -> CommandOutcome {
     let mut command = project.command("unshare");
     if !is_root() {
         command.args(["--user", "--map-root-user"]);
@@ -94,7 +94,7 @@ fn state_4_6_a_full_disk_is_an_io_error_and_the_document_stays() {
 }
 
 /// Lets somebody else reach the project and the program, but not change anything.
-fn open_to_readers(project: &Project) -> PathBuf {
+fn open_to_readers(project: &TestProject) -> PathBuf {
     let binary = project.folder().join("omx");
     fs::copy(project.binary(), &binary).expect("a copy");
     for path in [project.folder(), project.root(), project.home(), binary.clone()] {
@@ -106,7 +106,7 @@ fn open_to_readers(project: &Project) -> PathBuf {
 #[test]
 fn state_4_6_a_folder_of_somebody_else_is_an_io_error_and_changes_nothing() {
     for has_state in [true, false] {
-        let project = if has_state { project() } else { Project::new(release_binary()) };
+        let project = if has_state { project() } else { TestProject::new(release_binary()) };
         let binary = open_to_readers(&project);
         let before = project.bytes("");
         let writes = if has_state { &CHANGES[..] } else { &CHANGES[1..2] };
@@ -131,17 +131,17 @@ fn state_4_6_a_folder_of_somebody_else_is_an_io_error_and_changes_nothing() {
     }
 }
 
-fn run(command: &mut Command) -> Outcome {
+fn run(command: &mut Command) -> CommandOutcome {
     let output = command.output();
     output.unwrap_or_else(|error| panic!("{error}; apt-get install util-linux")).into()
 }
 
 /// What belongs to oneself is closed by its permissions.
-fn take_state_away(project: &Project) {
+fn take_state_away(project: &TestProject) {
     let _ = fs::set_permissions(project.root().join(".omx"), fs::Permissions::from_mode(0o000));
 }
 
-fn give_back(project: &Project) {
+fn give_back(project: &TestProject) {
     for path in [project.folder(), project.root(), project.home(), project.root().join(".omx")] {
         let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o700));
     }

@@ -1,9 +1,9 @@
 //! Every command that changes something, each with a project to change: what
 //! the crash tests walk through, call by call.
 
-use omx_testkit::strace::{Call, trace};
-use omx_testkit::tree::{Documents, copy};
-use omx_testkit::{Project, release_binary};
+use omx_testkit::strace::{Syscall, trace};
+use omx_testkit::tree::{DocumentTree, copy};
+use omx_testkit::{TestProject, release_binary};
 use serde_json::{Value, json};
 
 /// A command and the project it is run in.
@@ -11,7 +11,7 @@ pub struct Scenario {
     /// For messages.
     pub name: &'static str,
     args: Vec<String>,
-    prepare: fn(&Project),
+    prepare: fn(&TestProject),
 }
 
 /// A scenario that was run once from end to end, undisturbed.
@@ -21,15 +21,15 @@ pub struct Rehearsed {
     /// The command.
     pub args: Vec<String>,
     /// The project as it was before.
-    pub template: Project,
+    pub template: TestProject,
     /// Its documents before.
-    pub old: Documents,
+    pub old: DocumentTree,
     /// Documents a larger operation leaves on its way, if it has more than one step.
-    pub middle: Documents,
+    pub middle: DocumentTree,
     /// Its documents after.
-    pub new: Documents,
+    pub new: DocumentTree,
     /// All calls on files of the project, the answer and the end.
-    pub calls: Vec<Call>,
+    pub calls: Vec<Syscall>,
 }
 
 impl Rehearsed {
@@ -39,7 +39,7 @@ impl Rehearsed {
     }
 
     /// A fresh project of this scenario.
-    pub fn project(&self) -> Project {
+    pub fn project(&self) -> TestProject {
         copy(&self.template)
     }
 
@@ -53,7 +53,7 @@ impl Scenario {
     /// Runs it undisturbed, under strace.
     #[track_caller]
     pub fn rehearse(&self) -> Rehearsed {
-        let template = Project::new(release_binary());
+        let template = TestProject::new(release_binary());
         (self.prepare)(&template);
         let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
         let stage = copy(&template);
@@ -62,15 +62,15 @@ impl Scenario {
         let middle = if args.contains(&"--force") {
             let stage = copy(&template);
             stage.omx(&["cancel", "--every-session", "--json"]).ok();
-            Documents::of(&stage)
+            DocumentTree::of(&stage)
         } else {
-            Documents::default()
+            DocumentTree::default()
         };
         Rehearsed {
             name: self.name,
             args: self.args.clone(),
-            old: Documents::of(&template),
-            new: Documents::of(&stage),
+            old: DocumentTree::of(&template),
+            new: DocumentTree::of(&stage),
             middle,
             template,
             calls,
@@ -78,13 +78,13 @@ impl Scenario {
     }
 }
 
-fn write(name: &'static str, input: Value, prepare: fn(&Project)) -> Scenario {
+fn write(name: &'static str, input: Value, prepare: fn(&TestProject)) -> Scenario {
     let input = input.to_string();
     let args = ["state", "write", "--input", &input, "--json"].map(str::to_owned).to_vec();
     Scenario { name, args, prepare }
 }
 
-fn command(name: &'static str, args: &[&str], prepare: fn(&Project)) -> Scenario {
+fn command(name: &'static str, args: &[&str], prepare: fn(&TestProject)) -> Scenario {
     Scenario { name, args: args.iter().map(|arg| (*arg).to_owned()).collect(), prepare }
 }
 
@@ -180,12 +180,12 @@ const CORRUPT_PATH: &str = ".omx/state/sessions/one/ralph-state.json";
 /// What it says.
 pub const CORRUPT: &str = "{\"mode\":\"ralph\",\"active\":tr";
 
-fn two_sessions(project: &Project) {
+fn two_sessions(project: &TestProject) {
     project.put(json!({"mode":"ralph","active":true,"session_id":"one","state":{"note":"old"}}));
     project.put(json!({"mode":"ralph","active":true,"session_id":"two","state":{"big":1.10}}));
 }
 
-fn chain(project: &Project) {
+fn chain(project: &TestProject) {
     project.put(json!({"mode":"autopilot","active":true,"session_id":"one"}));
     project.put(
         json!({"mode":"ralph","active":true,"session_id":"one","state":{"linked_to":"autopilot"}}),
@@ -196,7 +196,7 @@ fn chain(project: &Project) {
     assert_eq!(project.session_document("one", "ralph")["linked_ultrawork"], true);
 }
 
-fn everywhere(project: &Project) {
+fn everywhere(project: &TestProject) {
     project.put(json!({"mode":"ecomode","active":true}));
     chain(project);
     project.put(json!({"mode":"ultraqa","active":true,"session_id":"two"}));
@@ -204,7 +204,7 @@ fn everywhere(project: &Project) {
     project.omx(&["cancel", "--session-id", "three", "--json"]).ok();
 }
 
-fn agreed_plan(project: &Project) {
+fn agreed_plan(project: &TestProject) {
     project.write(".omx/plans/prd.md", "a plan\n");
     project.write(".omx/plans/test-spec.md", "tests\n");
     project.put(json!({"mode":"ralplan","active":true,"session_id":"one"}));

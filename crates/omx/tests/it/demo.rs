@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use omx_testkit::{Outcome, Project, await_condition};
+use omx_testkit::{CommandOutcome, TestProject, await_condition};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::project;
@@ -15,7 +15,7 @@ use crate::project;
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The folder in which the demo makes its own.
-fn temporary_folder(project: &Project) -> PathBuf {
+fn temporary_folder(project: &TestProject) -> PathBuf {
     let temporary = project.folder().join("tmp");
     fs::create_dir_all(&temporary).unwrap();
     temporary
@@ -28,7 +28,7 @@ fn assert_empty(folder: &Path) {
 }
 
 /// Runs the demo with temporary files where a test can look.
-fn demo(project: &Project, args: &[&str]) -> Outcome {
+fn demo(project: &TestProject, args: &[&str]) -> CommandOutcome {
     let temporary = temporary_folder(project);
     let args = [&["demo"], args].concat();
     let outcome = project.omx_env(&args, &[("TMPDIR", temporary.to_str().unwrap())]);
@@ -87,7 +87,7 @@ fn conductor_6_2_the_demo_fails_if_one_answer_is_another() {
 }
 
 /// Starts the demo with its output in a pipe.
-fn start(project: &Project) -> Child {
+fn start(project: &TestProject) -> Child {
     let temporary = temporary_folder(project);
     let mut command = project.omx_command(&["demo"]);
     command.env("TMPDIR", temporary).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -95,7 +95,7 @@ fn start(project: &Project) -> Child {
 }
 
 /// Waits until the demo's autopilot has begun its work.
-fn await_autopilot(project: &Project) {
+fn await_autopilot(project: &TestProject) {
     let temporary = temporary_folder(project);
     await_condition("the autopilot works", DEADLINE, || {
         let mut demos = fs::read_dir(&temporary).unwrap().flatten();
@@ -109,7 +109,7 @@ fn await_autopilot(project: &Project) {
 }
 
 /// The processes whose environment names the demo's folder, by their command lines.
-fn processes(project: &Project) -> BTreeMap<i32, String> {
+fn processes(project: &TestProject) -> BTreeMap<i32, String> {
     let folder = temporary_folder(project).join("omx-demo-");
     let folder = folder.to_str().unwrap();
     let mut found = BTreeMap::new();
@@ -126,7 +126,7 @@ fn processes(project: &Project) -> BTreeMap<i32, String> {
     found
 }
 
-fn await_nobody(project: &Project) {
+fn await_nobody(project: &TestProject) {
     await_condition("nothing of the demo runs", Duration::from_secs(15), || {
         processes(project).is_empty()
     });

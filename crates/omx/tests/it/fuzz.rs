@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use omx_testkit::fuzz::{Random, document, fuzz_at_most, odd_bytes, request, rpc_line};
 
 use crate::project;
@@ -15,7 +15,7 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const MOST: u64 = 150;
 
 /// A project with a few documents of any content.
-fn planted(rng: &mut Random) -> Project {
+fn planted(rng: &mut Random) -> TestProject {
     let project = project();
     for path in ["ralph-state.json", "sessions/s1/autopilot-state.json", "team-state.json"] {
         if !rng.one_in(3) {
@@ -105,9 +105,9 @@ fn fuzz_program_mcp() {
     });
 }
 
-fn check(project: &Project, command: Command, stdin: &[u8]) {
+fn check(project: &TestProject, command: Command, stdin: &[u8]) {
     let shown = format!("{command:?}");
-    let outside = |project: &Project| {
+    let outside = |project: &TestProject| {
         let mut bytes = project.bytes("..");
         let tree = project.root().join("../project/.omx");
         bytes.retain(|path, _| !path.starts_with(&tree));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::json;
 
 use crate::project;
@@ -82,7 +82,7 @@ fn hosts_mcp_a_wrong_type_is_answered_under_the_id_of_its_request() {
 }
 
 /// A project with a run in session s1, and a link where the folder of s2 belongs.
-fn project_with_a_link_for_a_session() -> Project {
+fn project_with_a_link_for_a_session() -> TestProject {
     let project = project();
     let outside = project.home().join("ralph-state.json");
     std::fs::write(&outside, r#"{"active":true}"#).unwrap();

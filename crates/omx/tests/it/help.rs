@@ -7,13 +7,13 @@ use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 
 use crate::both_doors::{by_command_line, cases, normal, prepared};
 use crate::project;
 
 /// Text as it is pinned: without the temporary folder, times and the version.
-fn pinned(project: &Project, text: &str) -> String {
+fn pinned(project: &TestProject, text: &str) -> String {
     normal(project, text).replace(env!("CARGO_PKG_VERSION"), "VERSION")
 }
 
@@ -31,7 +31,7 @@ fn subcommands(help: &str) -> Vec<String> {
 }
 
 /// The help of a command and of all below it.
-fn walk(project: &Project, command: &[String], pages: &mut Vec<(String, String)>) {
+fn walk(project: &TestProject, command: &[String], pages: &mut Vec<(String, String)>) {
     let run = |flag: &str| {
         let args: Vec<&str> = command.iter().map(String::as_str).chain([flag]).collect();
         let outcome = project.omx(&args);
@@ -203,7 +203,7 @@ fn with_times(text: &str) -> String {
 }
 
 /// Runs a line in the shell and tells what happened.
-fn shell(project: &Project, line: &str) -> String {
+fn shell(project: &TestProject, line: &str) -> String {
     let bin = project.home().join("bin");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let output = project.command("sh").args(["-c", line]).env("PATH", path).output().unwrap();

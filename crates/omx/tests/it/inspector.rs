@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use omx_testkit::{Outcome, Project, npm_tool};
+use omx_testkit::{CommandOutcome, TestProject, npm_tool};
 use serde_json::{Value, json};
 
 use crate::cancel_kit::stored;
@@ -17,7 +17,7 @@ fn program() -> &'static PathBuf {
 }
 
 /// Runs the inspector against a server of this project.
-fn inspect(project: &Project, args: &[&str]) -> Outcome {
+fn inspect(project: &TestProject, args: &[&str]) -> CommandOutcome {
     let path = std::env::var("PATH").unwrap();
     let output = project
         .command("unshare")
@@ -36,7 +36,7 @@ fn inspect(project: &Project, args: &[&str]) -> Outcome {
 
 /// Calls a tool through the inspector.
 #[track_caller]
-fn call(project: &Project, tool: &str, arguments: &[&str]) -> Value {
+fn call(project: &TestProject, tool: &str, arguments: &[&str]) -> Value {
     let mut args = vec!["--method", "tools/call", "--tool-name", tool];
     for argument in arguments {
         args.extend(["--tool-arg", argument]);

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use omx_testkit::{CountedProject, Counts, Pins};
+use omx_testkit::{CountedProject, InstructionCounts, Pins};
 
 const RALPH: &str = r#"{
   "mode": "ralph",
@@ -70,7 +70,7 @@ enum Ralph {
     Active,
 }
 
-fn hook_counts(project: &CountedProject, counts: &mut Counts) {
+fn hook_counts(project: &CountedProject, counts: &mut InstructionCounts) {
     let session = project.root().join(".omx/state/sessions/s1");
     for (name, event, more, ralph) in EVENTS {
         // A session that was in use, and nothing of it left.
@@ -99,7 +99,7 @@ fn quality_1_the_hot_paths_take_no_more_instructions_than_pinned() {
     let project = CountedProject::new();
     // Folders, lock and log are there, as in any project that is in use.
     project.run(&["state", "write", "--mode", "team", "--input", r#"{"active":false}"#]);
-    let mut counts = Counts::new();
+    let mut counts = InstructionCounts::new();
     for (name, args) in COMMANDS {
         project.write(".omx/state/sessions/s1/ralph-state.json", RALPH);
         project.write(".omx/state/sessions/s1/ultrawork-state.json", ULTRAWORK);

@@ -51,9 +51,9 @@ mod state_unsafe_path;
 mod state_usage;
 mod state_where;
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 
 /// A new project for the program as it was built for these tests.
-fn project() -> Project {
-    Project::new(env!("CARGO_BIN_EXE_omx"))
+fn project() -> TestProject {
+    TestProject::new(env!("CARGO_BIN_EXE_omx"))
 }

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 use std::time::Duration;
 
-use omx_testkit::{Project, await_condition};
+use omx_testkit::{TestProject, await_condition};
 use serde_json::{Value, json};
 
 use crate::cancel_kit::MODES;
@@ -12,7 +12,7 @@ use crate::project;
 
 /// Sends bytes to a new server, closes the pipe, and takes the lines of its answer.
 #[track_caller]
-fn talk(project: &Project, bytes: &[u8]) -> Vec<String> {
+fn talk(project: &TestProject, bytes: &[u8]) -> Vec<String> {
     let outcome = project.omx_stdin(&["mcp"], bytes);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     assert!(outcome.stdout.is_empty() || outcome.stdout.ends_with('\n'));

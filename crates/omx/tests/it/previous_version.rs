@@ -7,14 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::Value;
 
 use crate::project;
 
 /// A project as the previous version left it.
 struct Inherited {
-    project: Project,
+    project: TestProject,
     id: String,
 }
 
@@ -38,7 +38,7 @@ impl Inherited {
         Self { project, id }
     }
 
-    fn resume(&self) -> Outcome {
+    fn resume(&self) -> CommandOutcome {
         self.project.omx(&["runs", "resume", &self.id])
     }
 
@@ -72,7 +72,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 /// Rebuilds a repository with the commit ids it had.
-fn import(project: &Project, stream: &Path) {
+fn import(project: &TestProject, stream: &Path) {
     let status = Command::new("git")
         .args(["fast-import", "--quiet"])
         .current_dir(project.root())

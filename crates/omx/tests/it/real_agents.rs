@@ -2,12 +2,12 @@
 //! reads it back with its own MCP client, without a network.
 
 use omx_testkit::model::{ModelServer, Script};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
 /// An agent writes and reads state through our server, in its project.
 #[track_caller]
-fn writes_and_reads(cli: Cli) {
+fn writes_and_reads(cli: AgentCli) {
     let input = json!({"mode": "ralph", "session_id": "s", "active": true, "iteration": 2});
     let script = Script::named("state")
         .mcp("omx", "state_write", input)
@@ -30,15 +30,15 @@ fn writes_and_reads(cli: Cli) {
 
 #[test]
 fn codex_keeps_state_through_our_server() {
-    offline(&[Cli::Codex], || writes_and_reads(Cli::Codex));
+    offline(&[AgentCli::Codex], || writes_and_reads(AgentCli::Codex));
 }
 
 #[test]
 fn claude_keeps_state_through_our_server() {
-    offline(&[Cli::Claude], || writes_and_reads(Cli::Claude));
+    offline(&[AgentCli::Claude], || writes_and_reads(AgentCli::Claude));
 }
 
 #[test]
 fn gemini_keeps_state_through_our_server() {
-    offline(&[Cli::Gemini], || writes_and_reads(Cli::Gemini));
+    offline(&[AgentCli::Gemini], || writes_and_reads(AgentCli::Gemini));
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::PathBuf;
 
-use omx_testkit::{MODES, McpClient, Outcome, Project};
+use omx_testkit::{CommandOutcome, MODES, McpClient, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -74,7 +74,7 @@ pub fn examples(skill: &str) -> Vec<Example> {
 }
 
 /// A project with the files that these arguments name.
-fn with_files(project: &Project, arguments: &Value) {
+fn with_files(project: &TestProject, arguments: &Value) {
     match arguments {
         Value::Object(fields) => {
             for (name, value) in fields {
@@ -90,7 +90,7 @@ fn with_files(project: &Project, arguments: &Value) {
 }
 
 /// The call, as a model makes it that has no MCP tools.
-fn by_command(project: &Project, tool: &str, arguments: &Value) -> Outcome {
+fn by_command(project: &TestProject, tool: &str, arguments: &Value) -> CommandOutcome {
     let input = arguments.to_string();
     let mut args = match tool.strip_prefix("state_") {
         Some(operation) => vec!["state".to_owned(), operation.replace('_', "-")],
@@ -109,7 +109,7 @@ fn by_command(project: &Project, tool: &str, arguments: &Value) -> Outcome {
 }
 
 /// A project in which the run has gone through these examples.
-fn played(skill: &str, run: &[usize], examples: &[Example]) -> Project {
+fn played(skill: &str, run: &[usize], examples: &[Example]) -> TestProject {
     let project = project();
     for at in run {
         let example = &examples[*at];
@@ -120,7 +120,7 @@ fn played(skill: &str, run: &[usize], examples: &[Example]) -> Project {
     project
 }
 
-fn document(project: &Project, mode: &str) -> Value {
+fn document(project: &TestProject, mode: &str) -> Value {
     let path = project.session(SESSION.1, &format!("{mode}-state.json"));
     serde_json::from_str(&project.read(path)).unwrap()
 }

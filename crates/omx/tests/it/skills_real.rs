@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use omx_testkit::model::{ModelServer, Script};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::Value;
 
 use crate::skills::{RUNS, examples, text};
@@ -71,7 +71,7 @@ fn ralph(home: &AgentHome) -> Value {
 
 /// The person calls ralph, and the model follows the skill call by call.
 #[track_caller]
-fn follows(cli: Cli, places: &Places, prompt: &str, called: Called) {
+fn follows(cli: AgentCli, places: &Places, prompt: &str, called: Called) {
     let (_, run) = RUNS.iter().find(|(skill, _)| *skill == "ralph").unwrap();
     let examples = examples("ralph");
     let script = run.iter().fold(Script::named("ralph"), |script, at| {
@@ -112,21 +112,21 @@ fn follows(cli: Cli, places: &Places, prompt: &str, called: Called) {
 
 #[test]
 fn hosts_5_2_codex_reads_the_skills_and_its_model_follows_one() {
-    offline(&[Cli::Codex], || {
-        follows(Cli::Codex, &CODEX, "$ralph fix the login tests", Called::HandsOver);
+    offline(&[AgentCli::Codex], || {
+        follows(AgentCli::Codex, &CODEX, "$ralph fix the login tests", Called::HandsOver);
     });
 }
 
 #[test]
 fn hosts_5_2_claude_reads_the_skills_and_its_model_follows_one() {
-    offline(&[Cli::Claude], || {
-        follows(Cli::Claude, &CLAUDE, "/ralph fix the login tests", Called::HandsOver);
+    offline(&[AgentCli::Claude], || {
+        follows(AgentCli::Claude, &CLAUDE, "/ralph fix the login tests", Called::HandsOver);
     });
 }
 
 #[test]
 fn hosts_5_2_gemini_reads_the_skills_and_its_model_follows_one() {
-    offline(&[Cli::Gemini], || {
-        follows(Cli::Gemini, &GEMINI, "$ralph fix the login tests", Called::LeavesToModel);
+    offline(&[AgentCli::Gemini], || {
+        follows(AgentCli::Gemini, &GEMINI, "$ralph fix the login tests", Called::LeavesToModel);
     });
 }

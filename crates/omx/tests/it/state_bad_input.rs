@@ -1,13 +1,13 @@
 //! state.md 3.2 to 3.5: bad input of every kind, as tables. Each is refused
 //! with the right code and a sentence, and not a stored byte changes.
 
-use omx_testkit::{MODES, Outcome, Project};
+use omx_testkit::{CommandOutcome, MODES, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
 
 /// A project with a document of every mode, each in a session of its own.
-fn full() -> Project {
+fn full() -> TestProject {
     let project = project();
     for mode in MODES {
         project.put(json!({"mode":mode,"active":true,"session_id":mode}));
@@ -18,7 +18,7 @@ fn full() -> Project {
 /// Refuses through the server, which is one process for a whole table; the
 /// command line runs the same code and takes samples of it below.
 struct Door {
-    project: Project,
+    project: TestProject,
     server: omx_testkit::McpClient,
 }
 
@@ -257,7 +257,7 @@ fn state_3_4_session_ids_that_are_none_are_refused_before_a_path_is_built() {
             assert!(outcome.stdout.len() < 300, "the id is not repeated at length");
         }
         if !id.contains('\0') {
-            let flags: Vec<Outcome> = [
+            let flags: Vec<CommandOutcome> = [
                 project.omx(&["state", "read", "--mode", "ralph", "--session-id", id, "--json"]),
                 project.omx(&["cancel", "--session-id", id, "--json"]),
                 project.omx(&["status", "--session-id", id, "--json"]),

@@ -1,6 +1,6 @@
 //! state.md 1.5: the same engine under the names of both families.
 
-use omx_testkit::Outcome;
+use omx_testkit::CommandOutcome;
 use serde_json::json;
 
 use crate::project;
@@ -21,7 +21,7 @@ fn state_1_5_name_flag_and_environment_choose_the_dialect() {
         let project = project();
         let mut command = project.command(project.link_binary(called));
         command.args(args).args(WRITE).envs(variables.iter().copied());
-        let answer = Outcome::from(command.output().unwrap()).ok();
+        let answer = CommandOutcome::from(command.output().unwrap()).ok();
         let path = project.root().join(".omc/state/ralph-state.json");
         assert_eq!(answer["path"], path.to_str().unwrap(), "{called} {args:?} {variables:?}");
         assert!(!project.root().join(".omx").exists());
@@ -39,7 +39,7 @@ fn state_1_5_the_flag_counts_before_the_environment_and_that_before_the_name() {
         let project = project();
         let mut command = project.command(project.link_binary(called));
         command.args(args).args(WRITE).env("OMX_DIALECT", variable);
-        Outcome::from(command.output().unwrap()).ok();
+        CommandOutcome::from(command.output().unwrap()).ok();
         assert!(project.root().join(tree).is_dir(), "{called} {args:?} {variable}");
     }
 }
@@ -64,7 +64,7 @@ fn state_1_5_environment_names_begin_with_the_dialects_own_word() {
             command.env(format!("{prefix}ROOT"), &elsewhere);
             command.env(format!("{prefix}STATE_DIR"), &outside);
             command.env(format!("{prefix}SESSION_ID"), format!("of-{dialect}"));
-            let answer = Outcome::from(command.output().unwrap()).ok();
+            let answer = CommandOutcome::from(command.output().unwrap()).ok();
             answer["path"].as_str().unwrap().to_owned()
         };
         let path = run(own);

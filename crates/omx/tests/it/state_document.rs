@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use omx_testkit::{McpClient, Project};
+use omx_testkit::{McpClient, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -34,11 +34,11 @@ fn fields_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-fn hand_written(project: &Project, text: &str) {
+fn hand_written(project: &TestProject, text: &str) {
     project.write(".omx/state/ralph-state.json", text);
 }
 
-fn stored(project: &Project) -> String {
+fn stored(project: &TestProject) -> String {
     project.read(".omx/state/ralph-state.json")
 }
 

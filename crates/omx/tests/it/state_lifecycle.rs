@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use omx_testkit::{MODES, Project};
+use omx_testkit::{MODES, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
 
 #[track_caller]
-fn refused(project: &Project, input: Value, code: &str) {
+fn refused(project: &TestProject, input: Value, code: &str) {
     let before = project.kept();
     let outcome = project.state_op("write", &input);
     assert_eq!(outcome.refused(), code, "{input}: {outcome:?}");
@@ -16,7 +16,7 @@ fn refused(project: &Project, input: Value, code: &str) {
 }
 
 #[track_caller]
-fn started(mode: &str) -> Project {
+fn started(mode: &str) -> TestProject {
     let project = project();
     project.put(json!({"mode":mode,"active":true,"task_description":"first"}));
     project

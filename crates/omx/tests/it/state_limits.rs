@@ -1,14 +1,14 @@
 //! state.md 3.5: how large and how deep a document may be, and that nothing
 //! breaks on one that another program made larger or deeper.
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::json;
 
 use crate::project;
 
 const MIB: usize = 1 << 20;
 
-fn write(project: &Project, text: &str) -> Outcome {
+fn write(project: &TestProject, text: &str) -> CommandOutcome {
     project.omx_stdin(&["state", "write", "--input", "-", "--json"], text.as_bytes())
 }
 
@@ -93,7 +93,7 @@ fn state_3_5_brackets_in_strings_are_no_depth() {
 }
 
 /// A document by hand; `name` is a field the rules look into, or a foreign one.
-fn deep_by_hand(name: &str, depth: usize) -> Project {
+fn deep_by_hand(name: &str, depth: usize) -> TestProject {
     let project = project();
     let value = nested("[{\"k\":", "}]", depth / 2);
     let text = format!(r#"{{"active":true,"current_phase":"ralplan","{name}":{value}}}"#);

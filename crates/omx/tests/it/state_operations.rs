@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use omx_testkit::Outcome;
+use omx_testkit::CommandOutcome;
 use serde_json::{Value, json};
 
 use crate::project;
@@ -12,7 +12,7 @@ fn text(path: impl AsRef<Path>) -> String {
     path.as_ref().to_str().unwrap().to_owned()
 }
 
-fn error(outcome: &Outcome) -> String {
+fn error(outcome: &CommandOutcome) -> String {
     outcome.json()["error"].as_str().unwrap().to_owned()
 }
 

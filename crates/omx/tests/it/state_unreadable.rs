@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
 use crate::project;
@@ -29,21 +29,21 @@ const BROKEN: &[(&str, &[u8])] = &[
 ];
 
 /// A project with a broken ralph beside a live ultrawork, in the scope of `session`.
-fn broken(session: Option<&str>, bytes: &[u8]) -> Project {
+fn broken(session: Option<&str>, bytes: &[u8]) -> TestProject {
     let project = project();
     project.put(json!({"mode":"ultrawork","active":true,"session_id":session}));
     fs::write(ralph(&project, session), bytes).unwrap();
     project
 }
 
-fn ralph(project: &Project, session: Option<&str>) -> PathBuf {
+fn ralph(project: &TestProject, session: Option<&str>) -> PathBuf {
     let file = "ralph-state.json";
     session.map_or(project.state(file), |id| project.session(id, file))
 }
 
 /// The broken bytes are in quarantine under a name with time and mode.
 #[track_caller]
-fn assert_quarantined(project: &Project, answer: &Value, session: Option<&str>, bytes: &[u8]) {
+fn assert_quarantined(project: &TestProject, answer: &Value, session: Option<&str>, bytes: &[u8]) {
     let list = answer["quarantined"].as_array().unwrap_or_else(|| panic!("{answer}"));
     assert_eq!(list.len(), 1, "{answer}");
     assert_eq!(list[0]["mode"], "ralph");

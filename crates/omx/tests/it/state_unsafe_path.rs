@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use omx_testkit::{Kept, Outcome, Project};
+use omx_testkit::{CommandOutcome, SavedTree, TestProject};
 use serde_json::json;
 
 use crate::project;
@@ -14,7 +14,7 @@ use crate::project;
 const THINGS: [&str; 6] = ["link", "dangling link", "pipe", "folder", "socket", "device link"];
 
 /// What a link of the test leads to: a folder with live documents of its own.
-fn outside(project: &Project) -> PathBuf {
+fn outside(project: &TestProject) -> PathBuf {
     let folder = project.folder().join("outside");
     let live = json!({"mode":"ralph","active":true,"current_phase":"executing"}).to_string();
     for name in ["", "state", "sessions/s", "s"] {
@@ -25,7 +25,7 @@ fn outside(project: &Project) -> PathBuf {
 }
 
 /// Puts such a thing at a path. A link leads to a folder or to a file.
-fn place(project: &Project, thing: &str, path: &Path, target: &Path) {
+fn place(project: &TestProject, thing: &str, path: &Path, target: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     match thing {
         "link" => symlink(target, path).unwrap(),
@@ -41,12 +41,12 @@ fn place(project: &Project, thing: &str, path: &Path, target: &Path) {
     }
 }
 
-fn bytes_outside(project: &Project) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
+fn bytes_outside(project: &TestProject) -> std::collections::BTreeMap<PathBuf, Vec<u8>> {
     project.bytes("../outside")
 }
 
 /// Runs every operation on ralph in a scope; each must end at once.
-fn operations(project: &Project, session: Option<&str>) -> Vec<(&'static str, Outcome)> {
+fn operations(project: &TestProject, session: Option<&str>) -> Vec<(&'static str, CommandOutcome)> {
     let input = |more: serde_json::Value| {
         let mut input = more;
         if let Some(session) = session {
@@ -68,8 +68,8 @@ fn operations(project: &Project, session: Option<&str>) -> Vec<(&'static str, Ou
 
 #[track_caller]
 fn assert_untouched(
-    project: &Project,
-    before: (&Kept, &std::collections::BTreeMap<PathBuf, Vec<u8>>),
+    project: &TestProject,
+    before: (&SavedTree, &std::collections::BTreeMap<PathBuf, Vec<u8>>),
 ) {
     assert_eq!(&project.kept(), before.0);
     assert_eq!(&bytes_outside(project), before.1);

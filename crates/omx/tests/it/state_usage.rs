@@ -6,12 +6,12 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use omx_testkit::{MODES, Outcome, Project};
+use omx_testkit::{CommandOutcome, MODES, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
 
-fn error(outcome: &Outcome) -> String {
+fn error(outcome: &CommandOutcome) -> String {
     outcome.json()["error"].as_str().unwrap().to_owned()
 }
 
@@ -143,7 +143,7 @@ fn state_3_2_text_of_others_reaches_no_terminal_unescaped() {
 }
 
 /// Everything that is refused, with the code it is refused with.
-fn refusals(project: &Project) -> Vec<(&'static str, Vec<String>)> {
+fn refusals(project: &TestProject) -> Vec<(&'static str, Vec<String>)> {
     let write =
         |input: Value| ["state", "write", "--input", &input.to_string()].map(String::from).to_vec();
     let words = |line: &str| line.split(' ').map(String::from).collect::<Vec<_>>();

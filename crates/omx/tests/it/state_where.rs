@@ -6,7 +6,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::json;
 
 use crate::project;
@@ -16,7 +16,7 @@ const WRITE: &[&str] = &["state", "write", "--json", "--input", START];
 
 /// The folder into which a write from `folder` goes.
 #[track_caller]
-fn lands_in(project: &Project, folder: impl AsRef<Path>) -> PathBuf {
+fn lands_in(project: &TestProject, folder: impl AsRef<Path>) -> PathBuf {
     let answer = project.omx_in(folder, WRITE).ok();
     let path = PathBuf::from(answer["path"].as_str().unwrap());
     assert!(path.is_file());
@@ -41,7 +41,7 @@ fn trees(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn sha256_16(project: &Project, text: &Path) -> String {
+fn sha256_16(project: &TestProject, text: &Path) -> String {
     let file = project.folder().join("hashed");
     fs::write(&file, text.as_os_str().as_encoded_bytes()).unwrap();
     let output = project.command("sha256sum").arg(&file).output().expect("coreutils' sha256sum");
@@ -175,7 +175,7 @@ fn state_1_2_the_state_dir_holds_the_whole_tree_outside_the_repository() {
     let outside = project.folder().join("outside");
     let tree = outside.join(format!("project-{}", sha256_16(&project, &project.root())));
     let sub = make(project.root().join("sub"));
-    let run = |folder: &Path, args: &[&str]| -> omx_testkit::Outcome {
+    let run = |folder: &Path, args: &[&str]| -> omx_testkit::CommandOutcome {
         let mut command = project.omx_command(args);
         command.env("OMX_STATE_DIR", &outside).current_dir(folder).output().unwrap().into()
     };
@@ -199,7 +199,7 @@ fn state_1_2_a_subdirectory_outside_git_never_gets_a_second_tree_there_either() 
     for folder in [project.root(), sub] {
         let mut command = project.omx_command(WRITE);
         command.env("OMX_STATE_DIR", &outside).current_dir(folder);
-        omx_testkit::Outcome::from(command.output().unwrap()).ok();
+        omx_testkit::CommandOutcome::from(command.output().unwrap()).ok();
     }
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
 }

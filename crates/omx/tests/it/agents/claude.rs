@@ -7,8 +7,8 @@ mod turns;
 mod words;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script};
-use omx_testkit::real_cli::{AgentHome, Cli};
+use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome};
 
 use super::cli_stage::{CliStage, Program};
 use super::suite::driver_suite;
@@ -17,15 +17,15 @@ pub struct Claude;
 
 impl Program for Claude {
     const KIND: AgentKind = AgentKind::Claude;
-    const CLI: Cli = Cli::Claude;
+    const CLI: AgentCli = AgentCli::Claude;
     const CHATTER: usize = 2;
     const ACCOUNT: &'static [&'static str] = &["CLAUDE_CODE_OAUTH_TOKEN"];
     // A subscription: only to one claude says when a limit ends.
     const VARIABLES: &'static [(&'static str, &'static str)] =
         &[("ANTHROPIC_API_KEY", ""), ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-scripted")];
 
-    fn limited_until(epoch: u64) -> ScenarioFailure {
-        ScenarioFailure::status(429).resets_at(epoch)
+    fn limited_until(epoch: u64) -> ScriptedFailure {
+        ScriptedFailure::status(429).resets_at(epoch)
     }
 
     /// Claude writes what is said in its own time.
@@ -38,8 +38,8 @@ impl Program for Claude {
         })
     }
 
-    fn unknown_model() -> ScenarioFailure {
-        ScenarioFailure::status(404).message("the model does not exist")
+    fn unknown_model() -> ScriptedFailure {
+        ScriptedFailure::status(404).message("the model does not exist")
     }
 }
 
@@ -48,16 +48,16 @@ pub struct WithKey;
 
 impl Program for WithKey {
     const KIND: AgentKind = AgentKind::Claude;
-    const CLI: Cli = Cli::Claude;
+    const CLI: AgentCli = AgentCli::Claude;
     const CHATTER: usize = 2;
     const ACCOUNT: &'static [&'static str] = &["ANTHROPIC_API_KEY"];
     const VARIABLES: &'static [(&'static str, &'static str)] = &[("CLAUDE_CODE_MAX_RETRIES", "2")];
 
-    fn limited_until(epoch: u64) -> ScenarioFailure {
+    fn limited_until(epoch: u64) -> ScriptedFailure {
         Claude::limited_until(epoch)
     }
 
-    fn unknown_model() -> ScenarioFailure {
+    fn unknown_model() -> ScriptedFailure {
         Claude::unknown_model()
     }
 }

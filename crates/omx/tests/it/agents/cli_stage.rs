@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omx_agents::{AgentEnv, AgentKind};
-use omx_testkit::model::{ModelServer, Progress, ScenarioFailure, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::model::{ModelServer, ReplyProgress, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 
 use super::play::{Failing, Play, Step};
 use super::stage::{OMX, Stage, WORKER, clock};
@@ -15,14 +15,14 @@ use super::stage::{OMX, Stage, WORKER, clock};
 /// What differs between the programs.
 pub trait Program {
     const KIND: AgentKind;
-    const CLI: Cli;
+    const CLI: AgentCli;
     /// How often the program asks for a structured answer it did not get,
     /// before it gives up by itself.
     const CHATTER: usize;
     /// The vendor's form of "limited until".
-    fn limited_until(epoch: u64) -> ScenarioFailure;
+    fn limited_until(epoch: u64) -> ScriptedFailure;
     /// The vendor's form of "no such model".
-    fn unknown_model() -> ScenarioFailure;
+    fn unknown_model() -> ScriptedFailure;
     /// Whether the program has written a conversation down.
     fn is_kept(_home: &AgentHome, _conversation: &str) -> bool {
         true
@@ -103,7 +103,7 @@ impl<P: Program> Stage for CliStage<P> {
 
     fn is_streaming(&self, play: &str) -> bool {
         let turns = self.server.turns(play);
-        turns.last().is_some_and(|turn| turn.progress == Progress::Streaming)
+        turns.last().is_some_and(|turn| turn.progress == ReplyProgress::Streaming)
     }
 
     fn is_kept(&self, conversation: &str) -> bool {
@@ -123,7 +123,7 @@ fn script<P: Program>(play: &Play) -> Script {
             Step::Say(words) => script.say(words),
             Step::SaySlowly => {
                 let words = "word ".repeat(300);
-                script.turn(Turn::new().say(&words).slowly(Duration::from_millis(200)))
+                script.turn(ScriptTurn::new().say(&words).slowly(Duration::from_millis(200)))
             }
             Step::Write(path, content) => script.write(path, content),
             Step::Shell(command) => script.shell(command),
@@ -132,7 +132,7 @@ fn script<P: Program>(play: &Play) -> Script {
             Step::Chatter => (0..P::CHATTER).fold(script, |script, _| script.say("no object here")),
             Step::Fail(failing) => {
                 // An answer must hold something to be cut in the middle.
-                let turn = Turn::new().say("half of it");
+                let turn = ScriptTurn::new().say("half of it");
                 script.turn(turn.failing(failure::<P>(*failing)))
             }
         };
@@ -140,13 +140,13 @@ fn script<P: Program>(play: &Play) -> Script {
     script
 }
 
-fn failure<P: Program>(failing: Failing) -> ScenarioFailure {
+fn failure<P: Program>(failing: Failing) -> ScriptedFailure {
     match failing {
-        Failing::Limited => ScenarioFailure::status(429),
+        Failing::Limited => ScriptedFailure::status(429),
         Failing::LimitedUntil(epoch) => P::limited_until(epoch),
-        Failing::Unauthorised => ScenarioFailure::status(401),
-        Failing::Service => ScenarioFailure::status(500),
-        Failing::Cut => ScenarioFailure::cut_after(P::CUT),
+        Failing::Unauthorised => ScriptedFailure::status(401),
+        Failing::Service => ScriptedFailure::status(500),
+        Failing::Cut => ScriptedFailure::cut_after(P::CUT),
         Failing::UnknownModel => P::unknown_model(),
     }
 }

@@ -6,8 +6,8 @@ mod interrupts;
 mod wire;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script};
-use omx_testkit::real_cli::{AgentHome, Cli};
+use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome};
 
 use super::cli_stage::{CliStage, Program};
 use super::suite::driver_suite;
@@ -16,25 +16,25 @@ pub struct Codex;
 
 impl Program for Codex {
     const KIND: AgentKind = AgentKind::Codex;
-    const CLI: Cli = Cli::Codex;
+    const CLI: AgentCli = AgentCli::Codex;
     const CHATTER: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["SCRIPTED_KEY"];
 
     /// The service says it twice: in the answer, and exactly in these headers.
-    fn limited_until(epoch: u64) -> ScenarioFailure {
+    fn limited_until(epoch: u64) -> ScriptedFailure {
         limited_in_words(epoch)
             .header("x-codex-primary-used-percent", "100")
             .header("x-codex-primary-window-minutes", "300")
             .header("x-codex-primary-reset-at", &epoch.to_string())
     }
 
-    fn unknown_model() -> ScenarioFailure {
-        ScenarioFailure::status(404).message("the model does not exist")
+    fn unknown_model() -> ScriptedFailure {
+        ScriptedFailure::status(404).message("the model does not exist")
     }
 }
 
-fn limited_in_words(epoch: u64) -> ScenarioFailure {
-    ScenarioFailure::status(429).code("usage_limit_reached").resets_at(epoch)
+fn limited_in_words(epoch: u64) -> ScriptedFailure {
+    ScriptedFailure::status(429).code("usage_limit_reached").resets_at(epoch)
 }
 
 driver_suite!(CliStage<Codex>);
@@ -43,7 +43,7 @@ driver_suite!(CliStage<Codex>, suite_outlive: an_interrupt_leaves_no_runaway);
 /// A stage for scripts of codex's own.
 fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
     let server = ModelServer::start(scripts);
-    let home = AgentHome::new(Cli::Codex, &server);
+    let home = AgentHome::new(AgentCli::Codex, &server);
     CliStage::new(server, home)
 }
 

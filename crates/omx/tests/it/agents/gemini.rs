@@ -1,8 +1,8 @@
 //! The real gemini.
 
 use omx_agents::AgentKind;
-use omx_testkit::model::ScenarioFailure;
-use omx_testkit::real_cli::Cli;
+use omx_testkit::model::ScriptedFailure;
+use omx_testkit::real_cli::AgentCli;
 
 use super::cli_stage::{CliStage, Program};
 use super::stage::clock;
@@ -12,19 +12,19 @@ pub struct Gemini;
 
 impl Program for Gemini {
     const KIND: AgentKind = AgentKind::Gemini;
-    const CLI: Cli = Cli::Gemini;
+    const CLI: AgentCli = AgentCli::Gemini;
     const CHATTER: usize = 1;
     const CUT: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["GEMINI_API_KEY"];
 
-    fn limited_until(epoch: u64) -> ScenarioFailure {
+    fn limited_until(epoch: u64) -> ScriptedFailure {
         // The vendor tells a time from now.
         let now = u64::try_from(clock().millis() / 1000).unwrap();
-        ScenarioFailure::status(429).retry_after(epoch - now)
+        ScriptedFailure::status(429).retry_after(epoch - now)
     }
 
-    fn unknown_model() -> ScenarioFailure {
-        ScenarioFailure::status(404).message("the model does not exist")
+    fn unknown_model() -> ScriptedFailure {
+        ScriptedFailure::status(404).message("the model does not exist")
     }
 }
 

@@ -14,8 +14,8 @@ use omx_agents::{
 };
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::cli_stage::CliStage;
@@ -28,7 +28,7 @@ type Here = CliStage<Gemini>;
 
 fn here(scripts: impl IntoIterator<Item = Script>) -> Here {
     let server = ModelServer::start(scripts);
-    let home = AgentHome::new(Cli::Gemini, &server);
+    let home = AgentHome::new(AgentCli::Gemini, &server);
     Here::new(server, home)
 }
 
@@ -52,7 +52,7 @@ fn first_event(opening: &ConversationSpec, surroundings: &AgentEnv) -> AgentEven
 /// minute or with the next start; and it tells all of the history again.
 #[test]
 fn a_conversation_is_gone_on_with_again_and_again() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let first = Script::named("first").write("a.txt", "a").shell("echo b").say("remembered");
         let stage = here([first, Script::named("more").say("more of it")]);
         let mut talk = Talk::new(&stage);
@@ -85,8 +85,8 @@ fn matter_of_course(event: &AgentEvent) -> bool {
 
 #[test]
 fn what_is_tried_again_is_told_and_may_succeed() {
-    offline(&[Cli::Gemini], || {
-        let turn = Turn::new().say("at last").failing(ScenarioFailure::status(500).times(1));
+    offline(&[AgentCli::Gemini], || {
+        let turn = ScriptTurn::new().say("at last").failing(ScriptedFailure::status(500).times(1));
         let stage = here([Script::named("try").turn(turn)]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("try")).text(), "at last");
@@ -99,8 +99,8 @@ fn what_is_tried_again_is_told_and_may_succeed() {
 /// Gemini itself would wait for a minute, ten times, without a word.
 #[test]
 fn a_limit_of_a_minute_is_told_at_once() {
-    offline(&[Cli::Gemini], || {
-        let limited = Script::named("limited").fail(ScenarioFailure::status(429).retry_after(60));
+    offline(&[AgentCli::Gemini], || {
+        let limited = Script::named("limited").fail(ScriptedFailure::status(429).retry_after(60));
         let stage = here([limited, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         let begun = (Instant::now(), clock().millis());
@@ -119,8 +119,8 @@ fn a_limit_of_a_minute_is_told_at_once() {
 
 #[test]
 fn an_interrupt_while_a_request_is_tried_again_ends_the_turn() {
-    offline(&[Cli::Gemini], || {
-        let failing = Script::named("failing").fail(ScenarioFailure::status(500));
+    offline(&[AgentCli::Gemini], || {
+        let failing = Script::named("failing").fail(ScriptedFailure::status(500));
         let stage = here([failing, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         talk.agent.send(AgentMessage::text(cue("failing")));
@@ -136,7 +136,7 @@ fn an_interrupt_while_a_request_is_tried_again_ends_the_turn() {
 /// In such a folder gemini would work without our MCP server.
 #[test]
 fn a_folder_nobody_trusts_is_told_before_any_work() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let stage = here([]);
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
         fs::write(stage.home.home().join(".gemini/settings.json"), settings.to_string()).unwrap();
@@ -163,7 +163,7 @@ fn a_folder_nobody_trusts_is_told_before_any_work() {
 /// with a conversation.
 #[test]
 fn a_key_in_the_environment_is_enough_to_go_on() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let stage = here([]);
         let settings = stage.home.home().join(".gemini/settings.json");
         fs::remove_file(&settings).unwrap();
@@ -186,8 +186,8 @@ fn a_key_in_the_environment_is_enough_to_go_on() {
 /// Gemini forgets a turn that was interrupted, and with it what was said before.
 #[test]
 fn the_role_is_told_until_it_is_remembered() {
-    offline(&[Cli::Gemini], || {
-        let slow = Turn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200));
+    offline(&[AgentCli::Gemini], || {
+        let slow = ScriptTurn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200));
         let stage = here([
             Script::named("slow").turn(slow),
             Script::named("second").say("two"),
@@ -211,7 +211,7 @@ fn the_role_is_told_until_it_is_remembered() {
 
 #[test]
 fn words_that_look_like_a_command_are_said_to_the_model() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let stage = here([Script::named("said").say("I heard")]);
         let mut talk = Talk::new(&stage);
         for words in ["/help [[script:said]]", " $about [[script:said]]"] {
@@ -223,7 +223,7 @@ fn words_that_look_like_a_command_are_said_to_the_model() {
 
 #[test]
 fn an_interrupt_while_an_approval_waits_ends_the_turn() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = here([ask, Script::named("after").say("still here")]);
         let mut talk =
@@ -240,7 +240,7 @@ fn an_interrupt_while_an_approval_waits_ends_the_turn() {
 
 #[test]
 fn with_everything_allowed_nothing_is_asked() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let stage =
             here([Script::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
         let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
@@ -255,7 +255,7 @@ fn with_everything_allowed_nothing_is_asked() {
 /// Gemini's own mode for edits would fetch pages unasked.
 #[test]
 fn what_is_neither_an_edit_nor_a_command_is_asked_about() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let fetch = json!({"prompt": "read http://127.0.0.1:9/page and tell"});
         let stage = here([Script::named("fetch").call("web_fetch", fetch).say("over")]);
         let mut talk = Talk::new(&stage);
@@ -272,7 +272,7 @@ fn what_is_neither_an_edit_nor_a_command_is_asked_about() {
 
 #[test]
 fn no_edit_leaves_the_folder() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let out = Script::named("out").write("link/made.txt", "x").write("../made.txt", "x");
         let stage = here([out.say("over")]);
         let outside = stage.home.folder().join("outside");
@@ -290,7 +290,7 @@ fn no_edit_leaves_the_folder() {
 /// With an MCP server gemini does not leave when its input is closed.
 #[test]
 fn the_end_is_quick() {
-    offline(&[Cli::Gemini], || {
+    offline(&[AgentCli::Gemini], || {
         let stage = here([Script::named("hello").say("hello")]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("hello")).text(), "hello");

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use omx_agents::{AgentEnv, AgentKind};
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
 use super::play::{Failing, Play, Step};
@@ -14,14 +14,14 @@ use super::stage::{OMX, Stage, WORKER, clock};
 
 /// A project, and a scenario that is played in it.
 pub struct RehearsalStage {
-    pub project: Project,
+    pub project: TestProject,
     plays: Vec<Play>,
 }
 
 impl RehearsalStage {
     /// A place for a scenario as a person writes it.
     pub fn playing(name: &str, text: &str) -> Self {
-        let project = Project::new(OMX);
+        let project = TestProject::new(OMX);
         project.git();
         let stage = Self { project, plays: Vec::new() };
         fs::write(stage.folder().join(name), text).unwrap();

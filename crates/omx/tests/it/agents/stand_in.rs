@@ -16,7 +16,7 @@ use omx_agents::{
     ConversationSpec, ConversationStart, Driver, Installation, Protocol, conversation,
 };
 use omx_kernel::approval::AllowLevel;
-use omx_testkit::Outcome;
+use omx_testkit::CommandOutcome;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -358,7 +358,7 @@ pub fn apart_as<Body: FnOnce()>(prepare: impl FnOnce(&Command) -> Command, body:
 
 #[track_caller]
 fn passed(mut command: Command) {
-    let outcome: Outcome = command.output().unwrap().into();
+    let outcome: CommandOutcome = command.output().unwrap().into();
     // A name that fits no test would pass with nothing done.
     let ran = outcome.stdout.contains("test result: ok. 1 passed");
     assert!(outcome.code == Some(0) && ran, "{}\n{}", outcome.stdout, outcome.stderr);

@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use omx_testkit::{Outcome, await_condition, in_parallel};
+use omx_testkit::{CommandOutcome, await_condition, in_parallel};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -125,7 +125,7 @@ fn cancel_3_5_a_run_without_a_document_yet_is_cancelled_with_its_first() {
         let mut text = Vec::new();
         let _ = reader.read_to_end(&mut text);
     });
-    let cancelled = Outcome::from(cancel.wait_with_output().unwrap());
+    let cancelled = CommandOutcome::from(cancel.wait_with_output().unwrap());
     assert!(cancelled.stdout.contains("Autopilot cancelled at phase"), "{cancelled:?}");
     assert_eq!(running.wait().unwrap().code(), Some(4));
     assert!(begun.elapsed() < GONE);
@@ -138,7 +138,7 @@ fn cancel_3_5_a_run_without_a_document_yet_is_cancelled_with_its_first() {
 fn look_after(
     whole: &Whole,
     repository: &Repository,
-    cancelled: &Outcome,
+    cancelled: &CommandOutcome,
     code: Option<i32>,
     begun: Instant,
     records: usize,

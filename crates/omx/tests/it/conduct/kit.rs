@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use omx_testkit::{Outcome, Project, await_condition};
+use omx_testkit::{CommandOutcome, TestProject, await_condition};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub fn quick_scenario() -> String {
 
 /// A git repository with a check, and a scenario beside it.
 pub struct Repository {
-    pub project: Project,
+    pub project: TestProject,
     /// The command that checks it.
     pub check: String,
 }
@@ -45,7 +45,7 @@ impl Repository {
     }
 
     /// In this project, with this scenario.
-    pub fn of(project: Project, scenario: &str) -> Self {
+    pub fn of(project: TestProject, scenario: &str) -> Self {
         fs::write(project.folder().join("scenario.toml"), scenario).unwrap();
         project.git();
         project.write("check.sh", include_str!("../../../../../assets/demo/check.sh"));
@@ -71,8 +71,8 @@ impl Repository {
     }
 
     /// Carries a mode out to its end.
-    pub fn run(&self, mode: &str, more: &[&str]) -> Outcome {
-        Outcome::from(self.command(mode, more).output().unwrap())
+    pub fn run(&self, mode: &str, more: &[&str]) -> CommandOutcome {
+        CommandOutcome::from(self.command(mode, more).output().unwrap())
     }
 
     /// Starts a mode and lets it go on.
@@ -81,7 +81,7 @@ impl Repository {
         Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
-    pub fn resume(&self, more: &[&str]) -> Outcome {
+    pub fn resume(&self, more: &[&str]) -> CommandOutcome {
         self.project.omx(&[&["runs", "resume"], more].concat())
     }
 
@@ -194,7 +194,7 @@ impl Repository {
 
     /// That the run is complete and the branch holds what it should.
     #[track_caller]
-    pub fn assert_complete(&self, outcome: &Outcome) {
+    pub fn assert_complete(&self, outcome: &CommandOutcome) {
         assert_eq!(outcome.code, Some(0), "{outcome:#?}");
         assert_eq!(self.document("autopilot")["run_outcome"], "finish");
         let branch = format!("omx-run/{}", self.id());

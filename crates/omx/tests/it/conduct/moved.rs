@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use rustix::process::{Signal, geteuid};
 
 use super::kit::{Repository, quick_scenario};
@@ -17,7 +17,7 @@ const HALF_WAY: usize = 40;
 /// A run that was killed with files in its worktree that are not committed.
 fn killed() -> Repository {
     let repository =
-        Repository::of(Project::in_memory(env!("CARGO_BIN_EXE_omx")), &quick_scenario());
+        Repository::of(TestProject::in_memory(env!("CARGO_BIN_EXE_omx")), &quick_scenario());
     let mut running = repository.start("autopilot", &["greet people by name"]);
     repository.await_records(HALF_WAY);
     running.signal(Signal::KILL);
@@ -60,7 +60,7 @@ impl Elsewhere {
     }
 
     /// Runs omx there, since another start of the machine.
-    fn omx(&self, repository: &Repository, args: &[&str]) -> Outcome {
+    fn omx(&self, repository: &Repository, args: &[&str]) -> CommandOutcome {
         let mut command = repository.project.command("unshare");
         if !geteuid().is_root() {
             command.args(["--user", "--map-root-user"]);
@@ -82,7 +82,7 @@ impl Elsewhere {
     }
 
     /// That the run came to its end there.
-    fn assert_complete(&self, repository: &Repository, outcome: &Outcome) {
+    fn assert_complete(&self, repository: &Repository, outcome: &CommandOutcome) {
         assert_eq!(outcome.code, Some(0), "{outcome:#?}");
         let branch = format!("omx-run/{}", repository.id());
         let greet = self.git(repository, &["show", &format!("{branch}:greet.sh")]);

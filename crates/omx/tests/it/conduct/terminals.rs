@@ -1,6 +1,6 @@
 //! The live view on different terminals.
 
-use omx_testkit::Outcome;
+use omx_testkit::CommandOutcome;
 use unicode_width::UnicodeWidthStr;
 
 use super::kit::{Repository, quick_scenario};
@@ -17,7 +17,7 @@ fn wide_scenario() -> String {
     quick.replacen(says, &steps, 1)
 }
 
-fn plan_on(variables: &[(&str, &str)]) -> Outcome {
+fn plan_on(variables: &[(&str, &str)]) -> CommandOutcome {
     let repository = Repository::playing(&wide_scenario());
     let command = repository.command("ralplan", &["greet people by name"]);
     let args: Vec<&str> = command.get_args().map(|word| word.to_str().unwrap()).collect();

@@ -1,7 +1,7 @@
 //! Trouble with an agent, each told as what it is: the state, the words, the
 //! way out, and no iteration counted.
 
-use omx_testkit::{Outcome, write_program};
+use omx_testkit::{CommandOutcome, write_program};
 use serde_json::Value;
 
 use super::kit::{Repository, quick_scenario};
@@ -37,7 +37,7 @@ fn assert_nothing_counted(repository: &Repository) {
 
 /// That the run waits for the person, with these words and nothing running.
 #[track_caller]
-fn assert_needs_person(repository: &Repository, outcome: &Outcome, words: &[&str]) {
+fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words: &[&str]) {
     assert_eq!(outcome.code, Some(3), "{outcome:?}");
     let said = outcome.stdout.lines().find(|line| line.starts_with("needs you: "));
     let said = said.unwrap_or_else(|| panic!("{outcome:?}"));
@@ -151,11 +151,11 @@ fn r14_an_agent_that_breaks_is_opened_again_and_given_up_when_it_keeps_breaking(
 }
 
 /// The program with this folder alone on its path.
-fn with_path(repository: &Repository, folder: &str, args: &[&str]) -> Outcome {
+fn with_path(repository: &Repository, folder: &str, args: &[&str]) -> CommandOutcome {
     let path = repository.project.folder().join(folder);
     // git is needed to look at the project at all.
     let mut command = repository.project.omx_command(args);
-    Outcome::from(command.env("PATH", path).output().unwrap())
+    CommandOutcome::from(command.env("PATH", path).output().unwrap())
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use omx_testkit::Project;
+use omx_testkit::TestProject;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -142,7 +142,7 @@ pub fn stopped_at(repository: &Repository, moment: &Moment) -> Running {
 
 /// A repository in memory whose agents and check note down that they worked.
 pub fn noting() -> Repository {
-    let project = Project::in_memory(env!("CARGO_BIN_EXE_omx"));
+    let project = TestProject::in_memory(env!("CARGO_BIN_EXE_omx"));
     let note = |what: &str| format!("echo {what} >> '{}'", notes(&project).display());
     let mut scenario = quick_scenario();
     for spent in ["input = 4200", "input = 3100", "input = 2500"] {
@@ -157,7 +157,7 @@ pub fn noting() -> Repository {
     repository
 }
 
-fn notes(project: &Project) -> PathBuf {
+fn notes(project: &TestProject) -> PathBuf {
     project.folder().join("notes")
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use omx_testkit::{Outcome, Project, write_program};
+use omx_testkit::{CommandOutcome, TestProject, write_program};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -13,7 +13,7 @@ use crate::project;
 /// A project in which everything works, with its own search path: no agent of
 /// this machine is ever called.
 pub struct Clinic {
-    pub project: Project,
+    pub project: TestProject,
 }
 
 impl Clinic {
@@ -42,7 +42,7 @@ impl Clinic {
         path
     }
 
-    pub fn omx(&self, args: &[&str]) -> Outcome {
+    pub fn omx(&self, args: &[&str]) -> CommandOutcome {
         let bin = self.bin();
         self.project.omx_env(args, &[("PATH", bin.to_str().unwrap())])
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use omx_kernel::{Dialect, RunId};
 use omx_store::runs::Holder;
 use omx_store::{ProjectSearch, Store, find_project};
-use omx_testkit::{Outcome, await_condition, write_program};
+use omx_testkit::{CommandOutcome, await_condition, write_program};
 use serde_json::json;
 
 use super::clinic::{Clinic, edit, failures, on_path};
@@ -67,7 +67,7 @@ fn hosts_6_git_must_know_the_person() {
     for name in ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"] {
         command.env_remove(format!("GIT_{name}"));
     }
-    let outcome: Outcome = command.env("PATH", clinic.bin()).output().unwrap().into();
+    let outcome: CommandOutcome = command.env("PATH", clinic.bin()).output().unwrap().into();
     let failures = failures(&outcome.json());
     assert_eq!(outcome.code, Some(1));
     assert_eq!((failures.len(), &failures[0]["name"]), (1, &json!("git_identity")));

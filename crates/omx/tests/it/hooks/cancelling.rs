@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omx_testkit::{Project, await_condition};
+use omx_testkit::{TestProject, await_condition};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ use crate::conduct::Repository;
 struct Sitter(std::process::Child);
 
 impl Sitter {
-    fn on(project: &Project) -> Self {
+    fn on(project: &TestProject) -> Self {
         let lock = project.state(".lock");
         let mut command = Command::new("flock");
         command.arg("--exclusive").arg(&lock).args(["sh", "-c", "echo; exec sleep 600"]);

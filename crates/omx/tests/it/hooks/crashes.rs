@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use omx_testkit::strace::{Call, Injection, inject_reading, trace_reading};
-use omx_testkit::tree::{Documents, copy};
-use omx_testkit::{Project, in_parallel, release_binary};
+use omx_testkit::strace::{Injection, Syscall, inject_reading, trace_reading};
+use omx_testkit::tree::{DocumentTree, copy};
+use omx_testkit::{TestProject, in_parallel, release_binary};
 use serde_json::{Value, json};
 
 const ARGS: [&str; 3] = ["hook", "--host", "claude"];
@@ -14,14 +14,14 @@ const ARGS: [&str; 3] = ["hook", "--host", "claude"];
 /// An event that changes something, in a project where it does.
 struct Rehearsed {
     name: &'static str,
-    template: Project,
+    template: TestProject,
     payload: Value,
-    old: Documents,
-    new: Documents,
-    calls: Vec<Call>,
+    old: DocumentTree,
+    new: DocumentTree,
+    calls: Vec<Syscall>,
 }
 
-fn payload(project: &Project, payload: &Value) -> PathBuf {
+fn payload(project: &TestProject, payload: &Value) -> PathBuf {
     let mut payload = payload.clone();
     payload["cwd"] = json!(project.root());
     let path = project.folder().join("payload.json");
@@ -29,19 +29,19 @@ fn payload(project: &Project, payload: &Value) -> PathBuf {
     path
 }
 
-fn rehearse(name: &'static str, event: Value, prepare: fn(&Project)) -> Rehearsed {
-    let template = Project::new(release_binary());
+fn rehearse(name: &'static str, event: Value, prepare: fn(&TestProject)) -> Rehearsed {
+    let template = TestProject::new(release_binary());
     template.omx(&["state", "write", "--mode", "team", "--input", r#"{"active":false}"#]).ok();
     prepare(&template);
     let stage = copy(&template);
     let (outcome, calls) = trace_reading(&stage, &ARGS, &payload(&stage, &event));
     assert_eq!(outcome.code, Some(0), "{name}: {outcome:?}");
-    let (old, new) = (Documents::of(&template), Documents::of(&stage));
+    let (old, new) = (DocumentTree::of(&template), DocumentTree::of(&stage));
     assert_ne!(old.contents(), new.contents(), "{name} changes something: {outcome:?}");
     Rehearsed { name, template, payload: event, old, new, calls }
 }
 
-fn ralph(project: &Project) {
+fn ralph(project: &TestProject) {
     let start = r#"{"mode":"ralph","active":true,"session_id":"s1","task_description":"x"}"#;
     project.omx(&["state", "write", "--input", start]).ok();
 }
@@ -64,20 +64,20 @@ fn all() -> Vec<Rehearsed> {
 #[test]
 fn r1_a_hook_killed_at_any_call_leaves_the_old_or_the_new_document() {
     let rehearsed = all();
-    let points: Vec<(&Rehearsed, &Call)> =
+    let points: Vec<(&Rehearsed, &Syscall)> =
         rehearsed.iter().flat_map(|one| one.calls.iter().map(move |call| (one, call))).collect();
     in_parallel(3, &points, |(one, call)| {
         let project = copy(&one.template);
         let input = payload(&project, &one.payload);
         inject_reading(&project, &ARGS, call, Injection::Kill, &input);
         let at = format!("{} killed at {} {}: {}", one.name, call.name, call.nth, call.text);
-        let now = Documents::of(&project).contents();
+        let now = DocumentTree::of(&project).contents();
         let (old, new) = (one.old.contents(), one.new.contents());
         assert!(now == old || now == new, "{at}: {now:#?}");
         // The next one works at once.
         let outcome = project.omx_stdin(&ARGS, &fs::read(&input).unwrap());
         assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
-        assert_ne!(Documents::of(&project).contents(), old, "{at}");
+        assert_ne!(DocumentTree::of(&project).contents(), old, "{at}");
     });
 }
 
@@ -99,7 +99,7 @@ fn r6_a_full_broken_or_read_only_disk_gets_an_answer_and_tears_nothing() {
         assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
         assert_eq!(outcome.stdout.lines().count(), 1, "{at}: {outcome:?}");
         serde_json::from_str::<Value>(&outcome.stdout).unwrap();
-        let now = Documents::of(&project).contents();
+        let now = DocumentTree::of(&project).contents();
         let known = [one.old.contents(), one.new.contents()];
         assert!(known.contains(&now), "{at}: {now:#?}");
     });

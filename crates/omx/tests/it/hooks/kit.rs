@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
@@ -34,13 +34,13 @@ impl Host {
 
 /// One conversation of a host in a project.
 pub struct Conversation<'a> {
-    pub project: &'a Project,
+    pub project: &'a TestProject,
     pub host: Host,
     pub session: &'a str,
 }
 
 /// A project in use: omx has been called in it before.
-pub fn used_project() -> Project {
+pub fn used_project() -> TestProject {
     let project = project();
     project.git();
     project.omx(&["state", "write", "--mode", "team", "--input", r#"{"active":false}"#]);
@@ -164,7 +164,7 @@ pub fn start(mut command: Command, payload: &[u8]) -> Child {
 /// What a hook answered, in time, as one line.
 #[track_caller]
 pub fn ended(child: Child, begun: Instant) -> Value {
-    let outcome = Outcome::from(child.wait_with_output().unwrap());
+    let outcome = CommandOutcome::from(child.wait_with_output().unwrap());
     assert!(begun.elapsed() < PATIENCE, "it took {:?}: {outcome:?}", begun.elapsed());
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     assert_eq!(outcome.stderr, "", "{outcome:?}");

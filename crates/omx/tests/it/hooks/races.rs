@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use omx_testkit::{Project, Random, in_parallel};
+use omx_testkit::{Random, TestProject, in_parallel};
 use serde_json::json;
 
 use super::kit::{BOTH, Conversation, Host, ended, start, used_project};
@@ -13,7 +13,7 @@ const EVENTS: usize = 10_000;
 
 #[test]
 fn r4_cancel_against_eight_hooks_in_flight_a_thousand_times() {
-    let workers: Vec<(usize, Project)> = (0..2).map(|index| (index, used_project())).collect();
+    let workers: Vec<(usize, TestProject)> = (0..2).map(|index| (index, used_project())).collect();
     in_parallel(2, &workers, |(index, project)| {
         for round in 0..ROUNDS / 2 {
             one_round(project, BOTH[(round + index) % 2], round);
@@ -21,7 +21,7 @@ fn r4_cancel_against_eight_hooks_in_flight_a_thousand_times() {
     });
 }
 
-fn one_round(project: &Project, host: Host, round: usize) {
+fn one_round(project: &TestProject, host: Host, round: usize) {
     let session = format!("s{}", round % 7);
     let talk = Conversation { project, host, session: &session };
     talk.prompt(if round.is_multiple_of(2) { "$ralph mend it" } else { "$autopilot mend it" });

@@ -165,7 +165,7 @@ fn hosts_2_3_a_part_the_person_edited_stays_and_is_named() {
 }
 
 /// All of the home that is not what omx remembers.
-fn hosts(project: &omx_testkit::Project) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+fn hosts(project: &omx_testkit::TestProject) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut files = tree(&project.home());
     files.retain(|path, _| !path.starts_with(".local"));
     files

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use omx_testkit::{Outcome, Project};
+use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::Value;
 
 use crate::project;
@@ -28,7 +28,7 @@ pub const HOOKS: &str = "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\"
 pub const GEMINI: &str = "// mine\n{\n\t\"theme\": \"dark\", // nice\n\t\"mcpServers\": {\n\t\t/* none yet */\n\t},\n}\n";
 
 /// A project whose home is in use, in git.
-pub fn person() -> Project {
+pub fn person() -> TestProject {
     let project = project();
     project.git();
     for (path, text) in [
@@ -96,7 +96,7 @@ fn walk(folder: &Path, call: &mut dyn FnMut(&Path, &fs::Metadata)) {
 }
 
 /// The program under another path, as after a move or an update.
-pub fn under(project: &Project, path: &str) -> PathBuf {
+pub fn under(project: &TestProject, path: &str) -> PathBuf {
     let link = project.folder().join(path);
     fs::create_dir_all(link.parent().unwrap()).unwrap();
     symlink(project.binary(), &link).unwrap();
@@ -104,26 +104,26 @@ pub fn under(project: &Project, path: &str) -> PathBuf {
 }
 
 /// Runs a program in the project.
-pub fn run(project: &Project, program: &Path, args: &[&str]) -> Outcome {
+pub fn run(project: &TestProject, program: &Path, args: &[&str]) -> CommandOutcome {
     project.command(program).args(args).output().expect("it runs").into()
 }
 
 /// A file of the home.
 #[track_caller]
-pub fn home(project: &Project, path: &str) -> String {
+pub fn home(project: &TestProject, path: &str) -> String {
     let path = project.home().join(path);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 /// A JSON file of the home; a byte-order mark is no part of it.
 #[track_caller]
-pub fn json(project: &Project, path: &str) -> Value {
+pub fn json(project: &TestProject, path: &str) -> Value {
     serde_json::from_str(home(project, path).trim_start_matches('\u{feff}')).unwrap()
 }
 
 /// Changes a file of the home.
 #[track_caller]
-pub fn edit(project: &Project, path: &str, from: &str, to: &str) {
+pub fn edit(project: &TestProject, path: &str, from: &str, to: &str) {
     let text = home(project, path);
     assert!(text.contains(from), "{path} has no {from:?}: {text}");
     fs::write(project.home().join(path), text.replacen(from, to, 1)).unwrap();

@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use omx_testkit::{Outcome, Project, write_program};
+use omx_testkit::{CommandOutcome, TestProject, write_program};
 
 use crate::project;
 
 /// Runs `launch` with only these programs to be found.
-fn launch(project: &Project, args: &[&str]) -> Outcome {
+fn launch(project: &TestProject, args: &[&str]) -> CommandOutcome {
     let bin = project.folder().join("bin");
     let mut command = project.omx_command(&[&["launch"], args].concat());
     command.env("PATH", format!("{}:/bin:/usr/bin", bin.display()));
@@ -16,7 +16,7 @@ fn launch(project: &Project, args: &[&str]) -> Outcome {
 }
 
 /// A program that tells how it was called.
-fn agent(project: &Project, name: &str) {
+fn agent(project: &TestProject, name: &str) {
     let bin = project.folder().join("bin");
     fs::create_dir_all(&bin).unwrap();
     let text = "#!/bin/sh\necho \"$(basename \"$0\") [$*] $OMX_SESSION_ID$CLAUDE_CODE_SESSION_ID$$\"\nexit 7\n";

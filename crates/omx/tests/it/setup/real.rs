@@ -8,9 +8,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use omx_testkit::model::{ModelServer, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
-use omx_testkit::{Outcome, write_program};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
+use omx_testkit::{CommandOutcome, write_program};
 use serde_json::{Value, json};
 
 const OMX: &str = env!("CARGO_BIN_EXE_omx");
@@ -19,17 +19,17 @@ const OMX: &str = env!("CARGO_BIN_EXE_omx");
 struct Place {
     server: ModelServer,
     home: AgentHome,
-    cli: Cli,
+    cli: AgentCli,
 }
 
 impl Place {
-    fn new(cli: Cli, scope: &str) -> Self {
+    fn new(cli: AgentCli, scope: &str) -> Self {
         let place = Self::bare(cli);
         place.set_up(scope);
         place
     }
 
-    fn bare(cli: Cli) -> Self {
+    fn bare(cli: AgentCli) -> Self {
         let input = json!({"mode": "ralph", "session_id": "s", "active": true});
         let script = Script::named("go").mcp("omx", "state_write", input).shell("true").say("done");
         let server = ModelServer::start([script]);
@@ -48,7 +48,8 @@ impl Place {
     #[track_caller]
     fn set_up(&self, scope: &str) {
         let args = ["setup", "--host", self.cli.name(), "--scope", scope];
-        let done: Outcome = self.home.command(self.omx()).args(args).output().unwrap().into();
+        let done: CommandOutcome =
+            self.home.command(self.omx()).args(args).output().unwrap().into();
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done:?}");
     }
 
@@ -69,14 +70,14 @@ impl Place {
     #[track_caller]
     fn turn(&self) {
         let mut args = match self.cli {
-            Cli::Codex => vec!["exec", "--json"],
-            Cli::Claude => vec![
+            AgentCli::Codex => vec!["exec", "--json"],
+            AgentCli::Claude => vec![
                 "-p",
                 "--output-format=stream-json",
                 "--verbose",
                 "--allowedTools=Bash,mcp__omx__state_write",
             ],
-            Cli::Gemini => vec!["--approval-mode=yolo", "-m", "gemini-2.5-flash", "-p"],
+            AgentCli::Gemini => vec!["--approval-mode=yolo", "-m", "gemini-2.5-flash", "-p"],
         };
         args.push("go [[script:go]]");
         let run = self.run(&args);
@@ -84,7 +85,7 @@ impl Place {
         assert_eq!(self.server.turns("go").len(), 3, "{:?} {run:#?}", self.server.seen());
     }
 
-    fn run(&self, args: &[&str]) -> Outcome {
+    fn run(&self, args: &[&str]) -> CommandOutcome {
         let mut command = self.home.command("timeout");
         command.args(["--kill-after=2", "45"]).arg(self.cli.program()).args(args);
         command.output().expect("timeout runs").into()
@@ -144,7 +145,7 @@ const CODEX: [&str; 6] =
     ["PostToolUse", "PreToolUse", "SessionEnd", "SessionStart", "Stop", "UserPromptSubmit"];
 
 fn codex_calls(scope: &str) {
-    let place = Place::new(Cli::Codex, scope);
+    let place = Place::new(AgentCli::Codex, scope);
     place.listen();
     let hooks = place.codex_hooks();
     assert_eq!(hooks.len(), 8, "{hooks:?}");
@@ -158,19 +159,19 @@ fn codex_calls(scope: &str) {
 
 #[test]
 fn hosts_2_1_codex_calls_the_hooks_of_user_scope() {
-    offline(&[Cli::Codex], || codex_calls("user"));
+    offline(&[AgentCli::Codex], || codex_calls("user"));
 }
 
 #[test]
 fn hosts_2_1_codex_calls_the_hooks_of_project_scope() {
-    offline(&[Cli::Codex], || codex_calls("project"));
+    offline(&[AgentCli::Codex], || codex_calls("project"));
 }
 
 /// Codex knows a hook by the path of its file: also when a link leads there.
 #[test]
 fn hosts_2_1_codex_trusts_hooks_behind_a_link() {
-    offline(&[Cli::Codex], || {
-        let place = Place::bare(Cli::Codex);
+    offline(&[AgentCli::Codex], || {
+        let place = Place::bare(AgentCli::Codex);
         let (folder, moved) = (place.home.home().join(".codex"), place.home.home().join("dot"));
         fs::rename(&folder, &moved).unwrap();
         symlink("dot", &folder).unwrap();
@@ -185,8 +186,8 @@ fn hosts_2_1_codex_trusts_hooks_behind_a_link() {
 /// after an uninstall nothing of ours is known to it.
 #[test]
 fn hosts_2_4_codex_s_trust_in_foreign_hooks_stays() {
-    offline(&[Cli::Codex], || {
-        let place = Place::bare(Cli::Codex);
+    offline(&[AgentCli::Codex], || {
+        let place = Place::bare(AgentCli::Codex);
         let codex = place.home.home().join(".codex");
         let hook = |command: &str| json!({"hooks": [{"type": "command", "command": command}]});
         let hooks = json!({"hooks": {"Stop": [hook("true"), hook("true 2")]}});
@@ -221,7 +222,7 @@ fn hosts_2_4_codex_s_trust_in_foreign_hooks_stays() {
 const CLAUDE: [&str; 6] = CODEX;
 
 fn claude_calls(scope: &str) {
-    let place = Place::new(Cli::Claude, scope);
+    let place = Place::new(AgentCli::Claude, scope);
     place.listen();
     let listed = place.run(&["mcp", "list"]);
     let is_connected = |line: &str| line.starts_with("omx: ") && line.contains("Connected");
@@ -233,12 +234,12 @@ fn claude_calls(scope: &str) {
 
 #[test]
 fn hosts_2_1_claude_calls_the_hooks_of_user_scope() {
-    offline(&[Cli::Claude], || claude_calls("user"));
+    offline(&[AgentCli::Claude], || claude_calls("user"));
 }
 
 #[test]
 fn hosts_2_1_claude_calls_the_hooks_of_project_scope() {
-    offline(&[Cli::Claude], || claude_calls("project"));
+    offline(&[AgentCli::Claude], || claude_calls("project"));
 }
 
 /// Gemini asks before each request whether the talk is to be shortened.
@@ -253,7 +254,7 @@ const GEMINI: [&str; 7] = [
 ];
 
 fn gemini_calls(scope: &str) {
-    let place = Place::new(Cli::Gemini, scope);
+    let place = Place::new(AgentCli::Gemini, scope);
     place.listen();
     place.turn();
     assert_eq!(place.events(), GEMINI);
@@ -262,16 +263,16 @@ fn gemini_calls(scope: &str) {
 
 #[test]
 fn hosts_2_1_gemini_calls_the_hooks_of_user_scope() {
-    offline(&[Cli::Gemini], || gemini_calls("user"));
+    offline(&[AgentCli::Gemini], || gemini_calls("user"));
 }
 
 #[test]
 fn hosts_2_1_gemini_calls_the_hooks_of_project_scope() {
-    offline(&[Cli::Gemini], || gemini_calls("project"));
+    offline(&[AgentCli::Gemini], || gemini_calls("project"));
 }
 
 /// Set up for everything and for the project, an event is told once.
-fn told_once(cli: Cli, last: &str) {
+fn told_once(cli: AgentCli, last: &str) {
     let place = Place::new(cli, "user");
     place.set_up("project");
     place.listen();
@@ -282,28 +283,28 @@ fn told_once(cli: Cli, last: &str) {
 
 #[test]
 fn hosts_2_1_in_both_scopes_codex_tells_an_event_once() {
-    offline(&[Cli::Codex], || told_once(Cli::Codex, "Stop"));
+    offline(&[AgentCli::Codex], || told_once(AgentCli::Codex, "Stop"));
 }
 
 #[test]
 fn hosts_2_1_in_both_scopes_claude_tells_an_event_once() {
-    offline(&[Cli::Claude], || told_once(Cli::Claude, "Stop"));
+    offline(&[AgentCli::Claude], || told_once(AgentCli::Claude, "Stop"));
 }
 
 #[test]
 fn hosts_2_1_in_both_scopes_gemini_tells_an_event_once() {
-    offline(&[Cli::Gemini], || told_once(Cli::Gemini, "AfterAgent"));
+    offline(&[AgentCli::Gemini], || told_once(AgentCli::Gemini, "AfterAgent"));
 }
 
 /// Codex's agents are omx's roles, each with its own instructions.
 #[test]
 fn hosts_2_1_codex_gives_an_agent_the_words_of_its_role() {
-    offline(&[Cli::Codex], || {
-        let place = Place::new(Cli::Codex, "user");
+    offline(&[AgentCli::Codex], || {
+        let place = Place::new(AgentCli::Codex, "user");
         let spawn = json!({"agent_type": "critic", "message": "judge it [[script:sub]]"});
-        let spawn = Turn::new().call_in("multi_agent_v1", "spawn_agent", spawn);
+        let spawn = ScriptTurn::new().call_in("multi_agent_v1", "spawn_agent", spawn);
         // The end waits until the agent has asked.
-        let end = Turn::new().say("done").following("sub", 0);
+        let end = ScriptTurn::new().say("done").following("sub", 0);
         place.server.add(Script::named("main").turn(spawn).turn(end).repeating());
         place.server.add(Script::named("sub").say("judged"));
         let run = place.run(&["exec", "--json", "go [[script:main]]"]);
@@ -318,8 +319,8 @@ fn hosts_2_1_codex_gives_an_agent_the_words_of_its_role() {
 /// Claude's skills and agents are omx's.
 #[test]
 fn hosts_2_1_claude_lists_the_skills_and_agents() {
-    offline(&[Cli::Claude], || {
-        let place = Place::new(Cli::Claude, "user");
+    offline(&[AgentCli::Claude], || {
+        let place = Place::new(AgentCli::Claude, "user");
         let args = ["-p", "--output-format=stream-json", "--verbose", "go [[script:go]]"];
         let run = place.run(&args);
         let events = run.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -11,7 +11,7 @@ use crate::project;
 #[test]
 fn hosts_2_1_without_a_host_those_that_are_there_are_set_up() {
     let project = project();
-    let bare = |args: &[&str]| -> omx_testkit::Outcome {
+    let bare = |args: &[&str]| -> omx_testkit::CommandOutcome {
         project.omx_command(args).env("PATH", "/nowhere").output().unwrap().into()
     };
     let none = bare(&["setup"]);

@@ -7,7 +7,7 @@ use omx_agents::event::ApprovalRequest;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::Place;
 use crate::agents::play::{Failing, Play, Step, cue};
@@ -18,7 +18,7 @@ use crate::agents::talk::{DEADLINE, Talk, Turned, opening};
 /// Claude ends the command's own group and session; this one left both.
 #[test]
 fn a_command_that_left_its_session_is_gone_when_the_turn_is_told_to_be_over() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let away = "(setsid sh -c 'touch far; while :; do sleep 0.1; done' \
                     >/dev/null 2>&1 </dev/null &); sleep 1000";
         let slow = Play::new("slow", [Step::Shell(away), Step::Say("no")]);
@@ -44,7 +44,7 @@ fn a_command_that_left_its_session_is_gone_when_the_turn_is_told_to_be_over() {
 
 #[test]
 fn an_interrupt_before_the_turn_has_begun_counts() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let slow = Play::new("slow", [Step::SaySlowly]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![slow, after]);
@@ -59,7 +59,7 @@ fn an_interrupt_before_the_turn_has_begun_counts() {
 
 #[test]
 fn an_interrupt_while_it_tries_again_ends_the_turn() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let stage = Place::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
         let mut talk = Talk::new(&stage);
         talk.agent.send(AgentMessage::text(cue("fail")));
@@ -76,7 +76,7 @@ fn an_interrupt_while_it_tries_again_ends_the_turn() {
 /// An approval goes with its turn; an answer that comes later is for nobody.
 #[test]
 fn an_approval_ends_with_its_turn() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let ask = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("no")]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![ask, after]);
@@ -100,7 +100,7 @@ fn an_approval_ends_with_its_turn() {
 /// By itself claude tries for three minutes.
 #[test]
 fn a_turn_without_a_vendor_is_over_in_seconds() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let stage = Place::without_vendor();
         let mut talk = Talk::new(&stage);
         let start = Instant::now();

@@ -8,7 +8,7 @@ use omx_agents::{AgentEvent, AgentLimits, ConversationSpec, ConversationStart, c
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::model::Script;
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::{Place, stage_of};
@@ -28,7 +28,7 @@ fn asks(talk: &Talk) -> Vec<&ApprovalRequest> {
 /// is for the person.
 #[test]
 fn with_edits_allowed_only_edits_inside_happen() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let script = Script::named("edits")
             .write("inside.txt", "in\n")
             .write("../outside.txt", "out\n")
@@ -54,7 +54,7 @@ fn with_edits_allowed_only_edits_inside_happen() {
 
 #[test]
 fn with_commands_allowed_a_command_outside_is_for_the_person() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let script = Script::named("run")
             .shell("python3 -c 'open(\"made\", \"w\")'")
             .shell("touch ../outside.txt")
@@ -75,7 +75,7 @@ fn with_commands_allowed_a_command_outside_is_for_the_person() {
 
 #[test]
 fn with_everything_allowed_nothing_is_asked() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let away = Step::Shell("touch ../outside.txt");
         let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
         let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
@@ -88,7 +88,7 @@ fn with_everything_allowed_nothing_is_asked() {
 
 #[test]
 fn our_own_tools_need_no_approval() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let read = Step::Mcp("state_list_active", json!({}));
         let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
         for allow in AllowLevel::ALL {
@@ -106,7 +106,7 @@ fn our_own_tools_need_no_approval() {
 
 #[test]
 fn role_and_model_reach_the_vendor() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let stage = Place::with(vec![Play::new("hello", [Step::Say("hello")])]);
         let role = "- You are the critic of plums.";
         let opening = ConversationSpec {
@@ -126,7 +126,7 @@ fn role_and_model_reach_the_vendor() {
 /// What the person has for other programs stays with the person.
 #[test]
 fn a_worker_gets_claudes_variables_and_no_others() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let list = "env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 | sort -u > names.txt";
         let stage = Place::with(vec![Play::new("env", [Step::Shell(list), Step::Say("done")])]);
         let mut surroundings = stage.surroundings();

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use omx_testkit::model::Script;
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::{Value, json};
 
 use super::Place;
@@ -35,7 +35,7 @@ fn structured(turned: Turned) -> Option<Value> {
 
 #[test]
 fn another_schema_is_another_process_in_the_same_conversation() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let plain = Play::new("plain", [Step::Say("remembered")]);
         let count = Play::new("count", [Step::Answer(json!({"count": 3}))]);
         let again = Play::new("again", [Step::Answer(json!({"count": 4}))]);
@@ -76,7 +76,7 @@ fn another_schema_is_another_process_in_the_same_conversation() {
 /// Claude keeps nothing of a conversation without a turn: it cannot be resumed.
 #[test]
 fn the_first_message_may_have_a_schema() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let stage = Place::with(vec![Play::new("first", [Step::Answer(json!({"count": 1}))])]);
         let mut talk = Talk::new(&stage);
         talk.agent.send(asking("first", schema("count", "integer")));
@@ -89,7 +89,7 @@ fn the_first_message_may_have_a_schema() {
 
 #[test]
 fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let slow = Play::new("slow", [Step::SaySlowly]);
         let count = Play::new("count", [Step::Answer(json!({"count": 1}))]);
         let stage = Place::with(vec![slow.clone(), count]);
@@ -109,7 +109,7 @@ fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
 /// of the conversation either.
 #[test]
 fn what_never_fits_is_an_answer_without_structure() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let wrong = Script::named("wrong").answer(json!({"count": "three"})).repeating();
         let stage = Place::with(vec![Play::new("chatter", [Step::Chatter])]);
         stage.server.add(wrong);

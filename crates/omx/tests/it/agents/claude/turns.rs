@@ -3,8 +3,8 @@
 use omx_agents::event::{ToolAction, Usage};
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, Failure};
-use omx_testkit::model::{ScenarioFailure, Script, Turn};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::{Place, WithKey, stage_of};
@@ -16,7 +16,7 @@ use crate::agents::talk::Talk;
 /// No request but those of the turns: no title, no summary, no question twice.
 #[test]
 fn the_vendor_is_asked_once_a_step() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let first = Play::new("first", [Step::Shell("true"), Step::Say("one")]);
         let second = Play::new("second", [Step::Say("two")]);
         let stage = Place::with(vec![first, second]);
@@ -31,14 +31,14 @@ fn the_vendor_is_asked_once_a_step() {
 
 #[test]
 fn what_a_subagent_says_is_not_what_the_agent_says() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let below = Script::named("below")
-            .turn(Turn::new().say("thinking below").write("below.txt", "x\n"))
+            .turn(ScriptTurn::new().say("thinking below").write("below.txt", "x\n"))
             .say("hello from below");
         let task = json!({"description": "sub", "prompt": "do it [[script:below]]",
             "subagent_type": "general-purpose"});
         let above = Script::named("above")
-            .turn(Turn::new().say("I delegate").call("Agent", task))
+            .turn(ScriptTurn::new().say("I delegate").call("Agent", task))
             .say("all done");
         let stage: Place = stage_of([below, above]);
         let mut talk = Talk::new(&stage);
@@ -79,12 +79,13 @@ fn spent(talk: &Talk) -> Usage {
 /// Also over the end of a process, which begins to count anew.
 #[test]
 fn what_is_told_to_be_spent_adds_up() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let first = Script::named("first")
-            .turn(Turn::new().shell("true").usage(1000, 10))
-            .turn(Turn::new().say("one").usage(2000, 20));
-        let second = Script::named("second").turn(Turn::new().say("two").usage(400, 4));
-        let third = Script::named("third").turn(Turn::new().answer(json!({"n": 1})).usage(50, 5));
+            .turn(ScriptTurn::new().shell("true").usage(1000, 10))
+            .turn(ScriptTurn::new().say("one").usage(2000, 20));
+        let second = Script::named("second").turn(ScriptTurn::new().say("two").usage(400, 4));
+        let third =
+            Script::named("third").turn(ScriptTurn::new().answer(json!({"n": 1})).usage(50, 5));
         let stage: Place = stage_of([first, second, third]);
         let mut talk = Talk::new(&stage);
         talk.turn(&cue("first")).text();
@@ -109,9 +110,9 @@ fn what_is_told_to_be_spent_adds_up() {
 /// With a key claude does not say when a limit ends.
 #[test]
 fn a_limit_of_a_key_is_told_too() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let fail =
-            Script::named("fail").fail(ScenarioFailure::status(429).resets_at(1_900_000_000));
+            Script::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
         let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
         let mut talk = Talk::new(&stage);
         let Failure { cause, .. } = talk.turn(&cue("fail")).trouble();
@@ -124,7 +125,7 @@ fn a_limit_of_a_key_is_told_too() {
 /// The person's own figure is kept; what is tried again is told with its cause.
 #[test]
 fn tries_again_are_told() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let stage =
             CliStage::<WithKey>::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
         let mut talk = Talk::new(&stage);

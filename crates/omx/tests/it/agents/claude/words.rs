@@ -6,8 +6,8 @@ use std::time::Duration;
 use omx_agents::event::Delivery;
 use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
-use omx_testkit::model::{Script, Turn};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::{Place, stage_of};
 use crate::agents::play::{Play, Step, cue};
@@ -30,7 +30,7 @@ const WAIT: &str = "until test -e go; do sleep 0.1; done";
 
 #[test]
 fn words_reach_the_turn_after_its_tool() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let busy = Play::new("busy", [Step::Shell(WAIT), Step::Say("not this")]);
         let after = Play::new("after", [Step::Say("heard you")]);
         let stage = Place::with(vec![busy, after.clone()]);
@@ -48,8 +48,8 @@ fn words_reach_the_turn_after_its_tool() {
 
 #[test]
 fn words_for_a_turn_without_another_step_are_the_next_turn() {
-    offline(&[Cli::Claude], || {
-        let words = Turn::new().say(&"word ".repeat(10)).slowly(Duration::from_millis(200));
+    offline(&[AgentCli::Claude], || {
+        let words = ScriptTurn::new().say(&"word ".repeat(10)).slowly(Duration::from_millis(200));
         let after = Script::named("after").say("heard you");
         let last = Script::named("last").say("the last");
         let stage: Place = stage_of([Script::named("slow").turn(words), after, last]);
@@ -74,7 +74,7 @@ fn words_for_a_turn_without_another_step_are_the_next_turn() {
 
 #[test]
 fn words_that_were_not_heard_outlive_an_interrupt() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         for busy in [vec![Step::SaySlowly], vec![Step::Shell("sleep 1000"), Step::Say("no")]] {
             let in_tool = busy.len() == 2;
             let after = Play::new("after", [Step::Say("heard you")]);
@@ -95,7 +95,8 @@ fn words_that_were_not_heard_outlive_an_interrupt() {
             talk.agent.interrupt();
             assert_eq!(talk.turn_end(), Turned::Interrupted);
             assert_eq!(talk.turn_end().text(), "heard you");
-            let expected = ["Turn", "Queued", "interrupted", "Turn", "finished: heard you"];
+            let expected =
+                ["Turn", "Queued", "interrupted", "Turn", "finished: heard you"];
             assert_eq!(course(&talk), expected);
             assert_eq!(stage.history("after").matches("the fruit is a fig").count(), 1);
             assert_eq!(talk.end(), None);
@@ -106,7 +107,7 @@ fn words_that_were_not_heard_outlive_an_interrupt() {
 /// Claude would take a slash for a command of its own and ask no model.
 #[test]
 fn a_message_that_begins_with_a_slash_reaches_the_model() {
-    offline(&[Cli::Claude], || {
+    offline(&[AgentCli::Claude], || {
         let play = Play::new("slash", [Step::Say("looked at it")]);
         let stage = Place::with(vec![play.clone()]);
         let mut talk = Talk::new(&stage);

@@ -6,8 +6,8 @@ use omx_agents::agent::{ApprovalDecision, McpServer};
 use omx_agents::event::{ApprovalRequest, TargetLocation};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::{AllowLevel, Permission, permission_for};
-use omx_testkit::model::{ModelServer, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::CliStage;
@@ -24,7 +24,7 @@ fn both() -> [ApprovalDecision; 2] {
 /// the policy grants it.
 #[test]
 fn an_edit_is_asked_about_by_its_files() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         for decision in both() {
             let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
             let mut talk =
@@ -48,7 +48,7 @@ fn an_edit_is_asked_about_by_its_files() {
 
 #[test]
 fn an_edit_outside_the_folder_needs_the_person() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         for decision in both() {
             // Not under a folder for temporary files, which the sandbox leaves open.
             let far = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -73,7 +73,7 @@ fn an_edit_outside_the_folder_needs_the_person() {
 /// A command in the sandbox is not asked about; one that wants out is.
 #[test]
 fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         for decision in both() {
             let far = tempfile::tempdir_in("/var/tmp").unwrap();
             let file = far.path().join("far.txt");
@@ -81,7 +81,7 @@ fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
             let ask_for = json!({"cmd": command, "sandbox_permissions": "require_escalated"});
             let script = Script::named("out")
                 .shell(&command)
-                .turn(Turn::new().call("exec_command", ask_for))
+                .turn(ScriptTurn::new().call("exec_command", ask_for))
                 .say("tried");
             let stage = stage([script]);
             let mut talk = Talk::new(&stage);
@@ -106,7 +106,7 @@ fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
 /// harmless, also those of a server in the person's own settings.
 #[test]
 fn a_tool_of_another_server_needs_the_person() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         for (allow, decision) in [AllowLevel::Edits, AllowLevel::Commands]
             .into_iter()
             .flat_map(|a| both().map(|d| (a, d)))
@@ -118,7 +118,7 @@ fn a_tool_of_another_server_needs_the_person() {
                 .mcp("persons", "state_write", input("persons"))
                 .say("called");
             let server = ModelServer::start([script]);
-            let home = AgentHome::new(Cli::Codex, &server).mcp("persons", OMX, &["mcp"]);
+            let home = AgentHome::new(AgentCli::Codex, &server).mcp("persons", OMX, &["mcp"]);
             let stage = CliStage::<Codex>::new(server, home);
             let mut opening = opening(&stage, ConversationStart::New, allow);
             opening.servers.push(McpServer {
@@ -149,7 +149,7 @@ fn a_tool_of_another_server_needs_the_person() {
 
 #[test]
 fn with_everything_allowed_nothing_is_asked() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let far = tempfile::tempdir_in("/var/tmp").unwrap();
         let file = far.path().join("far.txt");
         let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
@@ -166,7 +166,7 @@ fn with_everything_allowed_nothing_is_asked() {
 /// An answer nobody waits for is no harm, and neither is a second one.
 #[test]
 fn an_answer_that_comes_too_late_changes_nothing() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
         let mut talk =
             Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));

@@ -16,8 +16,8 @@ use omx_conductor::ask::{Asking, Question};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::{CliStage, Program};
@@ -40,11 +40,11 @@ struct Old(CliStage<Codex>);
 impl Old {
     fn new(app_server: &str, scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
-        let home = AgentHome::new(Cli::Codex, &server).mcp("persons", OMX, &["mcp"]);
+        let home = AgentHome::new(AgentCli::Codex, &server).mcp("persons", OMX, &["mcp"]);
         let stage = CliStage::new(server, home);
         let folder = stage.home.folder().join("bin");
         fs::create_dir(&folder).unwrap();
-        let codex = Cli::Codex.program();
+        let codex = AgentCli::Codex.program();
         let text = format!("#!/bin/sh\n{app_server}\nexec {} \"$@\"\n", codex.display());
         omx_testkit::write_program(&folder.join("codex"), &text);
         Self(stage)
@@ -94,7 +94,7 @@ fn started(talk: &Talk) -> ConversationId {
 /// conductor.md 1.2
 #[test]
 fn without_an_app_server_turns_are_made_with_exec() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         for app_server in [NONE, FOREIGN] {
             let write = json!({"mode": "ralph", "session_id": "s", "active": true});
             let full = Script::named("full")
@@ -166,7 +166,7 @@ fn brief(event: &AgentEvent) -> String {
 
 #[test]
 fn exec_goes_on_with_a_conversation_of_before() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let scripts = ["first", "second"].map(|name| Script::named(name).say(name));
         let old = Old::new(NONE, scripts);
         let mut talk = old.new_talk();
@@ -199,7 +199,7 @@ fn exec_goes_on_with_a_conversation_of_before() {
 /// Words for a busy agent wait, and an interrupt ends the process with all of it.
 #[test]
 fn exec_queues_words_and_is_interrupted_with_all_it_started() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let slow = Script::named("slow").shell("touch near; sleep 1000").say("no");
         let old = Old::new(NONE, [slow, Script::named("after").say("heard you")]);
         let mut talk = old.new_talk();
@@ -220,7 +220,7 @@ fn exec_queues_words_and_is_interrupted_with_all_it_started() {
 /// Where nobody can be asked, there is no shell without leave for commands.
 #[test]
 fn exec_has_no_shell_where_only_edits_are_allowed() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let script =
             Script::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
         let old = Old::new(NONE, [script]);
@@ -236,14 +236,14 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
 
 #[test]
 fn exec_tells_trouble_by_its_cause_and_goes_on() {
-    offline(&[Cli::Codex], || {
-        let words = Turn::new().say("half of it").failing(ScenarioFailure::cut_after(2));
+    offline(&[AgentCli::Codex], || {
+        let words = ScriptTurn::new().say("half of it").failing(ScriptedFailure::cut_after(2));
         let old = Old::new(
             NONE,
             [
-                Script::named("429").fail(ScenarioFailure::status(429)),
-                Script::named("401").fail(ScenarioFailure::status(401)),
-                Script::named("500").fail(ScenarioFailure::status(500)),
+                Script::named("429").fail(ScriptedFailure::status(429)),
+                Script::named("401").fail(ScriptedFailure::status(401)),
+                Script::named("500").fail(ScriptedFailure::status(500)),
                 Script::named("cut").turn(words),
                 Script::named("model").fail(Codex::unknown_model()),
                 Script::named("answer").answer(json!({"ok": true})),
@@ -279,7 +279,7 @@ fn exec_tells_trouble_by_its_cause_and_goes_on() {
 /// here, and is told why in time.
 #[test]
 fn exec_without_a_first_message_ends_with_the_reason() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let old = Old::new(NONE, []);
         let limits = AgentLimits { start: Duration::from_secs(2), ..AgentLimits::default() };
         let mut talk = old.talk(ConversationStart::New, AllowLevel::Commands, limits);
@@ -292,7 +292,7 @@ fn exec_without_a_first_message_ends_with_the_reason() {
 /// One who asks a single question gets the answer, and learns the id with it.
 #[test]
 fn exec_answers_a_question() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
         let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));
         let installation = codex.find(&surroundings).unwrap();

@@ -6,8 +6,8 @@ use omx_agents::event::Delivery;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
-use omx_testkit::model::{Script, Turn};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::super::play::cue;
@@ -17,8 +17,8 @@ use super::super::talk::{DEADLINE, Talk, Turned, opening};
 use super::stage;
 
 /// Words that take a minute.
-fn slowly() -> Turn {
-    Turn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200))
+fn slowly() -> ScriptTurn {
+    ScriptTurn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200))
 }
 
 /// Outside the sandbox, where nothing but its parents ties a command to codex:
@@ -26,7 +26,7 @@ fn slowly() -> Turn {
 /// of the turn is told.
 #[test]
 fn no_command_survives_an_interrupt() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let stubborn = "trap : TERM INT HUP; touch far; while :; do sleep 0.1; done";
         let command = format!(
             "(setsid sh -c '{stubborn}' >/dev/null 2>&1 </dev/null &); until test -e far; do \
@@ -53,10 +53,11 @@ fn no_command_survives_an_interrupt() {
 /// A command that codex put into the background before is gone as well.
 #[test]
 fn nothing_in_the_background_survives_an_interrupt() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let left = json!({"cmd": "sleep 1001", "yield_time_ms": 250});
-        let background =
-            Script::named("background").turn(Turn::new().call("exec_command", left)).say("left");
+        let background = Script::named("background")
+            .turn(ScriptTurn::new().call("exec_command", left))
+            .say("left");
         let stage = stage([background, Script::named("slow").turn(slowly())]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("background")).text(), "left");
@@ -73,7 +74,7 @@ fn nothing_in_the_background_survives_an_interrupt() {
 /// Given together with the message, before codex has even been told of it.
 #[test]
 fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
         let stage = stage(scripts);
         let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
@@ -104,7 +105,7 @@ fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
 /// conversation.
 #[test]
 fn an_interrupt_of_a_turn_that_has_just_begun_keeps_the_conversation() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let stage =
             stage([Script::named("slow").turn(slowly()), Script::named("after").say("after")]);
         let mut talk = Talk::new(&stage);
@@ -121,7 +122,7 @@ fn an_interrupt_of_a_turn_that_has_just_begun_keeps_the_conversation() {
 
 #[test]
 fn an_interrupt_ends_a_turn_that_waits_for_leave() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = stage([ask, Script::named("after").say("after")]);
         let mut talk =

@@ -8,8 +8,8 @@ use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
-use omx_testkit::model::{ModelServer, ScenarioFailure, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli, offline};
+use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
 use super::super::cli_stage::{CliStage, Program};
@@ -36,7 +36,7 @@ fn with_schema(words: &str) -> AgentMessage {
 /// conductor.md 4.1
 #[test]
 fn a_schema_goes_with_its_turn_and_the_answer_comes_back_as_an_object() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let right = Script::named("right").answer(json!({"ok": true}));
         let wrong = Script::named("wrong").say("no object here");
         let free = Script::named("free").say("{\"ok\": false}");
@@ -67,7 +67,7 @@ fn a_schema_goes_with_its_turn_and_the_answer_comes_back_as_an_object() {
 /// gone on with, and once only.
 #[test]
 fn the_role_and_the_model_reach_the_service() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let stage = stage([Script::named("a").say("one"), Script::named("b").say("two")]);
         let role = "You are the reviewer of plums.";
         let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
@@ -100,8 +100,8 @@ fn the_role_and_the_model_reach_the_service() {
 /// What was spent before is not spent again when a conversation is gone on with.
 #[test]
 fn what_was_spent_is_told_once() {
-    offline(&[Cli::Codex], || {
-        let turn = |input, output| Turn::new().say("spent").usage(input, output);
+    offline(&[AgentCli::Codex], || {
+        let turn = |input, output| ScriptTurn::new().say("spent").usage(input, output);
         let first = Script::named("first").turn(turn(1000, 20));
         let second = Script::named("second").turn(turn(500, 7));
         let stage = stage([first, second]);
@@ -127,8 +127,9 @@ fn what_was_spent_is_told_once() {
 
 #[test]
 fn what_codex_tries_again_is_told_and_the_turn_goes_on() {
-    offline(&[Cli::Codex], || {
-        let shaky = Turn::new().say("at last").failing(ScenarioFailure::cut_after(2).times(1));
+    offline(&[AgentCli::Codex], || {
+        let shaky =
+            ScriptTurn::new().say("at last").failing(ScriptedFailure::cut_after(2).times(1));
         let stage = stage([Script::named("shaky").turn(shaky)]);
         let mut talk = Talk::new(&stage);
         assert_eq!(talk.turn(&cue("shaky")).text(), "at last");
@@ -145,11 +146,11 @@ fn what_codex_tries_again_is_told_and_the_turn_goes_on() {
 /// clock shows no seconds: the end of that minute.
 #[test]
 fn a_limit_told_in_words_alone_has_its_end_too() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         for zone in ["UTC", "Asia/Kolkata", "America/Phoenix"] {
             let limited = Script::named("limited").fail(limited_in_words(1_900_000_000));
             let server = ModelServer::start([limited]);
-            let home = AgentHome::new(Cli::Codex, &server).env("TZ", zone);
+            let home = AgentHome::new(AgentCli::Codex, &server).env("TZ", zone);
             let stage = CliStage::<Codex>::new(server, home);
             let mut talk = Talk::new(&stage);
             let cause = talk.turn(&cue("limited")).trouble().cause;
@@ -165,7 +166,7 @@ fn a_limit_told_in_words_alone_has_its_end_too() {
 /// Codex by itself would try for ever.
 #[test]
 fn an_unreachable_service_is_given_up() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let stage = CliStage::<Codex>::without_vendor();
         let settings = stage.home.home().join(".codex/config.toml");
         let text = fs::read_to_string(&settings).unwrap();
@@ -181,7 +182,7 @@ fn an_unreachable_service_is_given_up() {
 /// Codex would note in the person's settings that the folder is trusted.
 #[test]
 fn the_persons_settings_stay_as_they_were() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let script = Script::named("make").write("made.txt", "x").shell("true").say("made");
         let stage = stage([script]);
         let main = stage.home.folder().join("main");
@@ -216,9 +217,10 @@ fn the_persons_settings_stay_as_they_were() {
 /// stays in its memory.
 #[test]
 fn a_key_of_the_environment_is_an_account() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let server = ModelServer::start([Script::named("hello").say("hello")]);
-        let home = AgentHome::new(Cli::Codex, &server).env("OPENAI_API_KEY", "sk-of-the-person");
+        let home =
+            AgentHome::new(AgentCli::Codex, &server).env("OPENAI_API_KEY", "sk-of-the-person");
         let stage = CliStage::<Codex>::new(server, home);
         let settings = stage.home.home().join(".codex/config.toml");
         let text = fs::read_to_string(&settings).unwrap();
@@ -245,10 +247,10 @@ fn a_key_of_the_environment_is_an_account() {
 /// Only what codex needs reaches it: the key its settings name, no other secret.
 #[test]
 fn a_secret_for_something_else_does_not_reach_codex() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let script = Script::named("env").shell("env > env.txt").say("looked");
         let server = ModelServer::start([script]);
-        let home = AgentHome::new(Cli::Codex, &server)
+        let home = AgentHome::new(AgentCli::Codex, &server)
             .env("GITHUB_TOKEN", "of-github")
             .env("CODEX_THREAD_ID", "of-another-codex")
             .env("OTHER_HEADER", "wanted")
@@ -268,7 +270,7 @@ fn a_secret_for_something_else_does_not_reach_codex() {
 /// conductor.md 5.4
 #[test]
 fn settings_codex_cannot_read_are_told_with_the_place() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let stage = stage([]);
         let settings = stage.home.home().join(".codex/config.toml");
         fs::write(&settings, "model_provider = 'openai'\n[[[").unwrap();

@@ -2,8 +2,8 @@
 //! plan, and then to its end.
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{Progress, Script};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{ReplyProgress, Script};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::books::{Row, asks, own};
@@ -127,14 +127,14 @@ pub fn assert_complete(site: &Site) {
     site.assert_left_alone();
 }
 
-fn plans_again_after_a_review_that_is_not_clean(cli: Cli) {
+fn plans_again_after_a_review_that_is_not_clean(cli: AgentCli) {
     let site = Site::new(cli, scripts());
     site.server.hold("draft2", 0);
     let mut driven = site.start("autopilot", &ARGS);
     await_condition("the second plan is asked for", DEADLINE, || {
         assert!(!driven.is_over(), "{:#?}", site.journal());
         let turns = site.server.turns("draft2");
-        turns.iter().any(|turn| turn.progress == Progress::Waiting)
+        turns.iter().any(|turn| turn.progress == ReplyProgress::Waiting)
     });
     assert_replanning(&site);
     // The findings are what the planner reads first.
@@ -149,15 +149,15 @@ fn plans_again_after_a_review_that_is_not_clean(cli: Cli) {
 
 #[test]
 fn codex_autopilot_plans_again_after_a_review_that_is_not_clean() {
-    offline(&[Cli::Codex], || plans_again_after_a_review_that_is_not_clean(Cli::Codex));
+    offline(&[AgentCli::Codex], || plans_again_after_a_review_that_is_not_clean(AgentCli::Codex));
 }
 
 #[test]
 fn claude_autopilot_plans_again_after_a_review_that_is_not_clean() {
-    offline(&[Cli::Claude], || plans_again_after_a_review_that_is_not_clean(Cli::Claude));
+    offline(&[AgentCli::Claude], || plans_again_after_a_review_that_is_not_clean(AgentCli::Claude));
 }
 
 #[test]
 fn gemini_autopilot_plans_again_after_a_review_that_is_not_clean() {
-    offline(&[Cli::Gemini], || plans_again_after_a_review_that_is_not_clean(Cli::Gemini));
+    offline(&[AgentCli::Gemini], || plans_again_after_a_review_that_is_not_clean(AgentCli::Gemini));
 }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use omx_testkit::model::{Kind, Progress};
-use omx_testkit::real_cli::Cli;
+use omx_testkit::model::{ModelRequestKind, ReplyProgress};
+use omx_testkit::real_cli::AgentCli;
 use serde_json::Value;
 
 use super::site::Site;
@@ -77,8 +77,8 @@ impl Site {
         let mut asked: BTreeMap<Asking, (usize, usize)> = BTreeMap::new();
         for request in self.server.requests() {
             let (script, turn) = match &request.kind {
-                Kind::Turn { script, step } => (script.clone(), *step),
-                Kind::Stray(why) => panic!("{why}: {:#}", request.body["messages"]),
+                ModelRequestKind::Turn { script, step } => (script.clone(), *step),
+                ModelRequestKind::Stray(why) => panic!("{why}: {:#}", request.body["messages"]),
                 _ => continue,
             };
             let step = match Self::conversation(&request) {
@@ -88,7 +88,7 @@ impl Site {
             };
             let count = asked.entry((step.to_owned(), script, turn)).or_default();
             match request.progress {
-                Progress::Whole => count.0 += 1,
+                ReplyProgress::Whole => count.0 += 1,
                 _ => count.1 += 1,
             }
         }
@@ -130,7 +130,7 @@ impl Site {
             let is_own = of_step.iter().all(|id| ids.insert(id.clone()));
             assert!(is_own, "{step}: {conversations:?}");
             for turn in 0..*turns {
-                let step = if self.cli == Cli::Gemini { "" } else { *step };
+                let step = if self.cli == AgentCli::Gemini { "" } else { *step };
                 let key = (step.to_owned(), (*script).to_owned(), turn);
                 *wanted.entry(key).or_default() += 1;
             }

@@ -3,14 +3,14 @@
 
 use std::fs;
 
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::{Value, json};
 
 use super::books::{asks, own};
 use super::parts::{self, after, answers, works};
 use super::site::Site;
 
-fn the_same_failure_three_times(cli: Cli) {
+fn the_same_failure_three_times(cli: AgentCli) {
     let cause = "check.sh wants greet.sh, which nobody wrote";
     let site = Site::new(
         cli,
@@ -69,7 +69,7 @@ role = "verifier"
 prompt = "Prove that the greeting works."
 "#;
 
-fn a_stage_fails_and_is_gone_on_with(cli: Cli) {
+fn a_stage_fails_and_is_gone_on_with(cli: AgentCli) {
     let reason = "there is no shell to greet with";
     let mut cannot = parts::looked("I could not build it.");
     cannot["done"] = json!(false);
@@ -126,20 +126,20 @@ fn ended_in(document: &Value) -> &str {
 
 #[test]
 fn codex_ultraqa_gives_up_after_the_same_failure_three_times() {
-    offline(&[Cli::Codex], || the_same_failure_three_times(Cli::Codex));
+    offline(&[AgentCli::Codex], || the_same_failure_three_times(AgentCli::Codex));
 }
 
 #[test]
 fn claude_ultraqa_gives_up_after_the_same_failure_three_times() {
-    offline(&[Cli::Claude], || the_same_failure_three_times(Cli::Claude));
+    offline(&[AgentCli::Claude], || the_same_failure_three_times(AgentCli::Claude));
 }
 
 #[test]
 fn codex_pipeline_goes_on_at_the_stage_that_failed() {
-    offline(&[Cli::Codex], || a_stage_fails_and_is_gone_on_with(Cli::Codex));
+    offline(&[AgentCli::Codex], || a_stage_fails_and_is_gone_on_with(AgentCli::Codex));
 }
 
 #[test]
 fn claude_pipeline_goes_on_at_the_stage_that_failed() {
-    offline(&[Cli::Claude], || a_stage_fails_and_is_gone_on_with(Cli::Claude));
+    offline(&[AgentCli::Claude], || a_stage_fails_and_is_gone_on_with(AgentCli::Claude));
 }

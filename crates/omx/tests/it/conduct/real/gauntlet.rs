@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
-use omx_testkit::model::Progress;
-use omx_testkit::real_cli::Cli;
-use omx_testkit::{Outcome, await_condition};
+use omx_testkit::model::ReplyProgress;
+use omx_testkit::real_cli::AgentCli;
+use omx_testkit::{CommandOutcome, await_condition};
 use rustix::process::{Signal, kill_process};
 
 use super::site::{DEADLINE, Driven, Site};
@@ -57,7 +57,7 @@ pub fn check(site: &Site) -> String {
 }
 
 /// Carries a mode through all of these kills to its end.
-pub fn run(site: &Site, mode: &str, args: &[&str], blows: &[Blow]) -> Outcome {
+pub fn run(site: &Site, mode: &str, args: &[&str], blows: &[Blow]) -> CommandOutcome {
     for blow in blows.iter().filter(|blow| blow.when != When::Checking) {
         site.server.hold(blow.held.0, blow.held.1);
     }
@@ -79,7 +79,7 @@ pub fn run(site: &Site, mode: &str, args: &[&str], blows: &[Blow]) -> Outcome {
         // Nobody who is dead gets an answer.
         await_condition("the dead are noticed", DEADLINE, || {
             let requests = site.server.requests();
-            unanswered.iter().all(|at| requests[*at].progress == Progress::Broken)
+            unanswered.iter().all(|at| requests[*at].progress == ReplyProgress::Broken)
         });
         let is_last = |later: &Blow| later.held != blow.held;
         if blows[number + 1..].iter().all(is_last) {
@@ -99,7 +99,7 @@ fn await_moment(site: &Site, driven: &mut Driven, blow: &Blow, checks: &Path) {
     let what = format!("{blow:?}");
     let is_asked = || {
         let turns = site.server.turns(blow.held.0);
-        let asked = turns.iter().filter(|turn| turn.progress == Progress::Waiting);
+        let asked = turns.iter().filter(|turn| turn.progress == ReplyProgress::Waiting);
         let asked = asked.filter(|turn| turn.to_string().starts_with(&turn_name(blow)));
         let ids: Vec<String> = asked.filter_map(Site::conversation).collect();
         !ids.is_empty() && ids.iter().all(|id| is_kept(site, id, blow.held.1))
@@ -120,7 +120,7 @@ fn await_moment(site: &Site, driven: &mut Driven, blow: &Blow, checks: &Path) {
 /// The requests that wait for an answer.
 fn unanswered(site: &Site) -> Vec<usize> {
     let requests = site.server.requests();
-    let waiting = |at: &usize| requests[*at].progress == Progress::Waiting;
+    let waiting = |at: &usize| requests[*at].progress == ReplyProgress::Waiting;
     (0..requests.len()).filter(waiting).collect()
 }
 
@@ -142,8 +142,8 @@ fn strike(site: &Site, driven: &Driven, victim: Victim) {
 /// that is killed before that cannot know it afterwards.
 fn is_kept(site: &Site, conversation: &str, turn: usize) -> bool {
     let (folder, results) = match site.cli {
-        Cli::Codex => (".codex/sessions", "function_call_output"),
-        Cli::Claude | Cli::Gemini => (".claude/projects", "\"tool_result\""),
+        AgentCli::Codex => (".codex/sessions", "function_call_output"),
+        AgentCli::Claude | AgentCli::Gemini => (".claude/projects", "\"tool_result\""),
     };
     let mut folders = vec![site.home.home().join(folder)];
     while let Some(folder) = folders.pop() {

@@ -1,14 +1,14 @@
 //! Killed anywhere, a run with a real program goes on in the conversations it
 //! had, and nothing is asked of the model twice.
 
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::gauntlet::{self, Blow, Victim, When};
 use super::site::Site;
 use super::{autopilot, ralph};
 
 /// Ralph, where the same one is killed each time.
-fn ralph_survives(cli: Cli, victim: Victim) {
+fn ralph_survives(cli: AgentCli, victim: Victim) {
     let blow = |when, script, turn| Blow::new(victim, when, script, turn);
     let blows = match victim {
         // Between steps there is no agent.
@@ -47,7 +47,7 @@ fn ralph_survives_at(site: &Site, blows: &[Blow], anew: &[&str]) {
 }
 
 /// Autopilot, where everybody is killed in turn.
-fn autopilot_survives(cli: Cli) {
+fn autopilot_survives(cli: AgentCli) {
     use Victim::{Agent, Both, Omx};
     let site = Site::new(cli, autopilot::scripts());
     let blows = [
@@ -79,22 +79,22 @@ fn assert_opened(site: &Site, blows: &[Blow]) {
 
 #[test]
 fn codex_ralph_goes_on_when_omx_is_killed() {
-    offline(&[Cli::Codex], || ralph_survives(Cli::Codex, Victim::Omx));
+    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Omx));
 }
 
 #[test]
 fn codex_ralph_goes_on_when_codex_is_killed() {
-    offline(&[Cli::Codex], || ralph_survives(Cli::Codex, Victim::Agent));
+    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Agent));
 }
 
 #[test]
 fn codex_ralph_goes_on_when_both_are_killed() {
-    offline(&[Cli::Codex], || ralph_survives(Cli::Codex, Victim::Both));
+    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Both));
 }
 
 #[test]
 fn codex_ralph_goes_on_without_an_app_server_too() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let site = Site::with_old_codex(ralph::scripts());
         let blows = [
             Blow::new(Victim::Omx, When::Asked, "work", 0),
@@ -108,25 +108,25 @@ fn codex_ralph_goes_on_without_an_app_server_too() {
 
 #[test]
 fn codex_autopilot_goes_on_whoever_is_killed() {
-    offline(&[Cli::Codex], || autopilot_survives(Cli::Codex));
+    offline(&[AgentCli::Codex], || autopilot_survives(AgentCli::Codex));
 }
 
 #[test]
 fn claude_ralph_goes_on_when_omx_is_killed() {
-    offline(&[Cli::Claude], || ralph_survives(Cli::Claude, Victim::Omx));
+    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Omx));
 }
 
 #[test]
 fn claude_ralph_goes_on_when_claude_is_killed() {
-    offline(&[Cli::Claude], || ralph_survives(Cli::Claude, Victim::Agent));
+    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Agent));
 }
 
 #[test]
 fn claude_ralph_goes_on_when_both_are_killed() {
-    offline(&[Cli::Claude], || ralph_survives(Cli::Claude, Victim::Both));
+    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Both));
 }
 
 #[test]
 fn claude_autopilot_goes_on_whoever_is_killed() {
-    offline(&[Cli::Claude], || autopilot_survives(Cli::Claude));
+    offline(&[AgentCli::Claude], || autopilot_survives(AgentCli::Claude));
 }

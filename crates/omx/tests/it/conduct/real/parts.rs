@@ -1,7 +1,7 @@
 //! What the model answers, by the errand it is given: a script waits for the
 //! words of the errand, so that it plays whoever asks and however often.
 
-use omx_testkit::model::{Script, Turn};
+use omx_testkit::model::{Script, ScriptTurn};
 use serde_json::{Value, json};
 
 /// Words of the errands, as the conductor says them.
@@ -87,10 +87,10 @@ pub fn script(name: &str, words: &[&str]) -> Script {
 
 /// An errand that is answered at once.
 pub fn answers(name: &str, words: &[&str], answer: Value) -> Script {
-    script(name, words).turn(Turn::new().answer(answer).usage(1000, 100))
+    script(name, words).turn(ScriptTurn::new().answer(answer).usage(1000, 100))
 }
 
 /// An errand for which a command is run first.
 pub fn works(name: &str, words: &[&str], command: &str, answer: Value) -> Script {
-    script(name, words).shell(command).turn(Turn::new().answer(answer).usage(1000, 100))
+    script(name, words).shell(command).turn(ScriptTurn::new().answer(answer).usage(1000, 100))
 }

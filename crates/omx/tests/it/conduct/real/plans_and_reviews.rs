@@ -1,7 +1,7 @@
 //! Ralplan and code-review with the real programs: a critic who objects once,
 //! and two lanes that do not agree.
 
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::books::{asks, own};
@@ -10,7 +10,7 @@ use super::site::Site;
 
 const OPEN: &str = "Nothing is said about a missing name";
 
-fn a_critic_objects_once(cli: Cli) {
+fn a_critic_objects_once(cli: AgentCli) {
     let (architect, critic) = (lane("architect"), lane("critic"));
     let words = parts::REVIEW_PLAN;
     let rejects = parts::review("critic", "REQUEST CHANGES", &[OPEN]);
@@ -68,7 +68,7 @@ fn a_critic_objects_once(cli: Cli) {
 }
 
 /// The code is fine, its place is not: by this word and with these findings.
-fn the_lanes_disagree(cli: Cli, word: &str, findings: &[&str]) {
+fn the_lanes_disagree(cli: AgentCli, word: &str, findings: &[&str]) {
     let (code, architect) = (lane("code"), lane("architect"));
     let site = Site::new(
         cli,
@@ -103,22 +103,22 @@ fn the_lanes_disagree(cli: Cli, word: &str, findings: &[&str]) {
 
 #[test]
 fn codex_ralplan_revises_what_a_critic_rejects() {
-    offline(&[Cli::Codex], || a_critic_objects_once(Cli::Codex));
+    offline(&[AgentCli::Codex], || a_critic_objects_once(AgentCli::Codex));
 }
 
 #[test]
 fn claude_ralplan_revises_what_a_critic_rejects() {
-    offline(&[Cli::Claude], || a_critic_objects_once(Cli::Claude));
+    offline(&[AgentCli::Claude], || a_critic_objects_once(AgentCli::Claude));
 }
 
 #[test]
 fn codex_code_review_is_not_clean_when_the_architect_watches() {
-    offline(&[Cli::Codex], || the_lanes_disagree(Cli::Codex, "WATCH", &[]));
+    offline(&[AgentCli::Codex], || the_lanes_disagree(AgentCli::Codex, "WATCH", &[]));
 }
 
 #[test]
 fn claude_code_review_is_not_clean_when_the_architect_blocks() {
-    offline(&[Cli::Claude], || {
-        the_lanes_disagree(Cli::Claude, "BLOCK", &["A script has no place here"])
+    offline(&[AgentCli::Claude], || {
+        the_lanes_disagree(AgentCli::Claude, "BLOCK", &["A script has no place here"])
     });
 }

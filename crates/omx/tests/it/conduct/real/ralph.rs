@@ -1,7 +1,7 @@
 //! Ralph with the real programs: a check fails, is mended, and all is verified.
 
 use omx_testkit::model::Script;
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::books::{Row, asks, own};
@@ -54,13 +54,13 @@ pub fn assert_complete(site: &Site, check: &str) {
     site.assert_left_alone();
 }
 
-fn mends_what_the_check_finds(cli: Cli) {
+fn mends_what_the_check_finds(cli: AgentCli) {
     let site = Site::new(cli, scripts());
     let outcome = site.run("ralph", &ARGS);
     assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
     assert_complete(&site, "sh check.sh");
     site.assert_books(&STEPS, &[]);
-    if cli == Cli::Claude {
+    if cli == AgentCli::Claude {
         // Claude says so when it starts: each step has one process.
         let hellos = site.server.seen().iter().filter(|line| *line == "HEAD /").count();
         assert_eq!(hellos, 5, "{:#?}", site.server.seen());
@@ -80,20 +80,20 @@ fn mends_what_the_check_finds(cli: Cli) {
 
 #[test]
 fn codex_ralph_mends_what_the_check_finds() {
-    offline(&[Cli::Codex], || mends_what_the_check_finds(Cli::Codex));
+    offline(&[AgentCli::Codex], || mends_what_the_check_finds(AgentCli::Codex));
 }
 
 /// conductor.md 1.2: the way without an app-server, where a conversation has
 /// its name only when it has heard its first words.
 #[test]
 fn codex_ralph_does_without_an_app_server() {
-    offline(&[Cli::Codex], || {
+    offline(&[AgentCli::Codex], || {
         let site = Site::with_old_codex(scripts());
         let outcome = site.run("ralph", &ARGS);
         assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
         assert_complete(&site, "sh check.sh");
         site.assert_books(&STEPS, &[]);
-        let by = |request: &omx_testkit::model::Request| {
+        let by = |request: &omx_testkit::model::ModelRequest| {
             request.codex()["turn_trigger"].as_str().map(str::to_owned)
         };
         let turns = site.server.turns("work");
@@ -103,5 +103,5 @@ fn codex_ralph_does_without_an_app_server() {
 
 #[test]
 fn claude_ralph_mends_what_the_check_finds() {
-    offline(&[Cli::Claude], || mends_what_the_check_finds(Cli::Claude));
+    offline(&[AgentCli::Claude], || mends_what_the_check_finds(AgentCli::Claude));
 }

@@ -9,9 +9,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use omx_testkit::model::{ModelServer, Request, Script};
-use omx_testkit::real_cli::{AgentHome, Cli};
-use omx_testkit::{Outcome, await_condition, write_program};
+use omx_testkit::model::{ModelRequest, ModelServer, Script};
+use omx_testkit::real_cli::{AgentCli, AgentHome};
+use omx_testkit::{CommandOutcome, await_condition, write_program};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -24,14 +24,14 @@ const OMX: &str = env!("CARGO_BIN_EXE_omx");
 pub struct Site {
     pub server: ModelServer,
     pub home: AgentHome,
-    pub cli: Cli,
+    pub cli: AgentCli,
     /// The person's files before anything ran.
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
 impl Site {
     /// A repository whose check is the demo's.
-    pub fn new(cli: Cli, scripts: impl IntoIterator<Item = Script>) -> Self {
+    pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(cli, &server);
         Self::at(server, home, cli)
@@ -40,18 +40,18 @@ impl Site {
     /// The same with a codex of before it had an app-server.
     pub fn with_old_codex(scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
-        let home = AgentHome::new(Cli::Codex, &server);
-        let (folder, codex) = (home.folder().join("bin"), Cli::Codex.program());
+        let home = AgentHome::new(AgentCli::Codex, &server);
+        let (folder, codex) = (home.folder().join("bin"), AgentCli::Codex.program());
         fs::create_dir(&folder).unwrap();
         let old = "[ \"$1\" = app-server ] && { echo 'unknown command' >&2; exit 2; }";
         let text = format!("#!/bin/sh\n{old}\nexec {} \"$@\"\n", codex.display());
         write_program(&folder.join("codex"), &text);
         let path = home.environment()[OsStr::new("PATH")].clone();
         let path = format!("{}:{}", folder.display(), path.to_str().unwrap());
-        Self::at(server, home.env("PATH", &path), Cli::Codex)
+        Self::at(server, home.env("PATH", &path), AgentCli::Codex)
     }
 
-    fn at(server: ModelServer, home: AgentHome, cli: Cli) -> Self {
+    fn at(server: ModelServer, home: AgentHome, cli: AgentCli) -> Self {
         home.configure();
         let identity = "[user]\n\tname = tester\n\temail = tester@example.invalid\n";
         fs::write(home.home().join(".gitconfig"), identity).unwrap();
@@ -74,7 +74,7 @@ impl Site {
     /// Runs git in the checkout.
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
-        let outcome = Outcome::from(self.home.command("git").args(args).output().unwrap());
+        let outcome = CommandOutcome::from(self.home.command("git").args(args).output().unwrap());
         assert_eq!(outcome.code, Some(0), "git {args:?}: {outcome:#?}");
         outcome.stdout
     }
@@ -87,7 +87,7 @@ impl Site {
     }
 
     /// Carries a mode out to its end.
-    pub fn run(&self, mode: &str, more: &[&str]) -> Outcome {
+    pub fn run(&self, mode: &str, more: &[&str]) -> CommandOutcome {
         self.ended(self.mode(mode, more))
     }
 
@@ -97,7 +97,7 @@ impl Site {
     }
 
     /// Takes the only run up and carries it to its end.
-    pub fn resume(&self) -> Outcome {
+    pub fn resume(&self) -> CommandOutcome {
         self.ended(self.resume_command())
     }
 
@@ -112,7 +112,7 @@ impl Site {
         command
     }
 
-    fn ended(&self, command: Command) -> Outcome {
+    fn ended(&self, command: Command) -> CommandOutcome {
         self.driven(command).outcome()
     }
 
@@ -232,7 +232,7 @@ impl Site {
     }
 
     /// The conversation a request belongs to, by the program's own name.
-    pub fn conversation(request: &Request) -> Option<String> {
+    pub fn conversation(request: &ModelRequest) -> Option<String> {
         let codex = request.codex()["session_id"].as_str().map(str::to_owned);
         codex.or_else(|| request.header("x-claude-code-session-id").map(str::to_owned))
     }
@@ -257,7 +257,7 @@ impl Driven {
 
     /// Waits for its end.
     #[track_caller]
-    pub fn outcome(&mut self) -> Outcome {
+    pub fn outcome(&mut self) -> CommandOutcome {
         let mut status = None;
         await_condition("omx ends", DEADLINE, || {
             status = self.child.try_wait().unwrap();
@@ -265,7 +265,7 @@ impl Driven {
         });
         let said = |path: &PathBuf| fs::read_to_string(path).unwrap();
         let code = status.unwrap().code();
-        Outcome { code, stdout: said(&self.stdout), stderr: said(&self.stderr) }
+        CommandOutcome { code, stdout: said(&self.stdout), stderr: said(&self.stderr) }
     }
 }
 

@@ -1,27 +1,27 @@
 //! Subagents and other conversations: none of them touches the one that was
 //! called.
 
-use omx_testkit::model::{Script, Turn};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::stage::{Stage, completion};
 
 /// A subagent that is told to start a mode, and stops while one is active.
-fn subagent(cli: Cli) {
+fn subagent(cli: AgentCli) {
     let task = "$autopilot build everything [[script:sub]]";
     let call = match cli {
-        Cli::Codex => {
-            Turn::new().call_in("multi_agent_v1", "spawn_agent", json!({"message": task}))
+        AgentCli::Codex => {
+            ScriptTurn::new().call_in("multi_agent_v1", "spawn_agent", json!({"message": task}))
         }
-        _ => Turn::new().call(
+        _ => ScriptTurn::new().call(
             "Agent",
             json!({"description": "help", "prompt": task, "subagent_type": "general-purpose"}),
         ),
     };
     let mut main = Script::named("main").turn(call);
-    if cli == Cli::Codex {
-        main = main.turn(Turn::new().call_in(
+    if cli == AgentCli::Codex {
+        main = main.turn(ScriptTurn::new().call_in(
             "multi_agent_v1",
             "wait_agent",
             json!({"targets": [], "timeout_ms": 10_000}),
@@ -50,15 +50,15 @@ fn subagent(cli: Cli) {
 
 #[test]
 fn codex_subagents_start_and_hold_nothing() {
-    offline(&[Cli::Codex], || subagent(Cli::Codex));
+    offline(&[AgentCli::Codex], || subagent(AgentCli::Codex));
 }
 
 #[test]
 fn claude_subagents_start_and_hold_nothing() {
-    offline(&[Cli::Claude], || subagent(Cli::Claude));
+    offline(&[AgentCli::Claude], || subagent(AgentCli::Claude));
 }
 
-fn two_conversations(cli: Cli) {
+fn two_conversations(cli: AgentCli) {
     let one = Script::named("one")
         .say("is that enough?")
         .shell("touch waiting; while [ ! -e go ]; do sleep 0.05; done")
@@ -95,10 +95,10 @@ fn two_conversations(cli: Cli) {
 
 #[test]
 fn codex_conversations_in_one_folder_do_not_touch_each_other() {
-    offline(&[Cli::Codex], || two_conversations(Cli::Codex));
+    offline(&[AgentCli::Codex], || two_conversations(AgentCli::Codex));
 }
 
 #[test]
 fn claude_conversations_in_one_folder_do_not_touch_each_other() {
-    offline(&[Cli::Claude], || two_conversations(Cli::Claude));
+    offline(&[AgentCli::Claude], || two_conversations(AgentCli::Claude));
 }

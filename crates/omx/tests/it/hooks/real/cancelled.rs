@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{Script, Turn};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::stage::Stage;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-fn from_elsewhere(cli: Cli) {
+fn from_elsewhere(cli: AgentCli) {
     let script = Script::named("work")
         .say("is that enough?")
         .shell("touch waiting; while [ ! -e go ]; do sleep 0.05; done")
@@ -36,21 +36,21 @@ fn from_elsewhere(cli: Cli) {
 
 #[test]
 fn codex_stops_after_a_cancel_from_another_process() {
-    offline(&[Cli::Codex], || from_elsewhere(Cli::Codex));
+    offline(&[AgentCli::Codex], || from_elsewhere(AgentCli::Codex));
 }
 
 #[test]
 fn claude_stops_after_a_cancel_from_another_process() {
-    offline(&[Cli::Claude], || from_elsewhere(Cli::Claude));
+    offline(&[AgentCli::Claude], || from_elsewhere(AgentCli::Claude));
 }
 
 /// Interrupted while the model speaks and while a tool runs: not held, and
 /// ralph stands where it stood. Then one word cancels it.
-fn interrupted(cli: Cli) {
+fn interrupted(cli: AgentCli) {
     let words = "word ".repeat(300);
     let slow = Script::named("slow")
         .say("is that enough?")
-        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)))
+        .turn(ScriptTurn::new().say(&words).slowly(Duration::from_millis(200)))
         .say("never asked for");
     let tool = Script::named("tool").shell("touch begun; sleep 60").say("never asked for");
     let stop = Script::named("stop").say("stopped").say("never asked for");
@@ -82,10 +82,10 @@ fn interrupted(cli: Cli) {
 
 #[test]
 fn codex_is_not_held_when_it_is_interrupted() {
-    offline(&[Cli::Codex], || interrupted(Cli::Codex));
+    offline(&[AgentCli::Codex], || interrupted(AgentCli::Codex));
 }
 
 #[test]
 fn claude_is_not_held_when_it_is_interrupted() {
-    offline(&[Cli::Claude], || interrupted(Cli::Claude));
+    offline(&[AgentCli::Claude], || interrupted(AgentCli::Claude));
 }

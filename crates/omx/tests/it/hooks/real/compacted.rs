@@ -1,18 +1,18 @@
 //! Compaction in the middle: what is active stays known, what was cancelled
 //! stays cancelled.
 
-use omx_testkit::model::{Kind, Script};
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::model::{ModelRequestKind, Script};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::stage::{Stage, completion, interrupted, interrupted_ralph};
 
 /// Whether the host asked its model for a summary.
 fn was_compacted(stage: &Stage) -> bool {
-    stage.server.requests().iter().any(|request| request.kind == Kind::Compaction)
+    stage.server.requests().iter().any(|request| request.kind == ModelRequestKind::Compaction)
 }
 
-fn compacted(cli: Cli) {
+fn compacted(cli: AgentCli) {
     let second = Script::named("second")
         .say("where was I?")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
@@ -36,15 +36,15 @@ fn compacted(cli: Cli) {
 
 #[test]
 fn codex_loses_no_mode_to_compaction() {
-    offline(&[Cli::Codex], || compacted(Cli::Codex));
+    offline(&[AgentCli::Codex], || compacted(AgentCli::Codex));
 }
 
 #[test]
 fn claude_loses_no_mode_to_compaction() {
-    offline(&[Cli::Claude], || compacted(Cli::Claude));
+    offline(&[AgentCli::Claude], || compacted(AgentCli::Claude));
 }
 
-fn not_revived(cli: Cli) {
+fn not_revived(cli: AgentCli) {
     let second = Script::named("second").say("nothing holds me").say("never asked for");
     let stage = Stage::new(cli, [interrupted(), second]);
     let mut host = interrupted_ralph(&stage);
@@ -59,10 +59,10 @@ fn not_revived(cli: Cli) {
 
 #[test]
 fn codex_does_not_revive_what_was_cancelled() {
-    offline(&[Cli::Codex], || not_revived(Cli::Codex));
+    offline(&[AgentCli::Codex], || not_revived(AgentCli::Codex));
 }
 
 #[test]
 fn claude_does_not_revive_what_was_cancelled() {
-    offline(&[Cli::Claude], || not_revived(Cli::Claude));
+    offline(&[AgentCli::Claude], || not_revived(AgentCli::Claude));
 }

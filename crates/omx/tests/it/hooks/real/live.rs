@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use omx_testkit::real_cli::{AgentHome, Cli};
+use omx_testkit::real_cli::{AgentCli, AgentHome};
 use serde_json::{Value, json};
 
 /// No turn of a test takes longer.
@@ -14,7 +14,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running host with one conversation.
 pub struct Live {
-    cli: Cli,
+    cli: AgentCli,
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<Value>,
@@ -25,18 +25,18 @@ pub struct Live {
 
 impl Live {
     /// Starts the program with a new conversation.
-    pub fn start(cli: Cli, home: &AgentHome) -> Self {
+    pub fn start(cli: AgentCli, home: &AgentHome) -> Self {
         let mut command = home.command(cli.program());
         match cli {
-            Cli::Codex => {
+            AgentCli::Codex => {
                 command.arg("app-server");
             }
-            Cli::Claude => {
+            AgentCli::Claude => {
                 command.args(["-p", "--input-format", "stream-json", "--output-format"]);
                 command.args(["stream-json", "--verbose", "--allowedTools"]);
                 command.arg("Bash,Write,Edit,Read,Agent,mcp__omx");
             }
-            Cli::Gemini => unreachable!("not spoken here"),
+            AgentCli::Gemini => unreachable!("not spoken here"),
         }
         let mut child = command
             .stdin(Stdio::piped())
@@ -57,7 +57,7 @@ impl Live {
         });
         let stdin = child.stdin.take();
         let mut live = Self { cli, child, stdin, lines, session: None, turn: None, next_id: 0 };
-        if cli == Cli::Codex {
+        if cli == AgentCli::Codex {
             live.ask("initialize", json!({"clientInfo": {"name": "test", "version": "0"}}));
             live.send(json!({"method": "initialized"}));
             let opened = live.ask("thread/start", json!({"cwd": home.root()}));
@@ -82,7 +82,7 @@ impl Live {
             let Ok(line) = self.lines.recv_timeout(left) else {
                 panic!("no {what}; seen: {seen:#?}");
             };
-            if let Some(id) = line["session_id"].as_str().filter(|_| self.cli == Cli::Claude) {
+            if let Some(id) = line["session_id"].as_str().filter(|_| self.cli == AgentCli::Claude) {
                 self.session.get_or_insert_with(|| id.to_owned());
             }
             if wanted(&line) {
@@ -106,7 +106,7 @@ impl Live {
     /// The person types; the turn goes on by itself.
     pub fn prompt(&mut self, text: &str) {
         match self.cli {
-            Cli::Codex => {
+            AgentCli::Codex => {
                 let thread = self.session.clone();
                 let input = json!([{"type": "text", "text": text}]);
                 let begun = self.ask("turn/start", json!({"threadId": thread, "input": input}));
@@ -126,14 +126,14 @@ impl Live {
         // Subagents have turns, too.
         let own = self.session.clone();
         let line = self.await_line("end of the turn", |line| match cli {
-            Cli::Codex => {
+            AgentCli::Codex => {
                 line["method"] == "turn/completed"
                     && line["params"]["threadId"].as_str() == own.as_deref()
             }
             _ => line["type"] == "result",
         });
         let word = match cli {
-            Cli::Codex => &line["params"]["turn"]["status"],
+            AgentCli::Codex => &line["params"]["turn"]["status"],
             _ => &line["subtype"],
         };
         word.as_str().unwrap_or_default().to_owned()
@@ -150,7 +150,7 @@ impl Live {
     /// The person interrupts the turn.
     pub fn interrupt(&mut self) {
         match self.cli {
-            Cli::Codex => {
+            AgentCli::Codex => {
                 let (thread, turn) = (self.session.clone(), self.turn.clone());
                 self.ask("turn/interrupt", json!({"threadId": thread, "turnId": turn}));
             }
@@ -166,7 +166,7 @@ impl Live {
     #[track_caller]
     pub fn compact(&mut self) {
         match self.cli {
-            Cli::Codex => {
+            AgentCli::Codex => {
                 let thread = self.session.clone();
                 self.ask("thread/compact/start", json!({"threadId": thread}));
             }

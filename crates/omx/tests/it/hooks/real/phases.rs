@@ -2,12 +2,12 @@
 //! moved by what the agent writes through MCP and the shell.
 
 use omx_testkit::model::Script;
-use omx_testkit::real_cli::{Cli, offline};
+use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::stage::{OMX, Stage, completion};
 
-fn ralph(cli: Cli) {
+fn ralph(cli: AgentCli) {
     let shell = format!(
         "{OMX} state write --input '{}'",
         json!({"mode": "ralph", "current_phase": "verifying"})
@@ -40,15 +40,15 @@ fn ralph(cli: Cli) {
 
 #[test]
 fn codex_is_held_to_the_end_of_a_ralph() {
-    offline(&[Cli::Codex], || ralph(Cli::Codex));
+    offline(&[AgentCli::Codex], || ralph(AgentCli::Codex));
 }
 
 #[test]
 fn claude_is_held_to_the_end_of_a_ralph() {
-    offline(&[Cli::Claude], || ralph(Cli::Claude));
+    offline(&[AgentCli::Claude], || ralph(AgentCli::Claude));
 }
 
-fn autopilot(cli: Cli) {
+fn autopilot(cli: AgentCli) {
     let write = |input| ("omx", "state_write", input);
     let mode = |fields: serde_json::Value| {
         let mut input = json!({"mode": "autopilot"});
@@ -92,17 +92,17 @@ fn autopilot(cli: Cli) {
 
 #[test]
 fn codex_goes_through_an_autopilots_phases_in_one_conversation() {
-    offline(&[Cli::Codex], || autopilot(Cli::Codex));
+    offline(&[AgentCli::Codex], || autopilot(AgentCli::Codex));
 }
 
 #[test]
 fn claude_goes_through_an_autopilots_phases_in_one_conversation() {
-    offline(&[Cli::Claude], || autopilot(Cli::Claude));
+    offline(&[AgentCli::Claude], || autopilot(AgentCli::Claude));
 }
 
 /// The records of hosts are gone. Codex's server has nothing but the hook before
 /// the call to tell it which conversation is meant; Claude Code's has a variable.
-fn filled_in(cli: Cli) {
+fn filled_in(cli: AgentCli) {
     let script = Script::named("fill")
         .shell("rm -rf \"$HOME/.local/state/omx/hosts\"")
         .mcp("omx", "state_write", json!({"mode": "ultrawork", "active": true}))
@@ -118,10 +118,10 @@ fn filled_in(cli: Cli) {
 
 #[test]
 fn codex_calls_get_their_conversation_from_the_hook() {
-    offline(&[Cli::Codex], || filled_in(Cli::Codex));
+    offline(&[AgentCli::Codex], || filled_in(AgentCli::Codex));
 }
 
 #[test]
 fn claude_calls_land_in_their_conversation_without_a_record() {
-    offline(&[Cli::Claude], || filled_in(Cli::Claude));
+    offline(&[AgentCli::Claude], || filled_in(AgentCli::Claude));
 }

@@ -4,8 +4,8 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{ModelServer, Request, Script, Turn};
-use omx_testkit::real_cli::{AgentHome, Cli};
+use omx_testkit::model::{ModelRequest, ModelServer, Script, ScriptTurn};
+use omx_testkit::real_cli::{AgentCli, AgentHome};
 use serde_json::{Value, json};
 
 use super::live::Live;
@@ -15,14 +15,14 @@ pub const OMX: &str = env!("CARGO_BIN_EXE_omx");
 
 /// A host with omx set up, and its model.
 pub struct Stage {
-    pub cli: Cli,
+    pub cli: AgentCli,
     pub server: ModelServer,
     pub home: AgentHome,
 }
 
 impl Stage {
     /// Sets omx up in a fresh home.
-    pub fn new(cli: Cli, scripts: impl IntoIterator<Item = Script>) -> Self {
+    pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(cli, &server);
         home.configure();
@@ -60,7 +60,7 @@ impl Stage {
 
     /// What the model was sent in the course of a script, from each request on.
     pub fn requests(&self, script: &str) -> Vec<String> {
-        self.server.turns(script).iter().map(|turn: &Request| turn.body.to_string()).collect()
+        self.server.turns(script).iter().map(|turn: &ModelRequest| turn.body.to_string()).collect()
     }
 }
 
@@ -91,5 +91,5 @@ pub fn interrupted() -> Script {
         .shell("echo one")
         .shell("echo two")
         .say("is that enough?")
-        .turn(Turn::new().say(&words).slowly(Duration::from_millis(200)))
+        .turn(ScriptTurn::new().say(&words).slowly(Duration::from_millis(200)))
 }
