@@ -11,144 +11,145 @@ use omx_agents::{
     Agent, AgentEnv, AgentLimits, Conversation, ConversationId, Driver, Installation, conversation,
 };
 use omx_kernel::approval::{Permission, permission_for};
+use omx_runs::Usage;
 use serde_json::Value;
 
-use omx_runs::Usage;
+use crate::engine::journal_usage;
 
-/// A question, and what its answer shall be.
+/// A question to an agent.
 #[derive(Debug)]
-pub struct Question {
-    /// The conversation to ask it in.
+pub struct AskRequest {
+    /// The conversation to ask in.
     pub opening: ConversationSpec,
-    /// The words.
+    /// The question.
     pub message: AgentMessage,
-    /// What the answer must be; without it, any text will do.
+    /// The kind of result the answer must be; without it, any text will do.
     pub wants: Option<ResultKind>,
 }
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Reply {
-    /// To go on with.
+pub struct AskReply {
+    /// The conversation, for resuming it.
     pub conversation: Option<ConversationId>,
-    /// The agent's last words.
+    /// The agent's final text.
     pub text: String,
-    /// The result that was asked for.
+    /// The result, if one was wanted.
     pub result: Option<Value>,
-    /// What it took.
-    pub spent: Usage,
-    /// What the agent wanted to do and was not allowed.
+    /// Tokens and money used.
+    pub usage: Usage,
+    /// What the agent asked permission for and did not get.
     pub refused: Vec<ApprovalRequest>,
 }
 
-/// Why there is no answer.
+/// Why a question was not answered.
 #[derive(Clone, Debug, PartialEq)]
-pub enum NoReply {
-    /// Trouble with the agent.
-    Trouble(Failure),
-    /// The person stopped it. The conversation can be gone on with.
+pub enum AskError {
+    /// The agent failed.
+    Failed(Failure),
+    /// The person stopped it. The conversation can be resumed.
     Interrupted(Option<ConversationId>),
-    /// The answer was not what it had to be, also when asked again.
+    /// The answer was not a result of the wanted kind, even when asked again.
     WrongResult(String),
 }
 
 /// A question that is being asked. Dropping it ends the agent.
 #[derive(Debug)]
-pub struct Asking {
-    sender: Sender<Heard>,
-    heard: Receiver<Heard>,
+pub struct AskSession {
+    sender: Sender<AskEvent>,
+    receiver: Receiver<AskEvent>,
 }
 
 /// Stops a question that is being asked, from any thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(Sender<Heard>);
+pub struct AskHandle(Sender<AskEvent>);
 
-impl Stopper {
+impl AskHandle {
     /// Once: the agent is interrupted. Twice: it is ended.
     pub fn stop(&self) {
-        let _ = self.0.send(Heard::Stop);
+        let _ = self.0.send(AskEvent::Stop);
     }
 }
 
-enum Heard {
+enum AskEvent {
     Event(AgentEvent),
     Stop,
 }
 
-impl std::fmt::Debug for Heard {
+impl std::fmt::Debug for AskEvent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Heard")
+        f.write_str("AskEvent")
     }
 }
 
-impl Default for Asking {
+impl Default for AskSession {
     fn default() -> Self {
-        let (sender, heard) = channel();
-        Self { sender, heard }
+        let (sender, receiver) = channel();
+        Self { sender, receiver }
     }
 }
 
-impl Asking {
-    /// What stops it.
-    pub fn stopper(&self) -> Stopper {
-        Stopper(self.sender.clone())
+impl AskSession {
+    /// A handle that stops it.
+    pub fn handle(&self) -> AskHandle {
+        AskHandle(self.sender.clone())
     }
 
-    /// Asks and waits for the answer. Everything the agent tells is shown.
+    /// Asks and waits for the answer. Every event of the agent is shown.
     pub fn ask(
         self,
-        question: &Question,
+        question: &AskRequest,
         driver: &dyn Driver,
         installation: &Installation,
         surroundings: &AgentEnv,
         limits: AgentLimits,
         mut show: impl FnMut(&AgentEvent),
-    ) -> Result<Reply, NoReply> {
+    ) -> Result<AskReply, AskError> {
         let sender = self.sender.clone();
-        let tell = move |event| {
-            let _ = sender.send(Heard::Event(event));
+        let report = move |event| {
+            let _ = sender.send(AskEvent::Event(event));
         };
         let opening = &question.opening;
-        let agent = conversation::open(driver, installation, opening, surroundings, limits, tell)
-            .map_err(NoReply::Trouble)?;
-        let mut state = State::new(question);
+        let agent = conversation::open(driver, installation, opening, surroundings, limits, report)
+            .map_err(AskError::Failed)?;
+        let mut state = AskState::new(question);
         // Every wait inside the conversation has a deadline, so this one ends.
-        for heard in &self.heard {
-            match heard {
-                Heard::Stop => state.stop(&agent),
-                Heard::Event(event) => {
+        for event in &self.receiver {
+            match event {
+                AskEvent::Stop => state.stop(&agent),
+                AskEvent::Event(event) => {
                     show(&event);
-                    if let Some(end) = state.hear(&agent, event) {
+                    if let Some(end) = state.handle(&agent, event) {
                         return end;
                     }
                 }
             }
         }
-        Err(NoReply::Interrupted(state.conversation))
+        Err(AskError::Interrupted(state.conversation))
     }
 }
 
-struct State<'a> {
-    question: &'a Question,
+struct AskState<'a> {
+    question: &'a AskRequest,
     conversation: Option<ConversationId>,
-    spent: Usage,
+    usage: Usage,
     refused: Vec<ApprovalRequest>,
-    /// The question was put.
-    asked: bool,
+    /// The question was sent.
+    is_sent: bool,
     corrected: bool,
     stopped: bool,
-    /// What will be told when the agent is gone.
-    end: Option<Result<Reply, NoReply>>,
+    /// What to return when the agent is gone.
+    end: Option<Result<AskReply, AskError>>,
 }
 
-impl<'a> State<'a> {
-    fn new(question: &'a Question) -> Self {
+impl<'a> AskState<'a> {
+    fn new(question: &'a AskRequest) -> Self {
         Self {
             question,
             conversation: None,
-            spent: Usage::default(),
+            usage: Usage::default(),
             refused: Vec::new(),
-            asked: false,
+            is_sent: false,
             corrected: false,
             stopped: false,
             end: None,
@@ -165,38 +166,42 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Puts the question, once.
-    fn put(&mut self, agent: &Conversation) {
-        if !std::mem::replace(&mut self.asked, true) {
+    /// Sends the question, once.
+    fn send_once(&mut self, agent: &Conversation) {
+        if !std::mem::replace(&mut self.is_sent, true) {
             agent.send(self.question.message.clone());
         }
     }
 
-    fn hear(&mut self, agent: &Conversation, event: AgentEvent) -> Option<Result<Reply, NoReply>> {
+    fn handle(
+        &mut self,
+        agent: &Conversation,
+        event: AgentEvent,
+    ) -> Option<Result<AskReply, AskError>> {
         match event {
             AgentEvent::Started { conversation, .. } => {
                 self.conversation = Some(conversation);
-                self.put(agent);
+                self.send_once(agent);
             }
-            AgentEvent::Listening => self.put(agent),
+            AgentEvent::Listening => self.send_once(agent),
             AgentEvent::ApprovalNeeded { approval, ask } => {
                 let decision = match permission_for(self.question.opening.allow, &ask) {
                     Permission::Granted => ApprovalDecision::Allow,
                     Permission::NeedsPerson => {
                         self.refused.push(ask);
-                        ApprovalDecision::Deny("the person has not allowed this".to_owned())
+                        ApprovalDecision::Deny("the person has not permitted this".to_owned())
                     }
                 };
                 agent.answer(approval, decision);
             }
-            AgentEvent::Usage(usage) => self.spent.add(crate::show::usage(usage)),
+            AgentEvent::Usage(usage) => self.usage.add(journal_usage(usage)),
             AgentEvent::TurnFinished(answer) => match self.read(&answer) {
                 Ok(result) => {
-                    self.end = Some(Ok(Reply {
+                    self.end = Some(Ok(AskReply {
                         conversation: self.conversation.clone(),
                         text: answer.text,
                         result,
-                        spent: self.spent,
+                        usage: self.usage,
                         refused: std::mem::take(&mut self.refused),
                     }));
                     agent.end();
@@ -210,21 +215,21 @@ impl<'a> State<'a> {
                     }));
                 }
                 Err(problem) => {
-                    self.end = Some(Err(NoReply::WrongResult(problem.to_string())));
+                    self.end = Some(Err(AskError::WrongResult(problem.to_string())));
                     agent.end();
                 }
             },
             AgentEvent::TurnFailed(trouble) => {
-                self.end.get_or_insert(Err(NoReply::Trouble(trouble)));
+                self.end.get_or_insert(Err(AskError::Failed(trouble)));
                 agent.end();
             }
             AgentEvent::TurnInterrupted => {
-                self.end.get_or_insert(Err(NoReply::Interrupted(self.conversation.clone())));
+                self.end.get_or_insert(Err(AskError::Interrupted(self.conversation.clone())));
                 agent.end();
             }
             AgentEvent::Ended(why) => {
-                let interrupted = Err(NoReply::Interrupted(self.conversation.clone()));
-                let otherwise = why.map_or(interrupted, |trouble| Err(NoReply::Trouble(trouble)));
+                let interrupted = Err(AskError::Interrupted(self.conversation.clone()));
+                let otherwise = why.map_or(interrupted, |trouble| Err(AskError::Failed(trouble)));
                 return Some(self.end.take().unwrap_or(otherwise));
             }
             AgentEvent::Delivered(_)
@@ -247,24 +252,24 @@ impl<'a> State<'a> {
     }
 }
 
-/// What is kept of a question and its answer, for people.
+/// A question and its answer as a file for people.
 #[derive(Debug)]
-pub struct Artifact<'a> {
+pub struct AskArtifact<'a> {
     /// The agent's name.
     pub agent: &'a str,
     /// The role's name.
     pub role: Option<&'a str>,
     /// When it was asked.
     pub asked_at: &'a str,
-    /// The person's words.
+    /// The person's question.
     pub prompt: &'a str,
     /// The answer.
-    pub reply: &'a Reply,
+    pub reply: &'a AskReply,
     /// The folder it was asked in.
     pub folder: &'a PathBuf,
 }
 
-impl Artifact<'_> {
+impl AskArtifact<'_> {
     /// As Markdown.
     pub fn markdown(&self) -> String {
         let reply = self.reply;
@@ -279,11 +284,11 @@ impl Artifact<'_> {
         };
         format!(
             "---\nagent: {}\nrole: {role}\nasked_at: {}\nconversation: {conversation}\n\
-             input_tokens: {}\noutput_tokens: {}\n---\n\n# Question\n\n{}\n\n# Answer\n\n{answer}\n",
+             input_tokens: {}\noutput_tokens: {}\n---\n\n# AskRequest\n\n{}\n\n# Answer\n\n{answer}\n",
             self.agent,
             self.asked_at,
-            reply.spent.input,
-            reply.spent.output,
+            reply.usage.input,
+            reply.usage.output,
             self.prompt.trim(),
         )
     }

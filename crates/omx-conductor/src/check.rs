@@ -11,7 +11,7 @@ use std::time::Duration;
 use omx_process::guard::GuardCommand;
 use omx_process::{GuardedExit, GuardedRun, Launch};
 
-use crate::story::CheckResult;
+use crate::workflow::CheckResult;
 
 /// How much of a check's output is kept in the journal.
 const TAIL: u64 = 16 << 10;

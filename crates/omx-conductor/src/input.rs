@@ -1,33 +1,34 @@
-//! What a step is given, as a hash: if it differs at a resume, the journal
-//! tells of another run than this one would be.
+//! The hash of a step's input. If it differs at a resume, the journal belongs to
+//! a run that would now do something else.
 
 use std::fmt::Write as _;
 
+use omx_runs::RunSpec;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use crate::story::{Past, Step, Work};
-use omx_runs::spec::RunSpec;
+use crate::workflow::{CompletedSteps, JobStep, Step, StepKind};
 
-/// The hash of all that decides what a step does: the task, who does it, what
-/// for, and the results it reads. Wording is not part of it.
-pub fn input_hash(asked: &RunSpec, past: &Past, step: &Step) -> String {
-    let what = match &step.work {
-        Work::Errand(errand) => {
-            let read = |key| past.get(key).map(|finished| &finished.result);
-            let reads: Vec<_> = errand.purpose.reads().into_iter().map(read).collect();
+/// The hash of everything that decides what a step does: the task, the role, the
+/// purpose, and the results it reads. The wording of prompts is not part of it,
+/// nor is the seat: a resumed run may continue with another model.
+pub fn input_hash(spec: &RunSpec, completed: &CompletedSteps, step: &Step) -> String {
+    let read = |key| completed.get(key).map(|done| &done.result);
+    let input = match &step.kind {
+        StepKind::Agent(agent) => {
+            let reads: Vec<_> = agent.purpose.reads().into_iter().map(read).collect();
             json!({
-                "task": asked.task,
-                "role": errand.role,
-                "purpose": errand.purpose,
-                "wants": errand.wants.as_str(),
+                "task": spec.task,
+                "role": agent.role,
+                "purpose": agent.purpose,
+                "wants": agent.wants.as_str(),
                 "reads": reads,
             })
         }
-        Work::Check => json!({"check": asked.check}),
-        Work::KeepPlan(plan) => json!({"keep": past.get(plan).map(|finished| &finished.result)}),
+        StepKind::Check => json!({"check": spec.check}),
+        StepKind::Job(JobStep::KeepPlan(plan)) => json!({"keep": read(plan)}),
     };
-    short_hash(&what.to_string())
+    short_hash(&input.to_string())
 }
 
 /// The first 16 bytes of a SHA-256, in hexadecimal.

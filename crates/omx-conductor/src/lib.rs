@@ -1,7 +1,8 @@
-//! Carries modes out: omx itself holds the loop, agents are its workers.
+//! Carries modes out: omx runs the loop, agents do the work.
 //!
-//! A [`story`] tells what a mode does next, from what has been done. The
-//! [`engine`] is the loop around it, pure: happenings in, effects out.
+//! A [`workflow`] says what a mode does next, given the completed steps. The
+//! [`engine`] is the loop around it as a pure state machine: events in, effects
+//! out. [`drive`] carries the effects out, in a project or in the simulation.
 
 pub mod ask;
 pub mod check;
@@ -9,7 +10,6 @@ pub mod drive;
 pub mod engine;
 pub mod input;
 pub mod prompts;
-mod show;
 pub mod stages;
 pub mod start;
-pub mod story;
+pub mod workflow;

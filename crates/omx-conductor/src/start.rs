@@ -1,38 +1,37 @@
-//! Beginning a run, and taking one up again.
+//! Starting a run, and resuming one.
 
 use std::collections::BTreeMap;
 
 use omx_kernel::ids::slug;
 use omx_kernel::{Mode, Refusal, RefusalCode, RunId, SessionId};
 use omx_ops::Context;
+use omx_runs::{Budget, PipelineStage, Record, RunSpec, VerificationLevel, Workspace, workspace};
 use omx_store::runs::{HeldRun, Holder, RunAcquisition};
 use omx_store::{ArtifactFolder, Store};
 
-use crate::engine::{Decide, Engine};
-use omx_runs::Record;
-use omx_runs::spec::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
-use omx_runs::workspace;
+use crate::engine::{Engine, StepDecision};
+use crate::workflow::WorkflowContext;
 
-/// What a person wants done.
+/// What a person wants done, before the run has an id and a workspace.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct RunRequest {
     /// The mode.
     pub mode: Mode,
-    /// In their words.
+    /// The task, in the person's words.
     pub task: String,
     /// The agent, by name.
     pub agent: String,
     /// The model for every role.
     pub model: Option<String>,
-    /// What agents may do.
+    /// What agents may do without asking.
     pub allow: String,
     /// The project's check.
     pub check: Option<String>,
-    /// How results are verified.
+    /// The verification level.
     pub verification: VerificationLevel,
     /// The most iterations.
     pub max_iterations: Option<u64>,
-    /// What it may spend.
+    /// What the run may use.
     pub budget: Budget,
     /// The stages of a pipeline.
     pub stages: Vec<PipelineStage>,
@@ -40,16 +39,16 @@ pub struct Wish {
     pub scenario: Option<std::path::PathBuf>,
 }
 
-/// A run in this process's hands.
+/// A run that this process holds.
 #[derive(Debug)]
-pub struct Taken {
-    /// What was asked.
-    pub asked: RunSpec,
+pub struct OpenedRun {
+    /// What the run was asked to do.
+    pub spec: RunSpec,
     /// Its folder and lock.
     pub held: HeldRun,
-    /// Its loop.
+    /// Its engine.
     pub engine: Engine,
-    /// What taking it up adds to its journal.
+    /// What opening the run adds to its journal.
     pub changes: Vec<Record>,
 }
 
@@ -58,86 +57,91 @@ pub fn begin(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
-    wish: Wish,
+    request: RunRequest,
     workspace: Workspace,
-) -> Result<Taken, Refusal> {
+) -> Result<OpenedRun, Refusal> {
     let now = context.clock.now();
-    let asked = RunSpec {
-        mode: wish.mode,
-        slug: slug(&wish.task),
-        task: wish.task,
+    let spec = RunSpec {
+        mode: request.mode,
+        slug: slug(&request.task),
+        task: request.task,
         started_at: now.to_string(),
-        agent: wish.agent,
-        model: wish.model,
-        allow: wish.allow,
-        check: wish.check,
-        verification: wish.verification,
-        max_iterations: wish.max_iterations,
-        budget: wish.budget,
+        agent: request.agent,
+        model: request.model,
+        allow: request.allow,
+        check: request.check,
+        verification: request.verification,
+        max_iterations: request.max_iterations,
+        budget: request.budget,
         workspace,
-        stages: wish.stages,
-        scenario: wish.scenario,
+        stages: request.stages,
+        scenario: request.scenario,
     };
-    let (engine, changes) = engine(&asked, id, &[], &BTreeMap::new())?;
+    let (engine, changes) = open_engine(context, store, &spec, id, &[], &BTreeMap::new())?;
     let locked = store.lock(context.lock_deadline, "run")?;
     locked.write_artifact(
         ArtifactFolder::Context,
-        &asked.context_name(),
+        &spec.context_name(),
         "md",
-        &snapshot(&asked, id),
+        &snapshot(&spec, id),
     )?;
-    let held = locked.create_run(id, &asked.stored(), &Holder::this_process())?;
-    Ok(Taken { asked, held, engine, changes })
+    let held = locked.create_run(id, &spec.stored(), &Holder::this_process())?;
+    Ok(OpenedRun { spec, held, engine, changes })
 }
 
-/// Takes a run up that nobody drives.
+/// Resumes a run that no process drives.
 pub fn resume(
+    context: &Context<'_>,
     store: &Store,
     id: &RunId,
-    decisions: &BTreeMap<String, Decide>,
-) -> Result<Taken, Refusal> {
+    decisions: &BTreeMap<String, StepDecision>,
+) -> Result<OpenedRun, Refusal> {
     let held = match store.acquire_run(id, &Holder::this_process())? {
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(holder) => {
-            let who =
-                holder.map(|holder| format!(" by process {}", holder.pid)).unwrap_or_default();
+            let by = holder.map(|holder| format!(" by process {}", holder.pid));
+            let (by, program) = (by.unwrap_or_default(), context.dialect.name);
             return Err(Refusal::new(
                 RefusalCode::Busy,
-                format!("run {id} is going on, driven{who}; follow it with: omx runs attach {id}"),
+                format!("run {id} is driven{by}; follow it with: {program} runs attach {id}"),
             ));
         }
         RunAcquisition::Missing => {
             return Err(Refusal::invalid_input(format!("there is no run {id}")));
         }
     };
-    let mut asked: RunSpec = RunSpec::load(held.folder())?;
-    asked.workspace = workspace::relocate(store, id, asked.workspace);
+    let mut spec: RunSpec = RunSpec::load(held.folder())?;
+    spec.workspace = workspace::relocate(store, id, spec.workspace);
     let records: Vec<Record> = held.entries()?.into_iter().map(|entry| entry.record).collect();
-    let (engine, changes) = engine(&asked, id, &records, decisions)?;
-    Ok(Taken { asked, held, engine, changes })
+    let (engine, changes) = open_engine(context, store, &spec, id, &records, decisions)?;
+    Ok(OpenedRun { spec, held, engine, changes })
 }
 
-fn engine(
-    asked: &RunSpec,
+fn open_engine(
+    context: &Context<'_>,
+    store: &Store,
+    spec: &RunSpec,
     id: &RunId,
     records: &[Record],
-    decisions: &BTreeMap<String, Decide>,
+    decisions: &BTreeMap<String, StepDecision>,
 ) -> Result<(Engine, Vec<Record>), Refusal> {
-    Engine::take_up(asked.clone(), SessionId::new(id.as_str())?, records, decisions)
+    let session = SessionId::new(id.as_str())?;
+    let context = WorkflowContext::new(session, context.dialect, store.root(), store.tree());
+    Engine::open(spec.clone(), context, records, decisions)
 }
 
-/// What the run knew when it began, for people.
-fn snapshot(asked: &RunSpec, id: &RunId) -> String {
-    let check = asked.check.as_deref().unwrap_or("none");
+/// What was known when the run began, for people.
+fn snapshot(spec: &RunSpec, id: &RunId) -> String {
+    let check = spec.check.as_deref().unwrap_or("none");
     format!(
         "# {}\n\nrun: {id}\nmode: {}\nstarted: {}\nagent: {}\nallowed: {}\ncheck: {check}\n\
          folder: {}\n\n## Task\n\n{}\n",
-        asked.slug,
-        asked.mode.name(),
-        asked.started_at,
-        asked.agent,
-        asked.allow,
-        asked.workspace.folder().display(),
-        asked.task.trim(),
+        spec.slug,
+        spec.mode.name(),
+        spec.started_at,
+        spec.agent,
+        spec.allow,
+        spec.workspace.folder().display(),
+        spec.task.trim(),
     )
 }

@@ -107,6 +107,14 @@ pub fn read_answer(run: &Path, number: u64) -> Option<AttentionAnswer> {
     Some(AttentionAnswer::parse(text.trim()).unwrap_or(AttentionAnswer::No))
 }
 
+/// The numbers of the questions that are answered, in no order.
+pub fn answered_numbers(run: &Path) -> Vec<u64> {
+    let entries = fs::read_dir(run.join(FOLDER)).into_iter().flatten().flatten();
+    let number =
+        |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".answer")?.parse().ok();
+    entries.filter_map(number).collect()
+}
+
 /// Removes a question and its answer.
 pub fn close(run: &Path, number: u64) {
     for suffix in ["json", "answer"] {

@@ -1,79 +1,79 @@
-//! What an agent tells, and what follows.
+//! What agents report, and what follows.
 
-use omx_agents::AgentKind;
-use omx_agents::agent::{AgentCommand, AgentMessage, ApprovalDecision, MessageLabels};
-use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer};
+use omx_agents::agent::{AgentCommand, AgentMessage, MessageLabels};
+use omx_agents::event::{AgentEvent, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results;
 use omx_kernel::Timestamp;
-use omx_kernel::approval::{Permission, permission_for};
-
-use super::{Active, After, Doing, Effect, Engine, Known, Wait};
-use crate::show;
-use crate::story::{StepKey, Work};
-use omx_runs::Record;
 use omx_runs::progress::Progress;
+use omx_runs::{Record, StepKey, Usage};
+
+use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState};
+use super::{Engine, RunEffect, progress};
+use crate::workflow::StepKind;
 
 impl Engine {
-    pub(super) fn agent(
+    pub(super) fn agent_event(
         &mut self,
         key: &StepKey,
         event: AgentEvent,
-        out: &mut Vec<Effect>,
+        out: &mut Vec<RunEffect>,
         now: Timestamp,
     ) {
         let Some(active) = self.active.get_mut(key) else { return };
-        let is_news = active.doing == Doing::Talking && !active.talk.has_heard;
-        if is_news && shows_work(&event) {
-            active.talk.has_heard = true;
-            // What is spent is recorded anyway, and says the same.
+        let is_news = active.state == StepState::Talking && !active.conversation.is_delivered;
+        if is_news && proves_delivery(&event) {
+            active.conversation.is_delivered = true;
+            // Usage is recorded anyway, and proves the same.
             if !matches!(event, AgentEvent::Usage(_)) {
-                out.push(Effect::Record(Record::Delivered { step: key.clone() }));
+                out.push(RunEffect::Record(Record::Delivered { step: key.clone() }));
             }
         }
         match event {
             AgentEvent::Started { conversation, model } => {
-                if active.talk.conversation.as_ref() != Some(&conversation) {
-                    out.push(Effect::Record(Record::Conversation {
+                if active.conversation.id.as_ref() != Some(&conversation) {
+                    out.push(RunEffect::Record(Record::Conversation {
                         step: key.clone(),
-                        agent: self.asked.agent.clone(),
+                        agent: active.step.seat.agent.as_str().to_owned(),
                         id: conversation.to_string(),
                     }));
-                    active.talk = Known { conversation: Some(conversation), has_heard: false };
+                    active.conversation =
+                        KnownConversation { id: Some(conversation), is_delivered: false };
                 }
                 if let Some(model) = model {
-                    out.push(Effect::Show(Progress::Model { step: key.clone(), model }));
+                    out.push(RunEffect::Show(Progress::Model { step: key.clone(), model }));
                 }
-                begin_talking(key, active, out);
+                start_talking(key, active, out);
             }
-            // It names the conversation when it has heard; there is no other way.
-            AgentEvent::Listening => begin_talking(key, active, out),
-            AgentEvent::TurnFinished(answer) => self.answered(key, &answer, out, now),
-            AgentEvent::TurnFailed(trouble) => self.trouble(key, trouble, out, now),
-            AgentEvent::Ended(why) => self.ended(key, why, out, now),
+            // Some programs name the conversation only after the first message.
+            AgentEvent::Listening => start_talking(key, active, out),
+            AgentEvent::TurnFinished(answer) => self.turn_finished(key, &answer, out, now),
+            AgentEvent::TurnFailed(failure) => self.agent_failed(key, failure, out, now),
+            AgentEvent::Ended(failure) => self.agent_ended(key, failure, out, now),
             AgentEvent::ApprovalNeeded { approval, ask } => {
-                self.asked_for_leave(key, approval, ask, out)
+                self.permission_requested(key, approval, ask, out);
             }
             AgentEvent::Usage(usage) => {
-                let usage = show::usage(usage);
-                self.spent.add(usage);
-                out.push(Effect::Record(Record::Usage { step: key.clone(), usage }));
-                out.push(Effect::Show(Progress::Usage(self.spent)));
-                self.mind_the_budget(out, now);
+                let usage = journal_usage(usage);
+                self.usage.add(usage);
+                out.push(RunEffect::Record(Record::Usage { step: key.clone(), usage }));
+                out.push(RunEffect::Show(Progress::Usage(self.usage)));
+                self.enforce_budget(out, now);
             }
-            AgentEvent::Retrying(trouble) => {
-                out.push(Effect::Show(show::trouble(key, &trouble)));
+            AgentEvent::Retrying(failure) => {
+                out.push(RunEffect::Show(progress::failure(key, &failure)));
             }
             AgentEvent::Text(text) => {
-                out.push(Effect::Show(Progress::Said { step: key.clone(), text }))
+                out.push(RunEffect::Show(Progress::Said { step: key.clone(), text }));
             }
             AgentEvent::ToolStarted { tool, .. } => {
-                out.push(Effect::Show(show::tool(key, &tool)));
+                out.push(RunEffect::Show(progress::tool(key, &tool)));
             }
-            // Nobody here orders that; the turn is over all the same.
+            // The engine never interrupts a turn, so the agent did it by itself.
             AgentEvent::TurnInterrupted => {
                 let cause = FailureCause::CutOff { detail: "the turn was interrupted".to_owned() };
-                self.trouble(key, self.trouble_with(cause), out, now);
+                let failure = Failure::new(active.step.seat.agent, cause);
+                self.agent_failed(key, failure, out, now);
             }
             AgentEvent::Delivered(_)
             | AgentEvent::ToolFinished { .. }
@@ -81,139 +81,93 @@ impl Engine {
         }
     }
 
-    /// The agent wants leave: the policy's, or the person's. One that is being
-    /// ended gets none.
-    fn asked_for_leave(
-        &mut self,
-        key: &StepKey,
-        approval: ApprovalId,
-        ask: ApprovalRequest,
-        out: &mut Vec<Effect>,
-    ) {
-        let Some(active) = self.active.get_mut(key).filter(|it| it.doing == Doing::Talking) else {
-            return;
-        };
-        match permission_for(self.allow, &ask) {
-            Permission::Granted => {
-                out.push(Effect::Order(
-                    key.clone(),
-                    AgentCommand::Answer(approval, ApprovalDecision::Allow),
-                ));
-            }
-            Permission::NeedsPerson => {
-                active.asked_for.insert(approval.clone());
-                out.push(Effect::Show(show::needs_you(key, &ask)));
-                out.push(Effect::NeedsPerson(key.clone(), approval, ask));
-            }
-        }
-    }
-
-    /// The person answered; it may be too late, or be known already.
-    pub(super) fn person_answered(
-        &mut self,
-        key: &StepKey,
-        approval: ApprovalId,
-        decision: ApprovalDecision,
-        out: &mut Vec<Effect>,
-    ) {
-        if let Some(active) = self.active.get_mut(key)
-            && active.doing == Doing::Talking
-            && active.asked_for.remove(&approval)
-        {
-            out.push(Effect::Order(key.clone(), AgentCommand::Answer(approval, decision)));
-        }
-    }
-
-    fn trouble_with(&self, cause: FailureCause) -> Failure {
-        let agent = AgentKind::parse(&self.asked.agent).unwrap_or(AgentKind::Rehearsal);
-        Failure::new(agent, cause)
-    }
-
-    /// The agent's turn is over. Its result counts if it is one.
-    fn answered(
+    /// A turn is over. Its answer counts if it is a result of the wanted kind.
+    fn turn_finished(
         &mut self,
         key: &StepKey,
         answer: &TurnAnswer,
-        out: &mut Vec<Effect>,
+        out: &mut Vec<RunEffect>,
         now: Timestamp,
     ) {
         let Some(active) = self.active.get_mut(key) else { return };
-        let Work::Errand(errand) = &active.step.work else { return };
-        if active.doing != Doing::Talking {
+        let StepKind::Agent(agent) = &active.step.kind else { return };
+        if active.state != StepState::Talking {
             return;
         }
-        match results::parse(errand.wants, answer) {
+        match results::parse(agent.wants, answer) {
             Ok(result) => {
                 let result = serde_json::to_value(&result).unwrap_or_default();
-                active.doing = Doing::Ending(After::Settle(result));
-                out.push(Effect::Order(key.clone(), AgentCommand::End));
+                active.state = StepState::Ending(AfterEnd::Commit(result));
+                out.push(RunEffect::Command(key.clone(), AgentCommand::End));
             }
-            Err(problem) if !active.corrected => {
-                active.corrected = true;
+            Err(problem) if !active.is_corrected => {
+                active.is_corrected = true;
                 let words = problem.retry_prompt();
-                out.push(Effect::Show(Progress::Note(format!(
-                    "{key}: {problem}; asked once more"
-                ))));
-                out.push(say(key, active, words));
+                let note = format!("{key}: {problem}; asked once more");
+                out.push(RunEffect::Show(Progress::Note(note)));
+                out.push(send(key, active, words));
             }
             Err(problem) => {
                 let words =
-                    format!("{key} gave no usable result, also when asked again: {problem}");
+                    format!("{key} gave no usable result, even when asked again: {problem}");
                 self.step_failed(key, &words, out, now);
             }
         }
     }
 
-    /// The agent and all it started are gone.
-    fn ended(
+    /// The agent and everything it started are gone.
+    fn agent_ended(
         &mut self,
         key: &StepKey,
-        why: Option<Failure>,
-        out: &mut Vec<Effect>,
+        failure: Option<Failure>,
+        out: &mut Vec<RunEffect>,
         now: Timestamp,
     ) {
         let Some(active) = self.active.get(key) else { return };
-        match active.doing.clone() {
-            Doing::Ending(After::Settle(result)) => self.settle(key, result, out),
-            Doing::Ending(After::Rest(wait)) => self.rest(key, wait),
-            Doing::Ending(After::Reopen) => self.reopen(key, out),
-            Doing::Ending(After::Forget) => {
-                self.active.remove(key);
-                self.close_if_idle(out, now);
+        match active.state.clone() {
+            StepState::Ending(AfterEnd::Commit(result)) => self.commit(key, result, out),
+            StepState::Ending(AfterEnd::Rest(wait)) => {
+                self.set_state(key, StepState::Resting(wait));
             }
-            Doing::Opening(_) | Doing::Talking => {
-                let gone = FailureCause::Crashed { code: None, stderr: String::new() };
-                let trouble = why.unwrap_or_else(|| self.trouble_with(gone));
-                self.trouble(key, trouble, out, now);
-                // It is gone already; nothing more will be told of it.
-                self.ended(key, None, out, now);
+            StepState::Ending(AfterEnd::Reopen) => self.reopen(key, out),
+            StepState::Ending(AfterEnd::Drop) => self.drop_step(key, out, now),
+            StepState::Opening(_) | StepState::Talking => {
+                let cause = FailureCause::Crashed { code: None, stderr: String::new() };
+                let failure =
+                    failure.unwrap_or_else(|| Failure::new(active.step.seat.agent, cause));
+                self.agent_failed(key, failure, out, now);
+                // The agent is gone already, so no other `Ended` will follow.
+                self.agent_ended(key, None, out, now);
             }
-            Doing::Resting(_) | Doing::Checking | Doing::Keeping | Doing::Settling(_) => {}
-        }
-    }
-
-    fn rest(&mut self, key: &StepKey, wait: Wait) {
-        if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Resting(wait);
+            StepState::Resting(_)
+            | StepState::Retrying(..)
+            | StepState::Working
+            | StepState::Committing(_) => {}
         }
     }
 
     /// Opens the step's conversation again.
-    pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<Effect>) {
+    pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
         let Some(active) = self.active.get(key).cloned() else { return };
-        let Work::Errand(errand) = &active.step.work else { return };
-        let (talk, words) = self.talk(&active.step, errand, &active.talk);
+        let StepKind::Agent(agent) = &active.step.kind else { return };
+        let (spec, message) = self.conversation(&active.step, agent, &active.conversation);
         if let Some(active) = self.active.get_mut(key) {
-            active.doing = Doing::Opening(words);
-            active.asked_for.clear();
+            active.state = StepState::Opening(message);
+            active.requests.clear();
         }
-        self.tell_waiting(out);
-        out.push(Effect::Open(key.clone(), talk));
+        self.note_waiting(out);
+        out.push(RunEffect::OpenAgent(key.clone(), spec));
     }
 }
 
-/// Whether only an agent that has heard its errand does this.
-fn shows_work(event: &AgentEvent) -> bool {
+/// An agent's usage as the journal keeps it.
+pub(crate) fn journal_usage(usage: omx_agents::event::Usage) -> Usage {
+    let (input, output) = (usage.input_tokens, usage.output_tokens);
+    Usage { input, output, micro_usd: usage.micro_usd }
+}
+
+/// Whether only an agent that received its task reports this.
+fn proves_delivery(event: &AgentEvent) -> bool {
     match event {
         AgentEvent::Text(_)
         | AgentEvent::ToolStarted { .. }
@@ -232,21 +186,21 @@ fn shows_work(event: &AgentEvent) -> bool {
     }
 }
 
-/// Says what the conversation was opened for.
-fn begin_talking(key: &StepKey, active: &mut Active, out: &mut Vec<Effect>) {
-    if let Doing::Opening(words) = active.doing.clone() {
-        active.doing = Doing::Talking;
-        out.push(say(key, active, words));
+/// Sends the message the conversation was opened for.
+fn start_talking(key: &StepKey, active: &mut ActiveStep, out: &mut Vec<RunEffect>) {
+    if let StepState::Opening(message) = active.state.clone() {
+        active.state = StepState::Talking;
+        out.push(send(key, active, message));
     }
 }
 
-/// Says something to an agent that shall answer with its errand's result.
-fn say(key: &StepKey, active: &Active, words: String) -> Effect {
-    let (schema, role) = match &active.step.work {
-        Work::Errand(errand) => (Some(errand.wants.schema()), Some(errand.role.clone())),
-        Work::Check | Work::KeepPlan(_) => (None, None),
+/// Sends a message whose answer is the step's result.
+fn send(key: &StepKey, active: &ActiveStep, text: String) -> RunEffect {
+    let (schema, role) = match &active.step.kind {
+        StepKind::Agent(agent) => (Some(agent.wants.schema()), Some(agent.role.clone())),
+        StepKind::Check | StepKind::Job(_) => (None, None),
     };
     let (phase, step) = (Some(active.step.phase.clone()), Some(key.to_string()));
     let labels = MessageLabels { role, phase, step };
-    Effect::Order(key.clone(), AgentCommand::Send(AgentMessage { text: words, schema, labels }))
+    RunEffect::Command(key.clone(), AgentCommand::Send(AgentMessage { text, schema, labels }))
 }

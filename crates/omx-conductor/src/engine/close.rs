@@ -1,33 +1,35 @@
-//! Letting go of a run: agents first, then the documents, then the journal.
+//! Letting go of a run: agents and jobs first, then the documents, then the journal.
 
 use omx_agents::agent::AgentCommand;
 use omx_kernel::Timestamp;
+use omx_runs::Record;
 use serde_json::json;
 
-use super::{After, Doing, Effect, End, Engine};
-use omx_runs::Record;
+use super::state::{AfterEnd, StepState};
+use super::{Engine, RunEffect};
+use crate::workflow::{NextAction, StepKind, WorkflowEnd};
 
-/// How a process lets go of a run.
+/// How a process let go of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// All is done.
+pub enum RunOutcome {
+    /// Everything is done.
     Complete(String),
-    /// It did not get there.
+    /// The run did not get there.
     Failed(String),
-    /// It used up its iterations.
+    /// The run used up its iterations.
     Limit(String),
-    /// It used up its budget.
+    /// The run used up its budget.
     Budget(String),
-    /// Only the person can go on.
+    /// Only the person can help.
     Blocked(String),
-    /// It was cancelled.
+    /// The run was cancelled.
     Cancelled,
-    /// The person stopped it here.
+    /// The person stopped the run here.
     Interrupted,
 }
 
-impl Outcome {
-    /// The word for programs.
+impl RunOutcome {
+    /// The outcome as a word for programs.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Complete(_) => "complete",
@@ -40,7 +42,7 @@ impl Outcome {
         }
     }
 
-    /// In words, where there are any.
+    /// The reason or summary; empty where the word says everything.
     pub fn words(&self) -> &str {
         match self {
             Self::Complete(words)
@@ -53,78 +55,145 @@ impl Outcome {
     }
 }
 
-impl From<End> for Outcome {
-    fn from(end: End) -> Self {
+impl From<WorkflowEnd> for RunOutcome {
+    fn from(end: WorkflowEnd) -> Self {
         match end {
-            End::Complete(words) => Self::Complete(words),
-            End::Failed(words) => Self::Failed(words),
-            End::Limit(words) => Self::Limit(words),
-            End::Blocked(words) => Self::Blocked(words),
+            WorkflowEnd::Complete(words) => Self::Complete(words),
+            WorkflowEnd::Failed(words) => Self::Failed(words),
+            WorkflowEnd::Limit(words) => Self::Limit(words),
+            WorkflowEnd::Blocked(words) => Self::Blocked(words),
         }
     }
 }
 
 impl Engine {
-    /// Stops for this reason. The first reason counts, but a cancel always does.
-    pub(super) fn stop(&mut self, why: Outcome, out: &mut Vec<Effect>, now: Timestamp) {
-        match self.stopping {
-            Some(_) if why == Outcome::Cancelled => self.stopping = Some(why),
-            Some(_) => {}
-            None => {
+    /// Stops the run. The first reason counts, except that a cancel always does.
+    pub(super) fn stop(&mut self, why: RunOutcome, out: &mut Vec<RunEffect>, now: Timestamp) {
+        let is_first = self.stopping.is_none();
+        if why == RunOutcome::Cancelled {
+            if self.stopping != Some(RunOutcome::Cancelled) {
+                self.documents.stop_opening();
+                self.drop_changes();
                 self.stopping = Some(why);
-                self.let_go(out);
             }
+        } else if is_first {
+            self.stopping = Some(self.first_reason(why));
+        }
+        if is_first {
+            self.end_active(out);
         }
         self.close_if_idle(out, now);
     }
 
-    /// Ends what runs. What is about to be finished is finished.
-    fn let_go(&mut self, out: &mut Vec<Effect>) {
-        self.active.retain(|_, active| !matches!(active.doing, Doing::Resting(_)));
+    /// A workflow whose last changes are on their way to the documents has
+    /// ended, whatever else would stop it now.
+    fn first_reason(&mut self, why: RunOutcome) -> RunOutcome {
+        if self.documents.is_untouched() {
+            self.drop_changes();
+        }
+        match self.next.take() {
+            Some(NextAction::End(end)) => {
+                self.ended_by_workflow = true;
+                RunOutcome::from(end)
+            }
+            _ => why,
+        }
+    }
+
+    /// The journal cannot be written: nothing can be recorded any more, so
+    /// nothing may happen any more either.
+    pub(super) fn journal_failed(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
+        if std::mem::replace(&mut self.journal_failed, true) {
+            return;
+        }
+        let is_first = self.stopping.is_none();
+        let words = format!("the journal cannot be written: {why}");
+        if self.closed {
+            // The documents are in their final state already.
+            self.closed = false;
+        } else {
+            self.ended_by_workflow = false;
+            self.drop_changes();
+            self.skip_in_flight(out);
+        }
+        if self.stopping != Some(RunOutcome::Cancelled) {
+            self.stopping = Some(RunOutcome::Failed(words));
+        }
+        if is_first {
+            self.end_active(out);
+        }
+        self.close_if_idle(out, now);
+    }
+
+    /// Ends what runs. A step that is about to be finished is finished.
+    fn end_active(&mut self, out: &mut Vec<RunEffect>) {
+        self.active.retain(|_, active| {
+            !matches!(active.state, StepState::Resting(_) | StepState::Retrying(..))
+        });
         for (key, active) in &mut self.active {
-            match &active.doing {
-                Doing::Opening(_) | Doing::Talking => {
-                    active.doing = Doing::Ending(After::Forget);
-                    out.push(Effect::Order(key.clone(), AgentCommand::End));
+            match &active.state {
+                StepState::Opening(_) | StepState::Talking => {
+                    active.state = StepState::Ending(AfterEnd::Drop);
+                    out.push(RunEffect::Command(key.clone(), AgentCommand::End));
                 }
-                Doing::Ending(After::Rest(_) | After::Reopen) => {
-                    active.doing = Doing::Ending(After::Forget);
+                StepState::Ending(AfterEnd::Rest(_) | AfterEnd::Reopen) => {
+                    active.state = StepState::Ending(AfterEnd::Drop);
                 }
-                Doing::Checking => {
-                    active.doing = Doing::Ending(After::Forget);
-                    out.push(Effect::StopCheck(key.clone()));
+                StepState::Working if active.step.kind == StepKind::Check => {
+                    active.state = StepState::Ending(AfterEnd::Drop);
+                    out.push(RunEffect::StopJob(key.clone()));
                 }
-                Doing::Ending(_) | Doing::Resting(_) | Doing::Keeping | Doing::Settling(_) => {}
+                StepState::Ending(_)
+                | StepState::Working
+                | StepState::Committing(_)
+                | StepState::Resting(_)
+                | StepState::Retrying(..) => {}
             }
         }
     }
 
-    pub(super) fn close_if_idle(&mut self, out: &mut Vec<Effect>, now: Timestamp) {
-        if self.closed || !self.active.is_empty() {
+    pub(super) fn close_if_idle(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
+        if self.closed || !self.active.is_empty() || self.documents.is_opening() {
             return;
         }
         let Some(why) = self.stopping.clone() else { return };
+        if !std::mem::replace(&mut self.is_closing, true) {
+            self.queue_end(&why, out);
+        }
+        if !self.documents.is_empty() {
+            return;
+        }
         self.closed = true;
-        let mode = self.asked.mode;
-        // The story writes its own ends; these are the others.
-        let note = match &why {
-            _ if self.ended_by_story => None,
-            Outcome::Failed(error) => Some(json!({"run_outcome": "failed", "error": error})),
-            Outcome::Blocked(error) | Outcome::Budget(error) => {
-                Some(json!({"run_outcome": "blocked_on_user", "error": error}))
-            }
-            Outcome::Interrupted => {
-                Some(json!({"run_outcome": "blocked_on_user", "error": "interrupted"}))
-            }
-            Outcome::Complete(_) | Outcome::Limit(_) | Outcome::Cancelled => None,
-        };
-        self.tell_waiting(out);
-        out.extend(note.map(|fields| Effect::Note(mode, fields)));
-        out.push(Effect::Record(Record::Closed {
+        out.push(RunEffect::Record(Record::Closed {
             outcome: why.as_str().to_owned(),
             why: why.words().to_owned(),
             worked_ms: self.worked(now),
         }));
-        out.push(Effect::Close(why));
+        out.push(RunEffect::Close(why));
+    }
+
+    /// Queues the changes that end the documents. The workflow writes its own
+    /// ends; these are the others.
+    fn queue_end(&mut self, why: &RunOutcome, out: &mut Vec<RunEffect>) {
+        if *why == RunOutcome::Cancelled {
+            return self.queue_cancel(out);
+        }
+        self.note_waiting(out);
+        if self.ended_by_workflow || !self.documents.needs_end() {
+            return;
+        }
+        let fields = match why {
+            RunOutcome::Failed(error) | RunOutcome::Limit(error) => {
+                json!({"run_outcome": "failed", "error": error})
+            }
+            RunOutcome::Blocked(error) | RunOutcome::Budget(error) => {
+                json!({"run_outcome": "blocked_on_user", "error": error})
+            }
+            RunOutcome::Interrupted => {
+                json!({"run_outcome": "blocked_on_user", "error": "interrupted"})
+            }
+            RunOutcome::Complete(_) | RunOutcome::Cancelled => return,
+        };
+        self.queue_note(fields, out);
     }
 }

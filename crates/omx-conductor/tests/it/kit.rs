@@ -1,16 +1,24 @@
-//! Runs in a test: what was asked, and answers of agents as the journal has them.
+//! Runs in a test: specs, and answers of agents as the journal holds them.
 
 use omx_conductor::input::input_hash;
-use omx_conductor::story::{End, Entry, Finished, Next, Past, Step, StepKey, Work, tell};
-use omx_kernel::{Mode, SessionId};
-use omx_runs::spec::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
+use omx_conductor::workflow::{
+    CompletedSteps, DocumentChange, JobStep, NextAction, Step, StepKind, StepResult,
+    WorkflowContext, WorkflowEnd, replay,
+};
+use omx_kernel::{Dialect, Mode, SessionId};
+use omx_runs::{Budget, PipelineStage, RunSpec, StepKey, VerificationLevel, Workspace};
 use serde_json::{Value, json};
 
 pub fn session() -> SessionId {
     SessionId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap()
 }
 
-pub fn asked(mode: Mode) -> RunSpec {
+pub fn context() -> WorkflowContext {
+    let (dialect, state_folder) = (Dialect::OMX, ".omx".to_owned());
+    WorkflowContext { session: session(), dialect, state_folder }
+}
+
+pub fn spec(mode: Mode) -> RunSpec {
     RunSpec {
         mode,
         task: "add a greeting".to_owned(),
@@ -68,14 +76,14 @@ pub fn check(code: i32) -> Value {
     json!({"command": "sh check.sh", "exit_code": code, "output": format!("exit {code}")})
 }
 
-/// An answer everybody is content with.
+/// An answer without findings.
 pub fn good(step: &Step) -> Value {
-    match &step.work {
-        Work::Check => check(0),
-        Work::KeepPlan(_) => {
+    match &step.kind {
+        StepKind::Check => check(0),
+        StepKind::Job(JobStep::KeepPlan(_)) => {
             json!({"plan_path": ".omx/plans/prd-x.md", "test_spec_path": ".omx/plans/test-spec-x.md"})
         }
-        Work::Errand(errand) => match (errand.wants.as_str(), errand.role.as_str()) {
+        StepKind::Agent(agent) => match (agent.wants.as_str(), agent.role.as_str()) {
             ("plan", _) => plan(),
             ("review", "critic") => review("critic", "APPROVE", &[]),
             ("review", "code-reviewer") => review("code", "APPROVE", &[]),
@@ -87,11 +95,11 @@ pub fn good(step: &Step) -> Value {
     }
 }
 
-/// The whole of a story.
+/// The whole of a workflow.
 pub struct Whole {
-    pub end: End,
+    pub end: WorkflowEnd,
     pub steps: Vec<StepKey>,
-    pub entries: Vec<Entry>,
+    pub changes: Vec<DocumentChange>,
 }
 
 impl Whole {
@@ -102,43 +110,43 @@ impl Whole {
 
     /// The phases a mode went through.
     pub fn phases(&self, mode: Mode) -> Vec<String> {
-        let of_mode = self.entries.iter().filter(|entry| entry.mode == mode);
+        let of_mode = self.changes.iter().filter(|change| change.mode == mode);
         of_mode
-            .filter_map(|entry| Some(entry.fields.get("current_phase")?.as_str()?.to_owned()))
+            .filter_map(|change| Some(change.fields.get("current_phase")?.as_str()?.to_owned()))
             .collect()
     }
 }
 
-/// Tells a story to its end with these answers, where no folder can be seen.
+/// Plays a workflow to its end with these answers, without a git repository.
 #[track_caller]
-pub fn play(asked: &RunSpec, answer: impl Fn(&Step) -> Value) -> Whole {
-    play_in(asked, answer, |_| None)
+pub fn play(spec: &RunSpec, answer: impl Fn(&Step) -> Value) -> Whole {
+    play_in(spec, answer, |_| None)
 }
 
-/// Tells a story to its end with these answers, each leaving a folder behind.
+/// Plays a workflow to its end with these answers, each leaving a tree behind.
 #[track_caller]
 pub fn play_in(
-    asked: &RunSpec,
+    spec: &RunSpec,
     answer: impl Fn(&Step) -> Value,
     tree: impl Fn(&Step) -> Option<String>,
 ) -> Whole {
-    let mut past = Past::default();
+    let mut completed = CompletedSteps::default();
     let mut steps = Vec::new();
     for _ in 0..2000 {
-        let telling = tell(asked, &session(), &past).unwrap();
-        match telling.next {
-            Next::Ended(end) => return Whole { end, steps, entries: telling.entries },
-            Next::Diverged { step, .. } => panic!("{step} diverged"),
-            Next::Do(next) => {
+        let replay = replay(spec, &context(), &completed).unwrap();
+        match replay.next {
+            NextAction::End(end) => return Whole { end, steps, changes: replay.changes },
+            NextAction::Diverged { step, .. } => panic!("{step} diverged"),
+            NextAction::Begin(next) => {
                 assert!(!next.is_empty());
                 for step in next {
-                    let input = input_hash(asked, &past, &step);
+                    let input = input_hash(spec, &completed, &step);
                     steps.push(step.key.clone());
                     let (result, tree) = (answer(&step), tree(&step));
-                    past.add(step.key, Finished { result, input, tree });
+                    completed.add(step.key, StepResult { result, input, tree });
                 }
             }
         }
     }
-    panic!("a story without an end: {steps:?}");
+    panic!("a workflow without an end: {steps:?}");
 }

@@ -13,4 +13,4 @@
 mod engine;
 mod kit;
 mod simulation;
-mod story;
+mod workflow;

@@ -12,13 +12,13 @@ use omx_agents::event::{
 };
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
-use omx_conductor::engine::Talk;
+use omx_conductor::engine::StepConversation;
 use omx_kernel::Timestamp;
 use omx_runs::StepKey;
 use serde_json::Value;
 
-use super::scenario::Ill;
-use super::world::{Coming, World};
+use super::scenario::AgentFault;
+use super::world::{SimWorld, Upcoming};
 
 /// A conversation, as the agent's program keeps it.
 pub struct Conversation {
@@ -28,7 +28,7 @@ pub struct Conversation {
     pub again: u32,
     pub kind: Option<ResultKind>,
     /// It was told what to do.
-    pub was_told: bool,
+    pub has_task: bool,
     /// The pieces of its work, and how many are done.
     pub pieces: u32,
     pub done: u32,
@@ -41,7 +41,7 @@ pub struct Conversation {
 }
 
 /// A process of an agent.
-pub struct Agent {
+pub struct SimAgent {
     pub step: StepKey,
     pub role: String,
     pub phase: String,
@@ -60,7 +60,7 @@ enum Act {
     UseTool,
     Edit,
     Spend,
-    AskLeave,
+    AskPermission,
     FailTurn(FailureCause),
     Die(FailureCause),
     BreakOff,
@@ -68,39 +68,39 @@ enum Act {
     End,
 }
 
-impl World {
+impl SimWorld {
     /// The living agent of a step.
     pub fn agent_of(&self, step: &StepKey) -> Option<usize> {
         self.agents.iter().rposition(|agent| agent.is_alive && agent.step == *step)
     }
 
-    pub fn open(&mut self, step: StepKey, talk: Talk) {
+    pub fn open(&mut self, step: StepKey, spec: &StepConversation) {
         let number = self.agents.len();
-        self.agents.push(Agent {
+        self.agents.push(SimAgent {
             step,
-            role: talk.role,
-            phase: talk.phase,
-            start: talk.start,
+            role: spec.role.clone(),
+            phase: spec.phase.clone(),
+            start: spec.start.clone(),
             conversation: None,
             script: VecDeque::from([Act::Begin]),
             is_alive: true,
             is_in_turn: false,
             waits_for: None,
         });
-        self.soon(2_000, Coming::Agent(number));
+        self.soon(2_000, Upcoming::Agent(number));
     }
 
     /// The agent is told something that begins a turn.
     pub fn send(&mut self, number: usize, message: &AgentMessage) {
         let Some(at) = self.agents[number].conversation else {
-            self.broken("nothing is said before a conversation is open", &message.text)
+            self.fail("nothing is said before a conversation is open", &message.text)
         };
         let has_errand = message.text.contains("## Your part");
-        if has_errand && !self.conversations[at].was_told {
+        if has_errand && !self.conversations[at].has_task {
             self.is_told(number, at, message);
         }
-        if !self.conversations[at].was_told {
-            self.broken("an agent is told what to do before it is told to go on", &message.text);
+        if !self.conversations[at].has_task {
+            self.fail("an agent is told what to do before it is told to go on", &message.text);
         }
         let conversation = &self.conversations[at];
         let mut script = Vec::new();
@@ -111,16 +111,16 @@ impl World {
         self.insert(&mut script, Act::Say, 1);
         self.insert(&mut script, Act::Spend, 1);
         let ask_one_in = self.scenario.ask_one_in;
-        self.insert(&mut script, Act::AskLeave, ask_one_in);
-        if let Some(ill) = self.ill() {
+        self.insert(&mut script, Act::AskPermission, ask_one_in);
+        if let Some(fault) = self.fault() {
             let cut = self.random.below(script.len());
             script.truncate(cut);
-            script.push(self.fails(ill));
+            script.push(self.fails(fault));
         }
         let agent = &mut self.agents[number];
         agent.script = script.into();
         agent.is_in_turn = true;
-        self.soon(60_000, Coming::Agent(number));
+        self.soon(60_000, Upcoming::Agent(number));
     }
 
     /// A conversation hears what it is for.
@@ -134,12 +134,12 @@ impl World {
         let mut others = others.filter(|(other, conversation)| {
             *other != at && conversation.step == step && conversation.again == again
         });
-        if let Some((_, other)) = others.find(|(_, other)| other.was_told && !other.is_lost) {
+        if let Some((_, other)) = others.find(|(_, other)| other.has_task && !other.is_lost) {
             let how = format!("{step} was given to {} already", other.id);
-            self.broken("a step is given to one conversation only", how);
+            self.fail("a step is given to one conversation only", how);
         }
         let is_idle = match self.agents[number].phase.as_str() {
-            "fixing" => self.scenario.mends_nothing,
+            "fixing" => self.scenario.fixes_nothing,
             "diagnose" => true,
             _ => false,
         };
@@ -148,7 +148,7 @@ impl World {
         let wrong = self.random.one_in(self.scenario.wrong_one_in);
         let wrong_left = if wrong { 1 + self.random.below(2) as u32 } else { 0 };
         let conversation = &mut self.conversations[at];
-        conversation.was_told = true;
+        conversation.has_task = true;
         conversation.kind = Some(kind);
         conversation.pieces = pieces as u32;
         conversation.wrong_left = wrong_left;
@@ -168,24 +168,24 @@ impl World {
         decision: &ApprovalDecision,
     ) {
         if self.agents[number].waits_for.as_ref() != Some(approval) {
-            self.broken("an approval is answered once", format!("{approval:?} {decision:?}"));
+            self.fail("an approval is answered once", format!("{approval:?} {decision:?}"));
         }
         self.agents[number].waits_for = None;
-        self.soon(5_000, Coming::Agent(number));
+        self.soon(5_000, Upcoming::Agent(number));
     }
 
     /// The agent is told to end. A word may already be on its way.
     pub fn end(&mut self, number: usize) {
         let late = match self.random.below(8) {
             0 if self.agents[number].is_in_turn => Some(Act::Answer),
-            1 if self.agents[number].is_in_turn => Some(Act::AskLeave),
+            1 if self.agents[number].is_in_turn => Some(Act::AskPermission),
             2 if self.agents[number].conversation.is_some() => Some(Act::Spend),
             3 if self.agents[number].conversation.is_none() => Some(Act::Begin),
             _ => None,
         };
         self.agents[number].script = late.into_iter().chain([Act::End]).collect();
         self.agents[number].waits_for = None;
-        self.soon(5_000, Coming::Agent(number));
+        self.soon(5_000, Upcoming::Agent(number));
     }
 
     /// The agent does the next thing.
@@ -202,7 +202,7 @@ impl World {
             agent.waits_for = None;
         }
         if agent.is_alive && agent.waits_for.is_none() && !agent.script.is_empty() {
-            self.soon(60_000, Coming::Agent(number));
+            self.soon(60_000, Upcoming::Agent(number));
         }
         event
     }
@@ -225,7 +225,7 @@ impl World {
                 output_tokens: self.random.below(500) as u64,
                 micro_usd: self.random.one_in(2).then(|| self.random.below(900) as u64),
             }),
-            Act::AskLeave => {
+            Act::AskPermission => {
                 let ask = self.ask();
                 let approval = ApprovalId(format!("a{}", self.random.number()));
                 self.agents[number].waits_for = Some(approval.clone());
@@ -234,12 +234,12 @@ impl World {
             Act::FailTurn(cause) => {
                 self.agents[number].is_in_turn = false;
                 self.meets(number, &cause);
-                AgentEvent::TurnFailed(trouble(cause))
+                AgentEvent::TurnFailed(failure(cause))
             }
             Act::Die(cause) => {
                 self.agents[number].is_alive = false;
                 self.meets(number, &cause);
-                AgentEvent::Ended(Some(trouble(cause)))
+                AgentEvent::Ended(Some(failure(cause)))
             }
             Act::BreakOff => {
                 self.agents[number].is_in_turn = false;
@@ -260,15 +260,15 @@ impl World {
     /// The program starts, and finds or begins its conversation.
     fn begins(&mut self, number: usize) -> AgentEvent {
         if self.random.one_in(3)
-            && let Some(ill) = self.ill()
+            && let Some(fault) = self.fault()
         {
-            let cause = match self.fails(ill) {
+            let cause = match self.fails(fault) {
                 Act::Die(cause) | Act::FailTurn(cause) => cause,
                 _ => FailureCause::Crashed { code: None, stderr: String::new() },
             };
             self.agents[number].is_alive = false;
             self.meets(number, &cause);
-            return AgentEvent::Ended(Some(trouble(cause)));
+            return AgentEvent::Ended(Some(failure(cause)));
         }
         let at = match self.agents[number].start.clone() {
             ConversationStart::New => Some(self.new_conversation(number)),
@@ -278,7 +278,7 @@ impl World {
             self.agents[number].is_alive = false;
             let cause = FailureCause::UnknownConversation { detail: String::new() };
             self.meets(number, &cause);
-            return AgentEvent::Ended(Some(trouble(cause)));
+            return AgentEvent::Ended(Some(failure(cause)));
         };
         self.agents[number].conversation = Some(at);
         let conversation = ConversationId::new(&self.conversations[at].id).unwrap();
@@ -293,7 +293,7 @@ impl World {
             step,
             again,
             kind: None,
-            was_told: false,
+            has_task: false,
             pieces: 0,
             done: 0,
             answer: None,
@@ -307,7 +307,7 @@ impl World {
     fn find(&mut self, id: &ConversationId) -> Option<usize> {
         let at = self.conversations.iter().position(|known| known.id == id.as_str())?;
         // One in which nothing was said was perhaps never kept.
-        let one_in = if self.conversations[at].was_told { self.scenario.lose_one_in } else { 2 };
+        let one_in = if self.conversations[at].has_task { self.scenario.lose_one_in } else { 2 };
         if self.random.one_in(one_in) {
             self.conversations[at].is_lost = true;
         }
@@ -320,9 +320,9 @@ impl World {
         let piece = conversation.done;
         conversation.done += 1;
         let done =
-            self.folder.edit(&conversation.step, conversation.again, piece, &conversation.id);
+            self.workspace.edit(&conversation.step, conversation.again, piece, &conversation.id);
         if let Err(how) = done {
-            self.broken("no work is done twice", how);
+            self.fail("no work is done twice", how);
         }
     }
 
@@ -340,40 +340,40 @@ impl World {
     }
 
     /// Something that goes wrong now, if anything does.
-    fn ill(&mut self) -> Option<Ill> {
-        let is_due = self.scenario.ills_left > 0
-            && !self.scenario.ills.is_empty()
-            && self.random.one_in(self.scenario.ill_one_in);
+    fn fault(&mut self) -> Option<AgentFault> {
+        let is_due = self.scenario.agent_faults_left > 0
+            && !self.scenario.agent_faults.is_empty()
+            && self.random.one_in(self.scenario.agent_fault_one_in);
         is_due.then(|| {
-            self.scenario.ills_left -= 1;
-            *self.random.of(&self.scenario.ills)
+            self.scenario.agent_faults_left -= 1;
+            *self.random.of(&self.scenario.agent_faults)
         })
     }
 
-    fn fails(&mut self, ill: Ill) -> Act {
+    fn fails(&mut self, fault: AgentFault) -> Act {
         let detail = String::new();
-        let cause = match ill {
-            Ill::Limited => {
+        let cause = match fault {
+            AgentFault::Limited => {
                 let seconds = *self.random.of(&[-600, 0, 1, 30, 3_600, 20_000]);
                 let until = Timestamp::from_millis(self.now.millis() + seconds * 1000);
                 FailureCause::RateLimited { until: Some(until), detail }
             }
-            Ill::LimitedWithoutEnd => FailureCause::RateLimited { until: None, detail },
-            Ill::Network => FailureCause::Network { detail },
-            Ill::Service => FailureCause::Service { status: Some(503), detail },
-            Ill::CutOff => FailureCause::CutOff { detail },
-            Ill::NotLoggedIn => FailureCause::NotLoggedIn { detail },
-            Ill::Crashed => {
+            AgentFault::LimitedWithoutEnd => FailureCause::RateLimited { until: None, detail },
+            AgentFault::Network => FailureCause::Network { detail },
+            AgentFault::Service => FailureCause::Service { status: Some(503), detail },
+            AgentFault::CutOff => FailureCause::CutOff { detail },
+            AgentFault::NotLoggedIn => FailureCause::NotLoggedIn { detail },
+            AgentFault::Crashed => {
                 return Act::Die(FailureCause::Crashed { code: Some(1), stderr: detail });
             }
-            Ill::Silent => {
+            AgentFault::Silent => {
                 return Act::Die(FailureCause::Silent {
                     waited: Duration::from_secs(9),
                     during: "work",
                 });
             }
-            Ill::Rejected => FailureCause::Rejected { detail },
-            Ill::Interrupted => return Act::BreakOff,
+            AgentFault::Rejected => FailureCause::Rejected { detail },
+            AgentFault::Interrupted => return Act::BreakOff,
         };
         if self.random.one_in(2) { Act::Die(cause) } else { Act::FailTurn(cause) }
     }
@@ -388,6 +388,6 @@ fn kind_of(message: &AgentMessage) -> ResultKind {
     found.expect("the schema of a result").0
 }
 
-fn trouble(cause: FailureCause) -> Failure {
+fn failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Rehearsal, cause)
 }

@@ -5,8 +5,8 @@ use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
 use serde_json::{Value, json};
 
-use super::folder::Deed;
-use super::world::World;
+use super::workspace::Fact;
+use super::world::SimWorld;
 use crate::kit;
 
 /// A result and what it means.
@@ -17,7 +17,7 @@ struct Judgement {
     ends_run: bool,
 }
 
-impl World {
+impl SimWorld {
     /// The end of a turn.
     pub fn answers(&mut self, number: usize) -> TurnAnswer {
         let step = self.agents[number].step.clone();
@@ -41,7 +41,7 @@ impl World {
         if kind == ResultKind::Verification && !is_good {
             self.rules.found(&step, value["findings"].to_string());
         }
-        self.folder.deeds.push(Deed::Answered { step, role, kind, is_good, ends_run });
+        self.workspace.facts.push(Fact::Answered { step, role, kind, is_good, ends_run });
         if self.random.one_in(2) {
             TurnAnswer { text: format!("Done.\n\n```json\n{value}\n```\n"), structured: None }
         } else {
@@ -66,7 +66,7 @@ impl World {
 
     /// What a result means, read from itself and from nothing else.
     fn judged(&self, kind: ResultKind, value: Value) -> Judgement {
-        let is_pipeline = self.scenario.asked.mode == Mode::Pipeline;
+        let is_pipeline = self.scenario.spec.mode == Mode::Pipeline;
         let has_findings = value["findings"].as_array().is_some_and(|list| !list.is_empty());
         let (is_good, ends_run) = match kind {
             ResultKind::Plan => (true, false),
@@ -95,7 +95,7 @@ impl World {
     fn work(&mut self, number: usize) -> Value {
         let pieces = self.agents[number].conversation.map_or(0, |at| self.conversations[at].pieces);
         let mut value = kit::work("did it");
-        if pieces == 0 || self.scenario.tells_no_files {
+        if pieces == 0 || self.scenario.reports_no_files {
             value["changed_files"] = json!([]);
         }
         if self.random.one_in(self.scenario.blocked_one_in) {
@@ -110,7 +110,7 @@ impl World {
     fn verification(&mut self) -> Value {
         let mut value = kit::verification(true);
         if !self.scenario.verification.is_content() {
-            let title = self.complaint("missing");
+            let title = self.finding_words("missing");
             // Passed with findings is not passed.
             value["passed"] = json!(self.random.one_in(3));
             value["findings"] = json!([kit::finding(&title)]);
@@ -126,7 +126,7 @@ impl World {
         if patience.is_content() {
             return kit::review(lane, good, &[]);
         }
-        let title = self.complaint("finding");
+        let title = self.finding_words("finding");
         match self.random.below(4) {
             0 if !is_of_plan => kit::review(lane, good, &[&title]),
             1 => kit::review(lane, middling, &[]),

@@ -1,94 +1,56 @@
-//! The run's documents in memory, written by the kernel's rules as the program
-//! writes them: what a process has not written yet, in order.
+//! The run's documents in memory, under the kernel's own rules.
 
 use std::collections::BTreeSet;
 
-use omx_conductor::story::Entry;
+use omx_conductor::drive::ObservedDocument;
+use omx_conductor::workflow::DocumentChange;
 use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{WriteContext, plan_write, required_facts};
 use omx_kernel::{
-    Dialect, Document, DocumentStatus, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot,
-    Timestamp, cancel,
+    Dialect, Document, DocumentStatus, IterationLimits, Mode, Refusal, RunEnding, Scope, SessionId,
+    Snapshot, Timestamp, cancel,
 };
 use omx_ops::parse_fields;
-use serde_json::{Value, json};
 
 /// The documents.
 pub struct Documents {
     session: SessionId,
     snapshot: Snapshot,
-    /// What this process has written.
-    written: Vec<Entry>,
-    /// Somebody cancelled the run in them.
+    /// Somebody cancelled the run while a process had it.
     pub are_cancelled: bool,
 }
 
 impl Documents {
     pub fn new(session: SessionId) -> Self {
         let snapshot = Snapshot::empty(Scope::Session(session.clone()));
-        Self { session, snapshot, written: Vec::new(), are_cancelled: false }
-    }
-
-    /// A process begins: it has written nothing. What a dead one left active
-    /// is let go of, or its documents could not be begun anew.
-    pub fn taken_up(&mut self, now: Timestamp) -> Result<(), Refusal> {
-        self.written.clear();
-        for mode in Mode::ALL {
-            if self.snapshot.active(mode).is_some() {
-                let fields = json!({"run_outcome": "blocked_on_user", "error": "taken up again"});
-                self.write(mode, &fields, &BTreeSet::new(), now)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The changes that are not written yet.
-    pub fn new_ones(&self, entries: &[Entry]) -> Result<Vec<Entry>, String> {
-        let known = self.written.len();
-        match entries.get(..known) {
-            Some(before) if before == self.written => Ok(entries[known..].to_vec()),
-            _ => Err("the changes of the documents do not begin with those before".to_owned()),
-        }
-    }
-
-    /// Writes one of them.
-    pub fn enter(
-        &mut self,
-        entry: Entry,
-        files: &BTreeSet<String>,
-        now: Timestamp,
-    ) -> Result<(), Refusal> {
-        self.write(entry.mode, &entry.fields, files, now)?;
-        self.written.push(entry);
-        Ok(())
+        Self { session, snapshot, are_cancelled: false }
     }
 
     pub fn write(
         &mut self,
-        mode: Mode,
-        fields: &Value,
+        change: &DocumentChange,
         files: &BTreeSet<String>,
+        dialect: Dialect,
         now: Timestamp,
     ) -> Result<(), Refusal> {
-        let input = parse_fields(&fields.to_string())?;
-        let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
-        let asked = required_facts(&self.snapshot, &request).paths;
-        let existing = asked.into_iter().filter(|path| files.contains(path)).collect();
+        let input = parse_fields(&change.fields.to_string())?;
+        let request = WriteRequest::new(change.mode, Some(&self.session), input.into_fields())?;
+        let wanted = required_facts(&self.snapshot, &request).paths;
+        let existing = wanted.into_iter().filter(|path| files.contains(path)).collect();
         let facts = FileFacts { existing, audit: None };
         let limits = IterationLimits::new();
-        let circumstances =
-            WriteContext { now, limits: &limits, facts: &facts, dialect: Dialect::OMX };
+        let circumstances = WriteContext { now, limits: &limits, facts: &facts, dialect };
         for (written, document) in plan_write(&self.snapshot, &request, circumstances)?.writes {
             self.snapshot.documents.insert(written, document);
         }
         Ok(())
     }
 
-    /// Somebody cancels the run.
-    pub fn cancel(&mut self, now: Timestamp) {
+    /// Somebody cancels the run, or a cancelled run cancels what is left.
+    pub fn cancel(&mut self, dialect: Dialect, now: Timestamp) {
         let target = cancel::CancelTarget::Everything;
-        let plan = cancel::plan_cancel(&self.snapshot, target, Dialect::OMX, now).unwrap();
+        let plan = cancel::plan_cancel(&self.snapshot, target, dialect, now).unwrap();
         for entry in plan.entries {
             self.snapshot.documents.insert(entry.mode, entry.document);
         }
@@ -97,6 +59,14 @@ impl Documents {
 
     pub fn active(&self) -> Vec<Mode> {
         self.snapshot.active_modes().collect()
+    }
+
+    pub fn status(&self, mode: Mode) -> ObservedDocument {
+        match self.life(mode) {
+            None => ObservedDocument::Missing,
+            Some(DocumentStatus::Ended(RunEnding::Cancelled)) => ObservedDocument::Cancelled,
+            Some(_) => ObservedDocument::Other,
+        }
     }
 
     pub fn life(&self, mode: Mode) -> Option<DocumentStatus> {

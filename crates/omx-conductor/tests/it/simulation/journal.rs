@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_runs::StepKey;
-use omx_runs::{Record, Usage};
+use omx_runs::{Record, StepKey, Usage};
 
 /// The journal.
 #[derive(Default)]
@@ -17,7 +16,7 @@ pub struct Journal {
     pub conversations: BTreeMap<StepKey, String>,
     /// How often a step was given up and begun anew.
     pub tries: BTreeMap<StepKey, u32>,
-    pub spent: Usage,
+    pub usage: Usage,
     /// What processes worked that are gone, as far as the journal can tell.
     pub worked_ms: u64,
     /// What this one did, up to its last step.
@@ -26,8 +25,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// A process takes the run up.
-    pub fn is_opened(&mut self) {
+    /// A process opens the run.
+    pub fn open(&mut self) {
         self.worked_ms += std::mem::take(&mut self.worked_now_ms);
         self.append(&Record::Opened { version: "1".to_owned() }, 0);
     }
@@ -55,7 +54,7 @@ impl Journal {
                 self.finished.remove(&step);
                 *self.tries.entry(step).or_default() += 1;
             }
-            Record::Usage { usage, .. } => self.spent.add(usage),
+            Record::Usage { usage, .. } => self.usage.add(usage),
             Record::Worked { .. } => self.worked_now_ms = worked_ms,
             Record::Closed { outcome, .. } => {
                 self.closed = Some(outcome);
@@ -70,7 +69,7 @@ impl Journal {
         self.tries.get(step).copied().unwrap_or_default()
     }
 
-    /// As a process reads it that takes the run up.
+    /// As a process that opens the run reads it.
     pub fn read(&self) -> Vec<Record> {
         self.lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
     }

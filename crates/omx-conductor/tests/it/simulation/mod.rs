@@ -1,20 +1,22 @@
-//! Whole runs in a simulated world (quality.md R17): the clock, the journal,
-//! agents, checks and the person are simulated; the machine, the stories and
-//! the documents' rules are the real ones. A seed that fails is printed and
-//! repeats exactly.
+//! Whole runs in a simulated world (quality.md R17). The clock, the journal,
+//! documents, agents, jobs and the person are simulated, and each of their
+//! effects can fail or be cut off by a crash. The loop (`Drive`), the engine, the
+//! workflows and the documents' rules are those of production. A seed that fails
+//! is printed and repeats exactly.
 //!
 //! `SIMULATE_SEEDS` and `SIMULATE_FIRST` say which seeds (scripts/simulate).
 
 mod agents;
 mod answers;
-mod carry;
+mod checks;
 mod documents;
-mod folder;
+mod effects;
 mod journal;
+mod outcome;
 mod person;
 mod rules;
 mod scenario;
-mod truth;
+mod workspace;
 mod world;
 
 use std::any::Any;
@@ -26,7 +28,7 @@ use std::time::Instant;
 
 use omx_testkit::in_parallel;
 
-use world::World;
+use world::SimWorld;
 
 /// How many lines of a failed run are shown, unless `SIMULATE_SHOWN` says it.
 const SHOWN: u64 = 150;
@@ -82,12 +84,21 @@ fn everything() -> impl Iterator<Item = &'static str> {
     ];
     let ways = [
         "crash",
-        "gone on with",
+        "resumed conversation",
         "begun again",
         "waited for a limit",
         "decided Rerun",
         "decided Skip",
         "stuck",
+        "waited for the lock",
+        "journal failed",
+        "document failed",
+        "agent not opened",
+        "job not started",
+        "job failed",
+        "question not stored",
+        "cancel meets a write",
+        "resumed after a cancel",
     ];
     ends.into_iter().chain(ways)
 }
@@ -119,11 +130,11 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
-/// One seed. If it fails, it is told again from its beginning, and shown.
+/// Runs one seed. If it fails, runs it again with a trace, and prints that.
 fn simulate(seed: u64) -> BTreeSet<String> {
     static FAILED: AtomicBool = AtomicBool::new(false);
     let run = || {
-        let mut world = World::new(seed, None);
+        let mut world = SimWorld::new(seed, None);
         world.run();
         world.seen
     };
@@ -136,11 +147,11 @@ fn simulate(seed: u64) -> BTreeSet<String> {
         println!("FAIL {seed} {}", why.lines().next().unwrap_or_default());
         return BTreeSet::new();
     }
-    // One is enough to look at.
+    // One failure is enough to look at.
     if FAILED.swap(true, Ordering::Relaxed) {
         return BTreeSet::new();
     }
-    let mut world = World::new(seed, Some(Vec::new()));
+    let mut world = SimWorld::new(seed, Some(Vec::new()));
     let again = catch_unwind(AssertUnwindSafe(|| world.run())).err();
     let again = again.map(|broken| words(broken.as_ref()));
     let lines = world.trace.unwrap_or_default();

@@ -1,43 +1,60 @@
-//! The person: stops a run, decides, raises limits, takes it up again.
+//! The person: stops a run, decides, raises limits, resumes it.
 
 use std::collections::BTreeMap;
 
-use omx_conductor::engine::{Decide, Happening, Outcome};
+use omx_conductor::drive::ControlEvent;
+use omx_conductor::engine::{RunOutcome, StepDecision};
 use omx_kernel::Mode;
-use omx_runs::Record;
-use omx_runs::StepKey;
+use omx_runs::{Record, StepKey};
 
-use super::folder::Deed;
-use super::world::{Coming, Left, World};
+use super::workspace::Fact;
+use super::world::{Left, SimWorld, Upcoming};
 
-impl World {
-    /// Something the person does while the run works.
-    pub fn person_acts(&mut self) -> Option<Happening> {
-        let is_due = |after: Option<u32>, now: u32| after.is_some_and(|after| now >= after);
-        if is_due(self.scenario.cancel_after, self.happenings) {
-            let mode = self.scenario.asked.mode;
-            if self.documents.active().contains(&mode) {
-                self.scenario.cancel_after = None;
-                self.documents.cancel(self.now);
-                self.note(|| "!! the run is cancelled".to_owned());
-                self.soon(5_000, Coming::CancelSeen);
-            }
-        }
-        if is_due(self.scenario.interrupt_after, self.happenings) {
+impl SimWorld {
+    /// What the person does while the run works.
+    pub fn person_acts(&mut self) {
+        self.person_may_cancel();
+        let is_due = self.scenario.interrupt_after.is_some_and(|after| self.events >= after);
+        if is_due {
             self.scenario.interrupt_after = None;
-            return Some(Happening::Interrupted);
+            self.rules.is_interrupted = true;
+            self.soon(100, Upcoming::Control(ControlEvent::Stop));
         }
-        None
     }
 
-    /// Whether the run is taken up again, and with which decisions.
-    pub fn person_decides(&mut self, left: &Left) -> Option<BTreeMap<String, Decide>> {
-        if self.documents.are_cancelled {
-            return None;
+    /// Cancels the run if it is time and nobody else holds the lock.
+    pub fn person_may_cancel(&mut self) {
+        let is_due = self.scenario.cancel_after.is_some_and(|after| self.events >= after);
+        if !is_due || self.is_locked() || self.documents.are_cancelled {
+            return;
         }
+        let mode = self.scenario.spec.mode;
+        if self.documents.active().contains(&mode) {
+            self.scenario.cancel_after = None;
+            self.documents.cancel(self.scenario.context.dialect, self.now);
+            self.rules.cancelled_at = Some(self.now);
+            self.note(|| "!! the run is cancelled".to_owned());
+            self.soon(200, Upcoming::Control(ControlEvent::DocumentsCancelled));
+            // `cancel` signals the process as well.
+            if self.random.one_in(2) {
+                self.soon(300, Upcoming::Control(ControlEvent::Stop));
+            }
+        }
+    }
+
+    /// Whether the run is resumed, and with which decisions.
+    pub fn person_decides(&mut self, left: &Left) -> Option<BTreeMap<String, StepDecision>> {
         let mut decisions = BTreeMap::new();
+        if self.documents.are_cancelled {
+            if self.scenario.resumes == 0 || self.random.one_in(2) {
+                return None;
+            }
+            // A cancel of an earlier process is none of the next one.
+            self.documents.are_cancelled = false;
+            self.seen.insert("resumed after a cancel".to_owned());
+        }
         if let Left::Closed(outcome) = left {
-            if self.scenario.resumes == 0 || matches!(outcome, Outcome::Complete(_)) {
+            if self.scenario.resumes == 0 || matches!(outcome, RunOutcome::Complete(_)) {
                 return None;
             }
             self.scenario.resumes -= 1;
@@ -48,34 +65,34 @@ impl World {
     }
 
     /// Does something about what stopped the run, or does not.
-    fn help(&mut self, outcome: &Outcome, decisions: &mut BTreeMap<String, Decide>) {
+    fn help(&mut self, outcome: &RunOutcome, decisions: &mut BTreeMap<String, StepDecision>) {
         if self.random.one_in(4) {
             return;
         }
         match outcome {
-            Outcome::Budget(_) => {
-                let budget = &mut self.scenario.asked.budget;
+            RunOutcome::Budget(_) => {
+                let budget = &mut self.scenario.spec.budget;
                 budget.tokens = budget.tokens.map(|most| most + 50_000);
                 budget.micro_usd = budget.micro_usd.map(|most| most + 50_000);
                 budget.seconds = budget.seconds.map(|most| most + 50_000);
             }
-            Outcome::Limit(_) => {
-                let mode = self.scenario.asked.mode;
+            RunOutcome::Limit(_) => {
+                let mode = self.scenario.spec.mode;
                 if let Some((_, most)) = self.documents.iteration(mode) {
                     self.journal.append(&Record::LimitRaised { max_iterations: most + 2 }, 0);
                 }
             }
-            Outcome::Blocked(words) => {
+            RunOutcome::Blocked(words) => {
                 if let Some((_, rest)) = words.split_once("--decide ") {
                     let step = rest.split(['=', ' ']).next().unwrap_or_default();
                     let offers_skip = words.contains(&format!("--decide {step}=skip"));
-                    let decide = if offers_skip && self.random.one_in(2) {
-                        Decide::Skip
+                    let decision = if offers_skip && self.random.one_in(2) {
+                        StepDecision::Skip
                     } else {
-                        Decide::Rerun
+                        StepDecision::Rerun
                     };
-                    self.seen.insert(format!("decided {decide:?}"));
-                    decisions.insert(step.to_owned(), decide);
+                    self.seen.insert(format!("decided {decision:?}"));
+                    decisions.insert(step.to_owned(), decision);
                 }
             }
             _ => {}
@@ -85,43 +102,53 @@ impl World {
     fn change_task(&mut self) {
         if self.scenario.changes_task {
             self.scenario.changes_task = false;
-            self.scenario.asked.task.push_str(", politely");
+            self.scenario.spec.task.push_str(", politely");
         }
     }
 
-    /// What taking the run up changes in the journal must have a reason.
-    pub fn check_change(&mut self, change: &Record, decisions: &BTreeMap<String, Decide>) {
-        if let Record::StepFinished { step, .. } = change {
-            if decisions.get(step.as_str()) != Some(&Decide::Skip) {
-                self.broken("only the person takes a step as done", step);
-            }
-            self.rules.skipped.insert(step.to_string());
-            self.rules.is_skipped(step);
+    /// What opening the run changes in the journal must have a reason.
+    pub fn check_change(&self, change: &Record) {
+        if let Record::StepFinished { step, .. } = change
+            && self.decisions.get(step.as_str()) != Some(&StepDecision::Skip)
+        {
+            self.fail("only the person accepts a step as done", step);
         }
         if let Record::StepDiscarded { step, .. } = change {
-            let is_decided = decisions.values().any(|decide| *decide == Decide::Rerun);
+            let is_decided =
+                self.decisions.values().any(|decision| *decision == StepDecision::Rerun);
             let ended_run = matches!(
-                self.folder.last_answer(step),
-                Some(Deed::Answered { ends_run: true, .. })
+                self.workspace.last_answer(step),
+                Some(Fact::Answered { ends_run: true, .. })
             );
             if !is_decided && !ended_run && !self.ended_with(step) {
-                self.broken("a result is only given up for a reason", step);
+                self.fail("a result is only discarded for a reason", step);
             }
-            self.is_forgotten(step);
+        }
+    }
+
+    /// A change of the journal that opening the run made.
+    pub fn is_changed(&mut self, change: &Record) {
+        match change {
+            Record::StepFinished { step, .. } => {
+                self.rules.skipped.insert(step.to_string());
+                self.rules.is_skipped(step);
+            }
+            Record::StepDiscarded { step, .. } => self.is_discarded(step),
+            _ => {}
         }
     }
 
     /// Whether the run ended with this step though its answer was a good one.
     fn ended_with(&self, step: &StepKey) -> bool {
         let name = step.as_str();
-        let is_mending = name.rsplit('.').next().is_some_and(|last| last.starts_with("fix"));
-        (is_mending && self.rules.is_stuck()) || self.changed_nothing() || self.may_be_third(name)
+        let is_fix = name.rsplit('.').next().is_some_and(|last| last.starts_with("fix"));
+        (is_fix && self.rules.is_stuck()) || self.changed_nothing() || self.may_be_third(name)
     }
 
     /// Whether the same can have come back with this step for the third time.
     /// The process may have been killed before it could write that down.
     fn may_be_third(&self, name: &str) -> bool {
-        let number = match self.scenario.asked.mode {
+        let number = match self.scenario.spec.mode {
             Mode::Ultraqa => name.strip_prefix("check"),
             Mode::Autopilot if name.contains(".review.") => {
                 name.strip_prefix('c').and_then(|rest| rest.split('.').next())

@@ -1,7 +1,8 @@
-//! What a seed stands for: the run that is asked for, and how the world treats it.
+//! What a seed stands for: the run, and how the world treats it.
 
-use omx_kernel::Mode;
-use omx_runs::spec::{Budget, RunSpec, VerificationLevel};
+use omx_conductor::workflow::WorkflowContext;
+use omx_kernel::{Dialect, Mode};
+use omx_runs::{Budget, RunSpec, VerificationLevel};
 use omx_testkit::Random;
 
 use crate::kit;
@@ -10,9 +11,9 @@ use crate::kit;
 const MODES: [Mode; 6] =
     [Mode::Autopilot, Mode::Ralph, Mode::Ralplan, Mode::CodeReview, Mode::Ultraqa, Mode::Pipeline];
 
-/// What may go wrong with an agent, as this world deals it out.
+/// What can go wrong with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ill {
+pub enum AgentFault {
     Limited,
     LimitedWithoutEnd,
     Network,
@@ -25,17 +26,17 @@ pub enum Ill {
     Interrupted,
 }
 
-const ILLS: [Ill; 10] = [
-    Ill::Limited,
-    Ill::LimitedWithoutEnd,
-    Ill::Network,
-    Ill::Service,
-    Ill::CutOff,
-    Ill::NotLoggedIn,
-    Ill::Crashed,
-    Ill::Silent,
-    Ill::Rejected,
-    Ill::Interrupted,
+const AGENT_FAULTS: [AgentFault; 10] = [
+    AgentFault::Limited,
+    AgentFault::LimitedWithoutEnd,
+    AgentFault::Network,
+    AgentFault::Service,
+    AgentFault::CutOff,
+    AgentFault::NotLoggedIn,
+    AgentFault::Crashed,
+    AgentFault::Silent,
+    AgentFault::Rejected,
+    AgentFault::Interrupted,
 ];
 
 /// How often a judge says no before it says yes.
@@ -46,7 +47,7 @@ pub enum Patience {
 }
 
 impl Patience {
-    fn of(random: &mut Random) -> Self {
+    fn random(random: &mut Random) -> Self {
         match random.below(10) {
             0..=4 => Self::After(0),
             5 | 6 => Self::After(1),
@@ -69,109 +70,133 @@ impl Patience {
     }
 }
 
-/// A world's ways.
+/// How a world treats a run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    pub asked: RunSpec,
+    pub spec: RunSpec,
+    pub context: WorkflowContext,
     /// A crash of the process before or in one of this many effects.
     pub crash_one_in: usize,
     pub crashes_left: u32,
     /// A turn or an opening goes wrong once in this many times.
-    pub ill_one_in: usize,
-    pub ills: Vec<Ill>,
-    pub ills_left: u32,
+    pub agent_fault_one_in: usize,
+    pub agent_faults: Vec<AgentFault>,
+    pub agent_faults_left: u32,
     /// An answer cannot be read once in this many times, once or twice in a row.
     pub wrong_one_in: usize,
     /// An agent's program loses its conversation once in this many times.
     pub lose_one_in: usize,
-    /// An agent asks for leave once in this many turns.
+    /// An agent asks for permission once in this many turns.
     pub ask_one_in: usize,
-    /// A worker says once in so many times that only the person can go on.
+    /// A worker is blocked once in this many times.
     pub blocked_one_in: usize,
-    /// A check, a look at the folder, or the keeping of a plan fails by itself.
+    /// A job fails by itself once in this many times.
     pub breaks_one_in: usize,
+    /// An effect fails by itself once in this many times, at most so often.
+    pub effect_fault_one_in: usize,
+    pub effect_faults_left: u32,
+    /// The journal fails once in this many records.
+    pub journal_fails_one_in: usize,
+    /// Another process takes the project's lock once in this many effects.
+    pub lock_one_in: usize,
     pub check: Patience,
     pub plan: Patience,
     pub verification: Patience,
     pub review: Patience,
-    /// Who mends changes nothing.
-    pub mends_nothing: bool,
-    /// Who says no says the same each time.
+    /// Fixes change nothing.
+    pub fixes_nothing: bool,
+    /// Findings are the same each time.
     pub repeats: bool,
-    /// The folder is no git repository.
+    /// The workspace is not a git repository.
     pub has_no_tree: bool,
-    /// Workers never tell which files they changed.
-    pub tells_no_files: bool,
+    /// Workers never report which files they changed.
+    pub reports_no_files: bool,
     pub cancel_after: Option<u32>,
     pub interrupt_after: Option<u32>,
-    /// How often the person takes the run up again after it was let go of.
+    /// How often the person resumes the run after a process let go of it.
     pub resumes: u32,
     /// The person changes the task between two processes.
     pub changes_task: bool,
 }
 
 impl Scenario {
-    pub fn of(random: &mut Random) -> Self {
+    pub fn random(random: &mut Random) -> Self {
         let mode = *random.of(&MODES);
         let is_calm = random.one_in(4);
-        let mut asked = kit::asked(mode);
-        asked.verification = *random.of(&[
+        let mut spec = kit::spec(mode);
+        spec.verification = *random.of(&[
             VerificationLevel::Light,
             VerificationLevel::Standard,
             VerificationLevel::Thorough,
         ]);
-        (*random.of(&["edits", "commands", "commands", "all"])).clone_into(&mut asked.allow);
+        (*random.of(&["edits", "commands", "commands", "all"])).clone_into(&mut spec.allow);
         if random.one_in(5) {
-            asked.check = None;
+            spec.check = None;
         }
-        asked.max_iterations = max_iterations(mode, random);
-        asked.budget = budget(random);
-        let ills = ILLS.into_iter().filter(|_| random.one_in(3)).collect();
+        spec.max_iterations = max_iterations(mode, random);
+        spec.budget = budget(random);
+        let agent_faults = AGENT_FAULTS.into_iter().filter(|_| random.one_in(3)).collect();
         let often = |random: &mut Random, most: usize| {
             if is_calm { usize::MAX } else { 2 + random.below(most) }
         };
-        // So is an autopilot whose ralph comes to nothing in fifty rounds.
+        // An autopilot whose ralph fails for fifty rounds takes long; few seeds have one.
         let hopes = mode == Mode::Autopilot && !random.one_in(50);
-        let patience = |random: &mut Random| match Patience::of(random) {
+        let patience = |random: &mut Random| match Patience::random(random) {
             Patience::Never if hopes => Patience::After(5),
             patience => patience,
         };
         Self {
             crash_one_in: often(random, 60),
             crashes_left: random.below(6) as u32,
-            ill_one_in: often(random, 8),
-            ills,
-            ills_left: random.below(12) as u32,
+            agent_fault_one_in: often(random, 8),
+            agent_faults,
+            agent_faults_left: random.below(12) as u32,
             wrong_one_in: often(random, 20),
             lose_one_in: often(random, 12),
             ask_one_in: often(random, 8),
             blocked_one_in: often(random, 80),
             breaks_one_in: often(random, 120),
+            effect_fault_one_in: often(random, 150),
+            effect_faults_left: random.below(4) as u32,
+            journal_fails_one_in: often(random, 600),
+            lock_one_in: often(random, 80),
             check: patience(random),
-            plan: Patience::of(random),
+            plan: Patience::random(random),
             verification: patience(random),
-            review: Patience::of(random),
-            mends_nothing: random.one_in(4),
+            review: Patience::random(random),
+            fixes_nothing: random.one_in(4),
             repeats: random.one_in(2),
             has_no_tree: random.one_in(6),
-            tells_no_files: random.one_in(20),
+            reports_no_files: random.one_in(20),
             cancel_after: random.one_in(6).then(|| random.below(120) as u32),
             interrupt_after: random.one_in(5).then(|| random.below(120) as u32),
             resumes: random.below(5) as u32,
             changes_task: random.one_in(25),
-            asked,
+            context: context(random),
+            spec,
         }
     }
 }
 
 fn max_iterations(mode: Mode, random: &mut Random) -> Option<u64> {
     match mode {
-        // Fifty rounds of a ralph are a long story; they are told seldom.
+        // Fifty rounds of ralph take long; few seeds have them.
         Mode::Ralph => (!random.one_in(300)).then(|| 1 + random.below(9) as u64),
         Mode::CodeReview | Mode::Pipeline => None,
         Mode::Autopilot => (!random.one_in(60)).then(|| 1 + random.below(3) as u64),
         _ => random.one_in(2).then(|| 1 + random.below(4) as u64),
     }
+}
+
+/// A project in either dialect, whose state folder lies inside or elsewhere.
+fn context(random: &mut Random) -> WorkflowContext {
+    let (dialect, state_folder) = *random.of(&[
+        (Dialect::OMX, ".omx"),
+        (Dialect::OMX, ".omx"),
+        (Dialect::OMC, ".omc"),
+        (Dialect::OMX, "/var/state/project"),
+    ]);
+    WorkflowContext { session: kit::session(), dialect, state_folder: state_folder.to_owned() }
 }
 
 fn budget(random: &mut Random) -> Budget {

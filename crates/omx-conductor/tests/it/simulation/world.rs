@@ -1,95 +1,110 @@
-//! A world with a clock of its own, in which a run is carried out. All chances
-//! come from one seed, so the same seed is the same world.
+//! A world with a clock of its own in which the production [`Drive`] carries a
+//! run out. All chances come from one seed, so the same seed is the same world.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::ApprovalId;
-use omx_conductor::engine::{Engine, Happening, Outcome};
-use omx_conductor::story::{CheckResult, KeptPlan, StepKey};
+use omx_conductor::drive::{ControlEvent, Drive, WorldEvent};
+use omx_conductor::engine::{Engine, Job, JobFailure, JobResult, RunOutcome, StepDecision};
+use omx_conductor::workflow::{CheckResult, KeptPlan};
 use omx_kernel::Timestamp;
+use omx_runs::StepKey;
 use omx_testkit::Random;
 
-use super::agents::{Agent, Conversation};
+use super::agents::{Conversation, SimAgent};
 use super::documents::Documents;
-use super::folder::{Deed, Folder};
 use super::journal::Journal;
 use super::rules::Rules;
 use super::scenario::Scenario;
-use crate::kit;
+use super::workspace::{Fact, SimWorkspace};
 
 /// More than any run has: one that is not over by then never will be.
-const MOST_HAPPENINGS: u32 = 1_500;
+const MOST_EVENTS: u32 = 3_000;
 
-/// The process is gone.
+/// The process is gone. Unwinds from any effect through the whole of `Drive`.
 pub struct Crashed;
 
-/// Something that will come about.
+/// Something that is going to happen.
 #[derive(Debug)]
-pub enum Coming {
+pub enum Upcoming {
     /// The next thing this agent does.
     Agent(usize),
-    /// A check comes to its end.
-    Check(StepKey),
-    /// A check that was told to end does so.
-    Stopped(StepKey),
-    Kept(StepKey),
-    Settled(StepKey),
-    /// The person answers an approval.
-    Answer(StepKey, ApprovalId),
-    /// The process notices that the run was cancelled.
-    CancelSeen,
+    /// A job ends.
+    Job(StepKey),
+    /// A job that was told to stop ends.
+    JobStopped(StepKey),
+    /// The loop hears of something that was done to the run from outside.
+    Control(ControlEvent),
 }
 
 /// How a process let go of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Left {
-    Closed(Outcome),
+    Closed(RunOutcome),
     Crashed,
 }
 
 /// The world.
-pub struct World {
+pub struct SimWorld {
     pub random: Random,
     pub scenario: Scenario,
     pub now: Timestamp,
-    queue: BTreeMap<(i64, u64), Coming>,
+    queue: BTreeMap<(i64, u64), Upcoming>,
     numbers: u64,
+    /// What was done to the run and has arrived.
+    pub arrived: Vec<ControlEvent>,
     pub journal: Journal,
     pub documents: Documents,
-    pub folder: Folder,
-    pub agents: Vec<Agent>,
+    pub workspace: SimWorkspace,
+    pub agents: Vec<SimAgent>,
     pub conversations: Vec<Conversation>,
-    /// Checks that run.
-    pub checks: BTreeSet<StepKey>,
+    /// Jobs that run.
+    pub jobs: BTreeMap<StepKey, Job>,
+    /// Questions the person can see, and who asked them.
+    pub questions: BTreeMap<u64, StepKey>,
+    /// Another process holds the project's lock until then.
+    pub lock_free_at: Timestamp,
+    /// How many writes of documents fail from now on.
+    pub failing_writes: u32,
+    pub decisions: BTreeMap<String, StepDecision>,
     pub rules: Rules,
-    pub happenings: u32,
+    pub events: u32,
     /// What this world has shown, so that all of them together show everything.
     pub seen: BTreeSet<String>,
     pub trace: Option<Vec<String>>,
 }
 
-impl World {
+impl SimWorld {
     pub fn new(seed: u64, trace: Option<Vec<String>>) -> Self {
         let mut random = Random::new(seed);
-        let scenario = Scenario::of(&mut random);
-        let now = Timestamp::parse(&scenario.asked.started_at).unwrap();
-        let mut folder = Folder::default();
-        folder.files.insert(format!(".omx/runs/{}/journal.jsonl", kit::session()));
+        let scenario = Scenario::random(&mut random);
+        let now = Timestamp::parse(&scenario.spec.started_at).unwrap();
+        let mut workspace = SimWorkspace::default();
+        let context = &scenario.context;
+        workspace
+            .files
+            .insert(format!("{}/runs/{}/journal.jsonl", context.state_folder, context.session));
+        let documents = Documents::new(context.session.clone());
         let mut world = Self {
             random,
             scenario,
             now,
             queue: BTreeMap::new(),
             numbers: 0,
+            arrived: Vec::new(),
             journal: Journal::default(),
-            documents: Documents::new(kit::session()),
-            folder,
+            documents,
+            workspace,
             agents: Vec::new(),
             conversations: Vec::new(),
-            checks: BTreeSet::new(),
+            jobs: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            lock_free_at: now,
+            failing_writes: 0,
+            decisions: BTreeMap::new(),
             rules: Rules::default(),
-            happenings: 0,
+            events: 0,
             seen: BTreeSet::new(),
             trace,
         };
@@ -100,7 +115,7 @@ impl World {
 
     /// A rule does not hold: the seed has failed.
     #[track_caller]
-    pub fn broken(&self, rule: &str, how: impl std::fmt::Display) -> ! {
+    pub fn fail(&self, rule: &str, how: impl std::fmt::Display) -> ! {
         panic!("{rule}: {how}");
     }
 
@@ -110,175 +125,73 @@ impl World {
         }
     }
 
-    /// Something will come about within so many milliseconds.
-    pub fn soon(&mut self, within: usize, coming: Coming) {
+    /// Something is going to happen within so many milliseconds.
+    pub fn soon(&mut self, within: usize, upcoming: Upcoming) {
         let at = self.now.millis() + self.random.below(within) as i64;
         self.numbers += 1;
-        self.queue.insert((at, self.numbers), coming);
+        self.queue.insert((at, self.numbers), upcoming);
     }
 
     /// The whole life of a run.
     pub fn run(&mut self) {
-        let mut decisions = BTreeMap::new();
         loop {
-            let left = self.process(&decisions);
+            let left = self.process();
             self.note(|| format!("== left: {left:?}"));
             match self.person_decides(&left) {
-                Some(next) => decisions = next,
+                Some(next) => self.decisions = next,
                 None => return,
             }
         }
     }
 
-    /// One process, from taking the run up to letting go of it.
-    fn process(&mut self, decisions: &BTreeMap<String, omx_conductor::engine::Decide>) -> Left {
-        self.rules.process_begins(self.now);
-        let Ok(mut engine) = self.take_up(decisions) else { return self.crash() };
-        let mut happening = Happening::Opened;
-        loop {
-            self.happenings += 1;
-            if self.happenings > MOST_HAPPENINGS {
-                self.broken("every run ends", "it goes on and on");
-            }
-            self.note(|| format!("-> {}", shortened(&format!("{happening:?}"))));
-            self.before(&happening);
-            let effects = engine.handle(happening, self.now);
-            let closed = match self.carry_out(effects) {
-                Ok(closed) => closed,
-                Err(Crashed) => return self.crash(),
-            };
-            self.after(&engine);
-            if let Some(outcome) = closed {
-                self.is_closed(&mut engine, &outcome);
-                let mode = self.scenario.asked.mode.name();
-                self.seen.insert(format!("{mode} {}", outcome.as_str()));
+    /// One process, from opening the run to letting go of it.
+    fn process(&mut self) -> Left {
+        self.begin_process();
+        let decisions = self.decisions.clone();
+        self.note(|| format!("== opened, decided: {decisions:?}"));
+        let (spec, context) = (self.scenario.spec.clone(), self.scenario.context.clone());
+        let opened = Engine::open(spec, context, &self.journal.read(), &decisions);
+        let (engine, changes) = match opened {
+            Ok(opened) => opened,
+            Err(refusal) => self.fail("a run can be opened", refusal.message),
+        };
+        let run = AssertUnwindSafe(|| Drive::new(&mut *self, engine).run("1", changes));
+        match catch_unwind(run) {
+            Ok(ended) => {
+                self.check_closed(&ended.outcome);
+                let mode = self.scenario.spec.mode.name();
+                self.seen.insert(format!("{mode} {}", ended.outcome.as_str()));
                 self.queue.clear();
-                return Left::Closed(outcome);
+                Left::Closed(ended.outcome)
             }
-            happening = self.next(&engine);
+            Err(payload) if payload.is::<Crashed>() => self.after_crash(),
+            Err(payload) => resume_unwind(payload),
         }
     }
 
-    /// What happens next: the clock goes on to it.
-    fn next(&mut self, engine: &Engine) -> Happening {
-        if let Some(happening) = self.person_acts() {
-            return happening;
-        }
-        loop {
-            let coming = self.queue.first_key_value().map(|((at, _), _)| *at);
-            let wake = engine.wake().map(Timestamp::millis);
-            let at = match (coming, wake) {
-                (None, None) => self.broken("every run ends", "it waits for nothing"),
-                (coming, Some(wake)) if coming.is_none_or(|coming| wake < coming) => {
-                    self.now = Timestamp::from_millis(wake.max(self.now.millis()));
-                    return Happening::Time;
-                }
-                (coming, _) => coming.unwrap_or_default(),
-            };
-            self.now = Timestamp::from_millis(at.max(self.now.millis()));
-            let Some((_, coming)) = self.queue.pop_first() else { continue };
-            if let Some(happening) = self.comes_about(coming) {
-                return happening;
-            }
+    fn begin_process(&mut self) {
+        self.rules.process_begins(self.now);
+        self.arrived.clear();
+        self.questions.clear();
+        self.failing_writes = 0;
+    }
+
+    /// The process may be killed here.
+    pub fn maybe_crash(&mut self) {
+        let is_due =
+            self.scenario.crashes_left > 0 && self.random.one_in(self.scenario.crash_one_in);
+        if is_due {
+            self.scenario.crashes_left -= 1;
+            resume_unwind(Box::new(Crashed));
         }
     }
 
-    fn comes_about(&mut self, coming: Coming) -> Option<Happening> {
-        match coming {
-            Coming::Agent(number) => {
-                let step = self.agents[number].step.clone();
-                self.agent_acts(number).map(|event| Happening::Agent(step, event))
-            }
-            Coming::Check(step) => {
-                // One that was told to end meanwhile tells so itself.
-                self.checks.remove(&step).then(|| self.checked(step))
-            }
-            Coming::Stopped(step) => {
-                self.checks.remove(&step).then(|| {
-                    // Whoever is told to end says so in one way or another.
-                    let result = if self.random.one_in(2) {
-                        Err("it was stopped".to_owned())
-                    } else {
-                        Ok(CheckResult { command: "c".into(), exit_code: None, output: "".into() })
-                    };
-                    Happening::Checked(step, result)
-                })
-            }
-            Coming::Kept(step) => Some(Happening::Kept(step, self.kept())),
-            Coming::Settled(step) => {
-                let tree = (!self.scenario.has_no_tree).then(|| self.folder.tree());
-                let result = if self.random.one_in(self.scenario.breaks_one_in) {
-                    Err("git does not answer".to_owned())
-                } else {
-                    Ok(tree)
-                };
-                self.rules.settled(&step);
-                Some(Happening::Settled(step, result))
-            }
-            Coming::Answer(step, approval) => {
-                let decision = if self.random.one_in(2) {
-                    ApprovalDecision::Allow
-                } else {
-                    ApprovalDecision::Deny("no".to_owned())
-                };
-                Some(Happening::Answered(step, approval, decision))
-            }
-            Coming::CancelSeen => Some(Happening::Cancelled),
-        }
-    }
-
-    fn checked(&mut self, step: StepKey) -> Happening {
-        if self.random.one_in(self.scenario.breaks_one_in) {
-            return Happening::Checked(step, Err("there is no shell".to_owned()));
-        }
-        let passed = self.scenario.check.is_content();
-        self.folder.deeds.push(Deed::Checked { passed });
-        self.rules.checked(&step);
-        let exit_code = match (passed, self.scenario.repeats || !self.random.one_in(3)) {
-            (true, _) => Some(0),
-            (false, true) => Some(1),
-            (false, false) => None,
-        };
-        let output = if passed { "all is well".to_owned() } else { self.complaint("broken") };
-        if !passed {
-            self.rules.found(&step, format!("{exit_code:?} {output}"));
-        }
-        let command = self.scenario.asked.check.clone().unwrap_or_default();
-        Happening::Checked(step, Ok(CheckResult { command, exit_code, output }))
-    }
-
-    fn kept(&mut self) -> Result<KeptPlan, String> {
-        if self.random.one_in(self.scenario.breaks_one_in) {
-            return Err("the disk is full".to_owned());
-        }
-        let kept = KeptPlan {
-            plan_path: ".omx/plans/prd-x.md".to_owned(),
-            test_spec_path: ".omx/plans/test-spec-x.md".to_owned(),
-        };
-        self.folder.files.extend([kept.plan_path.clone(), kept.test_spec_path.clone()]);
-        self.folder.deeds.push(Deed::Kept);
-        Ok(kept)
-    }
-
-    /// Words of somebody who is not content: new each time, or always the same.
-    pub fn complaint(&mut self, what: &str) -> String {
-        if self.scenario.repeats {
-            return format!("{what}: always this");
-        }
-        // Letters, because numbers do not make a complaint a new one.
-        let number = self.random.number();
-        let letters: String =
-            (0..8).map(|at| char::from(b'a' + (number >> (at * 5)) as u8 % 26)).collect();
-        format!("{what}: {letters}")
-    }
-
-    /// The process is killed. Agents notice a little later, and what they do
-    /// until then is done; what they tell, nobody hears.
-    fn crash(&mut self) -> Left {
+    /// The process was killed. Agents notice a little later: what they do until
+    /// then is done, and what they report nobody hears.
+    fn after_crash(&mut self) -> Left {
         self.note(|| "!! crash".to_owned());
         self.seen.insert("crash".to_owned());
-        self.queue.clear();
-        self.checks.clear();
+        self.jobs.clear();
         for number in 0..self.agents.len() {
             for _ in 0..self.random.below(4) {
                 if self.agents[number].is_alive {
@@ -290,11 +203,133 @@ impl World {
         self.queue.clear();
         Left::Crashed
     }
-}
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(300) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+    /// Lets time pass until something happens, at most until then.
+    pub fn next_event(&mut self, until: Option<Timestamp>) -> Option<WorldEvent> {
+        self.events += 1;
+        if self.events > MOST_EVENTS {
+            self.fail("every run ends", "it goes on and on");
+        }
+        loop {
+            let next = self.queue.first_key_value().map(|((at, _), _)| *at);
+            let until = until.map(Timestamp::millis);
+            let at = match (next, until) {
+                (None, None) => self.fail("every run ends", "it waits for nothing"),
+                (next, Some(until)) if next.is_none_or(|next| until < next) => {
+                    self.now = Timestamp::from_millis(until.max(self.now.millis()));
+                    return None;
+                }
+                (next, _) => next.unwrap_or_default(),
+            };
+            self.now = Timestamp::from_millis(at.max(self.now.millis()));
+            let Some((_, upcoming)) = self.queue.pop_first() else { continue };
+            match upcoming {
+                Upcoming::Control(event) => {
+                    self.arrived.push(event);
+                    return None;
+                }
+                upcoming => {
+                    if let Some(event) = self.happens(upcoming) {
+                        return Some(event);
+                    }
+                }
+            }
+        }
+    }
+
+    fn happens(&mut self, upcoming: Upcoming) -> Option<WorldEvent> {
+        match upcoming {
+            Upcoming::Agent(number) => {
+                let step = self.agents[number].step.clone();
+                self.agent_acts(number).map(|event| WorldEvent::Agent(step, event))
+            }
+            // One that was told to stop meanwhile reports that itself.
+            Upcoming::Job(step) => {
+                let job = self.jobs.remove(&step)?;
+                let result = self.job_result(&step, job);
+                Some(WorldEvent::JobDone(step, result))
+            }
+            Upcoming::JobStopped(step) => {
+                self.jobs.remove(&step)?;
+                // A stopped job may report its end in one way or another.
+                let result = if self.random.one_in(2) {
+                    Err(JobFailure::Failed("it was stopped".to_owned()))
+                } else {
+                    let (command, output) = ("c".to_owned(), String::new());
+                    Ok(JobResult::Checked(CheckResult { command, exit_code: None, output }))
+                };
+                Some(WorldEvent::JobDone(step, result))
+            }
+            Upcoming::Control(_) => None,
+        }
+    }
+
+    fn job_result(&mut self, step: &StepKey, job: Job) -> Result<JobResult, JobFailure> {
+        if let Job::KeepPlan { .. } = job
+            && self.is_locked()
+        {
+            return Err(JobFailure::Busy("locked".to_owned()));
+        }
+        if self.random.one_in(self.scenario.breaks_one_in) {
+            self.rules.something_broke();
+            self.seen.insert("job failed".to_owned());
+            return Err(JobFailure::Failed("the disk is full".to_owned()));
+        }
+        match job {
+            Job::Check { command } => Ok(JobResult::Checked(self.check_result(step, command))),
+            Job::KeepPlan { .. } => Ok(JobResult::PlanKept(self.kept_plan())),
+            Job::Commit { .. } => {
+                self.rules.committed(step);
+                let tree = (!self.scenario.has_no_tree).then(|| self.workspace.tree());
+                Ok(JobResult::Committed(tree))
+            }
+        }
+    }
+
+    fn check_result(&mut self, step: &StepKey, command: String) -> CheckResult {
+        let passed = self.scenario.check.is_content();
+        self.workspace.facts.push(Fact::Checked { passed });
+        self.rules.checked(step);
+        let exit_code = match (passed, self.scenario.repeats || !self.random.one_in(3)) {
+            (true, _) => Some(0),
+            (false, true) => Some(1),
+            (false, false) => None,
+        };
+        let output = if passed { "all is well".to_owned() } else { self.finding_words("broken") };
+        if !passed {
+            self.rules.found(step, format!("{exit_code:?} {output}"));
+        }
+        CheckResult { command, exit_code, output }
+    }
+
+    fn kept_plan(&mut self) -> KeptPlan {
+        let folder = &self.scenario.context.state_folder;
+        let kept = KeptPlan {
+            plan_path: format!("{folder}/plans/prd-x.md"),
+            test_spec_path: format!("{folder}/plans/test-spec-x.md"),
+        };
+        self.workspace.files.extend([kept.plan_path.clone(), kept.test_spec_path.clone()]);
+        self.workspace.facts.push(Fact::Kept);
+        kept
+    }
+
+    /// Words of somebody who is not content: new each time, or always the same.
+    pub fn finding_words(&mut self, what: &str) -> String {
+        if self.scenario.repeats {
+            return format!("{what}: always this");
+        }
+        // Letters, because numbers do not make a finding a new one.
+        let number = self.random.number();
+        let letters: String =
+            (0..8).map(|at| char::from(b'a' + (number >> (at * 5)) as u8 % 26)).collect();
+        format!("{what}: {letters}")
+    }
+
+    pub fn decision(&mut self) -> ApprovalDecision {
+        if self.random.one_in(2) {
+            ApprovalDecision::Allow
+        } else {
+            ApprovalDecision::Deny("no".to_owned())
+        }
     }
 }

@@ -11,7 +11,7 @@ use omx_agents::{
     AgentEnv, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
     ConversationStart, Failure,
 };
-use omx_conductor::ask::{Artifact, Asking, NoReply, Question, Reply};
+use omx_conductor::ask::{AskArtifact, AskError, AskReply, AskRequest, AskSession};
 use omx_host::{Role, RoleResult, catalog};
 use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 use omx_kernel::ids::slug;
@@ -52,15 +52,15 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
 
 fn ask(
     kind: AgentKind,
-    question: &Question,
+    question: &AskRequest,
     surroundings: &AgentEnv,
     view: &AskView,
-) -> Result<Reply, NoReply> {
+) -> Result<AskReply, AskError> {
     let driver = driver(kind);
-    let installation = driver.find(surroundings).map_err(NoReply::Trouble)?;
+    let installation = driver.find(surroundings).map_err(AskError::Failed)?;
     view.begins(question.opening.allow);
-    let asking = Asking::default();
-    let stopper = asking.stopper();
+    let asking = AskSession::default();
+    let stopper = asking.handle();
     let asked_before = AtomicBool::new(false);
     let stop = move || {
         if asked_before.swap(true, Ordering::Relaxed) {
@@ -71,7 +71,7 @@ fn ask(
     };
     edge::on_interrupt(stop).map_err(|error| {
         let detail = format!("signals cannot be heard: {error}");
-        NoReply::Trouble(Failure::new(
+        AskError::Failed(Failure::new(
             kind,
             omx_agents::failure::FailureCause::CannotStart { detail },
         ))
@@ -87,7 +87,7 @@ fn question(
     context: &Context<'_>,
     config: &Config,
     surroundings: &AgentEnv,
-) -> Result<Question, Refusal> {
+) -> Result<AskRequest, Refusal> {
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
     let allow = args.allow.clone().or_else(|| setting("allow")).unwrap_or_default();
@@ -112,7 +112,7 @@ fn question(
         args: vec!["mcp".to_owned()],
         env: surroundings.child_variables.clone(),
     };
-    Ok(Question {
+    Ok(AskRequest {
         opening: ConversationSpec {
             start,
             folder: context.place.working_directory.clone(),
@@ -176,12 +176,12 @@ fn keep(
     context: &Context<'_>,
     store: &Store,
     args: &AskArgs,
-    question: &Question,
-    reply: &Reply,
+    question: &AskRequest,
+    reply: &AskReply,
 ) -> Result<String, Refusal> {
     let now = context.clock.now().to_string();
     let prompt = prompt_of(args, question);
-    let artifact = Artifact {
+    let artifact = AskArtifact {
         agent: &args.agent,
         role: args.role.as_deref(),
         asked_at: &now,
@@ -198,6 +198,6 @@ fn keep(
 }
 
 /// The person's own words, without what a role added.
-fn prompt_of(args: &AskArgs, question: &Question) -> String {
+fn prompt_of(args: &AskArgs, question: &AskRequest) -> String {
     if args.prompt == "-" { question.message.text.clone() } else { args.prompt.clone() }
 }

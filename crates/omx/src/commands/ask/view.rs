@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 
 use omx_agents::event::{AgentEvent, ToolAction};
 use omx_agents::{AgentKind, Failure, json};
-use omx_conductor::ask::{NoReply, Reply};
+use omx_conductor::ask::{AskError, AskReply};
 use omx_kernel::approval::AllowLevel;
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ impl AskView {
         output::note(&format!("{}: {}", self.kind, printable(&words)));
     }
 
-    pub(super) fn reply(&self, reply: &Reply, kept: &str) -> Exit {
+    pub(super) fn reply(&self, reply: &AskReply, kept: &str) -> Exit {
         if self.format == Format::Json {
             return line(&json!({
                 "event": "answer",
@@ -73,7 +73,7 @@ impl AskView {
                 "conversation": reply.conversation.as_ref().map(|id| id.as_str()),
                 "artifact": kept,
                 "refused": reply.refused.iter().map(json::ask_object).collect::<Vec<_>>(),
-                "usage": reply.spent,
+                "usage": reply.usage,
             }));
         }
         for ask in &reply.refused {
@@ -93,13 +93,13 @@ impl AskView {
         exit
     }
 
-    pub(super) fn no_reply(&self, no_reply: &NoReply) -> Exit {
+    pub(super) fn no_reply(&self, no_reply: &AskError) -> Exit {
         match no_reply {
-            NoReply::Trouble(trouble) => {
+            AskError::Failed(trouble) => {
                 self.trouble(trouble);
                 if trouble.kind() == "rate_limit" { Exit::Limit } else { Exit::Failed }
             }
-            NoReply::WrongResult(problem) => {
+            AskError::WrongResult(problem) => {
                 let words = format!(
                     "{} gave no usable result, also when asked again: {problem}",
                     self.kind
@@ -110,7 +110,7 @@ impl AskView {
                 );
                 Exit::Failed
             }
-            NoReply::Interrupted(conversation) => {
+            AskError::Interrupted(conversation) => {
                 let id = conversation.as_ref().map(|id| id.as_str());
                 let hint = id.map(|id| format!("; go on with --resume {id}")).unwrap_or_default();
                 let words = format!("interrupted{hint}");

@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omx_agents::{AgentKind, AgentLimits};
-use omx_conductor::drive::{Crew, Drive, RoleCard};
-use omx_conductor::start::Taken;
+use omx_conductor::drive::{Drive, ProjectWorld, RoleCard, RunEnv};
+use omx_conductor::start::OpenedRun;
 use omx_host::catalog;
 use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_ops::Context;
 use omx_ops::config;
 use omx_rehearsal::driver;
-use omx_runs::spec::RunSpec;
+use omx_runs::RunSpec;
+use omx_runs::progress::Progress;
 use omx_store::Store;
 use omx_store::runs::{Liveness, RegisteredRun, RunRegistry};
 use serde_json::json;
@@ -58,26 +59,26 @@ impl RunPlacement {
 pub fn drive(
     context: &Context<'_>,
     store: &Store,
-    taken: Taken,
+    opened: OpenedRun,
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let id = taken.held.id().clone();
-    announce(&taken.asked, id.as_str(), format);
-    register(context, store, &taken);
+    let id = opened.held.id().clone();
+    announce(&opened.spec, id.as_str(), format);
+    register(context, store, &opened);
     if placement == RunPlacement::Background {
         // The lock goes with it; the other process takes it.
-        drop(taken);
+        drop(opened);
         return detach(context, store, &id, format);
     }
-    let mut crew = crew(context, store, &taken.asked, &id)?;
+    let mut env = run_env(context, store, &opened.spec, &id)?;
     // How often an entry may be played is counted for each run.
-    crew.surroundings.rehearsal_folder = taken.held.folder().path().join("rehearsal");
-    let asked = taken.asked.clone();
+    env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");
+    let spec = opened.spec.clone();
     let live = Live::new(format, &id, context.dialect);
-    let run =
-        Drive::new(&crew, taken.asked, taken.held, taken.engine, |progress| live.show(progress))?;
-    let handle = run.handle();
+    let show = |progress: &Progress| live.show(progress);
+    let mut world = ProjectWorld::new(&env, opened.spec, opened.held, show)?;
+    let handle = world.handle();
     let stopped = AtomicBool::new(false);
     let unwatched = |what: &str, error: std::io::Error| {
         Refusal::new(RefusalCode::Io, format!("cannot watch for {what}: {error}"))
@@ -96,22 +97,23 @@ pub fn drive(
         handle.stop();
     })
     .map_err(|error| unwatched("signals", error))?;
-    let ended = run.run(taken.changes);
+    let drive = Drive::new(&mut world, opened.engine);
+    let ended = drive.run(env!("CARGO_PKG_VERSION"), opened.changes);
     live.finish();
-    summary::print(store, &asked, &id, &ended?, &crew.surroundings, format)
+    summary::print(store, &spec, &id, &ended, &env.agents, format)
 }
 
-fn crew<'a>(
+fn run_env<'a>(
     context: &'a Context<'a>,
     store: &'a Store,
-    asked: &RunSpec,
+    spec: &RunSpec,
     id: &RunId,
-) -> Result<Crew<'a>, Refusal> {
+) -> Result<RunEnv<'a>, Refusal> {
     let config = config::load(context, store)?;
-    let surroundings = edge::agent_env(context, store, asked.scenario.clone(), Some(id))?;
-    let kind = AgentKind::parse(&asked.agent)
-        .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", asked.agent)))?;
-    let installation = driver(kind).find(&surroundings).map_err(|trouble| refusal(&trouble))?;
+    let agents = edge::agent_env(context, store, spec.scenario.clone(), Some(id))?;
+    let kind = AgentKind::parse(&spec.agent)
+        .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", spec.agent)))?;
+    let installation = driver(kind).find(&agents).map_err(|failure| refusal(&failure))?;
     let roles =
         catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))?;
     let roles: BTreeMap<String, RoleCard> = roles
@@ -122,30 +124,29 @@ fn crew<'a>(
             (role.name, RoleCard { prompt: role.prompt, model: model.map(str::to_owned) })
         })
         .collect();
-    Ok(Crew {
+    Ok(RunEnv {
         context,
         store,
         roles,
-        installation,
-        surroundings,
+        installations: [(kind, installation)].into(),
+        agents,
         limits: AgentLimits::default(),
-        version: env!("CARGO_PKG_VERSION"),
     })
 }
 
 /// Enters the run where `ps` looks. It leaves by itself when its lock is free.
-fn register(context: &Context<'_>, store: &Store, taken: &Taken) {
+fn register(context: &Context<'_>, store: &Store, opened: &OpenedRun) {
     let Some(folder) = edge::registry_folder(context.dialect) else { return };
     let entry = RegisteredRun {
-        run: taken.held.id().clone(),
+        run: opened.held.id().clone(),
         root: store.root().to_owned(),
         tree: store.tree().to_owned(),
-        mode: taken.asked.mode.name().to_owned(),
-        task: taken.asked.task.clone(),
+        mode: opened.spec.mode.name().to_owned(),
+        task: opened.spec.task.clone(),
         pid: std::process::id(),
         started: context.clock.now(),
     };
-    if let Err(error) = RunRegistry::new(folder).add(&taken.held, &entry) {
+    if let Err(error) = RunRegistry::new(folder).add(&opened.held, &entry) {
         // A list that lacks it is no reason not to work.
         output::note(&format!("warning: omx ps will not show this run: {error}"));
     }

@@ -8,7 +8,7 @@ mod summary;
 
 use std::collections::BTreeMap;
 
-use omx_conductor::engine::Decide;
+use omx_conductor::engine::StepDecision;
 use omx_conductor::start;
 use omx_kernel::{Dialect, Mode, Refusal, RunId, Timestamp};
 use omx_ops::Context;
@@ -86,9 +86,9 @@ fn run(request: &ModeRequest, flags: &RunFlags, global: &Global, by_name: Dialec
         let run_request = request::run_request(request, flags, context, &store, &config)?;
         let id = new_id(context.clock.now());
         let workspace = request::workspace(request, flags, context, &store, &id)?;
-        let taken = start::begin(context, &store, &id, run_request, workspace)?;
+        let opened = start::begin(context, &store, &id, run_request, workspace)?;
         sweep_daily(context, &store);
-        drive(context, &store, taken, placement, format)
+        drive(context, &store, opened, placement, format)
     })
 }
 
@@ -101,22 +101,22 @@ pub fn resume_run(
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let taken = start::resume(store, id, &decisions(decide)?)?;
+    let opened = start::resume(context, store, id, &decisions(decide)?)?;
     let environment = edge::environment();
-    let scratch = taken.held.folder().scratch()?;
+    let scratch = opened.held.folder().scratch()?;
     workspace::restore(
         &context.project_env(store, &environment),
         id,
-        &taken.asked.workspace,
+        &opened.spec.workspace,
         scratch,
     )?;
-    drive(context, store, taken, placement, format)
+    drive(context, store, opened, placement, format)
 }
 
-fn decisions(words: &[String]) -> Result<BTreeMap<String, Decide>, Refusal> {
+fn decisions(words: &[String]) -> Result<BTreeMap<String, StepDecision>, Refusal> {
     let decision = |word: &String| match word.rsplit_once('=') {
-        Some((step, "rerun")) => Ok((step.to_owned(), Decide::Rerun)),
-        Some((step, "skip")) => Ok((step.to_owned(), Decide::Skip)),
+        Some((step, "rerun")) => Ok((step.to_owned(), StepDecision::Rerun)),
+        Some((step, "skip")) => Ok((step.to_owned(), StepDecision::Skip)),
         _ => Err(Refusal::invalid_input(format!(
             "--decide {word:?}: wanted STEP=rerun or STEP=skip"
         ))),

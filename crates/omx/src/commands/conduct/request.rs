@@ -4,7 +4,7 @@ use omx_agents::AgentKind;
 use std::path::Path;
 
 use omx_conductor::check;
-use omx_conductor::start::Wish;
+use omx_conductor::start::RunRequest;
 use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Mode, Refusal, RunId};
 use omx_ops::Context;
@@ -65,7 +65,7 @@ pub(super) fn run_request(
     context: &Context<'_>,
     store: &Store,
     config: &Config,
-) -> Result<Wish, Refusal> {
+) -> Result<RunRequest, Refusal> {
     let task = request.task.clone().filter(|task| !task.trim().is_empty());
     let mut task =
         task.ok_or_else(|| Refusal::invalid_input("say what to do, or --resume a run"))?;
@@ -91,7 +91,7 @@ pub(super) fn run_request(
         Some("standard") => VerificationLevel::Standard,
         _ => VerificationLevel::Thorough,
     };
-    Ok(Wish {
+    Ok(RunRequest {
         mode: request.mode,
         task,
         agent: installation.kind.as_str().to_owned(),

@@ -2,8 +2,8 @@
 //! and the one command that comes next.
 
 use omx_agents::{AgentEnv, AgentKind};
-use omx_conductor::drive::Ended;
-use omx_conductor::engine::Outcome;
+use omx_conductor::drive::EndedRun;
+use omx_conductor::engine::RunOutcome;
 use omx_kernel::{Document, Mode, Refusal, RunId, Scope, SessionId};
 use omx_runs::overview::{Overview, overview};
 use omx_runs::spec::{RunSpec, Workspace};
@@ -20,7 +20,7 @@ pub(super) fn print(
     store: &Store,
     asked: &RunSpec,
     id: &RunId,
-    ended: &Ended,
+    ended: &EndedRun,
     surroundings: &AgentEnv,
     format: Format,
 ) -> Result<Exit, Refusal> {
@@ -35,20 +35,20 @@ pub(super) fn print(
     if format == Format::Json {
         let object = json!({
             "event": "ended", "id": id.as_str(), "outcome": ended.outcome.as_str(),
-            "why": ended.outcome.words(), "spent": ended.spent, "spent_by": seen.usage_by(),
+            "why": ended.outcome.words(), "spent": ended.usage, "spent_by": seen.usage_by(),
             "diff": size, "unplayed": unplayed, "exit_code": exit.code(),
         });
         output::text(&format!("{object}\n"));
         return Ok(exit);
     }
     let mut lines = vec![outcome(&ended.outcome)];
-    if let (Outcome::Complete(_), Some(document)) =
+    if let (RunOutcome::Complete(_), Some(document)) =
         (&ended.outcome, document(store, asked.mode, id))
     {
         lines.extend(parts(&document));
     }
-    lines.push(format!("{} tokens", thousands(ended.spent.tokens())));
-    if let Outcome::Budget(_) = &ended.outcome {
+    lines.push(format!("{} tokens", thousands(ended.usage.tokens())));
+    if let RunOutcome::Budget(_) = &ended.outcome {
         lines.extend(spending(&seen));
     }
     lines.extend(next(asked, id, &ended.outcome, size.as_deref()));
@@ -59,15 +59,15 @@ pub(super) fn print(
     Ok(exit)
 }
 
-fn outcome(outcome: &Outcome) -> String {
+fn outcome(outcome: &RunOutcome) -> String {
     let words = printable(outcome.words());
     match outcome {
-        Outcome::Complete(_) => format!("complete: {words}"),
-        Outcome::Failed(_) => format!("failed: {words}"),
-        Outcome::Limit(_) | Outcome::Budget(_) => format!("stopped: {words}"),
-        Outcome::Blocked(_) => format!("needs you: {words}"),
-        Outcome::Cancelled => "cancelled".to_owned(),
-        Outcome::Interrupted => "interrupted".to_owned(),
+        RunOutcome::Complete(_) => format!("complete: {words}"),
+        RunOutcome::Failed(_) => format!("failed: {words}"),
+        RunOutcome::Limit(_) | RunOutcome::Budget(_) => format!("stopped: {words}"),
+        RunOutcome::Blocked(_) => format!("needs you: {words}"),
+        RunOutcome::Cancelled => "cancelled".to_owned(),
+        RunOutcome::Interrupted => "interrupted".to_owned(),
     }
 }
 
@@ -115,20 +115,20 @@ fn money(micro_usd: Option<u64>) -> String {
 }
 
 /// The command that comes next.
-fn next(asked: &RunSpec, id: &RunId, outcome: &Outcome, size: Option<&str>) -> Option<String> {
+fn next(asked: &RunSpec, id: &RunId, outcome: &RunOutcome, size: Option<&str>) -> Option<String> {
     let more = |what: &str| {
         format!("allow more and go on: omx runs limit {id} {what} && omx runs resume {id}")
     };
     match (outcome, &asked.workspace) {
-        (Outcome::Complete(_), Workspace::Worktree { branch, .. })
+        (RunOutcome::Complete(_), Workspace::Worktree { branch, .. })
             if asked.mode != Mode::CodeReview =>
         {
             let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
             Some(format!("on branch {branch}{size}; merge it: omx runs integrate {id}"))
         }
-        (Outcome::Complete(_), _) => None,
-        (Outcome::Limit(_), _) => Some(more("N")),
-        (Outcome::Budget(words), _) => Some(more(match words {
+        (RunOutcome::Complete(_), _) => None,
+        (RunOutcome::Limit(_), _) => Some(more("N")),
+        (RunOutcome::Budget(words), _) => Some(more(match words {
             words if words.contains("tokens") => "--budget-tokens N",
             words if words.contains("money") => "--budget-usd AMOUNT",
             _ => "--budget-time SPAN",
@@ -138,9 +138,9 @@ fn next(asked: &RunSpec, id: &RunId, outcome: &Outcome, size: Option<&str>) -> O
 }
 
 /// Entries that a whole rehearsal must have played and did not.
-fn unplayed(asked: &RunSpec, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<String> {
+fn unplayed(asked: &RunSpec, outcome: &RunOutcome, surroundings: &AgentEnv) -> Vec<String> {
     let is_rehearsal = asked.agent == AgentKind::Rehearsal.as_str();
-    let (Outcome::Complete(_), Some(scenario), true) = (outcome, &asked.scenario, is_rehearsal)
+    let (RunOutcome::Complete(_), Some(scenario), true) = (outcome, &asked.scenario, is_rehearsal)
     else {
         return Vec::new();
     };
@@ -148,17 +148,17 @@ fn unplayed(asked: &RunSpec, outcome: &Outcome, surroundings: &AgentEnv) -> Vec<
     faults.unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-fn exit(store: &Store, asked: &RunSpec, id: &RunId, outcome: &Outcome) -> Exit {
+fn exit(store: &Store, asked: &RunSpec, id: &RunId, outcome: &RunOutcome) -> Exit {
     match outcome {
-        Outcome::Complete(_) if asked.mode == Mode::CodeReview && !is_clean(store, id) => {
+        RunOutcome::Complete(_) if asked.mode == Mode::CodeReview && !is_clean(store, id) => {
             Exit::Failed
         }
-        Outcome::Complete(_) => Exit::Done,
-        Outcome::Failed(_) => Exit::Failed,
-        Outcome::Limit(_) | Outcome::Budget(_) => Exit::Limit,
-        Outcome::Blocked(_) => Exit::NeedsPerson,
-        Outcome::Cancelled => Exit::Cancelled,
-        Outcome::Interrupted => Exit::Interrupted,
+        RunOutcome::Complete(_) => Exit::Done,
+        RunOutcome::Failed(_) => Exit::Failed,
+        RunOutcome::Limit(_) | RunOutcome::Budget(_) => Exit::Limit,
+        RunOutcome::Blocked(_) => Exit::NeedsPerson,
+        RunOutcome::Cancelled => Exit::Cancelled,
+        RunOutcome::Interrupted => Exit::Interrupted,
     }
 }
 

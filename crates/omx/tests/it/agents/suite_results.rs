@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use omx_agents::results::ResultKind;
 use omx_agents::{AgentLimits, AgentMessage, ConversationStart};
-use omx_conductor::ask::{Asking, NoReply, Question, Reply};
+use omx_conductor::ask::{AskError, AskReply, AskRequest, AskSession};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
@@ -24,16 +24,16 @@ fn verification() -> Value {
 }
 
 /// Asks for a verification, as steps of a run do.
-fn ask<S: Stage>(stage: &S) -> Result<Reply, NoReply> {
+fn ask<S: Stage>(stage: &S) -> Result<AskReply, AskError> {
     let wants = ResultKind::Verification;
     let message =
         AgentMessage { schema: Some(wants.schema()), ..AgentMessage::text(cue("verify")) };
     let opening = opening(stage, ConversationStart::New, AllowLevel::Commands);
-    let question = Question { opening, message, wants: Some(wants) };
+    let question = AskRequest { opening, message, wants: Some(wants) };
     let (surroundings, driver) = (stage.surroundings(), driver(S::KIND));
     let installation = driver.find(&surroundings).unwrap();
     let limits = AgentLimits::default();
-    Asking::default().ask(&question, driver, &installation, &surroundings, limits, |_| {})
+    AskSession::default().ask(&question, driver, &installation, &surroundings, limits, |_| {})
 }
 
 pub fn a_right_result_is_taken<S: Stage>() {
@@ -57,7 +57,7 @@ pub fn a_result_wrong_twice_fails<S: Stage>() {
     let steps = [Step::Chatter, Step::Chatter, Step::Answer(verification())];
     let stage = S::with(vec![Play::new("verify", steps)]);
     let no_reply = ask(&stage).unwrap_err();
-    assert!(matches!(no_reply, NoReply::WrongResult(_)), "{no_reply:?}");
+    assert!(matches!(no_reply, AskError::WrongResult(_)), "{no_reply:?}");
     assert_eq!(stage.answers("verify"), 2 * S::CHATTER);
 }
 

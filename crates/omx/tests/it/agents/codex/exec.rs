@@ -12,7 +12,7 @@ use omx_agents::{
     Agent, AgentEnv, AgentEvent, AgentLimits, AgentMessage, ConversationId, ConversationStart,
     conversation,
 };
-use omx_conductor::ask::{Asking, Question};
+use omx_conductor::ask::{AskRequest, AskSession};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
@@ -297,10 +297,17 @@ fn exec_answers_a_question() {
         let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));
         let installation = codex.find(&surroundings).unwrap();
         let opening = opening(&old.0, ConversationStart::New, AllowLevel::Commands);
-        let question = Question { opening, message: AgentMessage::text(cue("hello")), wants: None };
+        let question =
+            AskRequest { opening, message: AgentMessage::text(cue("hello")), wants: None };
         let limits = AgentLimits::default();
-        let reply =
-            Asking::default().ask(&question, codex, &installation, &surroundings, limits, |_| {});
+        let reply = AskSession::default().ask(
+            &question,
+            codex,
+            &installation,
+            &surroundings,
+            limits,
+            |_| {},
+        );
         let reply = reply.unwrap();
         assert_eq!(reply.text, "hello to you");
         assert!(reply.conversation.is_some());

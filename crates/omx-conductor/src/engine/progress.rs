@@ -1,21 +1,22 @@
-//! Progress lines of a run, made from what the engine and its agents do.
+//! What a run shows about its steps and agents.
 
-use omx_agents::event::{self, ApprovalRequest, ToolAction};
+use omx_agents::event::{ApprovalRequest, ToolAction};
 use omx_agents::failure::Failure;
+use omx_runs::StepKey;
 use omx_runs::progress::Progress;
-use omx_runs::{StepKey, Usage};
 use serde_json::Value;
 
 use crate::prompts;
-use crate::story::{Step, Work};
+use crate::workflow::{JobStep, Step, StepKind, WorkflowContext};
 
-pub(crate) fn began(step: &Step) -> Progress {
-    let (who, what) = match &step.work {
-        Work::Errand(errand) => {
-            (errand.role.clone(), prompts::in_short(&errand.purpose).to_owned())
+pub(super) fn step_began(step: &Step, context: &WorkflowContext) -> Progress {
+    let own = context.dialect.name.to_owned();
+    let (who, what) = match &step.kind {
+        StepKind::Agent(agent) => {
+            (agent.role.clone(), prompts::describe_purpose(&agent.purpose).to_owned())
         }
-        Work::Check => ("omx".to_owned(), "runs the check".to_owned()),
-        Work::KeepPlan(_) => ("omx".to_owned(), "keeps the plan".to_owned()),
+        StepKind::Check => (own, "runs the check".to_owned()),
+        StepKind::Job(JobStep::KeepPlan(_)) => (own, "keeps the plan".to_owned()),
     };
     Progress::StepBegan {
         step: step.key.clone(),
@@ -26,7 +27,7 @@ pub(crate) fn began(step: &Step) -> Progress {
     }
 }
 
-pub(crate) fn finished(step: &Step, result: &Value) -> Progress {
+pub(super) fn step_finished(step: &Step, result: &Value) -> Progress {
     let word = |name: &str| result.get(name).and_then(Value::as_str).map(str::to_owned);
     let count = |name: &str| result.get(name).and_then(Value::as_array).map_or(0, Vec::len);
     let how = if let Some(verdict) = word("verdict") {
@@ -47,7 +48,7 @@ pub(crate) fn finished(step: &Step, result: &Value) -> Progress {
     Progress::StepFinished { step: step.key.clone(), how }
 }
 
-pub(crate) fn tool(step: &StepKey, tool: &ToolAction) -> Progress {
+pub(super) fn tool(step: &StepKey, tool: &ToolAction) -> Progress {
     let tool = match tool {
         ToolAction::Command(line) => format!("runs {line}"),
         ToolAction::Edit(paths) => {
@@ -60,33 +61,24 @@ pub(crate) fn tool(step: &StepKey, tool: &ToolAction) -> Progress {
     Progress::Tool { step: step.clone(), tool }
 }
 
-pub(crate) fn trouble(step: &StepKey, trouble: &Failure) -> Progress {
+pub(super) fn failure(step: &StepKey, failure: &Failure) -> Progress {
     Progress::Trouble {
         step: step.clone(),
-        kind: trouble.kind().to_owned(),
-        text: trouble.to_string(),
+        kind: failure.kind().to_owned(),
+        text: failure.to_string(),
     }
 }
 
-pub(crate) fn needs_you(step: &StepKey, ask: &ApprovalRequest) -> Progress {
-    Progress::NeedsYou { step: step.clone(), what: describe_request(ask) }
+pub(super) fn needs_person(step: &StepKey, ask: &ApprovalRequest) -> Progress {
+    Progress::NeedsYou { step: step.clone(), what: describe_ask(ask) }
 }
 
-/// What an agent asks permission for, in words.
-pub(crate) fn describe_request(ask: &ApprovalRequest) -> String {
+/// What an agent wants to do, in words.
+pub(crate) fn describe_ask(ask: &ApprovalRequest) -> String {
     match ask {
         ApprovalRequest::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
         ApprovalRequest::Command { command, .. } => format!("run {command}"),
         ApprovalRequest::Tool { server, tool } => format!("call {server} {tool}"),
         ApprovalRequest::Other { what } => what.clone(),
-    }
-}
-
-/// Usage as the journal keeps it.
-pub(crate) fn usage(reported: event::Usage) -> Usage {
-    Usage {
-        input: reported.input_tokens,
-        output: reported.output_tokens,
-        micro_usd: reported.micro_usd,
     }
 }

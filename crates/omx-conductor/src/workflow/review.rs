@@ -1,16 +1,17 @@
-//! Two lanes look at a change at the same time.
+//! Two lanes review a change at the same time.
 
 use omx_agents::results::{AgentResult, Finding, ResultKind, Review, ReviewKind};
 use omx_kernel::Mode;
+use omx_runs::StepKey;
 use serde_json::{Value, json};
 
-use super::{End, Errand, Halt, Purpose, Step, StepKey, Story, Tale, Work};
+use super::{AgentStep, Flow, Halt, Step, StepKind, StepPurpose, Workflow, WorkflowEnd};
 
 const REVIEW: Mode = Mode::CodeReview;
 
-/// What both lanes said.
+/// The verdict of both lanes.
 pub(super) struct Reviewed {
-    /// As the documents keep it.
+    /// As the documents hold it.
     pub(super) verdict: Value,
     pub(super) is_clean: bool,
     /// Why it is not clean, in one line.
@@ -18,19 +19,19 @@ pub(super) struct Reviewed {
     pub(super) steps: Vec<StepKey>,
 }
 
-impl Story<'_> {
+impl Workflow<'_> {
     /// The mode by itself.
-    pub(super) fn code_review_run(&mut self) -> Tale<End> {
+    pub(super) fn code_review_run(&mut self) -> Flow<WorkflowEnd> {
         let reviewed = self.code_review(None)?;
         Ok(if reviewed.is_clean {
-            End::Complete("Both reviewers approve.".to_owned())
+            WorkflowEnd::Complete("Both reviewers approve.".to_owned())
         } else {
-            End::Complete(format!("Not clean: {}", reviewed.reason))
+            WorkflowEnd::Complete(format!("Not clean: {}", reviewed.reason))
         })
     }
 
-    /// Lets both lanes review the change.
-    pub(super) fn code_review(&mut self, work: Option<StepKey>) -> Tale<Reviewed> {
+    /// Reviews the change in both lanes.
+    pub(super) fn code_review(&mut self, work: Option<StepKey>) -> Flow<Reviewed> {
         self.start(REVIEW, json!({"current_phase": "reviewing"}))?;
         let code = self.lane("code", "code-reviewer", ReviewKind::Code, &work);
         let architect =
@@ -53,19 +54,19 @@ impl Story<'_> {
     }
 
     fn lane(&self, name: &str, role: &str, kind: ReviewKind, work: &Option<StepKey>) -> Step {
-        let errand = Errand {
+        let agent = AgentStep {
             role: role.to_owned(),
             model: None,
-            purpose: Purpose::ReviewChange { work: work.clone() },
+            purpose: StepPurpose::ReviewChange { work: work.clone() },
             wants: ResultKind::Review(kind),
         };
-        self.step(name, REVIEW, Work::Errand(errand))
+        self.step(name, REVIEW, StepKind::Agent(agent))
     }
 
-    /// Two steps at the same time: both are told to be done before either is missed.
-    fn both(&self, steps: [Step; 2]) -> Tale<[Review; 2]> {
+    /// The results of two steps that run at the same time.
+    fn both(&self, steps: [Step; 2]) -> Flow<[Review; 2]> {
         let missing: Vec<Step> =
-            steps.iter().filter(|step| self.past.get(&step.key).is_none()).cloned().collect();
+            steps.iter().filter(|step| self.completed.get(&step.key).is_none()).cloned().collect();
         if !missing.is_empty() {
             return Err(Halt::Pending(missing));
         }
@@ -73,14 +74,14 @@ impl Story<'_> {
         Ok([first?, second?])
     }
 
-    fn lane_result(&self, step: Step) -> Tale<Review> {
-        let Work::Errand(Errand { wants, .. }) = step.work else {
-            return Err(self.unreadable("lane", "it is no errand"));
+    fn lane_result(&self, step: Step) -> Flow<Review> {
+        let StepKind::Agent(AgentStep { wants, .. }) = step.kind else {
+            return Err(self.unreadable("lane", "it is not an agent step"));
         };
         let name = step.key.to_string();
-        match AgentResult::read(wants, self.done(step)?.result) {
+        match AgentResult::read(wants, self.result(step)?.result) {
             Ok(AgentResult::Review(review)) => Ok(review),
-            Ok(_) => Err(self.unreadable(&name, "it is no review")),
+            Ok(_) => Err(self.unreadable(&name, "it is not a review")),
             Err(problem) => Err(self.unreadable(&name, &problem.to_string())),
         }
     }

@@ -1,86 +1,102 @@
 //! Steps: the units a run is made of, each done at most once.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
-pub use omx_runs::StepKey;
+use omx_runs::StepKey;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something to be done.
+use super::Seat;
+
+/// A unit of work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Its name.
     pub key: StepKey,
     /// The mode it belongs to.
     pub mode: Mode,
-    /// The phase that mode is in.
+    /// The phase of that mode.
     pub phase: String,
-    /// What it is.
-    pub work: Work,
+    /// What has to be done.
+    pub kind: StepKind,
+    /// Who does it, and where.
+    pub seat: Arc<Seat>,
 }
 
-/// What a step is.
+/// What a step does.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum StepKind {
     /// An agent does something.
-    Errand(Errand),
+    Agent(AgentStep),
     /// omx runs the project's check.
     Check,
-    /// omx keeps the plan of another step in the project.
+    /// omx does something else itself.
+    Job(JobStep),
+}
+
+/// What omx does itself in a step, besides running the check.
+#[derive(Clone, Debug, PartialEq)]
+pub enum JobStep {
+    /// Keep the plan of another step in the project.
     KeepPlan(StepKey),
 }
 
 /// What an agent is asked to do.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Errand {
-    /// In which role.
+pub struct AgentStep {
+    /// The agent's role.
     pub role: String,
-    /// The model, if this errand has its own.
+    /// The model, if the step has its own.
     pub model: Option<String>,
-    /// What for.
-    pub purpose: Purpose,
-    /// What it answers with.
+    /// What the step is for.
+    pub purpose: StepPurpose,
+    /// The kind of result the agent answers with.
     pub wants: ResultKind,
 }
 
-/// What an errand is for, with the steps whose results it needs to know.
+/// What an agent step is for, with the steps whose results it reads.
+///
+/// Serialized into the hash of a step's input, so serialized names never change:
+/// a changed hash would make every journal look diverged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "a field is the step it is named after")]
-pub enum Purpose {
-    /// Plan the task; after a review that was not clean, begin with its findings.
+pub enum StepPurpose {
+    /// Plan the task; after a review that was not clean, start with its findings.
     Draft { reviews: Vec<StepKey> },
     /// Review a plan.
     ReviewPlan { plan: StepKey },
-    /// Plan again, with what the reviewers found.
+    /// Revise a plan by the reviewers' findings.
     Revise { plan: StepKey, reviews: Vec<StepKey> },
-    /// Do the task, along a plan if there is one.
+    /// Do the task, following a plan if there is one.
     Implement { plan: Option<StepKey> },
-    /// Mend what a check or a verification found.
-    Mend { failure: StepKey },
+    /// Fix what a check or a verification found.
+    #[serde(rename = "mend")]
+    Fix { failure: StepKey },
     /// Verify that the task is done.
     Verify { work: StepKey },
-    /// Leave nothing in the change that need not be there.
+    /// Remove from the change what need not be there.
     Tidy,
     /// Review the change.
     ReviewChange { work: Option<StepKey> },
     /// Find out why a check fails.
     Diagnose { failure: StepKey },
-    /// A stage of a pipeline, with the results of those before.
+    /// A stage of a pipeline, with the results of the stages before it.
     Stage { number: usize, before: Vec<StepKey> },
 }
 
-impl Purpose {
-    /// The steps whose results it needs.
+impl StepPurpose {
+    /// The steps whose results this step reads.
     pub fn reads(&self) -> Vec<&StepKey> {
         match self {
             Self::Draft { reviews } => reviews.iter().collect(),
             Self::ReviewPlan { plan } => vec![plan],
             Self::Revise { plan, reviews } => [plan].into_iter().chain(reviews).collect(),
             Self::Implement { plan } => plan.iter().collect(),
-            Self::Mend { failure } | Self::Diagnose { failure } => vec![failure],
+            Self::Fix { failure } | Self::Diagnose { failure } => vec![failure],
             Self::Verify { work } => vec![work],
             Self::Tidy => Vec::new(),
             Self::ReviewChange { work } => work.iter().collect(),
@@ -89,94 +105,94 @@ impl Purpose {
     }
 }
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckResult {
     /// The command line.
     pub command: String,
-    /// Its exit code; none if it ran out of time or a signal ended it.
+    /// Its exit status; none if it timed out or a signal ended it.
     pub exit_code: Option<i32>,
-    /// The end of what it printed.
+    /// The end of its output.
     pub output: String,
 }
 
 impl CheckResult {
-    /// Whether it passed.
+    /// Whether the check passed.
     pub fn passed(&self) -> bool {
         self.exit_code == Some(0)
     }
 }
 
-/// Where a plan was kept, from the project's folder.
+/// The paths of a kept plan, relative to the project's root where possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptPlan {
     /// The plan.
     pub plan_path: String,
-    /// How it will be tested.
+    /// The test specification.
     pub test_spec_path: String,
 }
 
-/// A finished step, as the journal has it.
+/// A completed step, as the journal holds it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Finished {
-    /// What it gave; what kind of thing that is, the story knows.
+pub struct StepResult {
+    /// What the step produced; the workflow knows its type.
     pub result: Value,
-    /// What it was given, as a hash.
+    /// The hash of the step's input.
     pub input: String,
-    /// What the folder held after it, as a hash.
+    /// The hash of the workspace's content after the step.
     pub tree: Option<String>,
 }
 
-/// Finished steps.
+/// The results of the completed steps.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Past {
-    steps: BTreeMap<StepKey, Finished>,
+pub struct CompletedSteps {
+    steps: BTreeMap<StepKey, StepResult>,
     order: Vec<StepKey>,
 }
 
-impl Past {
-    /// A finished step.
-    pub fn get(&self, key: &StepKey) -> Option<&Finished> {
+impl CompletedSteps {
+    /// The result of a step, if it is completed.
+    pub fn get(&self, key: &StepKey) -> Option<&StepResult> {
         self.steps.get(key)
     }
 
-    /// Adds a finished step.
-    pub fn add(&mut self, key: StepKey, finished: Finished) {
+    /// Adds a completed step.
+    pub fn add(&mut self, key: StepKey, result: StepResult) {
         self.order.retain(|known| *known != key);
         self.order.push(key.clone());
-        self.steps.insert(key, finished);
+        self.steps.insert(key, result);
     }
 
-    /// Forgets a step.
-    pub fn forget(&mut self, key: &StepKey) {
+    /// Discards a step's result.
+    pub fn discard(&mut self, key: &StepKey) {
         self.order.retain(|known| known != key);
         self.steps.remove(key);
     }
 
-    /// Takes another input of a finished step for its own.
+    /// Accepts another input as that of a completed step.
     pub fn accept(&mut self, key: &StepKey, input: String) {
-        if let Some(finished) = self.steps.get_mut(key) {
-            finished.input = input;
+        if let Some(done) = self.steps.get_mut(key) {
+            done.input = input;
         }
     }
 
-    /// The step that was finished last.
+    /// The step that was completed last.
     pub fn last(&self) -> Option<&StepKey> {
         self.order.last()
     }
 
-    /// All steps, in the order in which they were finished.
+    /// All steps, in the order in which they were completed.
     pub fn keys(&self) -> &[StepKey] {
         &self.order
     }
 }
 
-/// Reviewers of plans.
-pub(super) fn plan_review(role: &str, kind: ReviewKind, plan: &StepKey) -> Errand {
-    Errand {
+/// A reviewer of a plan.
+pub(super) fn plan_review(role: &str, kind: ReviewKind, plan: &StepKey) -> AgentStep {
+    AgentStep {
         role: role.to_owned(),
         model: None,
-        purpose: Purpose::ReviewPlan { plan: plan.clone() },
+        purpose: StepPurpose::ReviewPlan { plan: plan.clone() },
         wants: ResultKind::Review(kind),
     }
 }

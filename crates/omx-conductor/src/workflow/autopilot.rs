@@ -3,23 +3,24 @@
 use omx_kernel::Mode;
 use serde_json::json;
 
-use super::{End, Halt, Story, Tale};
+use super::{Flow, Halt, Workflow, WorkflowEnd};
 
 const AUTOPILOT: Mode = Mode::Autopilot;
 
-impl Story<'_> {
-    pub(super) fn autopilot(&mut self) -> Tale<End> {
-        let handoff = json!({"context_snapshot_path": self.context_path()});
+impl Workflow<'_> {
+    pub(super) fn autopilot(&mut self) -> Flow<WorkflowEnd> {
+        let handoff =
+            json!({"context_snapshot_path": self.context.context_path(&self.spec.context_name())});
         self.start(AUTOPILOT, json!({"current_phase": "ralplan", "handoff_artifacts": handoff}))?;
         let mut findings = Vec::new();
         let mut changed_files = Vec::new();
         loop {
             let cycle = format!("c{}", self.ledger.iteration(AUTOPILOT));
-            let told = self.part(&cycle, |story| {
-                story.cycle(std::mem::take(&mut findings), &mut changed_files)
+            let flow = self.part(&cycle, |workflow| {
+                workflow.cycle(std::mem::take(&mut findings), &mut changed_files)
             });
-            match self.ended_by_part(told)? {
-                Cycle::Clean(summary) => return Ok(End::Complete(summary)),
+            match self.end_with_part(flow)? {
+                Cycle::Clean(summary) => return Ok(WorkflowEnd::Complete(summary)),
                 Cycle::Again(steps) => findings = steps,
             }
         }
@@ -27,10 +28,10 @@ impl Story<'_> {
 
     fn cycle(
         &mut self,
-        findings: Vec<super::StepKey>,
+        findings: Vec<omx_runs::StepKey>,
         changed_files: &mut Vec<String>,
-    ) -> Tale<Cycle> {
-        let agreed = self.part("plan", |story| story.ralplan(findings))?;
+    ) -> Flow<Cycle> {
+        let agreed = self.part("plan", |workflow| workflow.ralplan(findings))?;
         let handoff = json!({
             "plan_path": agreed.kept.plan_path,
             "test_spec_path": agreed.kept.test_spec_path,
@@ -39,8 +40,8 @@ impl Story<'_> {
             AUTOPILOT,
             json!({"current_phase": "ralph", "handoff_artifacts": {"ralplan": handoff}}),
         )?;
-        let built = self.part("build", |story| story.ralph(Some(agreed.plan)))?;
-        // The change that is reviewed is that of all cycles.
+        let built = self.part("build", |workflow| workflow.ralph(Some(agreed.plan)))?;
+        // The review covers the changes of all cycles.
         for file in &built.changed_files {
             if !changed_files.contains(file) {
                 changed_files.push(file.clone());
@@ -55,7 +56,7 @@ impl Story<'_> {
             json!({"current_phase": "code-review", "handoff_artifacts": {"ralph": handoff}}),
         )?;
         let work = built.work.clone();
-        let reviewed = self.part("review", |story| story.code_review(Some(work)))?;
+        let reviewed = self.part("review", |workflow| workflow.code_review(Some(work)))?;
         if reviewed.is_clean {
             self.write(
                 AUTOPILOT,
@@ -80,26 +81,26 @@ impl Story<'_> {
         Ok(Cycle::Again(reviewed.steps))
     }
 
-    /// What ends a part ends the whole, in the whole's own document too.
-    pub(super) fn ended_by_part<T>(&mut self, told: Tale<T>) -> Tale<T> {
-        let mode = self.asked.mode;
-        match told {
-            Err(Halt::Ended(End::Failed(error))) if self.ledger.is_active(mode) => {
+    /// An end of a part ends the run, and its own document too.
+    pub(super) fn end_with_part<T>(&mut self, flow: Flow<T>) -> Flow<T> {
+        let mode = self.spec.mode;
+        match flow {
+            Err(Halt::Ended(WorkflowEnd::Failed(error))) if self.ledger.is_active(mode) => {
                 self.fail(mode, &error)
             }
-            Err(Halt::Ended(End::Limit(error))) if self.ledger.is_active(mode) => {
+            Err(Halt::Ended(WorkflowEnd::Limit(error))) if self.ledger.is_active(mode) => {
                 self.exhaust(mode, &error)
             }
-            Err(Halt::Ended(End::Blocked(reason))) if self.ledger.is_active(mode) => {
+            Err(Halt::Ended(WorkflowEnd::Blocked(reason))) if self.ledger.is_active(mode) => {
                 self.block(mode, &reason)
             }
-            told => told,
+            flow => flow,
         }
     }
 }
 
 enum Cycle {
     Clean(String),
-    /// The reviews whose findings come first in the next plan.
-    Again(Vec<super::StepKey>),
+    /// The reviews whose findings the next plan starts with.
+    Again(Vec<omx_runs::StepKey>),
 }

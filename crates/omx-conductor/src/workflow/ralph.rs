@@ -1,16 +1,16 @@
-//! Work, check, verify, mend, until it is done and shown to be.
+//! Work, check, verify, fix, until the task is done and shown to be.
 
 use omx_agents::results::{AgentResult, Check, ResultKind, Work};
 use omx_kernel::Mode;
 use omx_kernel::progress::{ProgressSample, SAME_PROGRESS_LIMIT, is_stuck};
+use omx_runs::{StepKey, VerificationLevel};
 use serde_json::{Value, json};
 
-use super::{CheckResult, End, Errand, Purpose, StepKey, Story, Tale};
-use omx_runs::spec::VerificationLevel;
+use super::{AgentStep, CheckResult, Flow, StepPurpose, Workflow, WorkflowEnd};
 
 const RALPH: Mode = Mode::Ralph;
 
-/// What was done and how it was shown.
+/// What was built, and the evidence for it.
 pub(super) struct Built {
     /// The last step that changed something.
     pub(super) work: StepKey,
@@ -19,34 +19,34 @@ pub(super) struct Built {
     pub(super) evidence: Vec<Value>,
 }
 
-/// How one look at the work ended.
-enum Look {
+/// The result of checking and verifying the work once.
+enum Inspection {
     Passed(Vec<Value>),
     /// The step that found something.
-    Found(StepKey),
+    Failed(StepKey),
 }
 
-impl Story<'_> {
+impl Workflow<'_> {
     /// The mode by itself.
-    pub(super) fn ralph_run(&mut self) -> Tale<End> {
+    pub(super) fn ralph_run(&mut self) -> Flow<WorkflowEnd> {
         let built = self.ralph(None)?;
-        Ok(End::Complete(built.summary))
+        Ok(WorkflowEnd::Complete(built.summary))
     }
 
     /// Works until check and verification pass.
-    pub(super) fn ralph(&mut self, plan: Option<StepKey>) -> Tale<Built> {
+    pub(super) fn ralph(&mut self, plan: Option<StepKey>) -> Flow<Built> {
         self.start(RALPH, json!({"current_phase": "starting"}))?;
         let mut round = 1_u64;
         self.begin_round(round)?;
-        let mut built = self.work("work", "executor", Purpose::Implement { plan }, None)?;
+        let mut built = self.work("work", "executor", StepPurpose::Implement { plan }, None)?;
         let mut standings = Vec::new();
         loop {
             self.enter(RALPH, "verifying")?;
-            let failure = match self.look(round, &built.work)? {
-                Look::Found(failure) => failure,
-                Look::Passed(evidence) => {
+            let failure = match self.inspect(round, &built.work)? {
+                Inspection::Failed(failure) => failure,
+                Inspection::Passed(evidence) => {
                     let name = format!("tidy{round}");
-                    built = self.work(&name, "executor", Purpose::Tidy, Some(built))?;
+                    built = self.work(&name, "executor", StepPurpose::Tidy, Some(built))?;
                     match self.check_passes(&format!("recheck{round}"), RALPH)? {
                         Ok(recheck) => {
                             built.evidence = evidence.into_iter().chain(recheck).collect();
@@ -61,62 +61,62 @@ impl Story<'_> {
             }
             self.enter(RALPH, "fixing")?;
             let name = format!("fix{round}");
-            let purpose = Purpose::Mend { failure: failure.clone() };
+            let purpose = StepPurpose::Fix { failure: failure.clone() };
             built = self.work(&name, "debugger", purpose, Some(built))?;
             standings.push(self.standing(&built.work, &failure));
             if is_stuck(&standings) {
                 let reason = format!(
-                    "no progress: {SAME_PROGRESS_LIMIT} times in a row nothing came of mending this: {}",
-                    self.in_short(&failure)
+                    "no progress: {SAME_PROGRESS_LIMIT} fixes in a row changed nothing about this: {}",
+                    self.describe_failure(&failure)
                 );
                 return self.block(RALPH, &reason);
             }
             round += 1;
             self.begin_round(round)?;
         }
-        // The journal tells who verified and what they said.
-        built.evidence.push(json!({"path": self.journal_path()}));
-        let checklist = vec![json!({"item": self.asked.task, "done": true})];
+        // The journal says who verified and what they said.
+        built.evidence.push(json!({"path": self.context.journal_path()}));
+        let checklist = vec![json!({"item": self.spec.task, "done": true})];
         let audit = json!({"passed": true, "checklist": checklist, "evidence": built.evidence});
         self.write(RALPH, json!({"current_phase": "complete", "completion_audit": audit}))?;
         Ok(built)
     }
 
-    fn begin_round(&mut self, round: u64) -> Tale<()> {
+    fn begin_round(&mut self, round: u64) -> Flow<()> {
         self.write(RALPH, json!({"current_phase": "executing", "iteration": round}))
     }
 
-    /// How things stand after a failure was mended.
-    fn standing(&self, mended: &StepKey, failure: &StepKey) -> u64 {
-        let last = self.past.get(mended);
+    /// How things stand after an attempt to fix a failure.
+    fn standing(&self, fix: &StepKey, failure: &StepKey) -> u64 {
+        let last = self.completed.get(fix);
         let last_words = last.and_then(|last| last.result.get("summary")).and_then(Value::as_str);
         ProgressSample {
             tree: last.and_then(|last| last.tree.as_deref()),
             phase: "fixing",
-            failure: &self.told(failure),
+            failure: &self.failure_text(failure),
             last_message: last_words.unwrap_or_default(),
         }
         .fingerprint()
     }
 
-    /// All that a check or a verification said against the work.
-    fn told(&self, failure: &StepKey) -> String {
-        let Some(finished) = self.past.get(failure) else { return String::new() };
+    /// Everything a check or a verification found.
+    fn failure_text(&self, failure: &StepKey) -> String {
+        let Some(finished) = self.completed.get(failure) else { return String::new() };
         match titles(&finished.result) {
             titles if titles.is_empty() => finished.result.to_string(),
             titles => titles.join("\n"),
         }
     }
 
-    /// The same in one line, for the person.
-    fn in_short(&self, failure: &StepKey) -> String {
-        let Some(finished) = self.past.get(failure) else { return failure.to_string() };
+    /// The failure in one line, for the person.
+    fn describe_failure(&self, failure: &StepKey) -> String {
+        let Some(finished) = self.completed.get(failure) else { return failure.to_string() };
         let text = |name: &str| finished.result.get(name).and_then(Value::as_str);
         match (text("command"), titles(&finished.result)) {
             (Some(command), _) => {
                 let lines = text("output").unwrap_or_default().lines();
                 let last = lines.map(str::trim).rfind(|line| !line.is_empty());
-                format!("{command}: {}", last.unwrap_or("it fails without a word"))
+                format!("{command}: {}", last.unwrap_or("it fails without output"))
             }
             (None, titles) if titles.is_empty() => format!("{failure} does not pass"),
             (None, titles) => titles.join("; "),
@@ -128,14 +128,14 @@ impl Story<'_> {
         &mut self,
         name: &str,
         role: &str,
-        purpose: Purpose,
+        purpose: StepPurpose,
         before: Option<Built>,
-    ) -> Tale<Built> {
-        let errand =
-            Errand { role: role.to_owned(), model: None, purpose, wants: ResultKind::Work };
-        let work = match self.errand(name, RALPH, errand)? {
+    ) -> Flow<Built> {
+        let agent =
+            AgentStep { role: role.to_owned(), model: None, purpose, wants: ResultKind::Work };
+        let work = match self.agent(name, RALPH, agent)? {
             AgentResult::Work(work) => work,
-            _ => return Err(self.unreadable(name, "it is no work")),
+            _ => return Err(self.unreadable(name, "it is not a work result")),
         };
         if let (false, Some(reason)) = (work.done(), work.blocked_reason()) {
             let reason = reason.to_owned();
@@ -152,49 +152,49 @@ impl Story<'_> {
                 changed_files.push(file.as_str().to_owned());
             }
         }
-        // What was built is told by the first who built it, not by who tidied up.
+        // The summary is that of the step that built it, not of the one that tidied up.
         let summary = before.map_or_else(|| work.summary().to_owned(), |before| before.summary);
         Built { work: self.key(name), summary, changed_files, evidence: Vec::new() }
     }
 
     /// The check, then whoever verifies, by the run's verification.
-    fn look(&mut self, round: u64, work: &StepKey) -> Tale<Look> {
+    fn inspect(&mut self, round: u64, work: &StepKey) -> Flow<Inspection> {
         let mut evidence = match self.check_passes(&format!("check{round}"), RALPH)? {
             Ok(evidence) => evidence,
-            Err(failure) => return Ok(Look::Found(failure)),
+            Err(failure) => return Ok(Inspection::Failed(failure)),
         };
-        let roles: &[&str] = match self.asked.verification {
-            // Ralph is never content with a check alone.
+        let roles: &[&str] = match self.spec.verification {
+            // A check alone is never enough for ralph.
             VerificationLevel::Light | VerificationLevel::Standard => &["verifier"],
             VerificationLevel::Thorough => &["verifier", "architect"],
         };
         for role in roles {
             let name = format!("{role}{round}");
-            let errand = Errand {
+            let agent = AgentStep {
                 role: (*role).to_owned(),
                 model: None,
-                purpose: Purpose::Verify { work: work.clone() },
+                purpose: StepPurpose::Verify { work: work.clone() },
                 wants: ResultKind::Verification,
             };
-            let verification = match self.errand(&name, RALPH, errand)? {
+            let verification = match self.agent(&name, RALPH, agent)? {
                 AgentResult::Verification(verification) => verification,
-                _ => return Err(self.unreadable(&name, "it is no verification")),
+                _ => return Err(self.unreadable(&name, "it is not a verification")),
             };
             if !verification.passed() || !verification.findings().is_empty() {
-                return Ok(Look::Found(self.key(&name)));
+                return Ok(Inspection::Failed(self.key(&name)));
             }
-            evidence.extend(verification.checks().iter().filter_map(shown));
+            evidence.extend(verification.checks().iter().filter_map(evidence_of_check));
         }
-        Ok(Look::Passed(evidence))
+        Ok(Inspection::Passed(evidence))
     }
 
-    /// The check's evidence, or the step that failed. Without a check there is
-    /// nothing to show and nothing to fail.
+    /// The check's evidence, or the step that failed. A project without a check
+    /// has neither.
     pub(super) fn check_passes(
         &mut self,
         name: &str,
         mode: Mode,
-    ) -> Tale<Result<Vec<Value>, StepKey>> {
+    ) -> Flow<Result<Vec<Value>, StepKey>> {
         Ok(match self.check(name, mode)? {
             None => Ok(Vec::new()),
             Some(check) if check.passed() => Ok(vec![evidence(&check)]),
@@ -203,7 +203,7 @@ impl Story<'_> {
     }
 }
 
-/// What a verification found, in an order of its own.
+/// The titles of a verification's findings, sorted.
 fn titles(result: &Value) -> Vec<String> {
     let findings = result.get("findings").and_then(Value::as_array);
     let mut titles: Vec<String> = findings
@@ -219,8 +219,8 @@ fn titles(result: &Value) -> Vec<String> {
     titles
 }
 
-/// A check somebody else ran and told of with its exit code.
-fn shown(check: &Check) -> Option<Value> {
+/// The evidence of a check that a verifier ran.
+fn evidence_of_check(check: &Check) -> Option<Value> {
     let passed = check.exit_code() == Some(0);
     check.command().filter(|_| passed).map(|command| json!({"command": command, "exit_code": 0}))
 }

@@ -1,19 +1,19 @@
-//! The workflows, told with answers of all kinds.
+//! The workflows, played with answers of all kinds.
 
-use omx_conductor::story::{End, Step, Work};
+use omx_conductor::workflow::{Step, StepKind, WorkflowEnd};
 use omx_kernel::Mode;
 use serde_json::{Value, json};
 
-use crate::kit::{asked, check, good, play, play_in, review, stage, verification, work};
+use crate::kit::{check, good, play, play_in, review, spec, stage, verification, work};
 
 fn named(step: &Step, name: &str) -> bool {
     step.key.as_str() == name
 }
 
 #[test]
-fn an_autopilot_that_everybody_likes_goes_through_once() {
-    let whole = play(&asked(Mode::Autopilot), good);
-    assert_eq!(whole.end, End::Complete("did it".to_owned()));
+fn an_autopilot_without_findings_runs_one_cycle() {
+    let whole = play(&spec(Mode::Autopilot), good);
+    assert_eq!(whole.end, WorkflowEnd::Complete("did it".to_owned()));
     assert_eq!(
         whole.names(),
         [
@@ -43,8 +43,8 @@ fn a_review_that_is_not_clean_leads_back_to_the_plan() {
         "c1.build.check1" => check(1),
         _ => good(step),
     };
-    let whole = play(&asked(Mode::Autopilot), answer);
-    assert!(matches!(whole.end, End::Complete(_)), "{:?}", whole.end);
+    let whole = play(&spec(Mode::Autopilot), answer);
+    assert!(matches!(whole.end, WorkflowEnd::Complete(_)), "{:?}", whole.end);
     assert_eq!(
         whole.phases(Mode::Autopilot),
         ["ralplan", "ralph", "code-review", "ralplan", "ralph", "code-review", "complete"]
@@ -66,8 +66,8 @@ fn the_same_finding_three_times_ends_an_autopilot() {
             good(step)
         }
     };
-    let whole = play(&asked(Mode::Autopilot), answer);
-    assert!(matches!(&whole.end, End::Failed(_)), "{:?}", whole.end);
+    let whole = play(&spec(Mode::Autopilot), answer);
+    assert!(matches!(&whole.end, WorkflowEnd::Failed(_)), "{:?}", whole.end);
     assert!(!whole.names().contains(&"c4.plan.draft"));
 }
 
@@ -80,20 +80,20 @@ fn five_rounds_without_consensus_end_a_plan() {
             good(step)
         }
     };
-    let whole = play(&asked(Mode::Ralplan), answer);
-    assert!(matches!(&whole.end, End::Limit(_)), "{:?}", whole.end);
+    let whole = play(&spec(Mode::Ralplan), answer);
+    assert!(matches!(&whole.end, WorkflowEnd::Limit(_)), "{:?}", whole.end);
     assert_eq!(whole.names().iter().filter(|name| name.starts_with("critic")).count(), 5);
 }
 
 #[test]
-fn ralph_mends_until_check_and_verification_pass() {
+fn ralph_fixes_until_check_and_verification_pass() {
     let answer = |step: &Step| match step.key.as_str() {
         "check1" => check(1),
         "verifier2" => verification(false),
         _ => good(step),
     };
-    let whole = play(&asked(Mode::Ralph), answer);
-    assert!(matches!(whole.end, End::Complete(_)), "{:?}", whole.end);
+    let whole = play(&spec(Mode::Ralph), answer);
+    assert!(matches!(whole.end, WorkflowEnd::Complete(_)), "{:?}", whole.end);
     assert_eq!(
         whole.names(),
         [
@@ -121,8 +121,8 @@ fn work_that_says_it_is_blocked_asks_the_person() {
             good(step)
         }
     };
-    let whole = play(&asked(Mode::Ralph), answer);
-    assert_eq!(whole.end, End::Blocked("no key".to_owned()));
+    let whole = play(&spec(Mode::Ralph), answer);
+    assert_eq!(whole.end, WorkflowEnd::Blocked("no key".to_owned()));
 }
 
 #[test]
@@ -134,64 +134,68 @@ fn lanes_that_disagree_are_not_clean() {
             good(step)
         }
     };
-    let whole = play(&asked(Mode::CodeReview), answer);
-    let End::Complete(words) = &whole.end else { panic!("{:?}", whole.end) };
+    let whole = play(&spec(Mode::CodeReview), answer);
+    let WorkflowEnd::Complete(words) = &whole.end else { panic!("{:?}", whole.end) };
     assert!(words.starts_with("Not clean: APPROVE, BLOCK: layers"), "{words}");
 }
 
 #[test]
 fn ultraqa_gives_up_after_the_same_failure_three_times() {
-    let answer = |step: &Step| if step.work == Work::Check { check(1) } else { good(step) };
-    let whole = play(&asked(Mode::Ultraqa), answer);
-    assert!(matches!(&whole.end, End::Failed(_)), "{:?}", whole.end);
+    let answer = |step: &Step| if step.kind == StepKind::Check { check(1) } else { good(step) };
+    let whole = play(&spec(Mode::Ultraqa), answer);
+    assert!(matches!(&whole.end, WorkflowEnd::Failed(_)), "{:?}", whole.end);
     assert_eq!(whole.names().iter().filter(|name| name.starts_with("check")).count(), 3);
 }
 
 #[test]
 fn a_pipeline_stops_at_the_stage_that_fails() {
     let answer = |step: &Step| if named(step, "stage3") { verification(false) } else { good(step) };
-    let whole = play(&asked(Mode::Pipeline), answer);
-    assert!(matches!(&whole.end, End::Failed(why) if why.contains("prove")), "{:?}", whole.end);
-    let whole = play(&asked(Mode::Pipeline), good);
+    let whole = play(&spec(Mode::Pipeline), answer);
+    assert!(
+        matches!(&whole.end, WorkflowEnd::Failed(why) if why.contains("prove")),
+        "{:?}",
+        whole.end
+    );
+    let whole = play(&spec(Mode::Pipeline), good);
     assert_eq!(whole.names(), ["stage1", "stage2", "stage3"]);
     assert_eq!(whole.phases(Mode::Pipeline), ["stage:build", "stage:prove", "complete"]);
 }
 
 fn never_passes(step: &Step) -> Value {
-    if step.work == Work::Check { check(1) } else { good(step) }
+    if step.kind == StepKind::Check { check(1) } else { good(step) }
 }
 
 #[test]
 fn modes_4_3_ralph_ends_at_its_limit() {
-    let mut asked = asked(Mode::Ralph);
-    asked.max_iterations = Some(3);
-    let whole = play_in(&asked, never_passes, |step| Some(step.key.to_string()));
-    assert_eq!(whole.end, End::Limit("max_iterations reached".to_owned()));
+    let mut run = spec(Mode::Ralph);
+    run.max_iterations = Some(3);
+    let whole = play_in(&run, never_passes, |step| Some(step.key.to_string()));
+    assert_eq!(whole.end, WorkflowEnd::Limit("max_iterations reached".to_owned()));
     assert_eq!(whole.names(), ["work", "check1", "fix1", "check2", "fix2", "check3"]);
 }
 
 #[test]
-fn modes_4_3_ralph_pauses_when_five_mendings_in_a_row_change_nothing() {
-    let whole = play_in(&asked(Mode::Ralph), never_passes, |_| Some("same".to_owned()));
-    let End::Blocked(why) = &whole.end else { panic!("{:?}", whole.end) };
+fn modes_4_3_ralph_pauses_when_five_fixes_in_a_row_change_nothing() {
+    let whole = play_in(&spec(Mode::Ralph), never_passes, |_| Some("same".to_owned()));
+    let WorkflowEnd::Blocked(why) = &whole.end else { panic!("{:?}", whole.end) };
     assert!(why.starts_with("no progress") && why.ends_with("sh check.sh: exit 1"), "{why}");
     assert_eq!(whole.names().last(), Some(&"fix5"));
 }
 
 #[test]
 fn r15_a_ralph_that_is_slow_but_moves_is_not_paused() {
-    let mut asked = asked(Mode::Ralph);
-    asked.max_iterations = Some(12);
+    let mut run = spec(Mode::Ralph);
+    run.max_iterations = Some(12);
     let moves = |step: &Step| Some(step.key.to_string());
-    assert!(matches!(play_in(&asked, never_passes, moves).end, End::Limit(_)));
-    // Where no folder can be seen, other words are taken for movement.
-    let tells_more = |step: &Step| match step.work {
-        Work::Errand(_) => work(step.key.as_str()),
+    assert!(matches!(play_in(&run, never_passes, moves).end, WorkflowEnd::Limit(_)));
+    // Without a git repository, other words count as progress.
+    let says_more = |step: &Step| match step.kind {
+        StepKind::Agent(_) => work(step.key.as_str()),
         _ => never_passes(step),
     };
-    let other_words = |step: &Step| if named(step, "work") { good(step) } else { tells_more(step) };
-    assert!(matches!(play(&asked, other_words).end, End::Limit(_)));
-    assert!(matches!(play(&asked, never_passes).end, End::Blocked(_)));
+    let other_words = |step: &Step| if named(step, "work") { good(step) } else { says_more(step) };
+    assert!(matches!(play(&run, other_words).end, WorkflowEnd::Limit(_)));
+    assert!(matches!(play(&run, never_passes).end, WorkflowEnd::Blocked(_)));
 }
 
 #[test]
@@ -203,9 +207,9 @@ fn the_limit_of_a_part_is_a_limit_of_the_autopilot() {
             good(step)
         }
     };
-    let whole = play(&asked(Mode::Autopilot), answer);
-    assert_eq!(whole.end, End::Limit("max_iterations reached".to_owned()));
-    let last = whole.entries.last().unwrap();
+    let whole = play(&spec(Mode::Autopilot), answer);
+    assert_eq!(whole.end, WorkflowEnd::Limit("max_iterations reached".to_owned()));
+    let last = whole.changes.last().unwrap();
     assert_eq!((last.mode, &last.fields["run_outcome"]), (Mode::Autopilot, &json!("failed")));
 }
 
@@ -218,26 +222,30 @@ fn an_autopilot_that_changes_no_file_asks_the_person() {
         }
         value
     };
-    let whole = play(&asked(Mode::Autopilot), answer);
-    assert!(matches!(&whole.end, End::Blocked(why) if why.contains("no file")), "{:?}", whole.end);
+    let whole = play(&spec(Mode::Autopilot), answer);
+    assert!(
+        matches!(&whole.end, WorkflowEnd::Blocked(why) if why.contains("no file")),
+        "{:?}",
+        whole.end
+    );
 }
 
 #[test]
 fn a_pipeline_that_is_autopilots_has_its_bare_phases() {
-    let mut asked = asked(Mode::Pipeline);
-    asked.stages = vec![
+    let mut run = spec(Mode::Pipeline);
+    run.stages = vec![
         stage("ralplan", "planner"),
         stage("ralph", "executor"),
         stage("code-review", "code-reviewer"),
     ];
-    let whole = play(&asked, good_in_pipeline);
-    assert!(matches!(whole.end, End::Complete(_)), "{:?}", whole.end);
+    let whole = play(&run, good_in_pipeline);
+    assert!(matches!(whole.end, WorkflowEnd::Complete(_)), "{:?}", whole.end);
     assert_eq!(whole.phases(Mode::Pipeline), ["ralph", "code-review", "complete"]);
 }
 
 fn good_in_pipeline(step: &Step) -> Value {
-    match &step.work {
-        Work::Errand(errand) if errand.wants.as_str() == "work" => work("did it"),
+    match &step.kind {
+        StepKind::Agent(agent) if agent.wants.as_str() == "work" => work("did it"),
         _ => good(step),
     }
 }

@@ -1,15 +1,15 @@
-//! Run a check, find out why it fails, mend it, and again.
+//! Run the check, find out why it fails, fix it, and repeat.
 
 use omx_agents::results::{AgentResult, ResultKind};
 use omx_kernel::Mode;
 use serde_json::json;
 
-use super::{CheckResult, End, Errand, Purpose, Story, Tale};
+use super::{AgentStep, CheckResult, Flow, StepPurpose, Workflow, WorkflowEnd};
 
 const ULTRAQA: Mode = Mode::Ultraqa;
 
-impl Story<'_> {
-    pub(super) fn ultraqa(&mut self) -> Tale<End> {
+impl Workflow<'_> {
+    pub(super) fn ultraqa(&mut self) -> Flow<WorkflowEnd> {
         self.start(ULTRAQA, json!({"current_phase": "qa"}))?;
         for round in 1_u64.. {
             let name = format!("check{round}");
@@ -21,7 +21,7 @@ impl Story<'_> {
                     ULTRAQA,
                     json!({"current_phase": "complete", "last_check": last_check(&check)}),
                 )?;
-                return Ok(End::Complete(format!("{} passes.", check.command)));
+                return Ok(WorkflowEnd::Complete(format!("{} passes.", check.command)));
             }
             self.write(
                 ULTRAQA,
@@ -29,24 +29,28 @@ impl Story<'_> {
             )?;
             let failure = self.key(&name);
             let diagnosis =
-                self.mend(round, Purpose::Diagnose { failure: failure.clone() }, "diagnose")?;
-            // It stays there if the run fails.
+                self.debug(round, StepPurpose::Diagnose { failure: failure.clone() }, "diagnose")?;
+            // The diagnosis stays in the document if the run fails.
             self.write(ULTRAQA, json!({"current_phase": "fix", "diagnosis": diagnosis}))?;
-            self.mend(round, Purpose::Mend { failure }, "fix")?;
+            self.debug(round, StepPurpose::Fix { failure }, "fix")?;
             self.enter(ULTRAQA, "qa")?;
         }
-        // The kernel ends the cycles; this line is never reached.
+        // Unreachable: the kernel ends the cycles.
         self.fail(ULTRAQA, "too many cycles")
     }
 
-    /// Lets somebody look or mend; gives what they say about it.
-    fn mend(&mut self, round: u64, purpose: Purpose, name: &str) -> Tale<String> {
-        let errand =
-            Errand { role: "debugger".to_owned(), model: None, purpose, wants: ResultKind::Work };
+    /// Lets a debugger look or fix. Returns the debugger's summary.
+    fn debug(&mut self, round: u64, purpose: StepPurpose, name: &str) -> Flow<String> {
+        let agent = AgentStep {
+            role: "debugger".to_owned(),
+            model: None,
+            purpose,
+            wants: ResultKind::Work,
+        };
         let name = format!("{name}{round}");
-        let work = match self.errand(&name, ULTRAQA, errand)? {
+        let work = match self.agent(&name, ULTRAQA, agent)? {
             AgentResult::Work(work) => work,
-            _ => return Err(self.unreadable(&name, "it is no work")),
+            _ => return Err(self.unreadable(&name, "it is not a work result")),
         };
         match work.blocked_reason() {
             Some(reason) if !work.done() => self.block(ULTRAQA, reason),

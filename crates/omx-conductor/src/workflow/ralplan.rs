@@ -1,11 +1,12 @@
-//! Plan, two reviews, and again until both agree.
+//! Plan and review the plan twice, until both reviewers approve.
 
 use omx_agents::results::{AgentResult, ResultKind, Review, ReviewKind};
 use omx_kernel::Mode;
+use omx_runs::StepKey;
 use serde_json::json;
 
 use super::step::plan_review;
-use super::{End, Errand, KeptPlan, Purpose, StepKey, Story, Tale, Work};
+use super::{AgentStep, Flow, JobStep, KeptPlan, StepKind, StepPurpose, Workflow, WorkflowEnd};
 
 const RALPLAN: Mode = Mode::Ralplan;
 
@@ -15,24 +16,24 @@ pub(super) struct Agreed {
     pub(super) kept: KeptPlan,
 }
 
-impl Story<'_> {
+impl Workflow<'_> {
     /// The mode by itself.
-    pub(super) fn ralplan_run(&mut self) -> Tale<End> {
+    pub(super) fn ralplan_run(&mut self) -> Flow<WorkflowEnd> {
         let agreed = self.ralplan(Vec::new())?;
-        Ok(End::Complete(format!("The plan is in {}.", agreed.kept.plan_path)))
+        Ok(WorkflowEnd::Complete(format!("The plan is in {}.", agreed.kept.plan_path)))
     }
 
     /// Plans until architect and critic approve. Findings of a review that was
     /// not clean are the first thing the planner reads.
-    pub(super) fn ralplan(&mut self, findings: Vec<StepKey>) -> Tale<Agreed> {
+    pub(super) fn ralplan(&mut self, findings: Vec<StepKey>) -> Flow<Agreed> {
         self.start(RALPLAN, json!({"current_phase": "draft"}))?;
-        let errand = |purpose| Errand {
+        let agent = |purpose| AgentStep {
             role: "planner".to_owned(),
             model: None,
             purpose,
             wants: ResultKind::Plan,
         };
-        self.errand("draft", RALPLAN, errand(Purpose::Draft { reviews: findings }))?;
+        self.agent("draft", RALPLAN, agent(StepPurpose::Draft { reviews: findings }))?;
         let mut plan = self.key("draft");
         for round in 1.. {
             let (architect, critic) = self.reviews_of_plan(round, &plan)?;
@@ -50,7 +51,7 @@ impl Story<'_> {
                 )?;
                 return Ok(Agreed { plan, kept });
             }
-            // The last plan is kept whatever becomes of it.
+            // The last plan is kept whatever becomes of the run.
             self.write(
                 RALPLAN,
                 json!({
@@ -62,37 +63,38 @@ impl Story<'_> {
             let reviews =
                 vec![self.key(&format!("architect{round}")), self.key(&format!("critic{round}"))];
             let name = format!("revise{round}");
-            self.errand(&name, RALPLAN, errand(Purpose::Revise { plan, reviews }))?;
+            self.agent(&name, RALPLAN, agent(StepPurpose::Revise { plan, reviews }))?;
             plan = self.key(&name);
         }
-        // The kernel ends the rounds; this line is never reached.
+        // Unreachable: the kernel ends the rounds.
         self.fail(RALPLAN, "no consensus")
     }
 
-    fn reviews_of_plan(&mut self, round: u64, plan: &StepKey) -> Tale<(Review, Review)> {
+    fn reviews_of_plan(&mut self, round: u64, plan: &StepKey) -> Flow<(Review, Review)> {
         self.enter(RALPLAN, "architect-review")?;
         let name = format!("architect{round}");
-        let errand = plan_review("architect", ReviewKind::Architect, plan);
-        let architect = self.review(&name, RALPLAN, errand)?;
+        let agent = plan_review("architect", ReviewKind::Architect, plan);
+        let architect = self.review(&name, RALPLAN, agent)?;
         self.enter(RALPLAN, "critic-review")?;
         let name = format!("critic{round}");
-        let errand = plan_review("critic", ReviewKind::Critic, plan);
-        let critic = self.review(&name, RALPLAN, errand)?;
+        let agent = plan_review("critic", ReviewKind::Critic, plan);
+        let critic = self.review(&name, RALPLAN, agent)?;
         Ok((architect, critic))
     }
 
-    /// Puts a plan where people and later steps find it.
-    fn keep(&self, plan: &StepKey, name: &str) -> Tale<KeptPlan> {
-        let finished = self.done(self.step(name, RALPLAN, Work::KeepPlan(plan.clone())))?;
+    /// Keeps a plan where people and later steps find it.
+    fn keep(&self, plan: &StepKey, name: &str) -> Flow<KeptPlan> {
+        let finished =
+            self.result(self.step(name, RALPLAN, StepKind::Job(JobStep::KeepPlan(plan.clone()))))?;
         serde_json::from_value(finished.result)
             .map_err(|error| self.unreadable(name, &error.to_string()))
     }
 
-    /// An errand that is a review.
-    pub(super) fn review(&self, name: &str, mode: Mode, errand: Errand) -> Tale<Review> {
-        match self.errand(name, mode, errand)? {
+    /// The result of a review.
+    pub(super) fn review(&self, name: &str, mode: Mode, agent: AgentStep) -> Flow<Review> {
+        match self.agent(name, mode, agent)? {
             AgentResult::Review(review) => Ok(review),
-            _ => Err(self.unreadable(name, "it is no review")),
+            _ => Err(self.unreadable(name, "it is not a review")),
         }
     }
 }

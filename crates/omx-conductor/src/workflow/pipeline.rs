@@ -1,16 +1,17 @@
-//! Stage after stage, each with the results of those before.
+//! Stage after stage, each with the results of the stages before it.
 
 use omx_agents::results::{AgentResult, ResultKind, ReviewKind};
 use omx_kernel::{Mode, Refusal};
+use omx_runs::StepKey;
 use serde_json::{Value, json};
 
-use super::{End, Errand, Halt, Purpose, StepKey, Story, Tale};
+use super::{AgentStep, Flow, Halt, StepPurpose, Workflow, WorkflowEnd};
 
 const PIPELINE: Mode = Mode::Pipeline;
 
-impl Story<'_> {
-    pub(super) fn pipeline(&mut self) -> Tale<End> {
-        let stages = self.asked.stages.clone();
+impl Workflow<'_> {
+    pub(super) fn pipeline(&mut self) -> Flow<WorkflowEnd> {
+        let stages = self.spec.stages.clone();
         if stages.is_empty() {
             return Err(Halt::Refused(Box::new(Refusal::invalid_input(
                 "a pipeline has at least one stage",
@@ -23,7 +24,7 @@ impl Story<'_> {
         let mut results = serde_json::Map::new();
         for (number, stage) in stages.iter().enumerate() {
             if number > 0 {
-                // The preset that is autopilot's has its bare names.
+                // The autopilot preset uses the bare names of its phases.
                 let phase = match is_autopilot {
                     true => stage.name.clone(),
                     false => format!("stage:{}", stage.name),
@@ -36,29 +37,29 @@ impl Story<'_> {
                     }),
                 )?;
             }
-            let errand = Errand {
+            let agent = AgentStep {
                 role: stage.role.clone(),
                 model: stage.model.clone(),
-                purpose: Purpose::Stage { number, before: before.clone() },
+                purpose: StepPurpose::Stage { number, before: before.clone() },
                 wants: wanted(&stage.role),
             };
             let name = format!("stage{}", number + 1);
-            let result = self.errand(&name, PIPELINE, errand)?;
+            let result = self.agent(&name, PIPELINE, agent)?;
             if let Some(reason) = failure(&result) {
                 return self.fail(PIPELINE, &format!("stage {} failed: {reason}", stage.name));
             }
-            results.insert(stage.name.clone(), in_short(&result));
+            results.insert(stage.name.clone(), summarize(&result));
             before.push(self.key(&name));
         }
         self.write(
             PIPELINE,
             json!({"current_phase": "complete", "stage_results": Value::Object(results)}),
         )?;
-        Ok(End::Complete(format!("All {} stages are done.", stages.len())))
+        Ok(WorkflowEnd::Complete(format!("All {} stages are done.", stages.len())))
     }
 }
 
-/// What a role answers with in a stage.
+/// The kind of result a role answers with.
 fn wanted(role: &str) -> ResultKind {
     match role {
         "planner" | "analyst" => ResultKind::Plan,
@@ -69,9 +70,9 @@ fn wanted(role: &str) -> ResultKind {
     }
 }
 
-/// A result as the document keeps it: long ones of many stages would not fit
-/// into one. The whole is in the journal.
-fn in_short(result: &AgentResult) -> Value {
+/// A result as the document holds it: whole results of many stages would not
+/// fit into one document. They are in the journal.
+fn summarize(result: &AgentResult) -> Value {
     match result {
         AgentResult::Plan(plan) => json!({"title": plan.title(), "summary": plan.summary()}),
         AgentResult::Review(review) => json!({
@@ -87,12 +88,12 @@ fn in_short(result: &AgentResult) -> Value {
     }
 }
 
-/// Why a stage's result means that the next must not begin. Words of review
-/// are for the next stage to heed; only what could not be done stops the line.
+/// Why the next stage must not begin after this result. Findings are for the
+/// next stage to act on; only work that could not be done stops the pipeline.
 fn failure(result: &AgentResult) -> Option<String> {
     match result {
         AgentResult::Work(work) if !work.done() => {
-            Some(work.blocked_reason().unwrap_or("it says that it is not done").to_owned())
+            Some(work.blocked_reason().unwrap_or("the work is not done").to_owned())
         }
         AgentResult::Verification(verification) if !verification.passed() => {
             Some("the verification did not pass".to_owned())

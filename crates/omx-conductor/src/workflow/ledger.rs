@@ -9,42 +9,41 @@ use omx_kernel::{
 use omx_ops::parse_fields;
 use serde_json::Value;
 
-use omx_runs::spec::RunSpec;
+use omx_runs::RunSpec;
 
-/// One change of a document.
+use super::WorkflowContext;
+
+/// A change of one of a run's documents.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
-    /// Which document.
+pub struct DocumentChange {
+    /// The document.
     pub mode: Mode,
-    /// The request for it.
+    /// The fields to write.
     pub fields: Value,
 }
 
-/// What the documents would say, and the changes that led there.
+/// What the documents would say, and the changes that lead there.
 pub(super) struct Ledger {
     snapshot: Snapshot,
     session: SessionId,
+    dialect: Dialect,
     now: Timestamp,
     limits: IterationLimits,
-    entries: Vec<Entry>,
+    changes: Vec<DocumentChange>,
 }
 
 impl Ledger {
-    pub(super) fn new(asked: &RunSpec, session: &SessionId) -> Result<Self, Refusal> {
-        let now = Timestamp::parse(&asked.started_at)
-            .ok_or_else(|| Refusal::invalid_input("the run's start is not a time"))?;
+    pub(super) fn new(spec: &RunSpec, context: &WorkflowContext) -> Result<Self, Refusal> {
+        let now = Timestamp::parse(&spec.started_at)
+            .ok_or_else(|| Refusal::invalid_input("the run's start is not a timestamp"))?;
         Ok(Self {
-            snapshot: Snapshot::empty(Scope::Session(session.clone())),
-            session: session.clone(),
+            snapshot: Snapshot::empty(Scope::Session(context.session.clone())),
+            session: context.session.clone(),
+            dialect: context.dialect,
             now,
             limits: IterationLimits::new(),
-            entries: Vec::new(),
+            changes: Vec::new(),
         })
-    }
-
-    /// The run's session.
-    pub(super) fn session(&self) -> &SessionId {
-        &self.session
     }
 
     /// The phase a mode is in.
@@ -69,7 +68,7 @@ impl Ledger {
         self.snapshot.active(mode).is_some()
     }
 
-    /// Changes a document by the rules; tells what ended it, if something did.
+    /// Changes a document by the kernel's rules. Returns what ended it, if that did.
     pub(super) fn write(
         &mut self,
         mode: Mode,
@@ -77,24 +76,24 @@ impl Ledger {
     ) -> Result<Option<Exhaustion>, Refusal> {
         let input = parse_fields(&fields.to_string())?;
         let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
-        // Files a document names are there: their steps are finished.
+        // The files a document names exist: the steps that made them are completed.
         let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();
         let facts = FileFacts { existing, audit: None };
         let circumstances = WriteContext {
             now: self.now,
             limits: &self.limits,
             facts: &facts,
-            dialect: Dialect::OMX,
+            dialect: self.dialect,
         };
         let plan = plan_write(&self.snapshot, &request, circumstances)?;
         for (written, document) in plan.writes {
             self.snapshot.documents.insert(written, document);
         }
-        self.entries.push(Entry { mode, fields });
+        self.changes.push(DocumentChange { mode, fields });
         Ok(plan.exhausted)
     }
 
-    pub(super) fn into_entries(self) -> Vec<Entry> {
-        self.entries
+    pub(super) fn into_changes(self) -> Vec<DocumentChange> {
+        self.changes
     }
 }

@@ -9,7 +9,7 @@ use omx_runs::StepKey;
 
 /// Something that really happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Deed {
+pub enum Fact {
     /// A file was changed.
     Edited { step: StepKey },
     /// The check ran to its end.
@@ -22,16 +22,16 @@ pub enum Deed {
 
 /// The folder.
 #[derive(Default)]
-pub struct Folder {
+pub struct SimWorkspace {
     tree: u64,
-    pub deeds: Vec<Deed>,
+    pub facts: Vec<Fact>,
     /// Files omx put there.
     pub files: BTreeSet<String>,
     /// Each piece of work and who did it, by step, its try and the piece's number.
     pieces: BTreeMap<(StepKey, u32, u32), String>,
 }
 
-impl Folder {
+impl SimWorkspace {
     /// What it holds, as a hash.
     pub fn tree(&self) -> String {
         format!("{:016x}", self.tree)
@@ -46,7 +46,7 @@ impl Folder {
         who: &str,
     ) -> Result<(), String> {
         self.tree = fnv1a(&format!("{:x} {step} {again} {piece}", self.tree));
-        self.deeds.push(Deed::Edited { step: step.clone() });
+        self.facts.push(Fact::Edited { step: step.clone() });
         match self.pieces.insert((step.clone(), again, piece), who.to_owned()) {
             None => Ok(()),
             Some(other) => {
@@ -56,10 +56,10 @@ impl Folder {
     }
 
     /// The last answer a step gave.
-    pub fn last_answer(&self, key: &StepKey) -> Option<&Deed> {
-        self.deeds
+    pub fn last_answer(&self, key: &StepKey) -> Option<&Fact> {
+        self.facts
             .iter()
             .rev()
-            .find(|deed| matches!(deed, Deed::Answered { step, .. } if step == key))
+            .find(|fact| matches!(fact, Fact::Answered { step, .. } if step == key))
     }
 }

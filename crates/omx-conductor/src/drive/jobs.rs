@@ -1,0 +1,106 @@
+//! Jobs: what omx does itself for a step, each in a thread of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use omx_agents::environment::agent_environment;
+use omx_kernel::{Refusal, RefusalCode};
+use omx_runs::git::BranchName;
+use omx_runs::progress::Progress;
+use omx_runs::{StepKey, workspace};
+use omx_store::{ArtifactFolder, Store};
+use serde_json::Value;
+
+use super::project::ProjectWorld;
+use super::world::WorldEvent;
+use crate::check::{self, CheckRun};
+use crate::engine::{Job, JobFailure, JobResult};
+use crate::workflow::KeptPlan;
+
+type Work = Box<dyn FnOnce(&AtomicBool) -> Result<JobResult, JobFailure> + Send>;
+
+impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
+    pub(super) fn spawn_job(&mut self, step: &StepKey, job: Job) -> Result<(), JobFailure> {
+        let (name, work) = match job {
+            Job::Check { command } => ("check", self.check(step, command)),
+            Job::KeepPlan { plan } => ("plan", self.keep_plan(plan)),
+            Job::Commit { message } => ("commit", self.commit(message)?),
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        self.jobs.insert(step.clone(), Arc::clone(&stop));
+        let (mailbox, step) = (self.mailbox.clone(), step.clone());
+        let run = move || mailbox.send(WorldEvent::JobDone(step, work(&stop)));
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
+        thread
+            .map(drop)
+            .map_err(|error| JobFailure::Failed(format!("no thread for the {name}: {error}")))
+    }
+
+    /// Runs the project's check in the workspace of the run.
+    fn check(&self, step: &StepKey, command: String) -> Work {
+        let agents = &self.env.agents;
+        let environment = agent_environment(agents, &[], &[], self.session.as_str());
+        let log = self.held.folder().path().join("output").join(format!("{step}.log"));
+        let (folder, omx) = (self.spec.workspace.folder().to_owned(), agents.omx.clone());
+        Box::new(move |stop| {
+            let check = CheckRun {
+                command: &command,
+                folder: &folder,
+                environment,
+                log,
+                omx: &omx,
+                patience: check::PATIENCE,
+            };
+            check.run(stop).map(JobResult::Checked).map_err(JobFailure::Failed)
+        })
+    }
+
+    /// Puts a plan where people find it.
+    fn keep_plan(&self, plan: Value) -> Work {
+        let (store, slug) = (self.env.store.clone(), self.spec.slug.clone());
+        let patience = self.env.context.lock_deadline;
+        Box::new(move |_| match put_plan(&store, patience, &slug, &plan) {
+            Ok(kept) => Ok(JobResult::PlanKept(kept)),
+            Err(refusal) if refusal.code == RefusalCode::Busy => {
+                Err(JobFailure::Busy(refusal.message))
+            }
+            Err(refusal) => Err(JobFailure::Failed(refusal.message)),
+        })
+    }
+
+    /// Commits what the step changed where the branch is the run's own, and
+    /// hashes the content of the workspace.
+    fn commit(&self, message: Option<String>) -> Result<Work, JobFailure> {
+        let failed = |error: &dyn std::fmt::Display| JobFailure::Failed(error.to_string());
+        let scratch = self.held.folder().scratch().map_err(|error| failed(&error))?;
+        let git = workspace::git(&self.env.agents.variables, scratch);
+        let branch = BranchName::of_run(&self.env.context.dialect, self.held.id());
+        let workspace = self.spec.workspace.clone();
+        Ok(Box::new(move |_| {
+            workspace::commit_step(&git, &workspace, &branch, message.as_deref())
+                .map(JobResult::Committed)
+                .map_err(|error| JobFailure::Failed(error.to_string()))
+        }))
+    }
+}
+
+fn put_plan(
+    store: &Store,
+    patience: Duration,
+    slug: &str,
+    plan: &Value,
+) -> Result<KeptPlan, Refusal> {
+    let locked = store.lock(patience, "plan")?;
+    let put = |prefix: &str, field: &str| {
+        let text = plan.get(field).and_then(Value::as_str).unwrap_or_default();
+        let name = format!("{prefix}-{slug}");
+        let path = locked.write_artifact(ArtifactFolder::Plans, &name, "md", text)?;
+        let shown = path.strip_prefix(store.root()).unwrap_or(&path);
+        Ok::<_, Refusal>(shown.display().to_string())
+    };
+    Ok(KeptPlan {
+        plan_path: put("prd", "plan_markdown")?,
+        test_spec_path: put("test-spec", "test_spec_markdown")?,
+    })
+}

@@ -1,0 +1,200 @@
+//! The production world: the project's files, agents' processes and threads.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use omx_agents::agent::{Agent, AgentCommand};
+use omx_agents::event::ApprovalRequest;
+use omx_agents::failure::Failure;
+use omx_agents::json::ask_object;
+use omx_agents::{AgentEnv, AgentKind, AgentLimits, Conversation, Installation};
+use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
+use omx_ops::Context;
+use omx_runs::progress::{EVENTS_FILE, Progress};
+use omx_runs::{Record, RunSpec, StepKey, attention};
+use omx_store::Store;
+use omx_store::runs::HeldRun;
+use serde_json::json;
+
+use super::control::ControlWatch;
+use super::mailbox::{Mailbox, RunHandle};
+use super::world::{ControlEvent, ObservedDocument, World, WorldEvent};
+use crate::engine::{DocumentFailure, Job, JobFailure, StepConversation, describe_ask};
+use crate::workflow::DocumentChange;
+
+/// A role as the conductor needs it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleCard {
+    /// What the agent reads.
+    pub prompt: String,
+    /// The model of the role's tier, where one is configured.
+    pub model: Option<String>,
+}
+
+/// What a run needs besides itself.
+pub struct RunEnv<'a> {
+    /// How documents are written.
+    pub context: &'a Context<'a>,
+    /// The project.
+    pub store: &'a Store,
+    /// The roles by name.
+    pub roles: BTreeMap<String, RoleCard>,
+    /// The agents' programs.
+    pub installations: BTreeMap<AgentKind, Installation>,
+    /// The environment of agents.
+    pub agents: AgentEnv,
+    /// The deadlines of agents.
+    pub limits: AgentLimits,
+}
+
+/// The world of a run that works in a project.
+pub struct ProjectWorld<'a, Show> {
+    pub(super) env: &'a RunEnv<'a>,
+    pub(super) spec: RunSpec,
+    pub(super) session: SessionId,
+    pub(super) held: HeldRun,
+    pub(super) mailbox: Mailbox,
+    pub(super) agents: BTreeMap<StepKey, Conversation>,
+    /// What stops the jobs that are running.
+    pub(super) jobs: BTreeMap<StepKey, Arc<AtomicBool>>,
+    show: Show,
+    _control: ControlWatch,
+}
+
+impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
+    /// The world of a run that this process holds.
+    pub fn new(
+        env: &'a RunEnv<'a>,
+        spec: RunSpec,
+        held: HeldRun,
+        show: Show,
+    ) -> Result<Self, Refusal> {
+        let session = SessionId::new(held.id().as_str())?;
+        let folder = held.folder().path();
+        // Nobody waits for answers to the questions of an earlier process.
+        attention::clear(folder);
+        let mailbox = Mailbox::default();
+        let control = ControlWatch::start(
+            mailbox.clone(),
+            env.store.clone(),
+            session.clone(),
+            spec.mode,
+            folder.to_owned(),
+        )?;
+        Ok(Self {
+            env,
+            spec,
+            session,
+            held,
+            mailbox,
+            agents: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+            show,
+            _control: control,
+        })
+    }
+
+    /// A handle that stops the run.
+    pub fn handle(&self) -> RunHandle {
+        RunHandle(self.mailbox.clone())
+    }
+
+    /// Keeps what is shown. It is for looking at only, so it is not flushed,
+    /// and a full disk does not stop the run because of it.
+    fn log(&self, progress: &Progress) {
+        let Ok(mut object) = serde_json::to_value(progress) else { return };
+        object["at"] = json!(self.now().to_string());
+        let log = self.held.folder().path().join(EVENTS_FILE);
+        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(log);
+        if let Ok(mut file) = file {
+            let _ = file.write_all(format!("{object}\n").as_bytes());
+        }
+    }
+}
+
+impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
+    fn now(&self) -> Timestamp {
+        self.env.context.clock.now()
+    }
+
+    fn append(&mut self, record: &Record) -> Result<(), String> {
+        let now = self.now();
+        self.held.journal().append(now, record).map(drop).map_err(|error| error.to_string())
+    }
+
+    fn active_documents(&mut self) -> Result<Vec<Mode>, DocumentFailure> {
+        self.find_active_documents()
+    }
+
+    fn write_document(&mut self, change: &DocumentChange) -> Result<(), DocumentFailure> {
+        self.write_change(change)
+    }
+
+    fn cancel_documents(&mut self) -> Result<(), DocumentFailure> {
+        self.cancel_active_documents()
+    }
+
+    fn observe_document(&mut self) -> ObservedDocument {
+        super::documents::read_status(self.env.store, &self.session, self.spec.mode)
+    }
+
+    fn open_agent(&mut self, step: &StepKey, spec: &StepConversation) -> Result<(), Failure> {
+        let agent = self.open_conversation(step, spec)?;
+        self.agents.insert(step.clone(), agent);
+        Ok(())
+    }
+
+    fn command(&mut self, step: &StepKey, command: AgentCommand) {
+        if let Some(agent) = self.agents.get(step) {
+            agent.command(command);
+        }
+    }
+
+    fn release_agent(&mut self, step: &StepKey) {
+        self.agents.remove(step);
+    }
+
+    fn start_job(&mut self, step: &StepKey, job: Job) -> Result<(), JobFailure> {
+        self.spawn_job(step, job)
+    }
+
+    fn stop_job(&mut self, step: &StepKey) {
+        if let Some(stop) = self.jobs.get(step) {
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+
+    fn release_job(&mut self, step: &StepKey) {
+        self.jobs.remove(step);
+    }
+
+    fn ask(&mut self, number: u64, step: &StepKey, ask: &ApprovalRequest) -> Result<(), String> {
+        let folder = self.held.folder().path();
+        attention::ask(folder, number, step, &describe_ask(ask), &ask_object(ask))
+            .map_err(|error| error.to_string())
+    }
+
+    fn close_question(&mut self, number: u64) {
+        attention::close(self.held.folder().path(), number);
+    }
+
+    fn show(&mut self, progress: &Progress) {
+        self.log(progress);
+        (self.show)(progress);
+    }
+
+    fn control(&mut self) -> Option<ControlEvent> {
+        self.mailbox.control()
+    }
+
+    fn wait(&mut self, until: Option<Timestamp>) -> Option<WorldEvent> {
+        let millis = |until: Timestamp| u64::try_from(until.millis_since(self.now()));
+        let patience = until.map(|until| Duration::from_millis(millis(until).unwrap_or_default()));
+        self.mailbox.wait(patience)
+    }
+}

@@ -1,0 +1,89 @@
+//! Approval requests: the policy answers, or the person does.
+
+use omx_agents::agent::{AgentCommand, ApprovalDecision};
+use omx_agents::event::{ApprovalId, ApprovalRequest};
+use omx_kernel::Timestamp;
+use omx_kernel::approval::{Permission, permission_for};
+use omx_runs::StepKey;
+use omx_runs::progress::Progress;
+
+use super::state::{PendingRequest, StepState, later};
+use super::{Engine, RunEffect, progress};
+
+/// How long to wait before a question is put to the person again.
+const ASK_AGAIN_MS: u64 = 5_000;
+
+impl Engine {
+    /// An agent asks for permission. One that is being ended gets none.
+    pub(super) fn permission_requested(
+        &mut self,
+        key: &StepKey,
+        approval: ApprovalId,
+        ask: ApprovalRequest,
+        out: &mut Vec<RunEffect>,
+    ) {
+        let Some(active) = self.active.get_mut(key) else { return };
+        if active.state != StepState::Talking {
+            return;
+        }
+        match permission_for(active.step.seat.allow, &ask) {
+            Permission::Granted => {
+                let answer = AgentCommand::Answer(approval, ApprovalDecision::Allow);
+                out.push(RunEffect::Command(key.clone(), answer));
+            }
+            Permission::NeedsPerson => {
+                let request = PendingRequest { ask: ask.clone(), retry_at: None };
+                active.requests.insert(approval.clone(), request);
+                out.push(RunEffect::Show(progress::needs_person(key, &ask)));
+                out.push(RunEffect::AskPerson(key.clone(), approval, ask));
+            }
+        }
+    }
+
+    /// The question is not where the person would find it: try again.
+    pub(super) fn ask_failed(
+        &mut self,
+        key: &StepKey,
+        approval: &ApprovalId,
+        why: &str,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let Some(active) = self.active.get_mut(key) else { return };
+        if let Some(request) = active.requests.get_mut(approval) {
+            request.retry_at = Some(later(now, ASK_AGAIN_MS));
+            let words = format!("{key}: the question cannot be stored: {why}; trying again");
+            out.push(RunEffect::Show(Progress::Note(words)));
+        }
+    }
+
+    pub(super) fn retry_requests(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
+        let talking = self.active.iter_mut().filter(|(_, it)| it.state == StepState::Talking);
+        for (key, active) in talking {
+            for (approval, request) in &mut active.requests {
+                if request.retry_at.is_some_and(|at| at <= now) {
+                    request.retry_at = None;
+                    let (key, ask) = (key.clone(), request.ask.clone());
+                    out.push(RunEffect::AskPerson(key, approval.clone(), ask));
+                }
+            }
+        }
+    }
+
+    /// The person answered. It may be too late, or the second answer.
+    pub(super) fn person_answered(
+        &mut self,
+        key: &StepKey,
+        approval: ApprovalId,
+        decision: ApprovalDecision,
+        out: &mut Vec<RunEffect>,
+    ) {
+        if let Some(active) = self.active.get_mut(key)
+            && active.state == StepState::Talking
+            && active.requests.remove(&approval).is_some()
+        {
+            let answer = AgentCommand::Answer(approval, decision);
+            out.push(RunEffect::Command(key.clone(), answer));
+        }
+    }
+}

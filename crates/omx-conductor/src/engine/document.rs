@@ -1,0 +1,290 @@
+//! Documents: changes are written one at a time, in order, and nothing that a
+//! change announces begins before it is written. A change that cannot be
+//! written now is tried again; a cancel found in the documents ends the run.
+
+use std::collections::VecDeque;
+
+use omx_kernel::{Mode, Timestamp};
+use omx_runs::progress::Progress;
+use serde_json::{Value, json};
+
+use super::state::later;
+use super::{DocumentFailure, Engine, RunEffect, RunOutcome};
+use crate::workflow::DocumentChange;
+
+/// The first pause before another attempt, and the longest.
+const FIRST_PAUSE_MS: u64 = 250;
+const LONGEST_PAUSE_MS: u64 = 5_000;
+/// How often a failing file system is tried. A lock is waited for without end.
+const MOST_FAILURES: u32 = 8;
+/// How often a wait for the lock is reported.
+const REPORT_MS: u64 = 60_000;
+
+/// Something to do with the documents.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum DocumentTask {
+    FindLeftovers,
+    /// End a document that an earlier process left active.
+    EndLeftover(DocumentChange),
+    Write(DocumentChange),
+    /// Cancel what is still active.
+    Cancel,
+}
+
+impl DocumentTask {
+    fn effect(&self) -> RunEffect {
+        match self {
+            Self::FindLeftovers => RunEffect::FindLeftovers,
+            Self::EndLeftover(change) | Self::Write(change) => {
+                RunEffect::WriteDocument(change.clone())
+            }
+            Self::Cancel => RunEffect::CancelDocuments,
+        }
+    }
+}
+
+/// The pending changes of a run's documents.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DocumentQueue {
+    tasks: VecDeque<DocumentTask>,
+    /// The first task is being carried out.
+    in_flight: bool,
+    retry_at: Option<Timestamp>,
+    attempts: u32,
+    failures: u32,
+    /// When a wait for the lock was last reported.
+    reported_at: Option<Timestamp>,
+    /// How many of the workflow's changes were queued.
+    queued: usize,
+    /// The documents that an earlier process left are not ended yet.
+    is_opening: bool,
+    /// The run's own document is known to be active: if it ends otherwise than
+    /// by this process, the run was cancelled.
+    is_active: bool,
+    /// This process has written the run's document.
+    has_begun: bool,
+}
+
+impl DocumentQueue {
+    pub(super) fn retry_at(&self) -> Option<Timestamp> {
+        self.retry_at
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Whether the run's document is active or will be.
+    pub(super) fn needs_end(&self) -> bool {
+        self.has_begun || !self.tasks.is_empty()
+    }
+
+    /// Whether nothing has been written yet that would have to be ended.
+    pub(super) fn is_untouched(&self) -> bool {
+        !self.has_begun && !self.is_opening
+    }
+
+    pub(super) fn is_opening(&self) -> bool {
+        self.is_opening
+    }
+
+    pub(super) fn stop_opening(&mut self) {
+        self.is_opening = false;
+    }
+
+    fn start(&mut self, out: &mut Vec<RunEffect>) {
+        if let (false, None, Some(task)) = (self.in_flight, self.retry_at, self.tasks.front()) {
+            self.in_flight = true;
+            out.push(task.effect());
+        }
+    }
+}
+
+impl Engine {
+    /// Whether a document that says `cancelled`, or is gone, means that somebody
+    /// cancelled this run. A cancel from before this process opened the run does not count.
+    pub fn is_cancellable(&self) -> bool {
+        self.documents.is_active
+    }
+
+    pub(super) fn find_leftovers(&mut self, out: &mut Vec<RunEffect>) {
+        self.documents.is_opening = true;
+        self.documents.tasks.push_back(DocumentTask::FindLeftovers);
+        self.documents.start(out);
+    }
+
+    /// Ends what a process that was killed left active. Whoever holds the run's
+    /// lock is alone, so the documents are nobody else's. Ending one can end
+    /// others that are linked to it, so look again after each.
+    pub(super) fn leftovers_found(
+        &mut self,
+        found: Result<Vec<Mode>, DocumentFailure>,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let result = found.map(|modes| {
+            self.documents.is_active = modes.contains(&self.spec.mode);
+            if let Some(mode) = modes.first() {
+                let fields = json!({"run_outcome": "blocked_on_user", "error": "resumed"});
+                let change = DocumentChange { mode: *mode, fields };
+                let tasks = [DocumentTask::EndLeftover(change), DocumentTask::FindLeftovers];
+                self.documents.tasks.extend(tasks);
+            }
+        });
+        self.document_written(result, out, now);
+    }
+
+    /// Queues the changes of a replayed workflow that are new.
+    pub(super) fn queue_workflow_changes(
+        &mut self,
+        changes: Vec<DocumentChange>,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let known = self.documents.queued;
+        self.documents.queued = changes.len().max(known);
+        let new = changes.into_iter().skip(known).map(DocumentTask::Write);
+        self.documents.tasks.extend(new);
+        self.continue_documents(out, now);
+    }
+
+    /// Queues a change that no workflow makes.
+    pub(super) fn queue_note(&mut self, fields: Value, out: &mut Vec<RunEffect>) {
+        let change = DocumentChange { mode: self.spec.mode, fields };
+        self.documents.tasks.push_back(DocumentTask::Write(change));
+        self.documents.start(out);
+    }
+
+    pub(super) fn queue_cancel(&mut self, out: &mut Vec<RunEffect>) {
+        self.documents.tasks.push_back(DocumentTask::Cancel);
+        self.documents.start(out);
+    }
+
+    /// Drops the changes that are not written yet: the run ends in another way.
+    /// What an earlier process left active still has to be ended.
+    pub(super) fn drop_changes(&mut self) {
+        if !self.documents.is_opening {
+            self.documents.tasks.clear();
+            self.documents.in_flight = false;
+        }
+        self.documents.retry_at = None;
+        self.next = None;
+        self.is_closing = false;
+    }
+
+    /// The effect that was being carried out was skipped.
+    pub(super) fn skip_in_flight(&mut self, out: &mut Vec<RunEffect>) {
+        self.documents.in_flight = false;
+        self.documents.start(out);
+    }
+
+    pub(super) fn document_written(
+        &mut self,
+        result: Result<(), DocumentFailure>,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        if !std::mem::take(&mut self.documents.in_flight) {
+            return;
+        }
+        match result {
+            Ok(()) => self.task_done(out, now),
+            Err(DocumentFailure::Cancelled) => {
+                self.stop(RunOutcome::Cancelled, out, now);
+            }
+            Err(DocumentFailure::Busy(why)) => {
+                self.report_busy(&why, out, now);
+                self.pause_documents(now);
+            }
+            Err(DocumentFailure::Failed(why)) if self.documents.failures < MOST_FAILURES => {
+                self.documents.failures += 1;
+                if self.documents.failures == 1 {
+                    let words = format!("a document cannot be written: {why}; trying again");
+                    out.push(RunEffect::Show(Progress::Note(words)));
+                }
+                self.pause_documents(now);
+            }
+            Err(DocumentFailure::Failed(why) | DocumentFailure::Refused(why)) => {
+                self.give_up_task(&why, out, now);
+            }
+        }
+    }
+
+    fn task_done(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
+        match self.documents.tasks.pop_front() {
+            Some(DocumentTask::EndLeftover(change)) if change.mode == self.spec.mode => {
+                self.documents.is_active = false;
+            }
+            Some(DocumentTask::Write(_)) => {
+                self.documents.has_begun = true;
+                self.documents.is_active = true;
+            }
+            _ => {}
+        }
+        self.documents.attempts = 0;
+        self.documents.failures = 0;
+        if self.documents.reported_at.take().is_some() {
+            let words = "the project's lock is free again".to_owned();
+            out.push(RunEffect::Show(Progress::Note(words)));
+        }
+        self.continue_documents(out, now);
+    }
+
+    /// A change cannot be written at all: the run ends, and says so.
+    fn give_up_task(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
+        self.documents.tasks.pop_front();
+        self.documents.failures = 0;
+        let words = format!("the run's documents cannot be written: {why}");
+        match &mut self.stopping {
+            None => {
+                self.drop_changes();
+                self.stop(RunOutcome::Failed(words), out, now);
+            }
+            // The document does not say so, but the journal and the outcome do.
+            Some(RunOutcome::Failed(reason)) => {
+                if !reason.contains(&words) {
+                    *reason = format!("{reason}; {words}");
+                }
+            }
+            Some(RunOutcome::Cancelled) => {}
+            Some(other) => *other = RunOutcome::Failed(words),
+        }
+        self.continue_documents(out, now);
+    }
+
+    fn pause_documents(&mut self, now: Timestamp) {
+        let pause = FIRST_PAUSE_MS << self.documents.attempts.min(8);
+        self.documents.attempts += 1;
+        self.documents.retry_at = Some(later(now, pause.min(LONGEST_PAUSE_MS)));
+    }
+
+    fn report_busy(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
+        let is_due = |at: Timestamp| later(at, REPORT_MS) <= now;
+        if self.documents.reported_at.is_none_or(is_due) {
+            self.documents.reported_at = Some(now);
+            let words = format!("waiting for the project's lock: {why}");
+            out.push(RunEffect::Show(Progress::Note(words)));
+        }
+    }
+
+    pub(super) fn retry_documents(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
+        if self.documents.retry_at.is_some_and(|at| at <= now) {
+            self.documents.retry_at = None;
+            self.documents.start(out);
+        }
+    }
+
+    /// Writes the next change, or acts on the documents being written.
+    pub(super) fn continue_documents(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
+        self.documents.start(out);
+        if !self.documents.is_empty() {
+            return;
+        }
+        if std::mem::take(&mut self.documents.is_opening) {
+            self.advance(out, now);
+        } else {
+            self.act_on_next(out, now);
+        }
+        self.close_if_idle(out, now);
+    }
+}

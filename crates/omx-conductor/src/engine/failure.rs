@@ -1,0 +1,194 @@
+//! Failures of agents: wait, try again, ask the person, or give up, by cause.
+
+use omx_agents::agent::AgentCommand;
+use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::results::ResultKind;
+use omx_kernel::Timestamp;
+use omx_runs::progress::Progress;
+use omx_runs::{Record, StepKey};
+use serde_json::json;
+
+use super::open::{rerun_flag, skip_flag};
+use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState, Wait, later};
+use super::{Engine, RunEffect, RunOutcome, progress};
+use crate::workflow::StepKind;
+
+/// How long to wait before each further attempt at a service that fails.
+const PAUSES_MS: [u64; 3] = [5_000, 30_000, 120_000];
+/// The shortest wait for a rate limit.
+const SHORTEST_PAUSE_MS: u64 = 5_000;
+/// The reason of a wait that does not count as a failure.
+const RATE_LIMIT: &str = "rate_limit";
+/// How often an agent that broke is opened again.
+const REOPENINGS: u32 = 2;
+
+/// What to do about a failure.
+enum Response {
+    Wait(Wait),
+    /// Open the conversation again at once.
+    Reopen,
+    /// Give the conversation up and begin the step again.
+    BeginAgain,
+    /// Only the person can help.
+    AskPerson,
+    /// Only the person can say whether the step is done.
+    AskDecision,
+    /// Trying again makes no sense.
+    Fail,
+}
+
+impl Engine {
+    pub(super) fn agent_failed(
+        &mut self,
+        key: &StepKey,
+        failure: Failure,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let Some(active) = self.active.get_mut(key) else { return };
+        if !matches!(active.state, StepState::Opening(_) | StepState::Talking) {
+            return;
+        }
+        out.push(RunEffect::Show(progress::failure(key, &failure)));
+        let after = match response(&failure.cause, active, now) {
+            Response::Wait(wait) => {
+                // Only failures are counted, and a limit is none.
+                if wait.what != RATE_LIMIT {
+                    active.pauses += 1;
+                }
+                AfterEnd::Rest(wait)
+            }
+            Response::Reopen => {
+                active.reopenings += 1;
+                AfterEnd::Reopen
+            }
+            Response::BeginAgain => {
+                active.conversation = KnownConversation::default();
+                out.push(RunEffect::Show(Progress::Note(format!("{key} begins again"))));
+                let why = failure.to_string();
+                out.push(RunEffect::Record(Record::StepDiscarded { step: key.clone(), why }));
+                let (step, input) = (key.clone(), active.input.clone());
+                out.push(RunEffect::Record(Record::StepStarted { step, input, tree: None }));
+                AfterEnd::Reopen
+            }
+            Response::AskPerson => {
+                let words = match failure.remedy() {
+                    Some(remedy) => format!("{failure}; {remedy}"),
+                    None => failure.to_string(),
+                };
+                return self.stop(RunOutcome::Blocked(words), out, now);
+            }
+            Response::AskDecision => {
+                let words = format!(
+                    "{failure}; nobody knows how much of {key} is done. Look at the folder, then \
+                     decide with {} or {}",
+                    rerun_flag(key),
+                    skip_flag(key)
+                );
+                return self.stop(RunOutcome::Blocked(words), out, now);
+            }
+            Response::Fail => return self.step_failed(key, &failure.to_string(), out, now),
+        };
+        active.state = StepState::Ending(after.clone());
+        if let AfterEnd::Rest(wait) = after {
+            self.record_waiting(key, wait, out);
+        }
+        out.push(RunEffect::Command(key.clone(), AgentCommand::End));
+    }
+
+    /// A step failed, and the run with it. A resume tries the step again.
+    pub(super) fn step_failed(
+        &mut self,
+        key: &StepKey,
+        error: &str,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let (step, words) = (key.clone(), error.to_owned());
+        out.push(RunEffect::Record(Record::StepFailed { step, error: words }));
+        if let Some(active) = self.active.get(key)
+            && matches!(active.state, StepState::Working | StepState::Committing(_))
+        {
+            self.active.remove(key);
+        }
+        self.stop(RunOutcome::Failed(error.to_owned()), out, now);
+    }
+
+    fn record_waiting(&mut self, key: &StepKey, wait: Wait, out: &mut Vec<RunEffect>) {
+        let (what, until) = (wait.what.to_owned(), wait.until.to_string());
+        out.push(RunEffect::Record(Record::Waiting {
+            step: key.clone(),
+            what: what.clone(),
+            until: Some(until.clone()),
+        }));
+        self.note_waiting(out);
+        out.push(RunEffect::Show(Progress::Waiting { what, until }));
+    }
+
+    /// Keeps the run's document up to date about waiting: it names the wait
+    /// that ends first for as long as any step waits.
+    pub(super) fn note_waiting(&mut self, out: &mut Vec<RunEffect>) {
+        let waits = self.active.values().filter_map(|active| match active.state {
+            StepState::Resting(wait) | StepState::Ending(AfterEnd::Rest(wait)) => Some(wait),
+            _ => None,
+        });
+        let first = waits.min_by_key(|wait| wait.until);
+        if self.waiting == first || self.stopping == Some(RunOutcome::Cancelled) {
+            return;
+        }
+        self.waiting = first;
+        let waiting = first.map(|wait| json!({"kind": wait.what, "until": wait.until.to_string()}));
+        self.queue_note(json!({"waiting": waiting}), out);
+    }
+}
+
+fn response(cause: &FailureCause, active: &ActiveStep, now: Timestamp) -> Response {
+    match cause {
+        // Some vendors name a moment in the past; do not hammer them.
+        FailureCause::RateLimited { until: Some(until), .. } => {
+            let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
+            Response::Wait(Wait { until, what: RATE_LIMIT })
+        }
+        FailureCause::RateLimited { until: None, .. }
+        | FailureCause::NotInstalled
+        | FailureCause::NotLoggedIn { .. }
+        | FailureCause::FolderNotTrusted
+        | FailureCause::UnknownModel { .. }
+        // What is left may still change the folder.
+        | FailureCause::ProcessesLeft { .. } => Response::AskPerson,
+        FailureCause::Network { .. }
+        | FailureCause::Service { .. }
+        | FailureCause::CutOff { .. } => {
+            let before = usize::try_from(active.pauses).ok();
+            let pause = before.and_then(|before| PAUSES_MS.get(before));
+            pause.map_or(Response::AskPerson, |pause| {
+                Response::Wait(Wait { until: later(now, *pause), what: "network" })
+            })
+        }
+        // Only work leaves traces in the folder. And programs do not keep a
+        // conversation in which nothing was said.
+        FailureCause::UnknownConversation { .. } => match &active.step.kind {
+            StepKind::Agent(agent)
+                if agent.wants == ResultKind::Work && active.conversation.is_delivered =>
+            {
+                Response::AskDecision
+            }
+            _ => Response::BeginAgain,
+        },
+        FailureCause::Silent { .. }
+        | FailureCause::Garbage { .. }
+        | FailureCause::LineTooLong { .. }
+        | FailureCause::PipeClosed { .. }
+        | FailureCause::Crashed { .. } => {
+            if active.reopenings < REOPENINGS {
+                Response::Reopen
+            } else {
+                Response::Fail
+            }
+        }
+        FailureCause::Rejected { .. }
+        | FailureCause::Protocol { .. }
+        | FailureCause::CannotStart { .. }
+        | FailureCause::Scenario { .. } => Response::Fail,
+    }
+}

@@ -1,0 +1,132 @@
+//! Steps that omx does itself, and the commit that ends every step.
+
+use omx_kernel::Timestamp;
+use omx_runs::progress::Progress;
+use omx_runs::{Record, StepKey};
+use serde_json::Value;
+
+use super::commit::commit_message;
+use super::state::{AfterEnd, StepState, later};
+use super::{Engine, Job, JobFailure, JobResult, RunEffect, progress};
+use crate::workflow::StepResult;
+
+/// The first pause before a job is started again, and the longest.
+const FIRST_PAUSE_MS: u64 = 500;
+const LONGEST_PAUSE_MS: u64 = 10_000;
+
+impl Engine {
+    /// A job ended. One that was told to stop has no result: a check that was
+    /// stopped says nothing about the work.
+    pub(super) fn job_done(
+        &mut self,
+        key: &StepKey,
+        result: Result<JobResult, JobFailure>,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let Some(active) = self.active.get(key) else { return };
+        match (active.state.clone(), result) {
+            (StepState::Ending(AfterEnd::Drop), _) => self.drop_step(key, out, now),
+            (StepState::Working | StepState::Committing(_), Err(JobFailure::NotStarted)) => {
+                self.drop_step(key, out, now);
+            }
+            (StepState::Working, Ok(JobResult::Checked(check))) => {
+                self.commit(key, serde_json::to_value(&check).unwrap_or_default(), out);
+            }
+            (StepState::Working, Ok(JobResult::PlanKept(kept))) => {
+                let result = serde_json::to_value(&kept).unwrap_or_default();
+                self.finish(key, result, None, out, now);
+            }
+            (StepState::Committing(result), Ok(JobResult::Committed(tree))) => {
+                self.finish(key, result, tree, out, now);
+            }
+            (StepState::Working, Err(JobFailure::Busy(why))) => {
+                self.retry_job(key, None, &why, out, now);
+            }
+            (StepState::Committing(result), Err(JobFailure::Busy(why))) => {
+                self.retry_job(key, Some(result), &why, out, now);
+            }
+            (StepState::Working | StepState::Committing(_), Err(JobFailure::Failed(error))) => {
+                self.step_failed(key, &error, out, now);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn drop_step(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
+        self.active.remove(key);
+        self.close_if_idle(out, now);
+    }
+
+    /// Starts the job again later, for as long as it takes.
+    fn retry_job(
+        &mut self,
+        key: &StepKey,
+        result: Option<Value>,
+        why: &str,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        if self.stopping.is_some() {
+            return self.drop_step(key, out, now);
+        }
+        let Some(active) = self.active.get_mut(key) else { return };
+        let pause = (FIRST_PAUSE_MS << active.busy_jobs.min(8)).min(LONGEST_PAUSE_MS);
+        if active.busy_jobs == 0 {
+            out.push(RunEffect::Show(Progress::Note(format!("{key} waits: {why}"))));
+        }
+        active.busy_jobs += 1;
+        active.state = StepState::Retrying(later(now, pause), result);
+    }
+
+    /// Starts a step again that was waiting.
+    pub(super) fn restart(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
+        let Some(active) = self.active.get(key) else { return };
+        match active.state.clone() {
+            StepState::Resting(_) => self.reopen(key, out),
+            StepState::Retrying(_, Some(result)) => self.commit(key, result, out),
+            StepState::Retrying(_, None) => {
+                let job = self.own_job(&active.step.kind);
+                self.set_state(key, StepState::Working);
+                out.push(RunEffect::StartJob(key.clone(), job));
+            }
+            _ => {}
+        }
+    }
+
+    /// Commits a step's work before the step counts as finished.
+    pub(super) fn commit(&mut self, key: &StepKey, result: Value, out: &mut Vec<RunEffect>) {
+        let Some(active) = self.active.get_mut(key) else { return };
+        let message = commit_message(self.spec.mode, &active.step, &result);
+        active.state = StepState::Committing(result);
+        out.push(RunEffect::StartJob(key.clone(), Job::Commit { message }));
+    }
+
+    /// Finishes a step: the journal says so before anything follows from it.
+    fn finish(
+        &mut self,
+        key: &StepKey,
+        result: Value,
+        tree: Option<String>,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let Some(active) = self.active.remove(key) else { return };
+        out.push(RunEffect::Record(Record::Worked { worked_ms: self.worked(now) }));
+        out.push(RunEffect::Record(Record::StepFinished {
+            step: key.clone(),
+            result: result.clone(),
+            tree: tree.clone(),
+        }));
+        out.push(RunEffect::Show(progress::step_finished(&active.step, &result)));
+        self.completed.add(key.clone(), StepResult { result, input: active.input, tree });
+        self.note_waiting(out);
+        self.advance(out, now);
+    }
+
+    pub(super) fn set_state(&mut self, key: &StepKey, state: StepState) {
+        if let Some(active) = self.active.get_mut(key) {
+            active.state = state;
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! Opening a run: a new one, or one with a journal.
+
+use std::collections::BTreeMap;
+
+use omx_agents::agent::ConversationId;
+use omx_agents::results::ResultKind;
+use omx_kernel::{Refusal, Timestamp};
+use omx_runs::{Record, RunSpec, StepKey, Usage};
+use serde_json::json;
+
+use super::document::DocumentQueue;
+use super::state::{InterruptedStep, KnownConversation};
+use super::{Engine, RunEffect, RunOutcome};
+use crate::workflow::{
+    CompletedSteps, NextAction, Seat, Step, StepKind, StepResult, WorkflowContext, WorkflowEnd,
+    replay,
+};
+
+/// What the person decided about an interrupted step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepDecision {
+    /// Rerun it and everything after it.
+    Rerun,
+    /// Keep its result.
+    Skip,
+}
+
+/// What a journal says.
+#[derive(Default)]
+struct Journaled {
+    completed: CompletedSteps,
+    interrupted: BTreeMap<StepKey, InterruptedStep>,
+    usage: Usage,
+    /// Milliseconds that processes before the last one worked.
+    worked_earlier: u64,
+    /// The same, with the last process.
+    worked: u64,
+}
+
+impl Engine {
+    /// Opens a run from its journal, which is empty for a new run. Also returns
+    /// the records that the decisions add to the journal.
+    pub fn open(
+        mut spec: RunSpec,
+        context: WorkflowContext,
+        records: &[Record],
+        decisions: &BTreeMap<String, StepDecision>,
+    ) -> Result<(Self, Vec<Record>), Refusal> {
+        Seat::from_spec(&spec)?;
+        let mut journaled = Journaled::default();
+        for record in records {
+            journaled.read(record, &mut spec);
+        }
+        let mut engine = Self {
+            spec,
+            context,
+            completed: journaled.completed,
+            interrupted: journaled.interrupted,
+            active: BTreeMap::new(),
+            usage: journaled.usage,
+            worked_before: journaled.worked,
+            opened_at: Timestamp::from_millis(0),
+            documents: DocumentQueue::default(),
+            next: None,
+            stopping: None,
+            ended_by_workflow: false,
+            waiting: None,
+            journal_failed: false,
+            is_closing: false,
+            closed: false,
+        };
+        let changes = engine.apply(decisions)?;
+        Ok((engine, changes))
+    }
+
+    /// Applies the person's decisions. A run that ended as blocked or failed
+    /// tries its last step again.
+    fn apply(
+        &mut self,
+        decisions: &BTreeMap<String, StepDecision>,
+    ) -> Result<Vec<Record>, Refusal> {
+        let mut changes = Vec::new();
+        loop {
+            match replay(&self.spec, &self.context, &self.completed)?.next {
+                NextAction::Diverged { step, input } => match decisions.get(step.as_str()) {
+                    Some(StepDecision::Rerun) => self.discard_from(&step, &mut changes),
+                    Some(StepDecision::Skip) => {
+                        self.completed.accept(&step, input.clone());
+                        changes.push(Record::InputAccepted { step, input });
+                    }
+                    None => break,
+                },
+                NextAction::End(WorkflowEnd::Blocked(_) | WorkflowEnd::Failed(_)) => {
+                    let Some(last) = self.completed.last().cloned() else { break };
+                    let why = "the run ended with this step and was resumed";
+                    self.discard(&last, why, &mut changes);
+                    break;
+                }
+                NextAction::Begin(steps) => {
+                    let mut skipped = false;
+                    for step in steps {
+                        skipped |= self.apply_to_interrupted(step, decisions, &mut changes)?;
+                    }
+                    if !skipped {
+                        break;
+                    }
+                }
+                NextAction::End(_) => break,
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Applies the decision about an interrupted step. Returns whether the step
+    /// is finished by it.
+    fn apply_to_interrupted(
+        &mut self,
+        step: Step,
+        decisions: &BTreeMap<String, StepDecision>,
+        changes: &mut Vec<Record>,
+    ) -> Result<bool, Refusal> {
+        let decision = decisions.get(step.key.as_str());
+        let (Some(decision), Some(begun)) = (decision, self.interrupted.get(&step.key)) else {
+            return Ok(false);
+        };
+        if *decision == StepDecision::Rerun {
+            self.discard(&step.key, DECIDED, changes);
+            return Ok(false);
+        }
+        if !can_be_skipped(&step) {
+            let words = format!(
+                "{} cannot be skipped: it has no result to keep; decide with {}",
+                step.key,
+                rerun_flag(&step.key)
+            );
+            return Err(Refusal::invalid_input(words));
+        }
+        let result = json!({
+            "summary": "accepted as done by the person",
+            "changed_files": [],
+            "commands": [],
+            "done": true,
+            "blocked_reason": null,
+        });
+        let input = begun.input.clone();
+        let done = StepResult { result: result.clone(), input, tree: None };
+        self.interrupted.remove(&step.key);
+        self.completed.add(step.key.clone(), done);
+        changes.push(Record::StepFinished { step: step.key, result, tree: None });
+        Ok(true)
+    }
+
+    /// Discards a finished step and everything after it, the last first. A kill
+    /// in between leaves the step itself to be decided about again, and nothing
+    /// after it that was made from its old result.
+    fn discard_from(&mut self, step: &StepKey, changes: &mut Vec<Record>) {
+        let keys = self.completed.keys();
+        let from = keys.iter().position(|key| key == step).unwrap_or(keys.len());
+        let finished = keys.iter().skip(from).rev().cloned();
+        let discarded: Vec<StepKey> = self.interrupted.keys().cloned().chain(finished).collect();
+        for key in discarded {
+            self.discard(&key, DECIDED, changes);
+        }
+    }
+
+    fn discard(&mut self, step: &StepKey, why: &str, changes: &mut Vec<Record>) {
+        self.completed.discard(step);
+        self.interrupted.remove(step);
+        changes.push(Record::StepDiscarded { step: step.clone(), why: why.to_owned() });
+    }
+
+    /// A finished step would get another input now.
+    pub(super) fn diverged(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
+        let words = format!(
+            "the journal does not match this run: the input of step {key} has changed; decide with \
+             {} or --decide {key}=skip (keep its result)",
+            rerun_flag(key)
+        );
+        self.stop(RunOutcome::Blocked(words), out, now);
+    }
+
+    /// A step that was interrupted would get another input now.
+    pub(super) fn interrupted_diverged(
+        &mut self,
+        step: &Step,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        let key = &step.key;
+        let mut words = format!(
+            "the input of step {key} has changed since it began; decide with {}",
+            rerun_flag(key)
+        );
+        if can_be_skipped(step) {
+            words = format!("{words} or {}", skip_flag(key));
+        }
+        self.stop(RunOutcome::Blocked(words), out, now);
+    }
+}
+
+impl Journaled {
+    fn read(&mut self, record: &Record, spec: &mut RunSpec) {
+        match record {
+            Record::StepStarted { step, input, .. } => {
+                let conversation = KnownConversation::default();
+                let begun = InterruptedStep { input: input.clone(), conversation };
+                self.interrupted.insert(step.clone(), begun);
+            }
+            Record::Conversation { step, id, .. } => {
+                if let Some(begun) = self.interrupted.get_mut(step) {
+                    let id = ConversationId::new(id);
+                    begun.conversation = KnownConversation { id, is_delivered: false };
+                }
+            }
+            Record::StepFinished { step, result, tree } => {
+                let input = self.interrupted.remove(step).map(|begun| begun.input);
+                let (input, result) = (input.unwrap_or_default(), result.clone());
+                self.completed.add(step.clone(), StepResult { result, input, tree: tree.clone() });
+            }
+            Record::StepDiscarded { step, .. } => {
+                self.interrupted.remove(step);
+                self.completed.discard(step);
+            }
+            Record::InputAccepted { step, input } => self.completed.accept(step, input.clone()),
+            Record::Delivered { step } => self.delivered(step),
+            Record::Usage { step, usage } => {
+                self.usage.add(*usage);
+                self.delivered(step);
+            }
+            Record::LimitRaised { max_iterations } => spec.max_iterations = Some(*max_iterations),
+            Record::BudgetRaised { budget } => spec.budget = spec.budget.changed_by(*budget),
+            Record::Opened { .. } => self.worked_earlier = self.worked,
+            Record::Worked { worked_ms } | Record::Closed { worked_ms, .. } => {
+                self.worked = self.worked_earlier.saturating_add(*worked_ms);
+            }
+            Record::StepFailed { .. } | Record::Waiting { .. } => {}
+        }
+    }
+
+    /// The agent of an interrupted step received its task.
+    fn delivered(&mut self, step: &StepKey) {
+        if let Some(begun) = self.interrupted.get_mut(step) {
+            begun.conversation.is_delivered = begun.conversation.id.is_some();
+        }
+    }
+}
+
+/// Why a step was discarded that the person named.
+const DECIDED: &str = "the person decided to rerun it";
+
+/// Whether a step without a result can count as done. Work is in the folder
+/// and gets checked there; other steps are nothing but their result.
+fn can_be_skipped(step: &Step) -> bool {
+    matches!(&step.kind, StepKind::Agent(agent) if agent.wants == ResultKind::Work)
+}
+
+/// The flag that reruns a step, for a sentence.
+pub(super) fn rerun_flag(key: &StepKey) -> String {
+    format!("--decide {key}=rerun (rerun it and everything after it)")
+}
+
+/// The flag that accepts a step as done, for a sentence.
+pub(super) fn skip_flag(key: &StepKey) -> String {
+    format!("--decide {key}=skip (accept it as done)")
+}

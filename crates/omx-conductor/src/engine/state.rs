@@ -1,0 +1,142 @@
+//! The state of a run's engine.
+
+use std::collections::BTreeMap;
+
+use omx_agents::agent::ConversationId;
+use omx_agents::event::{ApprovalId, ApprovalRequest};
+use omx_kernel::Timestamp;
+use omx_runs::{RunSpec, StepKey, Usage};
+use serde_json::Value;
+
+use super::RunOutcome;
+use super::document::DocumentQueue;
+use crate::workflow::{CompletedSteps, NextAction, Step, WorkflowContext};
+
+/// The engine of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Engine {
+    pub(super) spec: RunSpec,
+    pub(super) context: WorkflowContext,
+    pub(super) completed: CompletedSteps,
+    /// Steps that an earlier process began and did not finish.
+    pub(super) interrupted: BTreeMap<StepKey, InterruptedStep>,
+    pub(super) active: BTreeMap<StepKey, ActiveStep>,
+    pub(super) usage: Usage,
+    /// Milliseconds that earlier processes worked on the run.
+    pub(super) worked_before: u64,
+    pub(super) opened_at: Timestamp,
+    pub(super) documents: DocumentQueue,
+    /// What follows once the documents are written.
+    pub(super) next: Option<NextAction>,
+    /// Why the run is being stopped.
+    pub(super) stopping: Option<RunOutcome>,
+    /// The workflow has ended and its last document changes say so.
+    pub(super) ended_by_workflow: bool,
+    /// The wait that the run's document names.
+    pub(super) waiting: Option<Wait>,
+    /// The journal cannot be written any more.
+    pub(super) journal_failed: bool,
+    /// The document changes that end the run are queued.
+    pub(super) is_closing: bool,
+    pub(super) closed: bool,
+}
+
+/// A step that is being carried out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct ActiveStep {
+    pub(super) step: Step,
+    pub(super) input: String,
+    pub(super) state: StepState,
+    pub(super) conversation: KnownConversation,
+    /// How often a failing service was waited for.
+    pub(super) pauses: u32,
+    /// How often the agent broke and was opened again.
+    pub(super) reopenings: u32,
+    /// How often a job found what it needs in use.
+    pub(super) busy_jobs: u32,
+    /// The agent was told once that its result does not fit.
+    pub(super) is_corrected: bool,
+    /// Approval requests that wait for the person.
+    pub(super) requests: BTreeMap<ApprovalId, PendingRequest>,
+}
+
+impl ActiveStep {
+    pub(super) fn new(step: Step, input: String, state: StepState) -> Self {
+        Self {
+            step,
+            input,
+            state,
+            conversation: KnownConversation::default(),
+            pauses: 0,
+            reopenings: 0,
+            busy_jobs: 0,
+            is_corrected: false,
+            requests: BTreeMap::new(),
+        }
+    }
+}
+
+/// An approval request that waits for the person.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PendingRequest {
+    pub(super) ask: ApprovalRequest,
+    /// When to try again to put it to the person, if that failed.
+    pub(super) retry_at: Option<Timestamp>,
+}
+
+/// How far a step is.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum StepState {
+    /// The conversation is being opened; this will be its first message.
+    Opening(String),
+    /// The agent works.
+    Talking,
+    /// The agent or job was told to end; then this follows.
+    Ending(AfterEnd),
+    /// Nothing runs until then.
+    Resting(Wait),
+    /// The step's own job runs.
+    Working,
+    /// The step's work is being committed; this is its result.
+    Committing(Value),
+    /// A job found what it needs in use and is started again at this time. With
+    /// the step's result if the job is its commit.
+    Retrying(Timestamp, Option<Value>),
+}
+
+/// A time to wait for, and the reason.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Wait {
+    pub(super) until: Timestamp,
+    pub(super) what: &'static str,
+}
+
+/// What follows when an agent has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum AfterEnd {
+    Commit(Value),
+    Rest(Wait),
+    Reopen,
+    Drop,
+}
+
+/// What is known about a step's conversation.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct KnownConversation {
+    pub(super) id: Option<ConversationId>,
+    /// The agent showed that it received its task. Before that, the task may
+    /// never have been sent, or the program may not have stored it.
+    pub(super) is_delivered: bool,
+}
+
+/// A step that an earlier process began and did not finish.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(super) struct InterruptedStep {
+    pub(super) input: String,
+    pub(super) conversation: KnownConversation,
+}
+
+/// The time so many milliseconds later.
+pub(super) fn later(from: Timestamp, millis: u64) -> Timestamp {
+    Timestamp::from_millis(from.millis().saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
+}
