@@ -1,14 +1,20 @@
 //! One MCP server over standard input and output.
 //!
-//! A thin adapter: it reads JSON-RPC lines, hands the arguments of a tool call
-//! to the operation of that name, and hands back what it answered. Arguments
-//! and results pass through as text, so that they mean here exactly what they
-//! mean on the command line (see `docs/decisions/0002-own-mcp-server.md`).
+//! A thin adapter: it reads JSON-RPC lines, passes the arguments of a tool call
+//! to the operation behind the tool, and returns the result. Arguments and results
+//! keep their text, so they mean here exactly what they mean on the command line
+//! (see `docs/decisions/0002-own-mcp-server.md`). It decides nothing itself.
 
+mod call;
+mod protocol;
 mod rpc;
 mod schema;
+mod serve;
 mod server;
+mod session;
 mod tools;
 
-pub use server::{Server, serve};
-pub use tools::{Group, TOOLS, Tool};
+pub use protocol::PROTOCOL_VERSIONS;
+pub use serve::serve;
+pub use server::McpServer;
+pub use tools::{McpTool, TOOLS, ToolAnnotations, ToolGroup, ToolPace};

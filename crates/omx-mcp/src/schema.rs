@@ -16,22 +16,22 @@ fn typed(kind: &str, description: &str, more: Vec<Field>) -> Value {
     Value::object(fields)
 }
 
-/// Whether arguments beyond the listed ones are taken.
+/// Whether a tool takes arguments beyond the listed ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Others {
-    /// Stored as they are.
+pub enum ExtraArguments {
+    /// It stores them as they are.
     Allowed,
-    /// Refused.
+    /// It refuses them.
     Refused,
 }
 
-/// The schema of an object of arguments.
-pub fn object(properties: Vec<Field>, required: &[&str], others: Others) -> Value {
+/// The schema of a tool's arguments.
+pub fn object(properties: Vec<Field>, required: &[&str], others: ExtraArguments) -> Value {
     Value::object(vec![
         field("type", Value::string("object")),
         field("properties", Value::object(properties)),
         field("required", Value::strings(required)),
-        field("additionalProperties", Value::bool(others == Others::Allowed)),
+        field("additionalProperties", Value::bool(others == ExtraArguments::Allowed)),
     ])
 }
 
@@ -44,7 +44,7 @@ pub fn mode() -> Field {
 /// `session_id`
 pub fn session_id() -> Field {
     let pattern = Value::string("^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$");
-    let text = "The agent session; without it, the caller's own";
+    let text = "The agent session; the caller's own if missing";
     field("session_id", typed("string", text, vec![field("pattern", pattern)]))
 }
 
@@ -52,7 +52,7 @@ pub fn session_id() -> Field {
 pub fn working_directory() -> Field {
     field(
         "workingDirectory",
-        typed("string", "The project's root, if not the server's own", vec![]),
+        typed("string", "The project's root, if it is not the server's", vec![]),
     )
 }
 
@@ -61,7 +61,7 @@ pub fn flag(name: &str, description: &str) -> Field {
     field(name, typed("boolean", description, vec![]))
 }
 
-/// An integer from 0 on.
+/// A non-negative integer.
 pub fn count(name: &str, description: &str) -> Field {
     field(name, typed("integer", description, vec![field("minimum", Value::integer(0))]))
 }
@@ -71,7 +71,7 @@ pub fn any_object(name: &str, description: &str) -> Field {
     field(name, typed("object", description, vec![]))
 }
 
-/// The fields every mode has.
+/// The fields that every mode has.
 pub fn common_fields() -> Vec<Field> {
     COMMON_FIELDS
         .iter()
@@ -93,14 +93,14 @@ pub fn common_fields() -> Vec<Field> {
 
 fn describe(name: &str) -> &'static str {
     match name {
-        "active" => "Whether the run is live; the first write of a document must say it",
-        "current_phase" => "The phase to enter; what may follow depends on the mode",
-        "iteration" => "Rounds so far",
-        "max_iterations" => "Most rounds; a live run's can only be lowered",
+        "active" => "Whether the run is live; required in the first write of a document",
+        "current_phase" => "The phase to enter; the mode decides which phases may follow",
+        "iteration" => "Rounds completed so far",
+        "max_iterations" => "Maximum number of rounds; for a live run it can only be lowered",
         "run_outcome" => "continue, progress, finish, blocked_on_user, failed or cancelled",
         "lifecycle_outcome" => "finished, blocked, failed or cancelled",
-        "task_description" => "What the run is about, in short",
-        "error" => "Why it failed or is blocked",
+        "task_description" => "The task, in one short sentence",
+        "error" => "Why the run failed or is blocked",
         "waiting" => "What a live run waits for: {kind: rate_limit, network or worker, until?}",
         _ => "A time (RFC 3339, UTC)",
     }

@@ -1,169 +1,146 @@
-//! The loop: a line in, a line out, until the pipe closes.
-
-use std::io::{self, BufRead, BufReader, Read, Write};
+//! What the server answers, without how it reads and writes.
 
 use omx_kernel::{Shape, Value};
 use omx_ops::Context;
 use omx_store::json;
 
-use crate::rpc::{self, Fault, Message};
-use crate::tools::{Group, TOOLS, Tool};
+use crate::call::ToolCall;
+use crate::protocol::negotiate_version;
+use crate::rpc::{self, RpcError, RpcErrorCode, RpcMessage};
+use crate::tools::{McpTool, TOOLS, ToolGroup};
 
-/// A longer line is discarded and refused; no request needs as much.
-const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
-
-/// Versions of the protocol that are spoken, the newest first.
-const PROTOCOL_VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-
-/// What is served, to whom.
-pub struct Server<'a> {
+/// The tools a server offers, and the circumstances of their calls.
+pub struct McpServer<'a> {
     /// The circumstances of every call.
     pub context: Context<'a>,
+    /// The tools that exist.
+    pub tools: &'static [McpTool],
     /// The groups of tools that are offered.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ToolGroup>,
     /// The program's version.
     pub version: &'static str,
 }
 
-/// Serves until the input ends.
-pub fn serve(
-    server: &Server<'_>,
-    input: &mut BufReader<impl Read>,
-    mut output: impl Write,
-) -> io::Result<()> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let read = input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return output.flush();
-        }
-        let whole = line.last() == Some(&b'\n') || (read as u64) < MAX_LINE_BYTES;
-        let answer = if whole {
-            server.answer(line.trim_ascii())
-        } else {
-            discard_line(input)?;
-            let why = format!("the message is longer than {MAX_LINE_BYTES} bytes");
-            Some(rpc::fault("null", Fault::InvalidRequest, &why))
-        };
-        if let Some(answer) = answer {
-            output.write_all(answer.as_bytes())?;
-        }
-        // Requests that came together are answered together.
-        if !input.buffer().contains(&b'\n') {
-            output.flush()?;
-        }
+impl<'a> McpServer<'a> {
+    /// A server of omx's own tools.
+    pub fn new(context: Context<'a>, groups: Vec<ToolGroup>, version: &'static str) -> Self {
+        Self { context, tools: TOOLS, groups, version }
     }
-}
 
-fn discard_line(input: &mut impl BufRead) -> io::Result<()> {
-    loop {
-        let bytes = input.fill_buf()?;
-        let (used, ended) = match bytes.iter().position(|byte| *byte == b'\n') {
-            Some(end) => (end + 1, true),
-            None => (bytes.len(), bytes.is_empty()),
-        };
-        input.consume(used);
-        if ended {
-            return Ok(());
-        }
-    }
-}
-
-impl Server<'_> {
-    /// The line that answers this one, if it wants an answer.
+    /// Answers one line on the calling thread; `None` if it wants no response.
     pub fn answer(&self, line: &[u8]) -> Option<String> {
         if line.is_empty() {
             return None;
         }
-        match rpc::read(line) {
-            Ok(Message::Notification | Message::Response) => None,
-            Ok(Message::Request { id, method, params }) => {
-                Some(match self.handle(&method, params) {
-                    Ok(result) => rpc::result(id, &result),
-                    Err((fault, why)) => rpc::fault(id, fault, &why),
-                })
+        match rpc::parse_message(line) {
+            Ok(RpcMessage::Notification { .. } | RpcMessage::Response) => None,
+            Ok(RpcMessage::Request { id, method, params }) => {
+                let result = match method.as_ref() {
+                    "tools/call" => {
+                        self.parse_call(params).map(|call| run_tool(&call, &self.context))
+                    }
+                    method => self.answer_method(method, params),
+                };
+                Some(format_response(id, result))
             }
-            Err((fault, id, why)) => Some(rpc::fault(&id, fault, &why)),
+            Err(invalid) => Some(rpc::format_error(&invalid.id, &invalid.error)),
         }
     }
 
-    fn handle(&self, method: &str, params: Option<&str>) -> Result<Value, (Fault, String)> {
+    /// Answers every method except `tools/call`.
+    pub(crate) fn answer_method(
+        &self,
+        method: &str,
+        params: Option<&str>,
+    ) -> Result<Value, RpcError> {
         match method {
             "initialize" => Ok(self.initialize(params)),
             "ping" => Ok(Value::object(Vec::new())),
             "tools/list" => {
-                let offered = TOOLS.iter().filter(|tool| self.groups.contains(&tool.group));
-                let listed = offered.map(Tool::listed).collect();
-                Ok(Value::record([("tools", Value::array(listed))]))
+                let tools = self.offered_tools().map(McpTool::describe).collect();
+                Ok(Value::record([("tools", Value::array(tools))]))
             }
-            "tools/call" => self.call(params),
-            _ => Err((Fault::MethodNotFound, format!("unknown method {method:?}"))),
+            _ => Err(RpcError::new(
+                RpcErrorCode::MethodNotFound,
+                format!("unknown method {method:?}"),
+            )),
         }
+    }
+
+    fn offered_tools(&self) -> impl Iterator<Item = &'static McpTool> {
+        self.tools.iter().filter(|tool| self.groups.contains(&tool.group))
     }
 
     fn initialize(&self, params: Option<&str>) -> Value {
         let fields = params.map(|text| json::parse_object(text, |_| true).unwrap_or_default());
-        let asked = fields
+        let requested = fields
             .iter()
             .flatten()
             .find(|(name, _)| name == "protocolVersion")
             .and_then(|(_, value)| value.as_str());
-        let [newest, ..] = PROTOCOL_VERSIONS;
-        let version = PROTOCOL_VERSIONS.into_iter().find(|known| Some(*known) == asked);
-        let name = self.context.dialect.name;
         let tools = Value::record([("listChanged", Value::bool(false))]);
+        let info = Value::record([
+            ("name", Value::string(self.context.dialect.name)),
+            ("version", Value::string(self.version)),
+        ]);
         Value::record([
-            ("protocolVersion", Value::string(version.unwrap_or(newest))),
+            ("protocolVersion", Value::string(negotiate_version(requested))),
             ("capabilities", Value::record([("tools", tools)])),
-            (
-                "serverInfo",
-                Value::record([
-                    ("name", Value::string(name)),
-                    ("version", Value::string(self.version)),
-                ]),
-            ),
+            ("serverInfo", info),
         ])
     }
 
-    fn call(&self, params: Option<&str>) -> Result<Value, (Fault, String)> {
-        let invalid = |why: &str| (Fault::InvalidParams, why.to_owned());
-        let params = params.ok_or_else(|| invalid("params are missing"))?;
-        // Arguments stay text until the operation reads them.
-        let fields = json::parse_object(params, |name| name == "name")
-            .map_err(|why| (Fault::InvalidParams, why))?;
+    /// Parses the parameters of `tools/call`. The arguments stay text until the
+    /// operation reads them.
+    pub(crate) fn parse_call(&self, params: Option<&str>) -> Result<ToolCall, RpcError> {
+        let params = params.ok_or_else(|| RpcError::invalid_params("params are missing"))?;
+        let fields =
+            json::parse_object(params, |name| name == "name").map_err(RpcError::invalid_params)?;
         let get = |wanted: &str| fields.iter().rev().find(|(name, _)| name == wanted);
         let name = get("name")
             .and_then(|(_, value)| value.as_str())
-            .ok_or_else(|| invalid("name must be a string"))?;
-        let tool = Tool::named(name)
-            .filter(|tool| self.groups.contains(&tool.group))
-            .ok_or_else(|| (Fault::InvalidParams, format!("unknown tool {name:?}")))?;
+            .ok_or_else(|| RpcError::invalid_params("name must be a string"))?;
+        let tool = self
+            .offered_tools()
+            .find(|tool| tool.name == name)
+            .ok_or_else(|| RpcError::invalid_params(format!("unknown tool {name:?}")))?;
         let arguments = match get("arguments").map(|(_, value)| value.as_json()) {
             None | Some("null") => "{}",
             Some(text) => text,
         };
-        Ok(match tool.call(&self.context, arguments) {
-            Ok(value) => tool_result(&value, Outcome::Done),
-            Err(refusal) => tool_result(&omx_ops::error_object(&refusal), Outcome::Refused),
-        })
+        let progress_token = get("_meta").and_then(|(_, meta)| progress_token(meta.as_json()));
+        Ok(ToolCall { tool, arguments: arguments.to_owned(), progress_token })
     }
 }
 
-/// How a tool call went.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Done,
-    Refused,
+/// The token under which the client wants progress, as JSON text.
+fn progress_token(meta: &str) -> Option<String> {
+    let fields = json::parse_object(meta, |_| false).ok()?;
+    let (_, token) = fields.into_iter().rev().find(|(name, _)| name == "progressToken")?;
+    let token = token.as_json();
+    rpc::RequestId::parse(token).map(|_| token.to_owned())
 }
 
-/// The same object as text for a model and as structure for a program.
-fn tool_result(value: &Value, outcome: Outcome) -> Value {
+/// Runs a tool. A refusal is a result too: the model reads it and reacts.
+pub(crate) fn run_tool(call: &ToolCall, context: &Context<'_>) -> Value {
+    let (value, is_error) = match call.tool.call(context, &call.arguments) {
+        Ok(value) => (value, false),
+        Err(refusal) => (omx_ops::error_object(&refusal), true),
+    };
+    // The same object twice: as text for the model, as structure for programs.
     let text = json::compact(value.as_json());
     let content = Value::record([("type", Value::string("text")), ("text", Value::string(&text))]);
     Value::record([
         ("content", Value::array(vec![content])),
         ("structuredContent", Value::from_parts(&text, Shape::Opaque)),
-        ("isError", Value::bool(outcome == Outcome::Refused)),
+        ("isError", Value::bool(is_error)),
     ])
+}
+
+/// Formats the response to a request.
+pub(crate) fn format_response(id: &str, result: Result<Value, RpcError>) -> String {
+    match result {
+        Ok(result) => rpc::format_result(id, &result),
+        Err(error) => rpc::format_error(id, &error),
+    }
 }

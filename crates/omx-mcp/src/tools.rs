@@ -1,66 +1,109 @@
 //! The tools: one row each, from name to operation.
+//!
+//! A new tool is a new row of [`TOOLS`].
 
 use omx_kernel::{Refusal, Value};
 use omx_ops::{Context, RequestFields};
 
-use crate::schema::{self, Others};
+use crate::schema::{self, ExtraArguments};
 
-/// Tools that belong together and are served together.
+/// Tools that are offered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
+pub enum ToolGroup {
     /// Mode state and cancel.
     State,
 }
 
-impl Group {
-    /// The group of that name, as `--tools` takes it.
-    pub fn named(name: &str) -> Option<Group> {
-        (name == "state").then_some(Group::State)
+impl ToolGroup {
+    /// Every group.
+    pub const ALL: [Self; 1] = [Self::State];
+
+    /// The name that `--tools` takes.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::State => "state",
+        }
+    }
+
+    /// Finds a group by its name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|group| group.as_str() == name)
     }
 }
 
-/// Whether a tool changes anything.
+/// What a client may assume about a tool before it asks the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Looks only.
-    Reads,
-    /// Changes documents; nothing is lost by it.
-    Writes,
-    /// Removes or ends something.
-    Ends,
+pub struct ToolAnnotations {
+    /// The tool changes nothing.
+    pub read_only: bool,
+    /// The tool can remove or end something.
+    pub destructive: bool,
+    /// A second call with the same arguments changes nothing more.
+    pub idempotent: bool,
+    /// The tool reaches beyond this machine, for example through an agent.
+    pub open_world: bool,
+}
+
+impl ToolAnnotations {
+    /// A tool that only reads.
+    pub const READS: Self =
+        Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    /// A tool that changes documents and loses nothing.
+    pub const WRITES: Self =
+        Self { read_only: false, destructive: false, idempotent: false, open_world: false };
+    /// A tool that removes or ends something.
+    pub const ENDS: Self =
+        Self { read_only: false, destructive: true, idempotent: true, open_world: false };
+}
+
+/// Whether a call of a tool is worth a thread of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToolPace {
+    /// It takes well under a millisecond unless the project is locked. Quick calls
+    /// finish in the order in which they came.
+    Quick,
+    /// It may wait for another process: it runs beside other calls from the start.
+    Waits,
 }
 
 /// One tool.
-pub struct Tool {
-    /// Its name.
+pub struct McpTool {
+    /// The name.
     pub name: &'static str,
-    /// The group it is served with.
-    pub group: Group,
+    /// The group it is offered with.
+    pub group: ToolGroup,
     /// What it does, for a model.
     pub description: &'static str,
-    effect: Effect,
-    schema: fn() -> Value,
-    run: fn(&Context<'_>, RequestFields) -> Result<Value, Refusal>,
+    /// What a client may assume about it.
+    pub annotations: ToolAnnotations,
+    /// Whether its calls run on a thread of their own.
+    pub pace: ToolPace,
+    /// The JSON schema of its arguments.
+    pub schema: fn() -> Value,
+    /// The operation.
+    pub run: fn(&Context<'_>, RequestFields) -> Result<Value, Refusal>,
 }
 
-/// All tools.
-pub const TOOLS: &[Tool] = &[
-    Tool {
+/// Every tool.
+pub const TOOLS: &[McpTool] = &[
+    McpTool {
         name: "state_read",
-        group: Group::State,
-        description: "Read one mode's state document. Answers {\"exists\":false} if there is none.",
-        effect: Effect::Reads,
+        group: ToolGroup::State,
+        description: "Read one mode's state document. Returns {\"exists\":false} if there is none.",
+        annotations: ToolAnnotations::READS,
+        pace: ToolPace::Quick,
         schema: || {
             let fields = vec![schema::mode(), schema::session_id(), schema::working_directory()];
-            schema::object(fields, &["mode"], Others::Refused)
+            schema::object(fields, &["mode"], ExtraArguments::Refused)
         },
         run: |context, fields| omx_ops::state_read(context, &fields.try_into()?),
     },
-    Tool {
+    McpTool {
         name: "state_write",
-        group: Group::State,
-        description: "Merge fields into one mode's state document: start, move to another phase, end, resume. Refuses what the mode's rules do not allow and says what is missing.",
-        effect: Effect::Writes,
+        group: ToolGroup::State,
+        description: "Merge fields into one mode's state document: start a run, move to another phase, end or resume it. Refuses what the mode's rules do not allow, and says what is missing.",
+        annotations: ToolAnnotations::WRITES,
+        pace: ToolPace::Quick,
         schema: || {
             let mut fields =
                 vec![schema::mode(), schema::session_id(), schema::working_directory()];
@@ -71,88 +114,88 @@ pub const TOOLS: &[Tool] = &[
                     "expected_revision",
                     "Write only if the document is at this revision",
                 ),
-                schema::flag("start", "Begin a new run, also after a cancelled one"),
-                schema::flag("resume", "Reopen a run that was cancelled, blocked or failed"),
+                schema::flag("start", "Start a new run, even right after a cancelled one"),
+                schema::flag("resume", "Resume a run that was cancelled, is blocked or has failed"),
             ]);
-            schema::object(fields, &["mode"], Others::Allowed)
+            schema::object(fields, &["mode"], ExtraArguments::Allowed)
         },
         run: |context, fields| omx_ops::state_write(context, fields.try_into()?),
     },
-    Tool {
+    McpTool {
         name: "state_clear",
-        group: Group::State,
-        description: "Remove one mode's state document, in one session or in all.",
-        effect: Effect::Ends,
+        group: ToolGroup::State,
+        description: "Remove one mode's state document, in one session or in all sessions.",
+        annotations: ToolAnnotations::ENDS,
+        pace: ToolPace::Quick,
         schema: || {
             let fields = vec![
                 schema::mode(),
                 schema::session_id(),
-                schema::flag("all_sessions", "In every session and outside any"),
+                schema::flag("all_sessions", "In every session, and outside sessions"),
                 schema::working_directory(),
             ];
-            schema::object(fields, &["mode"], Others::Refused)
+            schema::object(fields, &["mode"], ExtraArguments::Refused)
         },
         run: |context, fields| omx_ops::state_clear(context, &fields.try_into()?),
     },
-    Tool {
+    McpTool {
         name: "state_list_active",
-        group: Group::State,
-        description: "List the active modes of one session, or of all without a session_id.",
-        effect: Effect::Reads,
+        group: ToolGroup::State,
+        description: "List the active modes of one session, or of all sessions without a session_id.",
+        annotations: ToolAnnotations::READS,
+        pace: ToolPace::Quick,
         schema: || {
             let fields = vec![schema::session_id(), schema::working_directory()];
-            schema::object(fields, &[], Others::Refused)
+            schema::object(fields, &[], ExtraArguments::Refused)
         },
         run: |context, fields| omx_ops::state_list_active(context, &fields.try_into()?),
     },
-    Tool {
+    McpTool {
         name: "state_get_status",
-        group: Group::State,
-        description: "Every state document with its content, of one session or of all.",
-        effect: Effect::Reads,
+        group: ToolGroup::State,
+        description: "Show every state document with its content, of one session or of all sessions.",
+        annotations: ToolAnnotations::READS,
+        pace: ToolPace::Quick,
         schema: || {
             let fields = vec![schema::mode(), schema::session_id(), schema::working_directory()];
-            schema::object(fields, &[], Others::Refused)
+            schema::object(fields, &[], ExtraArguments::Refused)
         },
         run: |context, fields| omx_ops::state_get_status(context, &fields.try_into()?),
     },
-    Tool {
+    McpTool {
         name: "cancel",
-        group: Group::State,
+        group: ToolGroup::State,
         description: "Cancel the active modes of a session. With force, cancel everything and clear all state.",
-        effect: Effect::Ends,
+        annotations: ToolAnnotations::ENDS,
+        pace: ToolPace::Waits,
         schema: || {
             let fields = vec![
                 schema::session_id(),
                 schema::mode(),
-                schema::flag("force", "Every session, and clear all state files"),
-                schema::flag("all", "The same as force"),
-                schema::flag("every_session", "Every session; clears nothing"),
+                schema::flag("force", "Cancel every session and clear all state files"),
+                schema::flag("all", "Same as force"),
+                schema::flag("every_session", "Cancel every session, but clear nothing"),
                 schema::working_directory(),
             ];
-            schema::object(fields, &[], Others::Refused)
+            schema::object(fields, &[], ExtraArguments::Refused)
         },
         run: |context, fields| Ok(omx_ops::cancel(context, &fields.try_into()?)?.value()),
     },
 ];
 
-impl Tool {
-    /// The tool of that name.
-    pub fn named(name: &str) -> Option<&'static Tool> {
-        TOOLS.iter().find(|tool| tool.name == name)
-    }
-
-    /// Runs the tool on the text of its arguments.
+impl McpTool {
+    /// Calls the tool with its arguments as JSON text.
     pub fn call(&self, context: &Context<'_>, arguments: &str) -> Result<Value, Refusal> {
         (self.run)(context, omx_ops::parse_fields(arguments)?)
     }
 
-    /// How the tool is listed.
-    pub fn listed(&self) -> Value {
+    /// Describes the tool for `tools/list`.
+    pub fn describe(&self) -> Value {
         let annotations = Value::record([
-            ("readOnlyHint", Value::bool(self.effect == Effect::Reads)),
-            ("destructiveHint", Value::bool(self.effect == Effect::Ends)),
-            ("openWorldHint", Value::bool(false)),
+            ("readOnlyHint", Value::bool(self.annotations.read_only)),
+            ("destructiveHint", Value::bool(self.annotations.destructive)),
+            ("idempotentHint", Value::bool(self.annotations.idempotent)),
+            ("openWorldHint", Value::bool(self.annotations.open_world)),
         ]);
         Value::record([
             ("name", Value::string(self.name)),

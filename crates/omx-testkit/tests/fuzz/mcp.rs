@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use omx_mcp::{Group, Server};
+use omx_mcp::{McpServer, ToolGroup};
 use omx_testkit::fuzz::{fuzz, rpc_line};
 use serde::de::IgnoredAny;
 
@@ -13,7 +13,7 @@ fn fuzz_mcp_lines() {
     fuzz("fuzz_mcp_lines", |rng| {
         let place = Place::new(rng);
         let outside = place.outside(&place.bytes());
-        let server = Server { context: place.context(), groups: vec![Group::State], version: "0" };
+        let server = McpServer::new(place.context(), ToolGroup::ALL.to_vec(), "0");
         for _ in 0..=rng.below(8) {
             let line = rpc_line(rng);
             let line = line.trim_ascii();

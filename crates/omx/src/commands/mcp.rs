@@ -4,7 +4,7 @@ use std::io::{self, BufReader, BufWriter};
 
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal};
-use omx_mcp::{Group, Server, serve};
+use omx_mcp::{McpServer, ToolGroup, serve};
 
 use crate::cli::{Global, McpArgs};
 use crate::edge;
@@ -18,8 +18,8 @@ pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
             // A host that was killed may leave the pipe open in another process. If its
             // exit cannot be watched, the closing pipe still ends the server.
             let _ = omx_process::on_parent_exit(None, || std::process::exit(0));
-            let mut input = BufReader::with_capacity(64 * 1024, io::stdin());
-            match serve(&server, &mut input, BufWriter::new(io::stdout())) {
+            let input = BufReader::with_capacity(64 * 1024, io::stdin());
+            match serve(&server, input, BufWriter::new(io::stdout())) {
                 Ok(()) => Exit::Done,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
                 Err(error) => {
@@ -32,14 +32,18 @@ pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
     }
 }
 
-fn server(args: &McpArgs, global: &Global, by_name: Dialect) -> Result<Server<'static>, Refusal> {
+fn server(
+    args: &McpArgs,
+    global: &Global,
+    by_name: Dialect,
+) -> Result<McpServer<'static>, Refusal> {
     let mut context = edge::context(global, by_name, "mcp")?;
     context.reader = MessageReader::Program;
     let groups = args.tools.iter().map(|name| {
-        Group::named(name).ok_or_else(|| {
+        ToolGroup::parse(name).ok_or_else(|| {
             Refusal::invalid_input(format!("unknown group of tools {name:?}; there is state"))
         })
     });
     let groups = groups.collect::<Result<Vec<_>, _>>()?;
-    Ok(Server { context, groups, version: env!("CARGO_PKG_VERSION") })
+    Ok(McpServer::new(context, groups, env!("CARGO_PKG_VERSION")))
 }

@@ -1,0 +1,9 @@
+//! The server over pipes, in one process: concurrency, cancellation, progress.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod client;
+mod concurrency;
+mod requests;
+mod throughput;
+mod tools;
