@@ -18,3 +18,8 @@ pub const DEFAULT: &str = "implement";
 pub fn stage_roles(name: &str) -> Option<&'static [&'static str]> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, roles)| *roles)
 }
+
+/// The names of the built-in pipelines.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|(name, _)| *name)
+}

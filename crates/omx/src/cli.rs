@@ -1,13 +1,18 @@
-//! The command line as one table: help, man page and completions come from here.
+//! The command line as one table: help, man pages and completions come from here.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
+use omx_kernel::Dialect;
 
+use crate::cli_agents::{AskArgs, ListArgs};
+use crate::cli_config::ConfigArgs;
 use crate::cli_host::HookArgs;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
-use crate::cli_setup::{LaunchArgs, SetupArgs, UninstallArgs};
+use crate::cli_setup::{DoctorArgs, LaunchArgs, SetupArgs, UninstallArgs};
+use crate::cli_state::{CancelArgs, HudArgs, StateArgs, StatusArgs};
+use crate::cli_values;
 use crate::exit;
 
 /// Durable workflows, teams and control for the coding agent you already use.
@@ -23,13 +28,13 @@ pub struct Cli {
 /// Flags of every command.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Global {
-    /// The project's folder, instead of searching for it
+    /// Use this project folder instead of searching for one
     #[arg(long, global = true, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub root: Option<PathBuf>,
-    /// Names to use: omx or omc
-    #[arg(long, global = true, value_name = "NAME", value_parser = ["omx", "omc"])]
-    pub dialect: Option<String>,
-    /// Set a configuration key for this call
+    /// Use the folders, variables and words of this dialect
+    #[arg(long, global = true, value_name = "NAME", value_parser = cli_values::dialect())]
+    pub dialect: Option<Dialect>,
+    /// Set a configuration key for this command
     #[arg(long = "config", short = 'c', global = true, value_name = "KEY=VALUE")]
     pub config: Vec<String>,
 }
@@ -38,11 +43,11 @@ pub struct Global {
 pub enum Command {
     /// Read, write and list the state of modes
     State(StateArgs),
-    /// Show what is active, and whether a stop would be held
+    /// Show active modes, and whether a Stop is held
     Status(StatusArgs),
-    /// Print one line that says what runs, for a prompt or a status bar
+    /// Print a one-line status for a prompt or a status bar
     Hud(HudArgs),
-    /// Cancel what is active
+    /// Cancel active modes and stop their runs
     Cancel(CancelArgs),
     /// Show and change the configuration
     Config(ConfigArgs),
@@ -50,285 +55,48 @@ pub enum Command {
     Autopilot(ConductArgs),
     /// Work on a task until it is done and verified
     Ralph(ConductArgs),
-    /// Plan a task until architect and critic agree
+    /// Plan a task until architect and critic approve the plan
     Ralplan(ConductArgs),
-    /// Let two reviewers look at a change
+    /// Review a change with two reviewers
     CodeReview(CodeReviewArgs),
-    /// Run a check, mend what fails, and again
+    /// Run a check and fix what fails until it passes
     Ultraqa(UltraqaArgs),
-    /// Hand a task through a line of roles
+    /// Pass a task through a sequence of roles
     Pipeline(PipelineArgs),
     /// List, follow, resume and integrate runs
     Runs(RunsArgs),
-    /// List what runs in all projects
+    /// List the live runs of all projects
     Ps(JsonFlag),
-    /// Ask an agent one thing
+    /// Ask an agent one question
     Ask(AskArgs),
     /// List agents, roles, skills and modes, or show one
     List(ListArgs),
-    /// Serve the MCP tools over standard input and output
+    /// Serve MCP tools over standard input and output
     Mcp(McpArgs),
-    /// Answer a host's event, or explain what a prompt would start
+    /// Answer a host's hook event, or explain what a prompt would start
     Hook(HookArgs),
-    /// Make omx known to the agents you use
+    /// Install hooks, tools, roles and skills into the agents you use
     Setup(SetupArgs),
-    /// Take omx out of the agents' files again
+    /// Remove what setup installed
     Uninstall(UninstallArgs),
     /// Start an agent in this terminal
     Launch(LaunchArgs),
-    /// Check that everything works, and say what to do where it does not
+    /// Check the installation, and suggest or apply fixes
     Doctor(DoctorArgs),
     /// Show what omx does, in a throw-away folder
     Demo(DemoArgs),
-    /// Run a program and end everything it started
+    /// Run a program and terminate everything it starts
     #[command(hide = true)]
     Guard(GuardArgs),
-    /// Play a scenario instead of asking a model
+    /// Play a scenario instead of calling a model
     #[command(hide = true)]
     RehearsalAgent(RehearsalAgentArgs),
     /// Print the version
     Version(JsonFlag),
-    /// Print the completion script of a shell
+    /// Print a shell completion script
     Completions(CompletionsArgs),
-    /// Print the manual page, or write all of them into a folder
+    /// Print the manual page, or write all pages to a folder
     Man(ManArgs),
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  omx state write --input '{\"mode\":\"ralph\",\"active\":true,\"current_phase\":\"executing\"}' --json
-  omx state read --mode ralph --json
-  omx state clear --input '{\"mode\":\"ralph\",\"all_sessions\":true}'
-  omx state list-active")]
-pub struct StateArgs {
-    #[command(subcommand)]
-    pub operation: StateOperation,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum StateOperation {
-    /// Print one mode's document
-    Read(StateInput),
-    /// Merge fields into one mode's document
-    Write(StateInput),
-    /// Remove one mode's document
-    Clear(StateInput),
-    /// List the active modes of a session, or of all
-    ListActive(StateInput),
-    /// Print every document with its state
-    GetStatus(StateInput),
-}
-
-/// How a request is given.
-#[derive(Debug, Args)]
-pub struct StateInput {
-    /// The request as a JSON object; `-` reads it from standard input
-    #[arg(long, value_name = "JSON", conflicts_with = "input_file", allow_hyphen_values = true)]
-    pub input: Option<String>,
-    /// The request from a file
-    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
-    pub input_file: Option<PathBuf>,
-    /// The mode
-    #[arg(long, value_name = "MODE")]
-    pub mode: Option<String>,
-    /// The agent session
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    pub session_id: Option<String>,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct StatusArgs {
-    /// Only this agent session
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    pub session_id: Option<String>,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  omx hud
-  tmux set -g status-right '#(cd #{pane_current_path} && omx hud --preset minimal)'")]
-pub struct HudArgs {
-    /// How much it says; without it, as configured (hud.preset)
-    #[arg(long, value_name = "PRESET", value_parser = ["minimal", "focused", "full"])]
-    pub preset: Option<String>,
-    /// Only this agent session; without it, the caller's own, or all
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    pub session_id: Option<String>,
-    /// Answer with one compact line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Without a session id: the only session in which something is active, or, if
-nothing is active in any session, the modes outside sessions.
-
-Examples:
-  omx cancel                          what runs here
-  omx cancel --mode ralph             one mode and what is linked to it
-  omx cancel --every-session          in all sessions; nothing is deleted
-  omx cancel --force                  everything, and clear all state files")]
-pub struct CancelArgs {
-    /// Only this agent session
-    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
-    pub session_id: Option<String>,
-    /// Only this mode and what is linked to it
-    #[arg(long, value_name = "MODE")]
-    pub mode: Option<String>,
-    /// Cancel every session and clear all state files
-    #[arg(long, visible_alias = "all")]
-    pub force: bool,
-    /// Cancel in every session; delete nothing
-    #[arg(long)]
-    pub every_session: bool,
-    /// Stop what is left running of a session that a hook cancelled
-    #[arg(long, hide = true, requires = "session_id")]
-    pub finish: bool,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Later layers win: defaults, the user's file, the project's files, environment, flags.
-
-Examples:
-  omx config list --show-origin
-  omx config get keywords
-  omx config set agent codex
-  omx config set limits.max_iterations.ralph 20 --project")]
-pub struct ConfigArgs {
-    #[command(subcommand)]
-    pub operation: ConfigOperation,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum ConfigOperation {
-    /// Print every value in force
-    List(ConfigListArgs),
-    /// Print one value
-    Get(ConfigGetArgs),
-    /// Set a key in the user's file, or in the project's
-    Set(ConfigSetArgs),
-    /// Print where configuration is looked for
-    Path(ConfigListArgs),
-    /// Print the JSON schema of the configuration
-    Schema,
-}
-
-#[derive(Debug, Args)]
-pub struct ConfigListArgs {
-    /// Say where it comes from
-    #[arg(long)]
-    pub show_origin: bool,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ConfigGetArgs {
-    /// The key, for example `team.maxAgents`
-    pub key: String,
-    /// Say where the value comes from
-    #[arg(long)]
-    pub show_origin: bool,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct ConfigSetArgs {
-    /// The key, for example `team.maxAgents`
-    pub key: String,
-    /// The value
-    pub value: String,
-    /// In the project's file instead of the user's
-    #[arg(long)]
-    pub project: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The answer goes to standard output and is kept under .omx/artifacts/. With a
-role the agent answers with that role's result, as JSON.
-
-Examples:
-  omx ask codex \"why does the build take so long?\"
-  omx ask claude --role critic \"is docs/plan.md good enough to build from?\"
-  git diff | omx ask gemini -
-  omx ask codex --resume 0199… \"and on Windows?\"
-  omx ask rehearsal --scenario demo.toml \"anything\"")]
-pub struct AskArgs {
-    /// Which agent
-    #[arg(value_name = "AGENT", value_parser = ["codex", "claude", "gemini", "rehearsal"])]
-    pub agent: String,
-    /// What to ask; `-` reads it from standard input
-    pub prompt: String,
-    /// Answer in this role (see: omx list roles)
-    #[arg(long, value_name = "NAME")]
-    pub role: Option<String>,
-    /// The model; without it, the role's tier as configured, else the agent's own
-    #[arg(long, value_name = "NAME")]
-    pub model: Option<String>,
-    /// What the agent may do unasked; without it, as configured
-    #[arg(long, value_name = "WHAT", value_parser = ["edits", "commands", "all"])]
-    pub allow: Option<String>,
-    /// Go on with this conversation
-    #[arg(long, value_name = "ID")]
-    pub resume: Option<String>,
-    /// What the rehearsal agent plays
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub scenario: Option<PathBuf>,
-    /// Print every event as one line of JSON
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  omx list agents
-  omx list skills
-  omx list show ralph
-  omx list show critic > critic.md     begin a role of your own")]
-pub struct ListArgs {
-    #[command(subcommand)]
-    pub what: ListCommand,
-}
-
-#[derive(Debug, Subcommand)]
-pub enum ListCommand {
-    /// The agents omx can drive: installed, version, logged in
-    Agents(JsonFlag),
-    /// The roles an agent can take
-    Roles(JsonFlag),
-    /// The skills an agent can follow
-    Skills(JsonFlag),
-    /// The modes and their phases
-    Modes(JsonFlag),
-    /// Print one role or skill as it is stored
-    Show(ShowArgs),
-}
-
-#[derive(Debug, Args)]
-pub struct ShowArgs {
-    /// Its name; role:NAME or skill:NAME where there are both
-    pub name: String,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -339,33 +107,13 @@ pub struct McpArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Looks at agents, git and tmux, the configuration, the project's store and its
-documents, what omx setup wrote, the hooks and the MCP server (both are called),
-and at what ended runs left behind. Exit code 1 when something does not work;
-warnings do not count.
-
-Examples:
-  omx doctor
-  omx doctor --fix                     put right what can be without risk
-  omx doctor --json | jq '.findings[] | select(.level == \"failed\")'")]
-pub struct DoctorArgs {
-    /// Put right what can be put right without risk
-    #[arg(long)]
-    pub fix: bool,
-    /// Answer with one compact line
-    #[arg(long)]
-    pub json: bool,
-}
-
-#[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Play something else, to see the demo notice
+    /// Play this scenario instead of the built-in one
     #[arg(long, hide = true, value_name = "FILE")]
     pub scenario: Option<PathBuf>,
 }
 
-/// Started by omx itself, between it and an agent.
+/// omx starts this itself, between it and an agent.
 #[derive(Debug, Args)]
 pub struct GuardArgs {
     /// The program and its arguments
@@ -373,20 +121,20 @@ pub struct GuardArgs {
     pub command: Vec<OsString>,
 }
 
-/// Started by omx itself, as it starts other agents.
+/// omx starts this itself, as it starts other agents.
 #[derive(Debug, Args)]
 pub struct RehearsalAgentArgs {
-    /// The scenario, a TOML or JSON file
+    /// The scenario, a TOML file
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub scenario: PathBuf,
-    /// Where conversations are kept
+    /// The folder that keeps the conversations
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub struct JsonFlag {
-    /// Answer with one compact line
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -403,7 +151,7 @@ pub struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Write one page for each command into this folder
+    /// Write one page per command to this folder
     #[arg(long, value_name = "PATH", value_hint = ValueHint::DirPath)]
     pub dir: Option<PathBuf>,
 }

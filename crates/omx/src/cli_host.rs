@@ -1,14 +1,17 @@
-//! The command line of what hosts call and what sets them up.
+//! Arguments of `hook`, which hosts call.
 
 use clap::{Args, Subcommand};
+use omx_kernel::HostKind;
+
+use crate::cli_values;
 
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-A host calls this for every event, with the event as JSON on standard input; it
-answers with one line of JSON. Whatever goes wrong, the answer is {} and the exit
-code 0, within a second.
+A host calls this for each event, with the event as JSON on standard input. omx
+answers with one line of JSON. If anything goes wrong, the answer is {} and the
+exit status is 0, within a second.
 
 Examples:
   omx hook explain '$ralph make the tests pass'
@@ -17,8 +20,8 @@ Examples:
 )]
 pub struct HookArgs {
     /// The host that calls
-    #[arg(long, value_name = "HOST", value_parser = ["codex", "claude", "gemini"], required = true)]
-    pub host: Option<String>,
+    #[arg(long, value_name = "HOST", value_parser = cli_values::host(), required = true)]
+    pub host: Option<HostKind>,
     /// The event, for payloads that do not name it
     #[arg(value_name = "EVENT")]
     pub event: Option<String>,
@@ -28,7 +31,7 @@ pub struct HookArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum HookCommand {
-    /// Say what a prompt would start, and why not the others
+    /// Explain what a prompt would start, and why not the rest
     Explain(ExplainArgs),
 }
 

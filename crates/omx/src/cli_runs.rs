@@ -3,94 +3,98 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueHint};
+use omx_kernel::AgentKind;
+use omx_kernel::approval::AllowLevel;
 
-/// Flags of every mode that omx carries out.
+use crate::cli_values;
+
+/// Arguments of a mode that needs a task and nothing else.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-In a git repository the run works in a worktree of its own; your checkout stays
-as it is. At the end it says how to merge (omx runs integrate).
+In a git repository the run works in its own worktree and leaves your checkout
+alone. When it is complete, merge its branch with omx runs integrate.
 
 Examples:
   omx autopilot \"add a --dry-run flag to the importer\"
   omx ralph --check \"make test\" \"fix the flaky login test\"
   omx autopilot --agent claude --budget-usd 5 --budget-time 2h --detach \"…\"
-  omx autopilot --resume              go on with the last run that did not finish
+  omx autopilot --resume              resume the last unfinished run
   omx autopilot --agent rehearsal --scenario demo.toml \"…\"")]
 pub struct ConductArgs {
-    /// What to do
+    /// The task
     pub task: Option<String>,
     #[command(flatten)]
     pub run: RunFlags,
 }
 
-/// How a run is carried out.
+/// Flags of every run.
 #[derive(Debug, Clone, Args)]
 pub struct RunFlags {
-    /// The agent; without it, the configured one, else the first that can work
-    #[arg(long, value_name = "AGENT", value_parser = ["codex", "claude", "gemini", "rehearsal"])]
-    pub agent: Option<String>,
-    /// The model, for every role
+    /// The agent [default: the configured one, else the first that is installed and logged in]
+    #[arg(long, value_name = "AGENT", value_parser = cli_values::agent())]
+    pub agent: Option<AgentKind>,
+    /// The model for all roles
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Go on with a run: the one named, or the last of this mode that did not finish
+    /// Resume this run, or the last unfinished run of this mode
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "")]
     pub resume: Option<String>,
-    /// Decide about a step that cannot simply go on
+    /// Resolve an interrupted step: rerun or skip it
     #[arg(long, value_name = "STEP=rerun|skip", requires = "resume")]
     pub decide: Vec<String>,
-    /// The most iterations
+    /// Maximum number of iterations
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_iterations: Option<u64>,
-    /// Stop after so many tokens
+    /// Stop after this many tokens
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub budget_tokens: Option<u64>,
-    /// Stop after so many dollars
+    /// Stop after this many US dollars
     #[arg(long, value_name = "AMOUNT")]
     pub budget_usd: Option<String>,
-    /// Stop after so long, for example 2h
+    /// Stop after this much time, for example 2h
     #[arg(long, value_name = "SPAN")]
     pub budget_time: Option<String>,
-    /// How the project verifies itself; found by itself when it is obvious
+    /// The command that verifies the project [default: the configured or detected one]
     #[arg(long, value_name = "COMMAND")]
     pub check: Option<String>,
-    /// How a result is verified besides
-    #[arg(long, value_name = "RIGOUR", value_parser = ["light", "standard", "thorough"])]
+    /// Verification level
+    #[arg(long, value_name = "LEVEL", value_parser = ["light", "standard", "thorough"])]
     pub verify: Option<String>,
-    /// What agents may do unasked; without it, as configured
-    #[arg(long, value_name = "WHAT", value_parser = ["edits", "commands", "all"])]
-    pub allow: Option<String>,
+    /// What agents may do without asking [default: the configured level]
+    #[arg(long, value_name = "LEVEL", value_parser = cli_values::allow())]
+    pub allow: Option<AllowLevel>,
     /// Work in this checkout instead of a worktree
     #[arg(long)]
     pub in_place: bool,
-    /// With --in-place: also when there are uncommitted changes
+    /// With --in-place, allow uncommitted changes
     #[arg(long, requires = "in_place")]
     pub dirty: bool,
-    /// Run in the background; omx runs attach follows it
+    /// Run in the background (follow it with omx runs attach)
     #[arg(long)]
     pub detach: bool,
     /// Stop when the process with this id, which started the run, exits
     #[arg(long, hide = true, value_name = "PID")]
     pub parent: Option<u32>,
-    /// What the rehearsal agent plays
+    /// The scenario that the rehearsal agent plays
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub scenario: Option<PathBuf>,
-    /// Print every event as one line of JSON
+    /// Print each event as one line of JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Reviewed is what is not committed yet, or the last commit if nothing is. It ends
-with 0 if both reviewers approve, with 1 if not.
+Reviews uncommitted changes or, if there are none, the last commit. The exit status
+is 0 if both reviewers approve, and 1 if not.
 
 Examples:
   omx code-review
   omx code-review --base main \"the new importer\"")]
 pub struct CodeReviewArgs {
-    /// What to look at in particular
+    /// What to focus on
     pub task: Option<String>,
-    /// Review everything since this commit or branch
+    /// Review all changes since this commit or branch
     #[arg(long, value_name = "COMMIT")]
     pub base: Option<String>,
     #[command(flatten)]
@@ -103,21 +107,21 @@ Examples:
   omx ultraqa --tests
   omx ultraqa --command \"npm run lint\"")]
 pub struct UltraqaArgs {
-    /// What it is about, in words
+    /// The goal in words
     pub task: Option<String>,
-    /// The project's tests must pass
+    /// Until the project's tests pass
     #[arg(long, group = "goal")]
     pub tests: bool,
-    /// The project must build
+    /// Until the project builds
     #[arg(long, group = "goal")]
     pub build: bool,
-    /// The linter must be content
+    /// Until the linter reports nothing
     #[arg(long, group = "goal")]
     pub lint: bool,
-    /// The types must fit
+    /// Until the type checker passes
     #[arg(long, group = "goal")]
     pub typecheck: bool,
-    /// This command must succeed
+    /// Until this command succeeds
     #[arg(long, group = "goal", value_name = "COMMAND")]
     pub command: Option<String>,
     #[command(flatten)]
@@ -126,7 +130,7 @@ pub struct UltraqaArgs {
 
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
-Own stages stand in a TOML file:
+Write your own stages in a TOML file:
   [[stage]]
   name = \"explore\"
   role = \"explore\"
@@ -136,12 +140,12 @@ Examples:
   omx pipeline --preset implement \"add a --dry-run flag\"
   omx pipeline --stages release.toml \"release 1.4\"")]
 pub struct PipelineArgs {
-    /// What to do
+    /// The task
     pub task: Option<String>,
-    /// A line of roles that is built in
-    #[arg(long, value_name = "NAME", value_parser = ["review", "implement", "debug", "research", "refactor", "security", "autopilot"], conflicts_with = "stages")]
+    /// Use a built-in pipeline
+    #[arg(long, value_name = "NAME", value_parser = cli_values::pipeline(), conflicts_with = "stages")]
     pub preset: Option<String>,
-    /// A line of roles of your own
+    /// Use the stages of this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub stages: Option<PathBuf>,
     #[command(flatten)]
@@ -158,7 +162,7 @@ Examples:
 pub struct RunsArgs {
     #[command(subcommand)]
     pub operation: Option<RunsOperation>,
-    /// Answer with one compact line
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -167,82 +171,82 @@ pub struct RunsArgs {
 pub enum RunsOperation {
     /// List the runs of this project
     List(RunsListArgs),
-    /// Show what a run did, step by step
+    /// Show a run's report, step by step
     Show(RunArgs),
-    /// Follow a run that is going on
+    /// Follow a live run
     Attach(RunArgs),
-    /// Go on with a run
+    /// Resume a run
     Resume(ResumeArgs),
-    /// Merge what a run made into the branch you are on
+    /// Merge a run's branch into the current branch
     Integrate(RunArgs),
-    /// Answer a question of a run
+    /// Answer a run's question
     Answer(AnswerArgs),
-    /// Raise the most iterations of a run, or what it may spend
+    /// Raise a run's iteration limit or budget
     Limit(LimitArgs),
-    /// Remove runs that ended long ago
+    /// Remove old runs and merged worktrees
     Gc(RunsListArgs),
-    /// Carry a run out
+    /// Drive a run
     #[command(hide = true)]
     Drive(RunArgs),
 }
 
 #[derive(Debug, Args)]
 pub struct RunsListArgs {
-    /// Answer with one compact line
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// The run: its id, or enough of its beginning; without it, the last one
+    /// The run's id or a unique prefix of it [default: the last run]
     pub id: Option<String>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct ResumeArgs {
-    /// The run: its id, or enough of its beginning; without it, the last one
+    /// The run's id or a unique prefix of it [default: the last run]
     pub id: Option<String>,
-    /// Decide about a step that cannot simply go on
+    /// Resolve an interrupted step: rerun or skip it
     #[arg(long, value_name = "STEP=rerun|skip")]
     pub decide: Vec<String>,
     /// Run in the background
     #[arg(long)]
     pub detach: bool,
-    /// Print every event as one line of JSON
+    /// Print each event as one line of JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// The run: its id, or enough of its beginning
+    /// The run's id or a unique prefix of it
     pub id: String,
-    /// yes or no
+    /// The answer
     #[arg(value_parser = ["yes", "no"])]
     pub answer: String,
-    /// Which question; without it, the oldest
+    /// The question's number [default: the oldest]
     #[arg(long, value_name = "N")]
     pub question: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub struct LimitArgs {
-    /// The run: its id, or enough of its beginning
+    /// The run's id or a unique prefix of it
     pub id: String,
-    /// The most iterations from now on
+    /// The new iteration limit
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     pub max_iterations: Option<u64>,
-    /// Stop after so many tokens, with those it has spent
+    /// The new token budget, including what the run has used
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub budget_tokens: Option<u64>,
-    /// Stop after so many dollars, with those it has spent
+    /// The new budget in US dollars, including what the run has used
     #[arg(long, value_name = "AMOUNT")]
     pub budget_usd: Option<String>,
-    /// Stop after so long, with all it has worked, for example 2h
+    /// The new time budget, including the time worked so far, for example 2h
     #[arg(long, value_name = "SPAN")]
     pub budget_time: Option<String>,
 }

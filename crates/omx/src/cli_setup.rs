@@ -1,38 +1,39 @@
-//! The part of the command line that is about the hosts' own files.
+//! Arguments of the commands that install omx into hosts, check it and start hosts.
 
 use std::ffi::OsString;
 
 use clap::Args;
+use omx_kernel::HostKind;
 
-const HOSTS: [&str; 4] = ["codex", "claude", "gemini", "all"];
+use crate::cli_values::{self, HostSelection};
 
-/// How it is done and told, by both commands.
+/// Flags of setup and uninstall.
 #[derive(Debug, Args)]
 pub struct SetupFlags {
-    /// Print what would be changed, and change nothing
+    /// Show the changes as a diff; change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Answer with one compact line
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Writes hooks, the MCP server, agents, skills, a block of guidance and, where you
-have none, a status line. What is yours stays as it is, byte for byte; what was
-written where is remembered, and omx uninstall takes it out again.
+Setup installs hooks, the MCP server, roles, skills, a block of guidance and, if
+you have none, a status line. It keeps your own settings byte for byte, and records
+what it writes so that omx uninstall can remove it.
 
 Examples:
-  omx setup                            for the agents that are installed
-  omx setup --dry-run                  show what would be written, as a diff
-  omx setup --host claude              for one of them
-  omx setup --scope project            for this project only")]
+  omx setup                            set up all installed agents
+  omx setup --dry-run                  show the changes as a diff
+  omx setup --host claude              set up one agent
+  omx setup --scope project            set up this project only")]
 pub struct SetupArgs {
-    /// For which agent; without it, those that are installed
-    #[arg(long, value_name = "HOST", value_parser = HOSTS)]
-    pub host: Option<String>,
-    /// For everything you do, or for this project
+    /// The agent to set up [default: all installed ones]
+    #[arg(long, value_name = "HOST", value_parser = cli_values::hosts())]
+    pub host: Option<HostSelection>,
+    /// Set up all your projects, or this one
     #[arg(long, value_name = "SCOPE", value_parser = ["user", "project"], default_value = "user")]
     pub scope: String,
     #[command(flatten)]
@@ -41,19 +42,19 @@ pub struct SetupArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Your files get their original bytes back. A part of omx's that you have changed
-since stays, and is named.
+Uninstall restores the original bytes of your files. It keeps parts that you have
+changed since, and names them.
 
 Examples:
-  omx uninstall                        from all agents
-  omx uninstall --dry-run              show what would be taken out, as a diff
-  omx uninstall --host codex           from one of them
-  omx uninstall --scope project        what was set up for this project")]
+  omx uninstall                        remove omx from all agents
+  omx uninstall --dry-run              show the changes as a diff
+  omx uninstall --host codex           remove omx from one agent
+  omx uninstall --scope project        remove what was set up for this project")]
 pub struct UninstallArgs {
-    /// From which agent; without it, from all that were set up
-    #[arg(long, value_name = "HOST", value_parser = HOSTS)]
-    pub host: Option<String>,
-    /// What was set up for everything, or for this project
+    /// The agent to remove omx from [default: all that were set up]
+    #[arg(long, value_name = "HOST", value_parser = cli_values::hosts())]
+    pub host: Option<HostSelection>,
+    /// Remove the setup of all your projects, or of this one
     #[arg(long, value_name = "SCOPE", value_parser = ["user", "project"], default_value = "user")]
     pub scope: String,
     #[command(flatten)]
@@ -63,14 +64,33 @@ pub struct UninstallArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  omx launch                           the configured agent, or the first installed
+  omx launch                           the configured agent, else the first installed
   omx launch claude
   omx launch codex -- --model gpt-5.5")]
 pub struct LaunchArgs {
-    /// Which agent
-    #[arg(value_name = "HOST", value_parser = ["codex", "claude", "gemini"])]
-    pub host: Option<String>,
+    /// The agent
+    #[arg(value_name = "HOST", value_parser = cli_values::host())]
+    pub host: Option<HostKind>,
     /// Arguments for the agent
     #[arg(last = true, value_name = "ARGS")]
     pub args: Vec<OsString>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Checks agents, git and tmux, the configuration, the project's state and documents,
+what setup installed, the hooks and the MCP server (both are called), and leftovers
+of ended runs. The exit status is 1 if a check fails; warnings do not count.
+
+Examples:
+  omx doctor
+  omx doctor --fix                     apply the fixes that carry no risk
+  omx doctor --json | jq '.findings[] | select(.level == \"failed\")'")]
+pub struct DoctorArgs {
+    /// Apply the fixes that carry no risk
+    #[arg(long)]
+    pub fix: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -36,12 +36,13 @@ fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// The same, as text.
 pub fn text(name: &str) -> Option<String> {
     variable(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// The dialect in force: flag, context of a child process, environment, name of
-/// the program.
+/// The dialect in effect: from the flag, a child's context, the environment, or the
+/// name of the program, in this order.
 pub fn dialect(global: &Global, by_name: Dialect) -> Result<Dialect, Refusal> {
     dialect_within(global, by_name, children::inherited()?.as_ref())
 }
@@ -51,18 +52,17 @@ fn dialect_within(
     by_name: Dialect,
     inherited: Option<&ChildContext>,
 ) -> Result<Dialect, Refusal> {
-    if let (None, Some(inherited)) = (&global.dialect, inherited) {
-        return Ok(inherited.dialect);
+    if let Some(known) = global.dialect.or(inherited.map(|inherited| inherited.dialect)) {
+        return Ok(known);
     }
-    let asked = global.dialect.clone().or_else(|| {
-        Dialect::ALL.iter().find_map(|dialect| text(&format!("{}DIALECT", dialect.env_prefix)))
-    });
-    match asked {
-        None => Ok(by_name),
-        Some(name) => Dialect::parse(&name).ok_or_else(|| {
-            Refusal::invalid_input(format!("unknown dialect {name:?}; it is omx or omc"))
-        }),
-    }
+    let variables = Dialect::ALL.map(|dialect| format!("{}DIALECT", dialect.env_prefix));
+    let Some((variable, name)) = variables.iter().find_map(|name| Some((name, text(name)?))) else {
+        return Ok(by_name);
+    };
+    Dialect::parse(&name).ok_or_else(|| {
+        let names = Dialect::ALL.map(|dialect| dialect.name).join(" or ");
+        Refusal::invalid_input(format!("{variable}={name:?} is not a dialect; use {names}"))
+    })
 }
 
 /// Reads everything an operation needs to know of its surroundings.

@@ -11,7 +11,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use omx_host::HostKind;
 use omx_kernel::Dialect;
 
-use crate::cli::{CancelArgs, Cli, Command, Global, HudArgs, StateArgs, StatusArgs};
+use crate::cli::{Cli, Command, Global};
+use crate::cli_state::{CancelArgs, HudArgs, StateArgs, StatusArgs};
 
 #[derive(Debug, Parser)]
 #[command(version)]

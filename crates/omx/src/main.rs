@@ -2,12 +2,17 @@
 
 mod children;
 mod cli;
+mod cli_agents;
+mod cli_config;
 mod cli_host;
 mod cli_runs;
 mod cli_setup;
+mod cli_state;
+mod cli_values;
 mod commands;
 mod edge;
 mod exit;
+mod help;
 mod hot;
 mod live;
 mod output;
@@ -17,7 +22,7 @@ mod text;
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use crate::cli::Cli;
 use crate::exit::Exit;
@@ -37,7 +42,7 @@ fn run() -> Exit {
         return commands::run(cli, dialect);
     }
     // The program ends before taking the description apart would pay.
-    let mut command = ManuallyDrop::new(Cli::command().name(dialect.name).bin_name(dialect.name));
+    let mut command = ManuallyDrop::new(help::command(dialect));
     let parsed =
         command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {

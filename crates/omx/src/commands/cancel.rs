@@ -10,7 +10,8 @@ use omx_ops::{
 use omx_runs::stop::RunTermination;
 
 use super::with_context;
-use crate::cli::{CancelArgs, Global};
+use crate::cli::Global;
+use crate::cli_state::CancelArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 

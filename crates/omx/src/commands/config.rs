@@ -7,7 +7,8 @@ use omx_ops::Context;
 use omx_ops::config::{self, Config, Setting};
 
 use super::with_context;
-use crate::cli::{ConfigGetArgs, ConfigListArgs, ConfigOperation, ConfigSetArgs, Global};
+use crate::cli::Global;
+use crate::cli_config::{ConfigGetArgs, ConfigListArgs, ConfigOperation, ConfigSetArgs};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 

@@ -17,7 +17,8 @@ use omx_rehearsal::driver;
 use omx_store::Store;
 
 use super::{setup, with_context};
-use crate::cli::{DoctorArgs, Global};
+use crate::cli::Global;
+use crate::cli_setup::DoctorArgs;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};

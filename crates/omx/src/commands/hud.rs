@@ -5,7 +5,8 @@ use omx_ops::{Context, StatusRequest, config, status};
 use omx_view::{Preset, StatusLine, branch};
 
 use super::with_context;
-use crate::cli::{Global, HudArgs};
+use crate::cli::Global;
+use crate::cli_state::HudArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 

@@ -21,14 +21,17 @@ use crate::output::{self, Format};
 /// Becomes the agent's program.
 pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
-        let host = match args.host.as_deref().and_then(HostKind::parse) {
+        let host = match args.host {
             Some(host) => host,
             None => chosen(context)?,
         };
         let name = host.as_str();
         let program = edge::on_path(Path::new(name)).ok_or_else(|| not_installed(host))?;
         if !is_set_up(context, host)? {
-            output::note(&format!("note: omx is not set up for {name}: omx setup --host {name}"));
+            output::note(&format!(
+                "note: omx is not set up for {name}; run: {} setup --host {name}",
+                context.dialect.name
+            ));
         }
         let mut command = Command::new(program);
         command.args(&args.args);
@@ -43,13 +46,12 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
 }
 
 fn not_installed(host: HostKind) -> Refusal {
-    let (name, package) = match host {
-        HostKind::Codex => ("codex", "@openai/codex"),
-        HostKind::Claude => ("claude", "@anthropic-ai/claude-code"),
-        HostKind::Gemini => ("gemini", "@google/gemini-cli"),
-    };
-    let words = format!("{name} is not installed: npm install -g {package}");
-    Refusal::invalid_input(words)
+    let install = host.agent().install_command().map(|command| format!("; install it: {command}"));
+    Refusal::invalid_input(format!(
+        "{} is not installed{}",
+        host.as_str(),
+        install.unwrap_or_default()
+    ))
 }
 
 /// The configured agent, else the first that is installed.
@@ -58,9 +60,12 @@ fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
     let config = config::load(context, &store)?;
     let named = config.get("agent").and_then(|setting| HostKind::parse(setting.value.as_str()?));
     let is_there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
-    named
-        .or_else(|| HostKind::ALL.into_iter().find(is_there))
-        .ok_or_else(|| Refusal::invalid_input("none of codex, claude and gemini is installed"))
+    named.or_else(|| HostKind::ALL.into_iter().find(is_there)).ok_or_else(|| {
+        Refusal::invalid_input(format!(
+            "no agent is installed: looked for {}",
+            HostKind::NAMES.join(", ")
+        ))
+    })
 }
 
 /// Whether some setup that holds here has written for this host.

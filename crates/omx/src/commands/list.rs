@@ -10,7 +10,8 @@ use omx_ops::Context;
 use omx_rehearsal::driver;
 
 use super::with_context;
-use crate::cli::{Global, ListCommand};
+use crate::cli::Global;
+use crate::cli_agents::ListCommand;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};

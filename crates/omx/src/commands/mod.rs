@@ -19,7 +19,6 @@ mod setup;
 mod state;
 mod status;
 
-use omx_host::HostKind;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, RequestFields};
 
@@ -61,7 +60,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
             Some(HookCommand::Explain(args)) => {
                 hook::explain(&args.prompt.join(" "), &global, by_name)
             }
-            None => match args.host.as_deref().and_then(HostKind::parse) {
+            None => match args.host {
                 Some(host) => hook::run(host, args.event.as_deref(), by_name),
                 None => Exit::Failed,
             },
@@ -70,7 +69,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
             pages::version(Format::from_flag(flag.json), &global, by_name)
         }
         Some(Command::Completions(args)) => pages::completions(args.shell, by_name),
-        Some(Command::Man(args)) => pages::man(args.dir.as_deref()),
+        Some(Command::Man(args)) => pages::man(args.dir.as_deref(), by_name),
     }
 }
 

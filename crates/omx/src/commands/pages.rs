@@ -1,13 +1,13 @@
-//! What the program tells of itself: version, completions, manual pages.
+//! What the program prints about itself: version, completions, manual pages.
 
 use std::path::Path;
 
-use clap::CommandFactory;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 
-use crate::cli::{Cli, Global};
+use crate::cli::Global;
 use crate::edge;
 use crate::exit::Exit;
+use crate::help;
 use crate::output::{self, Format};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -33,23 +33,25 @@ pub fn version(format: Format, global: &Global, by_name: Dialect) -> Exit {
 /// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell, dialect: Dialect) -> Exit {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), dialect.name, &mut script);
+    clap_complete::generate(shell, &mut help::command(dialect), dialect.name, &mut script);
     output::text(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the manual page, or writes the pages of all commands.
-pub fn man(folder: Option<&Path>) -> Exit {
+pub fn man(folder: Option<&Path>, dialect: Dialect) -> Exit {
     let Some(folder) = folder else {
-        return match page(Cli::command()) {
+        return match page(help::command(dialect)) {
             Ok(text) => output::text(&text),
-            Err(error) => failed(&format!("cannot make the page: {error}")),
+            Err(error) => failed(&format!("cannot render the manual page: {error}")),
         };
     };
     let written = std::fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+        .and_then(|()| clap_mangen::generate_to(help::command(dialect), folder));
     match written {
         Ok(()) => Exit::Done,
-        Err(error) => failed(&format!("cannot write pages to {}: {error}", folder.display())),
+        Err(error) => {
+            failed(&format!("cannot write the manual pages to {}: {error}", folder.display()))
+        }
     }
 }
 

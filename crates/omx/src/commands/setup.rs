@@ -15,6 +15,7 @@ use omx_ops::Context;
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_setup::{SetupArgs, UninstallArgs};
+use crate::cli_values::HostSelection;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -43,8 +44,8 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
         let paths = paths(context, &args.scope)?;
-        let hosts = match hosts_named(args.host.as_deref()) {
-            Some(hosts) => hosts,
+        let hosts = match &args.host {
+            Some(HostSelection(hosts)) => hosts.clone(),
             None => installed(&paths)?,
         };
         let catalog = load_catalog(context, &paths)?;
@@ -62,7 +63,10 @@ pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exi
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
         let paths = paths(context, &args.scope)?;
-        let hosts = hosts_named(args.host.as_deref()).unwrap_or_else(|| HostKind::ALL.to_vec());
+        let hosts = match &args.host {
+            Some(HostSelection(hosts)) => hosts.clone(),
+            None => HostKind::ALL.to_vec(),
+        };
         let planned = |manifest| plan_uninstall(&paths, &RealDisk, manifest, &hosts);
         let plan = run_plan(&paths, action, planned)?;
         let none = "nothing to do: omx is not set up here";
@@ -104,12 +108,6 @@ fn path_hint(paths: &SetupPaths) -> Option<SetupNote> {
     Some(SetupNote { kind: SetupNoteKind::Hint, path: paths.omx.clone(), text: text.to_owned() })
 }
 
-/// The hosts a flag names; `None` without one.
-fn hosts_named(flag: Option<&str>) -> Option<Vec<HostKind>> {
-    let name = flag?;
-    Some(HostKind::parse(name).map_or_else(|| HostKind::ALL.to_vec(), |host| vec![host]))
-}
-
 /// The hosts that are installed or have been used.
 fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let is_there = |host: &HostKind| {
@@ -117,8 +115,10 @@ fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     };
     let hosts: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_there).collect();
     if hosts.is_empty() {
-        let words = "found none of codex, claude and gemini; name one with --host";
-        return Err(Refusal::invalid_input(words));
+        let names = HostKind::NAMES.join(", ");
+        return Err(Refusal::invalid_input(format!(
+            "no agent is installed (looked for {names}); name one with --host"
+        )));
     }
     Ok(hosts)
 }

@@ -8,7 +8,8 @@ use omx_ops::{RequestFields, parse_fields};
 use omx_store::MAX_DOCUMENT_BYTES;
 
 use super::{set_flags, with_context};
-use crate::cli::{Global, StateInput, StateOperation};
+use crate::cli::Global;
+use crate::cli_state::{StateInput, StateOperation};
 use crate::exit::Exit;
 use crate::output::{self, Format};
 

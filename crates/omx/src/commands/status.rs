@@ -4,7 +4,8 @@ use omx_kernel::{Dialect, SessionId, Timestamp};
 use omx_ops::{StatusReport, StatusRequest, status};
 
 use super::with_context;
-use crate::cli::{Global, StatusArgs};
+use crate::cli::Global;
+use crate::cli_state::StatusArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{columns, pad, printable, truncate};

@@ -23,7 +23,8 @@ use omx_store::{ArtifactFolder, Store};
 
 use self::view::AskView;
 use super::with_context;
-use crate::cli::{AskArgs, Global};
+use crate::cli::Global;
+use crate::cli_agents::AskArgs;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::Format;
@@ -34,8 +35,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
         let config = config::load(context, &store)?;
-        let kind = AgentKind::parse(&args.agent)
-            .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", args.agent)))?;
+        let kind = args.agent;
         let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
         let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;
         let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
@@ -90,8 +90,8 @@ fn question(
 ) -> Result<AskRequest, Refusal> {
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
-    let allow = args.allow.clone().or_else(|| setting("allow")).unwrap_or_default();
-    let allow = AllowLevel::parse(&allow).unwrap_or(AllowLevel::Commands);
+    let configured = || AllowLevel::parse(&setting("allow")?);
+    let allow = args.allow.or_else(configured).unwrap_or(AllowLevel::Commands);
     let tier = role.map(|role| format!("tiers.{kind}.{}", role.tier.as_str()));
     let model = args.model.clone().or_else(|| tier.as_deref().and_then(setting));
     let start = match &args.resume {
@@ -182,7 +182,7 @@ fn keep(
     let now = context.clock.now().to_string();
     let prompt = prompt_of(args, question);
     let artifact = AskArtifact {
-        agent: &args.agent,
+        agent: args.agent.as_str(),
         role: args.role.as_deref(),
         asked_at: &now,
         prompt: &prompt,

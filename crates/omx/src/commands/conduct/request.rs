@@ -75,12 +75,12 @@ pub(super) fn run_request(
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
     let surroundings = edge::agent_env(context, store, flags.scenario.clone(), None)?;
-    let named = flags.agent.clone().or_else(|| setting("agent"));
+    let named = flags.agent.map(|kind| kind.as_str().to_owned()).or_else(|| setting("agent"));
     let installation = agent::find_agent(named.as_deref(), &surroundings)?;
     if installation.kind == AgentKind::Rehearsal && flags.scenario.is_none() {
         return Err(Refusal::invalid_input("the rehearsal agent needs a --scenario to play"));
     }
-    let allow = flags.allow.clone().or_else(|| setting("allow"));
+    let allow = flags.allow.map(|level| level.as_str().to_owned()).or_else(|| setting("allow"));
     let verification = match flags.verify.as_deref() {
         Some("light") if request.mode == Mode::Ralph => {
             return Err(Refusal::invalid_input(

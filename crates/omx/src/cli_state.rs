@@ -1,0 +1,109 @@
+//! Arguments of the commands that read, show and cancel the state of modes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueHint};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx state write --input '{\"mode\":\"ralph\",\"active\":true,\"current_phase\":\"executing\"}' --json
+  omx state read --mode ralph --json
+  omx state clear --input '{\"mode\":\"ralph\",\"all_sessions\":true}'
+  omx state list-active")]
+pub struct StateArgs {
+    #[command(subcommand)]
+    pub operation: StateOperation,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum StateOperation {
+    /// Print a mode's document
+    Read(StateInput),
+    /// Merge fields into a mode's document
+    Write(StateInput),
+    /// Remove a mode's document
+    Clear(StateInput),
+    /// List the active modes of one session, or of all
+    ListActive(StateInput),
+    /// Print every document with its status
+    GetStatus(StateInput),
+}
+
+/// The request, from flags, a file or standard input.
+#[derive(Debug, Args)]
+pub struct StateInput {
+    /// The request as a JSON object; `-` reads it from standard input
+    #[arg(long, value_name = "JSON", conflicts_with = "input_file", allow_hyphen_values = true)]
+    pub input: Option<String>,
+    /// Read the request from a file
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub input_file: Option<PathBuf>,
+    /// The mode
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// The agent session
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Print compact JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct StatusArgs {
+    /// Show only this agent session
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  omx hud
+  tmux set -g status-right '#(cd #{pane_current_path} && omx hud --preset minimal)'")]
+pub struct HudArgs {
+    /// Level of detail [default: the configured hud.preset]
+    #[arg(long, value_name = "PRESET", value_parser = ["minimal", "focused", "full"])]
+    pub preset: Option<String>,
+    /// Show only this agent session [default: the caller's own session, else all]
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a session id, omx cancels the only session that has active modes or, if no
+session has any, the modes outside sessions.
+
+Examples:
+  omx cancel                          cancel what is active here
+  omx cancel --mode ralph             cancel one mode and the modes linked to it
+  omx cancel --every-session          cancel all sessions; delete nothing
+  omx cancel --force                  cancel everything and clear all state files")]
+pub struct CancelArgs {
+    /// Cancel only this agent session
+    #[arg(long, value_name = "ID", allow_hyphen_values = true)]
+    pub session_id: Option<String>,
+    /// Cancel only this mode and the modes linked to it
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<String>,
+    /// Cancel every session and clear all state files
+    #[arg(long, visible_alias = "all")]
+    pub force: bool,
+    /// Cancel every session; delete nothing
+    #[arg(long)]
+    pub every_session: bool,
+    /// Stop the processes of a session that a hook cancelled
+    #[arg(long, hide = true, requires = "session_id")]
+    pub finish: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
