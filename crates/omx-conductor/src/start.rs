@@ -6,7 +6,7 @@ use omx_kernel::ids::slug;
 use omx_kernel::{Mode, Refusal, RefusalCode, RunId, SessionId};
 use omx_ops::Context;
 use omx_runs::{Budget, PipelineStage, Record, RunSpec, VerificationLevel, Workspace, workspace};
-use omx_store::runs::{HeldRun, Holder, RunAcquisition};
+use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 use omx_store::{ArtifactFolder, Store};
 
 use crate::engine::{Engine, StepDecision};
@@ -85,7 +85,7 @@ pub fn begin(
         "md",
         &snapshot(&spec, id),
     )?;
-    let held = locked.create_run(id, &spec.stored(), &Holder::this_process())?;
+    let held = locked.create_run(id, &spec.stored(), &LockHolder::this_process())?;
     Ok(OpenedRun { spec, held, engine, changes })
 }
 
@@ -96,7 +96,7 @@ pub fn resume(
     id: &RunId,
     decisions: &BTreeMap<String, StepDecision>,
 ) -> Result<OpenedRun, Refusal> {
-    let held = match store.acquire_run(id, &Holder::this_process())? {
+    let held = match store.acquire_run(id, &LockHolder::this_process())? {
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(holder) => {
             let by = holder.map(|holder| format!(" by process {}", holder.pid));

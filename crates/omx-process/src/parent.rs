@@ -5,7 +5,9 @@ use std::io;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, getppid, pidfd_open};
+use rustix::process::{Pid, getppid};
+
+use crate::platform::ProcessHandle;
 
 /// Calls this in a thread of its own once the process that started this one is
 /// gone. `expected` is the parent's process id, where it is known: if the parent
@@ -16,13 +18,13 @@ pub fn on_parent_exit(
 ) -> io::Result<()> {
     let found = getppid();
     // Open the handle first, then compare: an open handle never means another process.
-    let handle = found.map(|parent| pidfd_open(parent, PidfdFlags::empty()));
-    let raw = |parent: Pid| u32::try_from(parent.as_raw_nonzero().get()).ok();
+    let raw = |parent: Pid| parent.as_raw_nonzero().get().unsigned_abs();
+    let handle = found.map(|parent| ProcessHandle::open(raw(parent)));
     let is_there = match expected {
         // A parent outside this process's namespace has no number here.
         None if found.is_none() => return Ok(()),
         None => true,
-        Some(expected) => found.and_then(raw) == Some(expected),
+        Some(expected) => found.map(raw) == Some(expected),
     };
     let handle = if is_there && getppid() == found { handle.transpose()? } else { None };
     let watch = move || {

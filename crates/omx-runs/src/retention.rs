@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{Refusal, RunId, SessionId};
-use omx_store::runs::{Holder, RunAcquisition, RunFolder};
+use omx_store::runs::{LockHolder, RunAcquisition, RunFolder};
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, GitLocation, KeptWorktree, RemovedWorktree};
@@ -93,7 +93,7 @@ fn remove_worktree(
     }
     // Hold the run meanwhile, so that nobody can resume it.
     let RunAcquisition::Acquired(_held) =
-        env.store.acquire_run(&seen.id, &Holder::this_process())?
+        env.store.acquire_run(&seen.id, &LockHolder::this_process())?
     else {
         return Ok(WorktreeRemoval::Kept("the run is in progress".to_owned()));
     };

@@ -3,9 +3,9 @@
 use std::time::{Duration, Instant};
 
 use omx_kernel::{Refusal, RunId, Scope, SessionId};
+use omx_process::Signal;
 use omx_store::Store;
-use omx_store::runs::{Holder, Liveness, RunFolder};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use omx_store::runs::{Liveness, LockHolder, RunFolder};
 
 /// The poll interval while a run ends.
 const POLL: Duration = Duration::from_millis(20);
@@ -81,11 +81,11 @@ pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTer
             Err(error) => return Err(error.into()),
         }
     };
-    signal(holder.as_ref(), Signal::TERM);
+    let _ = holder.as_ref().map(|holder| holder.signal(Signal::TERM));
     if has_exited_by(Instant::now() + patience)? {
         return Ok(RunTermination::Exited);
     }
-    signal(holder.as_ref(), Signal::KILL);
+    let _ = holder.as_ref().map(|holder| holder.signal(Signal::KILL));
     let has_exited = has_exited_by(Instant::now() + AFTER_KILL)?;
     Ok(if has_exited { RunTermination::Killed } else { RunTermination::StillRunning })
 }
@@ -96,24 +96,15 @@ enum Driver {
     /// This very process, which must not signal or wait for itself.
     ThisProcess,
     /// Another one, with its identity if that is known.
-    Other(Option<Holder>),
+    Other(Option<LockHolder>),
 }
 
 fn driver(folder: &RunFolder) -> Result<Driver, Refusal> {
     Ok(match folder.liveness()? {
         Liveness::Ended => Driver::Nobody,
-        Liveness::Alive(Some(holder)) if holder == Holder::this_process() => Driver::ThisProcess,
+        Liveness::Alive(Some(holder)) if holder == LockHolder::this_process() => {
+            Driver::ThisProcess
+        }
         Liveness::Alive(holder) => Driver::Other(holder),
     })
-}
-
-/// Signals exactly this process. The pidfd is opened first and the start time
-/// compared then, so that a reused pid cannot match.
-fn signal(holder: Option<&Holder>, signal: Signal) {
-    let Some(holder) = holder else { return };
-    let Some(pid) = i32::try_from(holder.pid).ok().and_then(Pid::from_raw) else { return };
-    let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) else { return };
-    if holder.is_running() {
-        let _ = pidfd_send_signal(&handle, signal);
-    }
 }

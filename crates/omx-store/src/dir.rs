@@ -3,20 +3,18 @@
 use std::ffi::{CString, OsStr};
 use std::fs::File;
 use std::io::Read;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use omx_kernel::Timestamp;
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat, fstat, fsync, mkdirat, openat, seek,
-    statat, unlinkat,
-};
+use omx_process::platform::directory_names;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use rustix::path::Arg;
 
 use crate::error::StoreError;
+use crate::flush::flush_all;
 
 /// Folders are for their owner alone.
 pub(crate) const FOLDER_MODE: Mode = Mode::RWXU;
@@ -49,9 +47,8 @@ pub(crate) fn open_or_make(
         return Ok(fd);
     }
     match mkdirat(&parent, name, FOLDER_MODE) {
-        Ok(()) => {
-            fsync(&parent).map_err(|error| StoreError::io("flush the folder of", path, error))?
-        }
+        Ok(()) => flush_all(&parent)
+            .map_err(|error| StoreError::io("flush the folder of", path, error))?,
         Err(Errno::EXIST) => {}
         Err(error) => return Err(StoreError::io("make the folder", path, error)),
     }
@@ -125,8 +122,7 @@ pub(crate) fn open_file(
     }
 }
 
-/// The names in a folder, without `.` and `..`. Reads through the open folder
-/// itself: opening it once more would double the cost of listing many.
+/// The names in a folder, without `.` and `..`.
 pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, StoreError> {
     // A name that is not text is none of ours.
     let names = raw_names(folder, path)?.into_iter();
@@ -135,19 +131,7 @@ pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, Store
 
 /// The same, with names of any bytes.
 pub(crate) fn raw_names(folder: impl AsFd, path: &Path) -> Result<Vec<CString>, StoreError> {
-    let fail = |error| StoreError::io("list", path, error);
-    seek(&folder, SeekFrom::Start(0)).map_err(fail)?;
-    let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
-    let mut entries = RawDir::new(folder, &mut buffer);
-    let mut names = Vec::new();
-    while let Some(entry) = entries.next() {
-        let entry = entry.map_err(fail)?;
-        let name = entry.file_name();
-        if name != c"." && name != c".." {
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
+    directory_names(folder).map_err(|error| StoreError::io("list", path, error))
 }
 
 /// Removes everything inside a folder. Links are removed, never followed.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use omx_kernel::{
     Document, Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, Timestamp, fields,
 };
-use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::dir::{self, open, open_or_make};
 use crate::error::StoreError;
+use crate::flush::flush_all;
 use crate::json;
 use crate::lock::LockedStore;
 use crate::replace::{Durability, is_temporary, replace};
@@ -248,10 +249,10 @@ pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<
         Err(Errno::NOENT) => return Ok(false),
         Err(error) => return Err(StoreError::io("remove", path, error)),
     }
-    fsync(&folder).map_err(|error| StoreError::Unflushed {
+    flush_all(&folder).map_err(|error| StoreError::Unflushed {
         done: "removed",
         path: path.to_owned(),
-        source: error.into(),
+        source: error,
     })?;
     Ok(true)
 }

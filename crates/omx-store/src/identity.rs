@@ -10,26 +10,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use omx_kernel::SessionId;
+use omx_process::ProcessId;
 
-/// A process, told apart from every other that had or will have its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProcessName {
-    /// Its number.
-    pub pid: u32,
-    /// When it started, in ticks since boot.
-    pub started: u64,
+/// The folder of a process among the records.
+pub fn record_folder(records: &Path, process: ProcessId) -> PathBuf {
+    records.join(format!("{}.{}", process.pid, process.started))
 }
 
-impl ProcessName {
-    /// The folder of this process among the records.
-    pub fn folder(self, records: &Path) -> PathBuf {
-        records.join(format!("{}.{}", self.pid, self.started))
-    }
-
-    fn of_folder(name: &str) -> Option<Self> {
-        let (pid, started) = name.split_once('.')?;
-        Some(Self { pid: pid.parse().ok()?, started: started.parse().ok()? })
-    }
+fn parse_folder_name(name: &str) -> Option<ProcessId> {
+    let (pid, started) = name.split_once('.')?;
+    Some(ProcessId { pid: pid.parse().ok()?, started: started.parse().ok()? })
 }
 
 /// What a process's folder says.
@@ -46,11 +36,11 @@ pub enum HostSessions {
 /// Notes that a process holds a conversation about a project.
 pub fn record(
     records: &Path,
-    process: ProcessName,
+    process: ProcessId,
     session: &SessionId,
     root: &Path,
 ) -> std::io::Result<()> {
-    let folder = process.folder(records);
+    let folder = record_folder(records, process);
     let path = folder.join(session.as_str());
     let text = root.as_os_str().as_encoded_bytes();
     if fs::read(&path).is_ok_and(|known| known == text) {
@@ -63,17 +53,17 @@ pub fn record(
 }
 
 /// Forgets that a process holds a conversation.
-pub fn forget(records: &Path, process: ProcessName, session: &SessionId) {
-    let folder = process.folder(records);
+pub fn forget(records: &Path, process: ProcessId, session: &SessionId) {
+    let folder = record_folder(records, process);
     let _ = fs::remove_file(folder.join(session.as_str()));
     // Stays while others are in it.
     let _ = fs::remove_dir(folder);
 }
 
 /// Removes the records of processes that are gone.
-pub fn prune(records: &Path, is_alive: impl Fn(ProcessName) -> bool) {
+pub fn prune(records: &Path, is_alive: impl Fn(ProcessId) -> bool) {
     for entry in fs::read_dir(records).into_iter().flatten().flatten() {
-        let process = entry.file_name().to_str().and_then(ProcessName::of_folder);
+        let process = entry.file_name().to_str().and_then(parse_folder_name);
         if process.is_some_and(|process| !is_alive(process)) {
             let _ = fs::remove_dir_all(entry.path());
         }
@@ -105,8 +95,8 @@ mod tests {
     #[test]
     fn hosts_1_6_a_process_with_exactly_one_conversation_tells_it() {
         let records = tempfile::tempdir().unwrap();
-        let process = ProcessName { pid: 10, started: 77 };
-        let folder = process.folder(records.path());
+        let process = ProcessId { pid: 10, started: 77 };
+        let folder = record_folder(records.path(), process);
         assert_eq!(sessions(&folder), HostSessions::Unknown);
         record(records.path(), process, &session("a"), Path::new("/p")).unwrap();
         assert_eq!(sessions(&folder), HostSessions::One(session("a")));
@@ -121,15 +111,18 @@ mod tests {
     #[test]
     fn hosts_1_6_records_of_processes_that_are_gone_are_removed() {
         let records = tempfile::tempdir().unwrap();
-        let gone = ProcessName { pid: 10, started: 77 };
-        let again = ProcessName { pid: 10, started: 99 };
+        let gone = ProcessId { pid: 10, started: 77 };
+        let again = ProcessId { pid: 10, started: 99 };
         for process in [gone, again] {
             record(records.path(), process, &session("a"), Path::new("/p")).unwrap();
         }
         fs::create_dir(records.path().join("something else")).unwrap();
         prune(records.path(), |process| process == again);
-        assert_eq!(sessions(&gone.folder(records.path())), HostSessions::Unknown);
-        assert_eq!(sessions(&again.folder(records.path())), HostSessions::One(session("a")));
+        assert_eq!(sessions(&record_folder(records.path(), gone)), HostSessions::Unknown);
+        assert_eq!(
+            sessions(&record_folder(records.path(), again)),
+            HostSessions::One(session("a"))
+        );
         assert!(records.path().join("something else").exists());
     }
 }

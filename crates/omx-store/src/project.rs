@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Dialect;
+use omx_process::git_dir::{find_worktree_top, read_git_pointer};
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
@@ -66,7 +67,7 @@ fn search(surroundings: ProjectSearch<'_>) -> PathBuf {
             || (folder.join(dialect.dir_name).is_dir() && !is_open_to_all(folder))
     };
     let ancestors = || working_directory.ancestors().take_while(|folder| is_searched(folder));
-    let top = working_directory.ancestors().find(|folder| folder.join(".git").exists());
+    let top = find_worktree_top(working_directory);
     match top.filter(|top| is_searched(top)) {
         Some(top) => {
             let inside = ancestors().take_while(|folder| folder.starts_with(top));
@@ -90,8 +91,7 @@ fn is_open_to_all(folder: &Path) -> bool {
 /// git's own files: a `.git` file names the worktree's folder inside the
 /// repository, and that folder's `commondir` the repository.
 fn main_worktree(top: &Path) -> Option<PathBuf> {
-    let pointer = fs::read_to_string(top.join(".git")).ok()?;
-    let git_dir = top.join(pointer.strip_prefix("gitdir:")?.trim());
+    let git_dir = read_git_pointer(&top.join(".git"))?;
     let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
     let repository = fs::canonicalize(git_dir.join(common.trim())).ok()?;
     // A bare repository has no worktree of its own.

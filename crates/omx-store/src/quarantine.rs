@@ -5,12 +5,13 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use omx_kernel::{Mode, Scope, SessionId, Timestamp};
-use rustix::fs::{RenameFlags, fsync, renameat, renameat_with};
+use rustix::fs::{RenameFlags, renameat, renameat_with};
 use rustix::io::Errno;
 
 use crate::dir::open_or_make;
 use crate::documents::UnreadableDocument;
 use crate::error::StoreError;
+use crate::flush::flush_all;
 use crate::lock::LockedStore;
 
 /// A document that was moved aside.
@@ -43,7 +44,7 @@ impl LockedStore {
         let stem = format!("{time}-{owner}-{}", found.mode.file_name());
         let name = self.move_aside(found, &source, &folder, &stem)?;
         for flushed in [&folder, &source] {
-            fsync(flushed).map_err(|error| StoreError::io("flush", &path, error))?;
+            flush_all(flushed).map_err(|error| StoreError::io("flush", &path, error))?;
         }
         let path = path.join(name);
         Ok(Some(QuarantinedDocument { mode: found.mode, scope: found.scope.clone(), path }))

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use omx_kernel::Mode;
 use omx_kernel::cancel::{LEGACY_FILES, LEGACY_FOLDERS};
-use rustix::fs::{AtFlags, FileType, fsync, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, statat, unlinkat};
 
 use crate::dir::{self, open};
 use crate::documents::{read_document, remove_file, session_names};
 use crate::error::StoreError;
+use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::replace::is_temporary;
 
@@ -55,7 +56,7 @@ impl LockedStore {
             }
         }
         let _ = unlinkat(state, "sessions", AtFlags::REMOVEDIR);
-        fsync(state).map_err(|error| StoreError::io("flush", self.state.path(), error))?;
+        flush_all(state).map_err(|error| StoreError::io("flush", self.state.path(), error))?;
         Ok(outcome)
     }
 }

@@ -10,11 +10,12 @@ use std::io::Write;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, OFlags, fdatasync, fsync, openat, renameat, unlinkat};
+use rustix::fs::{AtFlags, OFlags, openat, renameat, unlinkat};
 use rustix::io::Errno;
 
 use crate::dir::FILE_MODE;
 use crate::error::StoreError;
+use crate::flush::{flush_all, flush_data};
 
 /// Whether a replaced file must survive a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,10 +49,10 @@ pub(crate) fn replace(
         return Err(StoreError::io("write", path, error));
     }
     if durability == Durability::Flushed {
-        fsync(folder).map_err(|error| StoreError::Unflushed {
+        flush_all(folder).map_err(|error| StoreError::Unflushed {
             done: "written",
             path: path.to_owned(),
-            source: error.into(),
+            source: error,
         })?;
     }
     Ok(())
@@ -74,7 +75,7 @@ fn write_temporary(
     let mut file = File::from(fd);
     file.write_all(bytes)?;
     if durability == Durability::Flushed {
-        fdatasync(&file)?;
+        flush_data(&file)?;
     }
     Ok(())
 }

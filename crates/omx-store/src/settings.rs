@@ -10,11 +10,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{
-    AtFlags, Mode, OFlags, fdatasync, fstat, fsync, openat, renameat, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, renameat, statat, unlinkat};
 
 use crate::error::StoreError;
+use crate::flush::{flush_all, flush_data};
 use crate::tree::open_plain;
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
@@ -49,9 +48,8 @@ pub fn change_file<E: From<StoreError>>(
         let _ = unlinkat(&folder, temporary.as_str(), AtFlags::empty());
         return changed;
     }
-    fsync(&folder).map_err(|error| {
-        StoreError::Unflushed { done: "written", path: path.to_owned(), source: error.into() }
-            .into()
+    flush_all(&folder).map_err(|error| {
+        StoreError::Unflushed { done: "written", path: path.to_owned(), source: error }.into()
     })
 }
 
@@ -104,5 +102,5 @@ fn write(mut file: &File, text: &str, permissions: Option<Permissions>) -> std::
         file.set_permissions(permissions)?;
     }
     file.write_all(text.as_bytes())?;
-    Ok(fdatasync(file)?)
+    flush_data(file)
 }

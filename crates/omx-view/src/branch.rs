@@ -4,16 +4,12 @@
 use std::fs;
 use std::path::Path;
 
+use omx_process::git_dir::{find_worktree_top, git_dir};
+
 /// The branch of the working tree this folder is in; a short commit id where
 /// there is none.
 pub fn branch(folder: &Path) -> Option<String> {
-    let top = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-    let git = top.join(".git");
-    // In a linked worktree or a submodule `.git` is a file that names the folder.
-    let git_dir = match fs::read_to_string(&git) {
-        Ok(pointer) => top.join(pointer.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
+    let git_dir = git_dir(find_worktree_top(folder)?)?;
     let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {

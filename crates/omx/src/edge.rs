@@ -15,6 +15,7 @@ use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
 use omx_ops::{Ambient, Clock, Context, PatientCaller, Place, SystemClock};
 use omx_store::Store;
+use omx_store::identity::record_folder;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -299,8 +300,8 @@ fn ambient(dialect: Dialect) -> Ambient {
         let Some(records) = records_folder(dialect).filter(|folder| folder.is_dir()) else {
             return Ambient::None;
         };
-        let ancestors = process::ancestors().into_iter();
-        return Ambient::Processes(ancestors.map(|found| found.process.folder(&records)).collect());
+        let folders = process::ancestors().map(|info| record_folder(&records, info.id));
+        return Ambient::Processes(folders.collect());
     };
     match SessionId::new(&value) {
         Ok(session) => Ambient::Session(session),

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use omx_process::git_dir::{find_worktree_top, read_git_pointer};
+
 use super::config::CodexConfig;
 
 /// The folders for which codex must be told that nobody trusted them: the
@@ -12,7 +14,7 @@ use super::config::CodexConfig;
 pub(super) fn untrusted_folders(config: &CodexConfig, folder: &Path) -> Vec<PathBuf> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut folders = vec![folder];
-    if let Some(root) = folders[0].ancestors().find(|folder| folder.join(".git").exists()) {
+    if let Some(root) = find_worktree_top(&folders[0]) {
         let root = root.to_owned();
         folders.extend(main_repository(&root));
         folders.push(root);
@@ -28,9 +30,8 @@ pub(super) fn untrusted_folders(config: &CodexConfig, folder: &Path) -> Vec<Path
 /// The repository a worktree belongs to: its `.git` is a file that names
 /// `<repository>/.git/worktrees/<name>`.
 fn main_repository(root: &Path) -> Option<PathBuf> {
-    let text = std::fs::read_to_string(root.join(".git")).ok()?;
-    let place = root.join(text.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-    let common = place.parent()?.parent()?;
+    let git_dir = read_git_pointer(&root.join(".git"))?.canonicalize().ok()?;
+    let common = git_dir.parent()?.parent()?;
     (common.file_name()? == ".git").then(|| common.parent().map(Path::to_owned))?
 }
 

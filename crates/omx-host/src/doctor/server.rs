@@ -7,11 +7,11 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use omx_process::kill_group;
 use serde_json::{Value, json};
 
 use super::env::DoctorEnv;
 use super::finding::{CheckArea, DoctorFinding, Fix};
-use super::probe::end;
 use super::settings;
 use crate::setup::Manifest;
 
@@ -98,7 +98,7 @@ fn answers(env: &DoctorEnv<'_>, part: &Value) -> Result<String, String> {
     });
     let line = told.recv_timeout(DEADLINE);
     drop(input);
-    end(&mut child);
+    kill_group(&mut child);
     // A program may answer and be gone before it was greeted: its answer tells more.
     let silent = line.as_ref().is_ok_and(String::is_empty);
     if let Some(Err(error)) = written.filter(|_| silent) {

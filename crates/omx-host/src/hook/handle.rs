@@ -132,7 +132,7 @@ fn open(
 ) -> Result<HookOutput, Refusal> {
     let store = context.store()?;
     if let (Some(records), Some(host)) = (&files.records, process::host()) {
-        identity::prune(records, process::is_alive);
+        identity::prune(records, omx_process::ProcessId::is_running);
         // Where it cannot be noted, the agent can still name the id it is told.
         let _ = identity::record(records, host, session, store.root());
     }

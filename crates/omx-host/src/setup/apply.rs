@@ -10,8 +10,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use omx_store::{StoreError, change_file};
-use rustix::fs::fsync;
+use omx_store::{StoreError, change_file, flush_all};
 
 use super::disk::{RealDisk, SetupDisk};
 use super::manifest::Manifest;
@@ -214,7 +213,7 @@ fn remove(path: &Path) -> io::Result<()> {
         }
     }
     if let Some(folder) = real.parent().and_then(|parent| File::open(parent).ok()) {
-        fsync(&folder)?;
+        flush_all(&folder)?;
     }
     Ok(())
 }

@@ -3,11 +3,13 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use omx_process::git_dir::{find_worktree_top, git_dir};
 
 /// A text that changes when something is committed or staged.
 pub fn standing(root: &Path) -> String {
-    let Some(git) = git_folder(root) else { return String::new() };
+    let Some(git) = find_worktree_top(root).and_then(git_dir) else { return String::new() };
     let head = fs::read_to_string(git.join("HEAD")).unwrap_or_default();
     // A worktree keeps its branches with the repository it belongs to.
     let common = fs::read_to_string(git.join("commondir"))
@@ -16,16 +18,6 @@ pub fn standing(root: &Path) -> String {
         fs::read_to_string(common.join(name)).unwrap_or_else(|_| stamp(&common.join("packed-refs")))
     });
     format!("{}{}{}", head, commit.unwrap_or_default(), stamp(&git.join("index")))
-}
-
-fn git_folder(root: &Path) -> Option<PathBuf> {
-    let path = root.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    if path.is_dir() {
-        return Some(path);
-    }
-    let text = fs::read_to_string(&path).ok()?;
-    let named = text.trim().strip_prefix("gitdir: ")?;
-    Some(path.parent()?.join(named))
 }
 
 fn stamp(path: &Path) -> String {

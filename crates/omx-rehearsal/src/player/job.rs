@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::fs::MemfdFlags;
+use omx_process::platform::anonymous_file;
 use serde_json::{Map, Value};
 
 use super::job_process::JobProcess;
@@ -113,7 +113,7 @@ fn patch(path: &Path, find: &str, replace: &str) -> Result<(), String> {
 
 fn run(command: &str, folder: &Path, process: &JobProcess) -> io::Result<JobOutcome> {
     // Not a pipe: a background process of the command could hold it open forever.
-    let mut output = fs::File::from(rustix::fs::memfd_create("output", MemfdFlags::CLOEXEC)?);
+    let mut output = anonymous_file("output")?;
     let mut shell = Command::new("sh");
     shell
         .arg("-c")

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use omx_process::{CommandLimits, KeptOutput, Leftovers, run_with_deadline};
+
 use super::error::GitError;
 use super::hooks::{FailedHook, failed_hook};
-use super::process;
 use super::scratch::ScratchFile;
 
 /// Variables of git's that tell who the person is and what they configured.
@@ -42,6 +42,14 @@ const SETTINGS: &[&str] = &[
 
 /// How much of an answer is read: far more than any list of files.
 const MOST_OUTPUT: usize = 256 << 20;
+
+/// How much of the end of standard error is kept.
+const MAX_STDERR: usize = 16 << 10;
+/// How long git may take to remove its lock files after SIGTERM.
+const TERMINATION_GRACE: Duration = Duration::from_secs(2);
+/// How long the output may stay open after git has exited: a process that a hook left in
+/// the background may hold it forever.
+const OUTPUT_DRAIN: Duration = Duration::from_millis(300);
 
 /// How long git may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,32 +215,32 @@ impl Call<'_> {
         for setting in SETTINGS.iter().chain(&self.settings) {
             command.args(["-c", setting]);
         }
-        command
-            .args(&self.args)
-            .env_clear()
-            .envs(&self.git.environment)
-            .envs(self.environment)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
-        let said = process::run(&mut command, self.deadline, self.keep).map_err(|error| {
+        command.args(&self.args).env_clear().envs(&self.git.environment).envs(self.environment);
+        let limits = CommandLimits {
+            deadline: self.deadline,
+            grace: TERMINATION_GRACE,
+            drain: OUTPUT_DRAIN,
+            stdout: KeptOutput::First(self.keep),
+            stderr: KeptOutput::Last(MAX_STDERR),
+            leftovers: Leftovers::Keep,
+        };
+        let output = run_with_deadline(&mut command, b"", limits).map_err(|error| {
             let program = self.git.program.clone();
             match error.kind() {
                 std::io::ErrorKind::NotFound => GitError::NotInstalled { program },
                 _ => GitError::io("run", &program, error),
             }
         })?;
-        let Some(status) = said.status else {
+        let Some(status) = output.status else {
             return Err(GitError::TimedOut { what, after: self.deadline });
         };
-        let words = String::from_utf8_lossy(&said.errors).trim().to_owned();
+        let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
         let hook = self.trace.and_then(|trace| failed_hook(trace.path()));
         Ok(Answer {
             code: status.code(),
             hook: hook.map(|(name, code)| FailedHook { name, code, words: words.clone() }),
-            output: said.output,
-            output_length: said.output_length,
+            output: output.stdout,
+            output_length: output.stdout_length,
             words,
             what,
             folder: self.folder,

@@ -16,7 +16,6 @@ mod integrate;
 mod moved;
 mod names;
 mod place;
-mod process;
 mod remove;
 mod scratch;
 mod status;

@@ -6,7 +6,9 @@
 //! original for its own and change it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use omx_process::git_dir::read_git_pointer;
 
 use super::error::GitError;
 use super::names::BranchName;
@@ -17,7 +19,7 @@ impl Checkout {
     /// worktree of this branch and came here with it.
     pub(super) fn adopt_moved(&self, path: &Path, branch: &BranchName) -> Result<(), GitError> {
         let pointer = path.join(".git");
-        let Some(named) = read_pointer(&pointer) else { return Ok(()) };
+        let Some(named) = read_git_pointer(&pointer) else { return Ok(()) };
         let common = self.call(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);
         let Some(name) = named.file_name() else { return Ok(()) };
         let own = common.path()?.join("worktrees").join(name);
@@ -26,7 +28,8 @@ impl Checkout {
         let Ok(known) = fs::read_to_string(&back) else { return Ok(()) };
         let is_on_branch = head.trim() == format!("ref: {}", branch.reference());
         // One that lives elsewhere and is this repository's keeps its place.
-        let lives = read_pointer(Path::new(known.trim())).is_some_and(|other| same(&other, &own));
+        let lives =
+            read_git_pointer(Path::new(known.trim())).is_some_and(|other| same(&other, &own));
         let is_elsewhere = !same(Path::new(known.trim()), &pointer);
         if !is_on_branch || (lives && is_elsewhere) {
             return Ok(());
@@ -35,14 +38,6 @@ impl Checkout {
         write(&pointer, &own, "gitdir: ")?;
         write(&back, &pointer, "")
     }
-}
-
-/// What a worktree's `.git` names.
-fn read_pointer(pointer: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(pointer).ok()?;
-    let named = Path::new(text.trim_end_matches('\n').strip_prefix("gitdir: ")?);
-    // Relative ones go with the repository.
-    Some(pointer.parent()?.join(named))
 }
 
 fn same(one: &Path, other: &Path) -> bool {

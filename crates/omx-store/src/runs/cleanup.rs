@@ -2,12 +2,13 @@
 //! was last looked for any.
 
 use omx_kernel::{SessionId, Timestamp};
-use rustix::fs::{AtFlags, fsync, unlinkat};
+use rustix::fs::{AtFlags, unlinkat};
 
 use super::folder::RUNS;
 use crate::dir::remove_contents;
 use crate::dir::{self, open, open_or_make};
 use crate::error::StoreError;
+use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
 use crate::tree::{Store, session_path};
@@ -44,6 +45,6 @@ impl LockedStore {
         remove_contents(&folder, &path)?;
         unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR)
             .map_err(|error| StoreError::io("remove", &path, error))?;
-        fsync(&sessions).map_err(|error| StoreError::io("flush", &path, error))
+        flush_all(&sessions).map_err(|error| StoreError::io("flush", &path, error))
     }
 }

@@ -6,12 +6,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::RunId;
-use rustix::fs::{AtFlags, fstat, fsync, mkdirat, renameat, unlinkat};
+use rustix::fs::{AtFlags, fstat, mkdirat, renameat, unlinkat};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::entries::{JournalEntry, JournalReader};
-use super::holder::Holder;
+use super::holder::LockHolder;
 use super::journal::{self, JOURNAL_FILE, Journal};
 use super::list::{UNFINISHED, clear_leftovers};
 use super::lock::{LOCK_FILE, Liveness, LockAttempt, LockState, RunLock, acquire, probe};
@@ -19,6 +19,7 @@ use super::step_log::{StepLog, StepLogName, open_step_log};
 use crate::dir::remove_contents;
 use crate::dir::{self, FOLDER_MODE, open, open_or_make};
 use crate::error::StoreError;
+use crate::flush::flush_all;
 use crate::lock::{LockedStore, ignore_in_git};
 use crate::replace::{Durability, replace};
 use crate::tree::Store;
@@ -49,7 +50,7 @@ pub enum RunAcquisition {
     /// It is ours.
     Acquired(HeldRun),
     /// It is alive: somebody drives it, who if that can be told.
-    HeldBy(Option<Holder>),
+    HeldBy(Option<LockHolder>),
     /// There is no such run.
     Missing,
 }
@@ -61,7 +62,7 @@ impl LockedStore {
         &self,
         id: &RunId,
         spec: &A,
-        holder: &Holder,
+        holder: &LockHolder,
     ) -> Result<HeldRun, StoreError> {
         let runs_path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &runs_path)?;
@@ -87,10 +88,10 @@ impl LockedStore {
                 return Err(error);
             }
         };
-        fsync(&runs).map_err(|error| StoreError::Unflushed {
+        flush_all(&runs).map_err(|error| StoreError::Unflushed {
             done: "written",
             path,
-            source: error.into(),
+            source: error,
         })?;
         Ok(held)
     }
@@ -113,7 +114,7 @@ fn fill<A: Serialize>(
     id: &RunId,
     path: &Path,
     spec: &A,
-    holder: &Holder,
+    holder: &LockHolder,
 ) -> Result<HeldRun, StoreError> {
     let missing = || StoreError::io("open", path, std::io::ErrorKind::NotFound);
     let fd = open(runs, unfinished, path)?.ok_or_else(missing)?;
@@ -145,7 +146,11 @@ impl Store {
     }
 
     /// Takes a run that nobody drives, to go on with it.
-    pub fn acquire_run(&self, id: &RunId, holder: &Holder) -> Result<RunAcquisition, StoreError> {
+    pub fn acquire_run(
+        &self,
+        id: &RunId,
+        holder: &LockHolder,
+    ) -> Result<RunAcquisition, StoreError> {
         let Some(folder) = self.run(id)? else { return Ok(RunAcquisition::Missing) };
         let lock = match acquire(&folder.fd, &folder.path.join(LOCK_FILE), holder)? {
             LockAttempt::Acquired(lock) => lock,

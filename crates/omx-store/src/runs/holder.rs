@@ -1,45 +1,42 @@
-//! Who holds a run's lock: enough to send a signal to the right process and to
-//! no other. Whether a run is alive is never decided by it; the lock decides.
+//! The process that holds a run's lock: enough to signal exactly that process. It never
+//! decides whether a run is alive; only the lock does.
 
-use std::fs;
-
+use omx_process::platform::read_boot_id;
+use omx_process::{ProcessId, Signal};
 use serde::{Deserialize, Serialize};
 
-/// A process, told apart from every other that had or will have its number.
+/// A process, distinguished from every other one that had or will have its pid, also
+/// after a reboot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Holder {
-    /// Its number.
+pub struct LockHolder {
+    /// The pid.
     pub pid: u32,
-    /// When it was started, in the kernel's own count; unknown outside Linux.
+    /// The start time in the system's own unit, where it is known.
     pub started: Option<u64>,
-    /// Since which start of the machine the two above mean something.
+    /// The boot in which pid and start time identify a process.
     pub boot: Option<String>,
 }
 
-impl Holder {
+impl LockHolder {
     /// This process.
     pub fn this_process() -> Self {
         let pid = std::process::id();
-        Self { pid, started: started(pid), boot: boot() }
+        let started = ProcessId::find(pid).map(|process| process.started);
+        Self { pid, started, boot: read_boot_id() }
     }
 
-    /// Whether exactly this process runs now. To signal it, open a handle to
-    /// it first and ask then: a handle cannot change hands.
+    /// Whether exactly this process is running.
     pub fn is_running(&self) -> bool {
-        self.started.is_some() && self.boot == boot() && started(self.pid) == self.started
+        self.in_this_boot().is_some_and(ProcessId::is_running)
     }
-}
 
-/// The name in a process's `stat` stands in brackets and may hold anything,
-/// brackets too; the time of its start is the twentieth field after them.
-fn started(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.get(stat.rfind(')')? + 1..)?.split_whitespace();
-    let is_dead = matches!(fields.next()?, "Z" | "X");
-    if is_dead { None } else { fields.nth(18)?.parse().ok() }
-}
+    /// Sends a signal to exactly this process and returns whether it was running.
+    pub fn signal(&self, signal: Signal) -> bool {
+        self.in_this_boot().is_some_and(|process| process.signal(signal))
+    }
 
-fn boot() -> Option<String> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(text.trim().to_owned())
+    fn in_this_boot(&self) -> Option<ProcessId> {
+        let started = self.started.filter(|_| self.boot == read_boot_id())?;
+        Some(ProcessId { pid: self.pid, started })
+    }
 }

@@ -7,13 +7,14 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::Timestamp;
-use rustix::fs::{OFlags, fdatasync, fsync};
+use rustix::fs::OFlags;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
 use super::entries::JournalReader;
 use crate::dir::open_file;
 use crate::error::StoreError;
+use crate::flush::{flush_all, flush_data};
 
 pub(super) const JOURNAL_FILE: &str = "journal.jsonl";
 
@@ -45,7 +46,7 @@ impl Journal {
     pub(super) fn open(folder: &OwnedFd, path: PathBuf) -> Result<Self, StoreError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
         let file = open_journal(folder, &path, flags)?;
-        fsync(folder).map_err(|error| StoreError::io("flush the folder of", &path, error))?;
+        flush_all(folder).map_err(|error| StoreError::io("flush the folder of", &path, error))?;
         let fail = |doing, error| StoreError::io(doing, &path, error);
         let copy = file.try_clone().map_err(|error| fail("open", error))?;
         let mut reader = JournalReader::new(copy, path.clone());
@@ -54,7 +55,7 @@ impl Journal {
         let length = file.metadata().map_err(|error| fail("look at", error))?.len();
         if length > end {
             file.set_len(end).map_err(|error| fail("cut", error))?;
-            file.sync_all().map_err(|error| fail("flush", error))?;
+            flush_all(&file).map_err(|error| fail("flush", error))?;
         }
         Ok(Self { file, path, end, next, failed: false })
     }
@@ -78,11 +79,11 @@ impl Journal {
             return Err(StoreError::LongRecord { path, bytes, most: MAX_RECORD_BYTES });
         }
         self.write(&line)?;
-        if let Err(error) = fdatasync(&self.file) {
+        if let Err(error) = flush_data(&self.file) {
             // The kernel reports a lost page once; what is on the disk is
             // known only to a fresh reader.
             self.failed = true;
-            let (path, source) = (self.path.clone(), error.into());
+            let (path, source) = (self.path.clone(), error);
             return Err(StoreError::Unflushed { done: "written", path, source });
         }
         self.end += line.len() as u64;

@@ -4,14 +4,15 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::RunId;
-use rustix::fs::{AtFlags, fsync, renameat, unlinkat};
+use rustix::fs::{AtFlags, renameat, unlinkat};
 
 use super::folder::RUNS;
-use super::holder::Holder;
+use super::holder::LockHolder;
 use super::lock::{LOCK_FILE, Liveness, LockAttempt, acquire};
 use crate::dir::remove_contents;
 use crate::dir::{self, open};
 use crate::error::StoreError;
+use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::tree::Store;
 
@@ -37,7 +38,7 @@ pub enum RunRemoval {
     /// It is gone.
     Removed,
     /// It is alive and stays.
-    Alive(Option<Holder>),
+    Alive(Option<LockHolder>),
     /// There was none.
     Missing,
 }
@@ -71,7 +72,7 @@ impl LockedStore {
         let path = runs_path.join(id.as_str());
         let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(RunRemoval::Missing) };
         // Held until everything is gone: nobody can resume it meanwhile.
-        let _lock = match acquire(&folder, &path.join(LOCK_FILE), &Holder::this_process())? {
+        let _lock = match acquire(&folder, &path.join(LOCK_FILE), &LockHolder::this_process())? {
             LockAttempt::Acquired(lock) => lock,
             LockAttempt::HeldBy(holder) => return Ok(RunRemoval::Alive(holder)),
             LockAttempt::Gone => return Ok(RunRemoval::Missing),
@@ -100,7 +101,7 @@ pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), St
         cleared = true;
     }
     if cleared {
-        fsync(runs).map_err(|error| StoreError::io("flush", runs_path, error))?;
+        flush_all(runs).map_err(|error| StoreError::io("flush", runs_path, error))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, OFlags, fstat, statat};
 
-use super::holder::Holder;
+use super::holder::LockHolder;
 use crate::dir::open_file;
 use crate::error::StoreError;
 
@@ -28,7 +28,7 @@ const PROBE_ATTEMPTS: u32 = 500;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Liveness {
     /// Somebody holds the lock: who, if it can be told.
-    Alive(Option<Holder>),
+    Alive(Option<LockHolder>),
     /// Nobody does.
     Ended,
 }
@@ -42,14 +42,14 @@ pub(super) struct RunLock {
 /// What came of trying to take a lock.
 pub(super) enum LockAttempt {
     Acquired(RunLock),
-    HeldBy(Option<Holder>),
+    HeldBy(Option<LockHolder>),
     /// The run was removed meanwhile.
     Gone,
 }
 
 /// What came of a look.
 pub(super) enum LockState {
-    Held(Option<Holder>),
+    Held(Option<LockHolder>),
     Free(SharedRunLock),
     Gone,
 }
@@ -63,7 +63,7 @@ pub(super) struct SharedRunLock {
 pub(super) fn acquire(
     folder: &OwnedFd,
     path: &Path,
-    holder: &Holder,
+    holder: &LockHolder,
 ) -> Result<LockAttempt, StoreError> {
     let flags = OFlags::RDWR | OFlags::CREATE;
     let Some(file) = open_file(folder, LOCK_FILE, path, flags)? else {
@@ -114,13 +114,13 @@ fn lock_exclusively(file: &File, path: &Path) -> Result<bool, StoreError> {
 }
 
 /// Information for a person and for signals; best effort.
-fn note_holder(lock: &File, holder: &Holder) {
+fn note_holder(lock: &File, holder: &LockHolder) {
     let text = serde_json::to_string(holder).unwrap_or_default();
     let line = format!("{text:<width$}\n", width = HOLDER_LENGTH - 1);
     let _ = lock.write_at(line.as_bytes(), 0);
 }
 
-fn read_holder(lock: &File) -> Option<Holder> {
+fn read_holder(lock: &File) -> Option<LockHolder> {
     let mut bytes = [0; 2 * HOLDER_LENGTH];
     let length = lock.read_at(&mut bytes, 0).ok()?;
     serde_json::from_slice(bytes.get(..length)?).ok()

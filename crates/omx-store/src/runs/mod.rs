@@ -17,7 +17,7 @@ mod step_log;
 pub use entries::{JournalEntry, JournalReader};
 pub(crate) use folder::RUNS;
 pub use folder::{HeldRun, RunAcquisition, RunFolder};
-pub use holder::Holder;
+pub use holder::LockHolder;
 pub use journal::{Journal, MAX_RECORD_BYTES};
 pub use list::{ListedRun, RunRemoval};
 pub use lock::Liveness;

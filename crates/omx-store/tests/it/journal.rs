@@ -130,7 +130,7 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_file_and_line_and_changes_n
         fs::write(&file, &text).unwrap();
         let error = stage
             .store
-            .acquire_run(&run_id(1), &omx_store::runs::Holder::this_process())
+            .acquire_run(&run_id(1), &omx_store::runs::LockHolder::this_process())
             .unwrap_err();
         assert!(matches!(error, StoreError::Corrupt { .. }), "{error}");
         let message = error.to_string();

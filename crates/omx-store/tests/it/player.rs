@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use omx_kernel::RunId;
-use omx_store::runs::{Holder, RunAcquisition};
+use omx_store::runs::{LockHolder, RunAcquisition};
 use serde_json::json;
 
 use crate::stage::{at, store_of};
@@ -66,7 +66,7 @@ fn plays_an_order() {
     let mut notes = OpenOptions::new().create(true).append(true).open(notes).unwrap();
     let mut note = |line: String| notes.write_all(format!("{line}\n").as_bytes()).unwrap();
     let store = store_of(&root);
-    let holder = Holder::this_process();
+    let holder = LockHolder::this_process();
     if what == "create" {
         let made = store
             .lock(Duration::from_secs(5), "test")

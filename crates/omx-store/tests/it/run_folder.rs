@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 
 use omx_store::StoreError;
-use omx_store::runs::{Holder, Liveness, RunRemoval, StepLogName};
+use omx_store::runs::{Liveness, LockHolder, RunRemoval, StepLogName};
 use serde_json::{Value, json};
 
 use crate::player::Order;
@@ -16,7 +16,7 @@ use crate::stage::{Stage, bytes_below, run_id};
 fn what_was_asked_is_kept_and_everything_is_for_its_owner_alone() {
     let stage = Stage::new();
     let asked = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
-    let held = stage.lock().create_run(&run_id(1), &asked, &Holder::this_process()).unwrap();
+    let held = stage.lock().create_run(&run_id(1), &asked, &LockHolder::this_process()).unwrap();
     assert_eq!(held.folder().read_spec::<Value>().unwrap(), asked);
     let name = StepLogName::new("check-1").unwrap();
     held.open_step_log(&name).unwrap().file.write_all(b"one").unwrap();
@@ -46,7 +46,7 @@ fn conductor_7_runs_are_listed_by_age_with_those_that_live() {
     symlink(stage.folder.path(), stage.runs().join(run_id(4).as_str())).unwrap();
     let listed = stage.store.runs().unwrap();
     let lives: Vec<_> = listed.iter().map(|run| (run.id.clone(), run.liveness.clone())).collect();
-    let alive = Liveness::Alive(Some(Holder::this_process()));
+    let alive = Liveness::Alive(Some(LockHolder::this_process()));
     let expected = [1, 2, 3, 8, 9, 12, 27, 30].map(|number| {
         let liveness = if number == 2 { alive.clone() } else { Liveness::Ended };
         (run_id(number), liveness)
@@ -148,7 +148,7 @@ fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
                 let name = StepLogName::new("x").unwrap();
                 is_unsafe(stage.taken(&run).open_step_log(&name).unwrap_err());
             }
-            _ => is_unsafe(stage.store.acquire_run(&run, &Holder::this_process()).unwrap_err()),
+            _ => is_unsafe(stage.store.acquire_run(&run, &LockHolder::this_process()).unwrap_err()),
         }
         fs::remove_file(folder.join(name)).unwrap();
         fs::rename(&moved, folder.join(name)).unwrap();
@@ -158,7 +158,7 @@ fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
     let before = bytes_below(&outside);
     is_unsafe(stage.store.run(&run).unwrap_err());
     is_unsafe(stage.store.runs().unwrap_err());
-    let made = stage.lock().create_run(&run_id(2), &json!({}), &Holder::this_process());
+    let made = stage.lock().create_run(&run_id(2), &json!({}), &LockHolder::this_process());
     is_unsafe(made.unwrap_err());
     assert_eq!(bytes_below(&outside), before);
 }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::Duration;
 
-use omx_store::runs::{Holder, Liveness, RunAcquisition, RunRemoval};
+use omx_store::runs::{Liveness, LockHolder, RunAcquisition, RunRemoval};
 use omx_testkit::await_condition;
 
 use crate::player::Order;
@@ -13,7 +13,7 @@ use crate::stage::{Stage, run_id};
 fn conductor_3_1_a_living_run_cannot_be_taken_twice_and_tells_who_holds_it() {
     let stage = Stage::new();
     let held = stage.create(&run_id(1));
-    let this = Holder::this_process();
+    let this = LockHolder::this_process();
     assert!(this.is_running());
     match stage.take(&run_id(1)) {
         RunAcquisition::HeldBy(holder) => assert_eq!(holder, Some(this.clone())),
@@ -49,10 +49,12 @@ fn a_killed_process_lets_go_of_its_run_at_once_whatever_its_note_says() {
 
 #[test]
 fn a_process_that_has_the_same_number_after_a_restart_is_another_one() {
-    let this = Holder::this_process();
-    assert!(!Holder { boot: Some("another".into()), ..this.clone() }.is_running());
-    assert!(!Holder { started: this.started.map(|ticks| ticks + 1), ..this.clone() }.is_running());
-    assert!(!Holder { started: None, ..this }.is_running());
+    let this = LockHolder::this_process();
+    assert!(!LockHolder { boot: Some("another".into()), ..this.clone() }.is_running());
+    assert!(
+        !LockHolder { started: this.started.map(|ticks| ticks + 1), ..this.clone() }.is_running()
+    );
+    assert!(!LockHolder { started: None, ..this }.is_running());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_kernel::{RunId, Timestamp};
-use omx_store::runs::{HeldRun, Holder, RunAcquisition};
+use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 use omx_store::{LockedStore, Project, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -30,11 +30,11 @@ impl Stage {
     }
 
     pub fn create(&self, id: &RunId) -> HeldRun {
-        self.lock().create_run(id, &json!({"task": "t"}), &Holder::this_process()).unwrap()
+        self.lock().create_run(id, &json!({"task": "t"}), &LockHolder::this_process()).unwrap()
     }
 
     pub fn take(&self, id: &RunId) -> RunAcquisition {
-        self.store.acquire_run(id, &Holder::this_process()).unwrap()
+        self.store.acquire_run(id, &LockHolder::this_process()).unwrap()
     }
 
     /// Takes a run that must be free.

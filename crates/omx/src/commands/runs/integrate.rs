@@ -5,7 +5,7 @@ use omx_ops::Context;
 use omx_runs::spec::{RunSpec, Workspace};
 use omx_runs::workspace;
 use omx_store::Store;
-use omx_store::runs::{Holder, RunAcquisition};
+use omx_store::runs::{LockHolder, RunAcquisition};
 use serde_json::json;
 
 use super::find;
@@ -21,7 +21,7 @@ pub(super) fn integrate(
 ) -> Result<Exit, Refusal> {
     let id = find(store, words)?;
     // Held while it is integrated, so that nothing is added meanwhile.
-    let held = match store.acquire_run(&id, &Holder::this_process())? {
+    let held = match store.acquire_run(&id, &LockHolder::this_process())? {
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(_) => {
             return Err(Refusal::new(RefusalCode::Busy, format!("run {id} is still going on")));

@@ -5,7 +5,7 @@ use omx_ops::Context;
 use omx_runs::Record;
 use omx_runs::spec::Budget;
 use omx_store::Store;
-use omx_store::runs::{Holder, RunAcquisition};
+use omx_store::runs::{LockHolder, RunAcquisition};
 
 use super::find;
 use crate::cli_runs::LimitArgs;
@@ -20,7 +20,7 @@ pub(super) fn limit(
 ) -> Result<Exit, Refusal> {
     let id = find(store, Some(&args.id))?;
     let records = records(args)?;
-    let mut held = match store.acquire_run(&id, &Holder::this_process())? {
+    let mut held = match store.acquire_run(&id, &LockHolder::this_process())? {
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(_) => {
             return Err(Refusal::new(

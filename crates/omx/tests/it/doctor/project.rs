@@ -8,7 +8,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use omx_kernel::{Dialect, RunId};
-use omx_store::runs::Holder;
+use omx_store::runs::LockHolder;
 use omx_store::{ProjectSearch, Store, find_project};
 use omx_testkit::{CommandOutcome, await_condition, write_program};
 use serde_json::json;
@@ -198,7 +198,7 @@ fn hosts_6_a_run_that_was_killed() {
     let clinic = Clinic::new();
     let id = RunId::new("0199a000-0000-7000-8000-000000000001").unwrap();
     let locked = store(&clinic).lock(Duration::from_secs(30), "test").unwrap();
-    let run = locked.create_run(&id, &json!({}), &Holder::this_process()).unwrap();
+    let run = locked.create_run(&id, &json!({}), &LockHolder::this_process()).unwrap();
     drop(locked);
     clinic.project.put(json!({"mode": "ralplan", "active": true, "session_id": id.as_str()}));
     assert_eq!(clinic.failures(&[]).len(), 0, "it is alive");

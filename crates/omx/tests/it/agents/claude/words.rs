@@ -95,8 +95,7 @@ fn words_that_were_not_heard_outlive_an_interrupt() {
             talk.agent.interrupt();
             assert_eq!(talk.turn_end(), Turned::Interrupted);
             assert_eq!(talk.turn_end().text(), "heard you");
-            let expected =
-                ["Turn", "Queued", "interrupted", "Turn", "finished: heard you"];
+            let expected = ["Turn", "Queued", "interrupted", "Turn", "finished: heard you"];
             assert_eq!(course(&talk), expected);
             assert_eq!(stage.history("after").matches("the fruit is a fig").count(), 1);
             assert_eq!(talk.end(), None);
