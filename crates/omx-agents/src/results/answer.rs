@@ -3,63 +3,64 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::json;
 use super::kind::ResultKind;
-use super::place::Place;
-use super::plan::Plan;
+use super::plan::PlanResult;
 use super::problem::ResultProblem;
-use super::record::Field;
-use super::review::Review;
-use super::verification::Verification;
-use super::work::Work;
+use super::read::{parse_json, read_typed};
+use super::review::ReviewResult;
+use super::verification::VerificationResult;
+use super::work::WorkResult;
 use crate::event::TurnAnswer;
 
-/// A result that was read, and so is valid.
+/// A valid result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum AgentResult {
     /// A plan.
-    Plan(Plan),
+    Plan(PlanResult),
     /// A review.
-    Review(Review),
-    /// Work.
-    Work(Work),
+    Review(ReviewResult),
+    /// A report of work.
+    Work(WorkResult),
     /// A verification.
-    Verification(Verification),
+    Verification(VerificationResult),
 }
 
 impl AgentResult {
-    /// Reads a result that was kept as JSON.
+    /// Reads a result from JSON.
     pub fn read(kind: ResultKind, value: Value) -> Result<Self, ResultProblem> {
-        json::check_bounds(&value)?;
-        read(kind, value)
+        Self::read_text(kind, &value.to_string())
+    }
+
+    fn read_text(kind: ResultKind, text: &str) -> Result<Self, ResultProblem> {
+        let value = parse_json(text)?;
+        match kind {
+            ResultKind::Plan => {
+                let plan: PlanResult = read_typed(text)?;
+                plan.check_subtasks()?;
+                Ok(Self::Plan(plan))
+            }
+            ResultKind::Review(kind) => {
+                kind.check_words(&value)?;
+                read_typed(text).map(Self::Review)
+            }
+            ResultKind::Work => read_typed(text).map(Self::Work),
+            ResultKind::Verification => read_typed(text).map(Self::Verification),
+        }
     }
 }
 
-/// Reads the result in an answer: what the program says fits the schema, else
-/// the whole text if it is an object, else the JSON block at its end.
+/// Reads the result in an answer: the structured result if the program returned
+/// one, else the whole text if it is an object, else the JSON block at its end.
 pub fn parse(kind: ResultKind, answer: &TurnAnswer) -> Result<AgentResult, ResultProblem> {
     match &answer.structured {
-        Some(value) if !value.is_null() => {
-            json::check_bounds(value)?;
-            read(kind, value.clone())
-        }
-        _ => read(kind, json::parsed(json_part(answer.text.trim())?)?),
+        Some(value) if !value.is_null() => AgentResult::read_text(kind, &value.to_string()),
+        _ => AgentResult::read_text(kind, find_json(answer.text.trim())?),
     }
 }
 
-fn read(kind: ResultKind, value: Value) -> Result<AgentResult, ResultProblem> {
-    let place = &Place::Whole;
-    match kind {
-        ResultKind::Plan => Plan::read(value, place).map(AgentResult::Plan),
-        ResultKind::Review(kind) => kind.read(value).map(AgentResult::Review),
-        ResultKind::Work => Work::read(value, place).map(AgentResult::Work),
-        ResultKind::Verification => Verification::read(value, place).map(AgentResult::Verification),
-    }
-}
-
-/// The part of a text that is meant as the result.
-fn json_part(text: &str) -> Result<&str, ResultProblem> {
+/// The part of a text that holds the result.
+fn find_json(text: &str) -> Result<&str, ResultProblem> {
     if text.is_empty() {
         return Err(ResultProblem::NoResult { why: "the answer is empty" });
     }
@@ -69,17 +70,17 @@ fn json_part(text: &str) -> Result<&str, ResultProblem> {
     last_block(text)
 }
 
-/// What stands in the JSON block a text ends with. Inside JSON no line can
-/// begin with a fence, so the last one before the end opens the block.
+/// The content of the JSON block that ends a text. No line inside JSON can
+/// begin with a fence, so the last fence before the closing one opens the block.
 fn last_block(text: &str) -> Result<&str, ResultProblem> {
-    let open =
+    let not_closed =
         ResultProblem::NoResult { why: "the answer does not end with a closed ```json block" };
-    let other = ResultProblem::NoResult {
+    let not_json = ResultProblem::NoResult {
         why: "the block at the end of the answer does not open with ```json",
     };
-    let Some((before, last)) = text.rsplit_once('\n') else { return Err(open) };
-    let Some(closing) = Fence::of(last).filter(|fence| fence.info.is_empty()) else {
-        return Err(open);
+    let Some((before, last)) = text.rsplit_once('\n') else { return Err(not_closed) };
+    let Some(closing) = Fence::parse(last).filter(|fence| fence.info.is_empty()) else {
+        return Err(not_closed);
     };
     let mut rest = before;
     loop {
@@ -87,28 +88,28 @@ fn last_block(text: &str) -> Result<&str, ResultProblem> {
             Some((head, line)) => (Some(head), line),
             None => (None, rest),
         };
-        if let Some(opening) = Fence::of(line) {
+        if let Some(opening) = Fence::parse(line) {
             let fits = opening.info.eq_ignore_ascii_case("json") && opening.ticks <= closing.ticks;
             return if fits {
                 Ok(before.get(rest.len() + 1..).unwrap_or_default())
             } else {
-                Err(other)
+                Err(not_json)
             };
         }
         rest = head.ok_or(ResultProblem::NoResult {
-            why: "the block at the end of the answer is closed and never opened",
+            why: "the block at the end of the answer is closed but never opened",
         })?;
     }
 }
 
-/// A line of three backticks or more, with the word after them.
+/// A line of three or more backticks, with the word after them.
 struct Fence<'a> {
     ticks: usize,
     info: &'a str,
 }
 
 impl<'a> Fence<'a> {
-    fn of(line: &'a str) -> Option<Self> {
+    fn parse(line: &'a str) -> Option<Self> {
         let line = line.trim();
         let info = line.trim_start_matches('`');
         let ticks = line.len() - info.len();

@@ -1,28 +1,28 @@
-//! Which results there are, and how an agent is asked for one.
+//! The kinds of results, and how an agent is asked for one.
 
 use serde_json::Value;
 
-use super::plan::Plan;
-use super::record::Field;
-use super::review::{Review, ReviewKind};
-use super::verification::Verification;
-use super::work::Work;
+use super::plan::PlanResult;
+use super::review::{ReviewKind, ReviewResult};
+use super::schema::strict_schema;
+use super::verification::VerificationResult;
+use super::work::WorkResult;
 
-/// What an agent shall answer with.
+/// The kind of result an agent is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResultKind {
     /// A plan with subtasks.
     Plan,
     /// A verdict with findings.
     Review(ReviewKind),
-    /// What was done.
+    /// A report of the work done.
     Work,
-    /// Whether it holds.
+    /// Whether finished work meets its criteria.
     Verification,
 }
 
 impl ResultKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::Plan,
         Self::Review(ReviewKind::Code),
@@ -33,7 +33,7 @@ impl ResultKind {
         Self::Verification,
     ];
 
-    /// Its name, which is also that of its published schema.
+    /// Its name, which is also the name of its published schema.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -44,35 +44,46 @@ impl ResultKind {
     }
 
     /// The JSON schema for the agent's program: every field required, no other
-    /// allowed, null where there may be none.
+    /// field allowed, null where a value is optional.
     pub fn schema(self) -> Value {
         match self {
-            Self::Plan => Plan::schema(),
-            Self::Review(kind) => kind.schema(),
-            Self::Work => Work::schema(),
-            Self::Verification => Verification::schema(),
+            Self::Plan => strict_schema::<PlanResult>(),
+            Self::Review(kind) => review_schema(kind),
+            Self::Work => strict_schema::<WorkResult>(),
+            Self::Verification => strict_schema::<VerificationResult>(),
         }
     }
 }
 
-/// The published schemas by name. That of a review allows the words of all
-/// kinds of review; what a program is given allows those of one.
+/// The schema of a review, restricted to the words of one kind.
+fn review_schema(kind: ReviewKind) -> Value {
+    let mut schema = strict_schema::<ReviewResult>();
+    for (field, words) in kind.allowed_words() {
+        if let Some(allowed) = schema.pointer_mut(&format!("/properties/{field}/enum")) {
+            *allowed = words.into();
+        }
+    }
+    schema
+}
+
+/// The published schemas by name. The one for reviews allows the words of every
+/// kind of review; the one an agent gets allows only those of its kind.
 pub fn published() -> [(&'static str, Value); 4] {
     [
-        (ResultKind::Plan.as_str(), Plan::schema()),
-        ("review", Review::schema()),
-        (ResultKind::Work.as_str(), Work::schema()),
-        (ResultKind::Verification.as_str(), Verification::schema()),
+        (ResultKind::Plan.as_str(), ResultKind::Plan.schema()),
+        ("review", strict_schema::<ReviewResult>()),
+        (ResultKind::Work.as_str(), ResultKind::Work.schema()),
+        (ResultKind::Verification.as_str(), ResultKind::Verification.schema()),
     ]
 }
 
-/// What is added to a prompt where the agent's program takes no schema.
+/// The instructions appended to a prompt, for programs that take no schema.
 pub fn instructions(kind: ResultKind) -> String {
     format!(
-        "End your answer with one block that opens with a line ```json and closes with a line \
-         ```, and write nothing after it. In it stands one JSON object, the {}, that fits this \
-         schema, with every field (null where the schema allows it and there is nothing to say) \
-         and no other:\n{}",
+        "End your answer with one block that opens with the line ```json and closes with the \
+         line ```, and write nothing after it. The block contains one JSON object, the {}, that \
+         matches this schema. Include every field (null where the schema allows it and there is \
+         nothing to say) and no other field:\n{}",
         kind.as_str(),
         kind.schema()
     )

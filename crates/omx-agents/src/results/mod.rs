@@ -1,27 +1,26 @@
-//! What agents answer with: plans, reviews, work and verifications as typed
-//! values, the JSON schemas they must fit, and the reader that believes nothing.
+//! The results that agents return: plans, reviews, work reports and
+//! verifications.
 //!
-//! A type here is the one source of its schema, its reader and its rules: a
-//! value that exists has been read, and so is valid. Whether an agent's program
-//! says that an answer fits the schema changes nothing.
+//! Each type here is the single source of its JSON schema (schemars) and of its
+//! reader (serde). A result is always read and checked by omx; an agent's claim
+//! that its answer matches the schema is never trusted.
 
 mod answer;
-mod field;
-mod json;
 mod kind;
-mod place;
 mod plan;
 mod problem;
-mod record;
+mod read;
 mod review;
+mod schema;
+mod text;
 mod verification;
 mod work;
 
 pub use answer::{AgentResult, parse};
-pub use field::{FilePath, Text};
 pub use kind::{ResultKind, instructions, published};
-pub use plan::{Plan, Subtask};
+pub use plan::{PlanResult, Subtask};
 pub use problem::ResultProblem;
-pub use review::{Finding, Lane, Review, ReviewKind, Severity, Verdict};
-pub use verification::{Check, Verification};
-pub use work::{CommandRun, Work};
+pub use review::{ReviewFinding, ReviewKind, ReviewLane, ReviewResult, ReviewVerdict, Severity};
+pub use text::{FilePath, NonBlankText};
+pub use verification::{VerificationCheck, VerificationResult};
+pub use work::{CommandRun, WorkResult};

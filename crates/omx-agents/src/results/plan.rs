@@ -1,143 +1,124 @@
-//! A plan: what will be done, and the subtasks it is cut into.
+//! Plans, and the order of their subtasks.
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::field::{FilePath, Text};
-use super::place::Place;
-use super::problem::{ResultProblem, shortened};
-use super::record::{Field, record};
+use super::problem::{ResultProblem, quote};
+use super::read::objects;
+use super::text::{FilePath, NonBlankText};
 
-record! {
-    /// A plan with its subtasks.
-    pub struct Plan {
-        /// The outcome in a few words.
-        title: Text as &str,
-        /// Goal, approach, main decision and main risk.
-        summary: Text as &str,
-        /// The whole plan, as Markdown.
-        plan_markdown: Text as &str,
-        /// How it will be tested, as Markdown.
-        test_spec_markdown: Text as &str,
-        /// What the plan is cut into. Ids are unique.
-        subtasks: Subtasks as &[Subtask],
-    }
+/// A plan with its subtasks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct PlanResult {
+    /// The outcome in a few words.
+    pub title: NonBlankText,
+    /// The goal, the approach, the main decision and the main risk.
+    pub summary: NonBlankText,
+    /// The whole plan, in Markdown.
+    pub plan_markdown: NonBlankText,
+    /// How the result will be tested, in Markdown.
+    pub test_spec_markdown: NonBlankText,
+    /// The parts of the plan. Their ids are unique.
+    #[serde(deserialize_with = "objects")]
+    pub subtasks: Vec<Subtask>,
 }
 
-record! {
-    /// A part of a plan that one worker does in one go.
-    pub struct Subtask {
-        /// A short id, unique in the plan.
-        id: Text as &str,
-        /// What to do, in a few words.
-        subject: Text as &str,
-        /// What, where, why, and what to look out for.
-        description: String as &str,
-        /// The role of the worker.
-        role: Text as &str,
-        /// Files it may change: paths from the project's folder, without "..".
-        files: Vec<FilePath> as &[FilePath],
-        /// Ids of the subtasks that must be finished before. No circles.
-        blocked_by: Vec<Text> as &[Text],
-        /// Statements that decide whether it is done.
-        acceptance: Vec<Text> as &[Text],
-    }
+/// A part of a plan that one worker does in one go.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Subtask {
+    /// A short id, unique in the plan.
+    pub id: NonBlankText,
+    /// What to do, in a few words.
+    pub subject: NonBlankText,
+    /// What to do, where, why, and what to watch out for.
+    pub description: String,
+    /// The role of the worker.
+    pub role: NonBlankText,
+    /// The files it may change, relative to the project folder, without "..".
+    pub files: Vec<FilePath>,
+    /// The ids of subtasks that must be finished first. No cycles.
+    pub blocked_by: Vec<NonBlankText>,
+    /// Statements that decide whether it is done.
+    pub acceptance: Vec<NonBlankText>,
 }
 
-/// Subtasks that can be done in some order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(transparent)]
-pub struct Subtasks(Vec<Subtask>);
-
-impl Field for Subtasks {
-    type Shown<'a> = &'a [Subtask];
-
-    fn schema() -> Value {
-        Vec::<Subtask>::schema()
-    }
-
-    fn read(value: Value, place: &Place<'_>) -> Result<Self, ResultProblem> {
-        let subtasks = Vec::<Subtask>::read(value, place)?;
-        let blockers = blockers(&subtasks, place)?;
-        match circle(&blockers) {
-            Some(circle) => Err(ResultProblem::Circle { ids: names(&subtasks, &circle) }),
-            None => Ok(Self(subtasks)),
+impl PlanResult {
+    /// Checks that ids are unique and that the subtasks can be done in some order.
+    pub(super) fn check_subtasks(&self) -> Result<(), ResultProblem> {
+        let blockers = blockers(&self.subtasks)?;
+        match find_cycle(&blockers) {
+            Some(cycle) => Err(ResultProblem::Cycle { ids: quote_ids(&self.subtasks, &cycle) }),
+            None => Ok(()),
         }
     }
-
-    fn shown(&self) -> &[Subtask] {
-        &self.0
-    }
 }
 
-/// For each subtask those it waits for, by their places in the list.
-fn blockers(subtasks: &[Subtask], place: &Place<'_>) -> Result<Vec<Vec<usize>>, ResultProblem> {
-    let mut places = BTreeMap::new();
-    for (at, subtask) in subtasks.iter().enumerate() {
-        if let Some(other) = places.insert(subtask.id(), at) {
-            let wanted = format!("an id of its own, and subtasks[{other}] has the same");
-            let item = Place::Item(place, at);
-            let field = Place::Field(&item, "id");
-            return Err(ResultProblem::wrong(&field, wanted, &Value::from(subtask.id())));
+/// For each subtask the indexes of those that block it.
+fn blockers(subtasks: &[Subtask]) -> Result<Vec<Vec<usize>>, ResultProblem> {
+    let mut indexes = BTreeMap::new();
+    for (index, subtask) in subtasks.iter().enumerate() {
+        if let Some(other) = indexes.insert(subtask.id.as_str(), index) {
+            let path = format!("subtasks[{index}].id");
+            let detail = format!("subtasks[{other}] has the same id {}", quote(&subtask.id));
+            return Err(ResultProblem::invalid(&path, &detail));
         }
     }
-    let of = |(at, subtask): (usize, &Subtask)| {
-        let find = |(index, id): (usize, &Text)| {
-            let item = Place::Item(place, at);
-            let list = Place::Field(&item, "blocked_by");
-            places.get(id.as_str()).copied().ok_or_else(|| {
-                let blocker = Place::Item(&list, index);
-                ResultProblem::wrong(
-                    &blocker,
-                    "the id of a subtask of this plan",
-                    &Value::from(&**id),
-                )
+    let of_subtask = |(index, subtask): (usize, &Subtask)| {
+        let find = |(at, id): (usize, &NonBlankText)| {
+            indexes.get(id.as_str()).copied().ok_or_else(|| {
+                let path = format!("subtasks[{index}].blocked_by[{at}]");
+                let detail = format!("no subtask of this plan has the id {}", quote(id));
+                ResultProblem::invalid(&path, &detail)
             })
         };
         subtask.blocked_by.iter().enumerate().map(find).collect()
     };
-    subtasks.iter().enumerate().map(of).collect()
+    subtasks.iter().enumerate().map(of_subtask).collect()
 }
 
-/// A circle among those that wait, if there is one: what is left when
-/// everything that can be done has been done, followed until it repeats.
-fn circle(blockers: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut waiting: Vec<usize> = blockers.iter().map(Vec::len).collect();
+/// A dependency cycle, if there is one: what is left after every subtask that
+/// can be done has been removed, followed until it repeats.
+fn find_cycle(blockers: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut open_blockers: Vec<usize> = blockers.iter().map(Vec::len).collect();
     let mut dependents = vec![Vec::new(); blockers.len()];
-    for (at, blockers) in blockers.iter().enumerate() {
+    for (index, blockers) in blockers.iter().enumerate() {
         for blocker in blockers {
-            dependents.get_mut(*blocker)?.push(at);
+            dependents.get_mut(*blocker)?.push(index);
         }
     }
-    let mut ready: Vec<usize> = (0..blockers.len()).filter(|at| waiting[*at] == 0).collect();
+    let mut ready: Vec<usize> = (0..blockers.len()).filter(|at| open_blockers[*at] == 0).collect();
     while let Some(done) = ready.pop() {
         for dependent in &dependents[done] {
-            waiting[*dependent] -= 1;
-            if waiting[*dependent] == 0 {
+            open_blockers[*dependent] -= 1;
+            if open_blockers[*dependent] == 0 {
                 ready.push(*dependent);
             }
         }
     }
-    let mut at = waiting.iter().position(|count| *count > 0)?;
-    let mut seen = vec![None; blockers.len()];
-    let mut way = Vec::new();
+    let mut index = open_blockers.iter().position(|count| *count > 0)?;
+    let mut position = vec![None; blockers.len()];
+    let mut path = Vec::new();
     loop {
-        if let Some(first) = seen[at] {
-            return Some(way.split_off(first));
+        if let Some(first) = position[index] {
+            return Some(path.split_off(first));
         }
-        seen[at] = Some(way.len());
-        way.push(at);
-        at = *blockers[at].iter().find(|blocker| waiting[**blocker] > 0)?;
+        position[index] = Some(path.len());
+        path.push(index);
+        index = *blockers[index].iter().find(|blocker| open_blockers[**blocker] > 0)?;
     }
 }
 
-/// The ids of a circle; of a long one, the first.
-fn names(subtasks: &[Subtask], circle: &[usize]) -> String {
-    const MOST: usize = 5;
-    let ids = circle.iter().take(MOST).filter_map(|at| subtasks.get(*at));
-    let ids: Vec<_> = ids.map(|subtask| shortened(subtask.id())).collect();
-    let more = if circle.len() > MOST { ", …" } else { "" };
+/// The ids of a cycle; the first five of a long one.
+fn quote_ids(subtasks: &[Subtask], cycle: &[usize]) -> String {
+    const SHOWN: usize = 5;
+    let ids = cycle.iter().take(SHOWN).filter_map(|index| subtasks.get(*index));
+    let ids: Vec<_> = ids.map(|subtask| quote(&subtask.id)).collect();
+    let more = if cycle.len() > SHOWN { ", …" } else { "" };
     format!("{}{more}", ids.join(", "))
 }

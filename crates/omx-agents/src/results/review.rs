@@ -1,58 +1,66 @@
-//! A review: what one lane says, in the words that lane may use.
+//! Reviews: each lane returns a verdict in its own words, with findings.
 
-use serde::{Serialize, Serializer};
+use std::num::NonZeroU32;
+
+use schemars::JsonSchema;
+use serde::de::Error;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use omx_kernel::review::{ArchitecturalStatus, Recommendation};
-
-use super::field::{LineNumber, Text};
-use super::place::Place;
 use super::problem::ResultProblem;
-use super::record::{Field, Word, one_of, record};
+use super::read::objects;
+use super::text::{NonBlankText, optional};
 
-record! {
-    /// What one reviewer says.
-    pub struct Review {
-        /// Who reviews.
-        lane: Lane as Lane,
-        /// The verdict, in the words of the lane.
-        verdict: Verdict as Verdict,
-        /// What has to change; empty when nothing has.
-        findings: Vec<Finding> as &[Finding],
-        /// What was looked at, and what the verdict rests on.
-        summary: Text as &str,
-    }
+/// What one reviewer reports.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ReviewResult {
+    /// The lane of the reviewer.
+    pub lane: ReviewLane,
+    /// The verdict, in the words of the lane.
+    pub verdict: ReviewVerdict,
+    /// What has to change; empty if nothing has.
+    #[serde(deserialize_with = "objects")]
+    pub findings: Vec<ReviewFinding>,
+    /// What was reviewed, and what the verdict rests on.
+    pub summary: NonBlankText,
 }
 
-record! {
-    /// Something that has to change.
-    pub struct Finding {
-        /// What is wrong, in words that stay the same from round to round.
-        title: Text as &str,
-        /// The file that shows it, from the project's folder; null without one.
-        file: Option<Text> as Option<&str>,
-        /// The line in that file, from 1 on; null without one.
-        line: Option<LineNumber> as Option<u32>,
-        /// How bad it is.
-        severity: Severity as Severity,
-        /// What happens, what should happen, and the way to correct it.
-        detail: String as &str,
-    }
+/// Something that has to change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct ReviewFinding {
+    /// What is wrong. Keep the wording the same from round to round.
+    pub title: NonBlankText,
+    /// The file that shows it, relative to the project folder; null if there is none.
+    #[serde(default, deserialize_with = "optional")]
+    pub file: Option<NonBlankText>,
+    /// The line in that file, counted from 1; null if there is none.
+    pub line: Option<NonZeroU32>,
+    /// How serious it is.
+    pub severity: Severity,
+    /// What happens, what should happen, and how to fix it.
+    pub detail: String,
 }
 
-/// Who reviews.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Lane {
-    /// The code's correctness.
+/// A reviewer's field of attention.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewLane {
+    /// Whether the code is correct.
     Code,
-    /// The structure of the whole.
+    /// Whether the structure is sound.
     Architect,
     /// Whether a plan can be carried out.
     Critic,
 }
 
-impl Lane {
-    /// The word for it.
+impl ReviewLane {
+    /// Its name in results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -62,27 +70,22 @@ impl Lane {
     }
 }
 
-impl Word for Lane {
-    const ALL: &'static [Self] = &[Self::Code, Self::Architect, Self::Critic];
-
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// How serious a finding is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// It must not stay.
+    /// The work cannot be accepted with it.
     Blocker,
-    /// It will hurt.
+    /// It causes real harm.
     Major,
-    /// Small, but real.
+    /// It is small, but real.
     Minor,
 }
 
 impl Severity {
-    /// The word for it.
+    /// Its name in results.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Blocker => "blocker",
@@ -92,144 +95,114 @@ impl Severity {
     }
 }
 
-impl Word for Severity {
-    const ALL: &'static [Self] = &[Self::Blocker, Self::Major, Self::Minor];
-
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
+/// The verdict of a lane. The architect's lane of a code review has words of
+/// its own: `CLEAR`, `WATCH` and `BLOCK`.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+pub enum ReviewVerdict {
+    /// Accept the work.
+    #[serde(rename = "APPROVE")]
+    Approve,
+    /// Accept the work after discussion.
+    #[serde(rename = "COMMENT")]
+    Comment,
+    /// Reject the work until it changes.
+    #[serde(rename = "REQUEST CHANGES")]
+    RequestChanges,
+    /// The structure is sound.
+    #[serde(rename = "CLEAR")]
+    Clear,
+    /// The structure needs attention.
+    #[serde(rename = "WATCH")]
+    Watch,
+    /// The structure is broken.
+    #[serde(rename = "BLOCK")]
+    Block,
 }
 
-/// A verdict of a lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Verdict {
-    /// What most reviewers say.
-    Recommendation(Recommendation),
-    /// What the architect says in a code review.
-    Status(ArchitecturalStatus),
-}
-
-impl Verdict {
-    /// The word for it.
+impl ReviewVerdict {
+    /// The word in results.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Recommendation(recommendation) => recommendation.as_str(),
-            Self::Status(status) => status.as_str(),
+            Self::Approve => "APPROVE",
+            Self::Comment => "COMMENT",
+            Self::RequestChanges => "REQUEST CHANGES",
+            Self::Clear => "CLEAR",
+            Self::Watch => "WATCH",
+            Self::Block => "BLOCK",
         }
     }
 
-    /// Whether it is the best the lane can say.
-    pub fn is_favourable(self) -> bool {
-        matches!(
-            self,
-            Self::Recommendation(Recommendation::Approve)
-                | Self::Status(ArchitecturalStatus::Clear)
-        )
+    /// Whether it is the best verdict of its lane.
+    pub const fn is_favorable(self) -> bool {
+        matches!(self, Self::Approve | Self::Clear)
     }
 }
 
-const RECOMMENDATIONS: [Verdict; 3] = [
-    Verdict::Recommendation(Recommendation::Approve),
-    Verdict::Recommendation(Recommendation::Comment),
-    Verdict::Recommendation(Recommendation::RequestChanges),
-];
-const STATUSES: [Verdict; 3] = [
-    Verdict::Status(ArchitecturalStatus::Clear),
-    Verdict::Status(ArchitecturalStatus::Watch),
-    Verdict::Status(ArchitecturalStatus::Block),
-];
-
-impl Word for Verdict {
-    const ALL: &'static [Self] = {
-        let [a, b, c] = RECOMMENDATIONS;
-        let [d, e, f] = STATUSES;
-        &[a, b, c, d, e, f]
-    };
-
-    fn word(self) -> &'static str {
-        self.as_str()
-    }
-}
-
-/// Which review is asked for: whose, and in which words.
+/// Which review is asked for: it fixes the lane and its verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReviewKind {
     /// The code lane of a code review.
     Code,
     /// The architect's lane of a code review.
     ArchitectInCodeReview,
-    /// The architect on a plan or on finished work.
+    /// The architect's review of a plan or of finished work.
     Architect,
-    /// The critic on a plan.
+    /// The critic's review of a plan.
     Critic,
 }
 
 impl ReviewKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 4] =
         [Self::Code, Self::ArchitectInCodeReview, Self::Architect, Self::Critic];
 
-    /// Who reviews.
-    pub const fn lane(self) -> Lane {
+    /// The lane of the reviewer.
+    pub const fn lane(self) -> ReviewLane {
         match self {
-            Self::Code => Lane::Code,
-            Self::ArchitectInCodeReview | Self::Architect => Lane::Architect,
-            Self::Critic => Lane::Critic,
+            Self::Code => ReviewLane::Code,
+            Self::ArchitectInCodeReview | Self::Architect => ReviewLane::Architect,
+            Self::Critic => ReviewLane::Critic,
         }
     }
 
-    /// The verdicts there are, the best first.
-    pub const fn verdicts(self) -> [Verdict; 3] {
+    /// The verdicts of this kind, best first.
+    pub const fn verdicts(self) -> [ReviewVerdict; 3] {
+        use ReviewVerdict::{Approve, Block, Clear, Comment, RequestChanges, Watch};
         match self {
-            Self::ArchitectInCodeReview => STATUSES,
-            Self::Code | Self::Architect | Self::Critic => RECOMMENDATIONS,
+            Self::ArchitectInCodeReview => [Clear, Watch, Block],
+            Self::Code | Self::Architect | Self::Critic => [Approve, Comment, RequestChanges],
         }
     }
 
-    /// The words this kind has for a field that others have more for.
-    fn words(self) -> [(&'static str, Vec<&'static str>); 2] {
-        [
-            ("lane", vec![self.lane().as_str()]),
-            ("verdict", self.verdicts().map(Verdict::as_str).to_vec()),
-        ]
+    /// The fields whose words this kind restricts, with the words it allows.
+    pub(super) const fn allowed_words(self) -> [(&'static str, &'static [&'static str]); 2] {
+        let lane: &[&str] = match self.lane() {
+            ReviewLane::Code => &["code"],
+            ReviewLane::Architect => &["architect"],
+            ReviewLane::Critic => &["critic"],
+        };
+        let verdicts: &[&str] = match self {
+            Self::ArchitectInCodeReview => &["CLEAR", "WATCH", "BLOCK"],
+            Self::Code | Self::Architect | Self::Critic => {
+                &["APPROVE", "COMMENT", "REQUEST CHANGES"]
+            }
+        };
+        [("lane", lane), ("verdict", verdicts)]
     }
 
-    /// The schema of a review, with this kind's words only.
-    pub(super) fn schema(self) -> Value {
-        let mut schema = Review::schema();
-        for (name, words) in self.words() {
-            if let Some(field) = schema.pointer_mut(&format!("/properties/{name}/enum")) {
-                *field = words.into();
+    /// Rejects words of other kinds of review. This runs before the result is
+    /// read as a whole, so that the message offers only the words of this kind.
+    pub(super) fn check_words(self, value: &Value) -> Result<(), ResultProblem> {
+        for (field, words) in self.allowed_words() {
+            if let Some(Value::String(word)) = value.get(field)
+                && !words.contains(&word.as_str())
+            {
+                let error: serde_json::Error = Error::unknown_variant(word, words);
+                return Err(ResultProblem::invalid(field, &error.to_string()));
             }
         }
-        schema
-    }
-
-    /// Reads a review of this kind. The words are looked at first, so that a
-    /// wrong one is answered with those that fit here.
-    pub(super) fn read(self, value: Value) -> Result<Review, ResultProblem> {
-        for (name, words) in self.words() {
-            match value.get(name) {
-                Some(Value::String(word)) if words.contains(&word.as_str()) => {}
-                None => {}
-                Some(other) => {
-                    let place = Place::Field(&Place::Whole, name);
-                    return Err(ResultProblem::wrong(&place, one_of(words), other));
-                }
-            }
-        }
-        Review::read(value, &Place::Whole)
+        Ok(())
     }
 }
-
-macro_rules! written_as_words {
-    ($($type:ty),+) => {
-        $(impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.serialize_str(self.as_str())
-            }
-        })+
-    };
-}
-
-written_as_words!(Lane, Severity, Verdict);

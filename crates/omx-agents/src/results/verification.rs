@@ -1,31 +1,39 @@
-//! A verification: whether finished work holds, with the evidence.
+//! The verdict of a verifier on finished work, with its evidence.
 
-use super::field::Text;
-use super::record::record;
-use super::review::Finding;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-record! {
-    /// Whether work holds what was asked for.
-    pub struct Verification {
-        /// Whether every criterion is met.
-        passed: bool as bool,
-        /// What was checked, failures included.
-        checks: Vec<Check> as &[Check],
-        /// What is not met; empty when all is.
-        findings: Vec<Finding> as &[Finding],
-    }
+use super::read::objects;
+use super::review::ReviewFinding;
+use super::text::{NonBlankText, optional};
+
+/// Whether finished work meets its criteria.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct VerificationResult {
+    /// Whether every criterion is met.
+    pub passed: bool,
+    /// Everything that was checked, including what failed.
+    #[serde(deserialize_with = "objects")]
+    pub checks: Vec<VerificationCheck>,
+    /// The criteria that are not met; empty if all are.
+    #[serde(deserialize_with = "objects")]
+    pub findings: Vec<ReviewFinding>,
 }
 
-record! {
-    /// One check.
-    pub struct Check {
-        /// What was checked.
-        name: Text as &str,
-        /// The command, as it was run; null if none was.
-        command: Option<Text> as Option<&str>,
-        /// The exit code that was seen; null if no command was run.
-        exit_code: Option<i64> as Option<i64>,
-        /// What decides it: lines of output, or a place in a file.
-        evidence: String as &str,
-    }
+/// One check.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct VerificationCheck {
+    /// What was checked.
+    pub name: NonBlankText,
+    /// The command line, exactly as it was run; null if no command was run.
+    #[serde(default, deserialize_with = "optional")]
+    pub command: Option<NonBlankText>,
+    /// The exit code it returned; null if no command was run.
+    pub exit_code: Option<i64>,
+    /// What decides the check: lines of output, or a place in a file.
+    pub evidence: String,
 }

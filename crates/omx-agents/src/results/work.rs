@@ -1,31 +1,37 @@
-//! Work: what was done, as the one who did it tells it.
+//! The report of a worker.
 
-use super::field::{FilePath, Text};
-use super::record::record;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-record! {
-    /// What a worker did.
-    pub struct Work {
-        /// What works now, and what a reader would not expect.
-        summary: Text as &str,
-        /// Every file created, changed or removed: paths from the project's
-        /// folder, without "..".
-        changed_files: Vec<FilePath> as &[FilePath],
-        /// The commands that prove it.
-        commands: Vec<CommandRun> as &[CommandRun],
-        /// Whether all of the task is done.
-        done: bool as bool,
-        /// Why it is not done; null if it is.
-        blocked_reason: Option<Text> as Option<&str>,
-    }
+use super::read::objects;
+use super::text::{FilePath, NonBlankText, optional};
+
+/// What a worker did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct WorkResult {
+    /// What works now, and anything a reader would not expect.
+    pub summary: NonBlankText,
+    /// Every file created, changed or removed, relative to the project folder, without "..".
+    pub changed_files: Vec<FilePath>,
+    /// The commands that prove it.
+    #[serde(deserialize_with = "objects")]
+    pub commands: Vec<CommandRun>,
+    /// Whether the whole task is done.
+    pub done: bool,
+    /// Why the task is not done; null if it is.
+    #[serde(default, deserialize_with = "optional")]
+    pub blocked_reason: Option<NonBlankText>,
 }
 
-record! {
-    /// A command that was run.
-    pub struct CommandRun {
-        /// The command, as it was run.
-        command: Text as &str,
-        /// The exit code that was seen.
-        exit_code: i64 as i64,
-    }
+/// A command that the worker ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CommandRun {
+    /// The command line, exactly as it was run.
+    pub command: NonBlankText,
+    /// The exit code it returned.
+    pub exit_code: i64,
 }

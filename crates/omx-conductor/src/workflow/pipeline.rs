@@ -74,16 +74,16 @@ fn wanted(role: &str) -> ResultKind {
 /// fit into one document. They are in the journal.
 fn summarize(result: &AgentResult) -> Value {
     match result {
-        AgentResult::Plan(plan) => json!({"title": plan.title(), "summary": plan.summary()}),
+        AgentResult::Plan(plan) => json!({"title": plan.title, "summary": plan.summary}),
         AgentResult::Review(review) => json!({
-            "verdict": review.verdict().as_str(),
-            "findings": review.findings().len(),
-            "summary": review.summary(),
+            "verdict": review.verdict.as_str(),
+            "findings": review.findings.len(),
+            "summary": review.summary,
         }),
-        AgentResult::Work(work) => json!({"done": work.done(), "summary": work.summary()}),
+        AgentResult::Work(work) => json!({"done": work.done, "summary": work.summary}),
         AgentResult::Verification(verification) => json!({
-            "passed": verification.passed(),
-            "findings": verification.findings().len(),
+            "passed": verification.passed,
+            "findings": verification.findings.len(),
         }),
     }
 }
@@ -92,10 +92,10 @@ fn summarize(result: &AgentResult) -> Value {
 /// next stage to act on; only work that could not be done stops the pipeline.
 fn failure(result: &AgentResult) -> Option<String> {
     match result {
-        AgentResult::Work(work) if !work.done() => {
-            Some(work.blocked_reason().unwrap_or("the work is not done").to_owned())
+        AgentResult::Work(work) if !work.done => {
+            Some(work.blocked_reason.as_deref().unwrap_or("the work is not done").to_owned())
         }
-        AgentResult::Verification(verification) if !verification.passed() => {
+        AgentResult::Verification(verification) if !verification.passed => {
             Some("the verification did not pass".to_owned())
         }
         _ => None,

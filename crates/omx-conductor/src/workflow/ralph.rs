@@ -1,6 +1,6 @@
 //! Work, check, verify, fix, until the task is done and shown to be.
 
-use omx_agents::results::{AgentResult, Check, ResultKind, Work};
+use omx_agents::results::{AgentResult, ResultKind, VerificationCheck, WorkResult};
 use omx_kernel::Mode;
 use omx_kernel::progress::{ProgressSample, SAME_PROGRESS_LIMIT, is_stuck};
 use omx_runs::{StepKey, VerificationLevel};
@@ -137,23 +137,23 @@ impl Workflow<'_> {
             AgentResult::Work(work) => work,
             _ => return Err(self.unreadable(name, "it is not a work result")),
         };
-        if let (false, Some(reason)) = (work.done(), work.blocked_reason()) {
+        if let (false, Some(reason)) = (work.done, work.blocked_reason.as_deref()) {
             let reason = reason.to_owned();
             return self.block(RALPH, &reason);
         }
         Ok(self.built(name, &work, before))
     }
 
-    fn built(&self, name: &str, work: &Work, before: Option<Built>) -> Built {
+    fn built(&self, name: &str, work: &WorkResult, before: Option<Built>) -> Built {
         let mut changed_files: Vec<String> =
             before.as_ref().map(|before| before.changed_files.clone()).unwrap_or_default();
-        for file in work.changed_files() {
+        for file in &work.changed_files {
             if !changed_files.iter().any(|known| known == file.as_str()) {
                 changed_files.push(file.as_str().to_owned());
             }
         }
         // The summary is that of the step that built it, not of the one that tidied up.
-        let summary = before.map_or_else(|| work.summary().to_owned(), |before| before.summary);
+        let summary = before.map_or_else(|| work.summary.to_string(), |before| before.summary);
         Built { work: self.key(name), summary, changed_files, evidence: Vec::new() }
     }
 
@@ -180,10 +180,10 @@ impl Workflow<'_> {
                 AgentResult::Verification(verification) => verification,
                 _ => return Err(self.unreadable(&name, "it is not a verification")),
             };
-            if !verification.passed() || !verification.findings().is_empty() {
+            if !verification.passed || !verification.findings.is_empty() {
                 return Ok(Inspection::Failed(self.key(&name)));
             }
-            evidence.extend(verification.checks().iter().filter_map(evidence_of_check));
+            evidence.extend(verification.checks.iter().filter_map(evidence_of_check));
         }
         Ok(Inspection::Passed(evidence))
     }
@@ -220,9 +220,13 @@ fn titles(result: &Value) -> Vec<String> {
 }
 
 /// The evidence of a check that a verifier ran.
-fn evidence_of_check(check: &Check) -> Option<Value> {
-    let passed = check.exit_code() == Some(0);
-    check.command().filter(|_| passed).map(|command| json!({"command": command, "exit_code": 0}))
+fn evidence_of_check(check: &VerificationCheck) -> Option<Value> {
+    let passed = check.exit_code == Some(0);
+    check
+        .command
+        .as_deref()
+        .filter(|_| passed)
+        .map(|command| json!({"command": command, "exit_code": 0}))
 }
 
 fn evidence(check: &CheckResult) -> Value {

@@ -1,6 +1,6 @@
 //! Plan and review the plan twice, until both reviewers approve.
 
-use omx_agents::results::{AgentResult, ResultKind, Review, ReviewKind};
+use omx_agents::results::{AgentResult, ResultKind, ReviewKind, ReviewResult};
 use omx_kernel::Mode;
 use omx_runs::StepKey;
 use serde_json::json;
@@ -38,7 +38,7 @@ impl Workflow<'_> {
         for round in 1.. {
             let (architect, critic) = self.reviews_of_plan(round, &plan)?;
             let kept = self.keep(&plan, &format!("keep{round}"))?;
-            if architect.verdict().is_favourable() && critic.verdict().is_favourable() {
+            if architect.verdict.is_favorable() && critic.verdict.is_favorable() {
                 let consensus = json!({"critic": "APPROVE", "architect": "APPROVE"});
                 self.write(
                     RALPLAN,
@@ -70,7 +70,11 @@ impl Workflow<'_> {
         self.fail(RALPLAN, "no consensus")
     }
 
-    fn reviews_of_plan(&mut self, round: u64, plan: &StepKey) -> Flow<(Review, Review)> {
+    fn reviews_of_plan(
+        &mut self,
+        round: u64,
+        plan: &StepKey,
+    ) -> Flow<(ReviewResult, ReviewResult)> {
         self.enter(RALPLAN, "architect-review")?;
         let name = format!("architect{round}");
         let agent = plan_review("architect", ReviewKind::Architect, plan);
@@ -91,7 +95,7 @@ impl Workflow<'_> {
     }
 
     /// The result of a review.
-    pub(super) fn review(&self, name: &str, mode: Mode, agent: AgentStep) -> Flow<Review> {
+    pub(super) fn review(&self, name: &str, mode: Mode, agent: AgentStep) -> Flow<ReviewResult> {
         match self.agent(name, mode, agent)? {
             AgentResult::Review(review) => Ok(review),
             _ => Err(self.unreadable(name, "it is not a review")),

@@ -1,6 +1,6 @@
 //! Two lanes review a change at the same time.
 
-use omx_agents::results::{AgentResult, Finding, ResultKind, Review, ReviewKind};
+use omx_agents::results::{AgentResult, ResultKind, ReviewFinding, ReviewKind, ReviewResult};
 use omx_kernel::Mode;
 use omx_runs::StepKey;
 use serde_json::{Value, json};
@@ -39,13 +39,13 @@ impl Workflow<'_> {
         let steps = vec![code.key.clone(), architect.key.clone()];
         let [code, architect] = self.both([code, architect])?;
         let findings: Vec<Value> =
-            code.findings().iter().chain(architect.findings()).map(finding).collect();
-        let is_clean = code.verdict().as_str() == "APPROVE"
-            && architect.verdict().as_str() == "CLEAR"
+            code.findings.iter().chain(&architect.findings).map(finding).collect();
+        let is_clean = code.verdict.as_str() == "APPROVE"
+            && architect.verdict.as_str() == "CLEAR"
             && findings.is_empty();
         let verdict = json!({
-            "recommendation": code.verdict().as_str(),
-            "architectural_status": architect.verdict().as_str(),
+            "recommendation": code.verdict.as_str(),
+            "architectural_status": architect.verdict.as_str(),
             "clean": is_clean,
             "findings": findings,
         });
@@ -64,7 +64,7 @@ impl Workflow<'_> {
     }
 
     /// The results of two steps that run at the same time.
-    fn both(&self, steps: [Step; 2]) -> Flow<[Review; 2]> {
+    fn both(&self, steps: [Step; 2]) -> Flow<[ReviewResult; 2]> {
         let missing: Vec<Step> =
             steps.iter().filter(|step| self.completed.get(&step.key).is_none()).cloned().collect();
         if !missing.is_empty() {
@@ -74,7 +74,7 @@ impl Workflow<'_> {
         Ok([first?, second?])
     }
 
-    fn lane_result(&self, step: Step) -> Flow<Review> {
+    fn lane_result(&self, step: Step) -> Flow<ReviewResult> {
         let StepKind::Agent(AgentStep { wants, .. }) = step.kind else {
             return Err(self.unreadable("lane", "it is not an agent step"));
         };
@@ -87,13 +87,17 @@ impl Workflow<'_> {
     }
 }
 
-fn finding(finding: &Finding) -> Value {
+fn finding(finding: &ReviewFinding) -> Value {
     serde_json::to_value(finding).unwrap_or_default()
 }
 
-fn reason(code: &Review, architect: &Review) -> String {
-    let titles: Vec<&str> =
-        code.findings().iter().chain(architect.findings()).map(Finding::title).collect();
-    let verdicts = format!("{}, {}", code.verdict().as_str(), architect.verdict().as_str());
+fn reason(code: &ReviewResult, architect: &ReviewResult) -> String {
+    let titles: Vec<&str> = code
+        .findings
+        .iter()
+        .chain(&architect.findings)
+        .map(|finding| finding.title.as_str())
+        .collect();
+    let verdicts = format!("{}, {}", code.verdict.as_str(), architect.verdict.as_str());
     if titles.is_empty() { verdicts } else { format!("{verdicts}: {}", titles.join("; ")) }
 }

@@ -52,9 +52,9 @@ impl Workflow<'_> {
             AgentResult::Work(work) => work,
             _ => return Err(self.unreadable(&name, "it is not a work result")),
         };
-        match work.blocked_reason() {
-            Some(reason) if !work.done() => self.block(ULTRAQA, reason),
-            _ => Ok(work.summary().to_owned()),
+        match work.blocked_reason.as_deref() {
+            Some(reason) if !work.done => self.block(ULTRAQA, reason),
+            _ => Ok(work.summary.to_string()),
         }
     }
 }
