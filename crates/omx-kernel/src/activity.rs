@@ -1,8 +1,8 @@
-//! omx's own record of a session, beside its documents.
+//! omx's own record of a session, kept next to its documents.
 //!
-//! Counters that move with every tool call must not move a document's
-//! `revision`, or an agent's own read would make its next write conflict. And
-//! what was cancelled must be remembered when its document is cleared away.
+//! Counters that change with every tool call must not change a document's `revision`:
+//! otherwise an agent's next write would conflict with what it has just read. The record
+//! also remembers cancelled modes after their documents are cleared.
 
 use std::collections::BTreeMap;
 
@@ -10,48 +10,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::time::Timestamp;
 
-/// For this long after a cancelled document was cleared, only an explicit
-/// start brings its mode back.
+/// How long only an explicit start can bring a mode back after its cancelled document
+/// was cleared.
 pub const CANCEL_REMEMBERED_MILLIS: i64 = 60_000;
 
-/// The record.
+/// The activity of one session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionActivity {
-    /// The last sign of life of the session.
+    /// When the session last did anything.
     pub last_seen: Option<Timestamp>,
-    /// Holds in a row without a tool call in between.
+    /// Consecutive holds without a tool call in between.
     pub holds_in_a_row: u32,
     /// The progress fingerprint of the last hold.
     pub fingerprint: Option<u64>,
-    /// How many holds in a row had that fingerprint.
+    /// How many consecutive holds had that fingerprint.
     pub same_fingerprint: u32,
-    /// The person interrupted, and has said nothing since.
+    /// Whether the person interrupted the agent and has not written since.
     pub interrupted: bool,
-    /// What the first tool call after the last hold did.
+    /// The class of the first tool call after the last hold.
     pub last_tool: Option<ToolClass>,
-    /// What was cleared away, by mode.
+    /// Cleared documents, by mode name.
     pub cleared: BTreeMap<String, ClearedDocument>,
 }
 
-/// What a tool call does, roughly.
+/// A coarse class of tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolClass {
-    /// Changes files.
+    /// Edits files.
     Edit,
     /// Runs a command.
     Run,
-    /// Looks only.
+    /// Only reads.
     Read,
-    /// Calls a server's tool.
+    /// Calls a tool of an MCP server.
     Mcp,
     /// Anything else.
     Other,
 }
 
 impl ToolClass {
-    /// The class of a host's tool, by its name.
+    /// Classifies a host's tool by its name.
     pub fn from_tool_name(tool: &str) -> Self {
         match tool {
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" | "apply_patch" | "write_file"
@@ -72,28 +72,28 @@ impl ToolClass {
     }
 }
 
-/// What is left of a document that was cleared away.
+/// What the session remembers of a cleared document.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ClearedDocument {
-    /// The last revision it had; the next document of the mode goes on from there.
+    /// Its last revision; the mode's next document continues from there.
     pub revision: u64,
-    /// When it was cleared, if it was a cancelled one.
+    /// Until when its cancel is remembered, if it was cancelled.
     pub cancelled_until: Option<Timestamp>,
 }
 
 impl SessionActivity {
-    /// Notes that a tool was used: holds in a row begin anew.
+    /// Records a tool call, which resets the count of consecutive holds.
     pub fn record_tool_use(&mut self, now: Timestamp) {
         self.holds_in_a_row = 0;
         self.last_seen = Some(now);
     }
 
-    /// The revision from which a new document of this mode goes on.
+    /// The revision from which a new document of this mode continues.
     pub fn last_revision(&self, mode: &str) -> u64 {
         self.cleared.get(mode).map_or(0, |cleared| cleared.revision)
     }
 
-    /// Whether the mode was cancelled and cleared a moment ago.
+    /// Whether the mode was cancelled and cleared recently.
     pub fn remembers_cancel(&self, mode: &str, now: Timestamp) -> bool {
         self.cleared
             .get(mode)

@@ -1,21 +1,21 @@
-//! What an agent may do unasked: one table for every agent program.
+//! What an agent may do without asking: one policy for every agent program.
 
-/// What the person allows agents to do (`--allow`).
+/// What the person allows agents to do without asking (`--allow`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AllowLevel {
-    /// Edit files in its folder.
+    /// Edit files in the workspace.
     Edits,
-    /// Also run commands in its folder.
+    /// Also run commands in the workspace.
     Commands,
-    /// Everything: the program's own checks are off.
+    /// Everything; the agent's own checks are off.
     All,
 }
 
 impl AllowLevel {
-    /// All of them, the least first.
+    /// Every level, the most restrictive first.
     pub const ALL: [Self; 3] = [Self::Edits, Self::Commands, Self::All];
 
-    /// The word for it.
+    /// The name on the command line and in configuration.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Edits => "edits",
@@ -24,36 +24,36 @@ impl AllowLevel {
         }
     }
 
-    /// The value of a word.
+    /// Finds a level by its name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|allow| allow.as_str() == word)
     }
 }
 
-/// Where something would happen, seen from the agent's folder.
+/// Whether the target of a request lies in the agent's workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TargetLocation {
-    /// Inside it.
+    /// In the workspace.
     Inside,
-    /// Outside, or nobody can tell.
+    /// Outside the workspace, or unknown.
     Outside,
 }
 
-/// What an agent asks leave for.
+/// A request of an agent for permission.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ApprovalRequest {
-    /// To change files.
+    /// To edit files.
     Edit {
-        /// Which, as the agent named them.
+        /// The files, as the agent named them.
         paths: Vec<String>,
-        /// Where they all are.
+        /// `Inside` only if all of them are.
         location: TargetLocation,
     },
     /// To run a command.
     Command {
         /// The command line.
         command: String,
-        /// Where it would run. Outside also: without the program's sandbox.
+        /// Where it would run. A command outside the agent's sandbox counts as outside.
         location: TargetLocation,
     },
     /// To use a tool of an MCP server.
@@ -63,26 +63,26 @@ pub enum ApprovalRequest {
         /// The tool's name.
         tool: String,
     },
-    /// Anything else, in words.
+    /// Anything else.
     Other {
-        /// The words.
+        /// A description for the person.
         what: String,
     },
 }
 
-/// The policy's answer.
+/// The policy's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Permission {
-    /// Yes.
+    /// The agent may proceed.
     Granted,
-    /// Only the person can say.
+    /// Only the person can decide.
     NeedsPerson,
 }
 
-/// The name of our own MCP server, whose tools need no leave.
+/// The name of omx's own MCP server, whose tools need no permission.
 pub const OWN_SERVER: &str = "omx";
 
-/// Whether an agent may do what it asks for.
+/// Decides a request for permission.
 pub fn permission_for(allow: AllowLevel, ask: &ApprovalRequest) -> Permission {
     let granted = match (allow, ask) {
         (AllowLevel::All, _) => true,

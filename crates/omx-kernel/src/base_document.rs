@@ -1,5 +1,5 @@
-//! How a write begins: on a new run, on a reopened one, or on what is there.
-//! And what a new run is filled with.
+//! The document a write starts from: a new one, a reopened one or the current one. Also
+//! the default fields of a new run.
 
 use std::collections::BTreeMap;
 
@@ -15,25 +15,25 @@ use crate::time::Timestamp;
 use crate::value::Value;
 use crate::write_goal::WriteGoal;
 
-/// `max_iterations` of starts, where the person configured others than the table's.
+/// Configured `max_iterations` of new runs, where they differ from the mode's default.
 pub type IterationLimits = BTreeMap<Mode, u64>;
 
-/// Where a write begins.
+/// The document that a write is applied to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum BaseDocument {
-    /// A new run: nothing is carried over.
+    /// An empty document of a new run.
     New,
-    /// The run that ended goes on with everything it had.
+    /// The document of an ended run, live again with all its fields.
     Reopened(Document),
-    /// The document as it is.
+    /// The current document.
     Current(Document),
 }
 
 impl BaseDocument {
-    /// Decides where a write begins, or that it may not.
+    /// Selects the document for a request, or refuses the request.
     pub fn select(
         request: &WriteRequest,
-        asked: &WriteGoal,
+        goal: &WriteGoal,
         snapshot: &Snapshot,
         now: Timestamp,
         dialect: Dialect,
@@ -47,15 +47,15 @@ impl BaseDocument {
                     RefusalCode::IllegalTransition,
                     format!("there is no {name} run to resume; start one with \"active\": true"),
                 )),
-                WriteIntent::Change if asked.active.is_none() => Err(Refusal::invalid_input(
-                    format!("there is no {name} document yet; its first write must say active"),
+                WriteIntent::Change if goal.active.is_none() => Err(Refusal::invalid_input(
+                    format!("there is no {name} document yet; the first write must set active"),
                 )),
-                // Nor may it come back by way of another end.
+                // A cleared cancel also blocks writes that record any other ending.
                 WriteIntent::Change
                     if activity.remembers_cancel(name, now)
-                        && asked.ending != Some(RunEnding::Cancelled) =>
+                        && goal.ending != Some(RunEnding::Cancelled) =>
                 {
-                    Err(recently_cancelled(mode))
+                    Err(refuse_recently_cancelled(mode))
                 }
                 _ => Ok(Self::New),
             };
@@ -73,44 +73,44 @@ impl BaseDocument {
             DocumentStatus::Active => return Ok(Self::Current(old.clone())),
             DocumentStatus::Ended(ending) => ending,
         };
-        if !asked.wants_live {
-            ended_stays_ended(mode, asked, old, ending)?;
+        if !goal.wants_live {
+            check_ended(mode, goal, old, ending)?;
             return Ok(Self::Current(old.clone()));
         }
         match (request.intent, ending) {
             (WriteIntent::Start, _) => Ok(Self::New),
             (WriteIntent::Resume, RunEnding::Blocked | RunEnding::Failed) => {
-                Ok(Self::Reopened(reopened(mode, old)))
+                Ok(Self::Reopened(reopen(mode, old)))
             }
             (WriteIntent::Resume, RunEnding::Cancelled)
                 if mode.spec().on_cancel != OnCancel::Ends =>
             {
-                Ok(Self::Reopened(reopened(mode, old)))
+                Ok(Self::Reopened(reopen(mode, old)))
             }
             (WriteIntent::Resume, _) => Err(Refusal::new(
                 RefusalCode::IllegalTransition,
                 format!(
-                    "this {name} run has {} and cannot be resumed; begin a new one with \"start\": true",
+                    "this {name} run has {} and cannot be resumed; start a new one with \"start\": true",
                     if ending == RunEnding::Finished { "finished" } else { "been cancelled" }
                 ),
             )),
             (WriteIntent::Change, RunEnding::Finished | RunEnding::Failed) => Ok(Self::New),
-            (WriteIntent::Change, RunEnding::Cancelled) => Err(recently_cancelled(mode)),
+            (WriteIntent::Change, RunEnding::Cancelled) => Err(refuse_recently_cancelled(mode)),
             (WriteIntent::Change, RunEnding::Blocked) => Err(Refusal::new(
                 RefusalCode::IllegalTransition,
                 format!(
-                    "{name} waits for the person (blocked_on_user); go on with \"resume\": true, or begin anew with \"start\": true"
+                    "{name} waits for the person (blocked_on_user); continue with \"resume\": true, or start a new run with \"start\": true"
                 ),
             )),
         }
     }
 }
 
-fn recently_cancelled(mode: Mode) -> Refusal {
+fn refuse_recently_cancelled(mode: Mode) -> Refusal {
     let resume = if mode.spec().on_cancel == OnCancel::Ends {
         ""
     } else {
-        ", or go on with it by \"resume\": true"
+        ", or resume it with \"resume\": true"
     };
     Refusal::new(
         RefusalCode::RecentlyCancelled,
@@ -118,30 +118,31 @@ fn recently_cancelled(mode: Mode) -> Refusal {
     )
 }
 
-/// A write without `active` may add to an ended document, never revive or re-end it.
-fn ended_stays_ended(
+/// A write without `active` may add fields to an ended document, but neither revive it
+/// nor change its ending.
+fn check_ended(
     mode: Mode,
-    asked: &WriteGoal,
+    goal: &WriteGoal,
     old: &Document,
     ending: RunEnding,
 ) -> Result<(), Refusal> {
-    if asked.live_outcome.is_some() {
+    if goal.live_outcome.is_some() {
         return Err(Refusal::new(
             RefusalCode::Contradiction,
             format!(
-                "{} has ended as {}; it does not go on",
+                "{} has ended as {} and cannot continue",
                 mode.name(),
                 ending.lifecycle_outcome()
             ),
         ));
     }
-    let other_end = asked.ending.is_some_and(|asked| asked != ending);
-    let other_phase = asked.phase.as_deref().is_some_and(|phase| old.phase() != Some(phase));
+    let other_end = goal.ending.is_some_and(|goal| goal != ending);
+    let other_phase = goal.phase.as_deref().is_some_and(|phase| old.phase() != Some(phase));
     if other_end || other_phase {
         return Err(Refusal::new(
             RefusalCode::IllegalTransition,
             format!(
-                "{} has ended as {}; nothing follows but a new run (\"start\": true)",
+                "{} has ended as {}; only a new run can follow (\"start\": true)",
                 mode.name(),
                 ending.lifecycle_outcome()
             ),
@@ -150,8 +151,8 @@ fn ended_stays_ended(
     Ok(())
 }
 
-/// The document of an ended run, live again in the phase it was in.
-fn reopened(mode: Mode, old: &Document) -> Document {
+/// Returns the document of an ended run, live again in the phase in which it ended.
+fn reopen(mode: Mode, old: &Document) -> Document {
     let mut document = old.clone();
     let stages = old.stages();
     let phase = [old.get_str("ended_in_phase"), old.phase()]
@@ -162,8 +163,8 @@ fn reopened(mode: Mode, old: &Document) -> Document {
     document.set("active", Value::bool(true));
     document.set("current_phase", Value::string(&phase));
     document.set("run_outcome", Value::string(RunOutcome::Continue.as_str()));
-    for gone in ["lifecycle_outcome", "completed_at", "ended_in_phase", "error"] {
-        document.remove(gone);
+    for name in ["lifecycle_outcome", "completed_at", "ended_in_phase", "error"] {
+        document.remove(name);
     }
     document
 }
@@ -171,23 +172,23 @@ fn reopened(mode: Mode, old: &Document) -> Document {
 fn first_phase(mode: Mode, stages: &[String]) -> String {
     match mode.spec().phases.first() {
         Some(first) => (*first).to_owned(),
-        // A pipeline that names no stages has numbered ones.
+        // A pipeline without named stages numbers them.
         None => stages.first().cloned().unwrap_or_else(|| "stage:1".to_owned()),
     }
 }
 
-/// Fills what a start leaves open.
+/// Fills in the fields that a start omits.
 pub(crate) fn fill_defaults(
     document: &mut Document,
     mode: Mode,
-    asked: &WriteGoal,
+    goal: &WriteGoal,
     limits: &IterationLimits,
     now: Timestamp,
 ) -> Result<(), Refusal> {
-    let row = mode.spec();
-    let first = first_phase(mode, &asked.stages);
-    let phase = asked.phase.clone().unwrap_or_else(|| first.clone());
-    if row.starts_at == StartsAt::First && phase != first {
+    let spec = mode.spec();
+    let first = first_phase(mode, &goal.stages);
+    let phase = goal.phase.clone().unwrap_or_else(|| first.clone());
+    if spec.starts_at == StartsAt::First && phase != first {
         return Err(Refusal::new(
             RefusalCode::IllegalTransition,
             format!("{} starts in {first:?}, not in {phase:?}", mode.name()),
@@ -195,20 +196,20 @@ pub(crate) fn fill_defaults(
     }
     document.set("active", Value::bool(true));
     document.set("current_phase", Value::string(&phase));
-    let outcome = asked.live_outcome.unwrap_or(RunOutcome::Continue);
+    let outcome = goal.live_outcome.unwrap_or(RunOutcome::Continue);
     document.set("run_outcome", Value::string(outcome.as_str()));
     let linked_team = mode == Mode::Ralph && document.is_set("linked_team");
     let limit = limits.get(&mode).copied().or(if linked_team {
         Some(LINKED_TEAM_ITERATIONS)
     } else {
-        row.max_iterations
+        spec.max_iterations
     });
     let mut default = |name: &str, value: Value| {
         if document.get(name).is_none() {
             document.set(name, value);
         }
     };
-    default("iteration", Value::integer(row.first_iteration));
+    default("iteration", Value::integer(spec.first_iteration));
     if let Some(limit) = limit {
         default("max_iterations", Value::integer(limit));
     }
@@ -216,7 +217,7 @@ pub(crate) fn fill_defaults(
     match mode {
         Mode::Autopilot => {
             default("review_cycle", Value::integer(0));
-            default("phase_cycle", Value::strings(row.phases));
+            default("phase_cycle", Value::strings(spec.phases));
             default("handoff_artifacts", Value::object(Vec::new()));
             default("review_verdict", Value::null());
             default("return_to_ralplan_reason", Value::null());
@@ -236,8 +237,8 @@ pub(crate) fn fill_defaults(
     Ok(())
 }
 
-/// Rounds of a ralph that is linked to a team.
+/// `max_iterations` of a ralph that is linked to a team.
 const LINKED_TEAM_ITERATIONS: u64 = 10;
 
-/// How often a team may go from verification back to fixing.
+/// `max_fix_loops` of a team: how often verification may return to fixing.
 pub(crate) const DEFAULT_FIX_LOOPS: u64 = 3;

@@ -1,4 +1,4 @@
-//! The cancel plan: what ends, in which order, and what each document then says.
+//! The cancel plan: which runs end, in which order, and their final documents.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +14,38 @@ use crate::snapshot::Snapshot;
 use crate::time::Timestamp;
 use crate::value::Value;
 
-/// One document to be ended.
+/// One document that a cancel ends.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct CancelEntry {
-    /// Which mode.
+    /// The mode.
     pub mode: Mode,
     /// The phase it was in.
     pub phase: Option<String>,
-    /// The mode it hung on and was ended with.
+    /// The parent mode with which it ended, if it ended as a dependent.
     pub linked_to: Option<Mode>,
-    /// Whether enough was kept to resume it.
+    /// Whether the run can be resumed.
     pub preserved: bool,
-    /// The document as it must be written.
+    /// The document to write.
     pub document: Document,
 }
 
-/// Everything one cancel does in one scope, in the order of the writes.
+/// Everything that one cancel does in one scope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct CancelPlan {
-    /// Dependents before what they depend on.
+    /// In the order of the writes: dependents before their parents.
     pub entries: Vec<CancelEntry>,
 }
 
-/// What is to be cancelled.
+/// What to cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CancelTarget {
-    /// All active modes of the scope.
+    /// Every active mode of the scope.
     Everything,
-    /// One mode and what is linked to it.
+    /// One mode and its dependents.
     Mode(Mode),
 }
 
-/// Plans a cancel of one scope.
+/// Plans a cancel in one scope.
 pub fn plan_cancel(
     snapshot: &Snapshot,
     target: CancelTarget,
@@ -69,7 +69,7 @@ pub fn plan_cancel(
                         message::format_linked(mode, Mode::Ralph, dialect),
                     ));
                 }
-                // A linked team and its ralph go together, whichever was named.
+                // A linked team and its ralph end together, whichever was named.
                 (Mode::Team, Some(Mode::Ralph)) => gather(documents, Mode::Ralph, None, &mut order),
                 _ => gather(documents, mode, None, &mut order),
             }
@@ -87,7 +87,7 @@ pub fn plan_cancel(
     Ok(CancelPlan { entries })
 }
 
-/// Puts a mode behind all that depend on it.
+/// Appends a mode to `order`, after everything that depends on it.
 fn gather(
     documents: &DocumentMap,
     mode: Mode,
@@ -117,7 +117,7 @@ fn entry(
     let mut ending = RunEnding::Cancelled;
     if mode == Mode::Ralph && links::ralph_has_team(after) {
         let team = &after[&Mode::Team];
-        // A team that ended before this ralph began was another one's.
+        // A team that ended before this ralph started belonged to another run.
         let is_older = team.get_time("completed_at") < old.get_time("started_at");
         if let DocumentStatus::Ended(team_ending) = team.status()
             && !is_older
@@ -147,18 +147,18 @@ fn entry(
     }
 }
 
-/// Which scope a cancel without a session id is for.
+/// The scope of a cancel without a session id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScopeChoice {
-    /// The compatibility scope: no session has an active mode.
+    /// No session has an active mode: use the compatibility scope.
     Compatibility,
-    /// The one session with active modes.
+    /// Exactly one session has active modes.
     Only(SessionId),
-    /// Several: the person must say which.
+    /// Several sessions have active modes: the person must name one.
     Ambiguous(BTreeMap<SessionId, Vec<Mode>>),
 }
 
-/// Chooses the scope from the active modes of every session. Stale ones count.
+/// Chooses the scope from the active modes of every session. Stale modes count as active.
 pub fn choose_scope(active: BTreeMap<SessionId, Vec<Mode>>) -> ScopeChoice {
     let mut sessions =
         active.into_iter().filter(|(_, modes)| !modes.is_empty()).collect::<BTreeMap<_, _>>();
@@ -172,30 +172,30 @@ pub fn choose_scope(active: BTreeMap<SessionId, Vec<Mode>>) -> ScopeChoice {
     }
 }
 
-/// The readable card of a team: whose it is, and since when.
+/// What a team's file says of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TeamCard {
-    /// Its name.
+    /// The team's name.
     pub name: String,
-    /// The session it belongs to, as the card says.
+    /// The session that owns it.
     pub session: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub created: Option<Timestamp>,
 }
 
-/// The teams that belong to a scope, the oldest first.
+/// Returns the teams of a scope, the oldest first.
 pub fn teams_in_scope(scope: &Scope, mut cards: Vec<TeamCard>) -> Vec<TeamCard> {
     cards.retain(|card| is_in_scope(scope, card.session.as_deref()));
     cards.sort_by(|one, other| (one.created, &one.name).cmp(&(other.created, &other.name)));
     cards
 }
 
-/// Whether what names this session (or none) belongs to a scope.
+/// Whether something owned by `session` (or by none) is in a scope.
 pub fn is_in_scope(scope: &Scope, session: Option<&str>) -> bool {
     scope.session().map(SessionId::as_str) == session
 }
 
-/// Files under the state root that only force removes, besides the documents.
+/// Files of other programs in the state root that only `cancel --force` removes.
 pub const LEGACY_FILES: [&str; 16] = [
     "ralph-plan-state.json",
     "ralph-verification.json",
@@ -215,5 +215,5 @@ pub const LEGACY_FILES: [&str; 16] = [
     "team-mcp-workers.json",
 ];
 
-/// Folders under the state root that only force removes.
+/// Folders of other programs in the state root that only `cancel --force` removes.
 pub const LEGACY_FOLDERS: [&str; 3] = ["checkpoints", "team", "team-bridge"];

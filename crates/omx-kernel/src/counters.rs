@@ -1,5 +1,5 @@
-//! Counters that bound a run: who may move them, which way, and what happens
-//! when one runs out. A limit is a limit: only a start sets it higher.
+//! Counters that bound a run: who may change them, in which direction, and what happens
+//! at the limit. Only a start can raise a limit.
 
 use crate::base_document::{DEFAULT_FIX_LOOPS, IterationLimits};
 use crate::document::Document;
@@ -10,17 +10,17 @@ use crate::review::{ReviewVerdict, SAME_FINDING_LIMIT, check_fingerprint};
 use crate::transition::CounterUpdate;
 use crate::value::Value;
 
-/// What ended a run that did not get there.
+/// Why a run was given up before it met its exit condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exhaustion {
-    /// A limit, which the person may raise.
+    /// It reached a limit, which the person may raise.
     Limit(String),
-    /// The same came back again and again; more of it would not help.
+    /// The same finding or failure kept coming back; more iterations would not help.
     Repetition(String),
 }
 
 impl Exhaustion {
-    /// As the document's `error` says it.
+    /// The text for the document's `error` field.
     pub fn error(&self) -> &str {
         match self {
             Self::Limit(error) | Self::Repetition(error) => error,
@@ -28,17 +28,17 @@ impl Exhaustion {
     }
 }
 
-/// The limit of a run whose mode names none. Every hold is an iteration, and
-/// the holds of any run must come to an end.
+/// The limit for modes that define none. Every hold counts as an iteration, so every run
+/// needs a limit, or its holds would never end.
 const UNNAMED_LIMIT: u64 = 50;
 
-/// The iterations a run has that was started without a limit of its own.
+/// The iteration limit of a run whose document has none.
 pub(crate) fn default_limit(mode: Mode) -> u64 {
     mode.spec().max_iterations.unwrap_or(UNNAMED_LIMIT)
 }
 
-/// A run's limits may be lowered by a write, and its counters only grow. That
-/// holds for an ended one too, or a resume would go on with what was put there.
+/// Checks that a write only lowers limits and only raises counters. The rule covers ended
+/// runs too, since a resume would continue with the values written there.
 pub(crate) fn check_limits(
     base: &Document,
     request: &WriteRequest,
@@ -52,7 +52,7 @@ pub(crate) fn check_limits(
             && wanted > current
         {
             return Err(Refusal::invalid_input(format!(
-                "{name} of a run can only be lowered (it is {current}); a start or the person sets it higher"
+                "{name} of a run can only be lowered (it is {current}); only a start or the person can raise it"
             )));
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn check_limits(
             && wanted < current
         {
             return Err(Refusal::invalid_input(format!(
-                "{name} of a run only counts up (it is {current}, not {wanted})"
+                "{name} of a run only increases (it is {current}; the write says {wanted})"
             )));
         }
     }
@@ -70,13 +70,14 @@ pub(crate) fn check_limits(
         && wanted != current
     {
         return Err(Refusal::invalid_input(
-            "stages of a run stay as it started; a new run names its own",
+            "the stages of a run cannot change; start a new run to use others",
         ));
     }
     Ok(())
 }
 
-/// Counts a step. Says why, if that used up a limit: the run then ends.
+/// Updates the counters of a transition. Returns the exhaustion that ends the run, if
+/// there is one.
 pub(crate) fn apply_counter(
     document: &mut Document,
     base: &Document,
@@ -86,7 +87,7 @@ pub(crate) fn apply_counter(
 ) -> Result<Option<Exhaustion>, Refusal> {
     match counts {
         CounterUpdate::Nothing => Ok(match (request.mode, to) {
-            (Mode::Ultraqa, "diagnose") => note_failure(document),
+            (Mode::Ultraqa, "diagnose") => record_failure(document),
             _ => None,
         }),
         CounterUpdate::Iteration => {
@@ -94,14 +95,14 @@ pub(crate) fn apply_counter(
             let given = request.get_u64("iteration");
             if given.is_some_and(|given| given < next) {
                 return Err(Refusal::invalid_input(format!(
-                    "iteration rises with this step: leave it out or give {next}"
+                    "this step increases iteration: omit it or set it to {next}"
                 )));
             }
             Ok(count_to(document, base, "iteration", given.unwrap_or(next), "max_iterations"))
         }
-        CounterUpdate::ReviewCycle => review_cycle(document, base, request),
+        CounterUpdate::ReviewCycle => count_review_cycle(document, base, request),
         CounterUpdate::FixLoop => {
-            let next = exactly_one_more(base, request, "fix_loop_count")?;
+            let next = next_value(base, request, "fix_loop_count")?;
             if document.get("max_fix_loops").is_none() {
                 document.set("max_fix_loops", Value::integer(DEFAULT_FIX_LOOPS));
             }
@@ -110,17 +111,17 @@ pub(crate) fn apply_counter(
     }
 }
 
-fn exactly_one_more(base: &Document, request: &WriteRequest, name: &str) -> Result<u64, Refusal> {
+fn next_value(base: &Document, request: &WriteRequest, name: &str) -> Result<u64, Refusal> {
     let next = base.get_u64(name).unwrap_or(0).saturating_add(1);
     match request.get_u64(name) {
         Some(given) if given != next => Err(Refusal::invalid_input(format!(
-            "{name} rises by one with this step: leave it out or give {next}"
+            "this step increases {name} by one: omit it or set it to {next}"
         ))),
         _ => Ok(next),
     }
 }
 
-/// Sets a counter, or leaves it at its limit and says that it ran out.
+/// Sets a counter, or leaves it at its limit and reports the exhaustion.
 fn count_to(
     document: &mut Document,
     base: &Document,
@@ -139,15 +140,15 @@ fn count_to(
     None
 }
 
-/// A review that is not clean: iteration and cycle rise, the verdict is kept
-/// as not clean, and the same findings for the third time end the run.
-fn review_cycle(
+/// Counts a review that is not clean: raises iteration and cycle and stores the verdict
+/// as not clean. The same findings for the third time end the run.
+fn count_review_cycle(
     document: &mut Document,
     base: &Document,
     request: &WriteRequest,
 ) -> Result<Option<Exhaustion>, Refusal> {
-    let iteration = exactly_one_more(base, request, "iteration")?;
-    let cycle = exactly_one_more(base, request, "review_cycle")?;
+    let iteration = next_value(base, request, "iteration")?;
+    let cycle = next_value(base, request, "review_cycle")?;
     let reason = document.get_str("return_to_ralplan_reason").unwrap_or_default().to_owned();
     let fingerprint = match ReviewVerdict::from_value(document.get("review_verdict")) {
         Some(verdict) => verdict.fingerprint(&reason),
@@ -159,7 +160,7 @@ fn review_cycle(
         document.set("review_verdict", verdict);
     }
     document.set("review_cycle", Value::integer(cycle));
-    if seen_too_often(document, "review_history", &fingerprint) {
+    if record_and_check_repetition(document, "review_history", &fingerprint) {
         restore_iteration(document, base);
         return Ok(Some(Exhaustion::Repetition(format!(
             "the same review findings came back in {SAME_FINDING_LIMIT} cycles: {reason}"
@@ -174,19 +175,19 @@ fn restore_iteration(document: &mut Document, base: &Document) {
     }
 }
 
-/// The same failed check for the third time ends ultraqa.
-fn note_failure(document: &mut Document) -> Option<Exhaustion> {
+/// Records a failed check. The same failure for the third time ends ultraqa.
+fn record_failure(document: &mut Document) -> Option<Exhaustion> {
     let check = document.get("last_check").filter(|check| check.as_object().is_some())?;
     let command = check.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
     let fingerprint = check_fingerprint(check)?;
-    seen_too_often(document, "failure_history", &fingerprint).then(|| {
+    record_and_check_repetition(document, "failure_history", &fingerprint).then(|| {
         Exhaustion::Repetition(format!(
             "the same failure came back {SAME_FINDING_LIMIT} times: {command}"
         ))
     })
 }
 
-fn seen_too_often(document: &mut Document, field: &str, fingerprint: &str) -> bool {
+fn record_and_check_repetition(document: &mut Document, field: &str, fingerprint: &str) -> bool {
     let mut history = document.get(field).and_then(Value::as_array).unwrap_or_default().to_vec();
     history.push(Value::string(fingerprint));
     let times = history.iter().filter(|seen| seen.as_str() == Some(fingerprint)).count();

@@ -1,32 +1,31 @@
-//! The two families of names the same engine answers to. This record is the
-//! only place that knows there are two.
+//! The two naming families of the one engine. No other file knows that there are two.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Names and words that differ between the families.
+/// Everything that differs between the two families.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dialect {
-    /// The program's name, and the name it is chosen by.
+    /// The program's name, which also selects the dialect.
     pub name: &'static str,
     /// The name in sentences.
     pub label: &'static str,
-    /// The folder that holds everything of a project.
+    /// The name of the state folder in a project.
     pub dir_name: &'static str,
-    /// The project's configuration in JSON.
+    /// The file name of the project's JSON configuration.
     pub project_config: &'static str,
-    /// How environment names begin.
+    /// The prefix of environment variables.
     pub env_prefix: &'static str,
-    /// How tmux sessions and branches of teams begin.
+    /// The prefix of a team's tmux sessions and branches.
     pub team_prefix: &'static str,
-    /// How branches of runs begin.
+    /// The prefix of a run's branches.
     pub run_prefix: &'static str,
-    /// What may stand between the sign and the name of a call in a prompt.
+    /// Prefixes allowed between the sign and the name of a call in a prompt.
     pub call_prefixes: [&'static str; 2],
-    /// What a person types in the agent to cancel.
+    /// What the person types in a host to cancel.
     pub cancel_command: &'static str,
-    /// What a person types in the agent to go on with autopilot.
+    /// What the person types in a host to resume autopilot.
     pub autopilot_command: &'static str,
-    /// The report on a team nobody answered for; `{path}` is where its files are.
+    /// The report on a team that no process answers for; `{path}` is its folder.
     pub team_report: &'static [&'static str],
 }
 
@@ -73,10 +72,10 @@ impl Dialect {
         ],
     };
 
-    /// Both, the default first.
+    /// Both dialects, the default first.
     pub const ALL: [Dialect; 2] = [Self::OMX, Self::OMC];
 
-    /// The dialect of that name.
+    /// Finds a dialect by its name.
     pub fn parse(name: &str) -> Option<Dialect> {
         Self::ALL.into_iter().find(|dialect| dialect.name == name)
     }

@@ -1,4 +1,4 @@
-//! A mode's document: an ordered list of fields, of which the rules read a few.
+//! A mode's document: an ordered list of fields, some of which the rules read.
 
 use crate::mode::Mode;
 use crate::outcome::{RunEnding, RunOutcome, parse_lifecycle};
@@ -6,10 +6,10 @@ use crate::phase;
 use crate::time::Timestamp;
 use crate::value::{Value, last_field, set_field};
 
-/// After this long without a sign of life an active document is stale.
+/// An active document without any activity for this long is stale.
 pub const STALE_AFTER_MILLIS: i64 = 2 * 60 * 60 * 1_000;
 
-/// The order in which a new document's fields are written.
+/// The field order of a new document.
 const ORDER: &[&str] = &[
     "mode",
     "active",
@@ -27,23 +27,23 @@ const ORDER: &[&str] = &[
     "revision",
 ];
 
-/// One mode's state, as an ordered list of fields.
+/// The state of one mode, as an ordered list of fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Document {
     fields: Vec<(String, Value)>,
 }
 
-/// Whether a run is live, or how it ended.
+/// Whether a run is active, or how it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DocumentStatus {
-    /// `active` is true.
+    /// The field `active` is true.
     Active,
-    /// It is not, and this is how it ended.
+    /// The run has ended.
     Ended(RunEnding),
 }
 
 impl Document {
-    /// A document of these fields, as they stood in the file.
+    /// Creates a document with these fields, in the order of the file.
     pub fn new(fields: Vec<(String, Value)>) -> Self {
         Self { fields }
     }
@@ -53,69 +53,70 @@ impl Document {
         &self.fields
     }
 
-    /// The field of that name.
+    /// Returns a field.
     pub fn get(&self, name: &str) -> Option<&Value> {
         last_field(&self.fields, name)
     }
 
-    /// The string in that field.
+    /// Returns a field if it is a string.
     pub fn get_str(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
 
-    /// The counter in that field.
+    /// Returns a field if it is a counter.
     pub fn get_u64(&self, name: &str) -> Option<u64> {
         self.get(name)?.as_u64()
     }
 
-    /// Whether that field is `true`.
+    /// Whether a field is `true`.
     pub fn is_true(&self, name: &str) -> bool {
         self.get(name).and_then(Value::as_bool) == Some(true)
     }
 
-    /// Whether that field names something: `true`, or a text that is not empty.
+    /// Whether a link field names something: it is `true` or a non-empty string.
     pub fn is_set(&self, name: &str) -> bool {
         self.is_true(name) || self.get_str(name).is_some_and(|text| !text.is_empty())
     }
 
-    /// The time in that field.
+    /// Returns a field if it is a time.
     pub fn get_time(&self, name: &str) -> Option<Timestamp> {
         Timestamp::parse(self.get_str(name)?)
     }
 
-    /// Sets a field where it stands, or at the end.
+    /// Sets a field in its place, or appends it.
     pub fn set(&mut self, name: &str, value: Value) {
         set_field(&mut self.fields, name, value);
     }
 
-    /// Removes a field; the others stay in order.
+    /// Removes a field. The others keep their order.
     pub fn remove(&mut self, name: &str) {
         self.fields.retain(|(key, _)| key != name);
     }
 
-    /// How often omx wrote it; a document of other hands has been written 0 times.
+    /// How often omx has written the document; 0 if only other programs have.
     pub fn revision(&self) -> u64 {
         self.get_u64("revision").unwrap_or(0)
     }
 
-    /// The revision of the write that follows. Other hands may have put any
-    /// number there; the last one there is stays the last.
+    /// The revision of the next write. Another program may have stored any number, so the
+    /// largest one stays where it is.
     pub fn next_revision(&self) -> u64 {
         self.revision().saturating_add(1)
     }
 
-    /// The phase as it stands.
+    /// The current phase.
     pub fn phase(&self) -> Option<&str> {
         self.get_str("current_phase")
     }
 
-    /// Whether it is live now.
+    /// Whether the run is active.
     pub fn is_active(&self) -> bool {
         self.is_true("active")
     }
 
-    /// Whether it is live, or how it ended. Outcome, lifecycle and phase are
-    /// asked in turn; a document that says only `active: false` was cancelled.
+    /// Whether the run is active, or how it ended according to `run_outcome`,
+    /// `lifecycle_outcome` or the phase, in this order. A document with only
+    /// `active: false` counts as cancelled.
     pub fn status(&self) -> DocumentStatus {
         if self.is_active() {
             return DocumentStatus::Active;
@@ -134,19 +135,19 @@ impl Document {
         DocumentStatus::Ended(ending)
     }
 
-    /// Whether it is active without a sign of life for two hours. `last_seen`
-    /// is the latest sign known from elsewhere.
+    /// Whether the run is active but has shown no activity for two hours. `last_seen` is
+    /// the latest activity known from elsewhere.
     pub fn is_stale(&self, last_seen: Option<Timestamp>, now: Timestamp) -> bool {
         let sign = self.get_time("updated_at").max(last_seen);
         self.is_active() && sign.is_some_and(|sign| now.millis_since(sign) > STALE_AFTER_MILLIS)
     }
 
-    /// The stages a pipeline named, as phases.
+    /// The phases of a pipeline's stages.
     pub fn stages(&self) -> Vec<String> {
         self.get("stages").and_then(stage_phases).unwrap_or_default()
     }
 
-    /// Ends the run: what every ending sets, whoever asked for it.
+    /// Ends the run: sets the fields that every ending sets.
     pub fn end(&mut self, mode: Mode, ending: RunEnding, now: Timestamp) {
         let keeps_phase = mode == Mode::Autopilot && ending == RunEnding::Cancelled;
         if let Some(word) = phase::phase_for_ending(ending).filter(|_| !keeps_phase) {
@@ -154,7 +155,7 @@ impl Document {
                 && phase::ending_for_phase(&before).is_none()
                 && ending != RunEnding::Finished
             {
-                // Resuming goes back to this phase.
+                // A resume returns to this phase.
                 self.set("ended_in_phase", Value::string(&before));
             }
             self.set("current_phase", Value::string(word));
@@ -166,7 +167,7 @@ impl Document {
         self.remove("waiting");
     }
 
-    /// What every write of omx does last: mode, session, time and revision.
+    /// Stamps mode, session, time and revision. The last step of every write.
     pub fn stamp(&mut self, mode: Mode, session: Option<&str>, revision: u64, now: Timestamp) {
         if self.get_str("mode") != Some(mode.name()) {
             self.set("mode", Value::string(mode.name()));
@@ -180,8 +181,8 @@ impl Document {
         self.set("revision", Value::integer(revision));
     }
 
-    /// Puts the fields everybody knows first. Only for documents omx begins:
-    /// in others every field keeps its place.
+    /// Moves the well-known fields to the front. Only for new documents: in existing ones
+    /// every field keeps its place.
     pub fn sort_as_new(&mut self) {
         let rank =
             |name: &str| ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len());
@@ -189,8 +190,8 @@ impl Document {
     }
 }
 
-/// The phases of a `stages` value: names, or objects with a name. The preset
-/// that is autopilot as a pipeline has autopilot's bare phase names.
+/// Returns the phases of a `stages` value, whose items are names or objects with a name.
+/// The autopilot preset uses autopilot's phase names without the `stage:` prefix.
 pub fn stage_phases(stages: &Value) -> Option<Vec<String>> {
     let names: Option<Vec<&str>> = stages
         .as_array()?

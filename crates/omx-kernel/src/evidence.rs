@@ -1,7 +1,7 @@
-//! What a transition must show before it is allowed.
+//! The evidence that a transition requires.
 //!
-//! Whether a file exists is a fact from outside. The rules first say which
-//! paths they care for ([`Questions`]), the edge answers with [`Facts`].
+//! Rules cannot look at files. They first name the paths they need to know about
+//! ([`FactQuery`]); the shell looks them up and returns [`FileFacts`].
 
 use std::collections::BTreeSet;
 
@@ -9,59 +9,59 @@ use crate::document::Document;
 use crate::review::ReviewVerdict;
 use crate::value::Value;
 
-/// What a step needs.
+/// What a transition requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Requirement {
     /// Nothing.
     Nothing,
     /// An approved plan and test specification.
     PlanHandoff,
-    /// Changed files and evidence of the implementation.
+    /// Changed files and evidence that the implementation works.
     WorkHandoff,
     /// A clean review.
     CleanReview,
-    /// A review that is not clean, handed back with its reason.
+    /// A review that is not clean, with the reason for returning to the plan.
     OpenReview,
-    /// An audit that passed.
+    /// A completion audit that passed.
     CompletionAudit,
-    /// Architect and critic approve a plan that exists.
+    /// An existing plan that architect and critic approve.
     Consensus,
-    /// A verdict of both lanes.
+    /// A verdict of both review lanes.
     BothLanes,
     /// A check that passed.
     PassingCheck,
     /// A check or an audit that passed.
     CheckOrAudit,
-    /// The result of the stage that is left.
+    /// The result of the current pipeline stage.
     StageResult,
-    /// A verification that passed, with its checks.
+    /// A verification that passed, with its list of checks.
     CheckedVerification,
     /// A verification that passed.
     Verification,
-    /// No task pending or in progress.
+    /// No task that is pending or in progress.
     TasksEnded,
 }
 
-/// Answers about the world outside the document.
+/// What the shell found out about files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FileFacts {
-    /// Those of the paths asked about that exist in the project.
+    /// The queried paths that exist.
     pub existing: BTreeSet<String>,
-    /// The content of the file at `completion_audit_path`, if it could be read.
+    /// The content of the file at `completion_audit_path`, if it is readable.
     pub audit: Option<Value>,
 }
 
-/// What the rules want to know of the world outside.
+/// What a rule needs to know about files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FactQuery {
-    /// Do these exist?
+    /// Paths that may or may not exist.
     pub paths: Vec<String>,
-    /// What does the audit in this file say?
+    /// The file whose audit the rule needs to read.
     pub audit_path: Option<String>,
 }
 
 impl FactQuery {
-    /// All a document could be asked about.
+    /// Returns everything that the rules could need to know about a document's files.
     pub fn for_document(document: &Document) -> Self {
         let mut paths: Vec<String> = ["plan_path", "test_spec_path"]
             .iter()
@@ -77,26 +77,26 @@ impl FactQuery {
     }
 }
 
-/// The paths an audit names as evidence.
+/// Returns the paths that an audit names as evidence.
 pub fn evidence_paths(audit: &Value) -> Vec<String> {
     let evidence = audit.get("evidence").and_then(Value::as_array).unwrap_or_default();
     evidence.iter().filter_map(|item| item.get("path")?.as_str()).map(str::to_owned).collect()
 }
 
-/// What is missing, in words; empty when the step may be taken.
+/// Describes the missing evidence. Empty if the requirement is met.
 pub fn missing_evidence(
-    needs: Requirement,
+    requirement: Requirement,
     document: &Document,
     from: &str,
     facts: &FileFacts,
 ) -> Vec<String> {
     let mut missing = Vec::new();
-    let mut want = |is_there: bool, what: &str| {
+    let mut require = |is_there: bool, what: &str| {
         if !is_there {
             missing.push(what.to_owned());
         }
     };
-    match needs {
+    match requirement {
         Requirement::Nothing => {}
         Requirement::PlanHandoff => {
             let handoff = handoff(document, "ralplan");
@@ -105,45 +105,48 @@ pub fn missing_evidence(
                     .and_then(|handoff| handoff_path(handoff, names))
                     .is_some_and(|path| facts.existing.contains(path))
             };
-            want(exists(PLAN_NAMES), "handoff_artifacts.ralplan.plan_path of a file that exists");
-            want(
+            require(
+                exists(PLAN_NAMES),
+                "handoff_artifacts.ralplan.plan_path naming an existing file",
+            );
+            require(
                 exists(TEST_SPEC_NAMES),
-                "handoff_artifacts.ralplan.test_spec_path of a file that exists",
+                "handoff_artifacts.ralplan.test_spec_path naming an existing file",
             );
         }
         Requirement::WorkHandoff => {
             let handoff = handoff(document, "ralph");
             let has =
                 |name: &str| handoff.and_then(|handoff| handoff.get(name)).is_some_and(is_filled);
-            want(has("changed_files"), "handoff_artifacts.ralph.changed_files");
-            want(has("evidence"), "handoff_artifacts.ralph.evidence");
+            require(has("changed_files"), "handoff_artifacts.ralph.changed_files");
+            require(has("evidence"), "handoff_artifacts.ralph.evidence");
         }
         Requirement::CleanReview => {
             let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
-            want(
+            require(
                 verdict.is_some_and(|v| v.is_clean() && v.says_clean() == Some(true)),
                 "review_verdict {recommendation:\"APPROVE\", architectural_status:\"CLEAR\", clean:true} without open findings",
             );
-            want(
+            require(
                 document.get("return_to_ralplan_reason").is_none_or(Value::is_null),
                 "return_to_ralplan_reason null",
             );
         }
         Requirement::OpenReview => {
             let verdict = ReviewVerdict::from_value(document.get("review_verdict"));
-            want(verdict.is_some_and(|v| !v.is_clean()), "review_verdict that is not clean");
-            want(
+            require(verdict.is_some_and(|v| !v.is_clean()), "a review_verdict that is not clean");
+            require(
                 document
                     .get("handoff_artifacts")
                     .and_then(|handoffs| handoffs.get("code_review"))
                     .is_some_and(is_filled),
                 "handoff_artifacts.code_review",
             );
-            want(
+            require(
                 document
                     .get_str("return_to_ralplan_reason")
                     .is_some_and(|text| !text.trim().is_empty()),
-                "return_to_ralplan_reason that is not empty",
+                "a non-empty return_to_ralplan_reason",
             );
         }
         Requirement::CompletionAudit => missing.extend(missing_audit(document, facts)),
@@ -152,24 +155,24 @@ pub fn missing_evidence(
                 document.get("consensus").and_then(|value| value.get(lane)).and_then(Value::as_str)
                     == Some("APPROVE")
             };
-            want(approves("critic"), "consensus.critic \"APPROVE\"");
-            want(approves("architect"), "consensus.architect \"APPROVE\"");
+            require(approves("critic"), "consensus.critic \"APPROVE\"");
+            require(approves("architect"), "consensus.architect \"APPROVE\"");
             for name in ["plan_path", "test_spec_path"] {
                 let exists =
                     document.get_str(name).is_some_and(|path| facts.existing.contains(path));
-                want(exists, &format!("{name} of a file that exists"));
+                require(exists, &format!("{name} naming an existing file"));
             }
         }
-        Requirement::BothLanes => want(
+        Requirement::BothLanes => require(
             ReviewVerdict::from_value(document.get("review_verdict"))
                 .is_some_and(ReviewVerdict::has_both_lanes),
             "review_verdict with recommendation (APPROVE, COMMENT or REQUEST CHANGES) and architectural_status (CLEAR, WATCH or BLOCK)",
         ),
         Requirement::PassingCheck => {
-            want(check_passed(document), "last_check {command, exit_code: 0}")
+            require(has_passing_check(document), "last_check {command, exit_code: 0}")
         }
         Requirement::CheckOrAudit => {
-            if !check_passed(document) && !missing_audit(document, facts).is_empty() {
+            if !has_passing_check(document) && !missing_audit(document, facts).is_empty() {
                 missing.push(
                     "last_check {command, exit_code: 0} or a passing completion_audit".into(),
                 );
@@ -183,20 +186,20 @@ pub fn missing_evidence(
             let passed = result.is_some_and(|result| {
                 is_filled(result) && result.get("status").and_then(Value::as_str) != Some("failed")
             });
-            want(passed, &format!("stage_results.{name}"));
+            require(passed, &format!("stage_results.{name}"));
         }
         Requirement::CheckedVerification => {
-            want(verified(document), "verification.passed true");
+            require(is_verified(document), "verification.passed true");
             let checks = document.get("verification").and_then(|value| value.get("checks"));
-            want(checks.is_some_and(is_filled), "verification.checks");
+            require(checks.is_some_and(is_filled), "verification.checks");
         }
-        Requirement::Verification => want(verified(document), "verification.passed true"),
+        Requirement::Verification => require(is_verified(document), "verification.passed true"),
         Requirement::TasksEnded => {
             let open = |name: &str| {
                 document.get("tasks").and_then(|tasks| tasks.get(name)).and_then(Value::as_u64)
             };
-            want(open("pending") == Some(0), "tasks.pending 0");
-            want(open("in_progress") == Some(0), "tasks.in_progress 0");
+            require(open("pending") == Some(0), "tasks.pending 0");
+            require(open("in_progress") == Some(0), "tasks.in_progress 0");
         }
     }
     missing
@@ -213,7 +216,7 @@ fn handoff_path<'a>(handoff: &'a Value, names: &[&str]) -> Option<&'a str> {
     names.iter().find_map(|name| handoff.get(name)?.as_str())
 }
 
-/// Something is there: not `null`, `false` or empty.
+/// Whether a value is anything but `null`, `false` or empty.
 fn is_filled(value: &Value) -> bool {
     match (value.as_str(), value.as_array(), value.as_object()) {
         (Some(text), _, _) => !text.trim().is_empty(),
@@ -223,14 +226,14 @@ fn is_filled(value: &Value) -> bool {
     }
 }
 
-fn check_passed(document: &Document) -> bool {
+fn has_passing_check(document: &Document) -> bool {
     document.get("last_check").is_some_and(|check| {
         check.get("command").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
             && check.get("exit_code").and_then(Value::as_u64) == Some(0)
     })
 }
 
-fn verified(document: &Document) -> bool {
+fn is_verified(document: &Document) -> bool {
     document.get("verification").and_then(|value| value.get("passed")).and_then(Value::as_bool)
         == Some(true)
 }
@@ -250,7 +253,7 @@ fn missing_audit(document: &Document, facts: &FileFacts) -> Vec<String> {
                 && item.get("done").and_then(Value::as_bool) == Some(true)
         }
     };
-    let is_shown = |item: &Value| {
+    let is_valid = |item: &Value| {
         let ran = item.get("command").and_then(Value::as_str).is_some_and(|text| !text.is_empty())
             && item.get("exit_code").and_then(Value::as_u64) == Some(0);
         let exists = item
@@ -268,7 +271,7 @@ fn missing_audit(document: &Document, facts: &FileFacts) -> Vec<String> {
         missing.push("completion_audit.checklist with every item done".to_owned());
     }
     let evidence = list("evidence");
-    if evidence.is_empty() || !evidence.iter().all(is_shown) {
+    if evidence.is_empty() || !evidence.iter().all(is_valid) {
         missing.push(
             "completion_audit.evidence of {command, exit_code: 0} or {path} that exists".to_owned(),
         );

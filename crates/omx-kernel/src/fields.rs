@@ -1,21 +1,20 @@
-//! The fields omx knows by name, and which values they take.
+//! The fields that the rules read, and the values they accept.
 //!
-//! A document may carry any other field; those are foreign and pass through
-//! untouched. The names here are the ones the rules read.
+//! A document may carry any other field. Such foreign fields pass through unchanged.
 
 use crate::mode::{Mode, quote};
 use crate::refusal::Refusal;
 use crate::time::Timestamp;
 use crate::value::{Shape, Value};
 
-/// What kind of value a field takes.
+/// The type of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
     /// `true` or `false`
     Flag,
-    /// An integer from 0 on.
+    /// An integer of at least 0.
     Count,
-    /// An integer from 1 on.
+    /// An integer of at least 1.
     Limit,
     /// A string.
     Text,
@@ -29,7 +28,7 @@ pub enum FieldKind {
     Waiting,
 }
 
-/// Fields every mode has.
+/// Fields of every mode.
 pub const COMMON_FIELDS: &[(&str, FieldKind)] = &[
     ("active", FieldKind::Flag),
     ("current_phase", FieldKind::Text),
@@ -45,7 +44,7 @@ pub const COMMON_FIELDS: &[(&str, FieldKind)] = &[
     ("waiting", FieldKind::Waiting),
 ];
 
-/// Fields of single modes. `null` is stored for these, and removes any other field.
+/// Fields of one mode. A write of `null` is stored here; it removes any other field.
 pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
     match mode {
         Mode::Autopilot => &[
@@ -111,20 +110,19 @@ pub fn mode_fields(mode: Mode) -> &'static [(&'static str, FieldKind)] {
     }
 }
 
-/// Fields omx looks into in the document of every mode: its own, and the
-/// hand-offs, which a write merges by key whatever the mode.
-const KEPT: &[&str] =
+/// Further fields that rules read in the documents of every mode.
+const INTERNAL_FIELDS: &[&str] =
     &["mode", "session_id", "revision", "ended_in_phase", "completion_note", "handoff_artifacts"];
 
-/// Merged key by key in every mode, so it is looked into in every mode.
+/// The field whose keys a write merges, in every mode.
 pub const MERGED_FIELD: &str = "handoff_artifacts";
 
-/// Whether rules look into this field of a document. Others are never parsed.
+/// Whether rules read this field of a document. Other fields are never parsed.
 pub fn is_read(mode: Mode, name: &str) -> bool {
-    field_kind(mode, name).is_some() || KEPT.contains(&name) || name == MERGED_FIELD
+    field_kind(mode, name).is_some() || INTERNAL_FIELDS.contains(&name) || name == MERGED_FIELD
 }
 
-/// The kind of a known field.
+/// Returns the type of a known field.
 pub fn field_kind(mode: Mode, name: &str) -> Option<FieldKind> {
     COMMON_FIELDS
         .iter()
@@ -133,12 +131,12 @@ pub fn field_kind(mode: Mode, name: &str) -> Option<FieldKind> {
         .map(|(_, kind)| *kind)
 }
 
-/// Whether the field belongs to this mode alone, so that its `null` is kept.
+/// Whether the field belongs to this mode, so that its `null` is stored.
 pub fn is_mode_field(mode: Mode, name: &str) -> bool {
     mode_fields(mode).iter().any(|(known, _)| *known == name)
 }
 
-/// Checks a value against the kind of its field. Nothing is coerced.
+/// Checks a value against the type of its field. Nothing is coerced.
 pub fn check_value(name: &str, kind: FieldKind, value: &Value) -> Result<(), Refusal> {
     let fits = match kind {
         FieldKind::Flag => value.as_bool().is_some(),
@@ -154,7 +152,7 @@ pub fn check_value(name: &str, kind: FieldKind, value: &Value) -> Result<(), Ref
 }
 
 fn check_waiting(value: &Value) -> Result<(), Refusal> {
-    let wanted = "an object {kind: rate_limit, network or worker, until?: time}";
+    let expected = "an object {kind: rate_limit, network or worker, until?: time}";
     let kind = value.get("kind").and_then(Value::as_str);
     let until_fits = value
         .get("until")
@@ -162,17 +160,17 @@ fn check_waiting(value: &Value) -> Result<(), Refusal> {
     if matches!(kind, Some("rate_limit" | "network" | "worker")) && until_fits {
         Ok(())
     } else {
-        Err(Refusal::invalid_input(format!("waiting must be {wanted}")))
+        Err(Refusal::invalid_input(format!("waiting must be {expected}")))
     }
 }
 
 impl FieldKind {
-    /// What a sentence says of it.
+    /// The type in words, for an error message.
     pub fn expected(self) -> &'static str {
         match self {
             Self::Flag => "true or false",
-            Self::Count => "an integer from 0 on",
-            Self::Limit => "an integer from 1 on",
+            Self::Count => "an integer of at least 0",
+            Self::Limit => "an integer of at least 1",
             Self::Text => "a string",
             Self::Time => "a time such as 2026-01-31T12:00:00Z (RFC 3339)",
             Self::Object => "an object",
@@ -182,8 +180,8 @@ impl FieldKind {
     }
 }
 
-/// `NAME must be WANTED, not VALUE`
-pub fn type_mismatch(name: &str, wanted: &str, value: &Value) -> Refusal {
+/// Returns the refusal `NAME must be EXPECTED, not VALUE`.
+pub fn type_mismatch(name: &str, expected: &str, value: &Value) -> Refusal {
     let seen = match value.shape() {
         Shape::String(text) => quote(text),
         Shape::Array(_) => "an array".to_owned(),
@@ -191,5 +189,5 @@ pub fn type_mismatch(name: &str, wanted: &str, value: &Value) -> Refusal {
         Shape::Opaque => "this value".to_owned(),
         _ => value.as_json().chars().take(40).collect(),
     };
-    Refusal::invalid_input(format!("{name} must be {wanted}, not {seen}"))
+    Refusal::invalid_input(format!("{name} must be {expected}, not {seen}"))
 }

@@ -1,4 +1,4 @@
-//! Names that became paths once and were attacked ever since: checked on construction.
+//! Ids that become file names. Construction checks them, so that no id can escape a folder.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::time::Timestamp;
 
-/// The id of an agent's session: `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`. A value
-/// of this type is safe as the name of a folder.
+/// The id of an agent's session: `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`. It is always safe as
+/// a folder name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct SessionId(String);
 
 impl SessionId {
-    /// Checks and takes a session id.
+    /// Checks a session id.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         let mut bytes = text.bytes();
         let first_fits = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric());
@@ -25,7 +25,7 @@ impl SessionId {
         } else {
             Err(Refusal::new(
                 RefusalCode::InvalidSessionId,
-                "session_id must be 1 to 128 letters, digits, '_' or '-' and begin with a letter or digit",
+                "session_id must be 1 to 128 letters, digits, '_' or '-' and start with a letter or digit",
             ))
         }
     }
@@ -56,15 +56,14 @@ impl From<SessionId> for String {
     }
 }
 
-/// The id of a run that omx itself drives: a UUID of version 7 in lower case,
-/// so ids sort by the time of their making. A value of this type is safe as
-/// the name of a file, a folder and a branch.
+/// The id of a run that omx itself drives: a lowercase version 7 UUID, so that ids sort by
+/// creation time. It is always safe as the name of a file, folder or branch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RunId(String);
 
 impl RunId {
-    /// Checks and takes a run id.
+    /// Checks a run id.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         let fits = |(place, byte): (usize, u8)| match place {
             8 | 13 | 18 | 23 => byte == b'-',
@@ -76,13 +75,13 @@ impl RunId {
             Ok(Self(text.to_owned()))
         } else {
             Err(Refusal::invalid_input(format!(
-                "{:?} is not the id of a run; it is a UUID of version 7, as `runs` lists them",
+                "{:?} is not a run id; run ids are version 7 UUIDs, as `runs` lists them",
                 text.chars().take(64).collect::<String>()
             )))
         }
     }
 
-    /// Makes an id of a time and of ten bytes that nobody can foresee.
+    /// Builds an id from the creation time and ten random bytes.
     pub fn from_parts(made: Timestamp, random: [u8; 10]) -> Self {
         let millis = u64::try_from(made.millis()).unwrap_or(0) & 0xffff_ffff_ffff;
         let [a, b, c, d, rest @ ..] = random;
@@ -96,7 +95,7 @@ impl RunId {
         ))
     }
 
-    /// When it was made.
+    /// The creation time.
     pub fn created_at(&self) -> Timestamp {
         let digits = self.0.bytes().filter(|byte| *byte != b'-').take(12);
         let millis = digits.fold(0_i64, |value, digit| {
@@ -105,7 +104,7 @@ impl RunId {
         Timestamp::from_millis(millis)
     }
 
-    /// The session whose documents are those of the run.
+    /// The session that holds the run's documents.
     pub fn session(&self) -> SessionId {
         SessionId(self.0.clone())
     }
@@ -136,7 +135,7 @@ impl From<RunId> for String {
     }
 }
 
-/// Where documents live: with a session, or in the compatibility scope without one.
+/// Where documents live: in a session, or in the compatibility scope without one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
     /// Files directly under the state root.
@@ -146,7 +145,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The session, where there is one.
+    /// The session, if there is one.
     pub fn session(&self) -> Option<&SessionId> {
         match self {
             Self::Compatibility => None,
@@ -161,8 +160,8 @@ impl From<Option<SessionId>> for Scope {
     }
 }
 
-/// A short name made of a sentence: small letters, digits and single dashes,
-/// at most 30 of them, never empty.
+/// Turns a sentence into a short name of lowercase letters, digits and single dashes: at
+/// most 30 characters, never empty.
 pub fn slug(sentence: &str) -> String {
     const LONGEST: usize = 30;
     let mut slug = String::new();

@@ -1,9 +1,9 @@
-//! The rules of omx: which modes there are, what may follow what, what hangs
-//! together, what cancel does and when a stop is held.
+//! The rules of omx: the modes and their phases, the allowed transitions, links between
+//! modes, what cancel does and when a stop is held.
 //!
-//! Everything here is a pure function of documents, events and time. There is
-//! no file, no clock, no environment and no process in this crate, so that
-//! hook, command line, MCP, conductor and views can never disagree.
+//! Everything here is a pure function of documents, events and time. The crate touches no
+//! file, clock, environment or process, so that hooks, the command line, MCP, the
+//! conductor and the views always decide alike.
 
 pub mod activity;
 mod agent_kind;

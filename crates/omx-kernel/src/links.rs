@@ -1,8 +1,8 @@
-//! Which modes hang together, and in which direction.
+//! Links between modes, and their direction.
 //!
-//! Two documents of one scope are linked when either names the other. The
-//! *dependent* is always written before what it depends on: a crash in between
-//! then leaves the parent active, and the operation can be repeated.
+//! Two documents of one scope are linked if either names the other. The *dependent* is
+//! always written before its parent: a crash in between leaves the parent active, and the
+//! operation can be repeated.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,9 @@ pub type DocumentMap = BTreeMap<Mode, Document>;
 struct LinkRule {
     parent: Mode,
     dependent: Mode,
-    /// How the parent names its dependent, where it does.
+    /// The parent's field that names the dependent, if there is one.
     parent_field: Option<&'static str>,
-    /// How the dependent names its parent.
+    /// The dependent's field that names the parent.
     dependent_field: &'static str,
 }
 
@@ -43,7 +43,7 @@ const fn started_by_autopilot(dependent: Mode) -> LinkRule {
     }
 }
 
-/// In the order in which a parent's dependents are ended.
+/// In the order in which a parent's dependents end.
 const RULES: [LinkRule; 9] = [
     flags(Mode::Ralph, Mode::Team, "linked_team", "linked_ralph"),
     flags(Mode::Ralph, Mode::Ultrawork, "linked_ultrawork", "linked_to_ralph"),
@@ -75,7 +75,7 @@ impl LinkRule {
     }
 }
 
-/// The modes that depend on this one and are active, in the order in which they end.
+/// Returns the active modes that depend on this one, in the order in which they end.
 pub fn dependents(documents: &DocumentMap, parent: Mode) -> Vec<Mode> {
     RULES
         .iter()
@@ -85,7 +85,7 @@ pub fn dependents(documents: &DocumentMap, parent: Mode) -> Vec<Mode> {
         .collect()
 }
 
-/// The active mode this one depends on.
+/// Returns the active mode on which this one depends.
 pub fn parent(documents: &DocumentMap, dependent: Mode) -> Option<Mode> {
     RULES
         .iter()
@@ -94,18 +94,18 @@ pub fn parent(documents: &DocumentMap, dependent: Mode) -> Option<Mode> {
         .find(|mode| documents[mode].is_active())
 }
 
-/// Whether ralph and team of this scope are linked, live or not.
+/// Whether ralph and team of this scope are linked, active or not.
 pub fn ralph_has_team(documents: &DocumentMap) -> bool {
     RULES[0].links(documents)
 }
 
-/// How parent and dependent name each other, where both do.
+/// Returns the fields by which parent and dependent name each other, if both do.
 pub fn link_fields(parent: Mode, dependent: Mode) -> Option<(&'static str, &'static str)> {
     let rule = RULES.iter().find(|rule| rule.parent == parent && rule.dependent == dependent)?;
     Some((rule.parent_field?, rule.dependent_field))
 }
 
-/// Whether two active modes hang together, directly or through others.
+/// Whether two active modes are linked, directly or through others.
 pub fn are_linked(documents: &DocumentMap, one: Mode, other: Mode) -> bool {
     let mut reached = vec![one];
     let mut next = 0;
@@ -121,13 +121,12 @@ pub fn are_linked(documents: &DocumentMap, one: Mode, other: Mode) -> bool {
     reached.contains(&other)
 }
 
-/// Makes both sides of a link say the same after a write of `mode`, where
-/// `said` tells whether that write named a field itself. Returns the other
-/// modes whose documents changed.
+/// Makes both sides of every link agree after a write of `mode`. `is_written` says whether that
+/// write set a field itself. Returns the other modes whose documents changed.
 pub fn reconcile(
     documents: &mut DocumentMap,
     mode: Mode,
-    said: impl Fn(&str) -> bool,
+    is_written: impl Fn(&str) -> bool,
 ) -> Vec<Mode> {
     let mut changed = Vec::new();
     for rule in &RULES {
@@ -149,8 +148,8 @@ pub fn reconcile(
         if here == there {
             continue;
         }
-        // Ultrawork and ecomode name ralph with one field; ralph must have meant them.
-        let (side, field, linked) = if said(own_field) || here {
+        // Ultrawork and ecomode name ralph by the same field, so ralph's field decides.
+        let (side, field, linked) = if is_written(own_field) || here {
             (other, other_field, here)
         } else {
             (mode, own_field, there)
@@ -165,8 +164,8 @@ pub fn reconcile(
     changed
 }
 
-/// Ends what still depends on a run that has just ended: it would hold its
-/// session for a parent that is gone. Returns what was ended, dependents first.
+/// Ends the dependents of a run that has just ended: they would hold the session for a
+/// parent that is gone. Returns the ended modes, dependents first.
 pub fn end_dependents(documents: &mut DocumentMap, parent: Mode, now: Timestamp) -> Vec<Mode> {
     let mut ended = Vec::new();
     for mode in dependents(documents, parent) {
@@ -181,7 +180,7 @@ pub fn end_dependents(documents: &mut DocumentMap, parent: Mode, now: Timestamp)
     ended
 }
 
-/// Sorts modes so that each stands before what it may depend on.
+/// Sorts modes so that each comes before any mode it may depend on.
 pub fn dependents_first(modes: &mut [Mode]) {
     modes.sort_by_key(|mode| match mode {
         Mode::Autopilot => 2,

@@ -1,10 +1,10 @@
-//! The sentences of cancel. One voice, two dialects; every surface prints these.
+//! The messages of cancel, in both dialects. Every surface prints these.
 
 use crate::cancel::CancelEntry;
 use crate::dialect::Dialect;
 use crate::mode::Mode;
 
-/// Whether the reader sits at a terminal and can type commands.
+/// Whether the reader can type commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageReader {
     /// A person at a terminal.
@@ -13,7 +13,7 @@ pub enum MessageReader {
     Program,
 }
 
-/// The lines that tell of one cancelled document.
+/// Formats the report on one cancelled document.
 pub fn format_cancelled(
     entry: &CancelEntry,
     dialect: Dialect,
@@ -37,8 +37,8 @@ pub fn format_cancelled(
     lines
 }
 
-/// The report on a team of which only its card is known: nobody was there to be
-/// signalled, and its files are left to force.
+/// Formats the report on a team of which only the file is left: no process was there to
+/// signal, and only `--force` removes its files.
 pub fn format_team_report(name: &str, path: &str, dialect: Dialect) -> Vec<String> {
     let mut lines = vec![format!("Team {name:?} cancelled:")];
     lines.extend(
@@ -47,7 +47,7 @@ pub fn format_team_report(name: &str, path: &str, dialect: Dialect) -> Vec<Strin
     lines
 }
 
-/// The refusal to cancel a mode that hangs on another.
+/// Formats the refusal to cancel a mode that is linked to another.
 pub fn format_linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
     format!(
         "{} is linked to {}. Use {} to cancel both.",
@@ -57,15 +57,15 @@ pub fn format_linked(mode: Mode, parent: Mode, dialect: Dialect) -> String {
     )
 }
 
-/// The first line when there is nothing to cancel.
+/// Formats the first line of a cancel that finds nothing active.
 pub fn format_nothing_active(dialect: Dialect) -> String {
     format!("No active {} modes detected.", dialect.label)
 }
 
-/// The last line when there is nothing to cancel.
+/// The last line of a cancel that finds nothing active.
 pub const USE_FORCE: &str = "Use --force to clear all state files anyway.";
 
-/// The last line of a forced cancel.
+/// Formats the last line of a forced cancel.
 pub fn format_all_cleared(dialect: Dialect) -> String {
     format!("All {} modes cleared. You are free to start fresh.", dialect.label)
 }

@@ -1,89 +1,89 @@
-//! Every mode as one row of one table. What differs between modes stands here
-//! as data; the rules in the other files read it.
+//! The modes as one table. Differences between modes are data in this table, which the
+//! rules in the other files read.
 
 use crate::refusal::{Refusal, RefusalCode};
 
-/// A workflow omx knows.
+/// A mode: a workflow that omx knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Mode {
     /// Plan, implement, review, until the review is clean.
     Autopilot,
     /// Work until it is done and verified.
     Ralph,
-    /// Work on independent parts in parallel.
+    /// Work on independent tasks in parallel.
     Ultrawork,
-    /// The same with the cheapest capable models.
+    /// Like ultrawork, with the cheapest capable models.
     Ecomode,
     /// Check, diagnose, fix, until the check passes.
     Ultraqa,
-    /// Equal agents on one pool of tasks.
+    /// Equal agents share one pool of tasks.
     Swarm,
-    /// Parallel workers with disjoint files.
+    /// Parallel workers on disjoint files.
     Ultrapilot,
-    /// A chain of agents.
+    /// A sequence of agents, each with the results of the ones before.
     Pipeline,
-    /// Agents with a lead, in stages.
+    /// Agents with a lead, working in stages.
     Team,
     /// Planner, architect and critic agree on a plan.
     Ralplan,
-    /// Two lanes judge a change.
+    /// Two reviewers judge a change independently.
     CodeReview,
 }
 
-/// What cancelling does to a document, beyond ending it.
+/// What a cancel does to a document besides ending it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum OnCancel {
     /// The phase becomes `cancelled`.
     Ends,
-    /// The phase stays as it was, so that the run can be resumed from it.
+    /// The phase stays, so that the run can resume from it.
     KeepsPhase,
-    /// The phase becomes `cancelled`, and the run can still be resumed.
+    /// The phase becomes `cancelled`, but the run can be resumed.
     KeepsPlan,
 }
 
-/// Whether a mode drives its session alone.
+/// Whether a mode tolerates others in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SessionRole {
-    /// Excludes other drivers of the session, unless linked.
+    /// Excludes other drivers in the session, unless linked.
     Driver,
-    /// May stand beside any.
+    /// Runs alongside any other mode.
     Companion,
 }
 
-/// Where a run may begin.
+/// The phases in which a run may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StartsAt {
-    /// Only in the first phase.
+    /// Only the first.
     First,
-    /// In any phase but an end.
+    /// Any live phase.
     Any,
 }
 
-/// One row of the table.
+/// Everything that differs between modes.
 #[derive(Debug)]
 pub struct ModeSpec {
     /// The mode's name, in files and requests.
     pub name: &'static str,
-    /// How a sentence begins with it.
+    /// The mode's name at the start of a sentence.
     pub title: &'static str,
-    /// Live phases in order; empty for the pipeline, whose stages are its own.
+    /// The live phases in order; empty for the pipeline, which names its own stages.
     pub phases: &'static [&'static str],
-    /// Where a run may begin.
+    /// The phases in which a run may start.
     pub starts_at: StartsAt,
-    /// `max_iterations` of a start that names none.
+    /// `max_iterations` of a start that gives none.
     pub max_iterations: Option<u64>,
-    /// `iteration` of a start that names none.
+    /// `iteration` of a start that gives none.
     pub first_iteration: u64,
-    /// Alone in its session, or beside others.
+    /// Whether it tolerates other modes in its session.
     pub role: SessionRole,
-    /// What cancelling keeps.
+    /// What a cancel keeps.
     pub on_cancel: OnCancel,
-    /// The line that says it was cancelled (autopilot's has the phase put in).
+    /// The message after a cancel. `{phase}` stands for the phase.
     pub cancelled_message: &'static str,
 }
 
 impl Mode {
-    /// All modes, in the order in which they are cancelled.
+    /// Every mode, in the order in which cancel ends them.
     pub const ALL: [Mode; 11] = [
         Mode::Autopilot,
         Mode::Ralph,
@@ -98,7 +98,7 @@ impl Mode {
         Mode::CodeReview,
     ];
 
-    /// The order in which the stop decision looks for a mode to hold.
+    /// The order in which the stop decision looks for a mode that holds.
     pub const STOP_PRIORITY: [Mode; 11] = [
         Mode::Ralph,
         Mode::Autopilot,
@@ -113,7 +113,7 @@ impl Mode {
         Mode::Ultrapilot,
     ];
 
-    /// Reads a mode's name. `plan-consensus` is an older name of ralplan.
+    /// Finds a mode by its name. `plan-consensus` is an older name of ralplan.
     pub fn parse(name: &str) -> Result<Mode, Refusal> {
         if name == "plan-consensus" {
             return Ok(Mode::Ralplan);
@@ -127,7 +127,7 @@ impl Mode {
         })
     }
 
-    /// The mode's row.
+    /// The mode's row in the table.
     pub const fn spec(self) -> &'static ModeSpec {
         &TABLE[self as usize]
     }
@@ -137,12 +137,12 @@ impl Mode {
         self.spec().name
     }
 
-    /// The mode's name at the head of a sentence.
+    /// The mode's name at the start of a sentence.
     pub const fn title(self) -> &'static str {
         self.spec().title
     }
 
-    /// The name of the mode's document.
+    /// The file name of the mode's document.
     pub fn file_name(self) -> String {
         format!("{}-state.json", self.name())
     }
@@ -153,13 +153,13 @@ impl Mode {
         Mode::ALL.into_iter().find(|mode| mode.name() == name)
     }
 
-    /// Whether it excludes other drivers in its session.
+    /// Whether the mode excludes other drivers in its session.
     pub fn is_driver(self) -> bool {
         self.spec().role == SessionRole::Driver
     }
 }
 
-/// A name of the caller's, cut so that an error stays one readable line.
+/// Quotes a caller's text, cut short so that an error stays one readable line.
 pub(crate) fn quote(text: &str) -> String {
     let cut: String = text.chars().take(60).collect();
     let dots = if cut.len() < text.len() { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! How a run stands and how it ended, with the spellings that other programs use.
+//! The outcome of a run, with the spellings that other programs use.
 
 use crate::mode::quote;
 use crate::refusal::{Refusal, RefusalCode};
@@ -6,18 +6,18 @@ use crate::refusal::{Refusal, RefusalCode};
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RunEnding {
-    /// Its exit condition was met.
+    /// It met its exit condition.
     Finished,
-    /// Only the person can get it further.
+    /// Only the person can unblock it.
     Blocked,
-    /// It failed, or a limit was reached.
+    /// It failed or reached a limit.
     Failed,
-    /// Somebody stopped it.
+    /// It was cancelled.
     Cancelled,
 }
 
 impl RunEnding {
-    /// The word in `run_outcome`.
+    /// The value of `run_outcome`.
     pub const fn run_outcome(self) -> &'static str {
         match self {
             Self::Finished => "finish",
@@ -27,7 +27,7 @@ impl RunEnding {
         }
     }
 
-    /// The word in `lifecycle_outcome`.
+    /// The value of `lifecycle_outcome`.
     pub const fn lifecycle_outcome(self) -> &'static str {
         match self {
             Self::Finished => "finished",
@@ -41,16 +41,16 @@ impl RunEnding {
 /// The value of `run_outcome`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunOutcome {
-    /// Goes on.
+    /// The run continues.
     Continue,
-    /// Goes on, and got somewhere: accepted and kept.
+    /// The run continues and has made progress.
     Progress,
-    /// Over.
+    /// The run has ended.
     Ended(RunEnding),
 }
 
 impl RunOutcome {
-    /// Reads an outcome in any of its known spellings.
+    /// Parses an outcome in any known spelling.
     pub fn parse(word: &str) -> Result<Self, Refusal> {
         match word {
             "continue" => Ok(Self::Continue),
@@ -67,7 +67,7 @@ impl RunOutcome {
         }
     }
 
-    /// The word that is stored.
+    /// The stored spelling.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Continue => "continue",
@@ -77,7 +77,7 @@ impl RunOutcome {
     }
 }
 
-/// Reads `lifecycle_outcome` in any of its known spellings.
+/// Parses `lifecycle_outcome` in any known spelling.
 pub fn parse_lifecycle(word: &str) -> Result<RunEnding, Refusal> {
     let ending = match word {
         "userinterlude" => Some(RunEnding::Cancelled),
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn state_2_4_spelling_variants_are_normalised() {
+    fn state_2_4_spelling_variants_are_normalized() {
         let table = [
             ("finish", &["finish", "finished", "complete", "completed", "done"][..]),
             ("blocked_on_user", &["blocked_on_user", "blocked"]),

@@ -1,28 +1,28 @@
-//! Phase words: which a mode has, which older words mean them, which end a run.
+//! The phases of each mode, their older spellings, and the phases that end a run.
 
 use crate::mode::{Mode, quote};
 use crate::outcome::RunEnding;
 use crate::refusal::{Refusal, RefusalCode};
 
-/// A phase a request asked for, in the mode's own words.
+/// The phase that a request asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PhaseTarget {
     /// A live phase of the mode.
     Live(String),
-    /// The run ends with it.
+    /// The end of the run.
     End(RunEnding),
 }
 
-/// A phase word together with the spelling it had, where that was another.
+/// A parsed phase.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ParsedPhase {
-    /// What it means.
+    /// The phase.
     pub target: PhaseTarget,
-    /// The original, if it was normalised.
+    /// The original spelling, if it was another.
     pub normalized_from: Option<String>,
 }
 
-/// Reads a phase word of this mode. `stages` are the pipeline's own, if it has named them.
+/// Parses a phase of this mode. `stages` are the pipeline's named stages, if it has any.
 pub fn parse_phase(mode: Mode, word: &str, stages: &[String]) -> Result<ParsedPhase, Refusal> {
     if is_live(mode, word, stages) {
         return Ok(ParsedPhase {
@@ -33,7 +33,7 @@ pub fn parse_phase(mode: Mode, word: &str, stages: &[String]) -> Result<ParsedPh
     let canonical = match word {
         "complete" | "failed" | "cancelled" => true,
         "blocked_on_user" | "blocked" => {
-            // Not a phase but an outcome: the phase stays what it was.
+            // An outcome rather than a phase: the phase stays as it is.
             return Ok(ParsedPhase {
                 target: PhaseTarget::End(RunEnding::Blocked),
                 normalized_from: None,
@@ -53,7 +53,7 @@ pub fn parse_phase(mode: Mode, word: &str, stages: &[String]) -> Result<ParsedPh
     }
 }
 
-/// Whether this is a live phase of the mode, in its own words.
+/// Whether this is a live phase of the mode, in its current spelling.
 pub fn is_live(mode: Mode, word: &str, stages: &[String]) -> bool {
     if mode != Mode::Pipeline {
         return mode.spec().phases.contains(&word);
@@ -62,11 +62,11 @@ pub fn is_live(mode: Mode, word: &str, stages: &[String]) -> bool {
         return stages.iter().any(|stage| stage == word);
     }
     let named = word.strip_prefix("stage:").is_some_and(|name| !name.is_empty());
-    // The preset that is autopilot as a pipeline has autopilot's bare names.
+    // The autopilot preset uses autopilot's phase names.
     named || Mode::Autopilot.spec().phases.contains(&word)
 }
 
-/// The ending a stored phase word stands for, in any spelling.
+/// Returns the ending that a stored phase stands for, in any spelling.
 pub fn ending_for_phase(word: &str) -> Option<RunEnding> {
     Some(match word {
         "complete" | "completed" | "done" | "finished" => RunEnding::Finished,
@@ -76,7 +76,7 @@ pub fn ending_for_phase(word: &str) -> Option<RunEnding> {
     })
 }
 
-/// The phase word that goes with an ending; a blocked run keeps the phase it was in.
+/// Returns the phase for an ending. A blocked run keeps its phase.
 pub const fn phase_for_ending(ending: RunEnding) -> Option<&'static str> {
     match ending {
         RunEnding::Finished => Some("complete"),
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_1_phase_words_are_normalised_and_the_original_kept() {
+    fn modes_1_phases_are_normalized_and_the_original_is_kept() {
         let table = [
             (Mode::Ralph, "start", "starting"),
             (Mode::Ralph, "started", "starting"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_1_ends_are_normalised_for_every_mode() {
+    fn modes_1_endings_are_normalized_for_every_mode() {
         for mode in Mode::ALL {
             for (word, ending) in [
                 ("done", RunEnding::Finished),

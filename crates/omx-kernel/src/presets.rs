@@ -1,6 +1,6 @@
-//! The built-in lines of roles a pipeline can have.
+//! The built-in presets of a pipeline's stages.
 
-/// Each line with its roles in order; a role's name is its stage's, too.
+/// Each preset with the roles of its stages. A stage has the name of its role.
 const PRESETS: &[(&str, &[&str])] = &[
     ("review", &["explore", "architect", "critic", "executor"]),
     ("implement", &["planner", "executor", "test-engineer"]),
@@ -11,10 +11,10 @@ const PRESETS: &[(&str, &[&str])] = &[
     ("autopilot", &["ralplan", "ralph", "code-review"]),
 ];
 
-/// The line a pipeline has that was asked for without one.
+/// The preset of a pipeline that names none.
 pub const DEFAULT: &str = "implement";
 
-/// The roles of the line of that name.
+/// Returns the stage roles of a preset.
 pub fn stage_roles(name: &str) -> Option<&'static [&'static str]> {
     PRESETS.iter().find(|(known, _)| *known == name).map(|(_, roles)| *roles)
 }

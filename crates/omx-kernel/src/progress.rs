@@ -1,29 +1,27 @@
-//! No progress: the same again and again. One that is slow but moves is never
-//! taken for one that stands still.
+//! Detects a lack of progress: the same state again and again. Slow progress is progress.
 
 use crate::review::{fnv1a, normalize};
 
-/// This many looks in a row that are the same mean that nothing moves.
+/// This many equal samples in a row mean that there is no progress.
 pub const SAME_PROGRESS_LIMIT: u32 = 5;
 
-/// How a piece of work stands at one moment.
+/// The state of some work at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ProgressSample<'a> {
-    /// What the folder holds, as a hash, where that is known.
+    /// The hash of the workspace's content, if it is known.
     pub tree: Option<&'a str>,
-    /// The phase the work is in.
+    /// The phase.
     pub phase: &'a str,
-    /// What does not hold, in words.
+    /// What fails.
     pub failure: &'a str,
-    /// What was said last.
+    /// The agent's last message.
     pub last_message: &'a str,
 }
 
 impl ProgressSample<'_> {
-    /// A number that is the same as long as nothing moves. Where the folder can
-    /// be seen, other words about the same folder are no progress, nor are
-    /// other numbers in the same failure. Where it cannot, only what is
-    /// repeated to the letter counts as the same.
+    /// A number that stays the same as long as there is no progress. If the workspace is
+    /// known, neither another message about the same content nor other numbers in the
+    /// same failure are progress. Otherwise only exact repetition counts as no progress.
     pub fn fingerprint(&self) -> u64 {
         let text = match self.tree {
             Some(tree) => format!("{tree}\n{}\n{}", self.phase, normalize(self.failure)),
@@ -33,7 +31,7 @@ impl ProgressSample<'_> {
     }
 }
 
-/// Whether nothing has moved for too long, by the fingerprints so far.
+/// Whether the last fingerprints show no progress.
 pub fn is_stuck(fingerprints: &[u64]) -> bool {
     let Some(last) = fingerprints.last() else { return false };
     let same = fingerprints.iter().rev().take_while(|print| *print == last);
@@ -44,7 +42,7 @@ pub fn is_stuck(fingerprints: &[u64]) -> bool {
 mod tests {
     use super::*;
 
-    const STANDING: ProgressSample<'static> = ProgressSample {
+    const SAMPLE: ProgressSample<'static> = ProgressSample {
         tree: Some("a1"),
         phase: "fixing",
         failure: "test x failed in 12 ms",
@@ -52,7 +50,7 @@ mod tests {
     };
 
     #[test]
-    fn modes_4_3_five_equal_looks_in_a_row_are_no_progress() {
+    fn modes_4_3_five_equal_samples_in_a_row_are_no_progress() {
         assert!(!is_stuck(&[]));
         assert!(!is_stuck(&[7, 7, 7, 7]));
         assert!(is_stuck(&[7, 7, 7, 7, 7]));
@@ -62,26 +60,26 @@ mod tests {
     }
 
     #[test]
-    fn r15_a_folder_that_changes_is_progress_whatever_is_said() {
-        let moved = ProgressSample { tree: Some("b2"), ..STANDING };
-        assert_ne!(moved.fingerprint(), STANDING.fingerprint());
-        let other_failure = ProgressSample { failure: "test y failed", ..STANDING };
-        assert_ne!(other_failure.fingerprint(), STANDING.fingerprint());
-        let other_phase = ProgressSample { phase: "verifying", ..STANDING };
-        assert_ne!(other_phase.fingerprint(), STANDING.fingerprint());
+    fn r15_a_change_of_the_workspace_is_progress() {
+        let moved = ProgressSample { tree: Some("b2"), ..SAMPLE };
+        assert_ne!(moved.fingerprint(), SAMPLE.fingerprint());
+        let other_failure = ProgressSample { failure: "test y failed", ..SAMPLE };
+        assert_ne!(other_failure.fingerprint(), SAMPLE.fingerprint());
+        let other_phase = ProgressSample { phase: "verifying", ..SAMPLE };
+        assert_ne!(other_phase.fingerprint(), SAMPLE.fingerprint());
     }
 
     #[test]
-    fn r15_other_words_about_the_same_folder_are_no_progress() {
-        let talk = ProgressSample { last_message: "now it really works", ..STANDING };
-        assert_eq!(talk.fingerprint(), STANDING.fingerprint());
-        let timing = ProgressSample { failure: "test x failed in 140 ms", ..STANDING };
-        assert_eq!(timing.fingerprint(), STANDING.fingerprint());
+    fn r15_another_message_about_the_same_workspace_is_no_progress() {
+        let talk = ProgressSample { last_message: "now it really works", ..SAMPLE };
+        assert_eq!(talk.fingerprint(), SAMPLE.fingerprint());
+        let timing = ProgressSample { failure: "test x failed in 140 ms", ..SAMPLE };
+        assert_eq!(timing.fingerprint(), SAMPLE.fingerprint());
     }
 
     #[test]
-    fn r15_without_a_folder_to_see_only_exact_repetition_counts() {
-        let blind = ProgressSample { tree: None, ..STANDING };
+    fn r15_without_a_known_workspace_only_exact_repetition_is_no_progress() {
+        let blind = ProgressSample { tree: None, ..SAMPLE };
         assert_eq!(blind.fingerprint(), blind.fingerprint());
         for moved in [
             ProgressSample { failure: "test x failed in 13 ms", ..blind },

@@ -1,50 +1,50 @@
-//! Why something was refused: one sentence for a person, one code for a program.
+//! Refusals: a sentence for the person and a code for programs.
 
 use std::fmt;
 
-/// The codes a program can rely on (`{"error":…,"code":…}`).
+/// The codes that programs can rely on (`{"error":…,"code":…}`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RefusalCode {
-    /// A value of the wrong type or out of its range, or a request that says nothing usable.
+    /// A value of the wrong type or out of range, or an unusable request.
     InvalidInput,
     /// Not one of the modes.
     UnknownMode,
-    /// Not a usable session id.
+    /// Not a valid session id.
     InvalidSessionId,
     /// A phase the mode does not have.
     InvalidPhase,
-    /// An outcome nobody knows.
+    /// An unknown outcome.
     InvalidOutcome,
-    /// A phase that may not follow, or may not follow yet.
+    /// A phase that may not follow the current one, or not yet.
     IllegalTransition,
-    /// Two things at once that exclude each other.
+    /// The request contradicts itself.
     Contradiction,
-    /// The document changed since it was read.
+    /// The document has changed since the caller read it.
     RevisionConflict,
-    /// The run was cancelled; only an explicit start begins a new one.
+    /// The run was cancelled; a new one needs an explicit start.
     RecentlyCancelled,
-    /// Another driver runs in this session.
+    /// Another driver mode runs in this session.
     ModeConflict,
-    /// The mode hangs on another one.
+    /// The mode is linked to another one.
     LinkedMode,
     /// The mode is active in a session and none was named.
     SessionRequired,
     /// Modes are active in several sessions and none was named.
     AmbiguousSession,
-    /// The project's lock was not had in time.
+    /// Another process held the project's lock for too long.
     Busy,
-    /// The stored document cannot be read.
+    /// The stored document is unreadable.
     CorruptState,
-    /// Something other than a file stands where a document belongs.
+    /// Something other than a plain file is in a document's place.
     UnsafePath,
-    /// Over the size or depth a document may have.
+    /// The document exceeds the maximum size or depth.
     TooLarge,
-    /// The file system said no.
+    /// The file system reported an error.
     Io,
 }
 
 impl RefusalCode {
-    /// The word that stands in `"code"`.
+    /// The value of `"code"`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::InvalidInput => "invalid_input",
@@ -69,22 +69,22 @@ impl RefusalCode {
     }
 }
 
-/// A request that was not carried out. Nothing was changed.
+/// A request that was refused. Nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Refusal {
     /// For programs.
     pub code: RefusalCode,
-    /// For people: what is wrong and what to do.
+    /// For the person: what is wrong and what to do.
     pub message: String,
 }
 
 impl Refusal {
-    /// A refusal with its sentence.
+    /// Creates a refusal.
     pub fn new(code: RefusalCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
-    /// The most common kind.
+    /// Creates a refusal with the code `invalid_input`.
     pub fn invalid_input(message: impl Into<String>) -> Self {
         Self::new(RefusalCode::InvalidInput, message)
     }
@@ -98,7 +98,7 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// `a, b or c`, for sentences that list what may be.
+/// Formats alternatives as `a, b or c`.
 pub(crate) fn join_alternatives<S: AsRef<str>>(words: &[S]) -> String {
     match words {
         [] => String::new(),

@@ -1,26 +1,27 @@
-//! Review verdicts: what is clean, what is open, and when the same thing comes back.
+//! Review verdicts: what counts as clean, which findings are open, and whether the same
+//! finding comes back.
 
 use crate::value::Value;
 
-/// The same finding or failure this often ends a run.
+/// How often the same finding or failure may occur before it ends the run.
 pub const SAME_FINDING_LIMIT: usize = 3;
 
-/// What a reviewer says of code or of a plan.
+/// A reviewer's judgment of code or a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Recommendation {
-    /// Good as it is.
+    /// Acceptable as it is.
     Approve,
-    /// Good, with small corrections.
+    /// Acceptable with small corrections.
     Comment,
-    /// Not good yet.
+    /// Not acceptable yet.
     RequestChanges,
 }
 
 impl Recommendation {
-    /// All of them, the best first.
+    /// Every value, the best first.
     pub const ALL: [Self; 3] = [Self::Approve, Self::Comment, Self::RequestChanges];
 
-    /// The word for it.
+    /// The value in documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "APPROVE",
@@ -29,28 +30,28 @@ impl Recommendation {
         }
     }
 
-    /// The value of a word.
+    /// Parses the value in a document.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.as_str() == word)
     }
 }
 
-/// What an architect says of code.
+/// An architect's judgment of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ArchitecturalStatus {
     /// Sound.
     Clear,
-    /// Holds today, with a risk that should be taken out.
+    /// Works today, with a risk that should be removed.
     Watch,
-    /// Must not be kept.
+    /// Must not be merged.
     Block,
 }
 
 impl ArchitecturalStatus {
-    /// All of them, the best first.
+    /// Every value, the best first.
     pub const ALL: [Self; 3] = [Self::Clear, Self::Watch, Self::Block];
 
-    /// The word for it.
+    /// The value in documents.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Clear => "CLEAR",
@@ -59,18 +60,18 @@ impl ArchitecturalStatus {
         }
     }
 
-    /// The value of a word.
+    /// Parses the value in a document.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|value| value.as_str() == word)
     }
 }
 
-/// A verdict as it stands in a document.
+/// The `review_verdict` of a document.
 #[derive(Clone, Copy, Debug)]
 pub struct ReviewVerdict<'a>(&'a Value);
 
 impl<'a> ReviewVerdict<'a> {
-    /// Takes the value of `review_verdict`, if it is an object.
+    /// Wraps the value of `review_verdict` if it is an object.
     pub fn from_value(value: Option<&'a Value>) -> Option<Self> {
         value.filter(|value| value.as_object().is_some()).map(Self)
     }
@@ -87,12 +88,12 @@ impl<'a> ReviewVerdict<'a> {
         self.text("architectural_status").and_then(ArchitecturalStatus::parse)
     }
 
-    /// Whether both lanes have spoken, in their own words.
+    /// Whether both review lanes have given a valid judgment.
     pub fn has_both_lanes(self) -> bool {
         self.recommendation().is_some() && self.architectural_status().is_some()
     }
 
-    /// Findings that nobody has resolved.
+    /// The number of unresolved findings.
     pub fn open_findings(self) -> usize {
         let is_resolved = |finding: &Value| {
             finding.get("resolved").and_then(Value::as_bool) == Some(true)
@@ -105,20 +106,20 @@ impl<'a> ReviewVerdict<'a> {
         findings.iter().filter(|finding| !is_resolved(finding)).count()
     }
 
-    /// Clean as a fact, whatever the verdict says of itself.
+    /// Whether the judgments and findings are clean, whatever the field `clean` says.
     pub fn is_clean(self) -> bool {
         self.recommendation() == Some(Recommendation::Approve)
             && self.architectural_status() == Some(ArchitecturalStatus::Clear)
             && self.open_findings() == 0
     }
 
-    /// What the verdict says of itself.
+    /// The verdict's own field `clean`.
     pub fn says_clean(self) -> Option<bool> {
         self.0.get("clean").and_then(Value::as_bool)
     }
 
-    /// Titles and files of the findings, normalised and sorted; without any
-    /// findings, the reason given instead.
+    /// The fingerprint of the findings' titles and files, normalized and sorted; of the
+    /// given reason if there are no findings.
     pub fn fingerprint(self, reason: &str) -> String {
         let findings = self.0.get("findings").and_then(Value::as_array).unwrap_or_default();
         let mut parts: Vec<String> = findings
@@ -136,9 +137,8 @@ impl<'a> ReviewVerdict<'a> {
     }
 }
 
-/// The fingerprint of a failed check: its command and what failed. A check
-/// that passed or tells no failure has none, so that two different failures
-/// are never taken for one.
+/// The fingerprint of a failed check: its command and what failed. A check that passed or
+/// names no failure has none, so that different failures are never mistaken for one.
 pub fn check_fingerprint(check: &Value) -> Option<String> {
     if check.get("exit_code").and_then(Value::as_u64) == Some(0) {
         return None;
@@ -166,8 +166,8 @@ fn fingerprint(mut parts: Vec<String>) -> String {
     format!("{:016x}", fnv1a(&parts.join("\n")))
 }
 
-/// Lower case, digits as one sign, white space folded: line numbers and
-/// timings must not make a repeated failure look new.
+/// Lowercases, replaces numbers by `#` and folds white space, so that line numbers and
+/// timings do not make a repeated failure look new.
 pub(crate) fn normalize(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -187,7 +187,7 @@ pub(crate) fn normalize(text: &str) -> String {
     out
 }
 
-/// FNV-1a: short, stable over releases, and no secret is kept by it.
+/// The FNV-1a hash: short and stable across releases. It protects no secret.
 pub fn fnv1a(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

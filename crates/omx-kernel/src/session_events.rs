@@ -1,5 +1,5 @@
-//! What the events of a host change: omx's own record of the session, and what
-//! its documents say they wait for. And what a conversation is told of them.
+//! What a host's events change: the session's activity record, and the field `waiting` of
+//! its documents. Also the summary of a session for a new conversation.
 
 use crate::activity::{SessionActivity, ToolClass};
 use crate::dialect::Dialect;
@@ -12,14 +12,14 @@ use crate::stop::{self, StopCause};
 use crate::time::Timestamp;
 use crate::value::Value;
 
-/// A sign of life is noted at most this often.
+/// How often activity is recorded at most.
 pub const SEEN_EVERY_MILLIS: i64 = 5 * 60 * 1_000;
 
-/// What moves with every hold and tells nothing of progress.
-const RESTLESS: [&str; 4] = ["iteration", "revision", "updated_at", "waiting"];
+/// Fields that change with every hold and say nothing about progress.
+const IGNORED_FIELDS: [&str; 4] = ["iteration", "revision", "updated_at", "waiting"];
 
-/// The record after a tool call, if that is worth a write: the first one after
-/// a hold, and a sign of life from time to time.
+/// Returns the record after a tool call, if it is worth writing: for the first call after
+/// a hold, and from time to time as a sign of activity.
 pub fn record_tool_use(
     activity: &SessionActivity,
     tool: ToolClass,
@@ -29,41 +29,41 @@ pub fn record_tool_use(
     if !is_first && is_fresh(activity, now) && !activity.interrupted {
         return None;
     }
-    let mut noted = activity.clone();
-    noted.record_tool_use(now);
-    noted.interrupted = false;
+    let mut updated = activity.clone();
+    updated.record_tool_use(now);
+    updated.interrupted = false;
     if is_first {
-        noted.last_tool = Some(tool);
+        updated.last_tool = Some(tool);
     }
-    Some(noted)
+    Some(updated)
 }
 
-/// The record after a word of the person, if that is worth a write.
+/// Returns the record after a prompt of the person, if it is worth writing.
 pub fn record_prompt(activity: &SessionActivity, now: Timestamp) -> Option<SessionActivity> {
     if is_fresh(activity, now) && !activity.interrupted && activity.holds_in_a_row == 0 {
         return None;
     }
-    let mut noted = activity.clone();
-    noted.last_seen = Some(now);
-    noted.interrupted = false;
-    noted.holds_in_a_row = 0;
-    Some(noted)
+    let mut updated = activity.clone();
+    updated.last_seen = Some(now);
+    updated.interrupted = false;
+    updated.holds_in_a_row = 0;
+    Some(updated)
 }
 
-/// The record after an interrupt: until the person speaks, nothing is held.
+/// Returns the record after an interrupt: no stop is held until the person's next prompt.
 pub fn record_interrupt(activity: &SessionActivity, now: Timestamp) -> SessionActivity {
-    let mut noted = activity.clone();
-    noted.last_seen = Some(now);
-    noted.interrupted = true;
-    noted
+    let mut updated = activity.clone();
+    updated.last_seen = Some(now);
+    updated.interrupted = true;
+    updated
 }
 
 fn is_fresh(activity: &SessionActivity, now: Timestamp) -> bool {
     activity.last_seen.is_some_and(|seen| now.millis_since(seen) < SEEN_EVERY_MILLIS)
 }
 
-/// The active documents, saying that they wait for a limit of the model's
-/// service to pass. No iteration is counted.
+/// Returns the active documents marked as waiting for a rate limit to pass. This counts no
+/// iteration.
 pub fn mark_rate_limited(
     snapshot: &Snapshot,
     until: Option<Timestamp>,
@@ -73,14 +73,14 @@ pub fn mark_rate_limited(
     if let Some(until) = until {
         waiting.push(("until".to_owned(), Value::string(&until.to_string())));
     }
-    changed(snapshot, now, |document| {
+    update_active(snapshot, now, |document| {
         document.set("waiting", Value::object(waiting.clone()));
     })
 }
 
-/// The active documents that waited for such a limit: the agent works again.
+/// Returns the documents that waited for a rate limit, unmarked: the agent works again.
 pub fn clear_rate_limit(snapshot: &Snapshot, now: Timestamp) -> Vec<(Mode, Document)> {
-    changed(snapshot, now, |document| {
+    update_active(snapshot, now, |document| {
         let kind = document.get("waiting").and_then(|waiting| waiting.get("kind"));
         if kind.and_then(Value::as_str) == Some("rate_limit") {
             document.remove("waiting");
@@ -88,7 +88,7 @@ pub fn clear_rate_limit(snapshot: &Snapshot, now: Timestamp) -> Vec<(Mode, Docum
     })
 }
 
-fn changed(
+fn update_active(
     snapshot: &Snapshot,
     now: Timestamp,
     change: impl Fn(&mut Document),
@@ -107,8 +107,7 @@ fn changed(
     changed
 }
 
-/// Why a turn ended, by the word a host has for it; `None` for words that mean
-/// an ordinary end.
+/// Parses a host's reason for the end of a turn. `None` means an ordinary end.
 pub fn parse_stop_cause(word: &str) -> Option<StopCause> {
     let word = word.to_ascii_lowercase().replace(['-', ' '], "_");
     let has = |parts: &[&str]| parts.iter().any(|part| word.contains(part));
@@ -125,42 +124,40 @@ pub fn parse_stop_cause(word: &str) -> Option<StopCause> {
     }
 }
 
-/// How the work of a session stands when its agent wants to stop.
+/// The state of a session's work when its agent wants to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionSample<'a> {
-    /// The commit and the index of the folder, as far as they can be seen
-    /// without walking it.
+    /// Commit and index of the worktree, as far as they can be read without walking it.
     pub worktree: &'a str,
-    /// The agent's last words.
+    /// The agent's last message.
     pub last_message: &'a str,
 }
 
-/// A number that is the same as long as nothing moves: folder, documents (phase
-/// and open tasks among them), kind of tool and words are all as before.
-pub fn fingerprint(snapshot: &Snapshot, standing: SessionSample<'_>) -> u64 {
-    let mut text = format!("{}\n{:?}\n", standing.worktree, snapshot.activity.last_tool);
+/// A number that stays the same as long as worktree, documents, tool class and last
+/// message do not change.
+pub fn fingerprint(snapshot: &Snapshot, sample: SessionSample<'_>) -> u64 {
+    let mut text = format!("{}\n{:?}\n", sample.worktree, snapshot.activity.last_tool);
     for mode in snapshot.active_modes() {
         let Some(document) = snapshot.active(mode) else { continue };
         for (name, value) in document.fields() {
-            if !RESTLESS.contains(&name.as_str()) {
+            if !IGNORED_FIELDS.contains(&name.as_str()) {
                 text.push_str(name);
                 text.push_str(value.as_json());
             }
         }
     }
-    text.extend(standing.last_message.split_whitespace());
+    text.extend(sample.last_message.split_whitespace());
     fnv1a(&text)
 }
 
-/// What a conversation is told of its session: one line for each mode that is
-/// active or can be gone on with.
+/// Describes a session to a conversation: the modes that are active or can be resumed.
 pub fn describe_session(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -> Vec<String> {
     let mut lines = Vec::new();
     for mode in Mode::STOP_PRIORITY {
         let Some(document) = snapshot.documents.get(&mode) else { continue };
         match document.status() {
             DocumentStatus::Active if snapshot.is_stale(mode, now) => lines.push(format!(
-                "[{} stale: phase {}] No sign of life for two hours; it holds nothing. Go on with it by {} state write, or end it: {} cancel",
+                "[{} stale: phase {}] No activity for two hours, so it does not hold the session. Continue it with {} state write, or end it with {} cancel.",
                 mode.title(),
                 document.phase().unwrap_or("unknown"),
                 dialect.name,
@@ -173,13 +170,13 @@ pub fn describe_session(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -
                 }
             }
             DocumentStatus::Ended(RunEnding::Blocked) => lines.push(format!(
-                "[{} waits for the person: {}] It holds nothing until the person says \"continue\".",
+                "[{} waits for the person: {}] It does not hold the session until the person says \"continue\".",
                 mode.title(),
                 shorten(document.get_str("error").unwrap_or("blocked_on_user"))
             )),
             DocumentStatus::Ended(RunEnding::Cancelled) if mode.spec().on_cancel != OnCancel::Ends => {
                 lines.push(format!(
-                    "[{} cancelled] It is not active. Only the person brings it back, with ${}.",
+                    "[{} cancelled] It is not active. Only the person can resume it, with ${}.",
                     mode.title(),
                     mode.name()
                 ));
@@ -190,21 +187,21 @@ pub fn describe_session(snapshot: &Snapshot, dialect: Dialect, now: Timestamp) -
     lines
 }
 
-/// At most so much of a person's words is repeated.
-const LONGEST_REPEATED: usize = 300;
+/// How much of a person's text is repeated at most.
+const MAX_REPEATED_CHARS: usize = 300;
 
-/// The beginning of a text, in one line.
+/// Shortens a text to one line.
 pub fn shorten(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
-        if line.chars().count() + word.chars().count() >= LONGEST_REPEATED {
+        if line.chars().count() + word.chars().count() >= MAX_REPEATED_CHARS {
             line.push('…');
             break;
         }
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word.chars().filter(|c| !c.is_control()).take(LONGEST_REPEATED));
+        line.extend(word.chars().filter(|c| !c.is_control()).take(MAX_REPEATED_CHARS));
     }
     line
 }

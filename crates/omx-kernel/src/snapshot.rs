@@ -1,4 +1,4 @@
-//! What the rules decide on: all documents of one scope at one moment.
+//! The input of every rule: all documents of one scope at one moment.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use crate::ids::Scope;
 use crate::mode::Mode;
 use crate::time::Timestamp;
 
-/// All readable documents of one scope, with omx's own record of it.
+/// All readable documents of one scope, with its activity record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Snapshot {
-    /// Whose documents these are.
+    /// The scope.
     pub scope: Scope,
-    /// One document a mode, ended ones included.
+    /// One document per mode, including ended ones.
     pub documents: BTreeMap<Mode, Document>,
-    /// When a document's file last changed: the sign of life of documents that
-    /// carry no `updated_at` of their own.
+    /// When a document's file last changed: the sign of activity for documents without
+    /// `updated_at`.
     pub modified_at: BTreeMap<Mode, Timestamp>,
-    /// Counters and memory of the session.
+    /// The session's activity record.
     pub activity: SessionActivity,
 }
 
 impl Snapshot {
-    /// A scope without any document.
+    /// Creates a snapshot without documents.
     pub fn empty(scope: Scope) -> Self {
         Self {
             scope,
@@ -33,17 +33,17 @@ impl Snapshot {
         }
     }
 
-    /// The active document of a mode.
+    /// Returns a mode's document if it is active.
     pub fn active(&self, mode: Mode) -> Option<&Document> {
         self.documents.get(&mode).filter(|document| document.is_active())
     }
 
-    /// All active modes, in the order in which they are cancelled.
+    /// Returns all active modes, in the order in which cancel ends them.
     pub fn active_modes(&self) -> impl Iterator<Item = Mode> {
         Mode::ALL.into_iter().filter(|mode| self.active(*mode).is_some())
     }
 
-    /// Whether the mode is active without a sign of life for too long.
+    /// Whether the mode is active but has shown no activity for too long.
     pub fn is_stale(&self, mode: Mode, now: Timestamp) -> bool {
         self.documents.get(&mode).is_some_and(|document| {
             let touched = match document.get_time("updated_at") {

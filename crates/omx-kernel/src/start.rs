@@ -1,7 +1,7 @@
-//! A mode that the person starts by a word in a conversation.
+//! The start of a mode by a call in a prompt.
 //!
-//! The word alone goes on with what can be gone on with; a word with a task
-//! begins anew. What runs already is left running.
+//! A call without a task resumes a run that can be resumed; a call with a new task starts
+//! a new run. A mode that is already running is left alone.
 
 use crate::cancel::{self, CancelTarget};
 use crate::document::{Document, DocumentStatus};
@@ -16,50 +16,50 @@ use crate::snapshot::Snapshot;
 use crate::value::Value;
 use crate::write::{self, WriteContext};
 
-/// What the person asked for.
+/// A call of the person.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StartRequest<'a> {
     /// The mode.
     pub mode: Mode,
-    /// Modes that are started with it, linked to it.
+    /// Modes to start together with it and link to it.
     pub companions: &'a [Mode],
-    /// What it is to do, in the person's words.
+    /// The task, as the person wrote it.
     pub task: &'a str,
-    /// Where the person's words are kept, for modes that want to know.
+    /// The file that keeps the task, for modes that record it.
     pub context_path: Option<&'a str>,
 }
 
-/// What comes of it.
+/// What a start does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StartOutcome {
-    /// A new run.
+    /// It starts a new run.
     Started,
-    /// The run that had stopped goes on.
+    /// It resumes the earlier run.
     Resumed,
-    /// It runs already; nothing changes.
+    /// The mode is already running; nothing changes.
     AlreadyRunning,
 }
 
 /// What a start changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartPlan {
-    /// What comes of it.
+    /// What the start does.
     pub outcome: StartOutcome,
-    /// Documents, in the order in which they must reach the disk.
+    /// The documents to write, in this order.
     pub writes: Vec<(Mode, Document)>,
 }
 
-/// What comes of this call, before anything else is looked at.
+/// Predicts what a start does, from the mode's own document alone.
 pub fn predict_outcome(
     snapshot: &Snapshot,
-    wanted: &StartRequest<'_>,
+    start: &StartRequest<'_>,
     now: crate::Timestamp,
 ) -> StartOutcome {
-    let Some(document) = snapshot.documents.get(&wanted.mode) else { return StartOutcome::Started };
+    let Some(document) = snapshot.documents.get(&start.mode) else { return StartOutcome::Started };
     let same_task =
-        wanted.task.is_empty() || document.get_str("task_description") == Some(wanted.task);
+        start.task.is_empty() || document.get_str("task_description") == Some(start.task);
     let goes_on = match document.status() {
-        DocumentStatus::Active if !snapshot.is_stale(wanted.mode, now) => {
+        DocumentStatus::Active if !snapshot.is_stale(start.mode, now) => {
             return StartOutcome::AlreadyRunning;
         }
         DocumentStatus::Active | DocumentStatus::Ended(RunEnding::Finished | RunEnding::Failed) => {
@@ -67,48 +67,45 @@ pub fn predict_outcome(
         }
         DocumentStatus::Ended(RunEnding::Blocked) => true,
         DocumentStatus::Ended(RunEnding::Cancelled) => {
-            wanted.mode.spec().on_cancel != OnCancel::Ends
+            start.mode.spec().on_cancel != OnCancel::Ends
         }
     };
     if goes_on && same_task { StartOutcome::Resumed } else { StartOutcome::Started }
 }
 
-/// What a start wants to know of the world outside.
-pub fn required_facts(
-    snapshot: &Snapshot,
-    wanted: &StartRequest<'_>,
-) -> Result<FactQuery, Refusal> {
-    Ok(write::required_facts(snapshot, &request(snapshot, wanted, StartOutcome::Started)?))
+/// Returns what a start needs to know about files.
+pub fn required_facts(snapshot: &Snapshot, start: &StartRequest<'_>) -> Result<FactQuery, Refusal> {
+    Ok(write::required_facts(snapshot, &request(snapshot, start, StartOutcome::Started)?))
 }
 
-/// Decides a start.
+/// Plans a start, or refuses it.
 pub fn plan_start(
     snapshot: &Snapshot,
-    wanted: &StartRequest<'_>,
-    circumstances: WriteContext<'_>,
+    start: &StartRequest<'_>,
+    context: WriteContext<'_>,
 ) -> Result<StartPlan, Refusal> {
-    let how = predict_outcome(snapshot, wanted, circumstances.now);
-    if how == StartOutcome::AlreadyRunning {
-        return Ok(StartPlan { outcome: how, writes: Vec::new() });
+    let outcome = predict_outcome(snapshot, start, context.now);
+    if outcome == StartOutcome::AlreadyRunning {
+        return Ok(StartPlan { outcome, writes: Vec::new() });
     }
     let mut world = snapshot.clone();
     let mut changed: Vec<Mode> = Vec::new();
-    if how == StartOutcome::Started && snapshot.active(wanted.mode).is_some() {
-        // A stale run makes room for the new one, as a cancel would.
-        let (dialect, now) = (circumstances.dialect, circumstances.now);
+    if outcome == StartOutcome::Started && snapshot.active(start.mode).is_some() {
+        // End the stale run first, as a cancel would.
+        let (dialect, now) = (context.dialect, context.now);
         for entry in
-            cancel::plan_cancel(snapshot, CancelTarget::Mode(wanted.mode), dialect, now)?.entries
+            cancel::plan_cancel(snapshot, CancelTarget::Mode(start.mode), dialect, now)?.entries
         {
             changed.push(entry.mode);
             world.documents.insert(entry.mode, entry.document);
         }
     }
-    let mut requests = vec![request(&world, wanted, how)?];
-    for companion in wanted.companions {
-        requests.push(companion_request(&world, wanted, *companion)?);
+    let mut requests = vec![request(&world, start, outcome)?];
+    for companion in start.companions {
+        requests.push(companion_request(&world, start, *companion)?);
     }
     for request in requests {
-        for (mode, document) in write::plan_write(&world, &request, circumstances)?.writes {
+        for (mode, document) in write::plan_write(&world, &request, context)?.writes {
             changed.push(mode);
             world.documents.insert(mode, document);
         }
@@ -118,31 +115,31 @@ pub fn plan_start(
     links::dependents_first(&mut changed);
     let writes =
         changed.into_iter().filter_map(|mode| Some((mode, world.documents.remove(&mode)?)));
-    Ok(StartPlan { outcome: how, writes: writes.collect() })
+    Ok(StartPlan { outcome, writes: writes.collect() })
 }
 
 fn request(
     snapshot: &Snapshot,
-    wanted: &StartRequest<'_>,
-    how: StartOutcome,
+    start: &StartRequest<'_>,
+    outcome: StartOutcome,
 ) -> Result<WriteRequest, Refusal> {
-    let mode = wanted.mode;
-    let intent = if how == StartOutcome::Resumed { "resume" } else { "start" };
+    let mode = start.mode;
+    let intent = if outcome == StartOutcome::Resumed { "resume" } else { "start" };
     let yes = || Value::bool(true);
     let mut fields = vec![(intent.to_owned(), yes()), ("active".to_owned(), yes())];
-    if how == StartOutcome::Started {
-        if !wanted.task.is_empty() {
-            fields.push(("task_description".to_owned(), Value::string(wanted.task)));
+    if outcome == StartOutcome::Started {
+        if !start.task.is_empty() {
+            fields.push(("task_description".to_owned(), Value::string(start.task)));
         }
         if mode == Mode::Pipeline {
-            fields.push(("stages".to_owned(), Value::strings(line(wanted.task).iter().copied())));
+            fields.push(("stages".to_owned(), Value::strings(line(start.task).iter().copied())));
         }
-        if let (Mode::Autopilot, Some(path)) = (mode, wanted.context_path) {
+        if let (Mode::Autopilot, Some(path)) = (mode, start.context_path) {
             let kept = Value::record([("context_snapshot_path", Value::string(path))]);
             fields.push(("handoff_artifacts".to_owned(), kept));
         }
     }
-    for companion in wanted.companions {
+    for companion in start.companions {
         if let Some((field, _)) = links::link_fields(mode, *companion) {
             fields.push((field.to_owned(), yes()));
         }
@@ -152,24 +149,24 @@ fn request(
 
 fn companion_request(
     snapshot: &Snapshot,
-    wanted: &StartRequest<'_>,
+    start: &StartRequest<'_>,
     companion: Mode,
 ) -> Result<WriteRequest, Refusal> {
     let yes = || Value::bool(true);
     let mut fields = vec![("active".to_owned(), yes())];
     if snapshot.active(companion).is_none() {
         fields.push(("start".to_owned(), yes()));
-        if !wanted.task.is_empty() {
-            fields.push(("task_description".to_owned(), Value::string(wanted.task)));
+        if !start.task.is_empty() {
+            fields.push(("task_description".to_owned(), Value::string(start.task)));
         }
     }
-    if let Some((_, field)) = links::link_fields(wanted.mode, companion) {
+    if let Some((_, field)) = links::link_fields(start.mode, companion) {
         fields.push((field.to_owned(), yes()));
     }
     WriteRequest::new(companion, snapshot.scope.session(), fields)
 }
 
-/// The line of roles a pipeline's task asks for with its first word.
+/// Returns the stages of the preset that a pipeline's task names with its first word.
 fn line(task: &str) -> &'static [&'static str] {
     let word = task.split_whitespace().next().unwrap_or_default();
     let word = word.trim_end_matches([':', ',']).to_ascii_lowercase();

@@ -1,7 +1,7 @@
-//! The stop decision: may the agent end its turn, or is there work that holds it?
+//! The stop decision: may the agent end its turn, or does unfinished work hold it?
 //!
-//! Every doubt lets the person get away. Holds are counted here and bounded;
-//! running out of them is written as what it is, never as success.
+//! In doubt the stop is allowed. Holds are counted and bounded here; reaching a bound is
+//! recorded as such, never as success.
 
 use crate::activity::SessionActivity;
 use crate::counters::default_limit;
@@ -16,7 +16,7 @@ use crate::time::Timestamp;
 use crate::transition::{next_phases, transitions};
 use crate::value::Value;
 
-/// Hosts give up at 8 holds in a row; we say so one earlier.
+/// Hosts give up after 8 holds in a row. omx gives up one earlier, to record the reason.
 pub const HOLDS_WITHOUT_TOOL: u32 = 7;
 
 pub use crate::progress::SAME_PROGRESS_LIMIT;
@@ -24,46 +24,46 @@ pub use crate::progress::SAME_PROGRESS_LIMIT;
 /// Why the agent stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopCause {
-    /// It thinks it is done.
+    /// The agent considers its work done.
     TurnEnded,
-    /// The person interrupted.
+    /// The person interrupted it.
     Interrupted,
     /// The context is full.
     ContextLimit,
-    /// A rate or usage limit.
+    /// A rate or usage limit was reached.
     RateLimit,
-    /// Not logged in, or not paid.
+    /// The login or the payment is missing.
     Account,
 }
 
-/// Who stops.
+/// The agent that stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StoppingAgent {
-    /// The agent of the session itself.
+    /// The session's main agent.
     Main,
-    /// One it started.
+    /// An agent that the main agent started.
     Subagent,
 }
 
-/// A stop about to happen.
+/// A stop that is about to happen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StopEvent {
     /// Why.
     pub cause: StopCause,
-    /// Who.
+    /// The agent that stops.
     pub agent: StoppingAgent,
-    /// Whether this prompt asked for a cancel.
+    /// Whether the current prompt requested a cancel.
     pub cancel_requested: bool,
-    /// The modes whose documents a live omx process drives by itself.
+    /// The modes that a live omx process drives itself.
     pub self_driven: Vec<Mode>,
-    /// What the work looks like now; equal values mean that nothing moved.
+    /// The progress fingerprint; equal values mean that nothing has changed.
     pub progress: Option<u64>,
-    /// How long a run may take, in milliseconds, where the person set that.
+    /// The configured time budget of a run, in milliseconds.
     pub time_budget: Option<i64>,
 }
 
 impl StopEvent {
-    /// A plain end of a turn.
+    /// The ordinary end of a turn.
     pub fn turn_ended() -> Self {
         Self {
             cause: StopCause::TurnEnded,
@@ -83,35 +83,35 @@ pub enum AllowReason {
     NoSession,
     /// Nothing is active.
     NothingActive,
-    /// What is active is stale.
+    /// Everything active is stale.
     Stale,
-    /// A live omx process drives it.
+    /// A live omx process drives the run.
     SelfDriven,
-    /// It waits for something the agent cannot bring about.
+    /// The run waits for something outside the agent's control.
     Waiting,
     /// The person or the host ended the turn.
     Interrupted,
-    /// A limit of the model's service.
+    /// A limit of the model provider was reached.
     Limit,
-    /// Not logged in, or not paid.
+    /// The login or the payment is missing.
     Account,
-    /// A cancel was asked for.
+    /// A cancel was requested.
     CancelRequested,
-    /// A subagent never decides.
+    /// A subagent is never held.
     Subagent,
 }
 
 impl AllowReason {
-    /// The reason in words.
+    /// The reason, for messages and logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NoSession => "no session",
             Self::NothingActive => "nothing active",
             Self::Stale => "stale",
-            Self::SelfDriven => "driven by a running process",
+            Self::SelfDriven => "an omx process drives the run",
             Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
-            Self::Limit => "a limit of the model's service",
+            Self::Limit => "a limit of the model provider",
             Self::Account => "login or billing",
             Self::CancelRequested => "cancel requested",
             Self::Subagent => "a subagent",
@@ -124,36 +124,35 @@ impl AllowReason {
 pub enum StopDecision {
     /// The turn may end.
     Allow(AllowReason),
-    /// The agent goes on, told this.
+    /// The agent must continue.
     Hold(StopHold),
-    /// The turn may end, because a bound was reached; the document says so.
+    /// The turn may end because the run reached a bound; the document records it.
     Exhausted(StopExhausted),
 }
 
-/// A hold and what it changes.
+/// A hold, with the changes it makes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StopHold {
     /// The mode that holds.
     pub mode: Mode,
-    /// What the agent is told.
+    /// The message for the agent.
     pub text: String,
-    /// Its document, with this hold counted.
+    /// The mode's document, with this hold counted.
     pub document: Document,
-    /// The session's record, with this hold counted.
+    /// The session's activity record, with this hold counted.
     pub activity: SessionActivity,
 }
 
-/// The end of a run that used up a bound.
+/// The end of a run that reached a bound.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StopExhausted {
     /// The mode that ends.
     pub mode: Mode,
-    /// Why.
+    /// The reason.
     pub error: String,
-    /// What ends with it and its own document, in the order in which they must
-    /// reach the disk.
+    /// The documents to write, in this order: its dependents' and its own.
     pub writes: Vec<(Mode, Document)>,
-    /// The session's record, begun anew.
+    /// The session's activity record, with its counters reset.
     pub activity: SessionActivity,
 }
 
@@ -164,7 +163,7 @@ impl StopExhausted {
     }
 }
 
-/// Decides a stop.
+/// Decides whether a stop is allowed or held.
 pub fn decide(
     snapshot: &Snapshot,
     event: &StopEvent,
@@ -197,24 +196,24 @@ pub fn decide(
             reason = AllowReason::SelfDriven;
         } else if snapshot.is_stale(mode, now) {
             reason = AllowReason::Stale;
-        } else if waits(document, now) {
+        } else if is_waiting(document, now) {
             reason = AllowReason::Waiting;
         } else {
-            return hold(snapshot, mode, document, event, dialect, now);
+            return hold_or_exhaust(snapshot, mode, document, event, dialect, now);
         }
     }
     Allow(reason)
 }
 
-/// Whether the run waits for a limit, the network or a worker, and not in vain.
-fn waits(document: &Document, now: Timestamp) -> bool {
+/// Whether the run waits for a limit, the network or a worker, and not past the deadline.
+fn is_waiting(document: &Document, now: Timestamp) -> bool {
     document.get("waiting").is_some_and(|waiting| {
         let until = waiting.get("until").and_then(Value::as_str).and_then(Timestamp::parse);
         waiting.as_object().is_some() && until.is_none_or(|until| now < until)
     })
 }
 
-fn hold(
+fn hold_or_exhaust(
     snapshot: &Snapshot,
     mode: Mode,
     old: &Document,
@@ -231,18 +230,18 @@ fn hold(
     let age = old.get_time("started_at").map_or(0, |started| now.millis_since(started));
     let bound = if event.time_budget.is_some_and(|budget| age > budget) {
         Some((RunEnding::Blocked, "budget.time is used up".to_owned()))
-    } else if iteration >= limit_of(mode, old) {
+    } else if iteration >= iteration_limit(mode, old) {
         Some((RunEnding::Failed, "max_iterations reached".to_owned()))
     } else if activity.holds_in_a_row >= HOLDS_WITHOUT_TOOL {
         Some((
             RunEnding::Blocked,
-            format!("held {HOLDS_WITHOUT_TOOL} times in a row without any tool being used"),
+            format!("held {HOLDS_WITHOUT_TOOL} times in a row without a tool call"),
         ))
     } else if activity.same_fingerprint >= SAME_PROGRESS_LIMIT {
         Some((
             RunEnding::Blocked,
             format!(
-                "no progress: {SAME_PROGRESS_LIMIT} stops in a row looked the same in phase {}",
+                "no progress: {SAME_PROGRESS_LIMIT} stops in a row found the same state in phase {}",
                 old.phase().unwrap_or("unknown")
             ),
         ))
@@ -254,7 +253,7 @@ fn hold(
         activity.holds_in_a_row = 0;
         activity.same_fingerprint = 0;
         activity.fingerprint = None;
-        let writes = ended(snapshot, mode, ending, &error, now);
+        let writes = end_with_dependents(snapshot, mode, ending, &error, now);
         return StopDecision::Exhausted(StopExhausted { mode, error, writes, activity });
     }
     let mut document = old.clone();
@@ -265,9 +264,9 @@ fn hold(
     StopDecision::Hold(StopHold { mode, text, document, activity })
 }
 
-/// The run ended, with what depends on it: that would hold the session for a
-/// parent that is gone.
-fn ended(
+/// Ends the run together with its dependents, which would hold the session for a parent
+/// that is gone.
+fn end_with_dependents(
     snapshot: &Snapshot,
     mode: Mode,
     ending: RunEnding,
@@ -292,15 +291,15 @@ fn ended(
     writes.collect()
 }
 
-fn limit_of(mode: Mode, document: &Document) -> u64 {
+fn iteration_limit(mode: Mode, document: &Document) -> u64 {
     document.get_u64("max_iterations").unwrap_or_else(|| default_limit(mode))
 }
 
-/// What the agent is told when it is held.
+/// Formats the message for an agent that is held.
 pub fn format_hold(mode: Mode, document: &Document, dialect: Dialect) -> String {
     let phase = document.phase().unwrap_or("unknown");
     let count = match document.get_u64("iteration") {
-        Some(iteration) => format!(", iteration {iteration}/{}", limit_of(mode, document)),
+        Some(iteration) => format!(", iteration {iteration}/{}", iteration_limit(mode, document)),
         None => String::new(),
     };
     let next = match (mode, phase) {
@@ -314,11 +313,12 @@ pub fn format_hold(mode: Mode, document: &Document, dialect: Dialect) -> String 
             "Review the change in both lanes. Clean: complete with the verdict. Not clean: back to ralplan with the findings.".to_owned()
         }
         _ => {
-            let follow = next_phases(mode, Some(phase), &document.stages());
-            let lacks = lacking(mode, phase, document);
-            let missing =
-                if lacks.is_empty() { String::new() } else { format!(": missing {}", lacks.join(", ")) };
-            format!("It is not complete{missing}; next may follow: {}.", follow.join(", "))
+            let allowed = next_phases(mode, Some(phase), &document.stages());
+            let missing = match missing_for_completion(mode, phase, document) {
+                parts if parts.is_empty() => String::new(),
+                parts => format!(": missing {}", parts.join(", ")),
+            };
+            format!("It is not complete{missing}; allowed next: {}.", allowed.join(", "))
         }
     };
     format!(
@@ -328,21 +328,22 @@ pub fn format_hold(mode: Mode, document: &Document, dialect: Dialect) -> String 
     )
 }
 
-/// What `complete` still needs, as far as the document itself tells: files it
-/// names are taken to exist, and an audit in a file to pass.
-fn lacking(mode: Mode, phase: &str, document: &Document) -> Vec<String> {
-    let needs = match mode {
+/// Describes what `complete` still requires, as far as the document shows: files that it
+/// names are assumed to exist, and an audit in a file to pass.
+fn missing_for_completion(mode: Mode, phase: &str, document: &Document) -> Vec<String> {
+    let requirement = match mode {
         Mode::Pipeline => Requirement::StageResult,
         _ => transitions(mode)
             .iter()
             .find(|step| step.to == "complete")
             .map_or(Requirement::Nothing, |s| s.requirement),
     };
-    let asked = FactQuery::for_document(document);
-    let takes_audit = matches!(needs, Requirement::CompletionAudit | Requirement::CheckOrAudit);
-    if takes_audit && asked.audit_path.is_some() {
+    let query = FactQuery::for_document(document);
+    let takes_audit =
+        matches!(requirement, Requirement::CompletionAudit | Requirement::CheckOrAudit);
+    if takes_audit && query.audit_path.is_some() {
         return Vec::new();
     }
-    let facts = FileFacts { existing: asked.paths.into_iter().collect(), audit: None };
-    missing_evidence(needs, document, phase, &facts)
+    let facts = FileFacts { existing: query.paths.into_iter().collect(), audit: None };
+    missing_evidence(requirement, document, phase, &facts)
 }

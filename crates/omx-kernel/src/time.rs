@@ -1,8 +1,7 @@
-//! Points in time, as the rules need them: compared, printed, read.
+//! Timestamps for the rules: parsed, compared and formatted.
 //!
-//! The clock itself is at the edge. Here is only RFC 3339 text to milliseconds
-//! and back, because staleness and validation are rules and rules stand alone.
-//! The tests hold this against a full calendar library.
+//! This module only converts between RFC 3339 and milliseconds; the clock is read at the
+//! edge. The crate depends on no calendar library, but the tests compare with one.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use std::fmt;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// From milliseconds since the epoch.
+    /// Creates a timestamp from milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
@@ -21,12 +20,12 @@ impl Timestamp {
         self.0
     }
 
-    /// How many milliseconds have gone by since `earlier`; 0 if it lies ahead.
+    /// The milliseconds since `earlier`; 0 if that is later.
     pub fn millis_since(self, earlier: Timestamp) -> i64 {
         self.0.saturating_sub(earlier.0).max(0)
     }
 
-    /// Reads RFC 3339 (`2026-11-15T10:00:00.123Z`, or with an offset).
+    /// Parses RFC 3339 (`2026-11-15T10:00:00.123Z`, or with an offset).
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         if !text.is_ascii() || bytes.len() < 20 {
@@ -85,7 +84,7 @@ fn digits(bytes: &[u8]) -> Option<i64> {
     })
 }
 
-/// The milliseconds of `.123…`, and what follows.
+/// Parses the milliseconds of `.123…`. Returns them with the rest.
 fn fraction(bytes: &[u8]) -> Option<(i64, &[u8])> {
     if bytes.first() != Some(&b'.') {
         return Some((0, bytes));
@@ -100,7 +99,7 @@ fn fraction(bytes: &[u8]) -> Option<(i64, &[u8])> {
     Some((millis, &bytes[1 + length..]))
 }
 
-/// The offset in minutes of `Z` or `+02:00`.
+/// Parses the offset of `Z` or `+02:00`, in minutes.
 fn offset(bytes: &[u8]) -> Option<i64> {
     match bytes {
         [b'Z' | b'z'] => Some(0),
@@ -122,7 +121,7 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days since the epoch of a date of the proleptic Gregorian calendar.
+/// Converts a date of the proleptic Gregorian calendar to days since the epoch.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

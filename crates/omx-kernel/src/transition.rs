@@ -1,16 +1,16 @@
-//! Which phase may follow which, and what it needs. A table for each mode.
+//! The allowed transitions of each mode, with the evidence they require.
 
 use crate::evidence::Requirement;
 use crate::mode::Mode;
 use crate::outcome::RunEnding;
 use crate::refusal::{Refusal, RefusalCode, join_alternatives};
 
-/// Which counter a step moves.
+/// The counter that a transition increases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CounterUpdate {
     /// None.
     Nothing,
-    /// `iteration`: another round of the loop.
+    /// `iteration`: another round of the mode's loop.
     Iteration,
     /// `iteration` and `review_cycle`: the review was not clean.
     ReviewCycle,
@@ -18,25 +18,25 @@ pub enum CounterUpdate {
     FixLoop,
 }
 
-/// One allowed step.
+/// An allowed transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Transition {
-    /// The phase that is left.
+    /// The phase it leaves.
     pub from: &'static str,
-    /// The phase that is entered.
+    /// The phase it enters.
     pub to: &'static str,
-    /// What must be there first.
+    /// The evidence it requires.
     pub requirement: Requirement,
-    /// What it counts.
+    /// The counter it increases.
     pub counter: CounterUpdate,
 }
 
-/// What taking a step asks for.
+/// The conditions of a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TransitionTerms {
-    /// What must be there first.
+    /// The evidence it requires.
     pub requirement: Requirement,
-    /// What it counts.
+    /// The counter it increases.
     pub counter: CounterUpdate,
 }
 
@@ -44,36 +44,36 @@ impl TransitionTerms {
     const FREE: TransitionTerms =
         TransitionTerms { requirement: Requirement::Nothing, counter: CounterUpdate::Nothing };
 
-    const fn needing(needs: Requirement) -> Self {
-        TransitionTerms { requirement: needs, counter: CounterUpdate::Nothing }
+    const fn with_requirement(requirement: Requirement) -> Self {
+        TransitionTerms { requirement: requirement, counter: CounterUpdate::Nothing }
     }
 }
 
 /// Where a request wants to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransitionTarget<'a> {
-    /// Into a live phase.
+    /// To a live phase.
     Live(&'a str),
     /// To an end.
     End(RunEnding),
 }
 
-const fn step(from: &'static str, to: &'static str, needs: Requirement) -> Transition {
-    Transition { from, to, requirement: needs, counter: CounterUpdate::Nothing }
+const fn step(from: &'static str, to: &'static str, requirement: Requirement) -> Transition {
+    Transition { from, to, requirement: requirement, counter: CounterUpdate::Nothing }
 }
 
 const fn counted(
     from: &'static str,
     to: &'static str,
-    needs: Requirement,
+    requirement: Requirement,
     counts: CounterUpdate,
 ) -> Transition {
-    Transition { from, to, requirement: needs, counter: counts }
+    Transition { from, to, requirement: requirement, counter: counts }
 }
 
 const COMPLETE: &str = "complete";
 
-/// The steps of a mode. The pipeline's follow from its own list of stages.
+/// Returns the transitions of a mode. A pipeline's follow from its list of stages.
 pub const fn transitions(mode: Mode) -> &'static [Transition] {
     use Requirement::{
         BothLanes, CheckOrAudit, CheckedVerification, CleanReview, CompletionAudit, Consensus,
@@ -162,8 +162,8 @@ pub const fn transitions(mode: Mode) -> &'static [Transition] {
     }
 }
 
-/// On which terms `from` may be followed by `target`. `from` is `None` where
-/// there was no document yet.
+/// Returns the conditions for going from `from` to `target`, or refuses the transition.
+/// `from` is `None` if there is no document yet.
 pub fn find_terms(
     mode: Mode,
     from: Option<&str>,
@@ -178,7 +178,7 @@ pub fn find_terms(
         _ if mode == Mode::Pipeline => pipeline_terms(from, target, stages),
         _ => table_terms(mode, from, target),
     }
-    .map_err(|()| illegal(mode, from, target, stages))
+    .map_err(|()| refuse_transition(mode, from, target, stages))
 }
 
 fn table_terms(
@@ -197,12 +197,13 @@ fn table_terms(
             .find(|step| step.from == from && step.to == to)
             .map(|step| TransitionTerms { requirement: step.requirement, counter: step.counter })
             .ok_or(()),
-        // A phase of another program's: back to the first, or to the end on its usual terms.
+        // An unknown phase, set by another program, may go back to the first phase, or to
+        // the end under the usual conditions.
         None if mode.spec().phases.first() == Some(&to) => Ok(TransitionTerms::FREE),
         None => transitions(mode)
             .iter()
             .find(|step| step.to == to && to == COMPLETE)
-            .map(|step| TransitionTerms::needing(step.requirement))
+            .map(|step| TransitionTerms::with_requirement(step.requirement))
             .ok_or(()),
     }
 }
@@ -212,11 +213,11 @@ fn pipeline_terms(
     target: TransitionTarget<'_>,
     stages: &[String],
 ) -> Result<TransitionTerms, ()> {
-    let result = Ok(TransitionTerms::needing(Requirement::StageResult));
-    let place = |phase: &str| stages.iter().position(|stage| stage == phase);
+    let result = Ok(TransitionTerms::with_requirement(Requirement::StageResult));
+    let index_of = |phase: &str| stages.iter().position(|stage| stage == phase);
     let Some(from) = from else {
         return match target {
-            TransitionTarget::Live(to) if stages.is_empty() || place(to) == Some(0) => {
+            TransitionTarget::Live(to) if stages.is_empty() || index_of(to) == Some(0) => {
                 Ok(TransitionTerms::FREE)
             }
             _ => Err(()),
@@ -225,15 +226,15 @@ fn pipeline_terms(
     if stages.is_empty() {
         return result;
     }
-    match (place(from), target) {
-        (Some(at), TransitionTarget::Live(to)) if place(to) == Some(at + 1) => result,
+    match (index_of(from), target) {
+        (Some(at), TransitionTarget::Live(to)) if index_of(to) == Some(at + 1) => result,
         (Some(at), TransitionTarget::End(_)) if at + 1 == stages.len() => result,
-        (None, TransitionTarget::Live(to)) if place(to) == Some(0) => Ok(TransitionTerms::FREE),
+        (None, TransitionTarget::Live(to)) if index_of(to) == Some(0) => Ok(TransitionTerms::FREE),
         _ => Err(()),
     }
 }
 
-/// What may follow a phase, for a sentence.
+/// Returns the phases that may follow, for a message.
 pub fn next_phases(mode: Mode, from: Option<&str>, stages: &[String]) -> Vec<String> {
     let mut words: Vec<String> = if mode == Mode::Pipeline {
         match from.and_then(|from| stages.iter().position(|stage| stage == from)) {
@@ -252,7 +253,7 @@ pub fn next_phases(mode: Mode, from: Option<&str>, stages: &[String]) -> Vec<Str
     words
 }
 
-fn illegal(
+fn refuse_transition(
     mode: Mode,
     from: Option<&str>,
     target: TransitionTarget<'_>,
@@ -267,19 +268,19 @@ fn illegal(
         None => "at the start".to_owned(),
     };
     let mut message = format!(
-        "{} cannot go {origin} to {to:?}; what may follow: {}",
+        "{} cannot go {origin} to {to:?}; allowed next: {}",
         mode.name(),
         join_alternatives(&next_phases(mode, from, stages))
     );
     if to == COMPLETE
         && let Some(last) = transitions(mode).iter().find(|step| step.to == COMPLETE)
     {
-        message.push_str(&format!("; complete follows {:?}", last.from));
+        message.push_str(&format!("; complete comes after {:?}", last.from));
     }
     Refusal::new(RefusalCode::IllegalTransition, message)
 }
 
-/// The refusal of a step whose evidence is not there.
+/// Returns the refusal of a transition whose evidence is missing.
 pub fn refuse_missing_evidence(
     mode: Mode,
     from: &str,
@@ -294,7 +295,7 @@ pub fn refuse_missing_evidence(
     Refusal::new(
         RefusalCode::IllegalTransition,
         format!(
-            "{} cannot go from {from:?} to {to:?} yet: missing {}; what may follow: {}",
+            "{} cannot go from {from:?} to {to:?} yet: missing {}; allowed next: {}",
             mode.name(),
             missing.join(", "),
             join_alternatives(&next_phases(mode, Some(from), stages))

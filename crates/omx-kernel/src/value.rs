@@ -1,23 +1,23 @@
-//! JSON values as the rules see them: the exact text beside its meaning.
+//! JSON values for the rules: the exact text together with its meaning.
 //!
-//! Documents carry values that belong to other programs. Parsing such a value
-//! into numbers and strings and printing it again changes it (`1.10` becomes
-//! `1.1`, a lone surrogate cannot be held at all). So a [`Value`] keeps the
-//! text it came with, and its [`Shape`] only says what the rules may rely on.
+//! Documents carry values that belong to other programs. Parsing and printing such a value
+//! would change it: `1.10` becomes `1.1`, and a lone surrogate cannot be represented at
+//! all. A [`Value`] therefore keeps its original text, and its [`Shape`] is only what the
+//! rules may rely on.
 
 use std::fmt::Write as _;
 
-/// One JSON value: its text, byte for byte, and what the rules may know of it.
+/// A JSON value: its text, byte for byte, and its meaning to the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Value {
     text: Box<str>,
     shape: Shape,
-    /// The name of the field that holds it as its writer spelled it, quotes
-    /// included, where that is not how omx would (`"a\/b"`, a lone surrogate).
+    /// The original spelling of the name of the field that holds it, including quotes, if
+    /// omx would spell it differently (`"a\/b"`, a lone surrogate).
     spelling: Option<Box<str>>,
 }
 
-/// What a value means to the rules.
+/// The meaning of a value to the rules.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
     /// `null`
@@ -32,20 +32,20 @@ pub enum Shape {
     String(String),
     /// An array.
     Array(Vec<Value>),
-    /// An object, in the order it was written.
+    /// An object, in its original order.
     Object(Vec<(String, Value)>),
-    /// A value nobody looks into: foreign, or not representable here.
+    /// A value that no rule reads, or that cannot be represented.
     Opaque,
 }
 
 impl Value {
-    /// Joins a text with its meaning. The caller vouches that they agree: only
-    /// the parser at the edge and the constructors below make values.
+    /// Creates a value from its text and its shape. The caller guarantees that they agree;
+    /// only the parser at the edge and the constructors below use this.
     pub fn from_parts(text: &str, shape: Shape) -> Self {
         Self { text: text.into(), shape, spelling: None }
     }
 
-    /// The same value in a field whose name was spelled like this.
+    /// Returns the same value, for a field whose name has this spelling.
     pub fn with_spelling(self, spelling: &str) -> Self {
         Self { spelling: Some(spelling.into()), ..self }
     }
@@ -72,12 +72,12 @@ impl Value {
         Self::from_parts(&text, Shape::String(value.to_owned()))
     }
 
-    /// A string, or `null` when there is none.
+    /// A string, or `null`.
     pub fn string_or_null(value: Option<&str>) -> Self {
         value.map_or_else(Self::null, Self::string)
     }
 
-    /// An array of values.
+    /// An array.
     pub fn array(items: Vec<Value>) -> Self {
         let mut text = String::from("[");
         for (index, item) in items.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Value {
         Self::from_parts(&text, Shape::Object(fields))
     }
 
-    /// An object from names known when the program was written.
+    /// An object with fixed field names.
     pub fn record<const N: usize>(fields: [(&str, Value); N]) -> Self {
         Self::object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
@@ -120,7 +120,7 @@ impl Value {
         &self.text
     }
 
-    /// What the rules may know of it.
+    /// The meaning to the rules.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
@@ -130,38 +130,38 @@ impl Value {
         self.shape == Shape::Null
     }
 
-    /// The bool it is, if it is one.
+    /// The bool, if it is one.
     pub fn as_bool(&self) -> Option<bool> {
         if let Shape::Bool(value) = self.shape { Some(value) } else { None }
     }
 
-    /// The counter it is, if it is one.
+    /// The integer, if it is one from 0 to 2^64-1.
     pub fn as_u64(&self) -> Option<u64> {
         if let Shape::Integer(value) = self.shape { Some(value) } else { None }
     }
 
-    /// The string it is, if it is one.
+    /// The string, if it is one.
     pub fn as_str(&self) -> Option<&str> {
         if let Shape::String(value) = &self.shape { Some(value) } else { None }
     }
 
-    /// The items it has, if it is an array.
+    /// The items, if it is an array.
     pub fn as_array(&self) -> Option<&[Value]> {
         if let Shape::Array(items) = &self.shape { Some(items) } else { None }
     }
 
-    /// The fields it has, if it is an object.
+    /// The fields, if it is an object.
     pub fn as_object(&self) -> Option<&[(String, Value)]> {
         if let Shape::Object(fields) = &self.shape { Some(fields) } else { None }
     }
 
-    /// The field of that name, if this is an object that has it.
+    /// Returns a field, if this is an object that has it.
     pub fn get(&self, name: &str) -> Option<&Value> {
         last_field(self.as_object()?, name)
     }
 
-    /// This object with the given fields put over its own: those already
-    /// there keep their place, the others come last.
+    /// Returns this object with the given fields merged into it: existing ones keep their
+    /// place, new ones come last.
     pub fn merged(&self, over: &[(String, Value)]) -> Value {
         let mut fields = self.as_object().unwrap_or_default().to_vec();
         for (name, value) in over {
@@ -171,12 +171,12 @@ impl Value {
     }
 }
 
-/// The last field of that name: where a name stands twice, the last one counts.
+/// Returns the last field of that name: of duplicates the last one counts.
 pub(crate) fn last_field<'a>(fields: &'a [(String, Value)], name: &str) -> Option<&'a Value> {
     fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value)
 }
 
-/// Sets a field where it stands, or at the end; never leaves it there twice.
+/// Sets a field in its place, or appends it. Removes duplicates.
 pub(crate) fn set_field(fields: &mut Vec<(String, Value)>, name: &str, value: Value) {
     match fields.iter().rposition(|(key, _)| key == name) {
         Some(place) => {
@@ -195,7 +195,7 @@ pub(crate) fn set_field(fields: &mut Vec<(String, Value)>, name: &str, value: Va
     }
 }
 
-/// Appends the name of the field that holds this value.
+/// Appends the name of the field that holds this value, in its original spelling.
 pub fn push_name(out: &mut String, name: &str, value: &Value) {
     match &value.spelling {
         Some(spelling) => out.push_str(spelling),
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_that_stands_twice_is_set_once_in_its_last_place() {
+    fn a_duplicate_field_is_set_once_in_its_last_place() {
         let mut fields = vec![
             ("a".to_owned(), Value::integer(1)),
             ("b".to_owned(), Value::integer(2)),
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_quoted_as_json_wants() {
+    fn strings_are_quoted_as_json() {
         assert_eq!(Value::string("a\"\\\n\u{1}é").as_json(), "\"a\\\"\\\\\\n\\u0001é\"");
     }
 }

@@ -1,6 +1,6 @@
-//! The write rule: a snapshot and a request in, the documents to write out.
+//! The write rule: from a snapshot and a request to the documents to write.
 //!
-//! Everything that may be refused is refused here, before anything is written.
+//! Every refusal happens here, before anything is written.
 
 use crate::base_document::{BaseDocument, IterationLimits, fill_defaults};
 use crate::counters::{self, Exhaustion};
@@ -20,60 +20,60 @@ use crate::transition::{self, TransitionTarget, TransitionTerms};
 use crate::value::Value;
 use crate::write_goal::{WriteGoal, contradiction};
 
-/// What a write changes, in the order in which it must reach the disk.
+/// The changes of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WritePlan {
-    /// Documents, dependents before what they depend on.
+    /// The documents to write, in this order: dependents before their parents.
     pub writes: Vec<(Mode, Document)>,
-    /// Set when a limit turned the request into an end.
+    /// Set if the request ended the run because it is exhausted.
     pub exhausted: Option<Exhaustion>,
 }
 
 impl WritePlan {
-    /// The document the request was for.
+    /// Returns the document of a mode, if the plan writes it.
     pub fn document(&self, mode: Mode) -> Option<&Document> {
         self.writes.iter().find(|(written, _)| *written == mode).map(|(_, document)| document)
     }
 }
 
-/// What a rule needs besides snapshot and request.
+/// What the write rule needs besides snapshot and request.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteContext<'a> {
     /// The time of the write.
     pub now: Timestamp,
-    /// Configured limits of starts.
+    /// Configured iteration limits of new runs.
     pub limits: &'a IterationLimits,
-    /// Answers to [`questions`].
+    /// The facts that [`required_facts`] asks for.
     pub facts: &'a FileFacts,
-    /// The words in which a refusal names commands.
+    /// The dialect of commands in refusals.
     pub dialect: Dialect,
 }
 
-/// What this write wants to know of the world outside; nothing for most writes.
+/// Returns what this write needs to know about files: nothing, for most writes.
 pub fn required_facts(snapshot: &Snapshot, request: &WriteRequest) -> FactQuery {
-    let names_an_end = ["current_phase", "run_outcome", "lifecycle_outcome"]
+    let may_end = ["current_phase", "run_outcome", "lifecycle_outcome"]
         .iter()
         .any(|name| request.get(name).is_some());
-    let mut questions = FactQuery::default();
-    if names_an_end {
+    let mut query = FactQuery::default();
+    if may_end {
         let old = snapshot.documents.get(&request.mode).cloned().unwrap_or_default();
-        questions = FactQuery::for_document(&merged(old, request));
+        query = FactQuery::for_document(&merge_fields(old, request));
     }
     if request.mode == Mode::Ralph
         && let Some(plan) = snapshot.active(Mode::Ralplan)
     {
-        questions.paths.extend(FactQuery::for_document(plan).paths);
+        query.paths.extend(FactQuery::for_document(plan).paths);
     }
-    questions
+    query
 }
 
-/// Decides a write.
+/// Plans a write, or refuses it.
 pub fn plan_write(
     snapshot: &Snapshot,
     request: &WriteRequest,
-    circumstances: WriteContext<'_>,
+    context: WriteContext<'_>,
 ) -> Result<WritePlan, Refusal> {
-    let WriteContext { now, limits, facts, dialect } = circumstances;
+    let WriteContext { now, limits, facts, dialect } = context;
     let mode = request.mode;
     let old = snapshot.documents.get(&mode);
     let revision = old.map_or(0, Document::revision);
@@ -85,49 +85,49 @@ pub fn plan_write(
             format!("{} is at revision {revision}, not {expected}; read it again", mode.name()),
         ));
     }
-    let asked = WriteGoal::parse(request, old)?;
-    let beginning = BaseDocument::select(request, &asked, snapshot, now, dialect)?;
-    let is_new = matches!(beginning, BaseDocument::New);
+    let goal = WriteGoal::parse(request, old)?;
+    let base = BaseDocument::select(request, &goal, snapshot, now, dialect)?;
+    let is_new = matches!(base, BaseDocument::New);
     let mut exhausted = None;
-    let mut document = match beginning {
+    let mut document = match base {
         BaseDocument::New => {
-            let mut document = merged(Document::default(), request);
-            if asked.ending.is_none() {
-                fill_defaults(&mut document, mode, &asked, limits, now)?;
+            let mut document = merge_fields(Document::default(), request);
+            if goal.ending.is_none() {
+                fill_defaults(&mut document, mode, &goal, limits, now)?;
             } else {
                 document.remove("current_phase");
-                end(&mut document, request, &asked, None, now, facts)?;
+                end_run(&mut document, request, &goal, None, now, facts)?;
             }
             document
         }
         BaseDocument::Current(base) if !base.is_active() => {
             counters::check_limits(&base, request, limits)?;
-            let mut document = merged(base.clone(), request);
+            let mut document = merge_fields(base.clone(), request);
             keep_ending(&mut document, &base);
             document
         }
         BaseDocument::Reopened(base) | BaseDocument::Current(base) => {
             counters::check_limits(&base, request, limits)?;
             let from = base.phase().map(str::to_owned);
-            let mut document = merged(base.clone(), request);
+            let mut document = merge_fields(base.clone(), request);
             restore(&mut document, &base, &["current_phase"]);
-            if let Some(to) = &asked.phase {
-                exhausted = enter(&mut document, &base, request, to, &asked, facts)?;
+            if let Some(to) = &goal.phase {
+                exhausted = enter_phase(&mut document, &base, request, to, &goal, facts)?;
             }
-            match (&exhausted, asked.ending) {
-                (Some(ran_out), _) => {
-                    document.set("error", Value::string(ran_out.error()));
+            match (&exhausted, goal.ending) {
+                (Some(exhaustion), _) => {
+                    document.set("error", Value::string(exhaustion.error()));
                     document.end(mode, RunEnding::Failed, now);
                 }
                 (None, Some(_)) => {
-                    end(&mut document, request, &asked, from.as_deref(), now, facts)?;
+                    end_run(&mut document, request, &goal, from.as_deref(), now, facts)?;
                 }
-                (None, None) => go_on(&mut document, &asked),
+                (None, None) => keep_live(&mut document, &goal),
             }
             document
         }
     };
-    if let Some(original) = &asked.normalized_from {
+    if let Some(original) = &goal.normalized_from {
         let name = format!("{}_phase_normalized_from", mode.name());
         document.set(&name, Value::string(original));
     }
@@ -138,12 +138,11 @@ pub fn plan_write(
     if is_new {
         document.sort_as_new();
     }
-    together(snapshot, request, document, circumstances)
-        .map(|writes| WritePlan { writes, exhausted })
+    apply_links(snapshot, request, document, context).map(|writes| WritePlan { writes, exhausted })
 }
 
-/// The document with the request's fields put over it.
-fn merged(mut document: Document, request: &WriteRequest) -> Document {
+/// Merges the request's fields into a document.
+fn merge_fields(mut document: Document, request: &WriteRequest) -> Document {
     for (name, value) in &request.fields {
         match (name.as_str(), value.as_object()) {
             (fields::MERGED_FIELD, Some(over)) => {
@@ -159,7 +158,7 @@ fn merged(mut document: Document, request: &WriteRequest) -> Document {
     document
 }
 
-/// Puts fields back to what they were before the request was merged.
+/// Restores fields to their values before the merge.
 fn restore(document: &mut Document, base: &Document, names: &[&str]) {
     for name in names {
         match base.get(name) {
@@ -169,7 +168,7 @@ fn restore(document: &mut Document, base: &Document, names: &[&str]) {
     }
 }
 
-/// An ended document keeps how it ended, whatever spelling the request used.
+/// Keeps the ending of an ended document, whatever spelling the request used.
 fn keep_ending(document: &mut Document, base: &Document) {
     restore(
         document,
@@ -178,10 +177,10 @@ fn keep_ending(document: &mut Document, base: &Document) {
     );
 }
 
-/// A live run stays live: its outcome fields say so.
-fn go_on(document: &mut Document, asked: &WriteGoal) {
+/// Sets the outcome fields of a run that stays live.
+fn keep_live(document: &mut Document, goal: &WriteGoal) {
     let stored = document.get_str("run_outcome").and_then(|word| RunOutcome::parse(word).ok());
-    let outcome = asked.live_outcome.or(match stored {
+    let outcome = goal.live_outcome.or(match stored {
         Some(RunOutcome::Progress) => Some(RunOutcome::Progress),
         _ => None,
     });
@@ -191,25 +190,25 @@ fn go_on(document: &mut Document, asked: &WriteGoal) {
     document.remove("completed_at");
 }
 
-/// Enters a live phase. Says why, if a limit turned that into the end.
-fn enter(
+/// Enters a live phase. Returns the exhaustion that ends the run instead, if any.
+fn enter_phase(
     document: &mut Document,
     base: &Document,
     request: &WriteRequest,
     to: &str,
-    asked: &WriteGoal,
+    goal: &WriteGoal,
     facts: &FileFacts,
 ) -> Result<Option<Exhaustion>, Refusal> {
     let mode = request.mode;
     let target = TransitionTarget::Live(to);
-    let terms = transition::find_terms(mode, base.phase(), target, &asked.stages)?;
+    let terms = transition::find_terms(mode, base.phase(), target, &goal.stages)?;
     let from = base.phase().unwrap_or_default();
-    allow(mode, document, from, target, terms, asked, facts)?;
+    check_evidence(mode, document, from, target, terms, goal, facts)?;
     let exhausted = counters::apply_counter(document, base, request, terms.counter, to)?;
     if exhausted.is_none() {
         document.set("current_phase", Value::string(to));
         if mode == Mode::Autopilot && to == "code-review" && from != to {
-            // The verdict of an earlier cycle says nothing of this one.
+            // The verdict of an earlier cycle does not count in this one.
             let verdict = request.get("review_verdict").cloned().unwrap_or_else(Value::null);
             document.set("review_verdict", verdict);
         }
@@ -217,25 +216,25 @@ fn enter(
     Ok(exhausted)
 }
 
-/// Ends the run as asked, if it may end so.
-fn end(
+/// Ends the run as requested, or refuses the ending.
+fn end_run(
     document: &mut Document,
     request: &WriteRequest,
-    asked: &WriteGoal,
+    goal: &WriteGoal,
     from: Option<&str>,
     now: Timestamp,
     facts: &FileFacts,
 ) -> Result<(), Refusal> {
-    let Some(ending) = asked.ending else { return Ok(()) };
+    let Some(ending) = goal.ending else { return Ok(()) };
     let mode = request.mode;
-    let terms = transition::find_terms(mode, from, TransitionTarget::End(ending), &asked.stages)?;
-    allow(
+    let terms = transition::find_terms(mode, from, TransitionTarget::End(ending), &goal.stages)?;
+    check_evidence(
         mode,
         document,
         from.unwrap_or_default(),
         TransitionTarget::End(ending),
         terms,
-        asked,
+        goal,
         facts,
     )?;
     let completed = request.get_str("completed_at").map(str::to_owned);
@@ -246,13 +245,13 @@ fn end(
     Ok(())
 }
 
-fn allow(
+fn check_evidence(
     mode: Mode,
     document: &Document,
     from: &str,
     target: TransitionTarget<'_>,
     terms: TransitionTerms,
-    asked: &WriteGoal,
+    goal: &WriteGoal,
     facts: &FileFacts,
 ) -> Result<(), Refusal> {
     let missing = missing_evidence(terms.requirement, document, from, facts);
@@ -260,16 +259,16 @@ fn allow(
         return Ok(());
     }
     let mut refusal =
-        transition::refuse_missing_evidence(mode, from, target, &missing, &asked.stages);
+        transition::refuse_missing_evidence(mode, from, target, &missing, &goal.stages);
     let is_open =
         ReviewVerdict::from_value(document.get("review_verdict")).is_some_and(|v| !v.is_clean());
     if terms.requirement == Requirement::CleanReview && is_open {
-        refusal.message.push_str("; a review that is not clean goes back to ralplan");
+        refusal.message.push_str("; a review that is not clean returns to ralplan");
     }
     Err(refusal)
 }
 
-/// What must hold for every document omx writes.
+/// Checks the invariants of every document that omx writes.
 fn check_result(mode: Mode, document: &Document) -> Result<(), Refusal> {
     if let (Some(iteration), Some(limit)) =
         (document.get_u64("iteration"), document.get_u64("max_iterations"))
@@ -286,21 +285,21 @@ fn check_result(mode: Mode, document: &Document) -> Result<(), Refusal> {
         && !verdict.is_clean()
     {
         return Err(contradiction(
-            "review_verdict says clean, but clean is only APPROVE with CLEAR and no open finding",
+            "review_verdict says clean, but only APPROVE with CLEAR and no open finding is clean",
         ));
     }
     Ok(())
 }
 
-/// Brings the document among its neighbours: exclusivity, hand-over, links.
-fn together(
+/// Applies the rules between documents: exclusive drivers, hand-over and links.
+fn apply_links(
     snapshot: &Snapshot,
     request: &WriteRequest,
     document: Document,
-    circumstances: WriteContext<'_>,
+    context: WriteContext<'_>,
 ) -> Result<Vec<(Mode, Document)>, Refusal> {
     let mode = request.mode;
-    let now = circumstances.now;
+    let now = context.now;
     let mut documents = snapshot.documents.clone();
     let is_live = document.is_active();
     documents.insert(mode, document);
@@ -313,8 +312,7 @@ fn together(
             let plan = &documents[&other];
             let hands_over = mode == Mode::Ralph
                 && other == Mode::Ralplan
-                && missing_evidence(Requirement::Consensus, plan, "", circumstances.facts)
-                    .is_empty();
+                && missing_evidence(Requirement::Consensus, plan, "", context.facts).is_empty();
             if !hands_over && links::are_linked(&documents, mode, other) {
                 continue;
             }
@@ -325,7 +323,7 @@ fn together(
                         "{} cannot start: {} is running in this session; cancel it first ({} cancel --mode {})",
                         mode.name(),
                         other.name(),
-                        circumstances.dialect.name,
+                        context.dialect.name,
                         other.name()
                     ),
                 ));

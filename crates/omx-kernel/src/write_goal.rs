@@ -1,5 +1,5 @@
-//! What a write asks for, once its words are understood: which phase, which
-//! end, live or not. Requests that ask for two things at once stop here.
+//! The goal of a write: which phase, which ending, live or not. A request that contradicts
+//! itself is refused here.
 
 use crate::document::{Document, stage_phases};
 use crate::mode::Mode;
@@ -8,32 +8,32 @@ use crate::phase::{self, PhaseTarget};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::request::{WriteIntent, WriteRequest};
 
-/// The meaning of a request.
+/// The goal of a write request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WriteGoal {
-    /// The request says `active`.
+    /// The request's value of `active`.
     pub active: Option<bool>,
-    /// It wants the run to be live: by `active`, a start or a resume.
+    /// Whether the request wants a live run: by `active`, a start or a resume.
     pub wants_live: bool,
-    /// A live phase to go to.
+    /// The live phase to enter.
     pub phase: Option<String>,
-    /// An end to go to.
+    /// The ending.
     pub ending: Option<RunEnding>,
-    /// A live outcome (`continue` or `progress`).
+    /// The outcome of a live run (`continue` or `progress`).
     pub live_outcome: Option<RunOutcome>,
-    /// The phase word as it was written, where it was another spelling.
+    /// The original spelling of the phase, if it was normalized.
     pub normalized_from: Option<String>,
-    /// The pipeline's stages, from the request or the document.
+    /// A pipeline's stages, from the request or the document.
     pub stages: Vec<String>,
 }
 
 impl WriteGoal {
-    /// Understands the request, given the document it is for.
+    /// Determines the goal of a request for the document `old`.
     pub fn parse(request: &WriteRequest, old: Option<&Document>) -> Result<Self, Refusal> {
         let mode = request.mode;
-        let stages = stages(request, old)?;
+        let stages = parse_stages(request, old)?;
         let active = request.get("active").and_then(|value| value.as_bool());
-        let mut asked = Self {
+        let mut goal = Self {
             active,
             wants_live: active == Some(true) || request.intent != WriteIntent::Change,
             phase: None,
@@ -43,30 +43,30 @@ impl WriteGoal {
             stages,
         };
         if let Some(word) = request.get_str("current_phase") {
-            let read = phase::parse_phase(mode, word, &asked.stages)?;
-            asked.normalized_from = read.normalized_from;
+            let read = phase::parse_phase(mode, word, &goal.stages)?;
+            goal.normalized_from = read.normalized_from;
             match read.target {
-                PhaseTarget::Live(phase) => asked.phase = Some(phase),
-                PhaseTarget::End(ending) => asked.end_as(ending)?,
+                PhaseTarget::Live(phase) => goal.phase = Some(phase),
+                PhaseTarget::End(ending) => goal.set_ending(ending)?,
             }
         }
         if let Some(word) = request.get_str("run_outcome") {
             match RunOutcome::parse(word)? {
-                RunOutcome::Ended(ending) => asked.end_as(ending)?,
-                live => asked.live_outcome = Some(live),
+                RunOutcome::Ended(ending) => goal.set_ending(ending)?,
+                live => goal.live_outcome = Some(live),
             }
         }
         if let Some(word) = request.get_str("lifecycle_outcome") {
-            asked.end_as(parse_lifecycle(word)?)?;
+            goal.set_ending(parse_lifecycle(word)?)?;
         }
-        asked.check(mode, request, old)?;
-        Ok(asked)
+        goal.check(mode, request, old)?;
+        Ok(goal)
     }
 
-    fn end_as(&mut self, ending: RunEnding) -> Result<(), Refusal> {
+    fn set_ending(&mut self, ending: RunEnding) -> Result<(), Refusal> {
         match self.ending {
             Some(other) if other != ending => Err(contradiction(format!(
-                "a run cannot end as {} and as {} at once",
+                "a run cannot end both as {} and as {}",
                 other.lifecycle_outcome(),
                 ending.lifecycle_outcome()
             ))),
@@ -84,18 +84,18 @@ impl WriteGoal {
         old: Option<&Document>,
     ) -> Result<(), Refusal> {
         if self.active == Some(false) && request.intent != WriteIntent::Change {
-            return Err(contradiction("active false cannot go with start or resume"));
+            return Err(contradiction("active false cannot be combined with start or resume"));
         }
         if let Some(ending) = self.ending {
             if self.wants_live {
                 return Err(contradiction(format!(
-                    "a live run cannot have the end {:?}; give active false, or leave it out",
+                    "a live run cannot have the outcome {:?}; set active to false, or omit it",
                     ending.lifecycle_outcome()
                 )));
             }
             if self.live_outcome.is_some() {
                 return Err(contradiction(format!(
-                    "a run cannot go on and end as {} at once",
+                    "one write cannot both continue the run and end it as {}",
                     ending.lifecycle_outcome()
                 )));
             }
@@ -105,29 +105,29 @@ impl WriteGoal {
         } else if self.active == Some(false) {
             if self.live_outcome.is_some() {
                 return Err(contradiction(
-                    "active false cannot go with an outcome that goes on; end it with run_outcome finish, failed, blocked_on_user or cancelled",
+                    "active false needs a final run_outcome: finish, failed, blocked_on_user or cancelled",
                 ));
             }
-            let moves = old.is_some_and(|document| {
+            let changes_phase = old.is_some_and(|document| {
                 document.is_active()
                     && self.phase.as_deref().is_some_and(|phase| document.phase() != Some(phase))
             });
-            if moves {
+            if changes_phase {
                 return Err(contradiction(format!(
-                    "active false ends {}; it cannot enter a live phase in the same write",
+                    "active false ends {}; the same write cannot also enter a live phase",
                     mode.name()
                 )));
             }
-            // Nothing else said: the run was stopped.
+            // Without another outcome, `active: false` cancels the run.
             if old.is_none_or(Document::is_active) {
                 self.ending = Some(RunEnding::Cancelled);
             }
         } else if self.stays_live(old) && request.get_str("completed_at").is_some() {
             return Err(contradiction("a live run has no completed_at"));
         }
-        let waits = request.get("waiting").is_some_and(|value| !value.is_null());
-        if waits && !self.stays_live(old) {
-            return Err(contradiction("only a live run waits"));
+        let sets_waiting = request.get("waiting").is_some_and(|value| !value.is_null());
+        if sets_waiting && !self.stays_live(old) {
+            return Err(contradiction("only a live run can have the field waiting"));
         }
         Ok(())
     }
@@ -140,7 +140,7 @@ impl WriteGoal {
     }
 }
 
-fn stages(request: &WriteRequest, old: Option<&Document>) -> Result<Vec<String>, Refusal> {
+fn parse_stages(request: &WriteRequest, old: Option<&Document>) -> Result<Vec<String>, Refusal> {
     if request.mode != Mode::Pipeline {
         return Ok(Vec::new());
     }
@@ -152,7 +152,7 @@ fn stages(request: &WriteRequest, old: Option<&Document>) -> Result<Vec<String>,
             .filter(|document| match request.intent {
                 WriteIntent::Start => false,
                 WriteIntent::Resume => true,
-                // Active again without a resume is a new run, which carries nothing over.
+                // Active again without a resume is a new run, which inherits nothing.
                 WriteIntent::Change => document.is_active() || !wants_active(request),
             })
             .map(Document::stages)

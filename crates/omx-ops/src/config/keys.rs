@@ -183,7 +183,7 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Complaint> {
         Kind::Text if value.as_str().is_some_and(|text| !text.is_empty()) => return Ok(()),
         Kind::Text => "a text".to_owned(),
         Kind::Count if value.as_u64().is_some_and(|count| count >= 1) => return Ok(()),
-        Kind::Count => "an integer from 1 on".to_owned(),
+        Kind::Count => "an integer of at least 1".to_owned(),
         Kind::Amount if value.as_json().parse::<f64>().is_ok_and(is_amount) => return Ok(()),
         Kind::Amount => "a number from 0 on".to_owned(),
         Kind::Span if value.as_str().is_some_and(is_span) => return Ok(()),
