@@ -180,7 +180,7 @@ fn modes_2_1_a_refusal_says_what_may_follow() {
                 let input = format!(r#"{{"current_phase":"{to}"}}"#);
                 let said =
                     page.live(from).refused(page.mode, RefusalCode::IllegalTransition, &input);
-                let follow = said.split("what may follow: ").nth(1).expect(&said);
+                let follow = said.split("allowed next: ").nth(1).expect(&said);
                 for (_, next, _) in page.steps.iter().filter(|step| step.0 == *from) {
                     assert!(follow.contains(next), "{from}: {said}");
                 }
