@@ -1,9 +1,11 @@
-//! What omx writes into a host's file of instructions, between its two marks.
+//! The block omx writes into a host's file of instructions.
 //!
-//! The block is read in every conversation, so it is short; what a mode asks
-//! for stands in its skill and comes only when it is wanted.
+//! An agent reads the block in every conversation, so it is short. The details of a
+//! mode are in its skill, which an agent reads only when it needs it.
 
 use omx_kernel::HostKind;
+
+use crate::hosts::host_spec;
 
 /// The first line of the block.
 pub const GUIDANCE_START: &str = "<!-- OMX:START -->";
@@ -11,13 +13,9 @@ pub const GUIDANCE_START: &str = "<!-- OMX:START -->";
 /// The last line of the block.
 pub const GUIDANCE_END: &str = "<!-- OMX:END -->";
 
-/// The block for a host, from the first mark to the line end after the last.
+/// The block for a host, from its first mark through the line end after its last.
 pub const fn guidance(host: HostKind) -> &'static str {
-    match host {
-        HostKind::Codex => include_str!("../../../assets/templates/guidance-codex.md"),
-        HostKind::Claude => include_str!("../../../assets/templates/guidance-claude.md"),
-        HostKind::Gemini => include_str!("../../../assets/templates/guidance-gemini.md"),
-    }
+    host_spec(host).guidance
 }
 
 #[cfg(test)]
@@ -25,15 +23,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_2_1_a_block_stands_between_its_marks_and_is_short() {
+    fn hosts_2_1_a_block_is_enclosed_in_its_marks_and_short() {
         for host in HostKind::ALL {
             let block = guidance(host);
-            assert!(block.starts_with(&format!("{GUIDANCE_START}\n")), "{}", host.as_str());
-            assert!(block.ends_with(&format!("\n{GUIDANCE_END}\n")), "{}", host.as_str());
-            assert_eq!(block.matches("<!--").count(), 2, "{}", host.as_str());
-            assert!((15..=30).contains(&block.lines().count()), "{}", host.as_str());
+            assert!(block.starts_with(&format!("{GUIDANCE_START}\n")), "{host}");
+            assert!(block.ends_with(&format!("\n{GUIDANCE_END}\n")), "{host}");
+            assert_eq!(block.matches("<!--").count(), 2, "{host}");
+            assert!((15..=30).contains(&block.lines().count()), "{host}");
             for word in ["omx cancel", "state_write", "autopilot", "Stop"] {
-                assert!(block.contains(word), "{}: {word}", host.as_str());
+                assert!(block.contains(word), "{host}: {word}");
             }
         }
     }

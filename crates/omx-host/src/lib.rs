@@ -9,6 +9,7 @@ pub mod doctor;
 mod front_matter;
 mod guidance;
 pub mod hook;
+mod hosts;
 pub mod process;
 mod role;
 pub mod setup;
@@ -16,6 +17,7 @@ mod skill;
 
 pub use front_matter::CatalogueError;
 pub use guidance::{GUIDANCE_END, GUIDANCE_START, guidance};
+pub use hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm, host_spec};
 pub use omx_kernel::HostKind;
 pub use role::{ModelTier, Role, RoleResult, ToolAccess};
 pub use skill::Skill;

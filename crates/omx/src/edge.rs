@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_agents::AgentEnv;
 use omx_host::hook::{HookEvent, HookFiles, HookPayload};
 use omx_host::setup::{HostHomes, SetupPaths, SetupScope};
-use omx_host::{HostKind, process};
+use omx_host::{host_spec, process};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
@@ -146,9 +146,9 @@ pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
     context.reader = MessageReader::Program;
     let files = HookFiles {
         records: records_folder(dialect),
-        environment_file: match (payload.host, &payload.event) {
-            (HostKind::Claude, HookEvent::SessionStart(_)) => {
-                variable("CLAUDE_ENV_FILE").map(PathBuf::from)
+        environment_file: match &payload.event {
+            HookEvent::SessionStart(_) => {
+                host_spec(payload.host).environment_file.and_then(variable).map(PathBuf::from)
             }
             _ => None,
         },
@@ -158,10 +158,7 @@ pub fn hook(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookEnv> {
 
 /// The folder an event is about: the host's own word, else the payload's.
 pub fn hook_folder(payload: &HookPayload<'_>) -> Option<PathBuf> {
-    let named = match payload.host {
-        HostKind::Claude => variable("CLAUDE_PROJECT_DIR").map(PathBuf::from),
-        HostKind::Codex | HostKind::Gemini => None,
-    };
+    let named = host_spec(payload.host).project_folder.and_then(variable).map(PathBuf::from);
     named.or_else(|| payload.cwd.clone()).filter(|folder| folder.is_absolute())
 }
 
@@ -225,14 +222,8 @@ pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Re
     let manifests =
         state_folder(dialect).unwrap_or_else(|| home.join(dialect.dir_name)).join("setup");
     let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let claude = named("CLAUDE_CONFIG_DIR");
     Ok(SetupPaths {
-        homes: HostHomes {
-            codex: named("CODEX_HOME").unwrap_or_else(|| home.join(".codex")),
-            claude_file: claude.as_deref().unwrap_or(&home).join(".claude.json"),
-            claude: claude.unwrap_or_else(|| home.join(".claude")),
-            gemini: named("GEMINI_CLI_HOME").unwrap_or_else(|| home.clone()).join(".gemini"),
-        },
+        homes: HostHomes::locate(&home, named),
         scope,
         omx: own_program()?,
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -12,6 +12,8 @@ use super::probe::{Probe, run};
 use super::settings::{HookEntry, entries, plugins};
 use omx_kernel::HostKind;
 
+use crate::hosts::host_spec;
+
 const AREA: CheckArea = CheckArea::Hooks;
 
 /// Hosts wait longer; a hook that needs this long is felt at every step.
@@ -90,10 +92,7 @@ fn relatives(env: &DoctorEnv<'_>, host: HostKind, others: &[HookEntry]) -> Vec<D
 /// Calls a hook with an event that changes nothing.
 fn tried(env: &DoctorEnv<'_>, entry: &HookEntry) -> DoctorFinding {
     let host = entry.host.as_str();
-    let event = match entry.host {
-        HostKind::Codex | HostKind::Claude => "PreToolUse",
-        HostKind::Gemini => "BeforeTool",
-    };
+    let event = host_spec(entry.host).tool_event;
     let payload = json!({
         "session_id": SESSION,
         "hook_event_name": event,

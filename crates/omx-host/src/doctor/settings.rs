@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::setup::{SetupPaths, SetupScope};
 use omx_kernel::HostKind;
 
+use crate::hosts::host_spec;
+
 /// One hook of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HookEntry {
@@ -29,18 +31,14 @@ impl HookEntry {
 
 /// The files of a host that can hold hooks.
 fn files(paths: &SetupPaths, host: HostKind) -> Vec<PathBuf> {
-    let home = paths.homes.of(host);
+    let home = paths.homes.folder(host);
     let root = match &paths.scope {
         SetupScope::User => None,
         SetupScope::Project(root) => Some(root),
     };
-    let (folder, names): (&str, &[&str]) = match host {
-        HostKind::Codex => (".codex", &["hooks.json"]),
-        HostKind::Claude => (".claude", &["settings.json", "settings.local.json"]),
-        HostKind::Gemini => (".gemini", &["settings.json"]),
-    };
-    let folder = root.map_or_else(|| home.to_owned(), |root| root.join(folder));
-    names.iter().map(|name| folder.join(name)).collect()
+    let spec = host_spec(host);
+    let folder = root.map_or_else(|| home.to_owned(), |root| root.join(spec.home.folder));
+    spec.hook_files.iter().map(|name| folder.join(name)).collect()
 }
 
 /// A file as JSON; nothing if it is not there or is none: setup tells that.

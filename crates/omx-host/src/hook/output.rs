@@ -1,52 +1,47 @@
-//! What a hook says back: one compact line in the host's own words.
+//! What a hook answers: one compact line in the host's own format.
 
 use serde_json::{Map, Value, json};
 
 use crate::HostKind;
+use crate::hosts::{ApprovalForm, host_spec};
 
-/// An effect.
+/// What a hook has the host do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookOutput {
-    /// None.
+    /// Nothing.
     Empty,
-    /// The agent is told something.
+    /// Give the agent this context.
     Context(String),
-    /// The agent goes on, told why.
+    /// Hold the stop: the agent continues, and reads why.
     Hold(String),
-    /// The person is told something.
+    /// Show the person this message.
     Notice(String),
-    /// A tool gets other arguments.
+    /// Call the tool with these arguments instead.
     Arguments(Map<String, Value>),
 }
 
 impl HookOutput {
-    /// The line for this host, in answer to its event of that name.
-    pub fn line(&self, host: HostKind, event: &str) -> String {
+    /// Formats the line for this host, in reply to its event of that name.
+    pub fn format_line(&self, host: HostKind, event: &str) -> String {
+        let form = host_spec(host).output;
         let specific = |field: &str, value: Value| {
             let mut output = Map::new();
             output.insert("hookEventName".to_owned(), Value::from(event));
             output.insert(field.to_owned(), value);
             output
         };
-        let wrapped = |output: Map<String, Value>| json!({ "hookSpecificOutput": output });
-        let value = match (self, host) {
-            (Self::Empty, _) => return "{}".to_owned(),
-            (Self::Context(text), _) => {
-                wrapped(specific("additionalContext", Value::from(text.as_str())))
-            }
-            (Self::Hold(text), HostKind::Gemini) => json!({ "decision": "deny", "reason": text }),
-            (Self::Hold(text), _) => json!({ "decision": "block", "reason": text }),
-            (Self::Notice(text), _) => json!({ "systemMessage": text }),
-            (Self::Arguments(input), HostKind::Gemini) => {
-                wrapped(specific("tool_input", Value::Object(input.clone())))
-            }
-            (Self::Arguments(input), HostKind::Claude) => {
-                wrapped(specific("updatedInput", Value::Object(input.clone())))
-            }
-            (Self::Arguments(input), HostKind::Codex) => {
-                let mut output = specific("updatedInput", Value::Object(input.clone()));
-                output.insert("permissionDecision".to_owned(), Value::from("allow"));
-                wrapped(output)
+        let wrap = |output: Map<String, Value>| json!({ "hookSpecificOutput": output });
+        let value = match self {
+            Self::Empty => return "{}".to_owned(),
+            Self::Context(text) => wrap(specific("additionalContext", Value::from(text.as_str()))),
+            Self::Hold(text) => json!({ "decision": form.hold, "reason": text }),
+            Self::Notice(text) => json!({ "systemMessage": text }),
+            Self::Arguments(input) => {
+                let mut output = specific(form.arguments, Value::Object(input.clone()));
+                if form.approval == ApprovalForm::Required {
+                    output.insert("permissionDecision".to_owned(), Value::from("allow"));
+                }
+                wrap(output)
             }
         };
         value.to_string()

@@ -1,62 +1,90 @@
-//! Where setup works and what it brings: values that the edge hands in.
+//! Where setup works and what it installs. The binary passes these values in.
 
 use std::path::{Path, PathBuf};
 
 use crate::HostKind;
+use crate::hosts::{HomeVariable, host_spec};
 use crate::role::Role;
 
-/// For everything the person does, or for one project.
+/// Whether setup is for all projects of the person, or for one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupScope {
-    /// In the person's home.
+    /// For all projects: in the person's home.
     User,
-    /// In this project's folder.
+    /// For this project: in its folder.
     Project(PathBuf),
 }
 
-/// Where the hosts keep what is the person's.
+/// Where the hosts keep the person's files.
 #[derive(Clone, Debug)]
 pub struct HostHomes {
-    /// Codex's folder: `~/.codex`.
-    pub codex: PathBuf,
-    /// Claude Code's folder: `~/.claude`.
-    pub claude: PathBuf,
-    /// Claude Code's own file: `~/.claude.json`.
-    pub claude_file: PathBuf,
-    /// Gemini CLI's folder: `~/.gemini`.
-    pub gemini: PathBuf,
+    homes: Vec<(HostKind, LocatedHome)>,
+}
+
+#[derive(Clone, Debug)]
+struct LocatedHome {
+    folder: PathBuf,
+    parent: PathBuf,
 }
 
 impl HostHomes {
-    /// The folder of a host.
-    pub fn of(&self, host: HostKind) -> &Path {
-        match host {
-            HostKind::Codex => &self.codex,
-            HostKind::Claude => &self.claude,
-            HostKind::Gemini => &self.gemini,
-        }
+    /// Finds the folders of all hosts. `variable` looks up the absolute path in a
+    /// variable, if there is one.
+    pub fn locate(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
+        let locate = |kind: HostKind| {
+            let spec = host_spec(kind).home;
+            let located = match (variable(spec.variable), spec.names) {
+                // Files that belong beside the folder move into it.
+                (Some(named), HomeVariable::Folder) => {
+                    LocatedHome { folder: named.clone(), parent: named }
+                }
+                (Some(named), HomeVariable::Parent) => {
+                    LocatedHome { folder: named.join(spec.folder), parent: named }
+                }
+                (None, _) => {
+                    LocatedHome { folder: home.join(spec.folder), parent: home.to_owned() }
+                }
+            };
+            (kind, located)
+        };
+        Self { homes: HostKind::ALL.map(locate).to_vec() }
+    }
+
+    fn get(&self, host: HostKind) -> &LocatedHome {
+        &self.homes[host as usize].1
+    }
+
+    /// The folder of a host, such as `~/.codex`.
+    pub fn folder(&self, host: HostKind) -> &Path {
+        &self.get(host).folder
+    }
+
+    /// The folder of a host's files that are not in its own folder, such as
+    /// `~/.claude.json`.
+    pub fn parent(&self, host: HostKind) -> &Path {
+        &self.get(host).parent
     }
 }
 
-/// Where everything is.
+/// Where setup reads and writes.
 #[derive(Clone, Debug)]
 pub struct SetupPaths {
     /// The hosts' folders.
     pub homes: HostHomes,
-    /// What is set up.
+    /// For what setup is.
     pub scope: SetupScope,
-    /// The program the hosts are to call.
+    /// The program that the hosts call.
     pub omx: PathBuf,
     /// Its version.
     pub version: String,
     /// The folder of manifests.
     pub manifests: PathBuf,
-    /// For a project: the hosts that call omx's hooks in every project already.
+    /// For a project: the hosts that already call omx's hooks in every project.
     pub hooked: Vec<HostKind>,
 }
 
 impl SetupPaths {
-    /// The file that remembers what was written.
+    /// The manifest of this scope.
     pub fn manifest(&self) -> PathBuf {
         match &self.scope {
             SetupScope::User => self.manifests.join("user.json"),
@@ -70,7 +98,7 @@ impl SetupPaths {
     }
 }
 
-/// A skill: a folder of that name with a `SKILL.md`.
+/// A skill: a folder with that name and a `SKILL.md` in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFile {
     /// Its name.
@@ -79,14 +107,14 @@ pub struct SkillFile {
     pub text: String,
 }
 
-/// What is brought besides hooks and the server.
+/// What setup installs besides hooks and the server.
 #[derive(Clone, Debug, Default)]
 pub struct SetupCatalog {
-    /// Roles, which become the hosts' agents.
+    /// Roles, which become agents of the hosts.
     pub roles: Vec<Role>,
     /// Skills.
     pub skills: Vec<SkillFile>,
-    /// The block of guidance for a host's agent, from mark to mark; none: no block.
+    /// The block of guidance for each host, marks included. A host without one gets none.
     pub guidance: Vec<(HostKind, String)>,
 }
 

@@ -1,11 +1,12 @@
 //! The plan of a whole setup or uninstall.
 
 use super::disk::SetupDisk;
-use super::hosts;
 use super::manifest::{FileRecord, Manifest};
 use super::paths::{SetupCatalog, SetupPaths, SetupScope};
 use super::planner::{SetupPlan, SetupPlanner};
 use omx_kernel::HostKind;
+
+use crate::hosts::host_spec;
 
 /// What setting up these hosts would do.
 pub fn plan_setup(
@@ -17,12 +18,8 @@ pub fn plan_setup(
 ) -> SetupPlan {
     let mut planner = SetupPlanner::new(paths, disk, manifest);
     for &host in wanted {
-        match host {
-            HostKind::Codex => hosts::codex::set_up(&mut planner, catalog),
-            HostKind::Claude => hosts::claude::set_up(&mut planner, catalog),
-            HostKind::Gemini => hosts::gemini::set_up(&mut planner, catalog),
-        }
-        let mut folders = vec![paths.homes.of(host)];
+        (host_spec(host).setup.set_up)(&mut planner, catalog);
+        let mut folders = vec![paths.homes.folder(host)];
         folders.extend(match &paths.scope {
             SetupScope::User => None,
             SetupScope::Project(root) => Some(root.as_path()),
@@ -44,8 +41,8 @@ pub fn plan_uninstall(
     for record in records.iter().rev().filter(|record| wanted.contains(&record.host)) {
         planner.take_out(record);
     }
-    if wanted.contains(&HostKind::Codex) {
-        hosts::codex::keep_trust(&mut planner);
+    for &host in wanted {
+        (host_spec(host).setup.after_removal)(&mut planner);
     }
     planner.finish()
 }

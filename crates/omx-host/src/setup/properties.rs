@@ -44,12 +44,7 @@ impl MemoryDisk {
 
 fn paths(omx: &str) -> SetupPaths {
     SetupPaths {
-        homes: HostHomes {
-            codex: "/h/.codex".into(),
-            claude: "/h/.claude".into(),
-            claude_file: "/h/.claude.json".into(),
-            gemini: "/h/.gemini".into(),
-        },
+        homes: HostHomes::locate(Path::new("/h"), |_| None),
         scope: SetupScope::User,
         omx: omx.into(),
         version: "1".to_owned(),

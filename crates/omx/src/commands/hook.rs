@@ -43,7 +43,7 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
             watch(begun);
         }
         let handled = answer(&payload, by_name).unwrap_or(HookOutput::Empty.into());
-        say(&handled.answer.line(host, &payload.name));
+        say(&handled.answer.format_line(host, &payload.name));
         if let (FollowUp::FinishCancel, Some(session)) = (handled.errand, &payload.session) {
             finish_cancel(&payload, session.as_str());
         }

@@ -111,7 +111,7 @@ fn path_hint(paths: &SetupPaths) -> Option<SetupNote> {
 /// The hosts that are installed or have been used.
 fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let is_there = |host: &HostKind| {
-        edge::on_path(Path::new(host.as_str())).is_some() || paths.homes.of(*host).is_dir()
+        edge::on_path(Path::new(host.as_str())).is_some() || paths.homes.folder(*host).is_dir()
     };
     let hosts: Vec<HostKind> = HostKind::ALL.into_iter().filter(is_there).collect();
     if hosts.is_empty() {

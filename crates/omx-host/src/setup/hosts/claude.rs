@@ -9,8 +9,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::common::{
-    NAME, guidance, hook_wishes, markdown_agent, names, server_wish, shell_word, skills,
+    HookForm, HostSetup, NAME, guidance, hook_wishes, markdown_agent, names, server_wish,
+    shell_word, skills,
 };
+use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::role::ToolAccess;
 use crate::setup::edit::FileFormat;
 use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
@@ -21,13 +23,43 @@ use omx_kernel::HostKind;
 
 const HOST: HostKind = HostKind::Claude;
 
-pub(crate) fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
+/// The row of this host.
+pub(crate) static SPEC: HostSpec = HostSpec {
+    kind: HOST,
+    home: HostHome {
+        folder: ".claude",
+        variable: "CLAUDE_CONFIG_DIR",
+        names: HomeVariable::Folder,
+    },
+    guidance_file: "CLAUDE.md",
+    guidance: include_str!("../../../../../assets/templates/guidance-claude.md"),
+    hook_files: &["settings.json", "settings.local.json"],
+    events: &[
+        ("SessionStart", 5),
+        ("UserPromptSubmit", 5),
+        ("PreToolUse", 5),
+        ("PostToolUse", 5),
+        ("PreCompact", 5),
+        ("Stop", 5),
+        ("StopFailure", 5),
+        ("SessionEnd", 5),
+    ],
+    tool_event: "PreToolUse",
+    hook_form: HookForm::Seconds,
+    output: OutputForm { hold: "block", arguments: "updatedInput", approval: ApprovalForm::Absent },
+    environment_file: Some("CLAUDE_ENV_FILE"),
+    project_folder: Some("CLAUDE_PROJECT_DIR"),
+    setup: HostSetup { set_up, after_removal: |_| {} },
+};
+
+fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
     let homes = planner.paths.homes.clone();
     let omx = planner.paths.omx.clone();
     let (folder, settings, servers, words) = match planner.paths.scope.clone() {
         SetupScope::User => {
-            let words = homes.claude.join("CLAUDE.md");
-            (homes.claude.clone(), "settings.json", homes.claude_file.clone(), words)
+            let words = homes.folder(HOST).join("CLAUDE.md");
+            let file = homes.parent(HOST).join(".claude.json");
+            (homes.folder(HOST).to_owned(), "settings.json", file, words)
         }
         SetupScope::Project(root) => {
             let servers = root.join(".mcp.json");
@@ -74,7 +106,7 @@ fn status_line(
     settings: &Path,
 ) -> Option<DesiredFragment> {
     let homes = planner.paths.homes.clone();
-    let others = [folder.join("settings.json"), homes.claude.join("settings.json")];
+    let others = [folder.join("settings.json"), homes.folder(HOST).join("settings.json")];
     let others = others.iter().filter(|other| *other != settings);
     let is_theirs = |other: &&std::path::PathBuf| {
         let line = setting(planner, other, "statusLine");

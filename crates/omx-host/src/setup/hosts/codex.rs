@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toml_edit::Item;
 
-use super::common::{NAME, guidance, hook_wishes, names, server_wish, skills};
+use super::common::{HookForm, HostSetup, NAME, guidance, hook_wishes, names, server_wish, skills};
 use crate::HostKind;
+use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::role::Role;
 use crate::setup::edit::FileFormat;
 use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
@@ -23,8 +24,38 @@ use crate::setup::{json, toml};
 
 const HOST: HostKind = HostKind::Codex;
 
-pub(crate) fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
-    let home = planner.paths.homes.codex.clone();
+/// The row of this host.
+pub(crate) static SPEC: HostSpec = HostSpec {
+    kind: HOST,
+    home: HostHome { folder: ".codex", variable: "CODEX_HOME", names: HomeVariable::Folder },
+    guidance_file: "AGENTS.md",
+    guidance: include_str!("../../../../../assets/templates/guidance-codex.md"),
+    hook_files: &["hooks.json"],
+    events: &[
+        ("SessionStart", 5),
+        ("UserPromptSubmit", 5),
+        ("PreToolUse", 5),
+        ("PostToolUse", 5),
+        ("PreCompact", 5),
+        ("Stop", 5),
+        // Codex allows no more for these.
+        ("Interrupt", 3),
+        ("SessionEnd", 3),
+    ],
+    tool_event: "PreToolUse",
+    hook_form: HookForm::Seconds,
+    output: OutputForm {
+        hold: "block",
+        arguments: "updatedInput",
+        approval: ApprovalForm::Required,
+    },
+    environment_file: None,
+    project_folder: None,
+    setup: HostSetup { set_up, after_removal: keep_trust },
+};
+
+fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
+    let home = planner.paths.homes.folder(HOST).to_owned();
     let scope = planner.paths.scope.clone();
     let folder = folder_of(planner);
     let words = match &scope {
@@ -142,11 +173,11 @@ fn remembered_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFra
 
 /// Codex's trust in a hook hangs on the hook's place. When ours goes, those
 /// after it move up, and the trust in them moves with them.
-pub(crate) fn keep_trust(planner: &mut SetupPlanner<'_>) {
+fn keep_trust(planner: &mut SetupPlanner<'_>) {
     let hooks = folder_of(planner).join("hooks.json");
     let (Some(old), Some(new)) = planner.texts(&hooks) else { return };
     let moved = moved_groups(&old, &new);
-    let config = planner.paths.homes.codex.join("config.toml");
+    let config = planner.paths.homes.folder(HOST).join("config.toml");
     let (_, Some(text)) = planner.texts(&config) else { return };
     let (form, body) = TextForm::of(&text);
     let mut body = body.to_owned();
@@ -191,7 +222,7 @@ fn moved_groups(old: &str, new: &str) -> Vec<(String, usize, usize, usize)> {
 /// The folder of what is set up.
 fn folder_of(planner: &SetupPlanner<'_>) -> PathBuf {
     match &planner.paths.scope {
-        SetupScope::User => planner.paths.homes.codex.clone(),
+        SetupScope::User => planner.paths.homes.folder(HOST).to_owned(),
         SetupScope::Project(root) => root.join(".codex"),
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::HostKind;
+use crate::hosts::host_spec;
 use crate::role::Role;
 use crate::setup::block;
 use crate::setup::edit::FileFormat;
@@ -15,41 +16,22 @@ use crate::setup::planner::SetupPlanner;
 /// The name of omx's server, and of its hooks where they have one.
 pub(super) const NAME: &str = "omx";
 
-/// The events a host is asked to tell, and how many seconds a hook may take.
-/// A hook ends itself long before; the limit is for a machine that is stuck.
-pub fn hook_events(host: HostKind) -> &'static [(&'static str, u64)] {
-    match host {
-        HostKind::Codex => &[
-            ("SessionStart", 5),
-            ("UserPromptSubmit", 5),
-            ("PreToolUse", 5),
-            ("PostToolUse", 5),
-            ("PreCompact", 5),
-            ("Stop", 5),
-            // Codex allows these no more.
-            ("Interrupt", 3),
-            ("SessionEnd", 3),
-        ],
-        HostKind::Claude => &[
-            ("SessionStart", 5),
-            ("UserPromptSubmit", 5),
-            ("PreToolUse", 5),
-            ("PostToolUse", 5),
-            ("PreCompact", 5),
-            ("Stop", 5),
-            ("StopFailure", 5),
-            ("SessionEnd", 5),
-        ],
-        HostKind::Gemini => &[
-            ("SessionStart", 5),
-            ("BeforeAgent", 5),
-            ("BeforeTool", 5),
-            ("AfterTool", 5),
-            ("PreCompress", 5),
-            ("AfterAgent", 5),
-            ("SessionEnd", 5),
-        ],
-    }
+/// How setup changes a host's files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostSetup {
+    /// Adds omx's parts.
+    pub set_up: fn(&mut SetupPlanner<'_>, &SetupCatalog),
+    /// Repairs what depends on the parts that uninstall took out.
+    pub after_removal: fn(&mut SetupPlanner<'_>),
+}
+
+/// How a host writes a hook entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookForm {
+    /// With its time limit in seconds.
+    Seconds,
+    /// With a name, and its time limit in milliseconds.
+    NamedMilliseconds,
 }
 
 /// The command line of omx's hook, for a shell.
@@ -70,23 +52,21 @@ pub(super) fn shell_word(path: &Path) -> String {
 /// The groups of hooks for every event.
 pub(super) fn hook_wishes(omx: &Path, host: HostKind) -> Vec<DesiredFragment> {
     let command = hook_command(omx, host);
+    let spec = host_spec(host);
     let wish = |(event, seconds): &(&str, u64)| DesiredFragment {
         slot: FragmentSlot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
-        value: json!({"hooks": [hook(host, &command, *seconds)]}),
+        value: json!({"hooks": [hook_entry(spec.hook_form, &command, *seconds)]}),
         own: Recognizer::Hook,
         rule: ConflictRule::Needed,
         what: format!("omx's hook for {event}"),
     };
-    hook_events(host).iter().map(wish).collect()
+    spec.events.iter().map(wish).collect()
 }
 
-fn hook(host: HostKind, command: &str, seconds: u64) -> Value {
-    match host {
-        HostKind::Codex | HostKind::Claude => {
-            json!({"type": "command", "command": command, "timeout": seconds})
-        }
-        // Gemini counts milliseconds.
-        HostKind::Gemini => {
+fn hook_entry(form: HookForm, command: &str, seconds: u64) -> Value {
+    match form {
+        HookForm::Seconds => json!({"type": "command", "command": command, "timeout": seconds}),
+        HookForm::NamedMilliseconds => {
             json!({"type": "command", "name": NAME, "command": command, "timeout": seconds * 1000})
         }
     }

@@ -4,8 +4,10 @@
 use serde_json::Value;
 
 use super::common::{
-    NAME, guidance, hook_command, hook_wishes, markdown_agent, names, server_wish, skills,
+    HookForm, HostSetup, NAME, guidance, hook_command, hook_wishes, markdown_agent, names,
+    server_wish, skills,
 };
+use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::setup::edit::FileFormat;
 use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recognizer};
 use crate::setup::paths::{SetupCatalog, SetupScope};
@@ -14,8 +16,32 @@ use omx_kernel::HostKind;
 
 const HOST: HostKind = HostKind::Gemini;
 
-pub(crate) fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
-    let home = planner.paths.homes.gemini.clone();
+/// The row of this host.
+pub(crate) static SPEC: HostSpec = HostSpec {
+    kind: HOST,
+    home: HostHome { folder: ".gemini", variable: "GEMINI_CLI_HOME", names: HomeVariable::Parent },
+    guidance_file: "GEMINI.md",
+    guidance: include_str!("../../../../../assets/templates/guidance-gemini.md"),
+    hook_files: &["settings.json"],
+    events: &[
+        ("SessionStart", 5),
+        ("BeforeAgent", 5),
+        ("BeforeTool", 5),
+        ("AfterTool", 5),
+        ("PreCompress", 5),
+        ("AfterAgent", 5),
+        ("SessionEnd", 5),
+    ],
+    tool_event: "BeforeTool",
+    hook_form: HookForm::NamedMilliseconds,
+    output: OutputForm { hold: "deny", arguments: "tool_input", approval: ApprovalForm::Absent },
+    environment_file: None,
+    project_folder: None,
+    setup: HostSetup { set_up, after_removal: |_| {} },
+};
+
+fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
+    let home = planner.paths.homes.folder(HOST).to_owned();
     let omx = planner.paths.omx.clone();
     let scope = planner.paths.scope.clone();
     let (folder, words) = match &scope {

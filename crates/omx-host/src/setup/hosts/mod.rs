@@ -1,9 +1,10 @@
 //! What each host is given, and where.
 
-pub(super) mod claude;
-pub(super) mod codex;
+pub(crate) mod claude;
+pub(crate) mod codex;
 mod common;
-pub(super) mod gemini;
+pub(crate) mod gemini;
 
 pub use codex::trusted_hash;
-pub use common::{hook_command, hook_events};
+pub(crate) use common::HostSetup;
+pub use common::{HookForm, hook_command};
