@@ -122,7 +122,7 @@ fn codex_gives_a_structured_answer() {
 }
 
 #[test]
-fn claude_gives_a_structured_answer_and_mends_a_wrong_one() {
+fn claude_gives_a_structured_answer_and_corrects_an_invalid_one() {
     offline(&[AgentCli::Claude], || {
         let answer = json!({"verdict": "pass", "score": 3});
         let script = Script::named("judge").answer(json!({"verdict": 1})).answer(answer.clone());
@@ -143,7 +143,7 @@ fn claude_gives_a_structured_answer_and_mends_a_wrong_one() {
 }
 
 #[test]
-fn conversations_go_on_where_they_were() {
+fn conversations_resume_where_they_were() {
     offline(&[AgentCli::Codex, AgentCli::Claude], || {
         let script = || Script::named("talk").say("first").say("second");
         let server = ModelServer::start([script()]);

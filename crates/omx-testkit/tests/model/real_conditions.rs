@@ -48,7 +48,7 @@ fn codex_gives_up_on_other_limits() {
 }
 
 #[test]
-fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
+fn claude_recovers_from_a_rate_limit_when_configured_to() {
     offline(&[AgentCli::Claude], || {
         let server = failing_once(ScriptedFailure::status(429).retry_after(1));
         let run = AgentHome::new(AgentCli::Claude, &server).headless("go [[script:once]]", &[]);
@@ -63,7 +63,7 @@ fn claude_recovers_from_a_rate_limit_when_it_is_told_to() {
 }
 
 #[test]
-fn both_ask_again_when_a_stream_breaks() {
+fn both_retry_when_a_stream_breaks() {
     offline(&[AgentCli::Codex, AgentCli::Claude], || {
         for cli in [AgentCli::Codex, AgentCli::Claude] {
             let server = failing_once(ScriptedFailure::cut_after(2));
@@ -90,7 +90,7 @@ fn an_agent_without_a_script_fails_at_once() {
 }
 
 #[test]
-fn the_agents_have_loopback_and_a_clean_environment() {
+fn agents_have_loopback_only_and_a_clean_environment() {
     offline(&[], || {
         let error = TcpStream::connect(("192.0.2.1", 80)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NetworkUnreachable);

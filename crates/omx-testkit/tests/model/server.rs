@@ -55,7 +55,7 @@ fn the_history_finds_the_turn() {
 }
 
 #[test]
-fn what_no_script_answers_is_refused() {
+fn requests_without_a_script_are_rejected() {
     let server = ModelServer::start([Script::named("a").say("a0")]);
     for messages in [
         vec![user("hi")],
@@ -97,7 +97,7 @@ fn side_requests_play_no_turn() {
 }
 
 #[test]
-fn failures_pass_after_their_number() {
+fn failures_end_after_their_count() {
     let turn = ScriptTurn::new().say("at last").failing(ScriptedFailure::status(529).times(2));
     let server = ModelServer::start([Script::named("a").turn(turn)]);
     let body = request(&[user("[[script:a]]")]);
@@ -187,7 +187,7 @@ fn a_turn_follows_another_scripts_turn() {
 }
 
 #[test]
-fn a_held_turn_waits_and_one_whose_client_went_away_is_broken() {
+fn a_held_turn_waits_and_breaks_if_its_client_disconnects() {
     let server = ModelServer::start([Script::named("a").when("please").say("a0")]);
     server.hold("a", 0);
     std::thread::scope(|scope| {

@@ -57,7 +57,7 @@ fn artifact(project: &TestProject) -> String {
 }
 
 #[test]
-fn team_6_an_answer_goes_to_standard_output_and_is_kept() {
+fn team_6_an_answer_goes_to_standard_output_and_is_saved() {
     let (project, scenario) = with_scenario();
     let outcome = ask(&project, &scenario, &["hello there"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "Hello yourself.\n"));
@@ -70,7 +70,7 @@ fn team_6_an_answer_goes_to_standard_output_and_is_kept() {
 }
 
 #[test]
-fn ask_as_events_tells_everything_and_ends_with_the_answer() {
+fn ask_with_events_reports_everything_and_ends_with_the_answer() {
     let (project, scenario) = with_scenario();
     let outcome = ask(&project, &scenario, &["--json", "hello there"]);
     let events: Vec<Value> =
@@ -113,7 +113,7 @@ fn ask_needs_a_question_and_reads_it_from_standard_input() {
 }
 
 #[test]
-fn ask_tells_trouble_by_its_name_with_what_to_do() {
+fn ask_reports_a_failure_by_its_name_with_a_remedy() {
     let (project, scenario) = with_scenario();
     let limited = ask(&project, &scenario, &["limit"]);
     assert_eq!(limited.code, Some(5), "{limited:?}");
@@ -129,7 +129,7 @@ fn ask_tells_trouble_by_its_name_with_what_to_do() {
 }
 
 #[test]
-fn ask_interrupted_says_how_to_go_on_and_leaves_nothing() {
+fn an_interrupted_ask_says_how_to_resume_and_leaves_no_process() {
     let (project, scenario) = with_scenario();
     let mut command =
         project.omx_command(&["ask", "rehearsal", "--scenario", &scenario, "slow, please"]);
@@ -148,7 +148,7 @@ fn ask_interrupted_says_how_to_go_on_and_leaves_nothing() {
 }
 
 #[test]
-fn ask_on_a_terminal_says_what_is_allowed_and_what_is_done() {
+fn ask_on_a_terminal_shows_permissions_and_actions() {
     let (project, scenario) = with_scenario();
     let words = ["ask", "rehearsal", "--scenario", &scenario, "hello there"];
     let outcome = project.on_terminal(&words, "");
@@ -160,7 +160,7 @@ fn ask_on_a_terminal_says_what_is_allowed_and_what_is_done() {
 }
 
 #[test]
-fn agents_are_listed_with_what_keeps_them_from_working() {
+fn agents_are_listed_with_the_reason_why_one_cannot_work() {
     let project = project();
     let listed = project.omx_env(&["list", "agents", "--json"], &[("PATH", "/nonexistent")]).ok();
     let agents = listed["agents"].as_array().unwrap();

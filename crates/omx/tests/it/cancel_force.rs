@@ -91,7 +91,7 @@ fn cancel_5_1_force_and_all_are_the_same() {
 }
 
 #[test]
-fn cancel_5_1_every_file_of_the_legacy_list_goes() {
+fn cancel_5_1_every_legacy_file_is_removed() {
     let names: Vec<&str> = LEGACY.split_whitespace().collect();
     assert_eq!(names.len(), 23);
     let project = project();
@@ -109,7 +109,7 @@ fn cancel_5_1_every_file_of_the_legacy_list_goes() {
 }
 
 #[test]
-fn cancel_5_1_checkpoints_and_team_go_with_all_they_hold() {
+fn cancel_5_1_checkpoints_and_team_are_removed_with_their_contents() {
     let project = project();
     for folder in ["checkpoints", "team"] {
         project.write(&format!(".omx/state/{folder}/a/b/c.json"), "x");
@@ -125,7 +125,7 @@ fn cancel_5_1_checkpoints_and_team_go_with_all_they_hold() {
 }
 
 #[test]
-fn cancel_5_1_empty_session_folders_go_and_foreign_files_in_them_stay() {
+fn cancel_5_1_empty_session_folders_are_removed_and_foreign_files_stay() {
     let project = project();
     fs::create_dir_all(project.session("empty", "")).unwrap();
     plant(&project, Some("done"), "ralph", &json!({"active": false, "run_outcome": "finish"}));
@@ -172,7 +172,7 @@ fn cancel_5_2_quarantine_plans_logs_runs_worktrees_and_notes_stay() {
 }
 
 #[test]
-fn cancel_5_2_unreadable_documents_are_moved_aside_not_deleted() {
+fn cancel_5_2_unreadable_documents_are_quarantined_not_deleted() {
     let project = project();
     project.write(".omx/state/ralph-state.json", "\0\0");
     project.write(".omx/state/sessions/s/team-state.json", "{broken");
@@ -245,7 +245,7 @@ fn cancel_5_2_links_inside_removed_folders_are_removed_not_followed() {
 }
 
 #[test]
-fn cancel_5_1_a_record_that_cannot_be_kept_does_not_stop_force() {
+fn cancel_5_1_force_succeeds_even_if_its_record_cannot_be_written() {
     let project = project();
     plant(&project, Some("s"), "ralph", &json!({}));
     symlink("/nowhere", project.state(".activity")).unwrap();
@@ -254,7 +254,7 @@ fn cancel_5_1_a_record_that_cannot_be_kept_does_not_stop_force() {
 }
 
 #[test]
-fn cancel_5_3_the_last_line_says_that_one_may_start_fresh() {
+fn cancel_5_3_the_last_line_says_that_you_can_start_fresh() {
     let project = project();
     let outcome = project.omx(&["cancel", "--force"]);
     assert_eq!((outcome.code, outcome.stdout), (Some(0), format!("{CLEARED}\n")));

@@ -71,7 +71,7 @@ fn cancel_6_autopilot_names_its_phase_and_how_to_resume() {
 }
 
 #[test]
-fn cancel_6_linked_modes_are_cleaned_up_before_their_parents_line() {
+fn cancel_6_linked_modes_are_listed_before_their_parent() {
     let documents = [
         ("autopilot", json!({})),
         ("ralph", json!({"linked_to": "autopilot", "linked_team": true})),
@@ -97,7 +97,7 @@ fn cancel_6_linked_modes_are_cleaned_up_before_their_parents_line() {
 }
 
 #[test]
-fn cancel_6_the_refusal_of_a_linked_mode_uses_the_dialects_command() {
+fn cancel_6_refusing_a_linked_mode_names_the_dialects_command() {
     let table = [("omx", "/cancel"), ("omc", "/oh-my-claudecode:cancel")];
     for (dialect, command) in table {
         let documents = [("ralph", json!({"linked_ultrawork": true})), ("ultrawork", json!({}))];

@@ -68,7 +68,7 @@ fn cancel_2_1_the_order_does_not_depend_on_when_a_mode_started() {
 }
 
 #[test]
-fn cancel_2_1_linked_modes_end_with_and_before_what_they_hang_on() {
+fn cancel_2_1_linked_modes_end_with_and_before_their_parent() {
     let by_autopilot = || json!({"linked_to": "autopilot"});
     let none = || json!({});
     let table: Vec<Row<'_>> = vec![
@@ -215,7 +215,7 @@ fn cancel_2_4_a_named_mode_is_cancelled_and_nothing_else() {
 }
 
 #[test]
-fn cancel_2_4_a_named_mode_takes_along_what_is_linked_to_it() {
+fn cancel_2_4_a_named_mode_is_cancelled_with_its_linked_modes() {
     let documents = [
         ("autopilot", json!({})),
         ("ralph", json!({"linked_to": "autopilot", "linked_ultrawork": true})),

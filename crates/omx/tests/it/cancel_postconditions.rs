@@ -53,7 +53,7 @@ fn autopilot_with_everything(project: &TestProject) -> Value {
 }
 
 #[test]
-fn cancel_3_1_every_mode_says_that_it_is_cancelled_and_keeps_everything_else() {
+fn cancel_3_1_every_mode_is_marked_cancelled_and_keeps_everything_else() {
     for mode in MODES.into_iter().filter(|mode| *mode != "autopilot") {
         for session in [None, Some("s")] {
             let project = project();
@@ -77,7 +77,7 @@ fn cancel_3_1_every_mode_says_that_it_is_cancelled_and_keeps_everything_else() {
 }
 
 #[test]
-fn cancel_3_2_autopilot_keeps_its_phase_and_all_it_had() {
+fn cancel_3_2_autopilot_keeps_its_phase_and_its_fields() {
     let project = project();
     let before = autopilot_with_everything(&project);
     assert_eq!((&before["iteration"], &before["review_cycle"]), (&json!(2), &json!(1)));
@@ -94,7 +94,7 @@ fn cancel_3_2_autopilot_keeps_its_phase_and_all_it_had() {
 }
 
 #[test]
-fn cancel_3_2_autopilot_resumes_with_everything_it_had() {
+fn cancel_3_2_autopilot_resumes_with_all_its_fields() {
     let project = project();
     let before = autopilot_with_everything(&project);
     project.omx(&["cancel", "--json"]).ok();
@@ -127,7 +127,7 @@ fn cancel_3_2_ralplan_keeps_its_plan_and_resumes_in_its_phase() {
 }
 
 #[test]
-fn cancel_3_3_ralph_takes_the_phase_its_linked_team_ended_in() {
+fn cancel_3_3_ralph_takes_the_final_phase_of_its_linked_team() {
     let table = [
         ("finish", "complete", "complete", "finish", "finished"),
         ("failed", "failed", "failed", "failed", "failed"),
@@ -177,7 +177,7 @@ fn late_writes() -> Vec<(Value, Option<&'static str>)> {
 }
 
 #[test]
-fn cancel_3_4_no_late_write_makes_a_cancelled_run_active() {
+fn cancel_3_4_no_late_write_reactivates_a_cancelled_run() {
     for mode in MODES {
         let project = project();
         plant(&project, Some("s"), mode, &json!({}));
@@ -224,7 +224,7 @@ fn cancel_3_4_only_autopilot_and_ralplan_are_resumed_after_a_cancel() {
 }
 
 #[test]
-fn cancel_3_4_after_a_cancel_no_stop_of_the_session_would_be_held() {
+fn cancel_3_4_after_a_cancel_no_stop_of_the_session_is_held() {
     let project = project();
     project.put(json!({"mode": "ralph", "active": true, "session_id": "s"}));
     let held = project.omx(&["status", "--json"]).ok();
@@ -235,7 +235,7 @@ fn cancel_3_4_after_a_cancel_no_stop_of_the_session_would_be_held() {
 }
 
 #[test]
-fn cancel_3_4_3_7_what_clear_or_force_removed_is_not_revived_by_a_late_write() {
+fn cancel_3_4_3_7_a_late_write_revives_nothing_that_clear_or_force_removed() {
     for removal in
         [&["state", "clear", "--mode", "ralph", "--session-id", "s"][..], &["cancel", "--force"]]
     {
@@ -266,7 +266,7 @@ fn cancel_3_4_3_7_what_clear_or_force_removed_is_not_revived_by_a_late_write() {
 }
 
 #[test]
-fn cancel_3_8_cancelling_twice_is_success() {
+fn cancel_3_8_cancelling_twice_succeeds() {
     let project = project();
     plant(&project, Some("s"), "ralph", &json!({}));
     project.omx(&["cancel", "--session-id", "s"]);

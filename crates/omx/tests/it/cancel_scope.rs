@@ -11,7 +11,7 @@ use crate::project;
 const RALPH: &str = "Ralph cancelled. Persistent mode deactivated.\n";
 
 #[test]
-fn cancel_1_1_a_named_session_is_cancelled_and_no_other_scope_changes_by_a_byte() {
+fn cancel_1_1_a_named_session_is_cancelled_and_no_other_scope_changes() {
     let project = project();
     for session in [None, Some("s1"), Some("s2"), Some("s3")] {
         for mode in MODES {
@@ -89,7 +89,7 @@ fn cancel_1_2_nothing_active_in_any_session_means_the_compatibility_scope() {
 }
 
 #[test]
-fn cancel_1_2_the_only_active_session_is_chosen_and_the_rest_is_named() {
+fn cancel_1_2_the_only_active_session_is_chosen_and_the_others_are_named() {
     let project = project();
     plant(&project, None, "ultrawork", &json!({}));
     plant(&project, Some("s1"), "ralph", &json!({"active": false, "run_outcome": "failed"}));
@@ -194,7 +194,7 @@ fn cancel_1_2_on_a_terminal_the_person_is_asked_which() {
 }
 
 #[test]
-fn cancel_1_2_all_is_not_offered_for_one_mode_and_programs_are_not_asked() {
+fn cancel_1_2_all_is_not_offered_for_one_mode_and_programs_are_not_prompted() {
     let project = project();
     plant(&project, Some("s1"), "ralph", &json!({}));
     plant(&project, Some("s2"), "ralph", &json!({}));
@@ -239,7 +239,7 @@ fn cancel_1_4_a_dead_owner_no_tmux_and_a_lost_pointer_stop_nothing() {
 }
 
 #[test]
-fn cancel_1_4_an_unreadable_neighbour_is_moved_aside_and_said() {
+fn cancel_1_4_an_unreadable_neighbor_is_quarantined_and_reported() {
     for broken in ["", "{", "[]", "\0\0\0\0", "{\"active\":true}x", "\u{7f}ELF"] {
         let project = project();
         plant(&project, Some("s1"), "ralph", &json!({}));
@@ -258,7 +258,7 @@ fn cancel_1_4_an_unreadable_neighbour_is_moved_aside_and_said() {
 }
 
 #[test]
-fn cancel_1_4_what_is_no_file_is_left_alone_and_stops_nothing() {
+fn cancel_1_4_anything_but_a_file_is_left_alone_and_stops_nothing() {
     let project = project();
     plant(&project, Some("s1"), "ralph", &json!({}));
     let outside = project.write("outside.json", r#"{"active":true}"#);
@@ -277,7 +277,7 @@ fn cancel_1_4_what_is_no_file_is_left_alone_and_stops_nothing() {
 }
 
 #[test]
-fn cancel_1_4_what_stands_in_place_of_a_session_stops_nothing() {
+fn cancel_1_4_anything_in_place_of_a_session_stops_nothing() {
     let elsewhere = project();
     plant(&elsewhere, None, "ralph", &json!({}));
     let untouched = elsewhere.bytes(".");

@@ -88,7 +88,7 @@ fn child_context_is_one_variable_of_the_dialect() {
 }
 
 #[test]
-fn child_context_counts_before_the_environment_and_after_flags() {
+fn child_context_takes_precedence_over_the_environment_but_not_over_flags() {
     let repository = Repository::new();
     let other = repository.project.folder().join("other");
     fs::create_dir(&other).unwrap();
@@ -107,7 +107,7 @@ fn child_context_counts_before_the_environment_and_after_flags() {
 }
 
 #[test]
-fn child_context_that_is_broken_is_refused_by_name() {
+fn a_broken_child_context_is_rejected_by_name() {
     let repository = Repository::new();
     let outcome = repository.project.omx_env(&["status"], &[("OMX_CONTEXT", "{}")]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");

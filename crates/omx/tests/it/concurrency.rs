@@ -43,7 +43,7 @@ fn state_4_3_32_processes_with_20_writes_each_lose_nothing() {
 }
 
 #[test]
-fn configuration_1_settings_made_at_the_same_time_lose_nothing() {
+fn configuration_1_concurrent_settings_lose_nothing() {
     let project = project();
     let modes = ["autopilot", "ralph", "ralplan", "ultrawork", "ecomode", "ultraqa"];
     in_parallel(modes.len(), &modes, |mode| {
@@ -142,7 +142,7 @@ fn busy(project: &TestProject, args: &[&str]) -> (String, Duration) {
 }
 
 #[test]
-fn state_4_1_a_stopped_holder_makes_writers_busy_and_readers_not_even_slow() {
+fn state_4_1_a_stopped_lock_holder_makes_writers_busy_and_delays_no_reader() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true,"session_id":"one"}));
     let input = json!({"mode":"ralph","session_id":"one","iteration":7}).to_string();
@@ -179,7 +179,7 @@ fn state_4_1_a_stopped_holder_makes_writers_busy_and_readers_not_even_slow() {
 }
 
 #[test]
-fn state_4_1_a_waiting_writer_goes_on_as_soon_as_the_lock_is_free() {
+fn state_4_1_a_waiting_writer_continues_as_soon_as_the_lock_is_free() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true,"session_id":"one"}));
     let lock = File::options().write(true).open(project.state(".lock")).expect("the lock");

@@ -34,7 +34,7 @@ fn origin(project: &TestProject, key: &str, args: &[&str], store: &str) -> (Valu
 }
 
 #[test]
-fn configuration_1_later_layers_win_and_show_where_they_are() {
+fn configuration_1_later_layers_win_and_show_their_origin() {
     let project = project();
     let key = "team.store";
     let address = |name: &str| format!("postgres://{name}/db");
@@ -57,7 +57,7 @@ fn configuration_1_later_layers_win_and_show_where_they_are() {
 }
 
 #[test]
-fn configuration_1_layers_are_joined_key_by_key() {
+fn configuration_1_layers_are_merged_key_by_key() {
     let project = project();
     write_user(&project, "agent = \"codex\"\n[team]\nmaxAgents = 3\n");
     project.write(JSON_FILE, r#"{"team":{"monitorIntervalMs":10},"agent":"claude"}"#);
@@ -191,7 +191,7 @@ fn configuration_1_a_broken_file_stops_a_write_but_never_a_cancel() {
 }
 
 #[test]
-fn configuration_1_a_pipe_a_folder_or_a_link_is_no_configuration() {
+fn configuration_1_a_pipe_a_folder_or_a_link_is_not_read() {
     for (what, code) in
         [("pipe", "invalid_input"), ("folder", "invalid_input"), ("link", "unsafe_path")]
     {
@@ -284,7 +284,7 @@ fn configuration_1_set_changes_one_value_and_no_other_byte() {
 }
 
 #[test]
-fn configuration_1_set_makes_the_file_and_leaves_a_broken_one_alone() {
+fn configuration_1_set_creates_the_file_and_leaves_a_broken_one_alone() {
     let project = project();
     project.git();
     assert_eq!(project.omx(&["config", "set", "agent", "codex"]).code, Some(0));
@@ -301,7 +301,7 @@ fn configuration_1_set_makes_the_file_and_leaves_a_broken_one_alone() {
 }
 
 #[test]
-fn configuration_1_set_tells_when_a_later_layer_still_wins() {
+fn configuration_1_set_reports_when_a_later_layer_wins() {
     let project = project();
     project.write(JSON_FILE, "{\"agent\":\"gemini\"}");
     let text = project.omx(&["config", "set", "agent", "codex"]).stdout;
@@ -339,7 +339,7 @@ fn configuration_3_the_environment_has_these_names_and_no_others() {
 }
 
 #[test]
-fn configuration_1_both_dialects_have_their_own_files() {
+fn configuration_1_each_dialect_has_its_own_files() {
     let project = project();
     let folder = project.home().join(".config/omc");
     fs::create_dir_all(&folder).unwrap();

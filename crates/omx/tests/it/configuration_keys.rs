@@ -83,7 +83,7 @@ fn configuration_2_without_files_the_defaults_are_in_force() {
 }
 
 #[test]
-fn configuration_2_every_key_takes_its_values_in_both_kinds_of_files() {
+fn configuration_2_every_key_accepts_its_values_in_both_file_formats() {
     let project = project();
     for (key, _, good, _) in keys() {
         for value in good.as_array().unwrap() {
@@ -98,7 +98,7 @@ fn configuration_2_every_key_takes_its_values_in_both_kinds_of_files() {
 }
 
 #[test]
-fn configuration_2_every_key_refuses_what_it_does_not_take() {
+fn configuration_2_every_key_rejects_invalid_values() {
     let project = project();
     for (key, _, _, bad) in keys() {
         for value in bad.as_array().unwrap() {
@@ -113,7 +113,7 @@ fn configuration_2_every_key_refuses_what_it_does_not_take() {
 }
 
 #[test]
-fn configuration_2_every_key_can_be_set_and_got() {
+fn configuration_2_every_key_can_be_set_and_read() {
     let project = project();
     for (key, _, good, _) in keys() {
         let value = &good[0];
@@ -127,7 +127,7 @@ fn configuration_2_every_key_can_be_set_and_got() {
 }
 
 #[test]
-fn configuration_2_a_password_in_the_store_is_refused_wherever_it_stands() {
+fn configuration_2_a_password_in_the_store_is_rejected_everywhere() {
     for address in [
         "postgres://me:hunter2@h/d",
         "postgresql://me:hunter2@h/d",
@@ -156,7 +156,7 @@ fn configuration_2_a_password_in_the_store_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn configuration_2_notify_takes_any_target() {
+fn configuration_2_notify_accepts_any_target() {
     let project = project();
     let text = "[notify.slack]\nurl = \"https://example.invalid\"\nretries = 3\n";
     project.write(".omx/config.toml", text);
@@ -168,7 +168,7 @@ fn configuration_2_notify_takes_any_target() {
 }
 
 #[test]
-fn configuration_2_limits_are_the_max_iterations_of_a_start() {
+fn configuration_2_limits_set_the_max_iterations_of_a_start() {
     let project = project();
     project.write(
         ".omx-config.json",

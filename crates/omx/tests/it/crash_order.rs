@@ -29,7 +29,7 @@ fn replaced(rehearsed: &Rehearsed) -> Vec<(usize, String, String)> {
 }
 
 #[test]
-fn state_4_1_flush_then_rename_then_flush_of_the_folder_then_the_answer() {
+fn state_4_1_flush_rename_flush_folder_then_answer() {
     let mut documents = 0;
     for scenario in all() {
         let rehearsed = scenario.rehearse();
@@ -86,7 +86,7 @@ fn state_4_1_removed_documents_are_flushed_before_the_answer() {
 }
 
 #[test]
-fn state_4_1_a_document_is_read_under_the_lock_and_written_before_it_is_given_back() {
+fn state_4_1_a_document_is_read_and_written_under_the_lock() {
     for scenario in all().into_iter().filter(|scenario| !scenario.name.contains("config")) {
         let rehearsed = scenario.rehearse();
         let calls = &rehearsed.calls;

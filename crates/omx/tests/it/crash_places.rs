@@ -104,7 +104,7 @@ fn open_to_readers(project: &TestProject) -> PathBuf {
 }
 
 #[test]
-fn state_4_6_a_folder_of_somebody_else_is_an_io_error_and_changes_nothing() {
+fn state_4_6_a_folder_of_another_user_is_an_io_error_and_changes_nothing() {
     for has_state in [true, false] {
         let project = if has_state { project() } else { TestProject::new(release_binary()) };
         let binary = open_to_readers(&project);

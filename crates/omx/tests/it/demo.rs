@@ -58,7 +58,7 @@ fn conductor_6_2_the_demo_checks_itself_and_leaves_nothing_behind() {
 
 /// Any one answer changed, and the demo says that it is not what it promises.
 #[test]
-fn conductor_6_2_the_demo_fails_if_one_answer_is_another() {
+fn conductor_6_2_the_demo_fails_if_one_answer_differs() {
     let scenario = include_str!("../../../../assets/demo/scenario.toml");
     for (old, new) in [
         (
@@ -137,7 +137,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 #[test]
-fn demo_that_is_killed_takes_its_autopilot_with_it() {
+fn a_killed_demo_takes_its_autopilot_with_it() {
     let project = project();
     let mut demo = start(&project);
     await_autopilot(&project);
@@ -152,7 +152,7 @@ fn demo_that_is_killed_takes_its_autopilot_with_it() {
 }
 
 #[test]
-fn demo_that_is_interrupted_removes_its_folder() {
+fn an_interrupted_demo_removes_its_folder() {
     for number in [Signal::INT, Signal::TERM] {
         let project = project();
         let demo = start(&project);
@@ -180,7 +180,7 @@ fn demo_is_interrupted_by_ctrl_c() {
 }
 
 #[test]
-fn demo_whose_reader_leaves_ends_quietly() {
+fn a_demo_whose_reader_closes_the_pipe_ends_quietly() {
     let project = project();
     let mut demo = start(&project);
     let mut output = BufReader::new(demo.stdout.take().unwrap());

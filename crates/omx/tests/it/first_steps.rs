@@ -64,7 +64,7 @@ fn hosts_5_3_skills_are_listed_and_shown_and_a_project_has_its_own() {
 }
 
 #[test]
-fn a_first_write_that_is_refused_leaves_no_trace() {
+fn a_rejected_first_write_leaves_no_trace() {
     let project = project();
     for input in [
         json!({"mode":"ralph","current_phase":"executing"}),
@@ -78,7 +78,7 @@ fn a_first_write_that_is_refused_leaves_no_trace() {
 }
 
 #[test]
-fn cancel_5_2_force_keeps_an_unreadable_document_it_cannot_move_aside() {
+fn cancel_5_2_force_keeps_an_unreadable_document_it_cannot_quarantine() {
     let project = project();
     let broken = project.write(".omx/state/ralph-state.json", "{broken");
     project.write(".omx/state/quarantine", "a file where the folder belongs");

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use omx_testkit::TestProject;
 
-use crate::both_doors::{by_command_line, cases, normal, prepared};
+use crate::cli_and_mcp::{by_command_line, cases, normal, prepared};
 use crate::project;
 
 /// Text as it is pinned: without the temporary folder, times and the version.

@@ -32,7 +32,7 @@ fn views_1_one_line_with_branch_mode_phase_and_iteration() {
 }
 
 #[test]
-fn views_1_the_preset_is_configured_and_words_of_others_are_harmless() {
+fn views_1_the_preset_is_configurable_and_foreign_text_is_escaped() {
     let project = project();
     project.write(
         ".omx/state/ralph-state.json",

@@ -4,7 +4,6 @@
 
 mod agents;
 mod ask;
-mod both_doors;
 mod cancel_force;
 mod cancel_kit;
 mod cancel_messages;
@@ -12,6 +11,7 @@ mod cancel_order;
 mod cancel_postconditions;
 mod cancel_scope;
 mod child_context;
+mod cli_and_mcp;
 mod concurrency;
 mod conduct;
 mod configuration;

@@ -12,7 +12,7 @@ use crate::project;
 
 /// Sends bytes to a new server, closes the pipe, and takes the lines of its answer.
 #[track_caller]
-fn talk(project: &TestProject, bytes: &[u8]) -> Vec<String> {
+fn exchange(project: &TestProject, bytes: &[u8]) -> Vec<String> {
     let outcome = project.omx_stdin(&["mcp"], bytes);
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome:?}");
     assert!(outcome.stdout.is_empty() || outcome.stdout.ends_with('\n'));
@@ -22,7 +22,7 @@ fn talk(project: &TestProject, bytes: &[u8]) -> Vec<String> {
 /// The only answer to one line.
 #[track_caller]
 fn answer(line: &str) -> Value {
-    let lines = talk(&project(), format!("{line}\n").as_bytes());
+    let lines = exchange(&project(), format!("{line}\n").as_bytes());
     assert_eq!(lines.len(), 1, "{lines:?}");
     serde_json::from_str(&lines[0]).unwrap()
 }
@@ -66,10 +66,10 @@ fn mcp_the_server_has_the_name_of_its_dialect() {
 
 #[test]
 fn mcp_ping_is_answered_with_an_empty_object() {
-    assert_eq!(talk(&project(), format!("{PING}\n").as_bytes()), [PONG]);
+    assert_eq!(exchange(&project(), format!("{PING}\n").as_bytes()), [PONG]);
     // Also when the last line has no end, or ends as on Windows.
-    assert_eq!(talk(&project(), PING.as_bytes()), [PONG]);
-    assert_eq!(talk(&project(), format!("\r\n\n{PING}\r\n").as_bytes()), [PONG]);
+    assert_eq!(exchange(&project(), PING.as_bytes()), [PONG]);
+    assert_eq!(exchange(&project(), format!("\r\n\n{PING}\r\n").as_bytes()), [PONG]);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn mcp_tools_are_listed_with_schemas() {
 }
 
 #[test]
-fn mcp_every_broken_line_has_its_error_and_the_server_goes_on() {
+fn mcp_every_broken_line_gets_its_error_and_the_server_continues() {
     let call = |params: &str| {
         format!(r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{params}}}"#)
             .into_bytes()
@@ -155,7 +155,7 @@ fn mcp_every_broken_line_has_its_error_and_the_server_goes_on() {
         input.push(b'\n');
     }
     input.extend(PING.as_bytes());
-    let lines = talk(&project, &input);
+    let lines = exchange(&project, &input);
     assert_eq!(lines.len(), table.len() + 1);
     for (line, (sent, id, code)) in lines.iter().zip(&table) {
         let answer: Value = serde_json::from_str(line).unwrap();
@@ -178,12 +178,12 @@ fn mcp_ids_come_back_as_they_were_sent() {
     for id in ["0", "-7", "9223372036854775807", r#""""#, r#""a\u0062\"c""#, r#""é""#] {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
         let wanted = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
-        assert_eq!(talk(&project(), line.as_bytes()), [wanted]);
+        assert_eq!(exchange(&project(), line.as_bytes()), [wanted]);
     }
 }
 
 #[test]
-fn mcp_notifications_and_answers_get_no_answer() {
+fn mcp_notifications_and_responses_get_no_answer() {
     let silent = [
         r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#,
@@ -196,9 +196,9 @@ fn mcp_notifications_and_answers_get_no_answer() {
         "   ",
     ];
     let project = project();
-    assert_eq!(talk(&project, format!("{}\n{PING}\n", silent.join("\n")).as_bytes()), [PONG]);
+    assert_eq!(exchange(&project, format!("{}\n{PING}\n", silent.join("\n")).as_bytes()), [PONG]);
     assert!(!project.root().join(".omx").exists(), "a notification does nothing");
-    assert_eq!(talk(&project, b""), Vec::<String>::new());
+    assert_eq!(exchange(&project, b""), Vec::<String>::new());
 }
 
 #[test]
@@ -210,10 +210,10 @@ fn mcp_a_line_over_four_mebibytes_is_refused_and_the_next_one_answered() {
         line
     };
     // With its end, the longest line has just as many bytes.
-    let lines = talk(&project(), format!("{}\n{PING}\n", padded(MOST - 1)).as_bytes());
+    let lines = exchange(&project(), format!("{}\n{PING}\n", padded(MOST - 1)).as_bytes());
     assert_eq!(lines, [PONG, PONG]);
     for length in [MOST, MOST + 1, 3 * MOST] {
-        let lines = talk(&project(), format!("{}\n{PING}\n", padded(length)).as_bytes());
+        let lines = exchange(&project(), format!("{}\n{PING}\n", padded(length)).as_bytes());
         let refused: Value = serde_json::from_str(&lines[0]).unwrap();
         assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(null), &json!(-32600)));
         assert_eq!(lines[1..], [PONG], "{length}");
@@ -252,7 +252,7 @@ fn mcp_pipelined_requests_are_answered_in_order() {
 }
 
 #[test]
-fn mcp_tool_calls_take_no_arguments_as_none() {
+fn mcp_missing_arguments_count_as_empty() {
     let project = project();
     let mut client = project.mcp();
     for params in [
@@ -310,7 +310,7 @@ fn mcp_the_server_ends_with_the_pipe() {
 }
 
 #[test]
-fn mcp_the_server_ends_with_its_parent_although_the_pipe_stays_open() {
+fn mcp_the_server_ends_with_its_parent_even_if_the_pipe_stays_open() {
     let project = project();
     let script = "exec 3<&0; \"$0\" mcp <&3 & echo $!; wait";
     let mut parent = project

@@ -141,7 +141,7 @@ fn hosts_5_2_every_mode_has_a_skill_and_every_skill_is_played() {
 }
 
 #[test]
-fn hosts_5_2_who_follows_a_skill_passes_every_check_and_completes() {
+fn hosts_5_2_following_a_skill_passes_every_check_and_completes() {
     for (skill, run) in RUNS {
         let project = played(skill, run, &examples(skill));
         if MODES.contains(skill) {
@@ -173,7 +173,7 @@ fn hosts_5_2_the_examples_of_a_skill_are_calls_of_the_mcp_tools() {
 
 /// Without any one piece of its evidence a step is refused.
 #[test]
-fn modes_2_1_a_skill_shows_just_the_evidence_that_its_step_needs() {
+fn modes_2_1_a_skill_shows_exactly_the_evidence_its_step_needs() {
     // What a write says beside its evidence.
     let plain = ["mode", "current_phase", "active", "start", "task_description"];
     let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
@@ -209,7 +209,7 @@ fn modes_2_1_a_skill_shows_just_the_evidence_that_its_step_needs() {
 
 /// A skill tells how to wait for the person, and how the person gets away.
 #[test]
-fn modes_2_1_a_run_by_a_skill_may_wait_for_the_person_anywhere_and_be_cancelled() {
+fn modes_2_1_a_run_by_a_skill_can_wait_for_the_person_and_be_cancelled_anywhere() {
     for (skill, run) in RUNS.iter().filter(|(skill, _)| MODES.contains(skill)) {
         let examples = examples(skill);
         let project = project();
@@ -255,7 +255,7 @@ fn hosts_5_2_the_shell_lines_of_skills_run() {
 
 /// Roles and skills that a skill sends the reader to are there.
 #[test]
-fn hosts_5_2_what_a_skill_points_to_is_there() {
+fn hosts_5_2_files_a_skill_refers_to_exist() {
     let mut pointed = 0;
     for (skill, _) in RUNS {
         let text = text(skill);

@@ -124,7 +124,7 @@ fn state_3_3_unknown_phases_are_refused_in_every_mode() {
 }
 
 #[test]
-fn state_3_3_times_that_are_none_are_refused() {
+fn state_3_3_invalid_times_are_refused() {
     let mut door = Door::new();
     let before = door.project.kept();
     for time in [
@@ -203,7 +203,7 @@ fn state_3_3_every_modes_own_fields_are_checked() {
 }
 
 #[test]
-fn state_3_3_steering_fields_are_checked() {
+fn state_3_3_control_fields_are_checked() {
     let project = full();
     let before = project.kept();
     for (field, values) in [
@@ -233,7 +233,7 @@ fn state_3_3_steering_fields_are_checked() {
 }
 
 #[test]
-fn state_3_4_session_ids_that_are_none_are_refused_before_a_path_is_built() {
+fn state_3_4_invalid_session_ids_are_refused_before_a_path_is_built() {
     let project = full();
     let before = project.kept();
     let long = "x".repeat(10_000);
@@ -279,7 +279,7 @@ fn state_3_4_session_ids_that_are_none_are_refused_before_a_path_is_built() {
 }
 
 #[test]
-fn state_3_2_what_is_no_json_object_is_refused() {
+fn state_3_2_anything_but_a_json_object_is_refused() {
     let project = full();
     let before = project.kept();
     for text in [

@@ -30,7 +30,7 @@ fn state_1_5_name_flag_and_environment_choose_the_dialect() {
 }
 
 #[test]
-fn state_1_5_the_flag_counts_before_the_environment_and_that_before_the_name() {
+fn state_1_5_the_flag_wins_over_the_environment_and_that_over_the_name() {
     for (called, args, variable, tree) in [
         ("omc", &["--dialect", "omx"][..], "omc", ".omx"),
         ("omc", &[], "omx", ".omx"),
@@ -53,7 +53,7 @@ fn state_1_5_an_unknown_dialect_is_refused() {
 }
 
 #[test]
-fn state_1_5_environment_names_begin_with_the_dialects_own_word() {
+fn state_1_5_environment_names_start_with_the_dialects_prefix() {
     for (dialect, own, other) in [("omx", "OMX_", "OMC_"), ("omc", "OMC_", "OMX_")] {
         let project = project();
         let elsewhere = project.folder().join("elsewhere");
@@ -88,7 +88,7 @@ fn state_1_5_the_two_trees_do_not_see_each_other() {
 }
 
 #[test]
-fn state_1_5_the_words_are_the_dialects_own() {
+fn state_1_5_messages_use_the_dialects_names() {
     for (dialect, words, foreign) in [
         (
             "omx",

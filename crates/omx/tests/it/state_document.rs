@@ -96,7 +96,7 @@ fn state_2_1_a_start_fills_the_common_fields_in_their_order() {
 }
 
 #[test]
-fn state_2_1_updated_at_and_revision_move_with_every_write_and_are_omxs_own() {
+fn state_2_1_every_write_sets_updated_at_and_revision_itself() {
     let project = project();
     let long_ago = "2001-02-03T04:05:06Z";
     project.put(json!({"mode":"ralph","active":true,"updated_at":long_ago,"started_at":long_ago}));
@@ -131,7 +131,7 @@ fn state_2_1_iteration_never_exceeds_max_iterations() {
 }
 
 #[test]
-fn state_2_1_a_session_id_that_differs_from_its_folder_gives_way() {
+fn state_2_1_the_folder_wins_over_a_different_session_id() {
     let project = project();
     let text = r#"{"session_id":"other","mode":"team","active":true,"current_phase":"executing"}"#;
     project.write(".omx/state/sessions/mine/ralph-state.json", text);
@@ -198,7 +198,7 @@ fn state_2_2_cancel_keeps_every_foreign_byte_too() {
 }
 
 #[test]
-fn state_2_2_what_a_request_brings_is_stored_as_it_was_written() {
+fn state_2_2_request_values_are_stored_byte_for_byte() {
     let project = project();
     let odd = r#"{ "b" : 18446744073709551617, "a": [1.10 ,"\ud800"] }"#;
     let input = format!(r#"{{"mode":"ralph","active":true,"state":{{"x": {odd}}},"y":1e400}}"#);
@@ -212,7 +212,7 @@ fn state_2_2_what_a_request_brings_is_stored_as_it_was_written() {
 }
 
 #[test]
-fn state_2_2_names_are_kept_as_they_were_spelled() {
+fn state_2_2_field_names_keep_their_spelling() {
     let project = project();
     let names = [r#""gr\u00f6\u00dfe""#, r#""a\/b""#, r#""\ud800""#, r#""tab\u0009""#];
     let fields: Vec<String> = names.iter().map(|name| format!("{name}: 1")).collect();
@@ -229,7 +229,7 @@ fn state_2_2_names_are_kept_as_they_were_spelled() {
 }
 
 #[test]
-fn state_2_2_a_field_set_to_null_goes_and_the_others_stay_in_order() {
+fn state_2_2_a_field_set_to_null_is_removed_and_the_others_keep_their_order() {
     let project = project();
     hand_written(&project, r#"{"z":1,"active":true,"gone":2,"y":3,"gone":4,"a":5}"#);
     project.put(json!({"mode":"ralph","gone":null}));
@@ -259,7 +259,7 @@ fn spellings() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn state_3_2a_documents_of_other_hands_are_read_and_listed_unchanged() {
+fn state_3_2a_foreign_documents_are_read_and_listed_unchanged() {
     for (what, text) in spellings() {
         let project = project();
         hand_written(&project, &text);
@@ -280,7 +280,7 @@ fn state_3_2a_documents_of_other_hands_are_read_and_listed_unchanged() {
 }
 
 #[test]
-fn state_3_2a_documents_of_other_hands_are_written_from_revision_0_on() {
+fn state_3_2a_foreign_documents_are_written_starting_at_revision_0() {
     for (what, text) in spellings() {
         let project = project();
         hand_written(&project, &text);
@@ -299,7 +299,7 @@ fn state_3_2a_documents_of_other_hands_are_written_from_revision_0_on() {
 }
 
 #[test]
-fn state_3_2a_documents_of_other_hands_are_cancelled_and_kept() {
+fn state_3_2a_foreign_documents_are_cancelled_and_preserved() {
     for (what, text) in spellings() {
         let project = project();
         project.write(".omx/state/sessions/s/ralph-state.json", &text);

@@ -88,7 +88,7 @@ fn state_2_3_a_finish_ends_with_complete() {
 }
 
 #[test]
-fn state_2_3_a_write_that_asks_for_both_is_refused_never_repaired() {
+fn state_2_3_a_contradictory_write_is_refused_and_not_repaired() {
     let time = "2026-01-31T12:00:00Z";
     let both = [
         json!({"active":true,"run_outcome":"failed"}),
@@ -144,7 +144,7 @@ fn state_2_3a_a_write_without_active_leaves_an_ended_document_ended() {
 }
 
 #[test]
-fn state_2_3a_active_on_a_finished_or_failed_one_begins_a_new_run() {
+fn state_2_3a_active_on_a_finished_or_failed_run_starts_a_new_one() {
     for end in [
         json!({"mode":"ultraqa","run_outcome":"failed","error":"e"}),
         json!({"mode":"ultraqa","run_outcome":"finish","last_check":{"command":"c","exit_code":0}}),
@@ -172,7 +172,7 @@ fn state_2_3a_active_on_a_finished_or_failed_one_begins_a_new_run() {
 }
 
 #[test]
-fn state_2_3a_active_on_a_cancelled_one_needs_start() {
+fn state_2_3a_active_on_a_cancelled_run_needs_start() {
     for mode in MODES {
         let project = started(mode);
         assert_eq!(project.omx(&["cancel"]).code, Some(0));
@@ -190,7 +190,7 @@ fn state_2_3a_active_on_a_cancelled_one_needs_start() {
 }
 
 #[test]
-fn state_2_3a_resume_reopens_with_everything_it_had() {
+fn state_2_3a_resume_reopens_a_run_with_all_its_fields() {
     for mode in MODES {
         for end in ["blocked_on_user", "failed", "cancelled"] {
             let project = started(mode);
@@ -304,7 +304,7 @@ fn state_2_3c_after_force_the_guard_holds_until_its_minute_is_over() {
 }
 
 #[test]
-fn state_2_3c_the_minute_is_a_minute_and_start_passes_it() {
+fn state_2_3c_the_guard_lasts_one_minute_and_start_bypasses_it() {
     let project = started("ralph");
     assert_eq!(project.omx(&["cancel", "--force"]).code, Some(0));
     let text = project.read(project.state(".activity/_compatibility.json"));
@@ -346,7 +346,7 @@ fn ended_by(field: &str, word: &str, outcome: &str, lifecycle: &str) {
 }
 
 #[test]
-fn state_2_4_words_in_other_case_or_unknown_are_refused() {
+fn state_2_4_values_in_another_case_or_unknown_are_refused() {
     let project = started("ralph");
     for word in ["Done", "FAILED", "", " failed", "bogus", "userinterlude"] {
         refused(&project, json!({"mode":"ralph","run_outcome":word}), "invalid_outcome");

@@ -17,7 +17,7 @@ fn nested(open: &str, close: &str, depth: usize) -> String {
 }
 
 #[test]
-fn state_3_5_a_mebibyte_is_the_most_a_request_may_have() {
+fn state_3_5_a_request_is_limited_to_a_mebibyte() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true}));
     let before = project.kept();
@@ -52,7 +52,7 @@ fn state_3_5_a_document_grows_to_a_mebibyte_and_no_further() {
 }
 
 #[test]
-fn state_3_5_32_levels_are_the_most_whatever_parser_says_so() {
+fn state_3_5_nesting_is_limited_to_32_levels_by_every_parser() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true}));
     for (open, close) in [("[", "]"), ("{\"k\":", "}")] {
@@ -86,7 +86,7 @@ fn state_3_5_32_levels_are_the_most_whatever_parser_says_so() {
 }
 
 #[test]
-fn state_3_5_brackets_in_strings_are_no_depth() {
+fn state_3_5_brackets_in_strings_add_no_depth() {
     let project = project();
     let text = "[{\\\"".repeat(10_000);
     write(&project, &format!(r#"{{"mode":"ralph","active":true,"x":"{text}"}}"#)).ok();
@@ -102,7 +102,7 @@ fn deep_by_hand(name: &str, depth: usize) -> TestProject {
 }
 
 #[test]
-fn state_3_5_a_deep_document_of_other_hands_is_read_listed_and_cancelled_at_once() {
+fn state_3_5_a_deep_foreign_document_is_read_listed_and_cancelled() {
     for name in ["foreign", "handoff_artifacts", "review_verdict", "waiting", "mode"] {
         for depth in [34, 1_000, 100_000] {
             let project = deep_by_hand(name, depth);
@@ -132,7 +132,7 @@ fn state_3_5_a_deep_document_of_other_hands_is_read_listed_and_cancelled_at_once
 }
 
 #[test]
-fn state_3_5_a_large_document_of_other_hands_is_not_written_but_read_and_cancelled() {
+fn state_3_5_a_large_foreign_document_is_read_and_cancelled_but_not_written() {
     let project = project();
     let filler = "x".repeat(2 * MIB);
     project.write(".omx/state/ralph-state.json", format!(r#"{{"active":true,"x":"{filler}"}}"#));

@@ -17,7 +17,7 @@ fn error(outcome: &CommandOutcome) -> String {
 }
 
 #[test]
-fn state_3_read_gives_the_document_or_says_that_there_is_none() {
+fn state_3_read_returns_the_document_or_reports_that_none_exists() {
     let project = project();
     let none = project.omx(&["state", "read", "--mode", "ralph", "--json"]);
     assert_eq!(none.ok(), json!({"exists":false,"mode":"ralph"}));
@@ -46,7 +46,7 @@ fn state_3_write_answers_with_path_and_revision_and_merges() {
 }
 
 #[test]
-fn state_3_write_merges_handoff_artifacts_by_key_and_other_values_whole() {
+fn state_3_write_merges_handoff_artifacts_by_key_and_replaces_other_values() {
     for mode in ["autopilot", "ralph", "pipeline", "team"] {
         let project = project();
         project.put(json!({"mode":mode,"active":true,"other":{"a":1}}));
@@ -148,7 +148,7 @@ fn state_3_list_active_lists_one_session_or_every_scope() {
 }
 
 #[test]
-fn state_3_get_status_gives_every_document_of_one_session_or_of_all() {
+fn state_3_get_status_returns_every_document_of_one_session_or_of_all() {
     let project = project();
     let empty = project.omx(&["state", "get-status", "--json"]).ok();
     assert_eq!(empty, json!({"statuses":{},"sessions":{}}));
@@ -192,7 +192,7 @@ fn state_3_the_request_comes_from_flags_a_file_or_standard_input() {
 }
 
 #[test]
-fn state_3_json_is_one_compact_line_and_without_it_the_same_object() {
+fn state_3_json_is_one_compact_line_of_the_same_object() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true,"foreign":{"a":[1,{}],"b":"x y"}}));
     for operation in [&["read", "--mode", "ralph"][..], &["list-active"], &["get-status"]] {
@@ -313,7 +313,7 @@ fn state_3_2a_the_first_write_must_say_active_and_a_start_fills_the_rest() {
 }
 
 #[test]
-fn state_3_2b_a_mode_active_in_a_session_is_not_written_without_one() {
+fn state_3_2b_a_mode_active_in_a_session_needs_the_session_to_be_written() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true,"session_id":"a"}));
     project.put(json!({"mode":"ralph","active":true,"session_id":"b"}));
@@ -328,7 +328,7 @@ fn state_3_2b_a_mode_active_in_a_session_is_not_written_without_one() {
 }
 
 #[test]
-fn state_3_2b_an_unusable_session_in_the_environment_stops_only_who_needs_it() {
+fn state_3_2b_an_invalid_session_in_the_environment_stops_only_operations_that_need_it() {
     let project = project();
     let bad = [("OMX_SESSION_ID", "../x")];
     let start = r#"{"mode":"ralph","active":true}"#;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::project;
 
 #[test]
-fn state_2_5_an_active_document_is_stale_after_two_hours_without_a_sign_of_life() {
+fn state_2_5_an_active_document_is_stale_after_two_idle_hours() {
     let hours = |h: f64| {
         let ago = jiff::SignedDuration::from_secs_f64(h * 3_600.0);
         (jiff::Timestamp::now() - ago).to_string()

@@ -65,7 +65,7 @@ fn session_field(session: Option<&str>, mut input: Value) -> Value {
 }
 
 #[test]
-fn state_4_4_readers_move_nothing_and_say_what_they_could_not_read() {
+fn state_4_4_readers_move_nothing_and_name_unreadable_files() {
     for session in [None, Some("s")] {
         for (what, bytes) in BROKEN {
             let project = broken(session, bytes);
@@ -99,7 +99,7 @@ fn state_4_4_readers_move_nothing_and_say_what_they_could_not_read() {
 }
 
 #[test]
-fn state_4_4_a_readable_project_says_nothing_of_it() {
+fn state_4_4_a_readable_project_reports_no_unreadable_files() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true}));
     for operation in ["list-active", "get-status"] {
@@ -110,7 +110,7 @@ fn state_4_4_a_readable_project_says_nothing_of_it() {
 }
 
 #[test]
-fn state_4_4_a_write_moves_it_aside_and_goes_on() {
+fn state_4_4_a_write_quarantines_an_unreadable_document_and_succeeds() {
     for session in [None, Some("s")] {
         for (what, bytes) in BROKEN {
             let project = broken(session, bytes);
@@ -144,7 +144,7 @@ fn state_4_4_a_refused_write_moves_nothing() {
 }
 
 #[test]
-fn state_4_4_it_never_blocks_a_write_of_another_mode() {
+fn state_4_4_an_unreadable_document_never_blocks_another_mode() {
     for (what, bytes) in BROKEN {
         let project = broken(None, bytes);
         let answer = project.put(json!({"mode":"ultrawork","iteration":2}));
@@ -156,7 +156,7 @@ fn state_4_4_it_never_blocks_a_write_of_another_mode() {
 }
 
 #[test]
-fn state_4_4_a_clear_moves_it_aside() {
+fn state_4_4_a_clear_quarantines_an_unreadable_document() {
     for session in [None, Some("s")] {
         for (what, bytes) in BROKEN {
             let project = broken(session, bytes);
@@ -177,7 +177,7 @@ fn state_4_4_a_clear_moves_it_aside() {
 }
 
 #[test]
-fn state_4_4_a_cancel_ends_the_others_and_moves_it_aside() {
+fn state_4_4_a_cancel_ends_the_others_and_quarantines_an_unreadable_document() {
     for session in [None, Some("s")] {
         for (what, bytes) in BROKEN {
             for args in [&["cancel", "--json"][..], &["cancel", "--force", "--json"]] {
@@ -214,7 +214,7 @@ fn state_4_4_nothing_in_quarantine_is_ever_overwritten_or_removed() {
 }
 
 #[test]
-fn state_4_4_a_cancel_goes_on_even_if_quarantine_cannot_be_had() {
+fn state_4_4_a_cancel_succeeds_even_without_a_quarantine() {
     for what in ["file", "link"] {
         let project = broken(None, b"torn");
         let outside = project.folder().join("outside");
@@ -234,7 +234,7 @@ fn state_4_4_a_cancel_goes_on_even_if_quarantine_cannot_be_had() {
 }
 
 #[test]
-fn state_4_4_leftovers_of_killed_writers_are_no_documents_and_go_with_the_next() {
+fn state_4_4_leftovers_of_killed_writers_are_ignored_and_removed_by_the_next() {
     let project = project();
     project.put(json!({"mode":"ultrawork","active":true}));
     let left = project.write(".omx/state/.ralph-state.json.tmp", r#"{"active":true}"#);
@@ -246,7 +246,7 @@ fn state_4_4_leftovers_of_killed_writers_are_no_documents_and_go_with_the_next()
 }
 
 #[test]
-fn state_4_4a_whatever_is_wrong_with_the_log_the_operation_is_done() {
+fn state_4_4a_a_broken_log_never_fails_an_operation() {
     for what in ["directory", "pipe", "link", "folder is a file", "folder is a link", "read-only"] {
         let project = project();
         let outside = project.folder().join("outside");

@@ -207,7 +207,7 @@ fn state_4_5_in_place_of_the_state_root_or_the_whole_tree() {
 }
 
 #[test]
-fn state_4_5_a_plain_file_where_a_folder_belongs_is_refused_too() {
+fn state_4_5_a_file_in_place_of_a_folder_is_refused() {
     for name in ["sessions/s", "sessions", "../state"] {
         let project = project();
         let path = project.state(name);

@@ -16,7 +16,7 @@ fn error(outcome: &CommandOutcome) -> String {
 }
 
 #[test]
-fn state_3_2_refusals_say_what_would_be_right() {
+fn state_3_2_refusals_say_what_to_do() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true}));
     for (input, code, words) in [
@@ -96,7 +96,7 @@ fn state_3_2_a_malformed_command_line_is_exit_2_with_usage_on_stderr() {
 }
 
 #[test]
-fn state_3_2_fields_nobody_would_look_at_are_refused_where_nothing_is_stored() {
+fn state_3_2_unused_fields_are_refused_where_nothing_is_stored() {
     let project = project();
     for (operation, input) in [
         ("read", json!({"mode":"ralph","sessionid":"x"})),
@@ -111,7 +111,7 @@ fn state_3_2_fields_nobody_would_look_at_are_refused_where_nothing_is_stored() {
 }
 
 #[test]
-fn state_3_2_text_of_others_reaches_no_terminal_unescaped() {
+fn state_3_2_foreign_text_reaches_no_terminal_unescaped() {
     let project = project();
     for args in [
         &["state", "read", "--mode", "\u{1b}[31mred\r\n"][..],
@@ -185,7 +185,7 @@ fn refusals(project: &TestProject) -> Vec<(&'static str, Vec<String>)> {
 }
 
 #[test]
-fn state_3_2_every_code_is_told_to_programs_on_stdout_and_to_people_in_one_line() {
+fn state_3_2_every_code_is_json_on_stdout_and_one_line_for_people() {
     let project = project();
     for (code, args) in refusals(&project) {
         let mut args: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -49,7 +49,7 @@ fn sha256_16(project: &TestProject, text: &Path) -> String {
 }
 
 #[test]
-fn state_1_1_a_named_root_counts_first_the_flag_before_the_environment() {
+fn state_1_1_an_explicit_root_wins_and_the_flag_over_the_environment() {
     let project = project();
     project.git();
     let [flag, variable] = ["flag", "variable"].map(|name| make(project.folder().join(name)));
@@ -67,7 +67,7 @@ fn state_1_1_a_named_root_counts_first_the_flag_before_the_environment() {
 }
 
 #[test]
-fn state_1_1_a_root_that_is_no_folder_is_refused_and_not_made() {
+fn state_1_1_a_root_that_is_not_a_folder_is_refused_and_not_created() {
     let project = project();
     project.write("file", "");
     for bad in ["missing", "file"] {
@@ -115,7 +115,7 @@ fn state_1_1_a_linked_worktree_uses_the_main_worktree() {
 }
 
 #[test]
-fn state_1_1_a_submodule_is_a_project_of_its_own() {
+fn state_1_1_a_submodule_is_its_own_project() {
     let project = project();
     let origin = make(project.folder().join("origin"));
     for folder in [&origin, &project.root()] {
@@ -156,7 +156,7 @@ fn state_1_1_the_home_and_anything_above_it_are_never_found_by_searching() {
 }
 
 #[test]
-fn state_1_1_a_repository_that_is_the_home_or_above_it_is_no_project() {
+fn state_1_1_a_repository_at_or_above_the_home_is_not_a_project() {
     for top in ["home", ""] {
         let project = project();
         let top = project.folder().join(top);
@@ -217,7 +217,7 @@ fn state_1_3_the_first_write_keeps_git_status_clean() {
 }
 
 #[test]
-fn state_1_3_a_tree_that_something_else_made_is_ignored_too() {
+fn state_1_3_a_tree_made_by_another_program_is_ignored_by_git_too() {
     let project = project();
     project.git();
     project.write(".omx/notes.md", "hello");
@@ -228,7 +228,7 @@ fn state_1_3_a_tree_that_something_else_made_is_ignored_too() {
 }
 
 #[test]
-fn state_1_3_reading_makes_nothing() {
+fn state_1_3_reading_creates_nothing() {
     let project = project();
     for args in [
         &["state", "read", "--mode", "ralph"][..],
@@ -245,7 +245,7 @@ fn state_1_3_reading_makes_nothing() {
 }
 
 #[test]
-fn state_1_4_every_file_has_its_place_and_is_for_its_owner_alone() {
+fn state_1_4_every_file_has_its_path_and_is_private_to_its_owner() {
     let project = project();
     project.put(json!({"mode":"ralph","active":true}));
     project.put(json!({"mode":"ultrawork","active":true,"session_id":"s-1"}));

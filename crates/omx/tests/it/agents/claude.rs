@@ -1,10 +1,10 @@
 //! The real claude: the suite, and what is special to it.
 
 mod interrupts;
-mod leave;
+mod permissions;
 mod schemas;
+mod steering;
 mod turns;
-mod words;
 
 use omx_agents::AgentKind;
 use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
@@ -65,7 +65,7 @@ impl Program for WithKey {
 type Place = CliStage<Claude>;
 
 driver_suite!(Place);
-driver_suite!(Place, suite_outlive: an_interrupt_leaves_no_runaway);
+driver_suite!(Place, suite_cleanup: an_interrupt_leaves_no_runaway);
 
 /// A stage whose model plays these.
 fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P> {
@@ -76,8 +76,8 @@ fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P
 
 /// The program is the one these tests are written for, as omx sees it too.
 #[test]
-fn claude_has_the_version_that_is_tested() {
+fn claude_has_the_tested_version() {
     <CliStage<Claude> as super::stage::Stage>::alone(|| {
-        super::suite_trouble::has_the_tested_version::<Claude>()
+        super::suite_failures::has_the_tested_version::<Claude>()
     });
 }

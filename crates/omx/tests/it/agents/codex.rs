@@ -38,7 +38,7 @@ fn limited_in_words(epoch: u64) -> ScriptedFailure {
 }
 
 driver_suite!(CliStage<Codex>);
-driver_suite!(CliStage<Codex>, suite_outlive: an_interrupt_leaves_no_runaway);
+driver_suite!(CliStage<Codex>, suite_cleanup: an_interrupt_leaves_no_runaway);
 
 /// A stage for scripts of codex's own.
 fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
@@ -49,8 +49,8 @@ fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
 
 /// The program is the one these tests are written for, as omx sees it too.
 #[test]
-fn codex_has_the_version_that_is_tested() {
+fn codex_has_the_tested_version() {
     <CliStage<Codex> as super::stage::Stage>::alone(|| {
-        super::suite_trouble::has_the_tested_version::<Codex>()
+        super::suite_failures::has_the_tested_version::<Codex>()
     });
 }

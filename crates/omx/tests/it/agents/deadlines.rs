@@ -117,7 +117,7 @@ const TABLE: &[(&str, &str, Done, &str)] = &[
 ];
 
 #[test]
-fn every_bad_program_is_ended_in_time_and_by_name() {
+fn every_misbehaving_program_is_ended_in_time_with_the_right_cause() {
     apart(|| {
         let before = open_files_and_threads();
         std::thread::scope(|scope| {
@@ -176,7 +176,7 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
 
 /// What cannot be started is told with the system's words for it.
 #[test]
-fn what_cannot_be_started_is_told() {
+fn a_program_that_cannot_start_is_reported() {
     apart(|| {
         let place = Place::new();
         let script = place.at("no-interpreter");
@@ -211,7 +211,7 @@ fn what_cannot_be_started_is_told() {
 
 /// Orders end it as well, however deaf it is: no trouble, and in time.
 #[test]
-fn the_end_is_the_end_whatever_the_program_does() {
+fn ending_works_whatever_the_program_does() {
     for script in [
         "trap '' HUP INT TERM; while :; do sleep 0.1; done",
         "kill -STOP $$",
@@ -234,7 +234,7 @@ fn the_end_is_the_end_whatever_the_program_does() {
 
 /// A program that goes at once when it is asked to is not waited for.
 #[test]
-fn a_polite_program_ends_at_once() {
+fn a_cooperative_program_ends_at_once() {
     let place = Place::new();
     let mut meeting = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
     meeting.started();
@@ -254,7 +254,7 @@ fn most_memory() -> usize {
 }
 
 #[test]
-fn what_a_program_prints_takes_bounded_memory() {
+fn program_output_takes_bounded_memory() {
     apart(|| {
         for script in [
             // Both faster than anyone can listen.
@@ -276,7 +276,7 @@ fn what_a_program_prints_takes_bounded_memory() {
 
 /// Standard error is nobody's protocol: it neither blocks a program nor ends it.
 #[test]
-fn a_program_that_complains_for_ever_works() {
+fn a_program_that_writes_to_stderr_forever_works() {
     let place = Place::new();
     let script = format!(
         "yes complaint >&2 & {STARTED}; read -r line; echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
@@ -292,7 +292,7 @@ fn a_program_that_complains_for_ever_works() {
 
 /// Slow is not silent: each line is a sign of life.
 #[test]
-fn a_program_that_moves_is_not_ended() {
+fn a_program_that_makes_progress_is_not_ended() {
     let place = Place::new();
     let script = format!(
         "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
@@ -317,7 +317,7 @@ fn asking(meeting: &mut Meeting) {
 
 /// While an agent waits for an answer it may be silent; after that it may not.
 #[test]
-fn silence_counts_only_while_it_is_the_programs_turn() {
+fn silence_counts_only_during_the_programs_turn() {
     let place = Place::new();
     let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 1000");
     let mut meeting = place.shell(&script).limits(LIMITS).open();
@@ -333,7 +333,7 @@ fn silence_counts_only_while_it_is_the_programs_turn() {
 
 /// An answer that comes too late must not start the clock on an idle agent.
 #[test]
-fn an_idle_program_may_be_silent() {
+fn an_idle_program_may_stay_silent() {
     let place = Place::new();
     let script = format!(
         "{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; echo '{{\"answer\":\"done\"}}'; \
@@ -352,7 +352,7 @@ fn an_idle_program_may_be_silent() {
 /// A protocol that makes nothing of an exit has no process to be silent; its
 /// turn is over in time all the same.
 #[test]
-fn a_turn_without_a_process_runs_out_too() {
+fn a_turn_without_a_process_times_out() {
     let place = Place::new();
     let mut program = place.shell(&format!("{STARTED}; read -r line; exit 0")).limits(LIMITS);
     program.after_exit = AfterExit::Wait;
@@ -366,7 +366,7 @@ fn a_turn_without_a_process_runs_out_too() {
 
 /// A message that waited for the end of a turn is waited for like any other.
 #[test]
-fn a_message_that_waited_and_is_never_taken_runs_out_too() {
+fn a_queued_message_that_is_never_read_times_out() {
     let place = Place::new();
     let script = format!(
         "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 1000"
@@ -384,7 +384,7 @@ fn a_message_that_waited_and_is_never_taken_runs_out_too() {
 
 /// A second process of an open conversation must speak as soon as the first.
 #[test]
-fn a_process_that_is_started_anew_and_says_nothing_is_ended() {
+fn a_restarted_process_that_stays_silent_is_ended() {
     let place = Place::new();
     let script = format!(
         "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 1000"
@@ -400,7 +400,7 @@ fn a_process_that_is_started_anew_and_says_nothing_is_ended() {
 
 /// The next process begins only when nothing of the one before is left.
 #[test]
-fn a_process_that_is_replaced_is_gone_before_the_next_begins() {
+fn a_replaced_process_is_gone_before_the_next_starts() {
     let place = Place::new();
     let script = r#"
         if mkdir first 2>/dev/null; then

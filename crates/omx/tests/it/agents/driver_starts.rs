@@ -120,7 +120,7 @@ impl Machine {
 }
 
 #[test]
-fn every_driver_ends_every_bad_program_in_time_and_by_name() {
+fn every_driver_ends_a_misbehaving_program_in_time_with_the_right_cause() {
     apart(|| {
         let before = open_files_and_threads();
         std::thread::scope(|scope| {
@@ -157,7 +157,7 @@ fn ended_by_name(name: &str, kind: AgentKind, account: &str, script: &str, cause
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_told_by_every_driver() {
+fn every_driver_reports_a_program_that_cannot_start() {
     for (kind, account) in DRIVERS {
         let machine = Machine::new(kind, account, "#!/nowhere/at/all\n");
         let why = machine.open().over().unwrap();
@@ -172,7 +172,7 @@ fn a_program_that_cannot_be_started_is_told_by_every_driver() {
 /// A secret that is meant for something else reaches neither the environment
 /// nor the command line of guard and agent, nor any file.
 #[test]
-fn no_driver_gives_an_agent_a_secret_that_is_not_its_own() {
+fn no_driver_passes_foreign_secrets_to_an_agent() {
     let secrets = [
         "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN",

@@ -1,5 +1,7 @@
 //! The real gemini.
 
+mod driver;
+
 use omx_agents::AgentKind;
 use omx_testkit::model::ScriptedFailure;
 use omx_testkit::real_cli::AgentCli;
@@ -32,8 +34,8 @@ driver_suite!(CliStage<Gemini>);
 
 /// The program is the one these tests are written for, as omx sees it too.
 #[test]
-fn gemini_has_the_version_that_is_tested() {
+fn gemini_has_the_tested_version() {
     <CliStage<Gemini> as super::stage::Stage>::alone(|| {
-        super::suite_trouble::has_the_tested_version::<Gemini>()
+        super::suite_failures::has_the_tested_version::<Gemini>()
     });
 }

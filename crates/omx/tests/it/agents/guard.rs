@@ -95,7 +95,7 @@ fn kill(pid: i32, signal: Signal) {
 }
 
 #[test]
-fn nothing_is_left_after_the_end() {
+fn ending_a_conversation_leaves_no_process() {
     let place = Place::new();
     let mut meeting = opened(&place);
     let begun = Instant::now();
@@ -105,7 +105,7 @@ fn nothing_is_left_after_the_end() {
 }
 
 #[test]
-fn nothing_is_left_after_an_interrupt_and_the_end() {
+fn an_interrupt_and_an_end_leave_nothing_running() {
     let place = Place::new();
     let mut meeting = opened(&place);
     meeting.agent.send(AgentMessage::text("work"));
@@ -118,7 +118,7 @@ fn nothing_is_left_after_an_interrupt_and_the_end() {
 }
 
 #[test]
-fn nothing_is_left_when_the_conversation_is_dropped() {
+fn dropping_a_conversation_leaves_no_process() {
     let place = Place::new();
     let Meeting { agent, events, .. } = opened(&place);
     let begun = Instant::now();
@@ -129,7 +129,7 @@ fn nothing_is_left_when_the_conversation_is_dropped() {
 }
 
 #[test]
-fn nothing_is_left_of_an_agent_that_exits_by_itself() {
+fn an_agent_that_exits_leaves_no_process() {
     let place = Place::new();
     let mut meeting = opened(&place);
     let begun = Instant::now();
@@ -142,7 +142,7 @@ fn nothing_is_left_of_an_agent_that_exits_by_itself() {
 }
 
 #[test]
-fn nothing_is_left_of_an_agent_that_is_killed() {
+fn a_killed_agent_leaves_no_process() {
     let place = Place::new();
     let mut meeting = opened(&place);
     let agent = place.agent();
@@ -155,7 +155,7 @@ fn nothing_is_left_of_an_agent_that_is_killed() {
 
 /// The last resort: the mark in the environment, and what stands below it.
 #[test]
-fn nothing_is_left_when_the_guard_is_killed() {
+fn a_killed_guard_leaves_no_process() {
     let place = Place::new();
     let mut meeting = opened(&place);
     let begun = Instant::now();
@@ -167,7 +167,7 @@ fn nothing_is_left_when_the_guard_is_killed() {
 
 /// Also what only the guard itself can know of: no mark, no session, no parents.
 #[test]
-fn a_guard_that_is_told_to_end_by_a_signal_ends_its_tree_first() {
+fn a_signalled_guard_ends_its_tree_first() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let place = Place::new();
         let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 1000");
@@ -182,7 +182,7 @@ fn a_guard_that_is_told_to_end_by_a_signal_ends_its_tree_first() {
 }
 
 #[test]
-fn a_stopped_guard_is_woken_for_the_end() {
+fn a_stopped_guard_is_continued_to_end_its_tree() {
     let place = Place::new();
     let mut meeting = opened(&place);
     kill(place.guard(), Signal::STOP);
@@ -194,7 +194,7 @@ fn a_stopped_guard_is_woken_for_the_end() {
 
 /// Each one begins the next and is gone: nobody lives long enough to be seen twice.
 #[test]
-fn a_chain_of_children_is_caught() {
+fn a_chain_of_forking_children_is_ended() {
     let place = Place::new();
     // It ends by itself in a minute, should it ever get away.
     let chain = r#"trap '' HUP INT TERM; exec 9> lock; flock 9
@@ -211,7 +211,7 @@ fn a_chain_of_children_is_caught() {
 /// A guard that may not signal its children cannot end them; that is told, and
 /// not that all went well.
 #[test]
-fn what_would_not_end_is_told() {
+fn processes_that_cannot_be_ended_are_reported() {
     let place = Place::new();
     let powerless = place.at("powerless");
     let (calls, fault) = ("kill,pidfd_send_signal", "error=EPERM");
@@ -236,7 +236,7 @@ fn what_would_not_end_is_told() {
 /// One that has nothing left by which it could be found may live on; it must
 /// not hold up the end, though it holds every pipe.
 #[test]
-fn a_stranger_that_holds_the_pipes_holds_nothing_up() {
+fn an_unrelated_holder_of_the_pipes_delays_nothing() {
     apart(|| {
         let place = Place::new();
         let before = open_files_and_threads();
@@ -279,7 +279,7 @@ fn gone_after(place: &Place, what: impl FnOnce()) {
 
 /// Also when it has only just begun.
 #[test]
-fn nothing_is_left_of_a_driving_process_that_is_killed_at_any_moment() {
+fn a_driving_process_killed_at_any_moment_leaves_no_process() {
     if let Some(folder) = role() {
         fs::write(folder.join("begun"), "").unwrap();
         let script = format!("setsid sleep 1000 & {STARTED}; exec sleep 1000");
@@ -308,7 +308,7 @@ fn nothing_is_left_of_a_driving_process_that_is_killed_at_any_moment() {
 }
 
 #[test]
-fn nothing_is_left_when_the_driving_process_is_killed() {
+fn a_killed_driving_process_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
@@ -321,7 +321,7 @@ fn nothing_is_left_when_the_driving_process_is_killed() {
 /// Ctrl-C on a terminal goes to everything in the foreground: it ends the
 /// process that drives and reaches no agent.
 #[test]
-fn nothing_is_left_after_ctrl_c_on_a_terminal() {
+fn ctrl_c_on_a_terminal_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
@@ -339,7 +339,7 @@ fn nothing_is_left_after_ctrl_c_on_a_terminal() {
 
 /// A terminal that is closed takes nothing along but the process that drives.
 #[test]
-fn nothing_is_left_when_the_terminal_is_closed() {
+fn closing_the_terminal_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
@@ -358,7 +358,7 @@ fn terminal_of(pid: i32) -> i32 {
 
 /// A group that is killed as a whole does not take the guard along.
 #[test]
-fn nothing_is_left_when_the_driving_group_is_killed() {
+fn killing_the_driving_process_group_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }

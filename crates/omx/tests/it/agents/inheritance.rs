@@ -47,7 +47,7 @@ fn open_files(pid: i32) -> BTreeMap<u32, String> {
 }
 
 #[test]
-fn an_agent_inherits_what_its_launch_says_and_three_streams() {
+fn an_agent_inherits_only_its_launch_environment_and_three_streams() {
     apart_as(careless, || {
         assert_eq!(std::env::var("GITHUB_TOKEN").as_deref(), Ok(CANARY), "the canary is there");
         let own = std::process::id().cast_signed();

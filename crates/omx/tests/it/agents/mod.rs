@@ -2,6 +2,7 @@
 //! special to each.
 
 mod cli_stage;
+mod conversation;
 mod deadlines;
 mod driver_starts;
 mod guard;
@@ -11,17 +12,15 @@ mod rehearsal_stage;
 mod stage;
 mod stand_in;
 mod suite;
-mod suite_outlive;
+mod suite_cleanup;
+mod suite_failures;
 mod suite_results;
-mod suite_trouble;
-mod talk;
 
 mod claude;
 mod codex;
 mod gemini;
-mod gemini_own;
+mod hang_detection;
 mod rehearsal;
 mod rehearsal_killed;
 mod rehearsal_page;
 mod rehearsal_policy;
-mod watched;

@@ -13,10 +13,10 @@ use omx_rehearsal::driver;
 use omx_testkit::in_parallel;
 use serde_json::json;
 
+use super::conversation::{DEADLINE, TestConversation, TurnEnd, opening, start};
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
 use super::suite::driver_suite;
-use super::talk::{DEADLINE, Talk, Turned, opening, start};
 
 driver_suite!(RehearsalStage);
 
@@ -24,18 +24,23 @@ pub fn playing(text: &str) -> RehearsalStage {
     RehearsalStage::playing("scenario.toml", text)
 }
 
-fn called(talk: &mut Talk, role: Option<&str>, phase: Option<&str>, words: &str) -> Turned {
+fn called(
+    chat: &mut TestConversation,
+    role: Option<&str>,
+    phase: Option<&str>,
+    words: &str,
+) -> TurnEnd {
     let labels = MessageLabels {
         role: role.map(str::to_owned),
         phase: phase.map(str::to_owned),
         step: None,
     };
-    talk.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
-    talk.turn_end()
+    chat.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
+    chat.turn_end()
 }
 
 #[test]
-fn the_first_entry_that_fits_role_phase_and_text_is_played() {
+fn the_first_entry_matching_role_phase_and_text_is_played() {
     let stage = playing(
         r#"
         [[entry]]
@@ -53,9 +58,9 @@ fn the_first_entry_that_fits_role_phase_and_text_is_played() {
         do = [{ say = "any" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    assert_eq!(talk.turn("the plan").text(), "any");
-    let mut said = |role, phase, words: &str| called(&mut talk, role, phase, words).text();
+    let mut chat = TestConversation::new(&stage);
+    assert_eq!(chat.turn("the plan").text(), "any");
+    let mut said = |role, phase, words: &str| called(&mut chat, role, phase, words).text();
     assert_eq!(said(Some("critic"), Some("critic-review"), "the plan, please"), "all three");
     assert_eq!(said(Some("critic"), Some("critic-review"), "please"), "role");
     assert_eq!(said(Some("critic"), Some("draft"), "the plan"), "role");
@@ -64,27 +69,27 @@ fn the_first_entry_that_fits_role_phase_and_text_is_played() {
     assert_eq!(said(None, None, "the plan"), "phase");
     assert_eq!(said(None, Some("fixing"), "the plan"), "any");
     assert_eq!(said(Some("critic"), None, "the plan"), "role");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn a_call_that_nothing_fits_fails_and_the_conversation_stays() {
+fn a_call_that_matches_nothing_fails_and_keeps_the_conversation() {
     let stage = playing("[[entry]]\nmatch = \"known\"\ndo = [{ say = \"yes\" }]");
-    let mut talk = Talk::new(&stage);
-    let trouble = called(&mut talk, Some("critic"), Some("draft"), &"x".repeat(999)).trouble();
+    let mut chat = TestConversation::new(&stage);
+    let trouble = called(&mut chat, Some("critic"), Some("draft"), &"x".repeat(999)).trouble();
     let file = stage.scenario().display().to_string();
     let shown = "x".repeat(200);
     let said = format!(
         "{file}: no entry matches this call: role \"critic\", phase \"draft\", prompt \"{shown}…\""
     );
     assert_eq!((trouble.kind(), trouble.to_string()), ("scenario", said));
-    assert_eq!(talk.turn("known").text(), "yes");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.turn("known").text(), "yes");
+    assert_eq!(chat.end(), None);
 }
 
 /// Several agents play one scenario at once, as review lanes do.
 #[test]
-fn times_are_counted_over_all_agents_at_once() {
+fn uses_are_counted_across_all_agents() {
     let stage = playing(
         r#"
         [[entry]]
@@ -96,9 +101,9 @@ fn times_are_counted_over_all_agents_at_once() {
     );
     let answers = Mutex::new(Vec::new());
     in_parallel(8, &[(); 8], |()| {
-        let mut talk = Talk::new(&stage);
-        answers.lock().unwrap().push(talk.turn("now").text());
-        assert_eq!(talk.end(), None);
+        let mut chat = TestConversation::new(&stage);
+        answers.lock().unwrap().push(chat.turn("now").text());
+        assert_eq!(chat.end(), None);
     });
     let answers = answers.into_inner().unwrap();
     assert_eq!(answers.iter().filter(|text| *text == "counted").count(), 5, "{answers:?}");
@@ -108,7 +113,7 @@ fn times_are_counted_over_all_agents_at_once() {
 }
 
 #[test]
-fn entries_that_had_to_be_played_are_missed_with_file_and_line() {
+fn unplayed_required_entries_are_reported_with_file_and_line() {
     let text = r#"
 [[entry]]
 match = "free"
@@ -139,27 +144,27 @@ do = [{ say = "may" }]
     let must = format!("{file}:6: this entry must be played once; it was played 0 times");
     let twice = format!("{file}:11: this entry must be played 2 times; it was played");
     assert_eq!(missing(), [must, format!("{twice} 0 times")]);
-    let mut talk = Talk::new(&stage);
-    assert_eq!(talk.turn("must").text(), "must");
-    talk.agent.send(AgentMessage::text("twice"));
-    talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    let mut chat = TestConversation::new(&stage);
+    assert_eq!(chat.turn("must").text(), "must");
+    chat.agent.send(AgentMessage::text("twice"));
+    chat.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     assert_eq!(missing(), [format!("{twice} 0 times, and started once more but not finished")]);
     fs::write(stage.root().join("go"), "").unwrap();
-    assert_eq!(talk.turn("twice").text(), "");
+    assert_eq!(chat.turn("twice").text(), "");
     assert_eq!(missing(), [format!("{twice} once")]);
-    assert_eq!(talk.turn("twice").text(), "twice");
+    assert_eq!(chat.turn("twice").text(), "twice");
     assert_eq!(missing(), [""; 0]);
-    assert_eq!(talk.turn("twice").trouble().kind(), "scenario");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.turn("twice").trouble().kind(), "scenario");
+    assert_eq!(chat.end(), None);
     // Another text is another scenario.
     fs::write(stage.scenario(), format!("{text}# changed")).unwrap();
     assert_eq!(missing().len(), 2);
 }
 
 #[test]
-fn answers_and_results_are_given_as_written() {
+fn answers_and_results_are_returned_as_written() {
     let stage = playing(
         r#"
         [[entry]]
@@ -176,26 +181,26 @@ fn answers_and_results_are_given_as_written() {
         do = [{ usage = { input = 1, output = 2, cached = 1, micro_usd = 9 } }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    let mut turn = |words: &str| match talk.turn(words) {
-        Turned::Finished(TurnAnswer { text, structured }) => (text, structured),
+    let mut chat = TestConversation::new(&stage);
+    let mut turn = |words: &str| match chat.turn(words) {
+        TurnEnd::Finished(TurnAnswer { text, structured }) => (text, structured),
         other => panic!("{other:?}"),
     };
     assert_eq!(turn("answer"), ("first".to_owned(), None));
     assert_eq!(turn("result"), ("{\"done\":true}".to_owned(), Some(json!({"done": true}))));
     assert_eq!(turn("both"), ("well".to_owned(), Some(json!({"done": false}))));
     assert_eq!(turn("neither"), (String::new(), None));
-    let spent = talk.seen.iter().find_map(|event| match event {
+    let spent = chat.seen.iter().find_map(|event| match event {
         AgentEvent::Usage(usage) => Some(*usage),
         _ => None,
     });
     let spent = spent.unwrap();
     assert_eq!((spent.cached_tokens, spent.micro_usd), (1, Some(9)));
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn words_said_meanwhile_are_remembered_and_need_no_entry() {
+fn messages_to_a_busy_agent_are_remembered_and_need_no_entry() {
     let stage = playing(
         r#"
         [[entry]]
@@ -206,19 +211,19 @@ fn words_said_meanwhile_are_remembered_and_need_no_entry() {
         do = [{ say = "any" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(AgentMessage::text("busy"));
-    talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
-    talk.agent.steer("mind the gap");
-    talk.until("taken", |event| *event == AgentEvent::Delivered(Delivery::Steered));
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(AgentMessage::text("busy"));
+    chat.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    chat.agent.steer("mind the gap");
+    chat.until("taken", |event| *event == AgentEvent::Delivered(Delivery::Steered));
     fs::write(stage.root().join("go"), "").unwrap();
-    assert_eq!(talk.turn_end().text(), "over");
-    let kept = fs::read_to_string(stage.kept().join(format!("{}.json", talk.id))).unwrap();
+    assert_eq!(chat.turn_end().text(), "over");
+    let kept = fs::read_to_string(stage.kept().join(format!("{}.json", chat.id))).unwrap();
     assert!(kept.contains("mind the gap"), "{kept}");
     // Without a turn they begin one.
-    talk.agent.steer("anybody?");
-    assert_eq!(talk.turn_end().text(), "any");
-    assert_eq!(talk.end(), None);
+    chat.agent.steer("anybody?");
+    assert_eq!(chat.turn_end().text(), "any");
+    assert_eq!(chat.end(), None);
 }
 
 /// All but the ids of conversations is the same each time; with a seed, they too.
@@ -233,13 +238,13 @@ fn the_same_calls_give_the_same_events() {
     };
     let run = |text: &str| {
         let stage = playing(text);
-        let mut talk = Talk::new(&stage);
-        talk.turn("one");
-        talk.turn("two");
-        talk.agent.end();
-        talk.over();
-        let second = Talk::new(&stage);
-        (talk.seen, second.id)
+        let mut chat = TestConversation::new(&stage);
+        chat.turn("one");
+        chat.turn("two");
+        chat.agent.end();
+        chat.over();
+        let second = TestConversation::new(&stage);
+        (chat.seen, second.id)
     };
     let (seeded, again) = (run(&text("seed = 5")), run(&text("seed = 5")));
     assert_eq!(seeded, again);
@@ -252,7 +257,7 @@ fn the_same_calls_give_the_same_events() {
 }
 
 #[test]
-fn a_wrong_scenario_is_told_before_and_after_the_start() {
+fn an_invalid_scenario_is_reported_before_and_after_the_start() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     let right = stage.surroundings();
     let rehearsal = driver(AgentKind::Rehearsal);
@@ -283,7 +288,7 @@ fn a_wrong_scenario_is_told_before_and_after_the_start() {
 }
 
 #[test]
-fn what_cannot_be_kept_is_told() {
+fn state_that_cannot_be_saved_is_reported() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     fs::create_dir_all(stage.kept().parent().unwrap()).unwrap();
     fs::write(stage.kept(), "a file where a folder should be").unwrap();

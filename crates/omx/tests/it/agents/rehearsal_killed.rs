@@ -13,13 +13,13 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use super::conversation::{DEADLINE, TestConversation, TurnEnd, opening, start};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
-use super::talk::{DEADLINE, Talk, Turned, opening, start};
 
 /// Kills the agents of a stage and waits until it is told.
-fn kill(stage: &RehearsalStage, mut talk: Talk) {
+fn kill(stage: &RehearsalStage, mut chat: TestConversation) {
     let kept = stage.kept().display().to_string();
     let mut killed = false;
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -34,11 +34,11 @@ fn kill(stage: &RehearsalStage, mut talk: Talk) {
         }
     }
     assert!(killed, "no agent of {kept}");
-    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
 }
 
 #[test]
-fn a_crash_is_played_once_and_the_conversation_goes_on() {
+fn a_crash_is_played_once_and_the_conversation_continues() {
     let stage = playing(
         r#"
         [[entry]]
@@ -48,30 +48,30 @@ fn a_crash_is_played_once_and_the_conversation_goes_on() {
         do = [{ say = "back" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    let trouble = talk.turn("go").trouble();
+    let mut chat = TestConversation::new(&stage);
+    let trouble = chat.turn("go").trouble();
     assert!(matches!(trouble.cause, FailureCause::Crashed { code: None, .. }), "{trouble:?}");
-    assert_eq!(talk.over(), Some(trouble));
+    assert_eq!(chat.over(), Some(trouble));
     assert!(stage.root().join("before").exists());
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
-    let mut talk = Talk::resume(&stage, &talk.id);
-    assert_eq!(talk.turn("go").text(), "back");
-    assert_eq!(talk.end(), None);
+    let mut chat = TestConversation::resume(&stage, &chat.id);
+    assert_eq!(chat.turn("go").text(), "back");
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn a_conversation_can_be_resumed_as_soon_as_it_is_told() {
+fn a_conversation_can_be_resumed_as_soon_as_it_is_reported() {
     let stage = playing("[[entry]]\ndo = [{ say = \"here\" }]");
-    let talk = Talk::new(&stage);
-    let id = talk.id.clone();
-    kill(&stage, talk);
-    let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(talk.turn("go").text(), "here");
-    assert_eq!(talk.end(), None);
+    let chat = TestConversation::new(&stage);
+    let id = chat.id.clone();
+    kill(&stage, chat);
+    let mut chat = TestConversation::resume(&stage, &id);
+    assert_eq!(chat.turn("go").text(), "here");
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn an_agent_that_hangs_can_be_interrupted() {
+fn a_hanging_agent_can_be_interrupted() {
     let stage = playing(
         r#"
         [[entry]]
@@ -81,19 +81,19 @@ fn an_agent_that_hangs_can_be_interrupted() {
         do = [{ say = "back" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(AgentMessage::text("go"));
-    talk.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(AgentMessage::text("go"));
+    chat.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
     let begun = Instant::now();
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
-    assert_eq!(talk.turn("go").text(), "back");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.turn("go").text(), "back");
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn an_agent_that_hangs_deaf_is_given_up_and_ended() {
+fn an_agent_that_ignores_interrupts_is_killed() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\", deaf = true } }]");
     let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let limits = AgentLimits { interrupt: Duration::from_millis(300), ..AgentLimits::default() };
@@ -109,7 +109,7 @@ fn an_agent_that_hangs_deaf_is_given_up_and_ended() {
 }
 
 #[test]
-fn silence_is_noticed() {
+fn silence_is_detected() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\" } }]");
     let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let limits = AgentLimits { silence: Duration::from_millis(300), ..AgentLimits::default() };
@@ -124,22 +124,22 @@ fn silence_is_noticed() {
 fn a_limit_ends_after_a_while_if_the_scenario_says_so() {
     let stage =
         playing("[[entry]]\ndo = [{ fail = { kind = \"rate_limit\", reset_in_s = 3600 } }]");
-    let mut talk = Talk::new(&stage);
+    let mut chat = TestConversation::new(&stage);
     let before = jiff::Timestamp::now().as_millisecond();
-    let trouble = talk.turn("go").trouble();
+    let trouble = chat.turn("go").trouble();
     let after = jiff::Timestamp::now().as_millisecond();
     let FailureCause::RateLimited { until: Some(until), .. } = trouble.cause else {
         panic!("{trouble:?}")
     };
     let begun = until.millis() - 3_600_000;
     assert!((before..=after).contains(&begun), "{before} {begun} {after}");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 /// Killed inside each step in turn: what was done is not done again, what was
 /// not is done, and it stays one conversation and one play.
 #[test]
-fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
+fn a_killed_agent_resumes_at_its_interrupted_step() {
     let step = |name: &str| {
         format!(
             "{{ run = {{ command = \"echo {name} >> log; until test -e {name}; do sleep 0.05; done\" }} }},"
@@ -150,25 +150,25 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
         "[[entry]]\nmatch = \"work\"\ntimes = 1\ndo = [{{ say = \"begin\" }}, {steps} {{ say = \"end\" }}]"
     ));
     let log = || fs::read_to_string(stage.root().join("log")).unwrap_or_default();
-    let mut talk = Talk::new(&stage);
-    let id = talk.id.clone();
+    let mut chat = TestConversation::new(&stage);
+    let id = chat.id.clone();
     // The words of the second time fit nothing: they mean "go on".
     for (round, words) in [(0, "work"), (1, "go on"), (2, "work")] {
-        talk.agent.send(AgentMessage::text(words));
+        chat.agent.send(AgentMessage::text(words));
         let expected: String = ["a\n", "a\nb\n", "b\nc\n"][..=round].concat();
         await_condition("the step runs", DEADLINE, || {
-            talk.answer_what_waits();
+            chat.answer_what_waits();
             log() == expected
         });
-        kill(&stage, talk);
+        kill(&stage, chat);
         fs::write(stage.root().join(["a", "b", "c"][round]), "").unwrap();
-        talk = Talk::resume(&stage, &id);
+        chat = TestConversation::resume(&stage, &id);
     }
-    assert_eq!(talk.turn("work").text(), "end");
+    assert_eq!(chat.turn("work").text(), "end");
     assert_eq!(log(), "a\na\nb\nb\nc\nc\n");
-    let begins = talk.seen.iter().filter(|event| **event == AgentEvent::Text("begin".to_owned()));
+    let begins = chat.seen.iter().filter(|event| **event == AgentEvent::Text("begin".to_owned()));
     assert_eq!(begins.count(), 0, "said before it was killed");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     let played = stage.played();
     assert_eq!((played.len(), &played[0]["finished"]), (1, &json!(true)), "{played:?}");
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
@@ -177,7 +177,7 @@ fn a_killed_agent_goes_on_at_the_step_it_was_killed_in() {
 /// Killed at any moment, again and again: every step is done, in order, and
 /// only the one it was killed in may be done twice.
 #[test]
-fn an_agent_killed_at_any_moment_comes_to_its_end() {
+fn an_agent_killed_at_any_moment_still_finishes() {
     const STEPS: usize = 80;
     let step = |number| format!("{{ run = {{ command = \"echo {number} >> log\" }} }},");
     let steps: String = (0..STEPS).map(step).collect();
@@ -186,29 +186,29 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     ));
     let opening = |start| opening(&stage, start, AllowLevel::All);
     let mut random = omx_testkit::Random::new(7);
-    let mut talk = Talk::open(&stage, opening(ConversationStart::New));
-    let (id, mut kills) = (talk.id.clone(), 0);
+    let mut chat = TestConversation::open(&stage, opening(ConversationStart::New));
+    let (id, mut kills) = (chat.id.clone(), 0);
     let answer = loop {
-        talk.agent.send(of_step("work.1", "work"));
+        chat.agent.send(of_step("work.1", "work"));
         // Not after a time but after so much work: it must get on somewhere.
         let mut answer = None;
         for _ in 0..random.below(30) {
-            if let AgentEvent::TurnFinished(given) = talk.events.recv_timeout(DEADLINE).unwrap() {
+            if let AgentEvent::TurnFinished(given) = chat.events.recv_timeout(DEADLINE).unwrap() {
                 answer = Some(given.text);
                 break;
             }
         }
         // Also when it has answered: the step gets the same answer again.
-        kill(&stage, talk);
+        kill(&stage, chat);
         kills += 1;
         assert!(kills < 500, "it does not get on");
-        talk = Talk::open(&stage, opening(ConversationStart::Resume(id.clone())));
+        chat = TestConversation::open(&stage, opening(ConversationStart::Resume(id.clone())));
         if let Some(answer) = answer {
             break answer;
         }
     };
-    talk.agent.send(of_step("work.1", "work"));
-    assert_eq!((answer.as_str(), talk.turn_end().text().as_str()), ("end", "end"));
+    chat.agent.send(of_step("work.1", "work"));
+    assert_eq!((answer.as_str(), chat.turn_end().text().as_str()), ("end", "end"));
     assert!(kills > 3, "it was killed {kills} times only");
     let log = fs::read_to_string(stage.root().join("log")).unwrap();
     let mut done: Vec<usize> = log.lines().map(|line| line.parse().unwrap()).collect();
@@ -216,7 +216,7 @@ fn an_agent_killed_at_any_moment_comes_to_its_end() {
     done.dedup();
     assert_eq!(done, (0..STEPS).collect::<Vec<_>>());
     assert!(all - STEPS < kills, "{all} steps done after {kills} kills");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     assert_eq!(stage.played().len(), 1);
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
@@ -229,7 +229,7 @@ fn of_step(step: &str, words: &str) -> AgentMessage {
 
 /// Killed, the agent or the run, between the answer and the journal.
 #[test]
-fn a_step_that_was_answered_gets_its_answer_again_and_nothing_is_done_twice() {
+fn an_answered_step_repeats_its_answer_without_repeating_its_work() {
     let stage = playing(
         r#"
         [[entry]]
@@ -240,33 +240,33 @@ fn a_step_that_was_answered_gets_its_answer_again_and_nothing_is_done_twice() {
         do = [{ say = "second" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    let id = talk.id.clone();
-    let turn = |talk: &mut Talk, message| {
-        talk.agent.send(message);
-        talk.turn_end()
+    let mut chat = TestConversation::new(&stage);
+    let id = chat.id.clone();
+    let turn = |chat: &mut TestConversation, message| {
+        chat.agent.send(message);
+        chat.turn_end()
     };
-    let first = turn(&mut talk, of_step("plan.1", "the task"));
-    kill(&stage, talk);
+    let first = turn(&mut chat, of_step("plan.1", "the task"));
+    kill(&stage, chat);
 
-    let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(turn(&mut talk, of_step("plan.1", "go on")), first);
+    let mut chat = TestConversation::resume(&stage, &id);
+    assert_eq!(turn(&mut chat, of_step("plan.1", "go on")), first);
     assert_eq!(fs::read_to_string(stage.root().join("log")).unwrap(), "once\n");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     // As often as it is taken up again, however it ended.
-    let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(turn(&mut talk, of_step("plan.1", "go on")), first);
+    let mut chat = TestConversation::resume(&stage, &id);
+    assert_eq!(turn(&mut chat, of_step("plan.1", "go on")), first);
     // But in a conversation that is open, a call is a call.
-    assert_eq!(turn(&mut talk, of_step("plan.1", "that was no JSON")).text(), "second");
-    assert_eq!(talk.end(), None);
-    let mut talk = Talk::resume(&stage, &id);
-    assert_eq!(turn(&mut talk, of_step("plan.2", "go on")).text(), "second");
-    assert_eq!(talk.end(), None);
+    assert_eq!(turn(&mut chat, of_step("plan.1", "that was no JSON")).text(), "second");
+    assert_eq!(chat.end(), None);
+    let mut chat = TestConversation::resume(&stage, &id);
+    assert_eq!(turn(&mut chat, of_step("plan.2", "go on")).text(), "second");
+    assert_eq!(chat.end(), None);
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
 #[test]
-fn a_step_that_is_taken_up_again_goes_on_whatever_the_words() {
+fn a_resumed_step_continues_whatever_the_prompt_says() {
     let stage = playing(
         r#"
         [[entry]]
@@ -278,23 +278,23 @@ fn a_step_that_is_taken_up_again_goes_on_whatever_the_words() {
         do = [{ run = { command = "until test -e go; do sleep 0.05; done" } }, { say = "done" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(of_step("work.1", "the task"));
-    talk.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
-    let id = talk.id.clone();
-    assert_eq!(talk.end(), None);
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(of_step("work.1", "the task"));
+    chat.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    let id = chat.id.clone();
+    assert_eq!(chat.end(), None);
     fs::write(stage.root().join("go"), "").unwrap();
-    let mut talk = Talk::resume(&stage, &id);
-    talk.agent.send(of_step("work.1", "go on"));
-    assert_eq!(talk.turn_end().text(), "done");
+    let mut chat = TestConversation::resume(&stage, &id);
+    chat.agent.send(of_step("work.1", "go on"));
+    assert_eq!(chat.turn_end().text(), "done");
     assert_eq!(stage.played().len(), 1);
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn a_match_looks_at_all_that_was_said_in_a_step() {
+fn a_match_searches_every_message_of_a_step() {
     let stage = playing(
         r#"
         [[entry]]
@@ -308,30 +308,30 @@ fn a_match_looks_at_all_that_was_said_in_a_step() {
         do = [{ say = "something else" }]
         "#,
     );
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(of_step("work.1", "the task"));
-    assert_eq!(talk.turn_end().trouble().kind(), "rate_limit");
-    let id = talk.id.clone();
-    assert_eq!(talk.end(), None);
-    let mut talk = Talk::resume(&stage, &id);
-    talk.agent.send(of_step("work.1", "go on"));
-    assert_eq!(talk.turn_end().text(), "after the limit");
-    talk.agent.send(of_step("work.2", "go on"));
-    assert_eq!(talk.turn_end().text(), "something else");
-    assert_eq!(talk.turn("go on").text(), "something else");
-    assert_eq!(talk.end(), None);
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(of_step("work.1", "the task"));
+    assert_eq!(chat.turn_end().trouble().kind(), "rate_limit");
+    let id = chat.id.clone();
+    assert_eq!(chat.end(), None);
+    let mut chat = TestConversation::resume(&stage, &id);
+    chat.agent.send(of_step("work.1", "go on"));
+    assert_eq!(chat.turn_end().text(), "after the limit");
+    chat.agent.send(of_step("work.2", "go on"));
+    assert_eq!(chat.turn_end().text(), "something else");
+    assert_eq!(chat.turn("go on").text(), "something else");
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
-fn what_was_said_outlives_the_agent() {
+fn the_transcript_survives_the_agent() {
     let stage = playing("[[entry]]\ndo = [{ delay_ms = 60000 }]");
-    let mut talk = Talk::new(&stage);
-    let file = stage.kept().join(format!("{}.json", talk.id));
-    talk.agent.send(AgentMessage::text("remember the plum"));
-    talk.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
-    talk.agent.steer("and the fig");
-    talk.until("heard", |event| *event == AgentEvent::Delivered(Delivery::Steered));
-    kill(&stage, talk);
+    let mut chat = TestConversation::new(&stage);
+    let file = stage.kept().join(format!("{}.json", chat.id));
+    chat.agent.send(AgentMessage::text("remember the plum"));
+    chat.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
+    chat.agent.steer("and the fig");
+    chat.until("heard", |event| *event == AgentEvent::Delivered(Delivery::Steered));
+    kill(&stage, chat);
     let kept: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
     assert_eq!(kept["words"], json!([{"heard": "remember the plum"}, {"heard": "and the fig"}]));
     let leftover = |name: &str| name.ends_with(".tmp");
@@ -341,7 +341,7 @@ fn what_was_said_outlives_the_agent() {
 
 /// The agent's own process, spoken to by nobody who knows its protocol.
 #[test]
-fn words_that_are_not_its_protocol_are_refused() {
+fn invalid_protocol_messages_are_rejected() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     let (scenario, kept) = (stage.scenario(), stage.kept());
     let args = ["--scenario", scenario.to_str().unwrap(), "--folder", kept.to_str().unwrap()];

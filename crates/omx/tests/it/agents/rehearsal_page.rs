@@ -8,9 +8,9 @@ use omx_agents::{Agent, AgentEvent, AgentKind, AgentMessage};
 use omx_rehearsal::check_coverage;
 use omx_rehearsal::driver;
 
+use super::conversation::TestConversation;
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
-use super::talk::Talk;
 
 struct Block {
     line: usize,
@@ -44,7 +44,7 @@ fn blocks() -> Vec<Block> {
 }
 
 #[test]
-fn every_block_of_the_page_is_true() {
+fn every_block_of_the_page_is_correct() {
     let mut stage = None;
     let mut seen = Vec::new();
     for block in blocks() {
@@ -80,7 +80,7 @@ fn without_folder(stage: &RehearsalStage, text: &str) -> String {
 
 /// Plays the lines with `>` and tells what happened.
 fn played(stage: &RehearsalStage, text: &str) -> String {
-    let mut talk = Talk::new(stage);
+    let mut chat = TestConversation::new(stage);
     let mut told = String::new();
     for line in text.lines().filter(|line| line.starts_with("> ")) {
         let words = &line[2..];
@@ -89,13 +89,13 @@ fn played(stage: &RehearsalStage, text: &str) -> String {
             None => (None, words),
         };
         let labels = MessageLabels { role, ..MessageLabels::default() };
-        let before = talk.seen.len();
-        talk.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
-        talk.turn_end();
+        let before = chat.seen.len();
+        chat.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
+        chat.turn_end();
         told += &format!("{line}\n");
-        told.extend(talk.seen[before..].iter().flat_map(lines).map(|line| line + "\n"));
+        told.extend(chat.seen[before..].iter().flat_map(lines).map(|line| line + "\n"));
     }
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     without_folder(stage, &told)
 }
 

@@ -7,10 +7,10 @@ use omx_agents::event::{ApprovalRequest, TargetLocation, ToolOutcome};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 
+use super::conversation::{TestConversation, opening};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
-use super::talk::{Talk, opening};
 
 const REACHING: &str = r#"
 [[entry]]
@@ -30,28 +30,28 @@ fn reaching(
     let stage = playing(REACHING);
     let mut opening = opening(&stage, ConversationStart::New, allow);
     opening.servers[0].name = "other".to_owned();
-    let mut talk = Talk::open(&stage, opening);
-    talk.agent.send(AgentMessage::text("go"));
+    let mut chat = TestConversation::open(&stage, opening);
+    chat.agent.send(AgentMessage::text("go"));
     let mut asks = Vec::new();
     let answer = loop {
-        let next = talk.until("an approval or the end", |event| {
+        let next = chat.until("an approval or the end", |event| {
             matches!(event, AgentEvent::ApprovalNeeded { .. } | AgentEvent::TurnFinished(_))
         });
         match next {
             AgentEvent::ApprovalNeeded { approval, ask } => {
                 asks.push(ask);
-                talk.agent.answer(approval, decision.clone());
+                chat.agent.answer(approval, decision.clone());
             }
             AgentEvent::TurnFinished(answer) => break answer.text,
             _ => unreachable!(),
         }
     };
-    let ends = talk.seen.iter().filter_map(|event| match event {
+    let ends = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::ToolFinished { end, .. } => Some(*end),
         _ => None,
     });
     let ends = ends.collect();
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     (stage, asks, ends, answer)
 }
 
@@ -73,7 +73,7 @@ fn all_asks() -> [ApprovalRequest; 3] {
 }
 
 #[test]
-fn everything_but_edits_in_its_folder_is_asked_for() {
+fn everything_but_edits_in_its_folder_needs_approval() {
     for allow in [AllowLevel::Edits, AllowLevel::Commands] {
         let (stage, asks, ends, answer) = reaching(allow, ApprovalDecision::Allow);
         assert_eq!(asks, all_asks());
@@ -86,7 +86,7 @@ fn everything_but_edits_in_its_folder_is_asked_for() {
 }
 
 #[test]
-fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
+fn a_denied_step_has_no_effect_and_the_scenario_continues() {
     let (stage, asks, ends, answer) =
         reaching(AllowLevel::Commands, ApprovalDecision::Deny("not on a Sunday".to_owned()));
     assert_eq!(asks, all_asks());
@@ -99,7 +99,7 @@ fn what_is_refused_is_not_done_and_the_scenario_goes_on() {
 }
 
 #[test]
-fn with_everything_allowed_nothing_is_asked() {
+fn with_everything_allowed_nothing_needs_approval() {
     let (stage, asks, _, answer) =
         reaching(AllowLevel::All, ApprovalDecision::Deny("never asked".to_owned()));
     assert_eq!((asks.len(), answer.as_str()), (0, NOTHING_ACTIVE));
@@ -111,12 +111,12 @@ fn with_everything_allowed_nothing_is_asked() {
 fn a_link_out_of_the_folder_is_outside() {
     let stage = playing("[[entry]]\ndo = [{ write = { path = \"link/a\", content = \"\" } }]");
     std::os::unix::fs::symlink(stage.folder(), stage.root().join("link")).unwrap();
-    let mut talk = Talk::new(&stage);
-    talk.turn("go");
+    let mut chat = TestConversation::new(&stage);
+    chat.turn("go");
     let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-    assert_eq!(talk.seen.iter().filter(|event| asked(event)).count(), 1);
+    assert_eq!(chat.seen.iter().filter(|event| asked(event)).count(), 1);
     assert!(!stage.folder().join("a").exists());
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
         server.args = arg.split_whitespace().map(str::to_owned).collect();
         opening.servers.push(server);
     }
-    let mut talk = Talk::open(&stage, opening);
-    let last = talk.turn("go").text();
-    let texts = talk.seen.iter().filter_map(|event| match event {
+    let mut chat = TestConversation::open(&stage, opening);
+    let last = chat.turn("go").text();
+    let texts = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
     });
@@ -158,6 +158,6 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
     let failed = |event: &&AgentEvent| {
         matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. })
     };
-    assert_eq!(talk.seen.iter().filter(failed).count(), 5, "{:#?}", talk.seen);
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.seen.iter().filter(failed).count(), 5, "{:#?}", chat.seen);
+    assert_eq!(chat.end(), None);
 }

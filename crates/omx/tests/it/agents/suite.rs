@@ -10,49 +10,49 @@ use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use serde_json::json;
 
+use super::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
 use super::play::{Play, Step, cue};
 use super::stage::Stage;
-use super::suite_trouble::agent_processes;
-use super::talk::{DEADLINE, Talk, Turned, opening};
+use super::suite_failures::agent_processes;
 
 /// Makes a test of each function of the suite for one stage.
 macro_rules! driver_suite {
     ($stage:ty) => {
         $crate::agents::suite::driver_suite!($stage, suite:
-            start_is_told_before_a_model_is_asked,
+            the_start_is_reported_before_a_model_request,
             a_full_turn_edits_runs_and_calls_a_tool,
-            variables_of_an_mcp_server_reach_it,
-            a_follow_up_goes_on_with_the_conversation,
-            words_for_a_busy_agent_reach_it,
-            a_message_for_a_busy_agent_is_a_turn_of_its_own,
-            an_interrupt_while_it_speaks_ends_the_turn,
-            an_interrupt_inside_a_tool_ends_the_tool_too,
-            an_approval_is_asked_and_granted,
-            an_approval_is_asked_and_refused,
-            the_end_leaves_nothing,
+            an_mcp_server_receives_its_variables,
+            a_follow_up_continues_the_conversation,
+            a_message_to_a_busy_agent_reaches_it,
+            a_queued_message_starts_its_own_turn,
+            an_interrupt_during_a_reply_ends_the_turn,
+            an_interrupt_during_a_tool_ends_the_tool,
+            an_approval_is_requested_and_granted,
+            an_approval_is_requested_and_denied,
+            ending_leaves_no_process,
         );
-        $crate::agents::suite::driver_suite!($stage, suite_trouble:
-            a_killed_agent_is_told_and_its_conversation_goes_on,
-            a_limit_with_its_end_is_told,
-            a_limit_without_an_end_is_told,
-            a_refused_account_is_told,
-            a_failing_service_is_told,
-            a_cut_answer_is_told,
-            an_unreachable_vendor_is_told,
-            an_unknown_model_is_told,
-            an_unknown_conversation_is_told,
-            a_missing_program_is_told,
-            a_missing_account_is_told,
+        $crate::agents::suite::driver_suite!($stage, suite_failures:
+            a_killed_agent_is_reported_and_its_conversation_can_be_resumed,
+            a_limit_with_an_end_is_reported,
+            a_limit_without_an_end_is_reported,
+            a_rejected_account_is_reported,
+            a_failing_service_is_reported,
+            a_truncated_answer_is_reported,
+            an_unreachable_vendor_is_reported,
+            an_unknown_model_is_reported,
+            an_unknown_conversation_is_reported,
+            a_missing_program_is_reported,
+            a_missing_account_is_reported,
         );
         $crate::agents::suite::driver_suite!($stage, suite_results:
-            a_right_result_is_taken,
-            a_wrong_result_is_asked_for_once_more,
-            a_result_wrong_twice_fails,
-            a_killed_omx_leaves_nothing_and_its_conversation_goes_on,
+            a_valid_result_is_accepted,
+            an_invalid_result_is_requested_once_more,
+            a_result_that_is_invalid_twice_fails,
+            a_killed_omx_leaves_no_process_and_its_conversation_can_be_resumed,
         );
-        $crate::agents::suite::driver_suite!($stage, suite_outlive:
-            the_end_inside_a_tool_leaves_nothing,
-            an_interrupt_and_the_end_leave_nothing,
+        $crate::agents::suite::driver_suite!($stage, suite_cleanup:
+            ending_during_a_tool_leaves_no_process,
+            an_interrupt_and_an_end_leave_no_process,
             a_killed_agent_leaves_no_runaway,
             a_killed_guard_leaves_no_runaway,
             a_killed_omx_leaves_no_runaway,
@@ -73,12 +73,12 @@ macro_rules! driver_suite {
 }
 pub(super) use driver_suite;
 
-pub fn start_is_told_before_a_model_is_asked<S: Stage>() {
+pub fn the_start_is_reported_before_a_model_request<S: Stage>() {
     let stage = S::with(vec![Play::new("hello", [Step::Say("hello")])]);
-    let talk = Talk::new(&stage);
+    let chat = TestConversation::new(&stage);
     assert_eq!(stage.answers("hello"), 0);
-    assert_eq!(talk.seen.len(), 1, "{:?}", talk.seen);
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.seen.len(), 1, "{:?}", chat.seen);
+    assert_eq!(chat.end(), None);
     assert_eq!(stage.answers("hello"), 0);
 }
 
@@ -94,15 +94,15 @@ pub fn a_full_turn_edits_runs_and_calls_a_tool<S: Stage>() {
         ],
     );
     let stage = S::with(vec![full]);
-    let mut talk = Talk::new(&stage);
-    assert_eq!(talk.turn(&cue("full")).text(), "all done");
+    let mut chat = TestConversation::new(&stage);
+    assert_eq!(chat.turn(&cue("full")).text(), "all done");
     assert_eq!(fs::read_to_string(stage.root().join("made.txt")).unwrap(), "made\n");
     assert_eq!(fs::read_to_string(stage.root().join("copied.txt")).unwrap(), "made\n");
     let stored = stage.root().join(".omx/state/sessions/s/ralph-state.json");
     assert!(fs::read_to_string(stored).unwrap().contains("\"iteration\": 2"));
     assert_eq!(stage.answers("full"), 4);
 
-    let seen = &talk.seen;
+    let seen = &chat.seen;
     let tools: Vec<_> = seen.iter().filter_map(tool_started).collect();
     assert!(
         matches!(tools[0], ToolAction::Edit(paths) if paths[0].ends_with("made.txt")),
@@ -126,7 +126,7 @@ pub fn a_full_turn_edits_runs_and_calls_a_tool<S: Stage>() {
     assert!(seen.contains(&AgentEvent::Text("all done".to_owned())), "{seen:#?}");
     let spent = spent(seen);
     assert!(spent.input_tokens >= 4000 && spent.output_tokens >= 80, "{spent:?}");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 fn tool_started(event: &AgentEvent) -> Option<&ToolAction> {
@@ -156,7 +156,7 @@ fn spent(events: &[AgentEvent]) -> Usage {
 }
 
 /// Agents start MCP servers with a reduced environment of their own making.
-pub fn variables_of_an_mcp_server_reach_it<S: Stage>() {
+pub fn an_mcp_server_receives_its_variables<S: Stage>() {
     let write = json!({"mode": "ralph", "session_id": "s", "active": true});
     let play = Play::new("call", [Step::Mcp("state_write", write), Step::Say("called")]);
     let stage = S::with(vec![play]);
@@ -165,84 +165,84 @@ pub fn variables_of_an_mcp_server_reach_it<S: Stage>() {
     let mut spec = opening(&stage, ConversationStart::New, AllowLevel::Commands);
     let state = outside.to_str().unwrap().to_owned();
     spec.servers[0].env.insert("OMX_STATE_DIR".to_owned(), state);
-    let mut talk = Talk::open(&stage, spec);
-    assert_eq!(talk.turn(&cue("call")).text(), "called");
+    let mut chat = TestConversation::open(&stage, spec);
+    assert_eq!(chat.turn(&cue("call")).text(), "called");
     assert!(!stage.root().join(".omx/state").exists(), "the server did not see the variable");
     assert_ne!(fs::read_dir(&outside).unwrap().count(), 0);
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
-pub fn a_follow_up_goes_on_with_the_conversation<S: Stage>() {
+pub fn a_follow_up_continues_the_conversation<S: Stage>() {
     let first = Play::new("first", [Step::Say("remembered")]);
     let second = Play::new("second", [Step::Say("and so on")]);
     let stage = S::with(vec![first.clone(), second]);
-    let mut talk = Talk::new(&stage);
-    assert_eq!(talk.turn(&first.cue("the word is plum")).text(), "remembered");
-    assert_eq!(talk.turn(&cue("second")).text(), "and so on");
+    let mut chat = TestConversation::new(&stage);
+    assert_eq!(chat.turn(&first.cue("the word is plum")).text(), "remembered");
+    assert_eq!(chat.turn(&cue("second")).text(), "and so on");
     let history = stage.history("second");
     assert!(history.contains("the word is plum") && history.contains("remembered"), "{history}");
-    let started = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
+    let started = chat.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
     assert_eq!(started.count(), 1);
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 /// Steered into the turn, or heard after it: told which, and heard for certain.
-pub fn words_for_a_busy_agent_reach_it<S: Stage>() {
+pub fn a_message_to_a_busy_agent_reaches_it<S: Stage>() {
     let busy = Play::new(
         "busy",
         [Step::Shell("until test -e go; do sleep 0.1; done"), Step::Say("busy over")],
     );
     let after = Play::new("after", [Step::Say("heard you")]);
     let stage = S::with(vec![busy, after.clone()]);
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(AgentMessage::text(cue("busy")));
-    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
-    talk.agent.steer(&after.cue("the fruit is a fig"));
-    talk.until("the words are taken", |event| {
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(AgentMessage::text(cue("busy")));
+    chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    chat.agent.steer(&after.cue("the fruit is a fig"));
+    chat.until("the words are taken", |event| {
         matches!(event, AgentEvent::Delivered(Delivery::Steered | Delivery::Queued))
     });
     fs::write(stage.root().join("go"), "").unwrap();
     loop {
-        if talk.turn_end().text().ends_with("heard you") {
+        if chat.turn_end().text().ends_with("heard you") {
             break;
         }
     }
     assert!(stage.history("after").contains("the fruit is a fig"));
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
-pub fn a_message_for_a_busy_agent_is_a_turn_of_its_own<S: Stage>() {
+pub fn a_queued_message_starts_its_own_turn<S: Stage>() {
     let busy = Play::new(
         "busy",
         [Step::Shell("until test -e go; do sleep 0.1; done"), Step::Say("busy over")],
     );
     let after = Play::new("after", [Step::Say("second turn")]);
     let stage = S::with(vec![busy, after]);
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(AgentMessage::text(cue("busy")));
-    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
-    talk.agent.send(AgentMessage::text(cue("after")));
-    talk.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(AgentMessage::text(cue("busy")));
+    chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    chat.agent.send(AgentMessage::text(cue("after")));
+    chat.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
     fs::write(stage.root().join("go"), "").unwrap();
-    assert_eq!(talk.turn_end().text(), "busy over");
-    assert_eq!(talk.turn_end().text(), "second turn");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.turn_end().text(), "busy over");
+    assert_eq!(chat.turn_end().text(), "second turn");
+    assert_eq!(chat.end(), None);
 }
 
-pub fn an_interrupt_while_it_speaks_ends_the_turn<S: Stage>() {
+pub fn an_interrupt_during_a_reply_ends_the_turn<S: Stage>() {
     let slow = Play::new("slow", [Step::SaySlowly]);
     let after = Play::new("after", [Step::Say("still here")]);
     let stage = S::with(vec![slow, after]);
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(AgentMessage::text(cue("slow")));
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(AgentMessage::text(cue("slow")));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
-    assert_eq!(talk.turn(&cue("after")).text(), "still here");
-    assert_eq!(talk.end(), None);
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn(&cue("after")).text(), "still here");
+    assert_eq!(chat.end(), None);
 }
 
-pub fn an_interrupt_inside_a_tool_ends_the_tool_too<S: Stage>() {
+pub fn an_interrupt_during_a_tool_ends_the_tool<S: Stage>() {
     let slow = Play::new(
         "slow",
         // Should the program not wait for the command, the turn goes on.
@@ -250,22 +250,22 @@ pub fn an_interrupt_inside_a_tool_ends_the_tool_too<S: Stage>() {
     );
     let after = Play::new("after", [Step::Say("still here")]);
     let stage = S::with(vec![slow, after]);
-    let mut talk = Talk::new(&stage);
-    talk.agent.send(AgentMessage::text(cue("slow")));
+    let mut chat = TestConversation::new(&stage);
+    chat.agent.send(AgentMessage::text(cue("slow")));
     // The command may have to be allowed first.
-    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+    chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     await_condition("the command runs", DEADLINE, || {
-        talk.answer_what_waits();
+        chat.answer_what_waits();
         stage.root().join("running").exists()
     });
     assert!(lives(&stage, "touch survived"));
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     await_condition("the command is gone", Duration::from_secs(5), || {
         !lives(&stage, "touch survived")
     });
-    assert_eq!(talk.turn(&cue("after")).text(), "still here");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.turn(&cue("after")).text(), "still here");
+    assert_eq!(chat.end(), None);
     assert!(!stage.root().join("survived").exists());
 }
 
@@ -275,11 +275,11 @@ pub fn lives(stage: &impl Stage, words: &str) -> bool {
     agent_processes(stage).values().any(|line| line.contains(words))
 }
 
-pub fn an_approval_is_asked_and_granted<S: Stage>() {
+pub fn an_approval_is_requested_and_granted<S: Stage>() {
     asked::<S>(ApprovalDecision::Allow);
 }
 
-pub fn an_approval_is_asked_and_refused<S: Stage>() {
+pub fn an_approval_is_requested_and_denied<S: Stage>() {
     asked::<S>(ApprovalDecision::Deny("not today".to_owned()));
 }
 
@@ -287,23 +287,24 @@ pub fn an_approval_is_asked_and_refused<S: Stage>() {
 fn asked<S: Stage>(decision: ApprovalDecision) {
     let play = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("that was it")]);
     let stage = S::with(vec![play]);
-    let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-    talk.agent.send(AgentMessage::text(cue("ask")));
-    let ask = talk.approval(decision.clone());
+    let mut chat =
+        TestConversation::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
+    chat.agent.send(AgentMessage::text(cue("ask")));
+    let ask = chat.approval(decision.clone());
     assert!(
         matches!(&ask, ApprovalRequest::Command { command, .. } if command.contains("touch ran.txt")),
         "{ask:?}"
     );
-    assert_eq!(talk.turn_end().text(), "that was it");
+    assert_eq!(chat.turn_end().text(), "that was it");
     assert_eq!(stage.root().join("ran.txt").exists(), decision == ApprovalDecision::Allow);
-    let end = talk.seen.iter().filter_map(tool_end).next_back();
+    let end = chat.seen.iter().filter_map(tool_end).next_back();
     let succeeded = matches!(end, Some(ToolOutcome::Succeeded | ToolOutcome::Exited(0)));
-    assert_eq!(succeeded, decision == ApprovalDecision::Allow, "{:#?}", talk.seen);
-    assert_eq!(talk.end(), None);
+    assert_eq!(succeeded, decision == ApprovalDecision::Allow, "{:#?}", chat.seen);
+    assert_eq!(chat.end(), None);
 }
 
 /// What a command left behind is gone with the conversation, whatever it did to get away.
-pub fn the_end_leaves_nothing<S: Stage>() {
+pub fn ending_leaves_no_process<S: Stage>() {
     let play = Play::new(
         "leave",
         [
@@ -315,8 +316,8 @@ pub fn the_end_leaves_nothing<S: Stage>() {
         ],
     );
     let stage = S::with(vec![play]);
-    let mut talk = Talk::new(&stage);
-    assert_eq!(talk.turn(&cue("leave")).text(), "left something");
-    assert_eq!(talk.end(), None);
+    let mut chat = TestConversation::new(&stage);
+    assert_eq!(chat.turn(&cue("leave")).text(), "left something");
+    assert_eq!(chat.end(), None);
     assert!(!lives(&stage, "trap : TERM"), "{:#?}", agent_processes(&stage));
 }

@@ -13,10 +13,10 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::conversation::{DEADLINE, opening};
 use super::play::{Play, Step, cue};
 use super::stage::{OMX, Stage};
-use super::suite_trouble::agent_processes;
-use super::talk::{DEADLINE, opening};
+use super::suite_failures::agent_processes;
 
 fn verification() -> Value {
     let check = json!({"name": "looked", "command": "true", "exit_code": 0, "evidence": "seen"});
@@ -36,14 +36,14 @@ fn ask<S: Stage>(stage: &S) -> Result<AskReply, AskError> {
     AskSession::default().ask(&question, driver, &installation, &surroundings, limits, |_| {})
 }
 
-pub fn a_right_result_is_taken<S: Stage>() {
+pub fn a_valid_result_is_accepted<S: Stage>() {
     let stage = S::with(vec![Play::new("verify", [Step::Answer(verification())])]);
     let reply = ask(&stage).unwrap();
     assert_eq!(reply.result, Some(verification()));
     assert_eq!(stage.answers("verify"), 1);
 }
 
-pub fn a_wrong_result_is_asked_for_once_more<S: Stage>() {
+pub fn an_invalid_result_is_requested_once_more<S: Stage>() {
     let steps = [Step::Chatter, Step::Answer(verification())];
     let stage = S::with(vec![Play::new("verify", steps)]);
     let reply = ask(&stage).unwrap();
@@ -53,7 +53,7 @@ pub fn a_wrong_result_is_asked_for_once_more<S: Stage>() {
     assert!(history.contains("no object here"), "not the same conversation: {history}");
 }
 
-pub fn a_result_wrong_twice_fails<S: Stage>() {
+pub fn a_result_that_is_invalid_twice_fails<S: Stage>() {
     let steps = [Step::Chatter, Step::Chatter, Step::Answer(verification())];
     let stage = S::with(vec![Play::new("verify", steps)]);
     let no_reply = ask(&stage).unwrap_err();
@@ -95,7 +95,7 @@ pub fn start_omx_ask(stage: &impl Stage, kind: &str, prompt: &str) -> (Running, 
     (running, started["conversation"].as_str().unwrap().to_owned())
 }
 
-pub fn a_killed_omx_leaves_nothing_and_its_conversation_goes_on<S: Stage>() {
+pub fn a_killed_omx_leaves_no_process_and_its_conversation_can_be_resumed<S: Stage>() {
     let first = Play::new("first", [Step::SaySlowly]);
     let after = Play::new("after", [Step::Say("back again")]);
     let stage = S::with(vec![first.clone(), after]);

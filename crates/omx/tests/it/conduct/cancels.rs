@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::kit::Repository;
-use super::whole::{AT_A_TIME, Moment, Whole, noting, stopped_at};
+use super::whole_runs::{AT_A_TIME, Moment, Whole, noting, stopped_at};
 
 /// Run and agents are gone by then.
 const GONE: Duration = Duration::from_secs(12);
@@ -83,9 +83,9 @@ fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
     let cancelled = cancel.wait_with_output().unwrap().into();
     // Nobody was spoken to after that.
     let later = repository.journal().split_off(moment.records);
-    let talk = later.iter().find(|record| record["kind"] == "conversation");
+    let conversation = later.iter().find(|record| record["kind"] == "conversation");
     let known = later.iter().find(|record| record["kind"] == "usage");
-    assert!(talk.is_none() || known.is_none(), "{moment:?}: {later:#?}");
+    assert!(conversation.is_none() || known.is_none(), "{moment:?}: {later:#?}");
     look_after(whole, &repository, &cancelled, code, begun, moment.records)
 }
 
@@ -103,7 +103,7 @@ fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
 /// A run that has begun and could not say so in a document yet: it waits for
 /// somebody to read what it prints.
 #[test]
-fn cancel_3_5_a_run_without_a_document_yet_is_cancelled_with_its_first() {
+fn cancel_3_5_a_run_without_a_document_is_cancelled_with_its_first_one() {
     let repository = noting();
     let (mut reader, writer) = full_pipe();
     let mut command = repository.command("autopilot", &["greet people by name"]);
@@ -165,7 +165,7 @@ fn look_after(
 }
 
 #[test]
-fn cancel_3_5_a_cancel_at_any_moment_ends_a_run_that_can_be_gone_on_with() {
+fn cancel_3_5_a_cancel_at_any_moment_leaves_a_resumable_run() {
     let whole = Whole::play();
     // Before the first step the documents are not there yet; with the last
     // record it is over.
@@ -180,7 +180,7 @@ fn cancel_3_5_a_cancel_at_any_moment_ends_a_run_that_can_be_gone_on_with() {
 }
 
 #[test]
-fn cancel_3_5_a_cancel_meets_a_run_that_goes_on_meanwhile() {
+fn cancel_3_5_a_cancel_races_with_a_resume() {
     let whole = Whole::play();
     let moments: Vec<usize> = (2..whole.moments.len()).step_by(FAR_APART).collect();
     in_parallel(AT_A_TIME, &moments, |records| cancelled_near(&whole, *records));

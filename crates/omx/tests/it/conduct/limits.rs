@@ -13,7 +13,7 @@ fn conductor_5_2_a_budget_of_tokens_is_a_hard_stop() {
 }
 
 #[test]
-fn conductor_max_iterations_end_a_run_as_what_they_are() {
+fn conductor_max_iterations_end_a_run_with_their_own_outcome() {
     let repository = Repository::new();
     let outcome = repository.run("autopilot", &["--max-iterations", "1", "greet people by name"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");

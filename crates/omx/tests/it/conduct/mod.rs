@@ -1,21 +1,21 @@
 //! Runs that omx carries out, from outside: with the rehearsal agent, with
 //! kills, cancels and keys pressed.
 
-mod asks;
+mod approvals;
 mod cancels;
+mod failures;
 mod kills;
 mod kit;
 mod limits;
 mod moved;
-mod old;
-mod place;
 mod real;
 mod repeats;
+mod retention;
 mod stops;
 mod summaries;
 mod terminals;
-mod trouble;
 mod watched;
-mod whole;
+mod whole_runs;
+mod workspaces;
 
 pub use kit::{Repository, quick_scenario};

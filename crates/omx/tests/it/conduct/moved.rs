@@ -106,7 +106,7 @@ fn program_path(name: &str) -> PathBuf {
 }
 
 #[test]
-fn conductor_3_2_a_run_goes_on_from_a_copy_of_its_disk_and_leaves_the_original_alone() {
+fn conductor_3_2_a_run_resumes_from_a_copy_and_leaves_the_original_alone() {
     let repository = killed();
     let before = repository.project.bytes("");
     let elsewhere = Elsewhere::copying(&repository);
@@ -121,7 +121,7 @@ fn conductor_3_2_a_run_goes_on_from_a_copy_of_its_disk_and_leaves_the_original_a
 }
 
 #[test]
-fn conductor_3_2_a_run_goes_on_where_its_project_was_moved_to() {
+fn conductor_3_2_a_run_resumes_after_its_project_moved() {
     let repository = killed();
     let id = repository.id();
     let elsewhere = Elsewhere::copying(&repository);

@@ -23,7 +23,7 @@ fn mending(steps: &str, passes: &str) -> Repository {
 }
 
 #[test]
-fn r15_an_agent_that_repeats_itself_is_paused_with_the_repeated_thing_named() {
+fn r15_an_agent_that_repeats_itself_is_paused_and_the_repetition_named() {
     // Other words and other numbers each time, and the folder as it was.
     let repository =
         mending("{ say = \"Now it should work.\" },", "echo \"broken since $$\"; exit 1");
@@ -43,7 +43,7 @@ fn r15_an_agent_that_repeats_itself_is_paused_with_the_repeated_thing_named() {
 }
 
 #[test]
-fn r15_an_agent_that_is_slow_but_moves_is_not_paused() {
+fn r15_a_slow_agent_that_makes_progress_is_not_paused() {
     let steps = "{ run = { command = \"echo one more >> work.txt\" } },";
     let enough = "test \"$(cat work.txt 2>/dev/null | wc -l)\" -ge 8 || { echo not yet; exit 1; }";
     let repository = mending(steps, enough);

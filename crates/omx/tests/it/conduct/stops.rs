@@ -25,7 +25,7 @@ fn started(repository: &Repository) {
 }
 
 #[test]
-fn cancel_3_5_a_cancel_from_elsewhere_ends_run_and_agent_in_time() {
+fn cancel_3_5_a_cancel_from_another_process_ends_run_and_agent_in_time() {
     let repository = slow();
     let mut running = repository.start("autopilot", &["greet people by name"]);
     started(&repository);
@@ -66,7 +66,7 @@ fn cancel_3_5_a_suspended_run_is_killed_and_stays_cancelled() {
 }
 
 #[test]
-fn conductor_5_5_ctrl_c_once_saves_and_says_how_to_go_on() {
+fn conductor_5_5_ctrl_c_once_saves_and_says_how_to_resume() {
     let repository = slow();
     let mut command = repository.command("autopilot", &["greet people by name"]);
     let mut running =
@@ -83,7 +83,7 @@ fn conductor_5_5_ctrl_c_once_saves_and_says_how_to_go_on() {
 }
 
 #[test]
-fn conductor_5_5_ctrl_c_twice_stops_now_and_is_still_consistent() {
+fn conductor_5_5_ctrl_c_twice_stops_at_once_and_stays_consistent() {
     let repository = slow();
     let mut running = repository.start("autopilot", &["greet people by name"]);
     started(&repository);
@@ -96,7 +96,7 @@ fn conductor_5_5_ctrl_c_twice_stops_now_and_is_still_consistent() {
 }
 
 #[test]
-fn conductor_3_1_a_resume_of_a_living_run_is_refused() {
+fn conductor_3_1_resuming_a_live_run_is_refused() {
     let repository = slow();
     let _running = repository.start("autopilot", &["greet people by name"]);
     started(&repository);

@@ -3,7 +3,7 @@
 use super::kit::{Repository, quick_scenario};
 
 #[test]
-fn conductor_a_complete_run_tells_what_it_made_and_the_command_that_merges() {
+fn conductor_a_complete_run_reports_its_result_and_the_merge_command() {
     let repository = Repository::new();
     let outcome = repository.run("autopilot", &["greet people by name"]);
     let id = repository.id();
@@ -24,7 +24,7 @@ fn conductor_a_complete_run_tells_what_it_made_and_the_command_that_merges() {
 }
 
 #[test]
-fn conductor_5_2_a_spent_budget_tells_who_spent_it_and_how_to_allow_more() {
+fn conductor_5_2_an_exhausted_budget_reports_usage_and_how_to_raise_it() {
     let repository = Repository::new();
     let outcome = repository.run("autopilot", &["--budget-tokens", "9000", "greet people by name"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");
@@ -52,7 +52,7 @@ fn conductor_5_2_a_spent_budget_tells_who_spent_it_and_how_to_allow_more() {
 }
 
 #[test]
-fn conductor_6_1_what_a_rehearsal_did_not_play_is_an_error_with_file_and_line() {
+fn conductor_6_1_unplayed_entries_are_errors_with_file_and_line() {
     let unplayed = "\n[[entry]]\nrole = \"nobody\"\nrequired = true\ndo = [{ say = \"Never.\" }]\n";
     let scenario = quick_scenario();
     let line = scenario.lines().count() + 2;

@@ -27,13 +27,13 @@ fn plan_on(variables: &[(&str, &str)]) -> CommandOutcome {
 }
 
 #[test]
-fn live_view_on_a_capable_terminal_has_color_and_is_drawn_anew() {
+fn live_view_on_a_capable_terminal_has_color_and_redraws() {
     let text = plan_on(&[]).stdout;
     assert!(text.contains(CLEAR) && text.contains("\u{1b}[32m✓\u{1b}[0m"), "{text}");
 }
 
 #[test]
-fn live_view_without_color_is_still_drawn_anew() {
+fn live_view_without_color_still_redraws() {
     let text = plan_on(&[("NO_COLOR", "1")]).stdout;
     assert!(text.contains(CLEAR), "{text}");
     assert!(!text.replace(CLEAR, "").contains('\u{1b}'), "{text}");

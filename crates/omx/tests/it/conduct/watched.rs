@@ -40,7 +40,7 @@ fn run_state(repository: &Repository) -> Value {
 }
 
 #[test]
-fn conductor_3_3_a_detached_run_goes_on_alone_and_is_followed_from_elsewhere() {
+fn conductor_3_3_a_detached_run_continues_alone_and_can_be_followed() {
     let repository = waiting();
     let started = repository.run("autopilot", &["--detach", "greet people by name"]);
     assert_eq!(started.code, Some(0), "{started:?}");
@@ -78,7 +78,7 @@ fn conductor_3_3_a_detached_run_goes_on_alone_and_is_followed_from_elsewhere() {
 }
 
 #[test]
-fn conductor_3_3_a_detached_run_is_cancelled_from_elsewhere() {
+fn conductor_3_3_a_detached_run_can_be_cancelled_from_another_process() {
     let repository = waiting();
     let started = repository.run("autopilot", &["--detach", "--json", "greet people by name"]);
     let first: Value = serde_json::from_str(started.stdout.lines().next().unwrap()).unwrap();
@@ -131,7 +131,7 @@ fn conductor_3_3_runs_are_listed_and_shown() {
 }
 
 #[test]
-fn conductor_3_4_in_a_pipe_a_run_is_plain_lines() {
+fn conductor_3_4_in_a_pipe_a_run_prints_plain_lines() {
     let repository = Repository::new();
     let outcome = repository.run("autopilot", &["greet people by name"]);
     assert!(!outcome.stdout.contains('\u{1b}'), "{outcome:?}");
@@ -142,7 +142,7 @@ fn conductor_3_4_in_a_pipe_a_run_is_plain_lines() {
 }
 
 #[test]
-fn conductor_json_is_one_event_a_line() {
+fn conductor_json_is_one_event_per_line() {
     let repository = Repository::new();
     let outcome = repository.run("autopilot", &["--json", "greet people by name"]);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
@@ -205,7 +205,7 @@ fn screen(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn conductor_5_5_ctrl_c_on_a_terminal_stops_and_says_how_to_go_on() {
+fn conductor_5_5_ctrl_c_on_a_terminal_stops_and_says_how_to_resume() {
     let repository = waiting();
     let command = repository.command("autopilot", &["greet people by name"]);
     let args: Vec<&str> = command.get_args().map(|word| word.to_str().unwrap()).collect();

@@ -6,19 +6,19 @@ use std::fs;
 use omx_testkit::write_program;
 use serde_json::{Value, json};
 
-use super::clinic::{Clinic, edit, failures};
+use super::kit::{DoctorProject, edit, failures};
 
 const SETTINGS: &str = ".claude/settings.json";
 
 /// Changes a file of the person's.
-fn change(clinic: &Clinic, path: &str, change: impl FnOnce(&mut Value)) {
+fn change(clinic: &DoctorProject, path: &str, change: impl FnOnce(&mut Value)) {
     edit(&clinic.project.home().join(path), change);
 }
 
 /// A clinic with omx set up for a host, and everything in order.
 #[track_caller]
-fn with(host: &str) -> Clinic {
-    let clinic = Clinic::new();
+fn with(host: &str) -> DoctorProject {
+    let clinic = DoctorProject::new();
     clinic.set_up(host);
     let report = clinic.examined(&[]);
     assert_eq!(failures(&report), [Value::Null; 0]);
@@ -47,7 +47,7 @@ fn hosts_6_hooks_and_servers_of_every_host_are_called() {
 
 #[test]
 fn hosts_6_without_setup_a_host_is_a_warning() {
-    let clinic = Clinic::new();
+    let clinic = DoctorProject::new();
     clinic.warns("setup", "not_set_up");
 }
 
@@ -73,7 +73,7 @@ fn hosts_6_an_agent_file_that_is_missing() {
 }
 
 #[test]
-fn hosts_6_an_agent_file_the_person_changed_is_theirs() {
+fn hosts_6_an_agent_file_the_person_changed_is_left_alone() {
     let clinic = with("claude");
     let path = clinic.home(".claude/agents/critic.md", "my own words\n");
     clinic.warns("setup", "edited");
@@ -82,7 +82,7 @@ fn hosts_6_an_agent_file_the_person_changed_is_theirs() {
 }
 
 #[test]
-fn hosts_6_hooks_codex_does_not_trust() {
+fn hosts_6_hooks_that_codex_does_not_trust() {
     let clinic = with("codex");
     let config = clinic.project.home().join(".codex/config.toml");
     let text = fs::read_to_string(&config).unwrap();
@@ -107,7 +107,7 @@ fn hosts_6_hooks_that_are_switched_off() {
 }
 
 #[test]
-fn hosts_6_a_file_of_a_host_that_is_broken_is_named_and_left() {
+fn hosts_6_a_broken_host_file_is_named_and_left_alone() {
     let clinic = with("claude");
     let path = clinic.home(SETTINGS, "{ \"hooks\": ");
     let found = clinic.has("setup", "broken_file", SETTINGS);
@@ -139,7 +139,7 @@ fn hosts_6_a_program_that_moved() {
 }
 
 #[test]
-fn hosts_6_a_hook_that_stands_there_twice() {
+fn hosts_6_a_duplicate_hook() {
     let clinic = with("claude");
     let command = format!("{} hook --host claude", clinic.project.binary().display());
     change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", &command));
@@ -147,7 +147,7 @@ fn hosts_6_a_hook_that_stands_there_twice() {
 }
 
 #[test]
-fn hosts_6_a_relative_that_does_the_same() {
+fn hosts_6_a_related_program_with_the_same_hooks() {
     let clinic = with("claude");
     let command = "node /opt/oh-my-claudecode/scripts/persistent-mode.mjs";
     change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", command));
@@ -160,14 +160,14 @@ fn hosts_6_a_relative_that_does_the_same() {
 }
 
 #[test]
-fn hosts_6_other_hooks_are_nobody_s_business() {
+fn hosts_6_foreign_hooks_are_ignored() {
     let clinic = with("claude");
     change(&clinic, SETTINGS, |settings| add_hook(settings, "Stop", "/usr/bin/say done"));
     assert_eq!(clinic.failures(&[]).len(), 0);
 }
 
 #[test]
-fn hosts_6_a_hook_is_really_called() {
+fn hosts_6_hooks_are_actually_called() {
     let clinic = with("claude");
     let program = clinic.bin().join("stand-in");
     let command = format!("{} hook --host claude", program.display());
@@ -204,7 +204,7 @@ fn hosts_6_a_server_that_does_not_answer() {
 }
 
 #[test]
-fn hosts_6_text_is_one_line_for_each_check_and_what_to_do() {
+fn hosts_6_text_output_has_one_line_per_check_and_the_remedy() {
     let clinic = with("claude");
     fs::remove_file(clinic.project.home().join(".claude/agents/critic.md")).unwrap();
     let outcome = clinic.omx(&["doctor"]);

@@ -1,5 +1,5 @@
 //! The doctor.
 
-mod clinic;
 mod hosts;
+mod kit;
 mod project;

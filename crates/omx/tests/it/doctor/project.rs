@@ -13,11 +13,11 @@ use omx_store::{ProjectSearch, Store, find_project};
 use omx_testkit::{CommandOutcome, await_condition, write_program};
 use serde_json::json;
 
-use super::clinic::{Clinic, edit, failures, on_path};
+use super::kit::{DoctorProject, edit, failures, on_path};
 
 #[test]
-fn hosts_6_where_everything_works_nothing_is_found_and_nothing_changed() {
-    let clinic = Clinic::new();
+fn hosts_6_a_healthy_project_has_no_findings_and_stays_unchanged() {
+    let clinic = DoctorProject::new();
     let before = clinic.documents();
     let report = clinic.examined(&[]);
     assert_eq!((failures(&report).len(), &report["ok"]), (0, &json!(true)), "{report:#}");
@@ -26,16 +26,16 @@ fn hosts_6_where_everything_works_nothing_is_found_and_nothing_changed() {
 }
 
 #[test]
-fn hosts_6_a_project_without_omx_stays_without() {
-    let clinic = Clinic::new();
+fn hosts_6_a_project_without_omx_stays_untouched() {
+    let clinic = DoctorProject::new();
     fs::remove_dir_all(clinic.project.root().join(".omx")).unwrap();
     assert_eq!(clinic.failures(&["--fix"]).len(), 0);
     assert!(!clinic.project.root().join(".omx").exists());
 }
 
 #[test]
-fn hosts_6_agents_are_looked_for() {
-    let clinic = Clinic::new();
+fn hosts_6_agents_are_checked() {
+    let clinic = DoctorProject::new();
     fs::remove_file(clinic.project.home().join(".codex/auth.json")).unwrap();
     clinic.fails_for_good("agents", "no_agent", "no agent can work");
     fs::remove_file(clinic.bin().join("codex")).unwrap();
@@ -43,15 +43,15 @@ fn hosts_6_agents_are_looked_for() {
 }
 
 #[test]
-fn hosts_6_an_agent_that_is_wanted_and_not_there() {
-    let clinic = Clinic::new();
+fn hosts_6_a_configured_agent_that_is_missing() {
+    let clinic = DoctorProject::new();
     clinic.home(".config/omx/config.toml", "agent = \"gemini\"\n");
     clinic.fails_for_good("agents", "configured_agent", "gemini");
 }
 
 #[test]
-fn hosts_6_git_is_looked_for() {
-    let clinic = Clinic::new();
+fn hosts_6_git_is_checked() {
+    let clinic = DoctorProject::new();
     fs::remove_file(clinic.bin().join("git")).unwrap();
     clinic.fails_for_good("tools", "git", "not installed");
     write_program(&clinic.bin().join("git"), "#!/bin/sh\necho git version 2.9.1\n");
@@ -61,8 +61,8 @@ fn hosts_6_git_is_looked_for() {
 }
 
 #[test]
-fn hosts_6_git_must_know_the_person() {
-    let clinic = Clinic::new();
+fn hosts_6_git_needs_a_user_name_and_email() {
+    let clinic = DoctorProject::new();
     let mut command = clinic.project.omx_command(&["doctor", "--json"]);
     for name in ["AUTHOR_NAME", "AUTHOR_EMAIL", "COMMITTER_NAME", "COMMITTER_EMAIL"] {
         command.env_remove(format!("GIT_{name}"));
@@ -75,15 +75,15 @@ fn hosts_6_git_must_know_the_person() {
 }
 
 #[test]
-fn hosts_6_tmux_is_wanted_for_teams_only() {
-    let clinic = Clinic::new();
+fn hosts_6_tmux_is_needed_for_teams_only() {
+    let clinic = DoctorProject::new();
     fs::remove_file(clinic.bin().join("tmux")).unwrap();
     clinic.warns("tools", "tmux");
 }
 
 #[test]
 fn hosts_6_a_broken_configuration_is_named_with_its_line() {
-    let clinic = Clinic::new();
+    let clinic = DoctorProject::new();
     let user = clinic.home(".config/omx/config.toml", "agent = \"codex\"\nallow = \n");
     clinic.fails_for_good("config", "config", "config.toml:2");
     fs::remove_file(user).unwrap();
@@ -95,8 +95,8 @@ fn hosts_6_a_broken_configuration_is_named_with_its_line() {
 }
 
 #[test]
-fn hosts_6_a_store_that_is_no_folder() {
-    let clinic = Clinic::new();
+fn hosts_6_a_store_that_is_not_a_folder() {
+    let clinic = DoctorProject::new();
     let state = clinic.project.state("");
     fs::remove_dir_all(&state).unwrap();
     fs::write(clinic.project.root().join(".omx/state"), "").unwrap();
@@ -107,23 +107,23 @@ fn hosts_6_a_store_that_is_no_folder() {
 }
 
 #[test]
-fn hosts_6_a_lock_that_is_held_names_its_holder() {
-    let clinic = Clinic::new();
+fn hosts_6_a_held_lock_names_its_holder() {
+    let clinic = DoctorProject::new();
     let lock = fs::File::options().write(true).open(clinic.project.state(".lock")).unwrap();
     lock.lock().unwrap();
     clinic.fails("store", "lock", "held by");
 }
 
 #[test]
-fn hosts_6_files_git_would_show() {
-    let clinic = Clinic::new();
+fn hosts_6_files_that_git_would_list() {
+    let clinic = DoctorProject::new();
     fs::remove_file(clinic.project.root().join(".omx/.gitignore")).unwrap();
     clinic.fails_until_mended("store", "gitignore", ".omx/.gitignore");
 }
 
 #[test]
-fn state_4_4_an_unreadable_document_is_moved_aside() {
-    let clinic = Clinic::new();
+fn state_4_4_an_unreadable_document_is_quarantined() {
+    let clinic = DoctorProject::new();
     let path = clinic.project.session("s2", "autopilot-state.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "{\"mode\":\"autopi").unwrap();
@@ -133,8 +133,8 @@ fn state_4_4_an_unreadable_document_is_moved_aside() {
 }
 
 #[test]
-fn state_4_5_a_link_in_place_of_a_document_is_left() {
-    let clinic = Clinic::new();
+fn state_4_5_a_link_in_place_of_a_document_is_left_alone() {
+    let clinic = DoctorProject::new();
     let path = clinic.project.state("team-state.json");
     symlink(clinic.project.home(), &path).unwrap();
     clinic.fails("state", "unreadable", "team-state.json");
@@ -143,15 +143,15 @@ fn state_4_5_a_link_in_place_of_a_document_is_left() {
 }
 
 #[test]
-fn hosts_6_a_session_that_is_no_folder() {
-    let clinic = Clinic::new();
+fn hosts_6_a_session_that_is_not_a_folder() {
+    let clinic = DoctorProject::new();
     fs::write(clinic.project.state("sessions/s9"), "").unwrap();
     clinic.fails_for_good("state", "stray", "sessions/s9");
 }
 
 #[test]
 fn state_2_3_a_document_that_contradicts_itself() {
-    let clinic = Clinic::new();
+    let clinic = DoctorProject::new();
     let path = clinic.project.session("s1", "ralph-state.json");
     edit(&path, |document| document["run_outcome"] = json!("failed"));
     clinic.fails_for_good("state", "contradiction", "s1/ralph-state.json");
@@ -169,7 +169,7 @@ fn state_2_3_a_document_that_contradicts_itself() {
 
 #[test]
 fn state_2_5_a_stale_document_is_a_warning() {
-    let clinic = Clinic::new();
+    let clinic = DoctorProject::new();
     let path = clinic.project.session("s1", "ralph-state.json");
     let old = "2020-01-01T00:00:00Z";
     edit(&path, |document| {
@@ -181,7 +181,7 @@ fn state_2_5_a_stale_document_is_a_warning() {
 }
 
 /// The store of the project, as the program itself has it.
-fn store(clinic: &Clinic) -> Store {
+fn store(clinic: &DoctorProject) -> Store {
     let root = clinic.project.root();
     let found = find_project(ProjectSearch {
         working_directory: &root,
@@ -195,7 +195,7 @@ fn store(clinic: &Clinic) -> Store {
 
 #[test]
 fn hosts_6_a_run_that_was_killed() {
-    let clinic = Clinic::new();
+    let clinic = DoctorProject::new();
     let id = RunId::new("0199a000-0000-7000-8000-000000000001").unwrap();
     let locked = store(&clinic).lock(Duration::from_secs(30), "test").unwrap();
     let run = locked.create_run(&id, &json!({}), &LockHolder::this_process()).unwrap();
@@ -220,7 +220,7 @@ impl Drop for Started {
 
 #[test]
 fn hosts_6_a_process_that_outlived_its_run() {
-    let clinic = Clinic::new();
+    let clinic = DoctorProject::new();
     let mut command = clinic.project.command(on_path("sleep"));
     let child = command.arg("600").env("OMX_WORKER", "w1").stdout(Stdio::null()).spawn().unwrap();
     let started = Started(child);

@@ -7,12 +7,12 @@ use super::kit::{BOTH, Conversation, Host, held, used_project};
 
 /// Asks to stop until it may; says how often it was held, and the last answer.
 fn until_allowed(
-    talk: &Conversation<'_>,
+    conversation: &Conversation<'_>,
     mut between: impl FnMut(usize) -> String,
 ) -> (usize, Value) {
     for holds in 0..200 {
         let words = between(holds);
-        let answer = talk.stop(&words);
+        let answer = conversation.stop(&words);
         if answer.get("decision").is_none() {
             return (holds, answer);
         }
@@ -25,21 +25,21 @@ fn until_allowed(
 fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
         // Other words every time: only the missing tool calls are the same.
-        let (holds, answer) = until_allowed(&talk, |turn| format!("thinking, part {turn}"));
+        let (holds, answer) = until_allowed(&conversation, |turn| format!("thinking, part {turn}"));
         assert_eq!(holds, 7);
         let notice = answer["systemMessage"].as_str().unwrap();
         assert!(notice.contains("not complete") && notice.contains('7'), "{notice}");
-        let document = talk.document("ralph");
+        let document = conversation.document("ralph");
         assert_eq!(document["run_outcome"], "blocked_on_user");
         assert_eq!((&document["active"], &document["iteration"]), (&json!(false), &json!(7)));
-        assert_eq!(talk.stop("and again"), json!({}));
+        assert_eq!(conversation.stop("and again"), json!({}));
         // The person brings it back, and it is bounded as before.
-        let answer = talk.prompt("continue");
+        let answer = conversation.prompt("continue");
         assert!(answer.to_string().contains("goes on"), "{answer}");
-        assert_eq!(until_allowed(&talk, |turn| format!("more, part {turn}")).0, 7);
+        assert_eq!(until_allowed(&conversation, |turn| format!("more, part {turn}")).0, 7);
     }
 }
 
@@ -47,15 +47,15 @@ fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
 fn modes_4_3_max_iterations_then_failed_never_complete() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
-        let (holds, answer) = until_allowed(&talk, |turn| {
-            talk.tool("Bash");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
+        let (holds, answer) = until_allowed(&conversation, |turn| {
+            conversation.tool("Bash");
             format!("working, part {turn}")
         });
         assert_eq!(holds, 50);
         assert!(answer["systemMessage"].as_str().unwrap().contains("max_iterations reached"));
-        let document = talk.document("ralph");
+        let document = conversation.document("ralph");
         assert_eq!(
             (&document["run_outcome"], &document["error"]),
             (&json!("failed"), &json!("max_iterations reached"))
@@ -65,99 +65,99 @@ fn modes_4_3_max_iterations_then_failed_never_complete() {
 }
 
 #[test]
-fn modes_4_3_five_equal_looks_in_a_row_are_no_progress() {
+fn modes_4_3_five_equal_snapshots_in_a_row_are_no_progress() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
-        let (holds, _) = until_allowed(&talk, |_| {
-            talk.tool("Bash");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
+        let (holds, _) = until_allowed(&conversation, |_| {
+            conversation.tool("Bash");
             "all tests pass now".to_owned()
         });
         // The first stop has no tool before a hold to compare; five equal ones follow.
         assert!((4..=5).contains(&holds), "{holds}");
-        let document = talk.document("ralph");
+        let document = conversation.document("ralph");
         assert_eq!(document["run_outcome"], "blocked_on_user");
         assert!(document["error"].as_str().unwrap().contains("no progress"), "{document}");
     }
 }
 
 #[test]
-fn r15_one_that_commits_is_slow_but_moving() {
+fn r15_a_run_that_commits_counts_as_progress() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
     for turn in 0..12 {
-        talk.tool("Bash");
+        conversation.tool("Bash");
         project.run_git(&["commit", "--quiet", "--allow-empty", "-m", &format!("step {turn}")]);
-        held(&talk.stop("next"));
+        held(&conversation.stop("next"));
     }
     for turn in 0..8 {
-        talk.tool("Bash");
+        conversation.tool("Bash");
         project.write(&format!("file{turn}"), "x");
         project.run_git(&["add", "-A"]);
-        held(&talk.stop("next"));
+        held(&conversation.stop("next"));
     }
 }
 
 #[test]
 fn modes_4_5_neither_hook_nor_write_raises_a_limit() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
-    talk.write(json!({"mode": "ralph", "max_iterations": 3}));
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
+    conversation.write(json!({"mode": "ralph", "max_iterations": 3}));
     let more = json!({"mode": "ralph", "session_id": "s1", "max_iterations": 60}).to_string();
     assert_eq!(project.omx(&["state", "write", "--input", &more]).code, Some(1));
-    let (holds, _) = until_allowed(&talk, |turn| {
-        talk.tool("Bash");
+    let (holds, _) = until_allowed(&conversation, |turn| {
+        conversation.tool("Bash");
         format!("part {turn}")
     });
     assert_eq!(holds, 3);
-    assert_eq!(talk.document("ralph")["error"], "max_iterations reached");
+    assert_eq!(conversation.document("ralph")["error"], "max_iterations reached");
 }
 
 #[test]
-fn modes_4_3_a_budget_of_time_ends_it_when_set() {
+fn modes_4_3_a_time_budget_ends_the_run() {
     let project = used_project();
     project.omx(&["config", "set", "budget.time", "1h", "--project"]);
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
-    held(&talk.stop("in time"));
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
+    held(&conversation.stop("in time"));
     let path = project.session("s1", "ralph-state.json");
-    let mut document = talk.document("ralph");
+    let mut document = conversation.document("ralph");
     document["started_at"] = json!("2026-01-01T00:00:00.000Z");
     std::fs::write(path, document.to_string()).unwrap();
-    let answer = talk.stop("late");
+    let answer = conversation.stop("late");
     assert!(answer["systemMessage"].as_str().unwrap().contains("budget.time"), "{answer}");
-    assert_eq!(talk.document("ralph")["run_outcome"], "blocked_on_user");
+    assert_eq!(conversation.document("ralph")["run_outcome"], "blocked_on_user");
 }
 
 #[test]
-fn modes_4_3_every_driver_is_bounded_and_takes_its_dependents_along() {
+fn modes_4_3_every_driving_mode_is_bounded_and_ends_its_dependents() {
     for host in BOTH {
         for mode in ["autopilot", "ralplan", "ultraqa", "pipeline", "swarm", "ultrapilot"] {
             let project = used_project();
-            let talk = Conversation { project: &project, host, session: "s1" };
-            talk.prompt(&format!("${mode} mend the parser"));
-            talk.write(json!({"mode": mode, "max_iterations": 2}));
-            let (holds, _) = until_allowed(&talk, |turn| {
-                talk.tool("Bash");
+            let conversation = Conversation { project: &project, host, session: "s1" };
+            conversation.prompt(&format!("${mode} mend the parser"));
+            conversation.write(json!({"mode": mode, "max_iterations": 2}));
+            let (holds, _) = until_allowed(&conversation, |turn| {
+                conversation.tool("Bash");
                 format!("part {turn}")
             });
             assert!(holds <= 2, "{mode}: {holds}");
-            assert_eq!(talk.document(mode)["run_outcome"], "failed", "{mode}");
+            assert_eq!(conversation.document(mode)["run_outcome"], "failed", "{mode}");
         }
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph ultrawork mend the parser");
-        talk.write(json!({"mode": "ralph", "max_iterations": 1, "linked_ultrawork": true}));
-        talk.write(json!({"mode": "ultrawork", "active": true, "linked_to_ralph": true}));
-        until_allowed(&talk, |turn| {
-            talk.tool("Bash");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph ultrawork mend the parser");
+        conversation.write(json!({"mode": "ralph", "max_iterations": 1, "linked_ultrawork": true}));
+        conversation.write(json!({"mode": "ultrawork", "active": true, "linked_to_ralph": true}));
+        until_allowed(&conversation, |turn| {
+            conversation.tool("Bash");
             format!("part {turn}")
         });
-        assert_eq!(talk.document("ralph")["run_outcome"], "failed");
-        assert_eq!(talk.document("ultrawork")["active"], false);
-        assert_eq!(talk.stop("free"), json!({}));
+        assert_eq!(conversation.document("ralph")["run_outcome"], "failed");
+        assert_eq!(conversation.document("ultrawork")["active"], false);
+        assert_eq!(conversation.stop("free"), json!({}));
     }
 }

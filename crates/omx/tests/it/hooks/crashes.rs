@@ -82,7 +82,7 @@ fn r1_a_hook_killed_at_any_call_leaves_the_old_or_the_new_document() {
 }
 
 #[test]
-fn r6_a_full_broken_or_read_only_disk_gets_an_answer_and_tears_nothing() {
+fn r6_a_full_failing_or_read_only_disk_still_answers_and_tears_nothing() {
     let rehearsed = all();
     let mut points = Vec::new();
     for one in &rehearsed {

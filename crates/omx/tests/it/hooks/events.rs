@@ -6,77 +6,79 @@ use serde_json::{Value, json};
 use super::kit::{BOTH, Conversation, Host, context, held, used_project};
 
 #[test]
-fn hosts_1_2_a_conversation_hears_what_is_active_and_who_it_is() {
+fn hosts_1_2_a_conversation_learns_what_is_active_and_its_own_id() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        let first = talk.event("SessionStart", json!({"source": "startup"}));
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        let first = conversation.event("SessionStart", json!({"source": "startup"}));
         assert!(context(&first).contains("session s1"), "{first}");
         assert!(!context(&first).contains("active"), "{first}");
-        talk.prompt("$ralph mend the parser");
-        let again = talk.event("SessionStart", json!({"source": "resume"}));
+        conversation.prompt("$ralph mend the parser");
+        let again = conversation.event("SessionStart", json!({"source": "resume"}));
         let text = context(&again);
         assert!(text.contains("[Ralph active: phase starting"), "{text}");
         assert!(text.contains("mend the parser") && text.contains("omx cancel"), "{text}");
         // Another conversation in the same folder hears nothing of it.
-        let other = Conversation { session: "s2", ..talk };
+        let other = Conversation { session: "s2", ..conversation };
         let text = other.event("SessionStart", json!({"source": "startup"}));
         assert!(!context(&text).contains("Ralph"), "{text}");
     }
 }
 
 #[test]
-fn hosts_1_2_after_compaction_the_documents_tell_and_a_cancelled_mode_stays_cancelled() {
+fn hosts_1_2_after_compaction_documents_decide_and_a_cancelled_mode_stays_cancelled() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
-        assert_eq!(talk.event("PreCompact", json!({"trigger": "auto"})), json!({}));
-        let text = talk.event("SessionStart", json!({"source": "compact"}));
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
+        assert_eq!(conversation.event("PreCompact", json!({"trigger": "auto"})), json!({}));
+        let text = conversation.event("SessionStart", json!({"source": "compact"}));
         assert!(context(&text).contains("[Ralph active"), "{text}");
-        held(&talk.stop("on it"));
+        held(&conversation.stop("on it"));
         project.omx(&["cancel", "--session-id", "s1"]);
         let before = project.bytes(".omx/state/sessions");
-        talk.event("PreCompact", json!({"trigger": "auto"}));
-        let text = talk.event("SessionStart", json!({"source": "compact"}));
+        conversation.event("PreCompact", json!({"trigger": "auto"}));
+        let text = conversation.event("SessionStart", json!({"source": "compact"}));
         assert!(!context(&text).contains("Ralph"), "{text}");
-        assert_eq!(talk.stop("on it"), json!({}));
+        assert_eq!(conversation.stop("on it"), json!({}));
         assert_eq!(project.bytes(".omx/state/sessions"), before);
     }
 }
 
 #[test]
-fn modes_4_2_a_stop_is_held_with_mode_phase_iteration_what_is_missing_and_the_way_out() {
+fn modes_4_2_a_held_stop_names_mode_phase_iteration_what_is_missing_and_how_to_cancel() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        assert_eq!(talk.stop("hello"), json!({}), "nothing is active");
-        talk.prompt("$ralph mend the parser");
-        talk.write(json!({"mode": "ralph", "current_phase": "executing"}));
-        let answer = talk.stop("I am done");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        assert_eq!(conversation.stop("hello"), json!({}), "nothing is active");
+        conversation.prompt("$ralph mend the parser");
+        conversation.write(json!({"mode": "ralph", "current_phase": "executing"}));
+        let answer = conversation.stop("I am done");
         let text = held(&answer);
         for part in ["Ralph", "phase executing", "iteration 1/50", "completion_audit", "omx cancel"]
         {
             assert!(text.contains(part), "{part} in {text}");
         }
-        assert_eq!(talk.document("ralph")["iteration"], 1);
+        assert_eq!(conversation.document("ralph")["iteration"], 1);
         // What the agent does through the state is what the next stop reads.
-        talk.write(json!({"mode": "ralph", "current_phase": "verifying"}));
-        assert!(held(&talk.stop("really")).contains("phase verifying"));
-        talk.write(json!({"mode": "ralph", "current_phase": "complete", "completion_audit":
+        conversation.write(json!({"mode": "ralph", "current_phase": "verifying"}));
+        assert!(held(&conversation.stop("really")).contains("phase verifying"));
+        conversation.write(
+            json!({"mode": "ralph", "current_phase": "complete", "completion_audit":
             {"passed": true, "checklist": ["it works"],
-             "evidence": [{"command": "true", "exit_code": 0}]}}));
-        assert_eq!(talk.stop("done"), json!({}));
+             "evidence": [{"command": "true", "exit_code": 0}]}}),
+        );
+        assert_eq!(conversation.stop("done"), json!({}));
     }
 }
 
 #[test]
-fn modes_4_1_a_stop_by_the_person_or_by_trouble_is_never_held() {
+fn modes_4_1_a_stop_by_the_person_or_by_a_failure_is_never_held() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
-        let before = talk.document("ralph");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
+        let before = conversation.document("ralph");
         for more in [
             json!({"user_requested": true}),
             json!({"stop_reason": "user_interrupt"}),
@@ -89,70 +91,70 @@ fn modes_4_1_a_stop_by_the_person_or_by_trouble_is_never_held() {
             json!({"error": "billing_error"}),
             json!({"agent_id": "a1", "agent_type": "general-purpose"}),
         ] {
-            assert_eq!(talk.event("Stop", more.clone()), json!({}), "{more}");
+            assert_eq!(conversation.event("Stop", more.clone()), json!({}), "{more}");
         }
         assert_eq!(
-            talk.event("SubagentStop", json!({"agent_id": "", "agent_type": ""})),
+            conversation.event("SubagentStop", json!({"agent_id": "", "agent_type": ""})),
             json!({})
         );
-        assert_eq!(talk.document("ralph"), before, "nothing was counted");
-        held(&talk.stop("and an ordinary one is"));
+        assert_eq!(conversation.document("ralph"), before, "nothing was counted");
+        held(&conversation.stop("and an ordinary one is"));
     }
 }
 
 #[test]
-fn hosts_1_2_after_an_interrupt_nothing_is_held_until_the_person_speaks() {
+fn hosts_1_2_after_an_interrupt_nothing_is_held_until_the_next_prompt() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
-    talk.prompt("$ralph mend the parser");
-    assert_eq!(talk.event("Interrupt", json!({})), json!({}));
-    assert_eq!(talk.stop("interrupted"), json!({}));
-    assert_eq!(talk.document("ralph")["iteration"], 0);
-    assert_eq!(talk.prompt("please look at the lexer first"), json!({}));
-    held(&talk.stop("looked"));
+    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
+    assert_eq!(conversation.event("Interrupt", json!({})), json!({}));
+    assert_eq!(conversation.stop("interrupted"), json!({}));
+    assert_eq!(conversation.document("ralph")["iteration"], 0);
+    assert_eq!(conversation.prompt("please look at the lexer first"), json!({}));
+    held(&conversation.stop("looked"));
 }
 
 #[test]
-fn hosts_1_2_a_limit_becomes_waiting_counts_nothing_and_ends_when_the_agent_works_again() {
+fn hosts_1_2_a_limit_waits_without_counting_until_the_agent_works_again() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
     let failed = json!({"error": "rate_limit", "last_assistant_message": "limit reached"});
-    assert_eq!(talk.event("StopFailure", failed), json!({}));
-    let document = talk.document("ralph");
+    assert_eq!(conversation.event("StopFailure", failed), json!({}));
+    let document = conversation.document("ralph");
     assert_eq!(document["waiting"], json!({"kind": "rate_limit"}));
     assert_eq!((&document["iteration"], &document["active"]), (&json!(0), &json!(true)));
-    assert_eq!(talk.stop("waiting"), json!({}), "what waits is not held");
-    talk.tool("Bash");
-    assert_eq!(talk.document("ralph").get("waiting"), None);
-    held(&talk.stop("back"));
+    assert_eq!(conversation.stop("waiting"), json!({}), "what waits is not held");
+    conversation.tool("Bash");
+    assert_eq!(conversation.document("ralph").get("waiting"), None);
+    held(&conversation.stop("back"));
     // Trouble that is no limit changes nothing.
-    let before = talk.document("ralph");
-    talk.event("StopFailure", json!({"error": "server_error"}));
-    assert_eq!(talk.document("ralph"), before);
+    let before = conversation.document("ralph");
+    conversation.event("StopFailure", json!({"error": "server_error"}));
+    assert_eq!(conversation.document("ralph"), before);
 }
 
 #[test]
-fn hosts_1_2_tool_use_is_noted_once_after_a_hold_and_free_otherwise() {
+fn hosts_1_2_tool_use_is_recorded_once_after_a_hold_and_costs_nothing_otherwise() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
+        let conversation = Conversation { project: &project, host, session: "s1" };
         let idle = project.bytes("");
-        talk.tool("Bash");
-        talk.tool("mcp__other__thing");
+        conversation.tool("Bash");
+        conversation.tool("mcp__other__thing");
         assert_eq!(project.bytes(""), idle, "nothing is active: nothing is written");
-        talk.prompt("$ralph mend the parser");
-        held(&talk.stop("one"));
+        conversation.prompt("$ralph mend the parser");
+        held(&conversation.stop("one"));
         let activity = || -> Value {
             serde_json::from_str(&project.read(".omx/state/.activity/s1.json")).unwrap()
         };
         assert_eq!(activity()["holds_in_a_row"], 1);
-        talk.tool("Edit");
+        conversation.tool("Edit");
         assert_eq!(activity()["holds_in_a_row"], 0);
         assert_eq!(activity()["last_tool"], "edit");
         let noted = project.bytes("");
-        talk.tool("Bash");
-        talk.tool("Read");
+        conversation.tool("Bash");
+        conversation.tool("Read");
         assert_eq!(project.bytes(""), noted, "noted once");
     }
 }
@@ -161,17 +163,17 @@ fn hosts_1_2_tool_use_is_noted_once_after_a_hold_and_free_otherwise() {
 fn hosts_1_3_subagents_and_our_own_workers_start_and_hold_nothing() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
+        let conversation = Conversation { project: &project, host, session: "s1" };
         let before = project.bytes("");
         let more = json!({"prompt": "$ralph mend the parser", "agent_id": "a1"});
-        assert_eq!(talk.event("UserPromptSubmit", more), json!({}));
+        assert_eq!(conversation.event("UserPromptSubmit", more), json!({}));
         assert_eq!(project.bytes(""), before);
-        talk.prompt("$ralph mend the parser");
+        conversation.prompt("$ralph mend the parser");
         let before = project.bytes("");
         let worker = |event: &str, more: Value| {
-            let mut command = talk.command();
+            let mut command = conversation.command();
             command.env("OMX_WORKER", "run/1");
-            super::kit::answer(command, talk.payload(event, more).to_string().as_bytes())
+            super::kit::answer(command, conversation.payload(event, more).to_string().as_bytes())
         };
         assert_eq!(worker("Stop", json!({})), json!({}));
         assert_eq!(worker("UserPromptSubmit", json!({"prompt": "$autopilot x"})), json!({}));
@@ -181,19 +183,19 @@ fn hosts_1_3_subagents_and_our_own_workers_start_and_hold_nothing() {
 }
 
 #[test]
-fn hosts_1_4_the_project_is_the_hosts_own_word_then_the_payloads() {
+fn hosts_1_4_the_project_comes_from_the_host_then_from_the_payload() {
     let project = used_project();
     let inner = project.write("deep/er/file", "x").parent().unwrap().to_owned();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    let mut payload = talk.payload("UserPromptSubmit", json!({"prompt": "$ralph x"}));
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let mut payload = conversation.payload("UserPromptSubmit", json!({"prompt": "$ralph x"}));
     payload["cwd"] = json!("/");
-    let mut command = talk.command();
+    let mut command = conversation.command();
     command.current_dir("/").env("CLAUDE_PROJECT_DIR", &inner);
     super::kit::answer(command, payload.to_string().as_bytes());
-    assert_eq!(talk.document("ralph")["active"], true);
-    let mut command = talk.command();
+    assert_eq!(conversation.document("ralph")["active"], true);
+    let mut command = conversation.command();
     command.current_dir("/");
-    let stop = talk.payload("Stop", json!({"cwd": inner}));
+    let stop = conversation.payload("Stop", json!({"cwd": inner}));
     held(&super::kit::answer(command, stop.to_string().as_bytes()));
 }
 
@@ -214,7 +216,7 @@ fn r5_two_conversations_in_one_folder_do_not_touch_each_other() {
 }
 
 #[test]
-fn hosts_1_2_gemini_asks_the_same_in_its_own_words() {
+fn hosts_1_2_gemini_events_have_the_same_effects() {
     let project = used_project();
     let call = |payload: Value| {
         let command = project.omx_command(&["hook", "--host", "gemini"]);
@@ -235,13 +237,13 @@ fn hosts_1_2_gemini_asks_the_same_in_its_own_words() {
 }
 
 #[test]
-fn hosts_1_6_a_session_that_ends_is_forgotten_by_its_host() {
+fn hosts_1_6_an_ended_session_is_removed_from_its_hosts_record() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
     let records = project.home().join(".local/state/omx/hosts");
-    talk.event("SessionStart", json!({"source": "startup"}));
+    conversation.event("SessionStart", json!({"source": "startup"}));
     let known = || std::fs::read_dir(&records).into_iter().flatten().count();
     assert_eq!(known(), 1);
-    talk.event("SessionEnd", json!({"reason": "other"}));
+    conversation.event("SessionEnd", json!({"reason": "other"}));
     await_condition("the record is gone", super::kit::PATIENCE, || known() == 0);
 }

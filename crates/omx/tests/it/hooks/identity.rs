@@ -8,9 +8,10 @@ use super::kit::{BOTH, Conversation, Host, answer, held, used_project};
 
 /// Writes state without naming a session, as an agent's shell would. The test
 /// itself is the host: it is the ancestor of the hook and of this command.
-fn writes(talk: &Conversation<'_>, variables: &[(&str, &str)]) -> String {
+fn writes(conversation: &Conversation<'_>, variables: &[(&str, &str)]) -> String {
     let input = r#"{"mode":"ralph","active":true,"task_description":"x"}"#;
-    let outcome = talk.project.omx_env(&["state", "write", "--input", input, "--json"], variables);
+    let outcome =
+        conversation.project.omx_env(&["state", "write", "--input", input, "--json"], variables);
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     let answer: Value = serde_json::from_str(&outcome.stdout).unwrap();
     answer["path"].as_str().unwrap().to_owned()
@@ -20,18 +21,18 @@ fn writes(talk: &Conversation<'_>, variables: &[(&str, &str)]) -> String {
 fn hosts_1_6_a_command_of_the_agent_finds_the_conversation_it_belongs_to() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.event("SessionStart", json!({"source": "startup"}));
-        let path = writes(&talk, &[]);
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.event("SessionStart", json!({"source": "startup"}));
+        let path = writes(&conversation, &[]);
         assert!(path.ends_with("sessions/s1/ralph-state.json"), "{path}");
-        held(&talk.stop("done?"));
+        held(&conversation.stop("done?"));
         assert_eq!(project.omx(&["cancel"]).code, Some(0));
-        assert_eq!(talk.stop("done"), json!({}));
+        assert_eq!(conversation.stop("done"), json!({}));
     }
 }
 
 #[test]
-fn hosts_1_6_a_host_with_several_conversations_is_not_guessed_about() {
+fn hosts_1_6_no_guess_is_made_for_a_host_with_several_conversations() {
     let project = used_project();
     let one = Conversation { project: &project, host: Host::Codex, session: "s1" };
     let two = Conversation { session: "s2", ..one };
@@ -46,20 +47,20 @@ fn hosts_1_6_a_host_with_several_conversations_is_not_guessed_about() {
 }
 
 #[test]
-fn hosts_1_6_the_environment_comes_before_the_ancestors() {
+fn hosts_1_6_the_environment_takes_precedence_over_ancestors() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.event("SessionStart", json!({"source": "startup"}));
-    let path = writes(&talk, &[("CLAUDE_CODE_SESSION_ID", "s2")]);
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.event("SessionStart", json!({"source": "startup"}));
+    let path = writes(&conversation, &[("CLAUDE_CODE_SESSION_ID", "s2")]);
     assert!(path.ends_with("sessions/s2/ralph-state.json"), "{path}");
-    let path = writes(&talk, &[("CLAUDE_CODE_SESSION_ID", "s2"), ("OMX_SESSION_ID", "s3")]);
+    let path = writes(&conversation, &[("CLAUDE_CODE_SESSION_ID", "s2"), ("OMX_SESSION_ID", "s3")]);
     assert!(path.ends_with("sessions/s3/ralph-state.json"), "{path}");
 }
 
 #[test]
 fn hosts_1_6_a_server_that_started_before_the_conversation_finds_it() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
     let records = project.home().join(".local/state/omx/hosts");
     fs::create_dir_all(&records).unwrap();
     let mut server = project.mcp();
@@ -71,12 +72,12 @@ fn hosts_1_6_a_server_that_started_before_the_conversation_finds_it() {
     let path = write("ultrawork");
     assert!(path.ends_with("state/ultrawork-state.json"), "{path}");
     project.omx(&["cancel"]);
-    talk.event("SessionStart", json!({"source": "startup"}));
+    conversation.event("SessionStart", json!({"source": "startup"}));
     assert!(write("ralph").ends_with("sessions/s1/ralph-state.json"));
-    held(&talk.stop("done?"));
+    held(&conversation.stop("done?"));
     // Another conversation of the same host takes its place.
-    talk.event("SessionEnd", json!({"reason": "clear"}));
-    let next = Conversation { session: "s2", ..talk };
+    conversation.event("SessionEnd", json!({"reason": "clear"}));
+    let next = Conversation { session: "s2", ..conversation };
     next.event("SessionStart", json!({"source": "clear"}));
     assert!(write("ultraqa").ends_with("sessions/s2/ultraqa-state.json"));
 }
@@ -86,10 +87,10 @@ fn hosts_1_6_claude_hands_the_id_to_every_command_of_the_conversation() {
     let project = used_project();
     let file = project.folder().join("env.sh");
     fs::write(&file, "export OTHER=1\n").unwrap();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    let payload = talk.payload("SessionStart", json!({"source": "startup"})).to_string();
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let payload = conversation.payload("SessionStart", json!({"source": "startup"})).to_string();
     for _ in 0..2 {
-        let mut command = talk.command();
+        let mut command = conversation.command();
         command.env("CLAUDE_ENV_FILE", &file);
         answer(command, payload.as_bytes());
     }
@@ -98,12 +99,12 @@ fn hosts_1_6_claude_hands_the_id_to_every_command_of_the_conversation() {
 }
 
 #[test]
-fn hosts_1_6_a_missing_session_is_filled_into_calls_of_our_own_tools_only() {
+fn hosts_1_6_a_missing_session_is_added_to_calls_of_omx_tools_only() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
+        let conversation = Conversation { project: &project, host, session: "s1" };
         let call = |tool: &str, input: Value| {
-            talk.event("PreToolUse", json!({"tool_name": tool, "tool_input": input}))
+            conversation.event("PreToolUse", json!({"tool_name": tool, "tool_input": input}))
         };
         let filled = call("mcp__omx__state_read", json!({"mode": "ralph"}));
         let output = &filled["hookSpecificOutput"];
@@ -119,13 +120,13 @@ fn hosts_1_6_a_missing_session_is_filled_into_calls_of_our_own_tools_only() {
 }
 
 #[test]
-fn hosts_1_6_records_of_hosts_that_are_gone_are_removed() {
+fn hosts_1_6_records_of_dead_hosts_are_removed() {
     let project = used_project();
     let records = project.home().join(".local/state/omx/hosts");
     fs::create_dir_all(records.join("4194304.1")).unwrap();
     fs::write(records.join("4194304.1/s9"), "").unwrap();
-    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
-    talk.event("SessionStart", json!({"source": "startup"}));
+    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    conversation.event("SessionStart", json!({"source": "startup"}));
     assert!(!records.join("4194304.1").exists());
     assert_eq!(fs::read_dir(&records).unwrap().count(), 1);
 }

@@ -1,11 +1,11 @@
 //! omx inside an agent's own conversation: what a host calls, and what it gets.
 
 mod bounds;
-mod broken;
-mod cancelling;
+mod cancel;
 mod crashes;
 mod events;
-mod fuzzed;
+mod failures;
+mod fuzz;
 mod identity;
 mod kit;
 mod prompts;

@@ -11,25 +11,25 @@ fn modes_5_1_a_call_writes_the_document_and_one_line_for_the_agent() {
     for host in BOTH {
         for mode in MODES {
             let project = used_project();
-            let talk = Conversation { project: &project, host, session: "s1" };
-            let answer = talk.prompt(&format!("${mode} mend the parser"));
+            let conversation = Conversation { project: &project, host, session: "s1" };
+            let answer = conversation.prompt(&format!("${mode} mend the parser"));
             let text = context(&answer);
             assert!(text.contains("started") && text.contains("session s1"), "{text}");
             assert!(!text.contains('\n'), "one line: {text}");
-            let document = talk.document(mode);
+            let document = conversation.document(mode);
             assert_eq!(document["active"], true, "{mode}");
             assert_eq!(document["task_description"], "mend the parser", "{mode}");
-            held(&talk.stop("done?"));
+            held(&conversation.stop("done?"));
         }
     }
 }
 
 #[test]
-fn modes_2_2_an_autopilot_keeps_the_persons_words() {
+fn modes_2_2_an_autopilot_keeps_the_persons_prompt() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$autopilot build a parser\nthat reads TOML");
-    let document = talk.document("autopilot");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$autopilot build a parser\nthat reads TOML");
+    let document = conversation.document("autopilot");
     let path = document["handoff_artifacts"]["context_snapshot_path"].as_str().unwrap();
     assert!(path.starts_with(".omx/context/build-a-parser"), "{path}");
     assert!(project.read(path).contains("that reads TOML"));
@@ -40,15 +40,15 @@ fn modes_2_2_an_autopilot_keeps_the_persons_words() {
 #[test]
 fn modes_3_2_a_second_driver_is_refused_and_the_first_one_named() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
     let before = project.bytes(".omx/state/sessions");
-    let answer = talk.prompt("$autopilot build everything");
+    let answer = conversation.prompt("$autopilot build everything");
     let text = context(&answer);
     assert!(text.contains("was not started") && text.contains("ralph"), "{text}");
     assert!(text.contains("omx cancel"), "{text}");
     // Nor is the same one started twice.
-    let answer = talk.prompt("$ralph mend the lexer");
+    let answer = conversation.prompt("$ralph mend the lexer");
     assert!(context(&answer).contains("runs already"), "{answer}");
     assert_eq!(project.bytes(".omx/state/sessions"), before);
 }
@@ -61,87 +61,88 @@ fn modes_5_4_ralph_with_another_starts_both_linked() {
         ("$ralph $ecomode mend the parser", "ecomode", "linked_ecomode", "linked_to_ralph"),
     ] {
         let project = used_project();
-        let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-        let answer = talk.prompt(words);
+        let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+        let answer = conversation.prompt(words);
         assert!(context(&answer).contains(&format!("linked with {other}")), "{answer}");
-        assert_eq!(talk.document("ralph")[field], true, "{words}");
-        assert_eq!(talk.document(other)[back], true, "{words}");
-        assert_eq!(talk.document(other)["active"], true, "{words}");
-        talk.prompt("cancelomx");
-        assert_eq!(talk.document(other)["active"], false, "{words}");
-        assert_eq!(talk.document("ralph")["active"], false, "{words}");
+        assert_eq!(conversation.document("ralph")[field], true, "{words}");
+        assert_eq!(conversation.document(other)[back], true, "{words}");
+        assert_eq!(conversation.document(other)["active"], true, "{words}");
+        conversation.prompt("cancelomx");
+        assert_eq!(conversation.document(other)["active"], false, "{words}");
+        assert_eq!(conversation.document("ralph")["active"], false, "{words}");
     }
 }
 
 #[test]
-fn cancel_6_the_word_alone_goes_on_with_a_cancelled_autopilot() {
+fn cancel_6_the_keyword_alone_resumes_a_cancelled_autopilot() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$autopilot build a parser");
-    talk.prompt("cancelomx");
-    assert_eq!(talk.document("autopilot")["active"], false);
-    let answer = talk.prompt("$autopilot");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$autopilot build a parser");
+    conversation.prompt("cancelomx");
+    assert_eq!(conversation.document("autopilot")["active"], false);
+    let answer = conversation.prompt("$autopilot");
     let text = context(&answer);
     assert!(text.contains("goes on") && text.contains("build a parser"), "{text}");
-    let document = talk.document("autopilot");
+    let document = conversation.document("autopilot");
     assert_eq!(
         (&document["active"], &document["current_phase"]),
         (&json!(true), &json!("ralplan"))
     );
     // With another task it begins anew.
-    talk.prompt("cancelomx");
-    let answer = talk.prompt("$autopilot build a lexer");
+    conversation.prompt("cancelomx");
+    let answer = conversation.prompt("$autopilot build a lexer");
     assert!(context(&answer).contains("started"), "{answer}");
-    assert_eq!(talk.document("autopilot")["task_description"], "build a lexer");
+    assert_eq!(conversation.document("autopilot")["task_description"], "build a lexer");
 }
 
 #[test]
-fn modes_5_3_continue_resumes_what_waits_for_the_person_and_nothing_else() {
+fn modes_5_3_continue_resumes_only_what_waits_for_the_person() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    assert_eq!(talk.prompt("continue"), json!({}));
-    talk.prompt("$ralph mend the parser");
-    assert_eq!(talk.prompt("continue"), json!({}), "it is active");
-    talk.write(json!({"mode": "ralph", "run_outcome": "blocked_on_user", "error": "no token"}));
-    assert_eq!(talk.stop("asked"), json!({}));
-    let answer = talk.prompt("keep going");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    assert_eq!(conversation.prompt("continue"), json!({}));
+    conversation.prompt("$ralph mend the parser");
+    assert_eq!(conversation.prompt("continue"), json!({}), "it is active");
+    conversation
+        .write(json!({"mode": "ralph", "run_outcome": "blocked_on_user", "error": "no token"}));
+    assert_eq!(conversation.stop("asked"), json!({}));
+    let answer = conversation.prompt("keep going");
     assert!(context(&answer).contains("Ralph goes on"), "{answer}");
-    held(&talk.stop("going"));
-    talk.prompt("cancelomx");
-    assert_eq!(talk.prompt("continue"), json!({}), "a cancelled ralph stays cancelled");
-    assert_eq!(talk.document("ralph")["active"], false);
+    held(&conversation.stop("going"));
+    conversation.prompt("cancelomx");
+    assert_eq!(conversation.prompt("continue"), json!({}), "a cancelled ralph stays cancelled");
+    assert_eq!(conversation.document("ralph")["active"], false);
 }
 
 #[test]
 fn modes_5_2_phrases_suggest_start_or_say_nothing_as_configured() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
     let phrase = "don't stop until the build is green";
     let before = project.bytes("");
-    let answer = talk.prompt(phrase);
+    let answer = conversation.prompt(phrase);
     let text = context(&answer);
     assert!(text.contains("$ralph") && text.contains("not started"), "{text}");
     assert_eq!(project.bytes(""), before, "a suggestion changes nothing");
     project.omx(&["config", "set", "keywords", "off", "--project"]);
-    assert_eq!(talk.prompt(phrase), json!({}));
-    assert_eq!(talk.prompt("just explain what full auto means"), json!({}));
+    assert_eq!(conversation.prompt(phrase), json!({}));
+    assert_eq!(conversation.prompt("just explain what full auto means"), json!({}));
     project.omx(&["config", "set", "keywords", "phrases", "--project"]);
-    let answer = talk.prompt(phrase);
+    let answer = conversation.prompt(phrase);
     assert!(context(&answer).contains("Ralph started"), "{answer}");
 }
 
 #[test]
-fn modes_2_7_a_pipeline_takes_the_line_its_first_word_names() {
+fn modes_2_7_a_pipelines_first_word_selects_its_stages() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$pipeline review: the parser");
-    let document = talk.document("pipeline");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$pipeline review: the parser");
+    let document = conversation.document("pipeline");
     assert_eq!(document["stages"], json!(["explore", "architect", "critic", "executor"]));
     assert_eq!(document["current_phase"], "stage:explore");
 }
 
 #[test]
-fn hosts_3_explain_tells_what_would_start_and_why_not() {
+fn hosts_3_explain_reports_what_would_start_and_why_not() {
     let project = used_project();
     let explain = |prompt: &str| project.omx(&["hook", "explain", prompt]).stdout;
     assert!(explain("$ralph mend it").starts_with("Starts ralph. Task: mend it"));

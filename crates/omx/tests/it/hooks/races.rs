@@ -23,26 +23,30 @@ fn r4_cancel_against_eight_hooks_in_flight_a_thousand_times() {
 
 fn one_round(project: &TestProject, host: Host, round: usize) {
     let session = format!("s{}", round % 7);
-    let talk = Conversation { project, host, session: &session };
-    talk.prompt(if round.is_multiple_of(2) { "$ralph mend it" } else { "$autopilot mend it" });
-    let stop = talk.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
-    let tool = talk.payload("PostToolUse", json!({"tool_name": "Bash"})).to_string();
+    let conversation = Conversation { project, host, session: &session };
+    conversation.prompt(if round.is_multiple_of(2) {
+        "$ralph mend it"
+    } else {
+        "$autopilot mend it"
+    });
+    let stop = conversation.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
+    let tool = conversation.payload("PostToolUse", json!({"tool_name": "Bash"})).to_string();
     let begun = Instant::now();
     let mut flight = Vec::new();
     for index in 0..HOOKS {
         let payload = if index % 4 == 3 { &tool } else { &stop };
-        flight.push(start(talk.command(), payload.as_bytes()));
+        flight.push(start(conversation.command(), payload.as_bytes()));
         if index == round % HOOKS {
             let outcome = project.omx(&["cancel", "--session-id", &session]);
             assert_eq!(outcome.code, Some(0), "round {round}: {outcome:?}");
             // From now on every stop that begins is allowed.
-            assert_eq!(talk.stop("x"), json!({}), "round {round}");
+            assert_eq!(conversation.stop("x"), json!({}), "round {round}");
         }
     }
     for hook in flight {
         ended(hook, begun);
     }
-    assert_eq!(talk.stop("x"), json!({}), "round {round}");
+    assert_eq!(conversation.stop("x"), json!({}), "round {round}");
     let active = project.omx(&["state", "list-active", "--session-id", &session, "--json"]);
     let active: serde_json::Value = serde_json::from_str(&active.stdout).unwrap();
     assert_eq!(active["active_modes"], json!([]), "round {round}");
@@ -53,22 +57,22 @@ fn r5_ten_thousand_interleaved_events_of_two_conversations() {
     let project = used_project();
     let sides = [("one", Host::Claude), ("two", Host::Codex)];
     in_parallel(2, &sides, |(session, host)| {
-        let talk = Conversation { project: &project, host: *host, session };
+        let conversation = Conversation { project: &project, host: *host, session };
         let task = format!("the task of {session}");
         let mut random = Random::new(if *session == "one" { 7 } else { 11 });
         let mut active = false;
         for _ in 0..EVENTS / 2 {
             match random.below(20) {
                 0 if !active => {
-                    talk.prompt(&format!("$ralph {task}"));
+                    conversation.prompt(&format!("$ralph {task}"));
                     active = true;
                 }
                 1 if active => {
-                    talk.prompt("cancelomx");
+                    conversation.prompt("cancelomx");
                     active = false;
                 }
                 2..=5 => {
-                    let answer = talk.stop(&format!("words {}", random.below(1_000)));
+                    let answer = conversation.stop(&format!("words {}", random.below(1_000)));
                     if !active {
                         assert_eq!(answer, json!({}), "{session} is held by the other");
                     } else if answer.get("decision").is_none() {
@@ -77,15 +81,16 @@ fn r5_ten_thousand_interleaved_events_of_two_conversations() {
                     }
                 }
                 6 => {
-                    let told = talk.event("SessionStart", json!({"source": "resume"})).to_string();
+                    let told =
+                        conversation.event("SessionStart", json!({"source": "resume"})).to_string();
                     assert_eq!(told.contains("Ralph active"), active, "{session}: {told}");
                     let other = if *session == "one" { "two" } else { "one" };
                     assert!(!told.contains(&format!("the task of {other}")), "{told}");
                 }
-                _ => talk.tool("Bash"),
+                _ => conversation.tool("Bash"),
             }
             if active {
-                let document = talk.document("ralph");
+                let document = conversation.document("ralph");
                 assert_eq!(document["task_description"], task.as_str());
                 assert_eq!(document["session_id"], *session);
             }

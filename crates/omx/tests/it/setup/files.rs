@@ -14,7 +14,7 @@ use super::kit::{CLAUDE, edit, home, json, person, put, run, times, tree, under}
 const ALL: [&str; 3] = ["setup", "--host", "all"];
 
 #[test]
-fn r13_setup_setup_upgrade_uninstall_gives_the_original_bytes_back() {
+fn r13_setup_setup_upgrade_uninstall_restores_the_original_bytes() {
     let project = person();
     put(&project.home().join(".gemini/settings.json"), "{ \"theme\": dark }\n");
     let (old_home, old_root) = (tree(&project.home()), tree(&project.root()));
@@ -46,7 +46,7 @@ fn r13_setup_setup_upgrade_uninstall_gives_the_original_bytes_back() {
 }
 
 #[test]
-fn hosts_2_2_what_is_the_person_s_stays_between_setup_and_uninstall() {
+fn hosts_2_2_the_persons_content_survives_setup_and_uninstall() {
     let project = person();
     let done = project.omx(&ALL);
     assert_eq!(done.code, Some(0), "{done:?}");
@@ -172,7 +172,7 @@ fn hosts(project: &omx_testkit::TestProject) -> BTreeMap<PathBuf, (u32, Vec<u8>)
 }
 
 #[test]
-fn hosts_2_3_what_the_person_adds_meanwhile_stays_to_the_byte() {
+fn hosts_2_3_content_added_meanwhile_survives_byte_for_byte() {
     let project = person();
     assert_eq!(project.omx(&ALL).code, Some(0));
     edit(&project, ".claude/settings.json", "\"model\": \"opus\"", "\"model\":   \"sonnet\"");
@@ -191,7 +191,7 @@ fn hosts_2_3_what_the_person_adds_meanwhile_stays_to_the_byte() {
 
 /// A host writes its file anew, in its own form: still only ours goes.
 #[test]
-fn hosts_2_3_a_file_written_anew_by_its_host_loses_only_our_parts() {
+fn hosts_2_3_a_file_rewritten_by_its_host_loses_only_omx_parts() {
     let project = person();
     assert_eq!(project.omx(&ALL).code, Some(0));
     for path in [".claude/settings.json", ".claude.json", ".codex/hooks.json"] {
@@ -211,7 +211,7 @@ fn hosts_2_3_a_file_written_anew_by_its_host_loses_only_our_parts() {
 }
 
 #[test]
-fn hosts_2_2_a_link_that_leads_to_nothing_is_filled_where_it_leads() {
+fn hosts_2_2_a_dangling_link_gets_its_target_created() {
     let project = crate::project();
     fs::create_dir_all(project.home().join(".codex")).unwrap();
     fs::create_dir_all(project.home().join("dot")).unwrap();
@@ -222,7 +222,7 @@ fn hosts_2_2_a_link_that_leads_to_nothing_is_filled_where_it_leads() {
 }
 
 #[test]
-fn hosts_2_1_a_server_of_that_name_that_is_not_ours_is_left_and_named() {
+fn hosts_2_1_a_foreign_server_of_the_same_name_is_left_and_named() {
     let project = crate::project();
     put(
         &project.home().join(".claude.json"),
@@ -240,7 +240,7 @@ fn hosts_2_1_a_server_of_that_name_that_is_not_ours_is_left_and_named() {
 
 /// The manifest is gone: what omx wrote is known again by its form, once.
 #[test]
-fn hosts_2_3_without_a_manifest_nothing_is_there_twice() {
+fn hosts_2_3_without_a_manifest_nothing_is_duplicated() {
     let project = person();
     let old = under(&project, "old/omx");
     assert_eq!(run(&project, &old, &ALL).code, Some(0));
@@ -261,7 +261,7 @@ fn hosts_2_3_without_a_manifest_nothing_is_there_twice() {
 /// hosts.md 2.3, quality.md R1: killed anywhere, setup repeated finishes, and
 /// uninstall restores.
 #[test]
-fn r13_killed_anywhere_setup_can_be_repeated_and_taken_back() {
+fn r13_setup_killed_anywhere_can_be_repeated_and_undone() {
     // A copy has files where there were links.
     let template = copy(&person());
     let rehearsal = copy(&template);

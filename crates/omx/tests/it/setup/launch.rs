@@ -24,7 +24,7 @@ fn agent(project: &TestProject, name: &str) {
 }
 
 #[test]
-fn hosts_7_0_launch_says_what_is_missing_and_how_to_mend_it() {
+fn hosts_7_0_launch_says_what_is_missing_and_how_to_fix_it() {
     let project = project();
     let refused = launch(&project, &["claude"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
@@ -40,7 +40,7 @@ fn hosts_7_0_launch_says_what_is_missing_and_how_to_mend_it() {
 }
 
 #[test]
-fn hosts_7_0_launch_becomes_the_agent_with_no_session_of_its_caller() {
+fn hosts_7_0_launch_becomes_the_agent_without_its_callers_session() {
     let project = project();
     agent(&project, "codex");
     agent(&project, "gemini");

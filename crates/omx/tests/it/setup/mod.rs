@@ -3,5 +3,5 @@
 mod files;
 mod kit;
 mod launch;
+mod messages;
 mod real;
-mod words;

@@ -185,7 +185,7 @@ fn hosts_2_1_codex_trusts_hooks_behind_a_link() {
 /// Foreign hooks keep their place, so that Codex's trust in them holds, and
 /// after an uninstall nothing of ours is known to it.
 #[test]
-fn hosts_2_4_codex_s_trust_in_foreign_hooks_stays() {
+fn hosts_2_4_codex_keeps_its_trust_in_foreign_hooks() {
     offline(&[AgentCli::Codex], || {
         let place = Place::bare(AgentCli::Codex);
         let codex = place.home.home().join(".codex");
@@ -282,23 +282,23 @@ fn told_once(cli: AgentCli, last: &str) {
 }
 
 #[test]
-fn hosts_2_1_in_both_scopes_codex_tells_an_event_once() {
+fn hosts_2_1_in_both_scopes_codex_reports_an_event_once() {
     offline(&[AgentCli::Codex], || told_once(AgentCli::Codex, "Stop"));
 }
 
 #[test]
-fn hosts_2_1_in_both_scopes_claude_tells_an_event_once() {
+fn hosts_2_1_in_both_scopes_claude_reports_an_event_once() {
     offline(&[AgentCli::Claude], || told_once(AgentCli::Claude, "Stop"));
 }
 
 #[test]
-fn hosts_2_1_in_both_scopes_gemini_tells_an_event_once() {
+fn hosts_2_1_in_both_scopes_gemini_reports_an_event_once() {
     offline(&[AgentCli::Gemini], || told_once(AgentCli::Gemini, "AfterAgent"));
 }
 
 /// Codex's agents are omx's roles, each with its own instructions.
 #[test]
-fn hosts_2_1_codex_gives_an_agent_the_words_of_its_role() {
+fn hosts_2_1_codex_gives_an_agent_its_role_prompt() {
     offline(&[AgentCli::Codex], || {
         let place = Place::new(AgentCli::Codex, "user");
         let spawn = json!({"agent_type": "critic", "message": "judge it [[script:sub]]"});

@@ -10,66 +10,66 @@ use omx_testkit::await_condition;
 use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::Place;
+use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
 use crate::agents::play::{Failing, Play, Step, cue};
 use crate::agents::stage::Stage;
 use crate::agents::suite::lives;
-use crate::agents::talk::{DEADLINE, Talk, Turned, opening};
 
 /// Claude ends the command's own group and session; this one left both.
 #[test]
-fn a_command_that_left_its_session_is_gone_when_the_turn_is_told_to_be_over() {
+fn a_command_outside_its_session_is_dead_when_the_turn_ends() {
     offline(&[AgentCli::Claude], || {
         let away = "(setsid sh -c 'touch far; while :; do sleep 0.1; done' \
                     >/dev/null 2>&1 </dev/null &); sleep 1000";
         let slow = Play::new("slow", [Step::Shell(away), Step::Say("no")]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![slow.clone(), after]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(slow.cue("the word is plum")));
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("the command has left", DEADLINE, || {
-            talk.answer_what_waits();
+            chat.answer_what_waits();
             stage.root().join("far").exists()
         });
         assert!(lives(&stage, "touch far"));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         assert!(!lives(&stage, "touch far"), "it outlived the interrupt");
-        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(stage.history("after").contains("the word is plum"));
-        let started = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
+        let started = chat.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
         assert_eq!(started.count(), 1);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn an_interrupt_before_the_turn_has_begun_counts() {
+fn an_interrupt_before_the_turn_starts_takes_effect() {
     offline(&[AgentCli::Claude], || {
         let slow = Play::new("slow", [Step::SaySlowly]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![slow, after]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("slow")));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        assert_eq!(talk.turn(&cue("after")).text(), "still here");
-        assert_eq!(talk.end(), None);
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("slow")));
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn(&cue("after")).text(), "still here");
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn an_interrupt_while_it_tries_again_ends_the_turn() {
+fn an_interrupt_during_a_retry_ends_the_turn() {
     offline(&[AgentCli::Claude], || {
         let stage = Place::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("fail")));
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("fail")));
         let retrying =
-            talk.until("it tries again", |event| matches!(event, AgentEvent::Retrying(_)));
+            chat.until("it tries again", |event| matches!(event, AgentEvent::Retrying(_)));
         let AgentEvent::Retrying(trouble) = retrying else { unreachable!() };
         assert_eq!(trouble.kind(), "service");
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        assert_eq!(talk.end(), None);
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.end(), None);
     });
 }
 
@@ -80,34 +80,36 @@ fn an_approval_ends_with_its_turn() {
         let ask = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("no")]);
         let after = Play::new("after", [Step::Say("still here")]);
         let stage = Place::with(vec![ask, after]);
-        let mut talk =
-            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-        talk.agent.send(AgentMessage::text(cue("ask")));
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+        );
+        chat.agent.send(AgentMessage::text(cue("ask")));
         let needed = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        let AgentEvent::ApprovalNeeded { approval, ask } = talk.until("an approval", needed) else {
+        let AgentEvent::ApprovalNeeded { approval, ask } = chat.until("an approval", needed) else {
             unreachable!()
         };
         assert!(matches!(ask, ApprovalRequest::Command { .. }), "{ask:?}");
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        talk.agent.answer(approval, ApprovalDecision::Allow);
-        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        chat.agent.answer(approval, ApprovalDecision::Allow);
+        assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(!stage.root().join("ran.txt").exists());
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// By itself claude tries for three minutes.
 #[test]
-fn a_turn_without_a_vendor_is_over_in_seconds() {
+fn a_turn_without_a_vendor_ends_within_seconds() {
     offline(&[AgentCli::Claude], || {
         let stage = Place::without_vendor();
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         let start = Instant::now();
-        assert_eq!(talk.turn("anybody there?").trouble().kind(), "network");
+        assert_eq!(chat.turn("anybody there?").trouble().kind(), "network");
         assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
-        let retries = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Retrying(_)));
-        assert_eq!(retries.count(), 4, "{:#?}", talk.seen);
-        assert_eq!(talk.end(), None);
+        let retries = chat.seen.iter().filter(|event| matches!(event, AgentEvent::Retrying(_)));
+        assert_eq!(retries.count(), 4, "{:#?}", chat.seen);
+        assert_eq!(chat.end(), None);
     });
 }

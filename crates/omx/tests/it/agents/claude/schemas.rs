@@ -10,9 +10,9 @@ use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::{Value, json};
 
 use super::Place;
+use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
 use crate::agents::play::{Play, Step, cue};
 use crate::agents::stage::Stage;
-use crate::agents::talk::{DEADLINE, Talk, Turned};
 
 fn schema(field: &str, kind: &str) -> Value {
     let properties = json!({field: {"type": kind}});
@@ -26,9 +26,9 @@ fn asking(play: &str, schema: Value) -> AgentMessage {
 }
 
 #[track_caller]
-fn structured(turned: Turned) -> Option<Value> {
+fn structured(turned: TurnEnd) -> Option<Value> {
     match turned {
-        Turned::Finished(answer) => answer.structured,
+        TurnEnd::Finished(answer) => answer.structured,
         other => panic!("{other:?}"),
     }
 }
@@ -42,16 +42,16 @@ fn another_schema_is_another_process_in_the_same_conversation() {
         let name = Play::new("name", [Step::Answer(json!({"name": "plum"}))]);
         let after = Play::new("after", [Step::Say("free words")]);
         let stage = Place::with(vec![plain.clone(), count, again, name, after]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&plain.cue("the word is plum")).text(), "remembered");
-        talk.agent.send(asking("count", schema("count", "integer")));
-        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 3})));
-        talk.agent.send(asking("again", schema("count", "integer")));
-        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 4})));
-        talk.agent.send(asking("name", schema("name", "string")));
-        assert_eq!(structured(talk.turn_end()), Some(json!({"name": "plum"})));
-        let last = talk.turn(&cue("after"));
-        assert_eq!((structured(last), talk.end()), (None, None));
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&plain.cue("the word is plum")).text(), "remembered");
+        chat.agent.send(asking("count", schema("count", "integer")));
+        assert_eq!(structured(chat.turn_end()), Some(json!({"count": 3})));
+        chat.agent.send(asking("again", schema("count", "integer")));
+        assert_eq!(structured(chat.turn_end()), Some(json!({"count": 4})));
+        chat.agent.send(asking("name", schema("name", "string")));
+        assert_eq!(structured(chat.turn_end()), Some(json!({"name": "plum"})));
+        let last = chat.turn(&cue("after"));
+        assert_eq!((structured(last), chat.end()), (None, None));
 
         let asked = |play: &str| stage.server.turns(play).remove(0);
         let required = |play: &str| asked(play).schema().map(|schema| schema["required"].clone());
@@ -78,12 +78,12 @@ fn another_schema_is_another_process_in_the_same_conversation() {
 fn the_first_message_may_have_a_schema() {
     offline(&[AgentCli::Claude], || {
         let stage = Place::with(vec![Play::new("first", [Step::Answer(json!({"count": 1}))])]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(asking("first", schema("count", "integer")));
-        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 1})));
-        let started = talk.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
-        assert_eq!(started.count(), 1, "{:#?}", talk.seen);
-        assert_eq!(talk.end(), None);
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(asking("first", schema("count", "integer")));
+        assert_eq!(structured(chat.turn_end()), Some(json!({"count": 1})));
+        let started = chat.seen.iter().filter(|event| matches!(event, AgentEvent::Started { .. }));
+        assert_eq!(started.count(), 1, "{:#?}", chat.seen);
+        assert_eq!(chat.end(), None);
     });
 }
 
@@ -93,32 +93,32 @@ fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
         let slow = Play::new("slow", [Step::SaySlowly]);
         let count = Play::new("count", [Step::Answer(json!({"count": 1}))]);
         let stage = Place::with(vec![slow.clone(), count]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(slow.cue("the word is plum")));
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        talk.agent.send(asking("count", schema("count", "integer")));
-        assert_eq!(structured(talk.turn_end()), Some(json!({"count": 1})));
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        chat.agent.send(asking("count", schema("count", "integer")));
+        assert_eq!(structured(chat.turn_end()), Some(json!({"count": 1})));
         assert!(stage.history("count").contains("the word is plum"));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// conductor.md 4.1: what does not fit is no structured answer, and no failure
 /// of the conversation either.
 #[test]
-fn what_never_fits_is_an_answer_without_structure() {
+fn an_answer_that_never_matches_the_schema_has_no_structure() {
     offline(&[AgentCli::Claude], || {
         let wrong = Script::named("wrong").answer(json!({"count": "three"})).repeating();
         let stage = Place::with(vec![Play::new("chatter", [Step::Chatter])]);
         stage.server.add(wrong);
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         for play in ["wrong", "chatter"] {
-            talk.agent.send(asking(play, schema("count", "integer")));
-            assert_eq!(structured(talk.turn_end()), None, "{play}");
+            chat.agent.send(asking(play, schema("count", "integer")));
+            assert_eq!(structured(chat.turn_end()), None, "{play}");
             assert!(stage.answers(play) >= 2, "claude asks again: {:?}", stage.server.seen());
         }
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }

@@ -9,28 +9,28 @@ use serde_json::json;
 
 use super::{Place, WithKey, stage_of};
 use crate::agents::cli_stage::CliStage;
+use crate::agents::conversation::TestConversation;
 use crate::agents::play::{Failing, Play, Step, cue};
 use crate::agents::stage::Stage;
-use crate::agents::talk::Talk;
 
 /// No request but those of the turns: no title, no summary, no question twice.
 #[test]
-fn the_vendor_is_asked_once_a_step() {
+fn each_step_makes_one_model_request() {
     offline(&[AgentCli::Claude], || {
         let first = Play::new("first", [Step::Shell("true"), Step::Say("one")]);
         let second = Play::new("second", [Step::Say("two")]);
         let stage = Place::with(vec![first, second]);
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         assert_eq!(stage.server.turns("first").len(), 0);
-        assert_eq!(talk.turn(&cue("first")).text(), "one");
-        assert_eq!(talk.turn(&cue("second")).text(), "two");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.turn(&cue("first")).text(), "one");
+        assert_eq!(chat.turn(&cue("second")).text(), "two");
+        assert_eq!(chat.end(), None);
         assert_eq!(stage.server.seen(), ["HEAD /", "first/0", "first/1", "second/0"]);
     });
 }
 
 #[test]
-fn what_a_subagent_says_is_not_what_the_agent_says() {
+fn a_subagents_text_is_not_the_agents_text() {
     offline(&[AgentCli::Claude], || {
         let below = Script::named("below")
             .turn(ScriptTurn::new().say("thinking below").write("below.txt", "x\n"))
@@ -41,15 +41,15 @@ fn what_a_subagent_says_is_not_what_the_agent_says() {
             .turn(ScriptTurn::new().say("I delegate").call("Agent", task))
             .say("all done");
         let stage: Place = stage_of([below, above]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("above")).text(), "all done");
-        let said = talk.seen.iter().filter_map(|event| match event {
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("above")).text(), "all done");
+        let said = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::Text(text) => Some(text.as_str()),
             _ => None,
         });
         assert_eq!(said.collect::<Vec<_>>(), ["I delegate", "all done"]);
         // What it does is done all the same.
-        let tools = talk.seen.iter().filter_map(|event| match event {
+        let tools = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::ToolStarted { tool, .. } => Some(tool),
             _ => None,
         });
@@ -57,16 +57,16 @@ fn what_a_subagent_says_is_not_what_the_agent_says() {
         assert_eq!(tools[0], &ToolAction::Other("Agent".to_owned()));
         assert!(matches!(tools[1], ToolAction::Edit(_)), "{tools:?}");
         let changed = |event: &AgentEvent| matches!(event, AgentEvent::FileChanged(_));
-        assert_eq!(talk.seen.iter().filter(|event| changed(event)).count(), 1);
-        assert_eq!(spent(&talk).input_tokens, 4000);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.seen.iter().filter(|event| changed(event)).count(), 1);
+        assert_eq!(spent(&chat).input_tokens, 4000);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// The sum of all that was told to be spent.
-fn spent(talk: &Talk) -> Usage {
+fn spent(chat: &TestConversation) -> Usage {
     let mut sum = Usage { micro_usd: Some(0), ..Usage::default() };
-    for event in &talk.seen {
+    for event in &chat.seen {
         if let AgentEvent::Usage(usage) = event {
             sum.input_tokens += usage.input_tokens;
             sum.output_tokens += usage.output_tokens;
@@ -78,7 +78,7 @@ fn spent(talk: &Talk) -> Usage {
 
 /// Also over the end of a process, which begins to count anew.
 #[test]
-fn what_is_told_to_be_spent_adds_up() {
+fn reported_usage_adds_up() {
     offline(&[AgentCli::Claude], || {
         let first = Script::named("first")
             .turn(ScriptTurn::new().shell("true").usage(1000, 10))
@@ -87,62 +87,62 @@ fn what_is_told_to_be_spent_adds_up() {
         let third =
             Script::named("third").turn(ScriptTurn::new().answer(json!({"n": 1})).usage(50, 5));
         let stage: Place = stage_of([first, second, third]);
-        let mut talk = Talk::new(&stage);
-        talk.turn(&cue("first")).text();
-        let once = spent(&talk);
+        let mut chat = TestConversation::new(&stage);
+        chat.turn(&cue("first")).text();
+        let once = spent(&chat);
         assert_eq!((once.input_tokens, once.output_tokens), (3000, 30));
-        talk.turn(&cue("second")).text();
-        let twice = spent(&talk);
+        chat.turn(&cue("second")).text();
+        let twice = spent(&chat);
         assert_eq!((twice.input_tokens, twice.output_tokens), (3400, 34));
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let message = AgentMessage { schema: Some(schema), ..AgentMessage::text(cue("third")) };
-        talk.agent.send(message);
-        talk.turn_end().text();
-        let all = spent(&talk);
+        chat.agent.send(message);
+        chat.turn_end().text();
+        let all = spent(&chat);
         assert_eq!((all.input_tokens, all.output_tokens), (3450, 39));
         // Every token has the same price within a model and kind.
         let price = |usage: Usage| usage.micro_usd.unwrap();
         assert!(price(once) > 0 && price(twice) > price(once) && price(all) > price(twice));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// With a key claude does not say when a limit ends.
 #[test]
-fn a_limit_of_a_key_is_told_too() {
+fn a_limit_of_an_api_key_is_reported() {
     offline(&[AgentCli::Claude], || {
         let fail =
             Script::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
         let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
-        let mut talk = Talk::new(&stage);
-        let Failure { cause, .. } = talk.turn(&cue("fail")).trouble();
+        let mut chat = TestConversation::new(&stage);
+        let Failure { cause, .. } = chat.turn(&cue("fail")).trouble();
         assert!(matches!(cause, FailureCause::RateLimited { .. }), "{cause:?}");
-        assert_eq!(talk.turn(&cue("after")).text(), "better now");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.turn(&cue("after")).text(), "better now");
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// The person's own figure is kept; what is tried again is told with its cause.
 #[test]
-fn tries_again_are_told() {
+fn retries_are_reported() {
     offline(&[AgentCli::Claude], || {
         let stage =
             CliStage::<WithKey>::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
-        let mut talk = Talk::new(&stage);
-        let trouble = talk.turn(&cue("fail")).trouble();
+        let mut chat = TestConversation::new(&stage);
+        let trouble = chat.turn(&cue("fail")).trouble();
         assert!(
             matches!(trouble.cause, FailureCause::Service { status: Some(500), .. }),
             "{trouble}"
         );
-        let retries = talk.seen.iter().filter_map(|event| match event {
+        let retries = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::Retrying(trouble) => Some(trouble.cause.clone()),
             _ => None,
         });
         let retry = FailureCause::Service { status: Some(500), detail: String::new() };
         assert_eq!(retries.collect::<Vec<_>>(), [retry.clone(), retry]);
         // Claude's words about it are no words of the agent.
-        assert!(!talk.seen.iter().any(|event| matches!(event, AgentEvent::Text(_))));
+        assert!(!chat.seen.iter().any(|event| matches!(event, AgentEvent::Text(_))));
         assert_eq!(stage.answers("fail"), 3);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }

@@ -11,9 +11,9 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::CliStage;
+use super::super::conversation::{TestConversation, opening};
 use super::super::play::cue;
 use super::super::stage::{OMX, Stage};
-use super::super::talk::{Talk, opening};
 use super::{Codex, stage};
 
 fn both() -> [ApprovalDecision; 2] {
@@ -23,25 +23,27 @@ fn both() -> [ApprovalDecision; 2] {
 /// An edit inside the folder is asked about where commands are not allowed;
 /// the policy grants it.
 #[test]
-fn an_edit_is_asked_about_by_its_files() {
+fn an_edit_request_names_its_files() {
     offline(&[AgentCli::Codex], || {
         for decision in both() {
             let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
-            let mut talk =
-                Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-            talk.agent.send(AgentMessage::text(cue("edit")));
-            let ask = talk.approval(decision.clone());
+            let mut chat = TestConversation::open(
+                &stage,
+                opening(&stage, ConversationStart::New, AllowLevel::Edits),
+            );
+            chat.agent.send(AgentMessage::text(cue("edit")));
+            let ask = chat.approval(decision.clone());
             let made = stage.root().join("sub/made.txt");
             let paths = vec![made.to_str().unwrap().to_owned()];
             assert_eq!(ask, ApprovalRequest::Edit { paths, location: TargetLocation::Inside });
             assert_eq!(permission_for(AllowLevel::Edits, &ask), Permission::Granted);
-            assert_eq!(talk.turn_end().text(), "edited");
+            assert_eq!(chat.turn_end().text(), "edited");
             let granted = decision == ApprovalDecision::Allow;
             assert_eq!(made.exists(), granted);
-            let changed = talk.seen.contains(&AgentEvent::FileChanged(made));
-            assert_eq!(changed, granted, "{:#?}", talk.seen);
-            reached(&talk, &stage.history("edit"), &decision);
-            assert_eq!(talk.end(), None);
+            let changed = chat.seen.contains(&AgentEvent::FileChanged(made));
+            assert_eq!(changed, granted, "{:#?}", chat.seen);
+            reached(&chat, &stage.history("edit"), &decision);
+            assert_eq!(chat.end(), None);
         }
     });
 }
@@ -55,24 +57,24 @@ fn an_edit_outside_the_folder_needs_the_person() {
             let file = far.path().canonicalize().unwrap().join("far.txt");
             let path = file.to_str().unwrap().to_owned();
             let stage = stage([Script::named("edit").write(&path, "x").say("edited")]);
-            let mut talk = Talk::new(&stage);
-            talk.agent.send(AgentMessage::text(cue("edit")));
-            let ask = talk.approval(decision.clone());
+            let mut chat = TestConversation::new(&stage);
+            chat.agent.send(AgentMessage::text(cue("edit")));
+            let ask = chat.approval(decision.clone());
             assert_eq!(
                 ask,
                 ApprovalRequest::Edit { paths: vec![path], location: TargetLocation::Outside }
             );
             assert_eq!(permission_for(AllowLevel::Commands, &ask), Permission::NeedsPerson);
-            assert_eq!(talk.turn_end().text(), "edited");
+            assert_eq!(chat.turn_end().text(), "edited");
             assert_eq!(file.exists(), decision == ApprovalDecision::Allow);
-            assert_eq!(talk.end(), None);
+            assert_eq!(chat.end(), None);
         }
     });
 }
 
 /// A command in the sandbox is not asked about; one that wants out is.
 #[test]
-fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
+fn a_command_outside_the_sandbox_needs_the_person() {
     offline(&[AgentCli::Codex], || {
         for decision in both() {
             let far = tempfile::tempdir_in("/var/tmp").unwrap();
@@ -84,19 +86,19 @@ fn a_command_that_wants_out_of_the_sandbox_needs_the_person() {
                 .turn(ScriptTurn::new().call("exec_command", ask_for))
                 .say("tried");
             let stage = stage([script]);
-            let mut talk = Talk::new(&stage);
-            talk.agent.send(AgentMessage::text(cue("out")));
-            let ask = talk.approval(decision.clone());
+            let mut chat = TestConversation::new(&stage);
+            chat.agent.send(AgentMessage::text(cue("out")));
+            let ask = chat.approval(decision.clone());
             assert!(!file.exists(), "the sandbox let it out");
             assert_eq!(
                 ask,
                 ApprovalRequest::Command { command, location: TargetLocation::Outside }
             );
             assert_eq!(permission_for(AllowLevel::Commands, &ask), Permission::NeedsPerson);
-            assert_eq!(talk.turn_end().text(), "tried");
+            assert_eq!(chat.turn_end().text(), "tried");
             assert_eq!(file.exists(), decision == ApprovalDecision::Allow);
-            reached(&talk, &stage.history("out"), &decision);
-            assert_eq!(talk.end(), None);
+            reached(&chat, &stage.history("out"), &decision);
+            assert_eq!(chat.end(), None);
         }
     });
 }
@@ -127,69 +129,74 @@ fn a_tool_of_another_server_needs_the_person() {
                 args: vec!["mcp".to_owned()],
                 env: Default::default(),
             });
-            let mut talk = Talk::open(&stage, opening);
-            talk.agent.send(AgentMessage::text(cue("tools")));
+            let mut chat = TestConversation::open(&stage, opening);
+            chat.agent.send(AgentMessage::text(cue("tools")));
             for server in ["other", "persons"] {
-                let ask = talk.approval(decision.clone());
+                let ask = chat.approval(decision.clone());
                 let (server, tool) = (server.to_owned(), "state_write".to_owned());
                 assert_eq!(ask, ApprovalRequest::Tool { server, tool });
                 assert_eq!(permission_for(allow, &ask), Permission::NeedsPerson);
             }
-            assert_eq!(talk.turn_end().text(), "called");
+            assert_eq!(chat.turn_end().text(), "called");
             let stored = |id| stage.root().join(format!(".omx/state/sessions/{id}")).exists();
             assert!(stored("own"));
             for server in ["other", "persons"] {
                 assert_eq!(stored(server), decision == ApprovalDecision::Allow);
             }
-            reached(&talk, &stage.history("tools"), &decision);
-            assert_eq!(talk.end(), None);
+            reached(&chat, &stage.history("tools"), &decision);
+            assert_eq!(chat.end(), None);
         }
     });
 }
 
 #[test]
-fn with_everything_allowed_nothing_is_asked() {
+fn with_everything_allowed_nothing_needs_approval() {
     offline(&[AgentCli::Codex], || {
         let far = tempfile::tempdir_in("/var/tmp").unwrap();
         let file = far.path().join("far.txt");
         let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
         let stage = stage([script]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
-        assert_eq!(talk.turn(&cue("all")).text(), "done");
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::All),
+        );
+        assert_eq!(chat.turn(&cue("all")).text(), "done");
         assert!(file.exists());
         let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        assert!(!talk.seen.iter().any(asked), "{:#?}", talk.seen);
-        assert_eq!(talk.end(), None);
+        assert!(!chat.seen.iter().any(asked), "{:#?}", chat.seen);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// An answer nobody waits for is no harm, and neither is a second one.
 #[test]
-fn an_answer_that_comes_too_late_changes_nothing() {
+fn a_late_approval_answer_has_no_effect() {
     offline(&[AgentCli::Codex], || {
         let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
-        let mut talk =
-            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-        talk.agent.send(AgentMessage::text(cue("ask")));
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+        );
+        chat.agent.send(AgentMessage::text(cue("ask")));
         let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        let AgentEvent::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
+        let AgentEvent::ApprovalNeeded { approval, .. } = chat.until("an approval", asks) else {
             unreachable!()
         };
-        talk.agent.answer(approval.clone(), ApprovalDecision::Deny(String::new()));
-        talk.agent.answer(approval.clone(), ApprovalDecision::Allow);
-        assert_eq!(talk.turn_end().text(), "that was it");
-        talk.agent.answer(approval, ApprovalDecision::Allow);
+        chat.agent.answer(approval.clone(), ApprovalDecision::Deny(String::new()));
+        chat.agent.answer(approval.clone(), ApprovalDecision::Allow);
+        assert_eq!(chat.turn_end().text(), "that was it");
+        chat.agent.answer(approval, ApprovalDecision::Allow);
         assert!(fs::read_dir(stage.root()).unwrap().all(|f| f.unwrap().file_name() != "ran.txt"));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// The reason of a refusal reaches the agent together with the refusal.
 #[track_caller]
-fn reached(talk: &Talk, history: &str, decision: &ApprovalDecision) {
+fn reached(chat: &TestConversation, history: &str, decision: &ApprovalDecision) {
     let told = history.contains("Not allowed: plums are out");
     assert_eq!(told, *decision != ApprovalDecision::Allow, "{history}");
     // It is no message of the owner's.
     let steered = AgentEvent::Delivered(omx_agents::event::Delivery::Steered);
-    assert!(!talk.seen.contains(&steered), "{:#?}", talk.seen);
+    assert!(!chat.seen.contains(&steered), "{:#?}", chat.seen);
 }

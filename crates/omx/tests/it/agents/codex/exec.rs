@@ -21,10 +21,10 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::{CliStage, Program};
+use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
 use super::super::play::cue;
 use super::super::stage::{OMX, Stage};
 use super::super::suite::lives;
-use super::super::talk::{DEADLINE, Talk, Turned, opening};
 use super::Codex;
 
 /// Codex as it was before it had an app-server.
@@ -61,7 +61,12 @@ impl Old {
     }
 
     /// A conversation that is not open yet: that takes a first message.
-    fn talk(&self, start: ConversationStart, allow: AllowLevel, limits: AgentLimits) -> Talk {
+    fn chat(
+        &self,
+        start: ConversationStart,
+        allow: AllowLevel,
+        limits: AgentLimits,
+    ) -> TestConversation {
         let surroundings = self.surroundings();
         let codex = driver(Codex::KIND);
         let installation = codex.find(&surroundings).unwrap();
@@ -73,27 +78,27 @@ impl Old {
         };
         let agent = conversation::open(codex, &installation, &opening, &surroundings, limits, tell);
         let (agent, seen) = (agent.unwrap(), Vec::new());
-        Talk { agent, events, seen, allow, id: ConversationId::random() }
+        TestConversation { agent, events, seen, allow, id: ConversationId::random() }
     }
 
-    fn new_talk(&self) -> Talk {
-        self.talk(ConversationStart::New, AllowLevel::Commands, AgentLimits::default())
+    fn new_talk(&self) -> TestConversation {
+        self.chat(ConversationStart::New, AllowLevel::Commands, AgentLimits::default())
     }
 }
 
-fn started(talk: &Talk) -> ConversationId {
-    let ids = talk.seen.iter().filter_map(|event| match event {
+fn started(chat: &TestConversation) -> ConversationId {
+    let ids = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::Started { conversation, .. } => Some(conversation.clone()),
         _ => None,
     });
     let ids: Vec<_> = ids.collect();
-    assert_eq!(ids.len(), 1, "{:#?}", talk.seen);
+    assert_eq!(ids.len(), 1, "{:#?}", chat.seen);
     ids[0].clone()
 }
 
 /// conductor.md 1.2
 #[test]
-fn without_an_app_server_turns_are_made_with_exec() {
+fn without_an_app_server_turns_use_exec() {
     offline(&[AgentCli::Codex], || {
         for app_server in [NONE, FOREIGN] {
             let write = json!({"mode": "ralph", "session_id": "s", "active": true});
@@ -104,12 +109,12 @@ fn without_an_app_server_turns_are_made_with_exec() {
                 .mcp("persons", "state_write", write)
                 .say("all done");
             let old = Old::new(app_server, [full, Script::named("after").say("and so on")]);
-            let mut talk = old.new_talk();
+            let mut chat = old.new_talk();
             let words = format!("several\nlines \"quoted\" {}", cue("full"));
-            assert_eq!(talk.turn(&words).text(), "all done");
+            assert_eq!(chat.turn(&words).text(), "all done");
             assert_eq!(fs::read_to_string(old.0.root().join("copied.txt")).unwrap(), "made\n");
             assert!(old.0.root().join(".omx/state/sessions/s/ralph-state.json").exists());
-            let told: Vec<String> = talk.seen.iter().map(brief).collect();
+            let told: Vec<String> = chat.seen.iter().map(brief).collect();
             let expected = [
                 "listening",
                 "started",
@@ -131,12 +136,12 @@ fn without_an_app_server_turns_are_made_with_exec() {
             assert_eq!(told, expected);
             let history = old.0.history("full");
             assert!(history.contains("several\\nlines \\\"quoted\\\""), "{history}");
-            started(&talk);
-            assert_eq!(talk.turn(&cue("after")).text(), "and so on");
+            started(&chat);
+            assert_eq!(chat.turn(&cue("after")).text(), "and so on");
             assert!(old.0.history("after").contains("all done"), "another conversation");
-            assert_eq!(talk.seen.iter().map(brief).nth_back(1).unwrap(), "spent 1000 20");
-            started(&talk);
-            assert_eq!(talk.end(), None);
+            assert_eq!(chat.seen.iter().map(brief).nth_back(1).unwrap(), "spent 1000 20");
+            started(&chat);
+            assert_eq!(chat.end(), None);
         }
     });
 }
@@ -165,55 +170,55 @@ fn brief(event: &AgentEvent) -> String {
 }
 
 #[test]
-fn exec_goes_on_with_a_conversation_of_before() {
+fn exec_resumes_an_earlier_conversation() {
     offline(&[AgentCli::Codex], || {
         let scripts = ["first", "second"].map(|name| Script::named(name).say(name));
         let old = Old::new(NONE, scripts);
-        let mut talk = old.new_talk();
-        talk.turn(&cue("first"));
-        let id = started(&talk);
-        assert_eq!(talk.end(), None);
+        let mut chat = old.new_talk();
+        chat.turn(&cue("first"));
+        let id = started(&chat);
+        assert_eq!(chat.end(), None);
 
-        let mut talk = old.talk(
+        let mut chat = old.chat(
             ConversationStart::Resume(id.clone()),
             AllowLevel::Commands,
             AgentLimits::default(),
         );
-        talk.until("it is open", |event| matches!(event, AgentEvent::Started { .. }));
-        assert_eq!(started(&talk), id);
-        assert_eq!(talk.turn(&cue("second")).text(), "second");
+        chat.until("it is open", |event| matches!(event, AgentEvent::Started { .. }));
+        assert_eq!(started(&chat), id);
+        assert_eq!(chat.turn(&cue("second")).text(), "second");
         assert!(old.0.history("second").contains("[[script:first]]"));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
 
         let unknown = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-        let mut talk = old.talk(
+        let mut chat = old.chat(
             ConversationStart::Resume(unknown),
             AllowLevel::Commands,
             AgentLimits::default(),
         );
-        assert_eq!(talk.turn(&cue("second")).trouble().kind(), "unknown_conversation");
-        assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("unknown_conversation"));
+        assert_eq!(chat.turn(&cue("second")).trouble().kind(), "unknown_conversation");
+        assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("unknown_conversation"));
     });
 }
 
 /// Words for a busy agent wait, and an interrupt ends the process with all of it.
 #[test]
-fn exec_queues_words_and_is_interrupted_with_all_it_started() {
+fn exec_queues_messages_and_an_interrupt_ends_everything_it_started() {
     offline(&[AgentCli::Codex], || {
         let slow = Script::named("slow").shell("touch near; sleep 1000").say("no");
         let old = Old::new(NONE, [slow, Script::named("after").say("heard you")]);
-        let mut talk = old.new_talk();
-        talk.agent.send(AgentMessage::text(cue("slow")));
+        let mut chat = old.new_talk();
+        chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || old.0.root().join("near").exists());
-        talk.agent.steer(&cue("after"));
-        talk.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
+        chat.agent.steer(&cue("after"));
+        chat.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
         assert!(lives(&old.0, "sleep 1000"));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         assert!(!lives(&old.0, "sleep 1000"));
-        assert_eq!(talk.turn_end().text(), "heard you");
+        assert_eq!(chat.turn_end().text(), "heard you");
         assert!(old.0.history("after").contains("[[script:slow]]"), "another conversation");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
@@ -224,18 +229,18 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
         let script =
             Script::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
         let old = Old::new(NONE, [script]);
-        let mut talk = old.talk(ConversationStart::New, AllowLevel::Edits, AgentLimits::default());
-        assert_eq!(talk.turn(&cue("try")).text(), "tried");
+        let mut chat = old.chat(ConversationStart::New, AllowLevel::Edits, AgentLimits::default());
+        assert_eq!(chat.turn(&cue("try")).text(), "tried");
         assert!(old.0.root().join("made.txt").exists());
         assert!(!old.0.root().join("ran.txt").exists());
         let tools = &old.0.server.turns("try")[0].tools;
         assert!(!tools.iter().any(|tool| tool.contains("exec") || tool.contains("shell")));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn exec_tells_trouble_by_its_cause_and_goes_on() {
+fn exec_reports_failures_by_cause_and_continues() {
     offline(&[AgentCli::Codex], || {
         let words = ScriptTurn::new().say("half of it").failing(ScriptedFailure::cut_after(2));
         let old = Old::new(
@@ -249,7 +254,7 @@ fn exec_tells_trouble_by_its_cause_and_goes_on() {
                 Script::named("answer").answer(json!({"ok": true})),
             ],
         );
-        let mut talk = old.new_talk();
+        let mut chat = old.new_talk();
         for (name, kind) in [
             ("429", "rate_limit"),
             ("401", "not_logged_in"),
@@ -257,21 +262,21 @@ fn exec_tells_trouble_by_its_cause_and_goes_on() {
             ("cut", "cut_off"),
             ("model", "unknown_model"),
         ] {
-            let trouble = talk.turn(&cue(name)).trouble();
+            let trouble = chat.turn(&cue(name)).trouble();
             assert_eq!(trouble.kind(), kind, "{name}: {trouble}");
         }
         let again =
             |event: &AgentEvent| matches!(event, AgentEvent::Retrying(t) if t.kind() == "cut_off");
-        assert!(talk.seen.iter().any(again), "{:#?}", talk.seen);
+        assert!(chat.seen.iter().any(again), "{:#?}", chat.seen);
         let schema = Some(json!({"type": "object"}));
-        talk.agent.send(AgentMessage {
+        chat.agent.send(AgentMessage {
             text: cue("answer"),
             schema,
             labels: MessageLabels::default(),
         });
-        let Turned::Finished(answer) = talk.turn_end() else { panic!("not finished") };
+        let TurnEnd::Finished(answer) = chat.turn_end() else { panic!("not finished") };
         assert_eq!(answer.structured, Some(json!({"ok": true})));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
@@ -282,8 +287,8 @@ fn exec_without_a_first_message_ends_with_the_reason() {
     offline(&[AgentCli::Codex], || {
         let old = Old::new(NONE, []);
         let limits = AgentLimits { start: Duration::from_secs(2), ..AgentLimits::default() };
-        let mut talk = old.talk(ConversationStart::New, AllowLevel::Commands, limits);
-        let why = talk.over().map(|trouble| trouble.cause);
+        let mut chat = old.chat(ConversationStart::New, AllowLevel::Commands, limits);
+        let why = chat.over().map(|trouble| trouble.cause);
         let Some(FailureCause::Protocol { detail }) = why else { panic!("{why:?}") };
         assert!(detail.contains("unknown command"), "{detail}");
     });
@@ -291,7 +296,7 @@ fn exec_without_a_first_message_ends_with_the_reason() {
 
 /// One who asks a single question gets the answer, and learns the id with it.
 #[test]
-fn exec_answers_a_question() {
+fn exec_answers_a_prompt() {
     offline(&[AgentCli::Codex], || {
         let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
         let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));

@@ -10,10 +10,10 @@ use omx_testkit::model::{Script, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
+use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
 use super::super::play::cue;
 use super::super::stage::Stage;
 use super::super::suite::lives;
-use super::super::talk::{DEADLINE, Talk, Turned, opening};
 use super::stage;
 
 /// Words that take a minute.
@@ -35,51 +35,54 @@ fn no_command_survives_an_interrupt() {
         let after = Script::named("after").say("still here");
         // Codex does not wait longer than ten seconds for a command.
         let stage = stage([Script::named("slow").shell(&command).turn(slowly()), after]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
-        talk.agent.send(AgentMessage::text(cue("slow")));
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::All),
+        );
+        chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
         assert!(lives(&stage, "sleep 1000") && lives(&stage, "trap : TERM"));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         assert!(!lives(&stage, "sleep 1000") && !lives(&stage, "trap : TERM"));
-        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(stage.history("after").contains("[[script:slow]]"), "another conversation");
         let started = |event: &&AgentEvent| matches!(event, AgentEvent::Started { .. });
-        assert_eq!(talk.seen.iter().filter(started).count(), 1);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.seen.iter().filter(started).count(), 1);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// A command that codex put into the background before is gone as well.
 #[test]
-fn nothing_in_the_background_survives_an_interrupt() {
+fn no_background_process_survives_an_interrupt() {
     offline(&[AgentCli::Codex], || {
         let left = json!({"cmd": "sleep 1001", "yield_time_ms": 250});
         let background = Script::named("background")
             .turn(ScriptTurn::new().call("exec_command", left))
             .say("left");
         let stage = stage([background, Script::named("slow").turn(slowly())]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("background")).text(), "left");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("background")).text(), "left");
         assert!(lives(&stage, "sleep 1001"));
-        talk.agent.send(AgentMessage::text(cue("slow")));
+        chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         assert!(!lives(&stage, "sleep 1001"));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// Given together with the message, before codex has even been told of it.
 #[test]
-fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
+fn an_immediate_interrupt_ends_the_turn_before_it_starts() {
     offline(&[AgentCli::Codex], || {
         let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
         let stage = stage(scripts);
         let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         let (agent, events) =
-            super::super::talk::start(&stage, &opening, omx_agents::AgentLimits::default());
+            super::super::conversation::start(&stage, &opening, omx_agents::AgentLimits::default());
         agent.send(AgentMessage::text(cue("never")));
         agent.interrupt();
         agent.send(AgentMessage::text(cue("after")));
@@ -104,39 +107,41 @@ fn an_interrupt_at_once_ends_the_turn_before_it_begins() {
 /// As soon as codex has taken the message; the next one goes on with the same
 /// conversation.
 #[test]
-fn an_interrupt_of_a_turn_that_has_just_begun_keeps_the_conversation() {
+fn an_interrupt_right_after_the_start_keeps_the_conversation() {
     offline(&[AgentCli::Codex], || {
         let stage =
             stage([Script::named("slow").turn(slowly()), Script::named("after").say("after")]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("slow")));
-        talk.until("it has begun", |event| *event == AgentEvent::Delivered(Delivery::Turn));
-        talk.agent.interrupt();
-        talk.agent.interrupt();
-        talk.agent.send(AgentMessage::text(cue("after")));
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        assert_eq!(talk.turn_end().text(), "after");
-        assert_eq!(talk.end(), None);
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("slow")));
+        chat.until("it has begun", |event| *event == AgentEvent::Delivered(Delivery::Turn));
+        chat.agent.interrupt();
+        chat.agent.interrupt();
+        chat.agent.send(AgentMessage::text(cue("after")));
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end().text(), "after");
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn an_interrupt_ends_a_turn_that_waits_for_leave() {
+fn an_interrupt_ends_a_turn_that_waits_for_approval() {
     offline(&[AgentCli::Codex], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = stage([ask, Script::named("after").say("after")]);
-        let mut talk =
-            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-        talk.agent.send(AgentMessage::text(cue("ask")));
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+        );
+        chat.agent.send(AgentMessage::text(cue("ask")));
         let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        let AgentEvent::ApprovalNeeded { approval, .. } = talk.until("an approval", asks) else {
+        let AgentEvent::ApprovalNeeded { approval, .. } = chat.until("an approval", asks) else {
             unreachable!()
         };
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        talk.agent.answer(approval, omx_agents::agent::ApprovalDecision::Allow);
-        assert_eq!(talk.turn(&cue("after")).text(), "after");
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        chat.agent.answer(approval, omx_agents::agent::ApprovalDecision::Allow);
+        assert_eq!(chat.turn(&cue("after")).text(), "after");
         assert!(!stage.root().join("ran.txt").exists());
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }

@@ -13,9 +13,9 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
 use super::super::cli_stage::{CliStage, Program};
+use super::super::conversation::{TestConversation, TurnEnd, opening};
 use super::super::play::cue;
 use super::super::stage::Stage;
-use super::super::talk::{Talk, Turned, opening};
 use super::{Codex, limited_in_words, stage};
 
 fn schema() -> Value {
@@ -35,17 +35,17 @@ fn with_schema(words: &str) -> AgentMessage {
 
 /// conductor.md 4.1
 #[test]
-fn a_schema_goes_with_its_turn_and_the_answer_comes_back_as_an_object() {
+fn a_turn_with_a_schema_returns_an_object() {
     offline(&[AgentCli::Codex], || {
         let right = Script::named("right").answer(json!({"ok": true}));
         let wrong = Script::named("wrong").say("no object here");
         let free = Script::named("free").say("{\"ok\": false}");
         let stage = stage([right, wrong, free]);
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         let mut answer = |message| {
-            talk.agent.send(message);
-            match talk.turn_end() {
-                Turned::Finished(answer) => (answer.text, answer.structured),
+            chat.agent.send(message);
+            match chat.turn_end() {
+                TurnEnd::Finished(answer) => (answer.text, answer.structured),
                 other => panic!("{other:?}"),
             }
         };
@@ -59,7 +59,7 @@ fn a_schema_goes_with_its_turn_and_the_answer_comes_back_as_an_object() {
             let schema = asked.then(schema).unwrap_or_default();
             assert_eq!(body["text"]["format"]["schema"], schema, "{name}");
         }
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
@@ -73,18 +73,18 @@ fn the_role_and_the_model_reach_the_service() {
         let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         opening.role = Some(role.to_owned());
         opening.model = Some("gpt-plum".to_owned());
-        let mut talk = Talk::open(&stage, opening.clone());
+        let mut chat = TestConversation::open(&stage, opening.clone());
         let started = AgentEvent::Started {
-            conversation: talk.id.clone(),
+            conversation: chat.id.clone(),
             model: Some("gpt-plum".to_owned()),
         };
-        assert_eq!(talk.seen, [started]);
-        assert_eq!(talk.turn(&cue("a")).text(), "one");
-        let id = talk.id.clone();
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.seen, [started]);
+        assert_eq!(chat.turn(&cue("a")).text(), "one");
+        let id = chat.id.clone();
+        assert_eq!(chat.end(), None);
         opening.start = ConversationStart::Resume(id);
-        let mut talk = Talk::open(&stage, opening);
-        assert_eq!(talk.turn(&cue("b")).text(), "two");
+        let mut chat = TestConversation::open(&stage, opening);
+        assert_eq!(chat.turn(&cue("b")).text(), "two");
         for name in ["a", "b"] {
             let body = &stage.server.turns(name)[0].body;
             assert_eq!(body["model"], "gpt-plum");
@@ -93,79 +93,79 @@ fn the_role_and_the_model_reach_the_service() {
             let told: String = developer.map(|item| item["content"].to_string()).collect();
             assert_eq!(told.matches(role).count(), 1, "{told}");
         }
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// What was spent before is not spent again when a conversation is gone on with.
 #[test]
-fn what_was_spent_is_told_once() {
+fn usage_is_reported_once() {
     offline(&[AgentCli::Codex], || {
         let turn = |input, output| ScriptTurn::new().say("spent").usage(input, output);
         let first = Script::named("first").turn(turn(1000, 20));
         let second = Script::named("second").turn(turn(500, 7));
         let stage = stage([first, second]);
-        let spent = |talk: &Talk| -> Vec<(u64, u64)> {
-            let usage = talk.seen.iter().filter_map(|event| match event {
+        let spent = |chat: &TestConversation| -> Vec<(u64, u64)> {
+            let usage = chat.seen.iter().filter_map(|event| match event {
                 AgentEvent::Usage(usage) => Some((usage.input_tokens, usage.output_tokens)),
                 _ => None,
             });
             usage.collect()
         };
-        let mut talk = Talk::new(&stage);
-        talk.turn(&cue("first"));
-        talk.turn(&cue("second"));
-        assert_eq!(spent(&talk), [(1000, 20), (500, 7)]);
-        let id = talk.id.clone();
-        assert_eq!(talk.end(), None);
-        let mut talk = Talk::resume(&stage, &id);
-        talk.turn(&cue("second"));
-        assert_eq!(spent(&talk), [(500, 7)]);
-        assert_eq!(talk.end(), None);
+        let mut chat = TestConversation::new(&stage);
+        chat.turn(&cue("first"));
+        chat.turn(&cue("second"));
+        assert_eq!(spent(&chat), [(1000, 20), (500, 7)]);
+        let id = chat.id.clone();
+        assert_eq!(chat.end(), None);
+        let mut chat = TestConversation::resume(&stage, &id);
+        chat.turn(&cue("second"));
+        assert_eq!(spent(&chat), [(500, 7)]);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn what_codex_tries_again_is_told_and_the_turn_goes_on() {
+fn codex_retries_are_reported_and_the_turn_continues() {
     offline(&[AgentCli::Codex], || {
         let shaky =
             ScriptTurn::new().say("at last").failing(ScriptedFailure::cut_after(2).times(1));
         let stage = stage([Script::named("shaky").turn(shaky)]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("shaky")).text(), "at last");
-        let again = talk.seen.iter().filter_map(|event| match event {
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("shaky")).text(), "at last");
+        let again = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::Retrying(trouble) => Some(trouble.kind()),
             _ => None,
         });
         assert_eq!(again.collect::<Vec<_>>(), ["cut_off"]);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// Without the exact headers the moment is read from codex's sentence, whose
 /// clock shows no seconds: the end of that minute.
 #[test]
-fn a_limit_told_in_words_alone_has_its_end_too() {
+fn a_limit_described_only_in_text_has_an_end() {
     offline(&[AgentCli::Codex], || {
         for zone in ["UTC", "Asia/Kolkata", "America/Phoenix"] {
             let limited = Script::named("limited").fail(limited_in_words(1_900_000_000));
             let server = ModelServer::start([limited]);
             let home = AgentHome::new(AgentCli::Codex, &server).env("TZ", zone);
             let stage = CliStage::<Codex>::new(server, home);
-            let mut talk = Talk::new(&stage);
-            let cause = talk.turn(&cue("limited")).trouble().cause;
+            let mut chat = TestConversation::new(&stage);
+            let cause = chat.turn(&cue("limited")).trouble().cause;
             let FailureCause::RateLimited { until: Some(until), .. } = cause else {
                 panic!("{cause:?}")
             };
             assert_eq!(until.to_string(), "2030-03-17T17:47:00.000Z", "{zone}");
-            assert_eq!(talk.end(), None);
+            assert_eq!(chat.end(), None);
         }
     });
 }
 
 /// Codex by itself would try for ever.
 #[test]
-fn an_unreachable_service_is_given_up() {
+fn an_unreachable_service_ends_the_turn() {
     offline(&[AgentCli::Codex], || {
         let stage = CliStage::<Codex>::without_vendor();
         let settings = stage.home.home().join(".codex/config.toml");
@@ -173,15 +173,15 @@ fn an_unreachable_service_is_given_up() {
         let own = text.replace("unbounded_connection_retries = false\n", "");
         assert_ne!(own, text);
         fs::write(&settings, own).unwrap();
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn("anybody there?").trouble().kind(), "network");
-        assert_eq!(talk.end(), None);
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn("anybody there?").trouble().kind(), "network");
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// Codex would note in the person's settings that the folder is trusted.
 #[test]
-fn the_persons_settings_stay_as_they_were() {
+fn the_persons_settings_stay_unchanged() {
     offline(&[AgentCli::Codex], || {
         let script = Script::named("make").write("made.txt", "x").shell("true").say("made");
         let stage = stage([script]);
@@ -203,11 +203,11 @@ fn the_persons_settings_stay_as_they_were() {
         {
             let mut opening = opening(&stage, ConversationStart::New, allow);
             opening.folder = folder.clone();
-            let mut talk = Talk::open(&stage, opening);
-            assert_eq!(talk.turn(&cue("make")).text(), "made");
+            let mut chat = TestConversation::open(&stage, opening);
+            assert_eq!(chat.turn(&cue("make")).text(), "made");
             assert!(folder.join("made.txt").exists());
             fs::remove_file(folder.join("made.txt")).unwrap();
-            assert_eq!(talk.end(), None);
+            assert_eq!(chat.end(), None);
             assert_eq!(fs::read_to_string(&settings).unwrap(), before, "{folder:?} {allow:?}");
         }
     });
@@ -216,7 +216,7 @@ fn the_persons_settings_stay_as_they_were() {
 /// Codex's app-server takes no key from the environment; it is given one that
 /// stays in its memory.
 #[test]
-fn a_key_of_the_environment_is_an_account() {
+fn a_key_in_the_environment_counts_as_an_account() {
     offline(&[AgentCli::Codex], || {
         let server = ModelServer::start([Script::named("hello").say("hello")]);
         let home =
@@ -228,11 +228,11 @@ fn a_key_of_the_environment_is_an_account() {
         let text = text.replace("model_provider = \"scripted\"", &own);
         fs::write(&settings, text).unwrap();
 
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("hello")).text(), "hello");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("hello")).text(), "hello");
         let asked = &stage.server.turns("hello")[0];
         assert_eq!(asked.header("authorization"), Some("Bearer sk-of-the-person"));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
         let mut search = Command::new("grep");
         let found = search.args(["-rl", "sk-of-the-person"]).arg(stage.home.home()).output();
         assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "");
@@ -246,7 +246,7 @@ fn a_key_of_the_environment_is_an_account() {
 
 /// Only what codex needs reaches it: the key its settings name, no other secret.
 #[test]
-fn a_secret_for_something_else_does_not_reach_codex() {
+fn unrelated_secrets_do_not_reach_codex() {
     offline(&[AgentCli::Codex], || {
         let script = Script::named("env").shell("env > env.txt").say("looked");
         let server = ModelServer::start([script]);
@@ -258,18 +258,21 @@ fn a_secret_for_something_else_does_not_reach_codex() {
                 "[model_providers.other]\nname = \"other\"\nenv_http_headers = {\"X-O\" = \"OTHER_HEADER\"}\n",
             );
         let stage = CliStage::<Codex>::new(server, home);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
-        assert_eq!(talk.turn(&cue("env")).text(), "looked");
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::All),
+        );
+        assert_eq!(chat.turn(&cue("env")).text(), "looked");
         let seen = fs::read_to_string(stage.root().join("env.txt")).unwrap();
         assert!(seen.contains("OTHER_HEADER=wanted"), "{seen}");
         assert!(!seen.contains("of-github") && !seen.contains("of-another-codex"), "{seen}");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// conductor.md 5.4
 #[test]
-fn settings_codex_cannot_read_are_told_with_the_place() {
+fn unreadable_codex_settings_are_reported_with_their_location() {
     offline(&[AgentCli::Codex], || {
         let stage = stage([]);
         let settings = stage.home.home().join(".codex/config.toml");
@@ -277,7 +280,7 @@ fn settings_codex_cannot_read_are_told_with_the_place() {
         fs::write(stage.home.home().join(".codex/auth.json"), "{}").unwrap();
         let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         let (_agent, events) =
-            super::super::talk::start(&stage, &opening, omx_agents::AgentLimits::default());
+            super::super::conversation::start(&stage, &opening, omx_agents::AgentLimits::default());
         let over = events.iter().last();
         let Some(AgentEvent::Ended(Some(trouble))) = over else { panic!("{over:?}") };
         assert_eq!(trouble.kind(), "cannot_start");

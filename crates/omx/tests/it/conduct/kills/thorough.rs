@@ -2,10 +2,10 @@
 
 use omx_testkit::in_parallel;
 
-use crate::conduct::whole::{AT_A_TIME, Victim, Whole};
+use crate::conduct::whole_runs::{AT_A_TIME, Victim, Whole};
 
 #[test]
-fn conductor_3_2_any_victim_after_any_record() {
+fn conductor_3_2_any_process_killed_after_any_record() {
     let whole = Whole::play();
     let moments: Vec<_> = whole
         .moments

@@ -6,9 +6,9 @@ use omx_testkit::model::{ReplyProgress, Script};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::books::{Row, asks, own};
+use super::journal_checks::{Row, asks, own};
 use super::parts::{self, after, answers, lane, works};
-use super::site::{DEADLINE, Site};
+use super::project::{DEADLINE, RealProject};
 
 const FINDING: &str = "Nobody is told how to call it";
 
@@ -72,8 +72,8 @@ pub const STEPS: [Row<'_>; 22] = [
 
 /// What the documents say while the second plan is being made.
 #[track_caller]
-fn assert_replanning(site: &Site) {
-    let document = site.document("autopilot");
+fn assert_replanning(project: &RealProject) {
+    let document = project.document("autopilot");
     assert_eq!(document["active"], true);
     assert_eq!(document["current_phase"], "ralplan");
     assert_eq!((&document["iteration"], &document["review_cycle"]), (&json!(2), &json!(1)));
@@ -85,16 +85,16 @@ fn assert_replanning(site: &Site) {
     let reason = document["return_to_ralplan_reason"].as_str().unwrap();
     assert!(reason.contains(FINDING), "{reason}");
     assert_eq!(document["handoff_artifacts"]["code_review"]["verdict"], *verdict);
-    let plan = site.document("ralplan");
+    let plan = project.document("ralplan");
     assert_eq!((&plan["active"], &plan["current_phase"]), (&json!(true), &json!("draft")));
-    assert_eq!(site.document("ralph")["run_outcome"], "finish");
-    assert_eq!(site.document("code-review")["review_verdict"]["clean"], false);
+    assert_eq!(project.document("ralph")["run_outcome"], "finish");
+    assert_eq!(project.document("code-review")["review_verdict"]["clean"], false);
 }
 
 /// What an autopilot that is complete leaves.
 #[track_caller]
-pub fn assert_complete(site: &Site) {
-    let document = site.document("autopilot");
+pub fn assert_complete(project: &RealProject) {
+    let document = project.document("autopilot");
     assert_eq!(document["active"], false);
     assert_eq!(document["current_phase"], "complete");
     assert_eq!(document["run_outcome"], "finish");
@@ -107,7 +107,7 @@ pub fn assert_complete(site: &Site) {
     });
     assert_eq!(document["review_verdict"], verdict);
     let handed = &document["handoff_artifacts"];
-    let read = |path: &serde_json::Value| site.home.read(path.as_str().unwrap());
+    let read = |path: &serde_json::Value| project.home.read(path.as_str().unwrap());
     assert!(read(&handed["ralplan"]["plan_path"]).contains("# Say how to call it"));
     assert!(read(&handed["ralplan"]["test_spec_path"]).contains("sh check.sh"));
     assert!(read(&handed["context_snapshot_path"]).contains("greet people by name"));
@@ -115,49 +115,49 @@ pub fn assert_complete(site: &Site) {
     assert_eq!(handed["ralph"]["evidence"][0], json!({"command": "sh check.sh", "exit_code": 0}));
     assert_eq!(handed["code_review"]["verdict"], verdict);
     for mode in ["ralplan", "ralph", "code-review"] {
-        let part = site.document(mode);
+        let part = project.document(mode);
         assert_eq!(part["linked_to"], "autopilot", "{part:#}");
         assert_eq!(part["active"], false);
         assert_eq!(part["run_outcome"], "finish");
     }
-    assert_eq!(site.closed().last().unwrap(), "complete");
-    assert_eq!(site.commits(), ["greet.sh greets", "greet.sh says how"]);
-    let greet = site.on_branch("greet.sh");
+    assert_eq!(project.closed().last().unwrap(), "complete");
+    assert_eq!(project.commits(), ["greet.sh greets", "greet.sh says how"]);
+    let greet = project.on_branch("greet.sh");
     assert_eq!(greet, "# usage: sh greet.sh [NAME]\necho \"Hello, ${1:-world}!\"\n");
-    site.assert_left_alone();
+    project.assert_left_alone();
 }
 
-fn plans_again_after_a_review_that_is_not_clean(cli: AgentCli) {
-    let site = Site::new(cli, scripts());
-    site.server.hold("draft2", 0);
-    let mut driven = site.start("autopilot", &ARGS);
+fn replans_after_a_rejected_review(cli: AgentCli) {
+    let project = RealProject::new(cli, scripts());
+    project.server.hold("draft2", 0);
+    let mut driven = project.start("autopilot", &ARGS);
     await_condition("the second plan is asked for", DEADLINE, || {
-        assert!(!driven.is_over(), "{:#?}", site.journal());
-        let turns = site.server.turns("draft2");
+        assert!(!driven.is_over(), "{:#?}", project.journal());
+        let turns = project.server.turns("draft2");
         turns.iter().any(|turn| turn.progress == ReplyProgress::Waiting)
     });
-    assert_replanning(&site);
+    assert_replanning(&project);
     // The findings are what the planner reads first.
-    let asked = site.server.turns("draft2")[0].body.to_string();
+    let asked = project.server.turns("draft2")[0].body.to_string();
     assert!(asked.contains(FINDING), "{asked}");
-    site.server.release("draft2", 0);
+    project.server.release("draft2", 0);
     let outcome = driven.outcome();
-    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-    assert_complete(&site);
-    site.assert_books(&STEPS, &[]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    assert_complete(&project);
+    project.assert_books(&STEPS, &[]);
 }
 
 #[test]
-fn codex_autopilot_plans_again_after_a_review_that_is_not_clean() {
-    offline(&[AgentCli::Codex], || plans_again_after_a_review_that_is_not_clean(AgentCli::Codex));
+fn codex_autopilot_replans_after_a_rejected_review() {
+    offline(&[AgentCli::Codex], || replans_after_a_rejected_review(AgentCli::Codex));
 }
 
 #[test]
-fn claude_autopilot_plans_again_after_a_review_that_is_not_clean() {
-    offline(&[AgentCli::Claude], || plans_again_after_a_review_that_is_not_clean(AgentCli::Claude));
+fn claude_autopilot_replans_after_a_rejected_review() {
+    offline(&[AgentCli::Claude], || replans_after_a_rejected_review(AgentCli::Claude));
 }
 
 #[test]
-fn gemini_autopilot_plans_again_after_a_review_that_is_not_clean() {
-    offline(&[AgentCli::Gemini], || plans_again_after_a_review_that_is_not_clean(AgentCli::Gemini));
+fn gemini_autopilot_replans_after_a_rejected_review() {
+    offline(&[AgentCli::Gemini], || replans_after_a_rejected_review(AgentCli::Gemini));
 }

@@ -6,13 +6,13 @@ use std::fs;
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::{Value, json};
 
-use super::books::{asks, own};
+use super::journal_checks::{asks, own};
 use super::parts::{self, after, answers, works};
-use super::site::Site;
+use super::project::RealProject;
 
 fn the_same_failure_three_times(cli: AgentCli) {
     let cause = "check.sh wants greet.sh, which nobody wrote";
-    let site = Site::new(
+    let project = RealProject::new(
         cli,
         [
             answers("diagnose", &[parts::DIAGNOSE], parts::looked(cause)),
@@ -24,9 +24,9 @@ fn the_same_failure_three_times(cli: AgentCli) {
             ),
         ],
     );
-    let outcome = site.run("ultraqa", &["--command", "sh check.sh"]);
-    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", site.server.seen());
-    let document = site.document("ultraqa");
+    let outcome = project.run("ultraqa", &["--command", "sh check.sh"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", project.server.seen());
+    let document = project.document("ultraqa");
     assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("failed")));
     let error = document["error"].as_str().unwrap();
     assert!(error.contains("same failure"), "{document:#}");
@@ -34,11 +34,11 @@ fn the_same_failure_three_times(cli: AgentCli) {
     assert_eq!(document["last_check"]["command"], "sh check.sh");
     assert_ne!(document["last_check"]["exit_code"], 0);
     assert!(outcome.stdout.contains("failed: "), "{outcome:#?}");
-    assert_eq!(site.closed(), ["failed"]);
-    assert_eq!(site.on_branch("tried.txt"), "tried\ntried\n");
-    assert_eq!(site.commits().len(), 2);
-    site.assert_left_alone();
-    site.assert_books(
+    assert_eq!(project.closed(), ["failed"]);
+    assert_eq!(project.on_branch("tried.txt"), "tried\ntried\n");
+    assert_eq!(project.commits().len(), 2);
+    project.assert_left_alone();
+    project.assert_books(
         &[
             own("check1"),
             asks("diagnose1", "diagnose", 1),
@@ -69,13 +69,13 @@ role = "verifier"
 prompt = "Prove that the greeting works."
 "#;
 
-fn a_stage_fails_and_is_gone_on_with(cli: AgentCli) {
+fn a_failed_stage_is_resumed(cli: AgentCli) {
     let reason = "there is no shell to greet with";
     let mut cannot = parts::looked("I could not build it.");
     cannot["done"] = json!(false);
     cannot["blocked_reason"] = json!(reason);
     let build = ["Build the greeting that was surveyed.", &after("stage1")];
-    let site = Site::new(
+    let project = RealProject::new(
         cli,
         [
             answers("survey", &["Survey what there is"], parts::looked("There is check.sh.")),
@@ -83,40 +83,40 @@ fn a_stage_fails_and_is_gone_on_with(cli: AgentCli) {
             answers("prove", &["Prove that the greeting works."], parts::verified()),
         ],
     );
-    let file = site.home.folder().join("stages.toml");
+    let file = project.home.folder().join("stages.toml");
     fs::write(&file, STAGES).unwrap();
-    let outcome = site.run("pipeline", &["--stages", file.to_str().unwrap(), "greet people"]);
-    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", site.server.seen());
+    let outcome = project.run("pipeline", &["--stages", file.to_str().unwrap(), "greet people"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", project.server.seen());
     assert!(outcome.stdout.contains(reason), "{outcome:#?}");
-    let document = site.document("pipeline");
+    let document = project.document("pipeline");
     assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("failed")));
     assert_eq!(ended_in(&document), "stage:build", "{document:#}");
     assert!(document["error"].as_str().unwrap().contains(reason), "{document:#}");
     assert_eq!(document["stage_results"]["survey"]["summary"], "There is check.sh.");
-    site.assert_left_alone();
-    assert_eq!(site.server.turns("survey").len(), 1);
-    assert_eq!(site.server.turns("build").len(), 1);
+    project.assert_left_alone();
+    assert_eq!(project.server.turns("survey").len(), 1);
+    assert_eq!(project.server.turns("build").len(), 1);
 
-    site.server.add(works("build", &build, parts::RIGHT, parts::work("greet.sh greets")));
-    let outcome = site.resume();
-    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-    let document = site.document("pipeline");
+    project.server.add(works("build", &build, parts::RIGHT, parts::work("greet.sh greets")));
+    let outcome = project.resume();
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    let document = project.document("pipeline");
     assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("finish")));
     assert_eq!(document["current_phase"], "complete");
     let results = &document["stage_results"];
     assert_eq!(results["survey"]["summary"], "There is check.sh.");
     assert_eq!(results["build"]["done"], true);
     assert_eq!(results["prove"]["passed"], true);
-    assert_eq!(site.closed(), ["failed", "complete"]);
+    assert_eq!(project.closed(), ["failed", "complete"]);
     // The first stage was not asked again.
-    assert_eq!(site.server.turns("survey").len(), 1);
-    let finished = site.steps("step_finished");
+    assert_eq!(project.server.turns("survey").len(), 1);
+    let finished = project.steps("step_finished");
     assert_eq!(finished.iter().filter(|step| *step == "stage1").count(), 1);
     assert_eq!(finished.last().unwrap(), "stage3");
-    assert_eq!(site.server.turns("prove").len(), 1);
-    assert_eq!(site.commits(), ["greet.sh greets"]);
-    assert_eq!(site.on_branch("greet.sh"), "echo \"Hello, ${1:-world}!\"\n");
-    site.assert_left_alone();
+    assert_eq!(project.server.turns("prove").len(), 1);
+    assert_eq!(project.commits(), ["greet.sh greets"]);
+    assert_eq!(project.on_branch("greet.sh"), "echo \"Hello, ${1:-world}!\"\n");
+    project.assert_left_alone();
 }
 
 /// The phase a document that has ended was in.
@@ -135,11 +135,11 @@ fn claude_ultraqa_gives_up_after_the_same_failure_three_times() {
 }
 
 #[test]
-fn codex_pipeline_goes_on_at_the_stage_that_failed() {
-    offline(&[AgentCli::Codex], || a_stage_fails_and_is_gone_on_with(AgentCli::Codex));
+fn codex_pipeline_resumes_at_the_failed_stage() {
+    offline(&[AgentCli::Codex], || a_failed_stage_is_resumed(AgentCli::Codex));
 }
 
 #[test]
-fn claude_pipeline_goes_on_at_the_stage_that_failed() {
-    offline(&[AgentCli::Claude], || a_stage_fails_and_is_gone_on_with(AgentCli::Claude));
+fn claude_pipeline_resumes_at_the_failed_stage() {
+    offline(&[AgentCli::Claude], || a_failed_stage_is_resumed(AgentCli::Claude));
 }

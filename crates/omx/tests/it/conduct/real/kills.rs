@@ -3,14 +3,14 @@
 
 use omx_testkit::real_cli::{AgentCli, offline};
 
-use super::gauntlet::{self, Blow, Victim, When};
-use super::site::Site;
+use super::kill_points::{self, KillPoint, Victim, When};
+use super::project::RealProject;
 use super::{autopilot, ralph};
 
 /// Ralph, where the same one is killed each time.
 fn ralph_survives(cli: AgentCli, victim: Victim) {
-    let blow = |when, script, turn| Blow::new(victim, when, script, turn);
-    let blows = match victim {
+    let blow = |when, script, turn| KillPoint::new(victim, when, script, turn);
+    let kills = match victim {
         // Between steps there is no agent.
         Victim::Agent => vec![
             blow(When::Asked, "work", 0),
@@ -31,102 +31,102 @@ fn ralph_survives(cli: AgentCli, victim: Victim) {
             blow(When::Asked, "tidy", 0),
         ],
     };
-    ralph_survives_at(&Site::new(cli, ralph::scripts()), &blows, &["work"]);
+    ralph_survives_at(&RealProject::new(cli, ralph::scripts()), &kills, &["work"]);
 }
 
 /// Ralph through these kills; these steps may be begun again.
-fn ralph_survives_at(site: &Site, blows: &[Blow], anew: &[&str]) {
-    let check = gauntlet::check(site);
+fn ralph_survives_at(project: &RealProject, kills: &[KillPoint], anew: &[&str]) {
+    let check = kill_points::check(project);
     let args = ["--check", &check, "--verify", "thorough", "greet people by name"];
-    let outcome = gauntlet::run(site, "ralph", &args, blows);
-    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-    ralph::assert_complete(site, &check);
-    let lost: Vec<_> = blows.iter().map(|blow| blow.held).collect();
-    site.assert_books_of(&ralph::STEPS, &lost, anew);
-    assert_opened(site, blows);
+    let outcome = kill_points::run(project, "ralph", &args, kills);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    ralph::assert_complete(project, &check);
+    let lost: Vec<_> = kills.iter().map(|blow| blow.held).collect();
+    project.assert_books_of(&ralph::STEPS, &lost, anew);
+    assert_opened(project, kills);
 }
 
 /// Autopilot, where everybody is killed in turn.
 fn autopilot_survives(cli: AgentCli) {
     use Victim::{Agent, Both, Omx};
-    let site = Site::new(cli, autopilot::scripts());
-    let blows = [
-        Blow::new(Omx, When::Asked, "draft1", 0),
-        Blow::new(Both, When::Asked, "critic", 0),
-        Blow::new(Agent, When::Asked, "work1", 1),
+    let project = RealProject::new(cli, autopilot::scripts());
+    let kills = [
+        KillPoint::new(Omx, When::Asked, "draft1", 0),
+        KillPoint::new(Both, When::Asked, "critic", 0),
+        KillPoint::new(Agent, When::Asked, "work1", 1),
         // One lane is done, the other is not.
-        Blow::new(Omx, When::AskedAfter("c1.review.architect"), "code1", 0),
-        Blow::new(Agent, When::Asked, "draft2", 0),
-        Blow::new(Both, When::Asked, "work2", 1),
-        Blow::new(Both, When::AskedAfter("c2.review.architect"), "code2", 0),
+        KillPoint::new(Omx, When::AskedAfter("c1.review.architect"), "code1", 0),
+        KillPoint::new(Agent, When::Asked, "draft2", 0),
+        KillPoint::new(Both, When::Asked, "work2", 1),
+        KillPoint::new(Both, When::AskedAfter("c2.review.architect"), "code2", 0),
     ];
-    let outcome = gauntlet::run(&site, "autopilot", &autopilot::ARGS, &blows);
-    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-    autopilot::assert_complete(&site);
-    let lost: Vec<_> = blows.iter().map(|blow| blow.held).collect();
-    site.assert_books(&autopilot::STEPS, &lost);
-    assert_opened(&site, &blows);
+    let outcome = kill_points::run(&project, "autopilot", &autopilot::ARGS, &kills);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    autopilot::assert_complete(&project);
+    let lost: Vec<_> = kills.iter().map(|blow| blow.held).collect();
+    project.assert_books(&autopilot::STEPS, &lost);
+    assert_opened(&project, &kills);
 }
 
 /// Every omx that took the run up is in its journal.
 #[track_caller]
-fn assert_opened(site: &Site, blows: &[Blow]) {
-    let killed = blows.iter().filter(|blow| blow.victim != Victim::Agent).count();
-    let opened = site.journal().iter().filter(|record| record["kind"] == "opened").count();
+fn assert_opened(project: &RealProject, kills: &[KillPoint]) {
+    let killed = kills.iter().filter(|blow| blow.victim != Victim::Agent).count();
+    let opened = project.journal().iter().filter(|record| record["kind"] == "opened").count();
     assert_eq!(opened, 1 + killed);
-    assert_eq!(site.closed(), ["complete"]);
+    assert_eq!(project.closed(), ["complete"]);
 }
 
 #[test]
-fn codex_ralph_goes_on_when_omx_is_killed() {
+fn codex_ralph_resumes_after_omx_is_killed() {
     offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Omx));
 }
 
 #[test]
-fn codex_ralph_goes_on_when_codex_is_killed() {
+fn codex_ralph_resumes_after_codex_is_killed() {
     offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Agent));
 }
 
 #[test]
-fn codex_ralph_goes_on_when_both_are_killed() {
+fn codex_ralph_resumes_after_both_are_killed() {
     offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Both));
 }
 
 #[test]
-fn codex_ralph_goes_on_without_an_app_server_too() {
+fn codex_ralph_resumes_without_an_app_server() {
     offline(&[AgentCli::Codex], || {
-        let site = Site::with_old_codex(ralph::scripts());
-        let blows = [
-            Blow::new(Victim::Omx, When::Asked, "work", 0),
-            Blow::new(Victim::Both, When::Asked, "work", 1),
-            Blow::new(Victim::Agent, When::Asked, "fix", 1),
-            Blow::new(Victim::Omx, When::Asked, "tidy", 0),
+        let project = RealProject::with_old_codex(ralph::scripts());
+        let kills = [
+            KillPoint::new(Victim::Omx, When::Asked, "work", 0),
+            KillPoint::new(Victim::Both, When::Asked, "work", 1),
+            KillPoint::new(Victim::Agent, When::Asked, "fix", 1),
+            KillPoint::new(Victim::Omx, When::Asked, "tidy", 0),
         ];
-        ralph_survives_at(&site, &blows, &[]);
+        ralph_survives_at(&project, &kills, &[]);
     });
 }
 
 #[test]
-fn codex_autopilot_goes_on_whoever_is_killed() {
+fn codex_autopilot_resumes_after_any_kill() {
     offline(&[AgentCli::Codex], || autopilot_survives(AgentCli::Codex));
 }
 
 #[test]
-fn claude_ralph_goes_on_when_omx_is_killed() {
+fn claude_ralph_resumes_after_omx_is_killed() {
     offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Omx));
 }
 
 #[test]
-fn claude_ralph_goes_on_when_claude_is_killed() {
+fn claude_ralph_resumes_after_claude_is_killed() {
     offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Agent));
 }
 
 #[test]
-fn claude_ralph_goes_on_when_both_are_killed() {
+fn claude_ralph_resumes_after_both_are_killed() {
     offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Both));
 }
 
 #[test]
-fn claude_autopilot_goes_on_whoever_is_killed() {
+fn claude_autopilot_resumes_after_any_kill() {
     offline(&[AgentCli::Claude], || autopilot_survives(AgentCli::Claude));
 }

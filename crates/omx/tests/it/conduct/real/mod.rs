@@ -1,11 +1,11 @@
 //! Runs with the real agent programs against the scripted model.
 
 mod autopilot;
-mod books;
 mod endings;
-mod gauntlet;
+mod journal_checks;
+mod kill_points;
 mod kills;
 mod parts;
 mod plans_and_reviews;
+mod project;
 mod ralph;
-mod site;

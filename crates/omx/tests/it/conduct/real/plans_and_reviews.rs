@@ -4,9 +4,9 @@
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::books::{asks, own};
+use super::journal_checks::{asks, own};
 use super::parts::{self, after, answers, lane};
-use super::site::Site;
+use super::project::RealProject;
 
 const OPEN: &str = "Nothing is said about a missing name";
 
@@ -14,7 +14,7 @@ fn a_critic_objects_once(cli: AgentCli) {
     let (architect, critic) = (lane("architect"), lane("critic"));
     let words = parts::REVIEW_PLAN;
     let rejects = parts::review("critic", "REQUEST CHANGES", &[OPEN]);
-    let site = Site::new(
+    let project = RealProject::new(
         cli,
         [
             answers("draft", &[parts::DRAFT], parts::plan("Greet people")),
@@ -32,27 +32,27 @@ fn a_critic_objects_once(cli: AgentCli) {
             ),
         ],
     );
-    let outcome = site.run("ralplan", &["greet people by name"]);
-    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-    let document = site.document("ralplan");
+    let outcome = project.run("ralplan", &["greet people by name"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    let document = project.document("ralplan");
     assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("finish")));
     assert_eq!(document["current_phase"], "complete");
     assert_eq!(document["iteration"], 2, "{document:#}");
     assert_eq!(document["consensus"], json!({"critic": "APPROVE", "architect": "APPROVE"}));
     assert_eq!(document["plan_path"], ".omx/plans/prd-greet-people-by-name.md");
     assert_eq!(document["test_spec_path"], ".omx/plans/test-spec-greet-people-by-name.md");
-    let plan = site.home.read(document["plan_path"].as_str().unwrap());
+    let plan = project.home.read(document["plan_path"].as_str().unwrap());
     assert!(plan.starts_with("# Greet people and the world\n"), "{plan}");
-    let tests = site.home.read(document["test_spec_path"].as_str().unwrap());
+    let tests = project.home.read(document["test_spec_path"].as_str().unwrap());
     assert!(tests.starts_with("# Tests\n"), "{tests}");
     assert!(outcome.stdout.contains(document["plan_path"].as_str().unwrap()), "{outcome:#?}");
-    assert_eq!(site.commits(), Vec::<String>::new());
-    assert_eq!(site.closed(), ["complete"]);
+    assert_eq!(project.commits(), Vec::<String>::new());
+    assert_eq!(project.closed(), ["complete"]);
     // Who revises is told what was objected to.
-    let revise = site.server.turns("revise")[0].body.to_string();
+    let revise = project.server.turns("revise")[0].body.to_string();
     assert!(revise.contains(OPEN), "{revise}");
-    site.assert_left_alone();
-    site.assert_books(
+    project.assert_left_alone();
+    project.assert_books(
         &[
             asks("draft", "draft", 1),
             asks("architect1", "architect", 1),
@@ -70,7 +70,7 @@ fn a_critic_objects_once(cli: AgentCli) {
 /// The code is fine, its place is not: by this word and with these findings.
 fn the_lanes_disagree(cli: AgentCli, word: &str, findings: &[&str]) {
     let (code, architect) = (lane("code"), lane("architect"));
-    let site = Site::new(
+    let project = RealProject::new(
         cli,
         [
             answers("code", &[parts::REVIEW, &code], parts::review("code", "APPROVE", &[])),
@@ -81,10 +81,10 @@ fn the_lanes_disagree(cli: AgentCli, word: &str, findings: &[&str]) {
             ),
         ],
     );
-    let outcome = site.run("code-review", &[]);
-    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", site.server.seen());
+    let outcome = project.run("code-review", &[]);
+    assert_eq!(outcome.code, Some(1), "{outcome:#?} {:#?}", project.server.seen());
     assert!(outcome.stdout.contains(&format!("APPROVE, {word}")), "{outcome:#?}");
-    let document = site.document("code-review");
+    let document = project.document("code-review");
     assert_eq!((&document["active"], &document["run_outcome"]), (&json!(false), &json!("finish")));
     assert_eq!(document["current_phase"], "complete");
     let verdict = &document["review_verdict"];
@@ -93,12 +93,12 @@ fn the_lanes_disagree(cli: AgentCli, word: &str, findings: &[&str]) {
     assert_eq!(verdict["clean"], false);
     let titles = verdict["findings"].as_array().unwrap().iter().map(|found| &found["title"]);
     assert_eq!(titles.collect::<Vec<_>>(), findings);
-    assert_eq!(site.closed(), ["complete"]);
+    assert_eq!(project.closed(), ["complete"]);
     // It is looked at where it is: no branch, no worktree.
-    assert_eq!(site.git(&["branch", "--list", "omx-run/*"]), "");
-    assert_eq!(site.git(&["worktree", "list"]).lines().count(), 1);
-    site.assert_left_alone();
-    site.assert_books(&[asks("code", "code", 1), asks("architect", "architect", 1)], &[]);
+    assert_eq!(project.git(&["branch", "--list", "omx-run/*"]), "");
+    assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
+    project.assert_left_alone();
+    project.assert_books(&[asks("code", "code", 1), asks("architect", "architect", 1)], &[]);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use omx_testkit::model::Script;
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::books::{Row, asks, own};
+use super::journal_checks::{Row, asks, own};
 use super::parts::{self, answers, works};
-use super::site::Site;
+use super::project::RealProject;
 
 /// A first try the check is not content with, and all that follows.
 pub fn scripts() -> Vec<Script> {
@@ -35,8 +35,8 @@ pub const STEPS: [Row<'_>; 8] = [
 
 /// What a ralph that is complete leaves.
 #[track_caller]
-pub fn assert_complete(site: &Site, check: &str) {
-    let document = site.document("ralph");
+pub fn assert_complete(project: &RealProject, check: &str) {
+    let document = project.document("ralph");
     assert_eq!(document["active"], false);
     assert_eq!(document["current_phase"], "complete");
     assert_eq!(document["run_outcome"], "finish");
@@ -46,62 +46,62 @@ pub fn assert_complete(site: &Site, check: &str) {
     assert_eq!(audit["checklist"], json!([{"item": "greet people by name", "done": true}]));
     let evidence = audit["evidence"].as_array().unwrap();
     assert_eq!(evidence[0], json!({"command": check, "exit_code": 0}));
-    let journal = format!(".omx/runs/{}/journal.jsonl", site.id());
+    let journal = format!(".omx/runs/{}/journal.jsonl", project.id());
     assert_eq!(evidence.last().unwrap(), &json!({"path": journal}));
-    assert_eq!(site.closed().last().unwrap(), "complete");
-    assert_eq!(site.on_branch("greet.sh"), "echo \"Hello, ${1:-world}!\"\n");
-    assert_eq!(site.commits(), ["greet.sh greets by name", "greet.sh greets the world too"]);
-    site.assert_left_alone();
+    assert_eq!(project.closed().last().unwrap(), "complete");
+    assert_eq!(project.on_branch("greet.sh"), "echo \"Hello, ${1:-world}!\"\n");
+    assert_eq!(project.commits(), ["greet.sh greets by name", "greet.sh greets the world too"]);
+    project.assert_left_alone();
 }
 
-fn mends_what_the_check_finds(cli: AgentCli) {
-    let site = Site::new(cli, scripts());
-    let outcome = site.run("ralph", &ARGS);
-    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-    assert_complete(&site, "sh check.sh");
-    site.assert_books(&STEPS, &[]);
+fn fixes_what_the_check_finds(cli: AgentCli) {
+    let project = RealProject::new(cli, scripts());
+    let outcome = project.run("ralph", &ARGS);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+    assert_complete(&project, "sh check.sh");
+    project.assert_books(&STEPS, &[]);
     if cli == AgentCli::Claude {
         // Claude says so when it starts: each step has one process.
-        let hellos = site.server.seen().iter().filter(|line| *line == "HEAD /").count();
-        assert_eq!(hellos, 5, "{:#?}", site.server.seen());
+        let hellos = project.server.seen().iter().filter(|line| *line == "HEAD /").count();
+        assert_eq!(hellos, 5, "{:#?}", project.server.seen());
     }
     // The mender is given what the check said, and every agent its role.
-    let fix = &site.server.turns("fix")[0].body.to_string();
+    let fix = &project.server.turns("fix")[0].body.to_string();
     assert!(fix.contains("wanted: Hello, world!"), "{fix}");
     for (script, role) in [("work", "executor"), ("fix", "debugger"), ("tidy", "executor")] {
         let card = format!("{}/../../assets/roles/{role}.md", env!("CARGO_MANIFEST_DIR"));
         let card = std::fs::read_to_string(card).unwrap();
         let line = card.lines().rfind(|line| line.len() > 20).unwrap();
         let line = serde_json::to_string(line).unwrap();
-        let body = site.server.turns(script)[0].body.to_string();
+        let body = project.server.turns(script)[0].body.to_string();
         assert!(body.contains(line.trim_matches('"')), "{script} is not told {line}: {body}");
     }
 }
 
 #[test]
-fn codex_ralph_mends_what_the_check_finds() {
-    offline(&[AgentCli::Codex], || mends_what_the_check_finds(AgentCli::Codex));
+fn codex_ralph_fixes_what_the_check_finds() {
+    offline(&[AgentCli::Codex], || fixes_what_the_check_finds(AgentCli::Codex));
 }
 
 /// conductor.md 1.2: the way without an app-server, where a conversation has
 /// its name only when it has heard its first words.
 #[test]
-fn codex_ralph_does_without_an_app_server() {
+fn codex_ralph_works_without_an_app_server() {
     offline(&[AgentCli::Codex], || {
-        let site = Site::with_old_codex(scripts());
-        let outcome = site.run("ralph", &ARGS);
-        assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", site.server.seen());
-        assert_complete(&site, "sh check.sh");
-        site.assert_books(&STEPS, &[]);
+        let project = RealProject::with_old_codex(scripts());
+        let outcome = project.run("ralph", &ARGS);
+        assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
+        assert_complete(&project, "sh check.sh");
+        project.assert_books(&STEPS, &[]);
         let by = |request: &omx_testkit::model::ModelRequest| {
             request.codex()["turn_trigger"].as_str().map(str::to_owned)
         };
-        let turns = site.server.turns("work");
+        let turns = project.server.turns("work");
         assert_eq!(turns.iter().filter_map(by).next().as_deref(), Some("exec"));
     });
 }
 
 #[test]
-fn claude_ralph_mends_what_the_check_finds() {
-    offline(&[AgentCli::Claude], || mends_what_the_check_finds(AgentCli::Claude));
+fn claude_ralph_fixes_what_the_check_finds() {
+    offline(&[AgentCli::Claude], || fixes_what_the_check_finds(AgentCli::Claude));
 }

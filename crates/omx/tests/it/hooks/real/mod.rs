@@ -1,9 +1,9 @@
 //! The real Codex and Claude Code, each in a fresh home after `omx setup`, with
 //! a scripted model: omx inside a conversation from end to end.
 
-mod apart;
 mod cancelled;
-mod compacted;
+mod compaction;
+mod isolation;
 mod live;
 mod phases;
 mod stage;

@@ -91,12 +91,12 @@ fn autopilot(cli: AgentCli) {
 }
 
 #[test]
-fn codex_goes_through_an_autopilots_phases_in_one_conversation() {
+fn codex_walks_through_an_autopilots_phases_in_one_conversation() {
     offline(&[AgentCli::Codex], || autopilot(AgentCli::Codex));
 }
 
 #[test]
-fn claude_goes_through_an_autopilots_phases_in_one_conversation() {
+fn claude_walks_through_an_autopilots_phases_in_one_conversation() {
     offline(&[AgentCli::Claude], || autopilot(AgentCli::Claude));
 }
 

@@ -88,7 +88,7 @@ fn hosts_1_1_a_payload_that_never_ends_is_not_waited_for() {
 }
 
 #[test]
-fn hosts_1_1_wrong_usage_never_stops_a_person() {
+fn hosts_1_1_wrong_usage_never_blocks_the_person() {
     let project = used_project();
     // To a host, exit code 2 means: block.
     for args in [&["hook"][..], &["hook", "--host", "emacs"], &["hook", "--hots", "codex"]] {
@@ -104,18 +104,18 @@ fn hosts_1_1_wrong_usage_never_stops_a_person() {
 }
 
 #[test]
-fn r6_a_store_that_cannot_be_used_holds_nobody() {
+fn r6_an_unusable_store_holds_no_stop() {
     for host in BOTH {
         // A document of zeros beside a good one: the good one still counts.
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
         project.write(".omx/state/sessions/s1/ultraqa-state.json", [0; 512]);
-        held(&talk.stop("go on"));
+        held(&conversation.stop("go on"));
         // A document that is broken itself holds nothing, and is kept.
         for broken in [&[0; 512][..], b"{", b"[]", b"{\"active\":true"] {
             project.write(".omx/state/sessions/s1/ralph-state.json", broken);
-            assert_eq!(talk.stop("go on"), json!({}));
+            assert_eq!(conversation.stop("go on"), json!({}));
             assert_eq!(fs::read(project.session("s1", "ralph-state.json")).unwrap(), broken);
         }
         // Something else in place of the session, the state, the tree.
@@ -123,8 +123,8 @@ fn r6_a_store_that_cannot_be_used_holds_nobody() {
             let path = project.root().join(place);
             fs::remove_dir_all(&path).unwrap();
             symlink("/nowhere", &path).unwrap();
-            assert_eq!(talk.stop("go on"), json!({}), "{place}");
-            assert_eq!(talk.prompt("hello"), json!({}), "{place}");
+            assert_eq!(conversation.stop("go on"), json!({}), "{place}");
+            assert_eq!(conversation.prompt("hello"), json!({}), "{place}");
             fs::remove_file(&path).unwrap();
             fs::create_dir_all(&path).unwrap();
         }
@@ -132,41 +132,42 @@ fn r6_a_store_that_cannot_be_used_holds_nobody() {
 }
 
 #[test]
-fn r6_a_newer_schema_is_held_by_what_is_understood() {
+fn r6_a_newer_schema_is_held_by_its_known_fields() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
     let newer = r#"{"schema":99,"mode":"ralph","active":true,"current_phase":"hovering","novel":{"x":[1]},"updated_at":"2999-01-01T00:00:00Z"}"#;
     project.write(".omx/state/sessions/s1/ralph-state.json", newer);
-    let answer = talk.stop("go on");
+    let answer = conversation.stop("go on");
     assert!(held(&answer).contains("phase hovering"), "{answer}");
-    let document = talk.document("ralph");
+    let document = conversation.document("ralph");
     assert_eq!((&document["schema"], &document["novel"]), (&json!(99), &json!({"x": [1]})));
 }
 
 #[test]
-fn r6_a_record_of_zeros_is_begun_anew_and_bounds_hold() {
+fn r6_a_zeroed_record_is_started_anew_and_bounds_hold() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
-    talk.prompt("$ralph mend the parser");
+    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
     for holds in 1..=50 {
         project.write(".omx/state/.activity/s1.json", [0; 300]);
-        held(&talk.stop("again"));
-        assert_eq!(talk.document("ralph")["iteration"], holds);
+        held(&conversation.stop("again"));
+        assert_eq!(conversation.document("ralph")["iteration"], holds);
     }
     // What the record forgets, the document counts.
-    talk.stop("again");
-    assert_eq!(talk.document("ralph")["error"], "max_iterations reached");
+    conversation.stop("again");
+    assert_eq!(conversation.document("ralph")["error"], "max_iterations reached");
 }
 
 #[test]
-fn r6_a_read_only_folder_holds_nobody() {
+fn r6_a_read_only_folder_holds_no_stop() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
     let before = project.bytes(".omx");
     for event in ["Stop", "PostToolUse", "PreCompact", "Interrupt", "SessionStart"] {
         let payload = project.folder().join("payload.json");
-        fs::write(&payload, talk.payload(event, json!({"tool_name": "Bash"})).to_string()).unwrap();
+        fs::write(&payload, conversation.payload(event, json!({"tool_name": "Bash"})).to_string())
+            .unwrap();
         let script = format!(
             "mount --bind . . && mount -o remount,bind,ro . && cd \"$PWD\" && exec '{}' hook --host claude < '{}'",
             project.binary().display(),
@@ -180,14 +181,14 @@ fn r6_a_read_only_folder_holds_nobody() {
         assert_eq!(answer.get("decision"), None, "{event}: {answer}");
     }
     assert_eq!(project.bytes(".omx"), before);
-    held(&talk.stop("writable again"));
+    held(&conversation.stop("writable again"));
 }
 
 #[test]
-fn r6_a_program_that_is_replaced_while_it_runs_still_answers() {
+fn r6_a_program_replaced_while_running_still_answers() {
     let project = used_project();
-    let talk = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    talk.prompt("$ralph mend the parser");
+    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    conversation.prompt("$ralph mend the parser");
     let copy = project.folder().join("omx-copy");
     fs::copy(project.binary(), &copy).unwrap();
     let begun = Instant::now();
@@ -202,7 +203,7 @@ fn r6_a_program_that_is_replaced_while_it_runs_still_answers() {
     let other = project.folder().join("omx-other");
     fs::write(&other, "another program").unwrap();
     fs::rename(&other, &copy).unwrap();
-    let payload = talk.payload("Stop", json!({})).to_string();
+    let payload = conversation.payload("Stop", json!({})).to_string();
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), payload.as_bytes()).unwrap();
     held(&ended(child, begun));
 }
@@ -212,12 +213,12 @@ fn r6_a_program_that_is_replaced_while_it_runs_still_answers() {
 fn hosts_1_1_an_idle_hook_writes_no_file_and_starts_no_process() {
     let project = used_project();
     project.write(".omx/state/sessions/s1/ralph-state.json", r#"{"active":false}"#);
-    let talk = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
     let before = project.bytes("");
     let more = json!({"tool_name": "Bash", "prompt": "mend the parser", "trigger": "auto"});
     for event in ["PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact"] {
         let payload = project.folder().join("payload.json");
-        fs::write(&payload, talk.payload(event, more.clone()).to_string()).unwrap();
+        fs::write(&payload, conversation.payload(event, more.clone()).to_string()).unwrap();
         let log = project.folder().join("trace");
         let mut command = project.command("strace");
         command.args(["-f", "-o"]).arg(&log);

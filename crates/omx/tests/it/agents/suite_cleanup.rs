@@ -11,12 +11,12 @@ use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::conversation::{DEADLINE, TestConversation, TurnEnd};
 use super::play::{Play, Step, cue};
 use super::stage::{OMX, Stage};
 use super::stand_in::on_a_terminal;
+use super::suite_failures::agent_processes;
 use super::suite_results::{Running, omx_ask, start_omx_ask};
-use super::suite_trouble::agent_processes;
-use super::talk::{DEADLINE, Talk, Turned};
 
 /// The longest that any ending may take.
 const AT_MOST: Duration = Duration::from_secs(12);
@@ -47,16 +47,16 @@ fn is_gone(stage: &impl Stage) -> bool {
 }
 
 /// A conversation inside the tool call.
-fn talking(stage: &impl Stage) -> Talk {
-    let mut talk = Talk::new(stage);
-    talk.agent.send(AgentMessage::text(cue("wild")));
-    talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+fn talking(stage: &impl Stage) -> TestConversation {
+    let mut chat = TestConversation::new(stage);
+    chat.agent.send(AgentMessage::text(cue("wild")));
+    chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     await_condition("all are up", DEADLINE, || {
         // The command may have to be allowed first.
-        talk.answer_what_waits();
+        chat.answer_what_waits();
         is_up(stage)
     });
-    talk
+    chat
 }
 
 #[track_caller]
@@ -67,57 +67,57 @@ fn nothing_left(stage: &impl Stage, begun: Instant) {
     assert!(took < AT_MOST, "it took {took:?}");
 }
 
-pub fn the_end_inside_a_tool_leaves_nothing<S: Stage>() {
+pub fn ending_during_a_tool_leaves_no_process<S: Stage>() {
     let stage = wild::<S>();
-    let mut talk = talking(&stage);
+    let mut chat = talking(&stage);
     let begun = Instant::now();
-    talk.agent.end();
-    assert_eq!(talk.over(), None);
+    chat.agent.end();
+    assert_eq!(chat.over(), None);
     nothing_left(&stage, begun);
-    assert!(talk.seen.contains(&AgentEvent::TurnInterrupted), "{:#?}", talk.seen);
+    assert!(chat.seen.contains(&AgentEvent::TurnInterrupted), "{:#?}", chat.seen);
 }
 
-pub fn an_interrupt_and_the_end_leave_nothing<S: Stage>() {
+pub fn an_interrupt_and_an_end_leave_no_process<S: Stage>() {
     let stage = wild::<S>();
-    let mut talk = talking(&stage);
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    let mut chat = talking(&stage);
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     let begun = Instant::now();
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     nothing_left(&stage, begun);
 }
 
 /// Where the driver sees to it, what a command left behind goes with its turn.
 pub fn an_interrupt_leaves_no_runaway<S: Stage>() {
     let stage = wild::<S>();
-    let mut talk = talking(&stage);
-    talk.agent.interrupt();
-    assert_eq!(talk.turn_end(), Turned::Interrupted);
+    let mut chat = talking(&stage);
+    chat.agent.interrupt();
+    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     await_condition("no command is left", AT_MOST, || is_gone(&stage));
-    assert_eq!(talk.turn(&cue("after")).text(), "still here");
+    assert_eq!(chat.turn(&cue("after")).text(), "still here");
     let begun = Instant::now();
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
     nothing_left(&stage, begun);
 }
 
 pub fn a_killed_agent_leaves_no_runaway<S: Stage>() {
     let stage = wild::<S>();
-    let mut talk = talking(&stage);
+    let mut chat = talking(&stage);
     // The child of the guard, and the guard's alone.
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", guard(&stage)));
     let agent = children.unwrap().split_whitespace().next().unwrap().parse().unwrap();
     let begun = Instant::now();
     kill(agent);
-    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
     nothing_left(&stage, begun);
 }
 
 pub fn a_killed_guard_leaves_no_runaway<S: Stage>() {
     let stage = wild::<S>();
-    let mut talk = talking(&stage);
+    let mut chat = talking(&stage);
     let begun = Instant::now();
     kill(guard(&stage));
-    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
     nothing_left(&stage, begun);
 }
 

@@ -9,7 +9,7 @@ use super::kit::{home, json, person, put};
 use crate::project;
 
 #[test]
-fn hosts_2_1_without_a_host_those_that_are_there_are_set_up() {
+fn hosts_2_1_without_a_host_flag_installed_hosts_are_set_up() {
     let project = project();
     let bare = |args: &[&str]| -> omx_testkit::CommandOutcome {
         project.omx_command(args).env("PATH", "/nowhere").output().unwrap().into()
@@ -24,7 +24,7 @@ fn hosts_2_1_without_a_host_those_that_are_there_are_set_up() {
 }
 
 #[test]
-fn hosts_2_1_for_a_program_everything_is_in_one_object() {
+fn hosts_2_1_json_output_is_one_object() {
     let project = person();
     put(&project.home().join(".codex/hooks.json"), "{");
     let done = project.omx(&["setup", "--host", "codex", "--json"]);
@@ -79,7 +79,7 @@ fn hosts_2_1_hooks_server_agents_skills_guidance_and_a_status_line() {
 }
 
 #[test]
-fn hosts_2_1_a_project_gets_its_own_and_a_person_s_status_line_is_theirs_there_too() {
+fn hosts_2_1_project_scope_keeps_the_persons_status_line() {
     let project = person();
     let root = project.root();
     let done = project.omx(&["setup", "--host", "all", "--scope", "project"]);
@@ -117,7 +117,7 @@ fn hosts_2_1_one_file_under_two_names_gets_one_block() {
 
 /// A hook or a server that is there in another form of the same file.
 #[test]
-fn hosts_2_2_shapes_omx_does_not_know_are_left_and_named() {
+fn hosts_2_2_unknown_shapes_are_left_and_named() {
     for (path, text) in [
         (".claude/settings.json", "{\"hooks\": \"off\"}"),
         (".claude/settings.json", "[]"),
@@ -141,7 +141,7 @@ fn hosts_2_2_shapes_omx_does_not_know_are_left_and_named() {
 }
 
 #[test]
-fn hosts_2_2_a_manifest_that_cannot_be_used_stops_everything() {
+fn hosts_2_2_an_unusable_manifest_stops_everything() {
     for (text, words) in [
         ("{", "user.json: EOF"),
         ("{\"version\": 2}", "written by a newer omx"),
@@ -160,7 +160,7 @@ fn hosts_2_2_a_manifest_that_cannot_be_used_stops_everything() {
 }
 
 #[test]
-fn hosts_2_3_several_setups_at_once_are_as_good_as_one() {
+fn hosts_2_3_concurrent_setups_equal_one() {
     let project = person();
     let before = super::kit::tree(&project.home());
     let args = ["setup", "--host", "claude"];

@@ -3,7 +3,7 @@
 use super::kit::Repository;
 
 #[test]
-fn conductor_a_default_run_leaves_the_checkout_byte_for_byte() {
+fn conductor_a_default_run_leaves_the_checkout_unchanged() {
     let repository = Repository::new();
     repository.project.write("README.md", "changed and not committed\n");
     repository.project.write("new.txt", "not in git\n");
@@ -22,7 +22,7 @@ fn conductor_a_default_run_leaves_the_checkout_byte_for_byte() {
 }
 
 #[test]
-fn conductor_a_run_in_place_wants_a_clean_checkout() {
+fn conductor_a_run_in_place_needs_a_clean_checkout() {
     let repository = Repository::new();
     repository.project.write("README.md", "changed and not committed\n");
     let refused = repository.run("autopilot", &["--in-place", "greet people by name"]);
@@ -32,7 +32,7 @@ fn conductor_a_run_in_place_wants_a_clean_checkout() {
 }
 
 #[test]
-fn conductor_what_a_run_made_is_merged_once_and_a_conflict_is_not() {
+fn conductor_a_result_is_merged_once_and_a_conflict_is_not() {
     let repository = Repository::new();
     assert_eq!(repository.run("autopilot", &["greet people by name"]).code, Some(0));
     let merged = repository.project.omx(&["runs", "integrate", "--json"]).ok();

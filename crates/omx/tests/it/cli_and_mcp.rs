@@ -22,7 +22,7 @@ pub struct Case {
 pub type Call = (&'static str, &'static str, &'static str);
 
 pub fn cases() -> Vec<Case> {
-    let (_, table) = include_str!("both_doors.txt").split_once("\n# ").unwrap();
+    let (_, table) = include_str!("cli_and_mcp.txt").split_once("\n# ").unwrap();
     table.split("\n# ").map(case).collect()
 }
 
@@ -155,7 +155,7 @@ fn files(project: &TestProject) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn both_doors_give_the_same_answers_and_leave_the_same_documents() {
+fn cli_and_mcp_give_the_same_answers_and_leave_the_same_documents() {
     let cases = cases();
     assert!(cases.len() >= 60, "{} cases", cases.len());
     for case in &cases {
@@ -180,7 +180,7 @@ fn both_doors_give_the_same_answers_and_leave_the_same_documents() {
 }
 
 #[test]
-fn both_doors_every_code_there_is_can_be_met() {
+fn cli_and_mcp_cases_cover_every_code() {
     let met: BTreeSet<&str> =
         cases().iter().flat_map(|case| &case.calls).map(|(_, _, wanted)| *wanted).collect();
     let codes = "ok invalid_input unknown_mode invalid_session_id invalid_phase invalid_outcome \
@@ -191,7 +191,7 @@ fn both_doors_every_code_there_is_can_be_met() {
 }
 
 #[test]
-fn both_doors_say_busy_when_the_lock_is_not_had_in_time() {
+fn cli_and_mcp_report_busy_when_the_lock_is_not_acquired_in_time() {
     let project = project();
     project.put(json!({"mode": "ralph", "active": true}));
     let before = project.bytes(".");
@@ -210,7 +210,7 @@ fn both_doors_say_busy_when_the_lock_is_not_had_in_time() {
 }
 
 #[test]
-fn both_doors_refuse_too_much_input_alike() {
+fn cli_and_mcp_refuse_oversized_input_alike() {
     let project = project();
     let half = |name: &str| {
         format!(r#"{{"mode":"ralph","active":true,"{name}":"{}"}}"#, "x".repeat(600 * 1024))

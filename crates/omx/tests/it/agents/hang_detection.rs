@@ -14,14 +14,14 @@ use omx_agents::{
 use omx_kernel::approval::AllowLevel;
 use serde_json::json;
 
+use super::conversation::{DEADLINE, opening};
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
-use super::talk::{DEADLINE, opening};
 
 /// Drives a program that answers the first message and then hangs.
 struct Hanging;
 
-struct Talk {
+struct HangingProtocol {
     launch: Launch,
     in_turn: bool,
     queued: usize,
@@ -49,11 +49,11 @@ impl Driver for Hanging {
             environment: surroundings.variables.clone(),
             folder: opening.folder.clone(),
         };
-        Ok(Box::new(Talk { launch, in_turn: false, queued: 0 }))
+        Ok(Box::new(HangingProtocol { launch, in_turn: false, queued: 0 }))
     }
 }
 
-impl Protocol for Talk {
+impl Protocol for HangingProtocol {
     fn start(&mut self, _: Instant) -> Vec<ProtocolEffect> {
         let conversation = ConversationId::new("hanging").unwrap();
         let started = AgentEvent::Started { conversation, model: None };
@@ -94,7 +94,7 @@ impl Protocol for Talk {
 
 /// conductor.md 1.3: also while a message that was kept waits to be taken up.
 #[test]
-fn a_program_that_hangs_between_two_turns_is_noticed() {
+fn a_program_that_hangs_between_turns_is_detected() {
     let stage = RehearsalStage::with(Vec::new());
     let surroundings = stage.surroundings();
     let limits = AgentLimits { silence: Duration::from_millis(500), ..AgentLimits::default() };

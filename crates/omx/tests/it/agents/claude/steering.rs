@@ -10,13 +10,13 @@ use omx_testkit::model::{Script, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::{Place, stage_of};
+use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
 use crate::agents::play::{Play, Step, cue};
 use crate::agents::stage::Stage;
-use crate::agents::talk::{DEADLINE, Talk, Turned};
 
 /// What was told of deliveries and ends of turns, in order.
-fn course(talk: &Talk) -> Vec<String> {
-    let told = talk.seen.iter().filter_map(|event| match event {
+fn course(chat: &TestConversation) -> Vec<String> {
+    let told = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::Delivered(delivery) => Some(format!("{delivery:?}")),
         AgentEvent::TurnFinished(answer) => Some(format!("finished: {}", answer.text)),
         AgentEvent::TurnInterrupted => Some("interrupted".to_owned()),
@@ -29,89 +29,89 @@ fn course(talk: &Talk) -> Vec<String> {
 const WAIT: &str = "until test -e go; do sleep 0.1; done";
 
 #[test]
-fn words_reach_the_turn_after_its_tool() {
+fn a_message_reaches_the_turn_after_its_tool() {
     offline(&[AgentCli::Claude], || {
         let busy = Play::new("busy", [Step::Shell(WAIT), Step::Say("not this")]);
         let after = Play::new("after", [Step::Say("heard you")]);
         let stage = Place::with(vec![busy, after.clone()]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("busy")));
-        talk.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
-        talk.agent.steer(&after.cue("the fruit is a fig"));
-        talk.until("claude has them", |event| *event == AgentEvent::Delivered(Delivery::Queued));
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("busy")));
+        chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
+        chat.agent.steer(&after.cue("the fruit is a fig"));
+        chat.until("claude has them", |event| *event == AgentEvent::Delivered(Delivery::Queued));
         fs::write(stage.root().join("go"), "").unwrap();
-        talk.turn_end();
-        assert_eq!(course(&talk), ["Turn", "Queued", "Steered", "finished: heard you"]);
-        assert_eq!(talk.end(), None);
+        chat.turn_end();
+        assert_eq!(course(&chat), ["Turn", "Queued", "Steered", "finished: heard you"]);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn words_for_a_turn_without_another_step_are_the_next_turn() {
+fn a_message_to_a_turn_without_another_step_starts_the_next_turn() {
     offline(&[AgentCli::Claude], || {
         let words = ScriptTurn::new().say(&"word ".repeat(10)).slowly(Duration::from_millis(200));
         let after = Script::named("after").say("heard you");
         let last = Script::named("last").say("the last");
         let stage: Place = stage_of([Script::named("slow").turn(words), after, last]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("slow")));
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
-        talk.agent.steer(&cue("after"));
+        chat.agent.steer(&cue("after"));
         // Not before the words that were said earlier.
-        talk.agent.send(AgentMessage::text(cue("last")));
-        talk.turn_end();
-        talk.turn_end();
-        talk.turn_end();
-        let told = course(&talk);
+        chat.agent.send(AgentMessage::text(cue("last")));
+        chat.turn_end();
+        chat.turn_end();
+        chat.turn_end();
+        let told = course(&chat);
         let rest: Vec<_> = told.iter().filter(|line| *line != "Queued").collect();
         let (begun, mid) = ("Turn", "finished: heard you");
         assert_eq!(rest[0], begun, "{told:?}");
         assert_eq!(rest[2..], [begun, mid, begun, "finished: the last"], "{told:?}");
         assert_eq!(told.iter().filter(|line| *line == "Queued").count(), 2, "{told:?}");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn words_that_were_not_heard_outlive_an_interrupt() {
+fn an_undelivered_message_survives_an_interrupt() {
     offline(&[AgentCli::Claude], || {
         for busy in [vec![Step::SaySlowly], vec![Step::Shell("sleep 1000"), Step::Say("no")]] {
             let in_tool = busy.len() == 2;
             let after = Play::new("after", [Step::Say("heard you")]);
             let stage = Place::with(vec![Play::new("busy", busy), after.clone()]);
-            let mut talk = Talk::new(&stage);
-            talk.agent.send(AgentMessage::text(cue("busy")));
+            let mut chat = TestConversation::new(&stage);
+            chat.agent.send(AgentMessage::text(cue("busy")));
             if in_tool {
-                talk.until("the tool runs", |event| {
+                chat.until("the tool runs", |event| {
                     matches!(event, AgentEvent::ToolStarted { .. })
                 });
             } else {
                 await_condition("it speaks", DEADLINE, || stage.is_streaming("busy"));
             }
-            talk.agent.steer(&after.cue("the fruit is a fig"));
-            talk.until("claude has them", |event| {
+            chat.agent.steer(&after.cue("the fruit is a fig"));
+            chat.until("claude has them", |event| {
                 *event == AgentEvent::Delivered(Delivery::Queued)
             });
-            talk.agent.interrupt();
-            assert_eq!(talk.turn_end(), Turned::Interrupted);
-            assert_eq!(talk.turn_end().text(), "heard you");
+            chat.agent.interrupt();
+            assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+            assert_eq!(chat.turn_end().text(), "heard you");
             let expected = ["Turn", "Queued", "interrupted", "Turn", "finished: heard you"];
-            assert_eq!(course(&talk), expected);
+            assert_eq!(course(&chat), expected);
             assert_eq!(stage.history("after").matches("the fruit is a fig").count(), 1);
-            assert_eq!(talk.end(), None);
+            assert_eq!(chat.end(), None);
         }
     });
 }
 
 /// Claude would take a slash for a command of its own and ask no model.
 #[test]
-fn a_message_that_begins_with_a_slash_reaches_the_model() {
+fn a_message_that_starts_with_a_slash_reaches_the_model() {
     offline(&[AgentCli::Claude], || {
         let play = Play::new("slash", [Step::Say("looked at it")]);
         let stage = Place::with(vec![play.clone()]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&play.cue("/clear is broken")).text(), "looked at it");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&play.cue("/clear is broken")).text(), "looked at it");
         assert!(stage.history("slash").contains("/clear is broken"));
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }

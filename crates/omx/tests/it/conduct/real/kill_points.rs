@@ -9,7 +9,7 @@ use omx_testkit::real_cli::AgentCli;
 use omx_testkit::{CommandOutcome, await_condition};
 use rustix::process::{Signal, kill_process};
 
-use super::site::{DEADLINE, Driven, Site};
+use super::project::{DEADLINE, Driven, RealProject};
 
 /// Who is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,77 +36,82 @@ pub enum When {
 
 /// One kill.
 #[derive(Clone, Copy, Debug)]
-pub struct Blow {
+pub struct KillPoint {
     pub victim: Victim,
     pub when: When,
     /// The turn the model does not answer until somebody was killed.
     pub held: (&'static str, usize),
 }
 
-impl Blow {
+impl KillPoint {
     pub const fn new(victim: Victim, when: When, script: &'static str, turn: usize) -> Self {
         Self { victim, when, held: (script, turn) }
     }
 }
 
 /// A check that waits as long as it is held.
-pub fn check(site: &Site) -> String {
-    let folder = site.home.folder();
+pub fn check(project: &RealProject) -> String {
+    let folder = project.home.folder();
     let folder = folder.display();
     format!("touch {folder}/checks; while [ -e {folder}/held ]; do sleep 0.02; done; sh check.sh")
 }
 
 /// Carries a mode through all of these kills to its end.
-pub fn run(site: &Site, mode: &str, args: &[&str], blows: &[Blow]) -> CommandOutcome {
-    for blow in blows.iter().filter(|blow| blow.when != When::Checking) {
-        site.server.hold(blow.held.0, blow.held.1);
+pub fn run(
+    project: &RealProject,
+    mode: &str,
+    args: &[&str],
+    kills: &[KillPoint],
+) -> CommandOutcome {
+    for blow in kills.iter().filter(|blow| blow.when != When::Checking) {
+        project.server.hold(blow.held.0, blow.held.1);
     }
-    let (checks, held) = (site.home.folder().join("checks"), site.home.folder().join("held"));
-    if blows.iter().any(|blow| blow.when == When::Checking) {
+    let (checks, held) = (project.home.folder().join("checks"), project.home.folder().join("held"));
+    if kills.iter().any(|blow| blow.when == When::Checking) {
         fs::write(&held, "").unwrap();
     }
-    let mut driven = site.start(mode, args);
-    for (number, blow) in blows.iter().enumerate() {
-        await_moment(site, &mut driven, blow, &checks);
-        let unanswered = unanswered(site);
-        strike(site, &driven, blow.victim);
+    let mut driven = project.start(mode, args);
+    for (number, blow) in kills.iter().enumerate() {
+        await_moment(project, &mut driven, blow, &checks);
+        let unanswered = unanswered(project);
+        strike(project, &driven, blow.victim);
         if blow.victim != Victim::Agent {
             let outcome = driven.outcome();
             assert_eq!(outcome.code, None, "{blow:?} came too late: {outcome:#?}");
             // Whoever watches over the agent notices and ends it.
-            site.await_nobody();
+            project.await_nobody();
         }
         // Nobody who is dead gets an answer.
         await_condition("the dead are noticed", DEADLINE, || {
-            let requests = site.server.requests();
+            let requests = project.server.requests();
             unanswered.iter().all(|at| requests[*at].progress == ReplyProgress::Broken)
         });
-        let is_last = |later: &Blow| later.held != blow.held;
-        if blows[number + 1..].iter().all(is_last) {
-            site.server.release(blow.held.0, blow.held.1);
+        let is_last = |later: &KillPoint| later.held != blow.held;
+        if kills[number + 1..].iter().all(is_last) {
+            project.server.release(blow.held.0, blow.held.1);
         }
         if blow.when == When::Checking {
             fs::remove_file(&held).unwrap();
         }
         if blow.victim != Victim::Agent {
-            driven = site.start_resume();
+            driven = project.start_resume();
         }
     }
     driven.outcome()
 }
 
-fn await_moment(site: &Site, driven: &mut Driven, blow: &Blow, checks: &Path) {
+fn await_moment(project: &RealProject, driven: &mut Driven, blow: &KillPoint, checks: &Path) {
     let what = format!("{blow:?}");
     let is_asked = || {
-        let turns = site.server.turns(blow.held.0);
+        let turns = project.server.turns(blow.held.0);
         let asked = turns.iter().filter(|turn| turn.progress == ReplyProgress::Waiting);
         let asked = asked.filter(|turn| turn.to_string().starts_with(&turn_name(blow)));
-        let ids: Vec<String> = asked.filter_map(Site::conversation).collect();
-        !ids.is_empty() && ids.iter().all(|id| is_kept(site, id, blow.held.1))
+        let ids: Vec<String> = asked.filter_map(RealProject::conversation).collect();
+        !ids.is_empty() && ids.iter().all(|id| is_kept(project, id, blow.held.1))
     };
-    let has = |kind: &str, step: &str| site.steps(kind).iter().any(|known| known == step);
+    let has = |kind: &str, step: &str| project.steps(kind).iter().any(|known| known == step);
     await_condition(&what, DEADLINE, || {
-        assert!(!driven.is_over(), "{what}: {:#?} {:#?}", site.journal(), site.server.seen());
+        assert!(!driven.is_over(), "{what}: {:#?} {:#?}", project.journal(), project.server.seen());
         match blow.when {
             When::Asked => is_asked(),
             When::AskedAfter(step) => has("step_finished", step) && is_asked(),
@@ -118,18 +123,18 @@ fn await_moment(site: &Site, driven: &mut Driven, blow: &Blow, checks: &Path) {
 }
 
 /// The requests that wait for an answer.
-fn unanswered(site: &Site) -> Vec<usize> {
-    let requests = site.server.requests();
+fn unanswered(project: &RealProject) -> Vec<usize> {
+    let requests = project.server.requests();
     let waiting = |at: &usize| requests[*at].progress == ReplyProgress::Waiting;
     (0..requests.len()).filter(waiting).collect()
 }
 
-fn turn_name(blow: &Blow) -> String {
+fn turn_name(blow: &KillPoint) -> String {
     format!("{}/{} ", blow.held.0, blow.held.1)
 }
 
-fn strike(site: &Site, driven: &Driven, victim: Victim) {
-    let agents = if victim == Victim::Omx { Vec::new() } else { site.agents() };
+fn strike(project: &RealProject, driven: &Driven, victim: Victim) {
+    let agents = if victim == Victim::Omx { Vec::new() } else { project.agents() };
     if victim != Victim::Agent {
         driven.kill();
     }
@@ -140,12 +145,12 @@ fn strike(site: &Site, driven: &Driven, victim: Victim) {
 
 /// Whether the program has written down what was said up to this turn. One
 /// that is killed before that cannot know it afterwards.
-fn is_kept(site: &Site, conversation: &str, turn: usize) -> bool {
-    let (folder, results) = match site.cli {
+fn is_kept(project: &RealProject, conversation: &str, turn: usize) -> bool {
+    let (folder, results) = match project.cli {
         AgentCli::Codex => (".codex/sessions", "function_call_output"),
         AgentCli::Claude | AgentCli::Gemini => (".claude/projects", "\"tool_result\""),
     };
-    let mut folders = vec![site.home.home().join(folder)];
+    let mut folders = vec![project.home.home().join(folder)];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = entry.path();

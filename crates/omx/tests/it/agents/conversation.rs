@@ -18,7 +18,7 @@ use super::stage::{OMX, Stage};
 /// Nothing in a test takes longer.
 pub const DEADLINE: Duration = Duration::from_secs(40);
 
-pub struct Talk {
+pub struct TestConversation {
     pub agent: Conversation,
     pub events: Receiver<AgentEvent>,
     pub seen: Vec<AgentEvent>,
@@ -28,13 +28,13 @@ pub struct Talk {
 
 /// How a turn ended.
 #[derive(Debug, PartialEq)]
-pub enum Turned {
+pub enum TurnEnd {
     Finished(TurnAnswer),
     Interrupted,
     Failed(Failure),
 }
 
-impl Turned {
+impl TurnEnd {
     #[track_caller]
     pub fn text(self) -> String {
         match self {
@@ -74,7 +74,7 @@ pub fn opening(
     }
 }
 
-impl Talk {
+impl TestConversation {
     /// Opens a new conversation in which commands are allowed.
     #[track_caller]
     pub fn new<S: Stage>(stage: &S) -> Self {
@@ -84,33 +84,33 @@ impl Talk {
     /// Goes on with a conversation.
     #[track_caller]
     pub fn resume<S: Stage>(stage: &S, id: &ConversationId) -> Self {
-        let talk = Self::open::<S>(
+        let chat = Self::open::<S>(
             stage,
             opening(stage, ConversationStart::Resume(id.clone()), AllowLevel::Commands),
         );
-        assert_eq!(&talk.id, id, "another conversation");
-        talk
+        assert_eq!(&chat.id, id, "another conversation");
+        chat
     }
 
     /// Opens a conversation and waits until it is open.
     #[track_caller]
     pub fn open<S: Stage>(stage: &S, opening: ConversationSpec) -> Self {
         let (agent, events) = start::<S>(stage, &opening, AgentLimits::default());
-        let mut talk = Self {
+        let mut chat = Self {
             agent,
             events,
             seen: Vec::new(),
             allow: opening.allow,
             id: ConversationId::random(),
         };
-        let started = talk.until("the conversation is open", |event| {
+        let started = chat.until("the conversation is open", |event| {
             matches!(event, AgentEvent::Started { .. } | AgentEvent::Ended(_))
         });
         match started {
-            AgentEvent::Started { conversation, .. } => talk.id = conversation,
+            AgentEvent::Started { conversation, .. } => chat.id = conversation,
             other => panic!("not started: {other:?}"),
         }
-        talk
+        chat
     }
 
     /// The next event that fits; all before it are kept in `seen`. Approvals
@@ -160,14 +160,14 @@ impl Talk {
 
     /// Says something and waits for the end of the turn.
     #[track_caller]
-    pub fn turn(&mut self, words: &str) -> Turned {
+    pub fn turn(&mut self, words: &str) -> TurnEnd {
         self.agent.send(AgentMessage::text(words));
         self.turn_end()
     }
 
     /// Waits for the end of the turn that runs.
     #[track_caller]
-    pub fn turn_end(&mut self) -> Turned {
+    pub fn turn_end(&mut self) -> TurnEnd {
         let ends = |event: &AgentEvent| {
             matches!(
                 event,
@@ -177,9 +177,9 @@ impl Talk {
             )
         };
         match self.until("the end of the turn", ends) {
-            AgentEvent::TurnFinished(answer) => Turned::Finished(answer),
-            AgentEvent::TurnFailed(trouble) => Turned::Failed(trouble),
-            _ => Turned::Interrupted,
+            AgentEvent::TurnFinished(answer) => TurnEnd::Finished(answer),
+            AgentEvent::TurnFailed(trouble) => TurnEnd::Failed(trouble),
+            _ => TurnEnd::Interrupted,
         }
     }
 

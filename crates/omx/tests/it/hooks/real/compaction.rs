@@ -35,12 +35,12 @@ fn compacted(cli: AgentCli) {
 }
 
 #[test]
-fn codex_loses_no_mode_to_compaction() {
+fn codex_keeps_its_mode_through_compaction() {
     offline(&[AgentCli::Codex], || compacted(AgentCli::Codex));
 }
 
 #[test]
-fn claude_loses_no_mode_to_compaction() {
+fn claude_keeps_its_mode_through_compaction() {
     offline(&[AgentCli::Claude], || compacted(AgentCli::Claude));
 }
 
@@ -58,11 +58,11 @@ fn not_revived(cli: AgentCli) {
 }
 
 #[test]
-fn codex_does_not_revive_what_was_cancelled() {
+fn codex_does_not_revive_a_cancelled_mode() {
     offline(&[AgentCli::Codex], || not_revived(AgentCli::Codex));
 }
 
 #[test]
-fn claude_does_not_revive_what_was_cancelled() {
+fn claude_does_not_revive_a_cancelled_mode() {
     offline(&[AgentCli::Claude], || not_revived(AgentCli::Claude));
 }

@@ -57,7 +57,7 @@ fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words:
 }
 
 #[test]
-fn conductor_5_1_a_limit_with_an_end_is_waited_for_and_counts_nothing() {
+fn conductor_5_1_a_limit_with_an_end_is_waited_out_and_counts_nothing() {
     let repository = builder_fails("{ kind = \"rate_limit\", reset_in_s = 2 }");
     let mut running = repository.start("autopilot", &["greet people by name"]);
     // While it waits it is shown as limited, with the time it goes on.
@@ -94,7 +94,7 @@ fn conductor_5_1_a_limit_without_an_end_needs_the_person() {
 }
 
 #[test]
-fn conductor_5_4_a_refused_account_needs_the_person() {
+fn conductor_5_4_a_rejected_account_needs_the_person() {
     let repository = builder_fails("{ kind = \"auth\", message = \"401 Unauthorized\" }");
     let outcome = repository.run("autopilot", &["greet people by name"]);
     assert_needs_person(&repository, &outcome, &["rehearsal is not logged in", "401"]);
@@ -111,7 +111,7 @@ fn conductor_5_4_an_unknown_model_needs_the_person() {
 }
 
 #[test]
-fn r14_a_service_that_fails_once_is_tried_again_and_counts_nothing() {
+fn r14_a_service_that_fails_once_is_retried_and_counts_nothing() {
     let repository = failing(&[
         ("executor", "executing", "{ kind = \"network\", message = \"refused\" }"),
         ("debugger", "fixing", "{ kind = \"service\", status = 500 }"),
@@ -135,7 +135,7 @@ fn r14_a_service_that_fails_once_is_tried_again_and_counts_nothing() {
 }
 
 #[test]
-fn r14_an_agent_that_breaks_is_opened_again_and_given_up_when_it_keeps_breaking() {
+fn r14_a_crashing_agent_is_reopened_and_given_up_if_it_keeps_crashing() {
     let crash = ("executor", "executing", "{ kind = \"crash\" }");
     let repository = failing(&[crash, crash]);
     let outcome = repository.run("autopilot", &["greet people by name"]);

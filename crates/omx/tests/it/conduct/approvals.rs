@@ -52,7 +52,7 @@ fn worktree(repository: &Repository) -> std::path::PathBuf {
 }
 
 #[test]
-fn conductor_a_command_under_edits_needs_the_person_and_is_done_on_yes() {
+fn conductor_a_command_under_edits_needs_the_person_and_runs_on_yes() {
     let (repository, mut running) = asking();
     let id = repository.id();
     // Everybody who looks sees it, with the command that answers.
@@ -80,7 +80,7 @@ fn conductor_a_command_under_edits_needs_the_person_and_is_done_on_yes() {
 }
 
 #[test]
-fn conductor_a_command_under_edits_is_not_done_on_no() {
+fn conductor_a_command_under_edits_does_not_run_on_no() {
     let (repository, mut running) = asking();
     let id = repository.id();
     assert_eq!(repository.project.omx(&["runs", "answer", &id, "no"]).code, Some(0));
@@ -115,7 +115,7 @@ fn conductor_a_question_of_a_killed_run_is_asked_again() {
 /// Between taking a run and saying who took it, another process must not
 /// answer what nobody asks any more.
 #[test]
-fn conductor_a_question_of_the_process_before_is_not_answered() {
+fn conductor_a_question_of_an_earlier_process_is_not_answered() {
     let (repository, mut running) = asking();
     let id = repository.id();
     running.signal(rustix::process::Signal::KILL);

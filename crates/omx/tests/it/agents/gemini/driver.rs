@@ -18,11 +18,11 @@ use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
-use super::cli_stage::CliStage;
-use super::gemini::Gemini;
-use super::play::cue;
-use super::stage::{Stage, clock};
-use super::talk::{DEADLINE, Talk, Turned, opening};
+use super::Gemini;
+use crate::agents::cli_stage::CliStage;
+use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
+use crate::agents::play::cue;
+use crate::agents::stage::{Stage, clock};
 
 type Here = CliStage<Gemini>;
 
@@ -51,22 +51,22 @@ fn first_event(opening: &ConversationSpec, surroundings: &AgentEnv) -> AgentEven
 /// Gemini 0.61 loses a conversation that is loaded by its plain name, within a
 /// minute or with the next start; and it tells all of the history again.
 #[test]
-fn a_conversation_is_gone_on_with_again_and_again() {
+fn a_conversation_can_be_resumed_repeatedly() {
     offline(&[AgentCli::Gemini], || {
         let first = Script::named("first").write("a.txt", "a").shell("echo b").say("remembered");
         let stage = here([first, Script::named("more").say("more of it")]);
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         let words = "the word is plum [[script:first]]";
-        assert_eq!(talk.turn(words).text(), "remembered");
-        let id = talk.id.clone();
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.turn(words).text(), "remembered");
+        let id = chat.id.clone();
+        assert_eq!(chat.end(), None);
         for _ in 0..3 {
-            let mut talk = Talk::resume(&stage, &id);
-            assert_eq!(talk.turn(&cue("more")).text(), "more of it");
-            let told: Vec<_> = talk.seen.iter().filter(|event| !matter_of_course(event)).collect();
+            let mut chat = TestConversation::resume(&stage, &id);
+            assert_eq!(chat.turn(&cue("more")).text(), "more of it");
+            let told: Vec<_> = chat.seen.iter().filter(|event| !matter_of_course(event)).collect();
             assert_eq!(told, [&AgentEvent::Text("more of it".to_owned())]);
             assert!(stage.history("more").contains("the word is plum"));
-            assert_eq!(talk.end(), None);
+            assert_eq!(chat.end(), None);
         }
         assert_eq!(stage.history("more").matches("more of it").count(), 2);
     });
@@ -84,27 +84,27 @@ fn matter_of_course(event: &AgentEvent) -> bool {
 }
 
 #[test]
-fn what_is_tried_again_is_told_and_may_succeed() {
+fn retries_are_reported_and_can_succeed() {
     offline(&[AgentCli::Gemini], || {
         let turn = ScriptTurn::new().say("at last").failing(ScriptedFailure::status(500).times(1));
         let stage = here([Script::named("try").turn(turn)]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("try")).text(), "at last");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("try")).text(), "at last");
         let retried = |event: &&AgentEvent| matches!(event, AgentEvent::Retrying(trouble) if trouble.kind() == "service");
-        assert_eq!(talk.seen.iter().filter(retried).count(), 1, "{:#?}", talk.seen);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.seen.iter().filter(retried).count(), 1, "{:#?}", chat.seen);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// Gemini itself would wait for a minute, ten times, without a word.
 #[test]
-fn a_limit_of_a_minute_is_told_at_once() {
+fn a_limit_of_a_minute_is_reported_at_once() {
     offline(&[AgentCli::Gemini], || {
         let limited = Script::named("limited").fail(ScriptedFailure::status(429).retry_after(60));
         let stage = here([limited, Script::named("after").say("better now")]);
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         let begun = (Instant::now(), clock().millis());
-        let cause = talk.turn(&cue("limited")).trouble().cause;
+        let cause = chat.turn(&cue("limited")).trouble().cause;
         assert!(begun.0.elapsed() < Duration::from_secs(20), "{:?}", begun.0.elapsed());
         let FailureCause::RateLimited { until: Some(until), .. } = cause else {
             panic!("{cause:?}")
@@ -112,30 +112,30 @@ fn a_limit_of_a_minute_is_told_at_once() {
         let ends = until.millis() - begun.1;
         assert!((60_000..85_000).contains(&ends), "{ends}");
         assert_eq!(stage.answers("limited"), 1);
-        assert_eq!(talk.turn(&cue("after")).text(), "better now");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.turn(&cue("after")).text(), "better now");
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn an_interrupt_while_a_request_is_tried_again_ends_the_turn() {
+fn an_interrupt_during_a_request_retry_ends_the_turn() {
     offline(&[AgentCli::Gemini], || {
         let failing = Script::named("failing").fail(ScriptedFailure::status(500));
         let stage = here([failing, Script::named("after").say("better now")]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("failing")));
-        talk.until("it is tried again", |event| matches!(event, AgentEvent::Retrying(_)));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        assert_eq!(talk.turn(&cue("after")).text(), "better now");
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("failing")));
+        chat.until("it is tried again", |event| matches!(event, AgentEvent::Retrying(_)));
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn(&cue("after")).text(), "better now");
         assert_eq!(stage.answers("failing"), 1);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// In such a folder gemini would work without our MCP server.
 #[test]
-fn a_folder_nobody_trusts_is_told_before_any_work() {
+fn an_untrusted_folder_is_reported_before_any_work() {
     offline(&[AgentCli::Gemini], || {
         let stage = here([]);
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
@@ -162,7 +162,7 @@ fn a_folder_nobody_trusts_is_told_before_any_work() {
 /// Over its protocol gemini wants to be told how it logs in before it goes on
 /// with a conversation.
 #[test]
-fn a_key_in_the_environment_is_enough_to_go_on() {
+fn a_key_in_the_environment_is_enough_to_continue() {
     offline(&[AgentCli::Gemini], || {
         let stage = here([]);
         let settings = stage.home.home().join(".gemini/settings.json");
@@ -185,7 +185,7 @@ fn a_key_in_the_environment_is_enough_to_go_on() {
 
 /// Gemini forgets a turn that was interrupted, and with it what was said before.
 #[test]
-fn the_role_is_told_until_it_is_remembered() {
+fn the_role_is_sent_until_the_conversation_has_it() {
     offline(&[AgentCli::Gemini], || {
         let slow = ScriptTurn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200));
         let stage = here([
@@ -195,107 +195,112 @@ fn the_role_is_told_until_it_is_remembered() {
         ]);
         let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
         opening.role = Some("You are a gardener of plums.".to_owned());
-        let mut talk = Talk::open(&stage, opening);
-        talk.agent.send(AgentMessage::text(cue("slow")));
+        let mut chat = TestConversation::open(&stage, opening);
+        chat.agent.send(AgentMessage::text(cue("slow")));
         omx_testkit::await_condition("words", DEADLINE, || stage.is_streaming("slow"));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         for (play, answer) in [("second", "two"), ("third", "three")] {
-            assert_eq!(talk.turn(&cue(play)).text(), answer);
+            assert_eq!(chat.turn(&cue(play)).text(), answer);
             let history = stage.history(play);
             assert_eq!(history.matches("a gardener of plums").count(), 1, "{play}: {history}");
         }
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn words_that_look_like_a_command_are_said_to_the_model() {
+fn a_prompt_that_looks_like_a_command_reaches_the_model() {
     offline(&[AgentCli::Gemini], || {
         let stage = here([Script::named("said").say("I heard")]);
-        let mut talk = Talk::new(&stage);
+        let mut chat = TestConversation::new(&stage);
         for words in ["/help [[script:said]]", " $about [[script:said]]"] {
-            assert_eq!(talk.turn(words).text(), "I heard", "{words}");
+            assert_eq!(chat.turn(words).text(), "I heard", "{words}");
         }
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn an_interrupt_while_an_approval_waits_ends_the_turn() {
+fn an_interrupt_during_an_approval_ends_the_turn() {
     offline(&[AgentCli::Gemini], || {
         let ask = Script::named("ask").shell("touch ran.txt").say("no");
         let stage = here([ask, Script::named("after").say("still here")]);
-        let mut talk =
-            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-        talk.agent.send(AgentMessage::text(cue("ask")));
-        talk.until("it asks", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
-        talk.agent.interrupt();
-        assert_eq!(talk.turn_end(), Turned::Interrupted);
-        assert_eq!(talk.turn(&cue("after")).text(), "still here");
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+        );
+        chat.agent.send(AgentMessage::text(cue("ask")));
+        chat.until("it asks", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
+        chat.agent.interrupt();
+        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(!stage.root().join("ran.txt").exists());
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn with_everything_allowed_nothing_is_asked() {
+fn with_everything_allowed_nothing_needs_approval() {
     offline(&[AgentCli::Gemini], || {
         let stage =
             here([Script::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
-        assert_eq!(talk.turn(&cue("do")).text(), "x");
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::All),
+        );
+        assert_eq!(chat.turn(&cue("do")).text(), "x");
         assert_eq!(fs::read_to_string(stage.root().join("b.txt")).unwrap(), "a");
         let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        assert!(!talk.seen.iter().any(asked), "{:#?}", talk.seen);
-        assert_eq!(talk.end(), None);
+        assert!(!chat.seen.iter().any(asked), "{:#?}", chat.seen);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// Gemini's own mode for edits would fetch pages unasked.
 #[test]
-fn what_is_neither_an_edit_nor_a_command_is_asked_about() {
+fn other_tools_need_approval() {
     offline(&[AgentCli::Gemini], || {
         let fetch = json!({"prompt": "read http://127.0.0.1:9/page and tell"});
         let stage = here([Script::named("fetch").call("web_fetch", fetch).say("over")]);
-        let mut talk = Talk::new(&stage);
-        talk.agent.send(AgentMessage::text(cue("fetch")));
-        let ask = talk.approval(ApprovalDecision::Deny("no".to_owned()));
+        let mut chat = TestConversation::new(&stage);
+        chat.agent.send(AgentMessage::text(cue("fetch")));
+        let ask = chat.approval(ApprovalDecision::Deny("no".to_owned()));
         assert!(
             matches!(&ask, ApprovalRequest::Other { what } if what.contains("page")),
             "{ask:?}"
         );
-        assert_eq!(talk.turn_end().text(), "over");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.turn_end().text(), "over");
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn no_edit_leaves_the_folder() {
+fn no_edit_escapes_the_folder() {
     offline(&[AgentCli::Gemini], || {
         let out = Script::named("out").write("link/made.txt", "x").write("../made.txt", "x");
         let stage = here([out.say("over")]);
         let outside = stage.home.folder().join("outside");
         fs::create_dir(&outside).unwrap();
         std::os::unix::fs::symlink(&outside, stage.root().join("link")).unwrap();
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("out")).text(), "over");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("out")).text(), "over");
         assert_eq!(stage.answers("out"), 3);
         assert!(!outside.join("made.txt").exists());
         assert!(!stage.root().parent().unwrap().join("made.txt").exists());
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// With an MCP server gemini does not leave when its input is closed.
 #[test]
-fn the_end_is_quick() {
+fn ending_is_quick() {
     offline(&[AgentCli::Gemini], || {
         let stage = here([Script::named("hello").say("hello")]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("hello")).text(), "hello");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("hello")).text(), "hello");
         let begun = Instant::now();
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
         assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     });
 }

@@ -43,38 +43,38 @@ impl Drop for Sitter {
 }
 
 #[test]
-fn cancel_3_4_when_cancel_has_returned_every_later_stop_is_allowed() {
+fn cancel_3_4_after_cancel_returns_every_stop_is_allowed() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
+        let conversation = Conversation { project: &project, host, session: "s1" };
         for call in ["$ralph one", "$autopilot two", "$ultraqa three", "$ultrawork four"] {
-            talk.prompt(call);
-            held(&talk.stop("not yet"));
+            conversation.prompt(call);
+            held(&conversation.stop("not yet"));
             assert_eq!(project.omx(&["cancel", "--session-id", "s1"]).code, Some(0));
             let before = project.bytes(".omx/state/sessions");
             for words in ["done", "ralph is still active, go on", ""] {
-                assert_eq!(talk.stop(words), json!({}), "{call}");
+                assert_eq!(conversation.stop(words), json!({}), "{call}");
             }
-            talk.tool("Bash");
-            talk.event("PreCompact", json!({"trigger": "auto"}));
-            talk.event("SessionStart", json!({"source": "compact"}));
-            talk.event("StopFailure", json!({"error": "rate_limit"}));
+            conversation.tool("Bash");
+            conversation.event("PreCompact", json!({"trigger": "auto"}));
+            conversation.event("SessionStart", json!({"source": "compact"}));
+            conversation.event("StopFailure", json!({"error": "rate_limit"}));
             assert_eq!(project.bytes(".omx/state/sessions"), before, "{call}: a hook revived it");
         }
     }
 }
 
 #[test]
-fn modes_5_3_cancel_words_cancel_at_once_and_say_so() {
+fn modes_5_3_a_cancel_keyword_cancels_at_once_and_says_so() {
     for host in BOTH {
         for word in ["cancelomx", "stopomx", "cancelomc", "stopomc", "stop", "cancel", "abort"] {
             let project = used_project();
-            let talk = Conversation { project: &project, host, session: "s1" };
-            talk.prompt("$ralph mend the parser");
-            let answer = talk.prompt(word);
+            let conversation = Conversation { project: &project, host, session: "s1" };
+            conversation.prompt("$ralph mend the parser");
+            let answer = conversation.prompt(word);
             assert!(context(&answer).contains("Ralph cancelled."), "{word}: {answer}");
-            assert_eq!(talk.document("ralph")["run_outcome"], "cancelled", "{word}");
-            assert_eq!(talk.stop("ok"), json!({}), "{word}");
+            assert_eq!(conversation.document("ralph")["run_outcome"], "cancelled", "{word}");
+            assert_eq!(conversation.stop("ok"), json!({}), "{word}");
         }
     }
 }
@@ -85,13 +85,14 @@ fn cancel_3_6_a_hook_writes_at_once_and_the_processes_are_stopped_after_it() {
     let mut running = repository.start("autopilot", &["greet people by name"]);
     repository.await_records(12);
     let id = repository.id();
-    let talk = Conversation { project: &repository.project, host: Host::Claude, session: &id };
+    let conversation =
+        Conversation { project: &repository.project, host: Host::Claude, session: &id };
     let begun = Instant::now();
-    let answer = talk.prompt("cancelomx");
+    let answer = conversation.prompt("cancelomx");
     assert!(begun.elapsed() < PATIENCE);
     assert!(context(&answer).contains("Autopilot cancelled at phase"), "{answer}");
     // Written by the time the hook answers, whatever becomes of the processes.
-    assert_eq!(talk.document("autopilot")["run_outcome"], "cancelled");
+    assert_eq!(conversation.document("autopilot")["run_outcome"], "cancelled");
     assert_eq!(running.code(), Some(4));
     await_condition("nobody is left", Duration::from_secs(12), || {
         repository.processes().is_empty()
@@ -101,57 +102,57 @@ fn cancel_3_6_a_hook_writes_at_once_and_the_processes_are_stopped_after_it() {
 }
 
 #[test]
-fn cancel_3_7_a_hook_makes_no_document_for_a_run_that_force_removed() {
+fn cancel_3_7_a_hook_creates_no_document_for_a_run_removed_by_force() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
-        held(&talk.stop("one"));
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
+        held(&conversation.stop("one"));
         // Hooks that have read the document and wait for the lock while force runs.
-        let payload = talk.payload("Stop", json!({})).to_string();
+        let payload = conversation.payload("Stop", json!({})).to_string();
         for _ in 0..20 {
             let sitter = Sitter::on(&project);
             let begun = Instant::now();
-            let waiting = start(talk.command(), payload.as_bytes());
+            let waiting = start(conversation.command(), payload.as_bytes());
             std::fs::remove_dir_all(project.root().join(".omx/state/sessions/s1")).unwrap();
             drop(sitter);
             assert_eq!(ended(waiting, begun), json!({}));
             assert!(!project.session("s1", "ralph-state.json").exists());
-            talk.prompt("$ralph mend the parser");
-            held(&talk.stop("one"));
+            conversation.prompt("$ralph mend the parser");
+            held(&conversation.stop("one"));
         }
         assert_eq!(project.omx(&["cancel", "--force"]).code, Some(0));
-        talk.stop("two");
-        talk.tool("Bash");
-        talk.event("PreCompact", json!({"trigger": "auto"}));
-        talk.event("StopFailure", json!({"error": "rate_limit"}));
-        talk.event("Interrupt", json!({}));
+        conversation.stop("two");
+        conversation.tool("Bash");
+        conversation.event("PreCompact", json!({"trigger": "auto"}));
+        conversation.event("StopFailure", json!({"error": "rate_limit"}));
+        conversation.event("Interrupt", json!({}));
         assert!(!project.session("s1", "ralph-state.json").exists());
     }
 }
 
 #[test]
-fn hosts_1_4_somebody_who_sits_on_the_lock_delays_no_hook_beyond_its_deadline() {
+fn hosts_1_4_a_held_lock_delays_no_hook_beyond_its_deadline() {
     for host in BOTH {
         let project = used_project();
-        let talk = Conversation { project: &project, host, session: "s1" };
-        talk.prompt("$ralph mend the parser");
-        held(&talk.stop("one"));
+        let conversation = Conversation { project: &project, host, session: "s1" };
+        conversation.prompt("$ralph mend the parser");
+        held(&conversation.stop("one"));
         let before = project.bytes(".omx/state/sessions");
         let sitter = Sitter::on(&project);
-        within_a_second(|| assert_eq!(talk.stop("two"), json!({})));
-        assert_eq!(talk.event("Interrupt", json!({})), json!({}));
-        talk.tool("Bash");
-        assert_eq!(talk.prompt("$ultraqa x"), json!({}));
+        within_a_second(|| assert_eq!(conversation.stop("two"), json!({})));
+        assert_eq!(conversation.event("Interrupt", json!({})), json!({}));
+        conversation.tool("Bash");
+        assert_eq!(conversation.prompt("$ultraqa x"), json!({}));
         assert_eq!(project.bytes(".omx/state/sessions"), before);
         // A cancel that cannot be written is not forgotten.
-        let answer = talk.prompt("cancelomx");
+        let answer = conversation.prompt("cancelomx");
         assert!(context(&answer).contains("Cancel was asked for"), "{answer}");
-        assert_eq!(talk.stop("three"), json!({}));
+        assert_eq!(conversation.stop("three"), json!({}));
         drop(sitter);
         await_condition("the cancel is written", Duration::from_secs(10), || {
-            talk.document("ralph")["active"] == json!(false)
+            conversation.document("ralph")["active"] == json!(false)
         });
-        assert_eq!(talk.stop("four"), json!({}));
+        assert_eq!(conversation.stop("four"), json!({}));
     }
 }

@@ -7,7 +7,7 @@ use omx_testkit::model::{ModelRequestKind, ReplyProgress};
 use omx_testkit::real_cli::AgentCli;
 use serde_json::Value;
 
-use super::site::Site;
+use super::project::RealProject;
 
 /// A step of a run: its name, and for an agent's the script that is played for
 /// it and how many turns that has.
@@ -26,7 +26,7 @@ pub const fn own(step: &str) -> Row<'_> {
     (step, None)
 }
 
-impl Site {
+impl RealProject {
     /// The whole lines of the journal.
     pub fn journal(&self) -> Vec<Value> {
         let text = fs::read_to_string(self.run_folder().join("journal.jsonl")).unwrap_or_default();
@@ -140,8 +140,8 @@ impl Site {
             asked.iter().map(|(key, (answered, _))| (key.clone(), *answered)).collect();
         assert_eq!(answered, wanted, "{:#?}", self.server.seen());
         for ((step, script, turn), (_, unheard)) in &asked {
-            let blows = lost.iter().filter(|lost| **lost == (script.as_str(), *turn)).count();
-            assert!(*unheard <= blows, "{step}, {script}/{turn}: {:#?}", self.server.seen());
+            let kills = lost.iter().filter(|lost| **lost == (script.as_str(), *turn)).count();
+            assert!(*unheard <= kills, "{step}, {script}/{turn}: {:#?}", self.server.seen());
         }
     }
 

@@ -12,11 +12,11 @@ use crate::project;
 
 /// A project in which everything works, with its own search path: no agent of
 /// this machine is ever called.
-pub struct Clinic {
+pub struct DoctorProject {
     pub project: TestProject,
 }
 
-impl Clinic {
+impl DoctorProject {
     pub fn new() -> Self {
         let clinic = Self { project: project() };
         clinic.project.git();

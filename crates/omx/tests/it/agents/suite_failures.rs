@@ -11,9 +11,9 @@ use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::conversation::{DEADLINE, TestConversation, opening, start};
 use super::play::{Failing, Play, Step, cue};
 use super::stage::{Stage, WORKER};
-use super::talk::{DEADLINE, Talk, opening, start};
 
 /// Processes whose environment has this home and the mark of a worker, by
 /// their command lines; the guard is none of them.
@@ -40,31 +40,31 @@ pub fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
     found
 }
 
-pub fn a_killed_agent_is_told_and_its_conversation_goes_on<S: Stage>() {
+pub fn a_killed_agent_is_reported_and_its_conversation_can_be_resumed<S: Stage>() {
     let first = Play::new("first", [Step::Say("remembered")]);
     let slow = Play::new("slow", [Step::SaySlowly]);
     let after = Play::new("after", [Step::Say("back again")]);
     let stage = S::with(vec![first.clone(), slow, after]);
-    let mut talk = Talk::new(&stage);
-    assert_eq!(talk.turn(&first.cue("the word is plum")).text(), "remembered");
-    talk.agent.send(AgentMessage::text(cue("slow")));
+    let mut chat = TestConversation::new(&stage);
+    assert_eq!(chat.turn(&first.cue("the word is plum")).text(), "remembered");
+    chat.agent.send(AgentMessage::text(cue("slow")));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
-    await_condition("it is kept", DEADLINE, || stage.is_kept(talk.id.as_str()));
+    await_condition("it is kept", DEADLINE, || stage.is_kept(chat.id.as_str()));
     let processes = agent_processes(&stage);
     assert!(!processes.is_empty());
     for pid in processes.keys() {
         let _ = kill_process(Pid::from_raw(*pid).unwrap(), Signal::KILL);
     }
-    let trouble = talk.turn_end().trouble();
+    let trouble = chat.turn_end().trouble();
     assert_eq!(trouble.kind(), "crashed", "{trouble}");
-    assert_eq!(talk.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
     assert_eq!(agent_processes(&stage), BTreeMap::new());
 
-    let mut talk = Talk::resume(&stage, &talk.id);
-    assert_eq!(talk.turn(&cue("after")).text(), "back again");
+    let mut chat = TestConversation::resume(&stage, &chat.id);
+    assert_eq!(chat.turn(&cue("after")).text(), "back again");
     let history = stage.history("after");
     assert!(history.contains("the word is plum"), "{history}");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
 /// A turn that fails in this way, and then one that does not: the conversation
@@ -73,16 +73,16 @@ fn fails<S: Stage>(failing: Failing) -> FailureCause {
     let fail = Play::new("fail", [Step::Fail(failing)]);
     let after = Play::new("after", [Step::Say("better now")]);
     let stage = S::with(vec![fail, after]);
-    let mut talk = Talk::new(&stage);
-    let trouble = talk.turn(&cue("fail")).trouble();
+    let mut chat = TestConversation::new(&stage);
+    let trouble = chat.turn(&cue("fail")).trouble();
     assert_eq!(trouble.agent, S::KIND);
     assert!(stage.answers("fail") >= 1);
-    assert_eq!(talk.turn(&cue("after")).text(), "better now");
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.turn(&cue("after")).text(), "better now");
+    assert_eq!(chat.end(), None);
     trouble.cause
 }
 
-pub fn a_limit_with_its_end_is_told<S: Stage>() {
+pub fn a_limit_with_an_end_is_reported<S: Stage>() {
     // A time of day that no clock of this test can reach by itself.
     let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
     let FailureCause::RateLimited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
@@ -91,41 +91,41 @@ pub fn a_limit_with_its_end_is_told<S: Stage>() {
     assert!((1_899_999_940..=1_900_000_060).contains(&told), "{until}");
 }
 
-pub fn a_limit_without_an_end_is_told<S: Stage>() {
+pub fn a_limit_without_an_end_is_reported<S: Stage>() {
     let cause = fails::<S>(Failing::Limited);
     assert!(matches!(cause, FailureCause::RateLimited { until: None, .. }), "{cause:?}");
 }
 
-pub fn a_refused_account_is_told<S: Stage>() {
+pub fn a_rejected_account_is_reported<S: Stage>() {
     let cause = fails::<S>(Failing::Unauthorised);
     assert!(matches!(cause, FailureCause::NotLoggedIn { .. }), "{cause:?}");
 }
 
-pub fn a_failing_service_is_told<S: Stage>() {
+pub fn a_failing_service_is_reported<S: Stage>() {
     let cause = fails::<S>(Failing::Service);
     assert!(matches!(cause, FailureCause::Service { .. }), "{cause:?}");
 }
 
-pub fn a_cut_answer_is_told<S: Stage>() {
+pub fn a_truncated_answer_is_reported<S: Stage>() {
     let cause = fails::<S>(Failing::Cut);
     assert!(matches!(cause, FailureCause::CutOff { .. }), "{cause:?}");
 }
 
-pub fn an_unknown_model_is_told<S: Stage>() {
+pub fn an_unknown_model_is_reported<S: Stage>() {
     let cause = fails::<S>(Failing::UnknownModel);
     assert!(matches!(cause, FailureCause::UnknownModel { .. }), "{cause:?}");
 }
 
-pub fn an_unreachable_vendor_is_told<S: Stage>() {
+pub fn an_unreachable_vendor_is_reported<S: Stage>() {
     let stage = S::without_vendor();
-    let mut talk = Talk::new(&stage);
-    let trouble = talk.turn("anybody there?").trouble();
+    let mut chat = TestConversation::new(&stage);
+    let trouble = chat.turn("anybody there?").trouble();
     assert_eq!(trouble.kind(), "network", "{trouble}");
     assert!(trouble.remedy().is_some());
-    assert_eq!(talk.end(), None);
+    assert_eq!(chat.end(), None);
 }
 
-pub fn an_unknown_conversation_is_told<S: Stage>() {
+pub fn an_unknown_conversation_is_reported<S: Stage>() {
     let stage = S::with(vec![]);
     let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
     let opening = opening(&stage, ConversationStart::Resume(id), AllowLevel::Commands);
@@ -143,7 +143,7 @@ pub fn an_unknown_conversation_is_told<S: Stage>() {
     }
 }
 
-pub fn a_missing_program_is_told<S: Stage>() {
+pub fn a_missing_program_is_reported<S: Stage>() {
     let stage = S::with(vec![]);
     let mut surroundings = stage.surroundings();
     surroundings.variables.insert("PATH".into(), "/nonexistent".into());
@@ -157,7 +157,7 @@ pub fn a_missing_program_is_told<S: Stage>() {
     assert!(trouble.remedy().unwrap().contains("npm install"));
 }
 
-pub fn a_missing_account_is_told<S: Stage>() {
+pub fn a_missing_account_is_reported<S: Stage>() {
     let stage = S::with(vec![]);
     driver(S::KIND).find(&stage.surroundings()).unwrap();
     let Some(surroundings) = stage.logged_out() else { return };

@@ -90,7 +90,7 @@ impl Old {
 }
 
 #[test]
-fn r12_gc_removes_what_is_old_clean_and_merged_and_names_what_stays() {
+fn r12_gc_removes_old_clean_merged_runs_and_names_the_rest() {
     let old = Old::new();
     let ids: Vec<String> = (0..6).map(|_| old.run()).collect();
     let [merged, dirty, unmerged, locked, missing, young] = &ids[..] else { unreachable!() };
@@ -137,7 +137,7 @@ fn r12_gc_removes_what_is_old_clean_and_merged_and_names_what_stays() {
 }
 
 #[test]
-fn conductor_7_runs_that_can_go_on_are_never_old_enough() {
+fn conductor_7_resumable_runs_are_never_removed() {
     let repository = Repository::playing(&quick_scenario());
     let outcome = repository.run("autopilot", &["--budget-tokens", "5000", "greet people by name"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");

@@ -12,12 +12,12 @@ use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::{Place, stage_of};
+use crate::agents::conversation::{TestConversation, opening};
 use crate::agents::play::{Play, Step, cue};
 use crate::agents::stage::Stage;
-use crate::agents::talk::{Talk, opening};
 
-fn asks(talk: &Talk) -> Vec<&ApprovalRequest> {
-    let asked = talk.seen.iter().filter_map(|event| match event {
+fn asks(chat: &TestConversation) -> Vec<&ApprovalRequest> {
+    let asked = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::ApprovalNeeded { ask, .. } => Some(ask),
         _ => None,
     });
@@ -27,7 +27,7 @@ fn asks(talk: &Talk) -> Vec<&ApprovalRequest> {
 /// conductor.md, what agents may do: edits inside are granted, everything else
 /// is for the person.
 #[test]
-fn with_edits_allowed_only_edits_inside_happen() {
+fn with_edits_allowed_only_edits_in_the_folder_are_made() {
     offline(&[AgentCli::Claude], || {
         let script = Script::named("edits")
             .write("inside.txt", "in\n")
@@ -36,53 +36,58 @@ fn with_edits_allowed_only_edits_inside_happen() {
             .shell("rm inside.txt")
             .say("that was it");
         let stage: Place = stage_of([script]);
-        let mut talk =
-            Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
-        assert_eq!(talk.turn(&cue("edits")).text(), "that was it");
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+        );
+        assert_eq!(chat.turn(&cue("edits")).text(), "that was it");
         assert!(stage.root().join("inside.txt").exists());
         assert!(!stage.root().join("../outside.txt").exists());
         assert!(!stage.root().join(".claude/settings.json").exists());
-        let reaches = asks(&talk).into_iter().map(|ask| match ask {
+        let reaches = asks(&chat).into_iter().map(|ask| match ask {
             ApprovalRequest::Edit { location: reach, .. } => Some(*reach),
             _ => None,
         });
         let (inside, outside) = (Some(TargetLocation::Inside), Some(TargetLocation::Outside));
         assert_eq!(reaches.collect::<Vec<_>>(), [inside, outside, outside, None]);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn with_commands_allowed_a_command_outside_is_for_the_person() {
+fn with_commands_allowed_a_command_outside_needs_the_person() {
     offline(&[AgentCli::Claude], || {
         let script = Script::named("run")
             .shell("python3 -c 'open(\"made\", \"w\")'")
             .shell("touch ../outside.txt")
             .say("that was it");
         let stage: Place = stage_of([script]);
-        let mut talk = Talk::new(&stage);
-        assert_eq!(talk.turn(&cue("run")).text(), "that was it");
+        let mut chat = TestConversation::new(&stage);
+        assert_eq!(chat.turn(&cue("run")).text(), "that was it");
         assert!(stage.root().join("made").exists());
         assert!(!stage.root().join("../outside.txt").exists());
-        let reaches = asks(&talk).into_iter().map(|ask| match ask {
+        let reaches = asks(&chat).into_iter().map(|ask| match ask {
             ApprovalRequest::Command { location: reach, .. } => *reach,
             other => panic!("{other:?}"),
         });
         assert_eq!(reaches.collect::<Vec<_>>(), [TargetLocation::Inside, TargetLocation::Outside]);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 #[test]
-fn with_everything_allowed_nothing_is_asked() {
+fn with_everything_allowed_nothing_needs_approval() {
     offline(&[AgentCli::Claude], || {
         let away = Step::Shell("touch ../outside.txt");
         let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
-        let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::All));
-        assert_eq!(talk.turn(&cue("all")).text(), "done");
+        let mut chat = TestConversation::open(
+            &stage,
+            opening(&stage, ConversationStart::New, AllowLevel::All),
+        );
+        assert_eq!(chat.turn(&cue("all")).text(), "done");
         assert!(stage.root().join("../outside.txt").exists());
-        assert_eq!(asks(&talk), Vec::<&ApprovalRequest>::new());
-        assert_eq!(talk.end(), None);
+        assert_eq!(asks(&chat), Vec::<&ApprovalRequest>::new());
+        assert_eq!(chat.end(), None);
     });
 }
 
@@ -92,14 +97,15 @@ fn our_own_tools_need_no_approval() {
         let read = Step::Mcp("state_list_active", json!({}));
         let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
         for allow in AllowLevel::ALL {
-            let mut talk = Talk::open(&stage, opening(&stage, ConversationStart::New, allow));
-            assert_eq!(talk.turn(&cue("own")).text(), "done");
+            let mut chat =
+                TestConversation::open(&stage, opening(&stage, ConversationStart::New, allow));
+            assert_eq!(chat.turn(&cue("own")).text(), "done");
             let done = |event: &AgentEvent| {
                 matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Succeeded, .. })
             };
-            assert!(talk.seen.iter().any(done), "{:#?}", talk.seen);
-            assert_eq!(asks(&talk), Vec::<&ApprovalRequest>::new());
-            assert_eq!(talk.end(), None);
+            assert!(chat.seen.iter().any(done), "{:#?}", chat.seen);
+            assert_eq!(asks(&chat), Vec::<&ApprovalRequest>::new());
+            assert_eq!(chat.end(), None);
         }
     });
 }
@@ -114,18 +120,18 @@ fn role_and_model_reach_the_vendor() {
             model: Some("claude-of-tests-1".to_owned()),
             ..opening(&stage, ConversationStart::New, AllowLevel::Commands)
         };
-        let mut talk = Talk::open(&stage, opening);
-        assert_eq!(talk.turn(&cue("hello")).text(), "hello");
+        let mut chat = TestConversation::open(&stage, opening);
+        assert_eq!(chat.turn(&cue("hello")).text(), "hello");
         let request = stage.server.turns("hello").remove(0);
         assert_eq!(request.body["model"], "claude-of-tests-1");
         assert!(request.body["system"].to_string().contains(role), "{:#?}", request.body);
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }
 
 /// What the person has for other programs stays with the person.
 #[test]
-fn a_worker_gets_claudes_variables_and_no_others() {
+fn a_worker_receives_only_claudes_variables() {
     offline(&[AgentCli::Claude], || {
         let list = "env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 | sort -u > names.txt";
         let stage = Place::with(vec![Play::new("env", [Step::Shell(list), Step::Say("done")])]);
@@ -145,18 +151,18 @@ fn a_worker_gets_claudes_variables_and_no_others() {
         let limits = AgentLimits::default();
         let agent =
             conversation::open(driver, &installation, &opening, &surroundings, limits, tell);
-        let mut talk = Talk {
+        let mut chat = TestConversation {
             agent: agent.unwrap(),
             events,
             seen: Vec::new(),
             allow: AllowLevel::All,
             id: omx_agents::ConversationId::random(),
         };
-        assert_eq!(talk.turn(&cue("env")).text(), "done");
+        assert_eq!(chat.turn(&cue("env")).text(), "done");
         let names = fs::read_to_string(stage.root().join("names.txt")).unwrap();
         let has = |name: &str| names.lines().any(|line| line == name);
         assert!(foreign.iter().all(|name| !has(name)), "{names}");
         assert!(has(own) && has("PATH"), "{names}");
-        assert_eq!(talk.end(), None);
+        assert_eq!(chat.end(), None);
     });
 }

@@ -21,7 +21,7 @@ pub const DEADLINE: Duration = Duration::from_secs(240);
 const OMX: &str = env!("CARGO_BIN_EXE_omx");
 
 /// A git repository with a check, an agent program and its model.
-pub struct Site {
+pub struct RealProject {
     pub server: ModelServer,
     pub home: AgentHome,
     pub cli: AgentCli,
@@ -29,7 +29,7 @@ pub struct Site {
     before: BTreeMap<PathBuf, Vec<u8>>,
 }
 
-impl Site {
+impl RealProject {
     /// A repository whose check is the demo's.
     pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
@@ -61,14 +61,14 @@ impl Site {
         ] {
             fs::write(home.root().join(name), text).unwrap();
         }
-        let mut site = Self { server, home, cli, before: BTreeMap::new() };
-        site.git(&["add", "-A"]);
-        site.git(&["commit", "-qm", "start"]);
+        let mut project = Self { server, home, cli, before: BTreeMap::new() };
+        project.git(&["add", "-A"]);
+        project.git(&["commit", "-qm", "start"]);
         // The person is at work: neither of these is the run's business.
-        fs::write(site.home.root().join("README.md"), "half a sentence\n").unwrap();
-        fs::write(site.home.root().join("notes.txt"), "not in git\n").unwrap();
-        site.before = site.checkout();
-        site
+        fs::write(project.home.root().join("README.md"), "half a sentence\n").unwrap();
+        fs::write(project.home.root().join("notes.txt"), "not in git\n").unwrap();
+        project.before = project.checkout();
+        project
     }
 
     /// Runs git in the checkout.
