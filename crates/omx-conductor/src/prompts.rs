@@ -114,7 +114,7 @@ fn describe_workspace(spec: &RunSpec, wants: ResultKind) -> String {
         words
             .push_str(" Edit files here and nowhere else. Do not commit, push or switch branches.");
         if let Some(check) = &spec.check {
-            let _ = write!(words, " Afterwards omx will run: `{check}`");
+            let _ = write!(words, " Afterwards this check runs: `{check}`");
         }
     }
     words

@@ -66,7 +66,7 @@ impl Workflow<'_> {
             standings.push(self.standing(&built.work, &failure));
             if is_stuck(&standings) {
                 let reason = format!(
-                    "no progress: {SAME_PROGRESS_LIMIT} fixes in a row changed nothing about this: {}",
+                    "no progress: {SAME_PROGRESS_LIMIT} times in a row a fix changed nothing about this: {}",
                     self.describe_failure(&failure)
                 );
                 return self.block(RALPH, &reason);

@@ -11,6 +11,7 @@
 )]
 
 mod engine;
+mod failures;
 mod kit;
 mod simulation;
 mod workflow;

@@ -262,7 +262,9 @@ impl SimWorld {
 
     /// Another process may take the project's lock, for seconds or minutes.
     fn maybe_lock(&mut self) {
-        if !self.is_locked() && self.random.one_in(self.scenario.lock_one_in) {
+        let is_due = self.scenario.locks_left > 0 && !self.is_locked();
+        if is_due && self.random.one_in(self.scenario.lock_one_in) {
+            self.scenario.locks_left -= 1;
             let seconds = *self.random.of(&[1, 4, 20, 90, 600]);
             self.lock_free_at = Timestamp::from_millis(self.now.millis() + seconds * 1000);
             self.note(|| format!("!! the lock is held for {seconds} s"));

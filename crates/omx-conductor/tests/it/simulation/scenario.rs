@@ -97,8 +97,9 @@ pub struct Scenario {
     pub effect_faults_left: u32,
     /// The journal fails once in this many records.
     pub journal_fails_one_in: usize,
-    /// Another process takes the project's lock once in this many effects.
+    /// Another process takes the project's lock once in this many effects, at most so often.
     pub lock_one_in: usize,
+    pub locks_left: u32,
     pub check: Patience,
     pub plan: Patience,
     pub verification: Patience,
@@ -160,6 +161,7 @@ impl Scenario {
             effect_faults_left: random.below(4) as u32,
             journal_fails_one_in: often(random, 600),
             lock_one_in: often(random, 80),
+            locks_left: random.below(5) as u32,
             check: patience(random),
             plan: Patience::random(random),
             verification: patience(random),

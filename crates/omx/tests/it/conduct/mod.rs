@@ -3,6 +3,8 @@
 
 mod approvals;
 mod cancels;
+mod control;
+mod dialects;
 mod failures;
 mod kills;
 mod kit;
