@@ -52,7 +52,7 @@ pub enum ConversationStart {
 
 /// An MCP server the agent gets besides its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct McpServer {
+pub struct McpServerSpec {
     /// Its name, as the agent sees it.
     pub name: String,
     /// The program.
@@ -79,7 +79,7 @@ pub struct ConversationSpec {
     /// What the agent may do unasked.
     pub allow: AllowLevel,
     /// MCP servers of ours. The tools of the one named `omx` need no approval.
-    pub servers: Vec<McpServer>,
+    pub servers: Vec<McpServerSpec>,
     /// What the answer to the first message must fit, where that is known: some
     /// programs take it when they start, and would have to be started again.
     pub schema: Option<Value>,

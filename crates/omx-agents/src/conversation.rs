@@ -15,7 +15,7 @@ use self::deadlines::{ConversationDeadlines, DeadlineKind};
 use self::running_process::{ProcessGeneration, ProcessState, RunningProcess};
 use self::timeouts::{DRAIN_TIMEOUT, GUARD_TIMEOUT};
 use crate::agent::{Agent, AgentCommand, ConversationSpec};
-use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::event::{AgentEvent, ApprovalId, Delivery};
 use crate::failure::{Failure, FailureCause};
 use crate::limits::AgentLimits;
@@ -44,7 +44,7 @@ impl Drop for Conversation {
 /// a thread of its own. That it could not be opened is told as well.
 pub fn open(
     driver: &dyn Driver,
-    installation: &Installation,
+    installation: &AgentInstallation,
     spec: &ConversationSpec,
     env: &AgentEnv,
     limits: AgentLimits,

@@ -33,7 +33,7 @@ pub struct AgentEnv {
 
 /// An agent's program, found and fit to be started as far as files can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installation {
+pub struct AgentInstallation {
     /// The agent.
     pub kind: AgentKind,
     /// The program.
@@ -47,13 +47,13 @@ pub trait Driver: Sync {
 
     /// Finds the program and looks whether it can work: installed, logged in.
     /// Reads files, starts nothing.
-    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure>;
+    fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure>;
 
     /// The machine that speaks its protocol in one conversation.
     fn protocol(
         &self,
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure>;

@@ -59,7 +59,7 @@ pub enum Delivery {
 
 /// What was spent since the last such event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct UsageDelta {
     /// Tokens read, those from a cache included.
     pub input_tokens: u64,
     /// Of these, tokens read from a cache.
@@ -122,7 +122,7 @@ pub enum AgentEvent {
         ask: ApprovalRequest,
     },
     /// What was spent.
-    Usage(Usage),
+    Usage(UsageDelta),
     /// The program met trouble and tries again by itself.
     Retrying(Failure),
     /// The turn is over.

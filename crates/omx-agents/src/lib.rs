@@ -28,7 +28,7 @@ pub use agent::{
     Agent, AgentCommand, AgentMessage, ConversationId, ConversationSpec, ConversationStart,
 };
 pub use conversation::Conversation;
-pub use driver::{AgentEnv, AgentKind, Driver, Installation, driver};
+pub use driver::{AgentEnv, AgentInstallation, AgentKind, Driver, driver};
 pub use event::AgentEvent;
 pub use failure::Failure;
 pub use limits::AgentLimits;

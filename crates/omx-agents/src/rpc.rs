@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, PartialEq)]
 pub enum RpcIncoming<Purpose> {
     /// The answer to a request of ours.
-    Response(Purpose, Result<Value, RpcError>),
+    Response(Purpose, Result<Value, RpcFailure>),
     /// A request that wants an answer.
     Request {
         /// To be given back with the answer.
@@ -34,7 +34,7 @@ pub enum RpcIncoming<Purpose> {
 
 /// The other side's refusal.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RpcError {
+pub struct RpcFailure {
     /// Its code.
     pub code: i64,
     /// Its words.
@@ -124,7 +124,7 @@ impl<Purpose> Rpc<Purpose> {
                 };
                 let answer = match fields.remove("error") {
                     None | Some(Value::Null) => Ok(fields.remove("result").unwrap_or(Value::Null)),
-                    Some(error) => Err(RpcError::from(error)),
+                    Some(error) => Err(RpcFailure::from(error)),
                 };
                 RpcIncoming::Response(purpose, answer)
             }
@@ -156,7 +156,7 @@ impl<Purpose> Rpc<Purpose> {
     }
 }
 
-impl From<Value> for RpcError {
+impl From<Value> for RpcFailure {
     fn from(error: Value) -> Self {
         Self {
             code: error["code"].as_i64().unwrap_or_default(),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use omx_process::guard::GuardCommand;
 use omx_process::{GuardedExit, GuardedRun};
 
-use crate::driver::{AgentEnv, AgentKind, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::agent_environment;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::Launch;
@@ -17,7 +17,7 @@ const MAX_ANSWER: usize = 64 << 10;
 /// Asks a program for its version; the answer's first word that begins with a
 /// digit. The rehearsal agent has omx's own.
 pub fn version(
-    installation: &Installation,
+    installation: &AgentInstallation,
     env: &AgentEnv,
     patience: Duration,
 ) -> Result<String, Failure> {

@@ -8,7 +8,8 @@ use omx_agents::event::{AgentEvent, ApprovalRequest};
 use omx_agents::failure::Failure;
 use omx_agents::results::{self, ResultKind};
 use omx_agents::{
-    Agent, AgentEnv, AgentLimits, Conversation, ConversationId, Driver, Installation, conversation,
+    Agent, AgentEnv, AgentInstallation, AgentLimits, Conversation, ConversationId, Driver,
+    conversation,
 };
 use omx_kernel::approval::{Permission, permission_for};
 use omx_runs::Usage;
@@ -100,7 +101,7 @@ impl AskSession {
         self,
         question: &AskRequest,
         driver: &dyn Driver,
-        installation: &Installation,
+        installation: &AgentInstallation,
         surroundings: &AgentEnv,
         limits: AgentLimits,
         mut show: impl FnMut(&AgentEvent),

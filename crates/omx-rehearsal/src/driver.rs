@@ -7,7 +7,7 @@ use crate::protocol::RehearsalProtocol;
 use crate::scenario;
 use crate::wire;
 use omx_agents::agent::{ConversationSpec, ConversationStart};
-use omx_agents::driver::{AgentEnv, AgentKind, Driver, Installation};
+use omx_agents::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use omx_agents::environment::agent_environment;
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::limits::AgentLimits;
@@ -30,16 +30,16 @@ impl Driver for Rehearsal {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+    fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure> {
         scenario::load(scenario_path(env)?)
             .map_err(|error| failure(FailureCause::Scenario { detail: error.to_string() }))?;
-        Ok(Installation { kind: self.kind(), program: env.omx.clone() })
+        Ok(AgentInstallation { kind: self.kind(), program: env.omx.clone() })
     }
 
     fn protocol(
         &self,
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {

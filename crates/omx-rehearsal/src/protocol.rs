@@ -17,7 +17,7 @@ use omx_agents::driver::AgentKind;
 use omx_agents::event::{AgentEvent, ApprovalId, Delivery};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
-use omx_agents::rpc::{Rpc, RpcError, RpcIncoming};
+use omx_agents::rpc::{Rpc, RpcFailure, RpcIncoming};
 
 /// What a request to the agent was for.
 #[derive(Clone, Debug, PartialEq)]
@@ -190,7 +190,7 @@ impl RehearsalProtocol {
     fn handle_refusal(
         &mut self,
         kind: RequestKind,
-        error: RpcError,
+        error: RpcFailure,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         let detail = error.message;

@@ -244,7 +244,7 @@ impl From<PlayerNotification> for AgentEvent {
                 Self::ToolFinished { call: CallId(call), end }
             }
             PlayerNotification::FileChanged { path } => Self::FileChanged(path),
-            PlayerNotification::Usage(usage) => Self::Usage(event::Usage {
+            PlayerNotification::Usage(usage) => Self::Usage(event::UsageDelta {
                 input_tokens: usage.input,
                 cached_tokens: usage.cached,
                 output_tokens: usage.output,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::driver::{AgentEnv, AgentKind, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 
@@ -26,14 +26,14 @@ const CLOUDS: [&str; 6] = [
 /// Settings an organisation puts on its machines.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
-pub(super) fn find_claude(env: &AgentEnv) -> Result<Installation, Failure> {
+pub(super) fn find_claude(env: &AgentEnv) -> Result<AgentInstallation, Failure> {
     let kind = AgentKind::Claude;
     let program = find_on_path(env, "claude")
         .ok_or_else(|| Failure::new(kind, FailureCause::NotInstalled))?;
     // There the account may be in the keychain, which only claude itself opens.
     let unseen = cfg!(target_os = "macos");
     if unseen || has_account_in_variables(env) || has_account_in_files(env) {
-        Ok(Installation { kind, program })
+        Ok(AgentInstallation { kind, program })
     } else {
         Err(Failure::new(kind, FailureCause::NotLoggedIn { detail: String::new() }))
     }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use omx_kernel::approval::{AllowLevel, OWN_SERVER};
 
 use super::account::is_switched_on;
-use crate::agent::{ConversationId, ConversationSpec, McpServer};
-use crate::driver::{AgentEnv, Installation};
+use crate::agent::{ConversationId, ConversationSpec, McpServerSpec};
+use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
 use crate::protocol::Launch;
 
@@ -103,7 +103,7 @@ pub(super) struct ClaudeLauncher {
 impl ClaudeLauncher {
     pub(super) fn new(
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         conversation: &ConversationId,
     ) -> Self {
@@ -173,8 +173,8 @@ fn flags(spec: &ConversationSpec) -> Vec<String> {
     flags
 }
 
-fn mcp_config(servers: &[McpServer]) -> Value {
-    let entry = |server: &McpServer| {
+fn mcp_config(servers: &[McpServerSpec]) -> Value {
+    let entry = |server: &McpServerSpec| {
         let program = server.program.to_string_lossy();
         let entry = json!({
             "type": "stdio", "command": program, "args": server.args, "env": server.env,
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn variables_of_an_mcp_server_are_part_of_its_entry() {
-        let server = McpServer {
+        let server = McpServerSpec {
             name: OWN_SERVER.to_owned(),
             program: "/omx".into(),
             args: vec!["mcp".to_owned()],

@@ -10,7 +10,7 @@ mod tools;
 mod usage;
 
 use crate::agent::ConversationSpec;
-use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
@@ -24,14 +24,14 @@ impl Driver for ClaudeDriver {
         AgentKind::Claude
     }
 
-    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+    fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure> {
         account::find_claude(env)
     }
 
     fn protocol(
         &self,
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {

@@ -26,7 +26,7 @@ use crate::agent::{
     AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationSpec,
     ConversationStart,
 };
-use crate::driver::{AgentEnv, Installation};
+use crate::driver::{AgentEnv, AgentInstallation};
 use crate::event::{AgentEvent, ApprovalId, CallId, Delivery, ToolAction};
 use crate::failure::FailureCause;
 use crate::limits::AgentLimits;
@@ -124,7 +124,7 @@ pub(super) struct ClaudeProtocol {
 impl ClaudeProtocol {
     pub(super) fn new(
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Self {

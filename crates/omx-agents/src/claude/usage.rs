@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::event::Usage;
+use crate::event::UsageDelta;
 
 #[derive(Debug, Default)]
 pub(super) struct UsageCounter {
     /// Told so far, of this process.
-    reported: Usage,
+    reported: UsageDelta,
     /// Answers of the model in this turn that were told.
     steps: BTreeSet<String>,
 }
@@ -23,14 +23,14 @@ impl UsageCounter {
 
     /// One answer of the model: what it read is known, what it wrote and what
     /// it cost is known when the turn is over.
-    pub(super) fn add_step(&mut self, message: &Value) -> Option<Usage> {
+    pub(super) fn add_step(&mut self, message: &Value) -> Option<UsageDelta> {
         let id = message["id"].as_str()?;
         if !self.steps.insert(id.to_owned()) {
             return None;
         }
         let usage = &message["usage"];
         let cached = number(&usage["cache_read_input_tokens"]);
-        let step = Usage {
+        let step = UsageDelta {
             input_tokens: number(&usage["input_tokens"])
                 .saturating_add(number(&usage["cache_creation_input_tokens"]))
                 .saturating_add(cached),
@@ -43,13 +43,13 @@ impl UsageCounter {
             self.reported.cached_tokens.saturating_add(step.cached_tokens);
         self.reported.output_tokens =
             self.reported.output_tokens.saturating_add(step.output_tokens);
-        (step != Usage::default()).then_some(step)
+        (step != UsageDelta::default()).then_some(step)
     }
 
     /// The end of a turn: all models and subagents, since the process began.
-    pub(super) fn finish_turn(&mut self, result: &Value) -> Option<Usage> {
+    pub(super) fn finish_turn(&mut self, result: &Value) -> Option<UsageDelta> {
         self.steps.clear();
-        let mut whole = Usage { micro_usd: micro_usd(result), ..Usage::default() };
+        let mut whole = UsageDelta { micro_usd: micro_usd(result), ..UsageDelta::default() };
         for model in result["modelUsage"].as_object()?.values() {
             let cached = number(&model["cacheReadInputTokens"]);
             whole.input_tokens = whole
@@ -63,13 +63,13 @@ impl UsageCounter {
         }
         let before = std::mem::replace(&mut self.reported, whole);
         let cost = whole.micro_usd.map(|all| all.saturating_sub(before.micro_usd.unwrap_or(0)));
-        let rest = Usage {
+        let rest = UsageDelta {
             input_tokens: whole.input_tokens.saturating_sub(before.input_tokens),
             cached_tokens: whole.cached_tokens.saturating_sub(before.cached_tokens),
             output_tokens: whole.output_tokens.saturating_sub(before.output_tokens),
             micro_usd: cost,
         };
-        let nothing = Usage { micro_usd: cost.map(|_| 0), ..Usage::default() };
+        let nothing = UsageDelta { micro_usd: cost.map(|_| 0), ..UsageDelta::default() };
         (rest != nothing).then_some(rest)
     }
 }
@@ -106,7 +106,8 @@ mod tests {
         // The same answer in a second line: its text, then its tools.
         assert_eq!(tally.add_step(&message), None);
         let rest = tally.finish_turn(&result(1000, 20, 0.0055)).unwrap();
-        let expected = Usage { output_tokens: 19, micro_usd: Some(5500), ..Usage::default() };
+        let expected =
+            UsageDelta { output_tokens: 19, micro_usd: Some(5500), ..UsageDelta::default() };
         assert_eq!(rest, expected);
         let more = tally.finish_turn(&result(3000, 60, 0.0165)).unwrap();
         assert_eq!((more.input_tokens, more.output_tokens), (2000, 40));

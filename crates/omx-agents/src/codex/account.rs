@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 
 use super::config::{CodexConfig, ModelProvider, codex_home};
-use crate::driver::{AgentEnv, AgentKind, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 
@@ -22,11 +22,11 @@ pub(super) enum CodexAccount {
 }
 
 /// Finds codex.
-pub(super) fn find_codex(env: &AgentEnv) -> Result<Installation, Failure> {
+pub(super) fn find_codex(env: &AgentEnv) -> Result<AgentInstallation, Failure> {
     let failure = |cause| Failure::new(AgentKind::Codex, cause);
     let program = find_on_path(env, "codex").ok_or_else(|| failure(FailureCause::NotInstalled))?;
     find_account(env).map_err(|detail| failure(FailureCause::NotLoggedIn { detail }))?;
-    Ok(Installation { kind: AgentKind::Codex, program })
+    Ok(AgentInstallation { kind: AgentKind::Codex, program })
 }
 
 /// The account codex will have; without one, why.

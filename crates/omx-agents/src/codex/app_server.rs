@@ -24,7 +24,7 @@ use crate::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationS
 use crate::event::{AgentEvent, Delivery};
 use crate::failure::FailureCause;
 use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
-use crate::rpc::{Rpc, RpcError, RpcIncoming};
+use crate::rpc::{Rpc, RpcFailure, RpcIncoming};
 
 /// What a request of ours is for.
 #[derive(Debug)]
@@ -235,7 +235,7 @@ impl AppServer {
     fn handle_response(
         &mut self,
         purpose: AppServerRequest,
-        answer: Result<Value, RpcError>,
+        answer: Result<Value, RpcFailure>,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         match (purpose, answer) {
@@ -338,7 +338,7 @@ impl AppServer {
     fn turn_rejected(
         &mut self,
         number: TurnNumber,
-        error: &RpcError,
+        error: &RpcFailure,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn.take_if(|turn| turn.number == number) else {

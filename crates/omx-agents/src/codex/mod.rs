@@ -16,7 +16,7 @@ mod trust;
 mod usage;
 
 use crate::agent::ConversationSpec;
-use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
@@ -30,14 +30,14 @@ impl Driver for CodexDriver {
         AgentKind::Codex
     }
 
-    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+    fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure> {
         account::find_codex(env)
     }
 
     fn protocol(
         &self,
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {

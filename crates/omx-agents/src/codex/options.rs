@@ -13,7 +13,7 @@ use super::account::{CodexAccount, find_account};
 use super::config::{CodexConfig, codex_home};
 use super::trust::untrusted_folders;
 use crate::agent::{ConversationId, ConversationSpec, ConversationStart};
-use crate::driver::{AgentEnv, Installation};
+use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
 use crate::limits::AgentLimits;
 use crate::protocol::Launch;
@@ -58,7 +58,7 @@ impl CodexOptions {
     /// From what is asked for and what there is.
     pub(super) fn new(
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: AgentLimits,
     ) -> Self {
@@ -227,10 +227,10 @@ fn to_toml(value: &Value) -> toml_edit::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::{ConversationStart, McpServer};
+    use crate::agent::{ConversationStart, McpServerSpec};
     use crate::driver::AgentKind;
 
-    fn options(server: McpServer) -> CodexOptions {
+    fn options(server: McpServerSpec) -> CodexOptions {
         let spec = ConversationSpec {
             start: ConversationStart::New,
             folder: "/nowhere".into(),
@@ -249,7 +249,7 @@ mod tests {
             rehearsal_folder: PathBuf::new(),
             clock: || omx_kernel::Timestamp::from_millis(0),
         };
-        let installation = Installation { kind: AgentKind::Codex, program: "/codex".into() };
+        let installation = AgentInstallation { kind: AgentKind::Codex, program: "/codex".into() };
         CodexOptions::new(&spec, &installation, &env, AgentLimits::default())
     }
 
@@ -257,7 +257,7 @@ mod tests {
     /// the server's own entry reach it.
     #[test]
     fn variables_of_an_mcp_server_are_part_of_its_entry() {
-        let server = McpServer {
+        let server = McpServerSpec {
             name: OWN_SERVER.to_owned(),
             program: "/omx".into(),
             args: vec!["mcp".to_owned()],

@@ -5,35 +5,35 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::event::Usage;
+use crate::event::UsageDelta;
 
 /// The sums told so far, by conversation: helpers that codex starts by itself
 /// have their own.
 #[derive(Debug, Default)]
-pub(super) struct UsageTotals(BTreeMap<String, Usage>);
+pub(super) struct UsageTotals(BTreeMap<String, UsageDelta>);
 
 impl UsageTotals {
     /// Takes a sum for what was there before.
-    pub(super) fn set_baseline(&mut self, thread: &str, sum: Usage) {
+    pub(super) fn set_baseline(&mut self, thread: &str, sum: UsageDelta) {
         self.0.insert(thread.to_owned(), sum);
     }
 
     /// What was spent since the last sum; nothing if that is nothing.
-    pub(super) fn add_total(&mut self, thread: &str, sum: Usage) -> Option<Usage> {
+    pub(super) fn add_total(&mut self, thread: &str, sum: UsageDelta) -> Option<UsageDelta> {
         let before = self.0.insert(thread.to_owned(), sum).unwrap_or_default();
-        let spent = Usage {
+        let spent = UsageDelta {
             input_tokens: sum.input_tokens.saturating_sub(before.input_tokens),
             cached_tokens: sum.cached_tokens.saturating_sub(before.cached_tokens),
             output_tokens: sum.output_tokens.saturating_sub(before.output_tokens),
             micro_usd: None,
         };
-        (spent != Usage::default()).then_some(spent)
+        (spent != UsageDelta::default()).then_some(spent)
     }
 }
 
 /// A sum in the app-server's words.
-pub(super) fn parse_app_server_usage(total: &Value) -> Usage {
-    Usage {
+pub(super) fn parse_app_server_usage(total: &Value) -> UsageDelta {
+    UsageDelta {
         input_tokens: count(&total["inputTokens"]),
         cached_tokens: count(&total["cachedInputTokens"]),
         output_tokens: count(&total["outputTokens"]),
@@ -42,8 +42,8 @@ pub(super) fn parse_app_server_usage(total: &Value) -> Usage {
 }
 
 /// A sum in the words of `codex exec`.
-pub(super) fn parse_exec_usage(usage: &Value) -> Usage {
-    Usage {
+pub(super) fn parse_exec_usage(usage: &Value) -> UsageDelta {
+    UsageDelta {
         input_tokens: count(&usage["input_tokens"]),
         cached_tokens: count(&usage["cached_input_tokens"]),
         output_tokens: count(&usage["output_tokens"]),
@@ -59,8 +59,8 @@ fn count(value: &Value) -> u64 {
 mod tests {
     use super::*;
 
-    fn usage(input: u64, output: u64) -> Usage {
-        Usage { input_tokens: input, output_tokens: output, ..Usage::default() }
+    fn usage(input: u64, output: u64) -> UsageDelta {
+        UsageDelta { input_tokens: input, output_tokens: output, ..UsageDelta::default() }
     }
 
     #[test]

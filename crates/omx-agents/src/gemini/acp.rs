@@ -20,7 +20,7 @@ use crate::event::{AgentEvent, Delivery};
 use crate::failure::FailureCause;
 use crate::limits::AgentLimits;
 use crate::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
-use crate::rpc::{Rpc, RpcError, RpcIncoming};
+use crate::rpc::{Rpc, RpcFailure, RpcIncoming};
 
 /// A turn's request has no deadline of its own: silence is the loop's business.
 const TURN: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -233,7 +233,7 @@ impl AcpProtocol {
     fn handle_response(
         &mut self,
         purpose: AcpRequest,
-        answer: Result<Value, RpcError>,
+        answer: Result<Value, RpcFailure>,
         now: Instant,
     ) -> Vec<ProtocolEffect> {
         let next = match (purpose, answer) {
@@ -275,7 +275,7 @@ impl AcpProtocol {
 
     fn open_rejected(
         &mut self,
-        error: &RpcError,
+        error: &RpcFailure,
     ) -> Result<Option<(AcpRequest, AcpCall)>, FailureCause> {
         match (self.failure_cause(error), &self.session.spec().start) {
             (FailureCause::NotLoggedIn { detail }, _) => match self.session.login_call() {
@@ -297,7 +297,11 @@ impl AcpProtocol {
     }
 
     /// Gemini has answered a prompt: its turn is over.
-    fn turn_ended(&mut self, answer: Result<Value, RpcError>, now: Instant) -> Vec<ProtocolEffect> {
+    fn turn_ended(
+        &mut self,
+        answer: Result<Value, RpcFailure>,
+        now: Instant,
+    ) -> Vec<ProtocolEffect> {
         let mut events = Vec::new();
         if let AcpActivity::Turn(mut turn) =
             std::mem::replace(&mut self.activity, AcpActivity::Idle)
@@ -315,7 +319,7 @@ impl AcpProtocol {
     fn turn_outcome(
         &mut self,
         turn: &mut GeminiTurn,
-        answer: Result<Value, RpcError>,
+        answer: Result<Value, RpcFailure>,
         events: &mut Vec<AgentEvent>,
     ) -> AgentEvent {
         let result = match answer {
@@ -374,7 +378,7 @@ impl AcpProtocol {
         effects
     }
 
-    fn failure_cause(&self, error: &RpcError) -> FailureCause {
+    fn failure_cause(&self, error: &RpcFailure) -> FailureCause {
         errors::classify(error, self.session.model(), (self.clock)())
     }
 }

@@ -14,7 +14,7 @@ use crate::driver::AgentKind;
 use crate::event::AgentEvent;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::AgentExit;
-use crate::rpc::RpcError;
+use crate::rpc::RpcFailure;
 
 /// The error with which gemini asks for an account.
 const AUTH_REQUIRED: i64 = -32000;
@@ -51,7 +51,7 @@ pub(super) fn cut_off(detail: &str) -> AgentEvent {
 }
 
 /// The cause of a refused request of ours.
-pub(super) fn classify(error: &RpcError, model: Option<&str>, now: Timestamp) -> FailureCause {
+pub(super) fn classify(error: &RpcFailure, model: Option<&str>, now: Timestamp) -> FailureCause {
     let said = unwrap_message(&error.message);
     let mut detail = said.message;
     let extra = error.data["details"].as_str().or(error.data.as_str()).unwrap_or_default();
@@ -227,7 +227,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
     fn of(code: i64, message: &str) -> FailureCause {
-        let error = RpcError { code, message: message.to_owned(), data: Value::Null };
+        let error = RpcFailure { code, message: message.to_owned(), data: Value::Null };
         classify(&error, Some("m"), NOW)
     }
 

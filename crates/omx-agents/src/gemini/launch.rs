@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use omx_kernel::approval::AllowLevel;
 
 use crate::agent::ConversationSpec;
-use crate::driver::{AgentEnv, Installation};
+use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
 use crate::protocol::Launch;
 
@@ -37,7 +37,7 @@ pub(super) struct StartingMode {
 /// The process of a conversation.
 pub(super) fn launch(
     spec: &ConversationSpec,
-    installation: &Installation,
+    installation: &AgentInstallation,
     env: &AgentEnv,
 ) -> Launch {
     let mut args: Vec<OsString> =

@@ -10,7 +10,7 @@ mod tools;
 mod turn;
 
 use crate::agent::ConversationSpec;
-use crate::driver::{AgentEnv, AgentKind, Driver, Installation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::environment::find_on_path;
 use crate::failure::{Failure, FailureCause};
 use crate::limits::AgentLimits;
@@ -25,17 +25,17 @@ impl Driver for GeminiDriver {
         AgentKind::Gemini
     }
 
-    fn find(&self, env: &AgentEnv) -> Result<Installation, Failure> {
+    fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure> {
         let program = find_on_path(env, "gemini")
             .ok_or_else(|| Failure::new(self.kind(), FailureCause::NotInstalled))?;
         account::find_account(env).map_err(|cause| Failure::new(self.kind(), cause))?;
-        Ok(Installation { kind: self.kind(), program })
+        Ok(AgentInstallation { kind: self.kind(), program })
     }
 
     fn protocol(
         &self,
         spec: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         env: &AgentEnv,
         limits: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {

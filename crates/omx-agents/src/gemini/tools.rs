@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use omx_kernel::approval::{ApprovalRequest, TargetLocation};
 use serde_json::Value;
 
-use crate::agent::McpServer;
+use crate::agent::McpServerSpec;
 use crate::approval::{reach, reach_of_all};
 use crate::event::{CallId, ToolAction, ToolOutcome};
 
@@ -21,7 +21,7 @@ pub(super) struct GeminiToolCall {
 
 impl GeminiToolCall {
     /// Reads one; the servers are those we gave gemini.
-    pub(super) fn parse(told: &Value, servers: &[McpServer]) -> Option<Self> {
+    pub(super) fn parse(told: &Value, servers: &[McpServerSpec]) -> Option<Self> {
         let id = told["toolCallId"].as_str()?;
         let title = told["title"].as_str().unwrap_or_default();
         let contents = told["content"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -106,7 +106,7 @@ fn tool_name(id: &str) -> &str {
 /// `TOOL (SERVER MCP Server)`, except for a tool whose arguments have a
 /// `command`: then that is the title. The title can thus be anything the model
 /// likes and is believed only where the id agrees.
-fn parse_mcp_tool(id: &str, title: &str, servers: &[McpServer]) -> Option<ToolAction> {
+fn parse_mcp_tool(id: &str, title: &str, servers: &[McpServerSpec]) -> Option<ToolAction> {
     let joined = id.strip_prefix("mcp_")?;
     let titled = title.strip_suffix(" MCP Server)").and_then(|title| title.rsplit_once(" ("));
     if let Some((tool, server)) = titled
@@ -146,8 +146,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn servers() -> Vec<McpServer> {
-        vec![McpServer {
+    fn servers() -> Vec<McpServerSpec> {
+        vec![McpServerSpec {
             name: "omx".to_owned(),
             program: "omx".into(),
             args: Vec::new(),

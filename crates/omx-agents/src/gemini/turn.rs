@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 
 use super::tools::GeminiToolCall;
 use crate::agent::{ApprovalDecision, ConversationSpec};
-use crate::event::{AgentEvent, ApprovalId, CallId, ToolAction, ToolOutcome, TurnAnswer, Usage};
+use crate::event::{
+    AgentEvent, ApprovalId, CallId, ToolAction, ToolOutcome, TurnAnswer, UsageDelta,
+};
 
 /// How gemini says that its mode has changed: as if the model had said it.
 const MODE_CHANGED: &str = "[MODE_UPDATE] ";
@@ -202,14 +204,14 @@ impl GeminiTurn {
 }
 
 /// What a turn has cost, as its end tells.
-fn parse_usage(result: &Value) -> Option<Usage> {
+fn parse_usage(result: &Value) -> Option<UsageDelta> {
     let count = &result["_meta"]["quota"]["token_count"];
-    let usage = Usage {
+    let usage = UsageDelta {
         input_tokens: count["input_tokens"].as_u64().unwrap_or_default(),
         output_tokens: count["output_tokens"].as_u64().unwrap_or_default(),
-        ..Usage::default()
+        ..UsageDelta::default()
     };
-    (usage != Usage::default()).then_some(usage)
+    (usage != UsageDelta::default()).then_some(usage)
 }
 
 /// What is said to begin a turn, with the role before it. A message that

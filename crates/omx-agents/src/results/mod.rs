@@ -20,7 +20,7 @@ pub use answer::{AgentResult, parse};
 pub use kind::{ResultKind, instructions, published};
 pub use plan::{PlanResult, Subtask};
 pub use problem::ResultProblem;
-pub use review::{ReviewFinding, ReviewKind, ReviewLane, ReviewResult, ReviewVerdict, Severity};
+pub use review::{LaneVerdict, ReviewFinding, ReviewKind, ReviewLane, ReviewResult, Severity};
 pub use text::{FilePath, NonBlankText};
 pub use verification::{VerificationCheck, VerificationResult};
 pub use work::{CommandRun, WorkResult};

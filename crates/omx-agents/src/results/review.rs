@@ -19,7 +19,7 @@ pub struct ReviewResult {
     /// The lane of the reviewer.
     pub lane: ReviewLane,
     /// The verdict, in the words of the lane.
-    pub verdict: ReviewVerdict,
+    pub verdict: LaneVerdict,
     /// What has to change; empty if nothing has.
     #[serde(deserialize_with = "objects")]
     pub findings: Vec<ReviewFinding>,
@@ -100,7 +100,7 @@ impl Severity {
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-pub enum ReviewVerdict {
+pub enum LaneVerdict {
     /// Accept the work.
     #[serde(rename = "APPROVE")]
     Approve,
@@ -121,7 +121,7 @@ pub enum ReviewVerdict {
     Block,
 }
 
-impl ReviewVerdict {
+impl LaneVerdict {
     /// The word in results.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -168,8 +168,8 @@ impl ReviewKind {
     }
 
     /// The verdicts of this kind, best first.
-    pub const fn verdicts(self) -> [ReviewVerdict; 3] {
-        use ReviewVerdict::{Approve, Block, Clear, Comment, RequestChanges, Watch};
+    pub const fn verdicts(self) -> [LaneVerdict; 3] {
+        use LaneVerdict::{Approve, Block, Clear, Comment, RequestChanges, Watch};
         match self {
             Self::ArchitectInCodeReview => [Clear, Watch, Block],
             Self::Code | Self::Architect | Self::Critic => [Approve, Comment, RequestChanges],

@@ -6,7 +6,7 @@ mod kit;
 
 use omx_agents::agent::{AgentCommand, ApprovalDecision};
 use omx_agents::event::{
-    ApprovalId, ApprovalRequest, Delivery, TargetLocation, ToolAction, TurnAnswer, Usage,
+    ApprovalId, ApprovalRequest, Delivery, TargetLocation, ToolAction, TurnAnswer, UsageDelta,
 };
 use omx_agents::protocol::ProtocolEffect;
 use omx_agents::{AgentEvent, AgentMessage};
@@ -239,7 +239,7 @@ fn helpers_count_and_do_not_speak() {
     let spent =
         json!({"turnId": "h1", "tokenUsage": {"total": {"inputTokens": 5, "outputTokens": 2}}});
     talk.told_raw("thread/tokenUsage/updated", of_helper(spent));
-    let usage = Usage { input_tokens: 5, output_tokens: 2, ..Usage::default() };
+    let usage = UsageDelta { input_tokens: 5, output_tokens: 2, ..UsageDelta::default() };
     assert_eq!(talk.take(), Told::Event(AgentEvent::Usage(usage)));
     let command = json!({"item": {"type": "commandExecution", "id": "c", "command": "ls"}});
     talk.told_raw("item/started", of_helper(command));

@@ -8,13 +8,13 @@ mod turns;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::McpServer;
+use omx_agents::agent::McpServerSpec;
 use omx_agents::event::Delivery;
 use omx_agents::failure::FailureCause;
 use omx_agents::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    AgentCommand, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId,
-    ConversationSpec, ConversationStart, Installation, driver,
+    AgentCommand, AgentEnv, AgentEvent, AgentInstallation, AgentKind, AgentLimits, AgentMessage,
+    ConversationId, ConversationSpec, ConversationStart, driver,
 };
 use omx_kernel::Timestamp;
 use omx_kernel::approval::AllowLevel;
@@ -24,8 +24,12 @@ const ID: &str = "66499257-6eb5-47bf-8dda-7c395cdf8ad8";
 
 fn conversation_spec(start: ConversationStart, allow: AllowLevel) -> ConversationSpec {
     let program = "/nowhere/omx".into();
-    let server =
-        McpServer { name: "omx".to_owned(), program, args: Vec::new(), env: Default::default() };
+    let server = McpServerSpec {
+        name: "omx".to_owned(),
+        program,
+        args: Vec::new(),
+        env: Default::default(),
+    };
     ConversationSpec {
         start,
         folder: "/nowhere/project".into(),
@@ -50,7 +54,8 @@ fn protocol(spec: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol>
         rehearsal_folder: PathBuf::new(),
         clock: || Timestamp::from_millis(1_000_000),
     };
-    let installation = Installation { kind: AgentKind::Gemini, program: "/nowhere/gemini".into() };
+    let installation =
+        AgentInstallation { kind: AgentKind::Gemini, program: "/nowhere/gemini".into() };
     let driver = driver(AgentKind::Gemini).unwrap();
     driver.protocol(spec, &installation, &env, &AgentLimits::default()).unwrap()
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use omx_agents::rpc::{Rpc, RpcError, RpcIncoming};
+use omx_agents::rpc::{Rpc, RpcFailure, RpcIncoming};
 use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -65,7 +65,7 @@ fn a_refusal_is_told_with_all_it_says() {
     let error = json!({"code": -32000, "message": "limited", "data": {"until": 5}});
     let answer = rpc.parse_incoming(json!({"id": 1, "error": error, "result": {"also": "this"}}));
     let refusal =
-        RpcError { code: -32000, message: "limited".to_owned(), data: json!({"until": 5}) };
+        RpcFailure { code: -32000, message: "limited".to_owned(), data: json!({"until": 5}) };
     assert_eq!(answer, RpcIncoming::Response(Want::Turn, Err(refusal)));
 }
 

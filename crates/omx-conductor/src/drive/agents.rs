@@ -1,6 +1,6 @@
 //! Conversations with agents in the project.
 
-use omx_agents::agent::{ConversationSpec, McpServer};
+use omx_agents::agent::{ConversationSpec, McpServerSpec};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::{Conversation, conversation};
 use omx_kernel::approval::OWN_SERVER;
@@ -34,7 +34,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             role: Some(role.prompt.clone()),
             model: seat.model.clone().or_else(|| role.model.clone()),
             allow: seat.allow,
-            servers: vec![McpServer {
+            servers: vec![McpServerSpec {
                 name: OWN_SERVER.to_owned(),
                 program: env.agents.omx.clone(),
                 args: vec!["mcp".to_owned()],

@@ -12,7 +12,7 @@ use omx_agents::agent::{Agent, AgentCommand};
 use omx_agents::event::ApprovalRequest;
 use omx_agents::failure::Failure;
 use omx_agents::json::ask_object;
-use omx_agents::{AgentEnv, AgentKind, AgentLimits, Conversation, Installation};
+use omx_agents::{AgentEnv, AgentInstallation, AgentKind, AgentLimits, Conversation};
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use omx_ops::Context;
 use omx_runs::progress::{EVENTS_FILE, Progress};
@@ -45,7 +45,7 @@ pub struct RunEnv<'a> {
     /// The roles by name.
     pub roles: BTreeMap<String, RoleCard>,
     /// The agents' programs.
-    pub installations: BTreeMap<AgentKind, Installation>,
+    pub installations: BTreeMap<AgentKind, AgentInstallation>,
     /// The environment of agents.
     pub agents: AgentEnv,
     /// The deadlines of agents.

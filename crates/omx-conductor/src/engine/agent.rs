@@ -161,7 +161,7 @@ impl Engine {
 }
 
 /// An agent's usage as the journal keeps it.
-pub(crate) fn journal_usage(usage: omx_agents::event::Usage) -> Usage {
+pub(crate) fn journal_usage(usage: omx_agents::event::UsageDelta) -> Usage {
     let (input, output) = (usage.input_tokens, usage.output_tokens);
     Usage { input, output, micro_usd: usage.micro_usd }
 }

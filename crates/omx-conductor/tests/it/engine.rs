@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use omx_agents::AgentKind;
 use omx_agents::agent::{AgentCommand, ApprovalDecision, ConversationId, ConversationStart};
-use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer, Usage};
+use omx_agents::event::{AgentEvent, ApprovalId, ApprovalRequest, TurnAnswer, UsageDelta};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_conductor::engine::{
     Engine, Job, JobFailure, JobResult, RunEffect, RunEvent, RunOutcome, StepDecision,
@@ -171,7 +171,7 @@ fn conductor_3_2_a_conversation_that_may_not_have_its_task_gets_it_again() {
     play.report(&step, started("c1"));
     assert!(play.sent().is_some_and(|text| text.contains("## Your part")), "{:?}", play.effects);
     // An agent that used tokens on its task has received it.
-    play.report(&step, AgentEvent::Usage(Usage { input_tokens: 5, ..Usage::default() }));
+    play.report(&step, AgentEvent::Usage(UsageDelta { input_tokens: 5, ..UsageDelta::default() }));
     let mut play = play.killed(&[]);
     play.report(&step, started("c1"));
     assert!(play.sent().is_some_and(|text| !text.contains("## Your part")), "{:?}", play.effects);
@@ -297,7 +297,7 @@ fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_resumed() {
     let mut play = Play::new(spec);
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
-    play.report(&step, AgentEvent::Usage(Usage { input_tokens: 10, ..Usage::default() }));
+    play.report(&step, AgentEvent::Usage(UsageDelta { input_tokens: 10, ..UsageDelta::default() }));
     assert!(matches!(&play.effects.last(), Some(RunEffect::Command(_, AgentCommand::End))));
     play.report(&step, AgentEvent::Ended(None));
     assert!(matches!(play.closed(), RunOutcome::Budget(_)));

@@ -19,7 +19,7 @@ use crate::wire::{
     PlayerToolOutcome, PlayerToolUse, UsageParams,
 };
 use omx_agents::approval::reach;
-use omx_agents::event::Usage;
+use omx_agents::event::UsageDelta;
 
 /// The placeholder for the output of the last tool.
 const OUTPUT: &str = "{{output}}";
@@ -327,7 +327,7 @@ fn needs_approval(conversation: &OpenConversation, params: &ApprovalParams) -> b
     }
 }
 
-fn usage_params(usage: Usage) -> UsageParams {
+fn usage_params(usage: UsageDelta) -> UsageParams {
     UsageParams {
         input: usage.input_tokens,
         cached: usage.cached_tokens,

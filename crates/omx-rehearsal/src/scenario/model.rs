@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use omx_agents::event::Usage;
+use omx_agents::event::UsageDelta;
 use omx_kernel::Timestamp;
 use serde_json::{Map, Value};
 
@@ -92,7 +92,7 @@ pub enum ScenarioAction {
     /// Do nothing for a while.
     Delay(Duration),
     /// Report usage.
-    ReportUsage(Usage),
+    ReportUsage(UsageDelta),
     /// End the turn, or worse. Always the last step.
     Fail(ScenarioFailure),
 }

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use omx_agents::event::Usage;
+use omx_agents::event::UsageDelta;
 use omx_kernel::approval::OWN_SERVER;
 use serde_json::Value;
 use toml::Spanned;
@@ -155,7 +155,7 @@ fn mcp(table: McpTable) -> ScenarioAction {
 }
 
 fn usage(table: UsageTable) -> ScenarioAction {
-    ScenarioAction::ReportUsage(Usage {
+    ScenarioAction::ReportUsage(UsageDelta {
         input_tokens: table.input.0,
         cached_tokens: table.cached.map(|cached| cached.0).unwrap_or_default(),
         output_tokens: table.output.0,

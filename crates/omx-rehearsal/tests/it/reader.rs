@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use omx_agents::event::Usage;
+use omx_agents::event::UsageDelta;
 use omx_kernel::Timestamp;
 use omx_rehearsal::scenario::{
     HangKind, LimitEnd, Scenario, ScenarioAction, ScenarioEntry, ScenarioFailure, load, parse,
@@ -86,7 +86,7 @@ fn every_key_is_read() {
             timeout: Duration::from_secs(30),
         },
         ScenarioAction::Delay(Duration::from_millis(250)),
-        ScenarioAction::ReportUsage(Usage {
+        ScenarioAction::ReportUsage(UsageDelta {
             input_tokens: 10,
             cached_tokens: 4,
             output_tokens: 2,

@@ -6,12 +6,12 @@ mod fuzz;
 use omx_kernel::approval::AllowLevel;
 
 use super::*;
-use crate::agent::McpServer;
+use crate::agent::McpServerSpec;
 use crate::driver::AgentKind;
 use crate::protocol::AgentExit;
 
 fn stream(start: ConversationStart) -> ClaudeProtocol {
-    let server = McpServer {
+    let server = McpServerSpec {
         name: "omx".to_owned(),
         program: "/omx".into(),
         args: Vec::new(),
@@ -26,7 +26,7 @@ fn stream(start: ConversationStart) -> ClaudeProtocol {
         servers: vec![server],
         schema: None,
     };
-    let installation = Installation { kind: AgentKind::Claude, program: "/claude".into() };
+    let installation = AgentInstallation { kind: AgentKind::Claude, program: "/claude".into() };
     let env = AgentEnv {
         variables: BTreeMap::new(),
         omx: "/omx".into(),

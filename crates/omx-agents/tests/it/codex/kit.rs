@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use omx_agents::agent::AgentCommand;
-use omx_agents::driver::Installation;
+use omx_agents::driver::AgentInstallation;
 use omx_agents::protocol::{AgentExit, Launch, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
     AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
@@ -49,7 +49,7 @@ pub fn protocol(start: ConversationStart, allow: AllowLevel) -> Box<dyn Protocol
     let servers = Vec::new();
     let spec =
         ConversationSpec { start, folder, role: None, model: None, allow, servers, schema: None };
-    let installation = Installation { kind: AgentKind::Codex, program: "/bin/codex".into() };
+    let installation = AgentInstallation { kind: AgentKind::Codex, program: "/bin/codex".into() };
     let limits = AgentLimits::default();
     driver(AgentKind::Codex).unwrap().protocol(&spec, &installation, &env, &limits).unwrap()
 }

@@ -3,8 +3,8 @@
 use std::num::NonZeroU32;
 
 use omx_agents::results::{
-    AgentResult, FilePath, NonBlankText, ResultKind, ResultProblem, ReviewKind, ReviewLane,
-    ReviewVerdict, Severity, parse,
+    AgentResult, FilePath, LaneVerdict, NonBlankText, ResultKind, ResultProblem, ReviewKind,
+    ReviewLane, Severity, parse,
 };
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn conductor_4_2_every_field_of_a_review_is_read() {
         panic!("another result");
     };
     assert_eq!((review.lane, review.summary.as_str()), (ReviewLane::Code, "Read all of it."));
-    assert_eq!(review.verdict, ReviewVerdict::Comment);
+    assert_eq!(review.verdict, LaneVerdict::Comment);
     let (first, second) = (&review.findings[0], &review.findings[1]);
     assert_eq!((&*first.title, first.file.as_deref()), ("Leak", Some("src/parser.rs")));
     assert_eq!(first.line, NonZeroU32::new(1));
@@ -109,7 +109,7 @@ fn conductor_4_2_each_review_has_its_own_lane_and_words() {
         }
     }
     let architect = ReviewKind::ArchitectInCodeReview.verdicts();
-    assert_eq!(architect[2], ReviewVerdict::Block);
+    assert_eq!(architect[2], LaneVerdict::Block);
 }
 
 #[test]

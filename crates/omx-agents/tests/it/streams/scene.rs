@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use omx_agents::agent::{
     AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationSpec,
-    ConversationStart, McpServer,
+    ConversationStart, McpServerSpec,
 };
 use omx_agents::event::{AgentEvent, ApprovalId, Delivery};
 use omx_agents::protocol::{AgentExit, Protocol, ProtocolEffect, ProtocolEvent};
-use omx_agents::{AgentEnv, AgentLimits, Failure, Installation};
+use omx_agents::{AgentEnv, AgentInstallation, AgentLimits, Failure};
 use omx_kernel::Timestamp;
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
@@ -82,7 +82,7 @@ impl Scene {
     }
 
     fn opened(row: &'static Row, start: ConversationStart, allow: AllowLevel) -> Self {
-        let server = McpServer {
+        let server = McpServerSpec {
             name: "omx".into(),
             program: "/bin/omx".into(),
             args: vec!["mcp".into()],
@@ -97,7 +97,7 @@ impl Scene {
             servers: vec![server],
             schema: None,
         };
-        let installation = Installation { kind: row.kind, program: "/bin/agent".into() };
+        let installation = AgentInstallation { kind: row.kind, program: "/bin/agent".into() };
         let env = AgentEnv {
             variables: environment(),
             omx: "/bin/omx".into(),

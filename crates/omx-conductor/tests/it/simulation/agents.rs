@@ -8,7 +8,7 @@ use std::time::Duration;
 use omx_agents::AgentKind;
 use omx_agents::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationStart};
 use omx_agents::event::{
-    AgentEvent, ApprovalId, ApprovalRequest, TargetLocation, ToolAction, Usage,
+    AgentEvent, ApprovalId, ApprovalRequest, TargetLocation, ToolAction, UsageDelta,
 };
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
@@ -219,7 +219,7 @@ impl SimWorld {
                 self.edits(number);
                 AgentEvent::FileChanged("a.rs".into())
             }
-            Act::Spend => AgentEvent::Usage(Usage {
+            Act::Spend => AgentEvent::Usage(UsageDelta {
                 input_tokens: self.random.below(2_000) as u64,
                 cached_tokens: 0,
                 output_tokens: self.random.below(500) as u64,

@@ -5,7 +5,7 @@ mod view;
 use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use omx_agents::agent::{McpServer, MessageLabels};
+use omx_agents::agent::{McpServerSpec, MessageLabels};
 use omx_agents::results::{ResultKind, ReviewKind, instructions};
 use omx_agents::{
     AgentEnv, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
@@ -106,7 +106,7 @@ fn question(
         text = format!("{text}\n\n{}", instructions(kind));
     }
     let schema = wants.map(ResultKind::schema);
-    let own = McpServer {
+    let own = McpServerSpec {
         name: OWN_SERVER.to_owned(),
         program: surroundings.omx.clone(),
         args: vec!["mcp".to_owned()],

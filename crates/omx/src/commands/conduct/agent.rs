@@ -1,7 +1,7 @@
 //! Which agent works: the one that was named, the one that is configured, or
 //! the first that can.
 
-use omx_agents::{AgentEnv, AgentKind, Failure, Installation};
+use omx_agents::{AgentEnv, AgentInstallation, AgentKind, Failure};
 use omx_kernel::{Refusal, RefusalCode};
 use omx_rehearsal::driver;
 
@@ -9,7 +9,7 @@ use omx_rehearsal::driver;
 pub(super) fn find_agent(
     named: Option<&str>,
     surroundings: &AgentEnv,
-) -> Result<Installation, Refusal> {
+) -> Result<AgentInstallation, Refusal> {
     if let Some(name) = named {
         let kind = AgentKind::parse(name)
             .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {name:?}")))?;

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use omx_agents::agent::{ApprovalDecision, McpServer};
+use omx_agents::agent::{ApprovalDecision, McpServerSpec};
 use omx_agents::event::{ApprovalRequest, TurnAnswer};
 use omx_agents::failure::Failure;
 use omx_agents::{
@@ -65,7 +65,7 @@ pub fn opening(
         model: None,
         allow,
         schema: None,
-        servers: vec![McpServer {
+        servers: vec![McpServerSpec {
             name: "omx".to_owned(),
             program: OMX.into(),
             args: vec!["mcp".to_owned()],

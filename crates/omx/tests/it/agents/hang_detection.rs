@@ -8,8 +8,8 @@ use omx_agents::event::{Delivery, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    Agent, AgentEnv, AgentEvent, AgentKind, AgentLimits, AgentMessage, ConversationId,
-    ConversationSpec, ConversationStart, Driver, Installation, conversation,
+    Agent, AgentEnv, AgentEvent, AgentInstallation, AgentKind, AgentLimits, AgentMessage,
+    ConversationId, ConversationSpec, ConversationStart, Driver, conversation,
 };
 use omx_kernel::approval::AllowLevel;
 use serde_json::json;
@@ -32,14 +32,14 @@ impl Driver for Hanging {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, _: &AgentEnv) -> Result<Installation, Failure> {
-        Ok(Installation { kind: self.kind(), program: "/bin/sh".into() })
+    fn find(&self, _: &AgentEnv) -> Result<AgentInstallation, Failure> {
+        Ok(AgentInstallation { kind: self.kind(), program: "/bin/sh".into() })
     }
 
     fn protocol(
         &self,
         opening: &ConversationSpec,
-        installation: &Installation,
+        installation: &AgentInstallation,
         surroundings: &AgentEnv,
         _: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {

@@ -12,8 +12,8 @@ use omx_agents::event::{ApprovalId, ApprovalRequest, Delivery, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::protocol::{AgentExit, Launch, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
-    AgentCommand, AgentEnv, AgentEvent, AgentKind, AgentLimits, Conversation, ConversationId,
-    ConversationSpec, ConversationStart, Driver, Installation, Protocol, conversation,
+    AgentCommand, AgentEnv, AgentEvent, AgentInstallation, AgentKind, AgentLimits, Conversation,
+    ConversationId, ConversationSpec, ConversationStart, Driver, Protocol, conversation,
 };
 use omx_kernel::approval::AllowLevel;
 use omx_testkit::CommandOutcome;
@@ -105,14 +105,14 @@ impl Driver for StandIn {
         AgentKind::Rehearsal
     }
 
-    fn find(&self, _: &AgentEnv) -> Result<Installation, Failure> {
-        Ok(Installation { kind: self.kind(), program: self.launch.program.clone() })
+    fn find(&self, _: &AgentEnv) -> Result<AgentInstallation, Failure> {
+        Ok(AgentInstallation { kind: self.kind(), program: self.launch.program.clone() })
     }
 
     fn protocol(
         &self,
         _: &ConversationSpec,
-        _: &Installation,
+        _: &AgentInstallation,
         _: &AgentEnv,
         _: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {

@@ -4,7 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 use omx_agents::agent::ApprovalDecision;
-use omx_agents::event::{ApprovalRequest, Delivery, ToolAction, ToolOutcome, Usage};
+use omx_agents::event::{ApprovalRequest, Delivery, ToolAction, ToolOutcome, UsageDelta};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
@@ -144,8 +144,8 @@ fn tool_end(event: &AgentEvent) -> Option<&ToolOutcome> {
 }
 
 /// All that was told to be spent.
-fn spent(events: &[AgentEvent]) -> Usage {
-    let mut sum = Usage::default();
+fn spent(events: &[AgentEvent]) -> UsageDelta {
+    let mut sum = UsageDelta::default();
     for event in events {
         if let AgentEvent::Usage(usage) = event {
             sum.input_tokens += usage.input_tokens;

@@ -1,6 +1,6 @@
 //! What a turn of claude looks like from both sides.
 
-use omx_agents::event::{ToolAction, Usage};
+use omx_agents::event::{ToolAction, UsageDelta};
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, Failure};
 use omx_testkit::model::{Script, ScriptTurn, ScriptedFailure};
@@ -64,8 +64,8 @@ fn a_subagents_text_is_not_the_agents_text() {
 }
 
 /// The sum of all that was told to be spent.
-fn spent(chat: &TestConversation) -> Usage {
-    let mut sum = Usage { micro_usd: Some(0), ..Usage::default() };
+fn spent(chat: &TestConversation) -> UsageDelta {
+    let mut sum = UsageDelta { micro_usd: Some(0), ..UsageDelta::default() };
     for event in &chat.seen {
         if let AgentEvent::Usage(usage) = event {
             sum.input_tokens += usage.input_tokens;
@@ -101,7 +101,7 @@ fn reported_usage_adds_up() {
         let all = spent(&chat);
         assert_eq!((all.input_tokens, all.output_tokens), (3450, 39));
         // Every token has the same price within a model and kind.
-        let price = |usage: Usage| usage.micro_usd.unwrap();
+        let price = |usage: UsageDelta| usage.micro_usd.unwrap();
         assert!(price(once) > 0 && price(twice) > price(once) && price(all) > price(twice));
         assert_eq!(chat.end(), None);
     });

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use omx_agents::agent::{ApprovalDecision, McpServer};
+use omx_agents::agent::{ApprovalDecision, McpServerSpec};
 use omx_agents::event::{ApprovalRequest, TargetLocation};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::{AllowLevel, Permission, permission_for};
@@ -123,7 +123,7 @@ fn a_tool_of_another_server_needs_the_person() {
             let home = AgentHome::new(AgentCli::Codex, &server).mcp("persons", OMX, &["mcp"]);
             let stage = CliStage::<Codex>::new(server, home);
             let mut opening = opening(&stage, ConversationStart::New, allow);
-            opening.servers.push(McpServer {
+            opening.servers.push(McpServerSpec {
                 name: "other".to_owned(),
                 program: OMX.into(),
                 args: vec!["mcp".to_owned()],
