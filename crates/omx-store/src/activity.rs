@@ -1,4 +1,5 @@
-//! The session's own record: small, never flushed, and nothing fails for want of it.
+//! A session's activity record: small, never flushed, and optional. Nothing fails because
+//! it is missing or cannot be read.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ const FOLDER: &str = ".activity";
 const MAX_BYTES: usize = 64 * 1024;
 const KEPT_SECONDS: i64 = 24 * 60 * 60;
 
-/// The record's file; no session id begins with an underscore.
+/// The name of the record's file. No session id begins with an underscore.
 fn file_name(scope: &Scope) -> String {
     match scope {
         Scope::Compatibility => "_compatibility.json".to_owned(),
@@ -26,7 +27,7 @@ fn file_name(scope: &Scope) -> String {
 }
 
 impl StateDir {
-    /// The record of a scope; an empty one where none can be read.
+    /// The record of a scope, or an empty one if none can be read.
     pub fn activity(&self, scope: &Scope) -> SessionActivity {
         self.read_activity(scope).ok().flatten().unwrap_or_default()
     }
@@ -41,8 +42,8 @@ impl StateDir {
 }
 
 impl LockedStore {
-    /// Replaces the record of a scope. A new record is the occasion to let go
-    /// of those nobody has touched for a day.
+    /// Replaces the record of a scope. Creating a new record also removes those that have
+    /// not changed for a day.
     pub fn write_activity(
         &self,
         scope: &Scope,
@@ -63,7 +64,7 @@ impl LockedStore {
     }
 }
 
-/// Removes records that have not changed for a day. Best effort.
+/// Removes records that have not changed for a day, as far as possible.
 fn prune(folder: &OwnedFd, path: PathBuf, now: Timestamp) {
     let oldest = now.millis() / 1_000 - KEPT_SECONDS;
     for name in dir::names(folder, &path).unwrap_or_default() {

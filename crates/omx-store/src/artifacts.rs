@@ -1,4 +1,4 @@
-//! Files omx makes for people to read: plans, contexts, answers.
+//! Files that omx writes for people to read: plans, contexts, answers.
 
 use std::path::PathBuf;
 
@@ -7,20 +7,20 @@ use crate::error::StoreError;
 use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
 
-/// What kind of file.
+/// A folder for files of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArtifactFolder {
     /// Answers of agents.
     Artifacts,
     /// Plans and test specifications.
     Plans,
-    /// What a run knew when it began.
+    /// What a run knew when it started.
     Context,
 }
 
 impl ArtifactFolder {
-    /// The folder's name in omx's folder.
-    pub const fn folder(self) -> &'static str {
+    /// The folder's name inside omx's folder.
+    pub const fn name(self) -> &'static str {
         match self {
             Self::Artifacts => "artifacts",
             Self::Plans => "plans",
@@ -30,20 +30,20 @@ impl ArtifactFolder {
 }
 
 impl LockedStore {
-    /// Puts a file there, whole or not at all, and tells where it is. `stem`
-    /// and `ending` are words of ours; anything else in them becomes `-`.
+    /// Writes a file as a whole and returns its path. Every character of `stem` and
+    /// `extension` that is not an ASCII letter, a digit, `-` or `_` becomes `-`.
     pub fn write_artifact(
         &self,
-        folder: ArtifactFolder,
+        kind: ArtifactFolder,
         stem: &str,
-        ending: &str,
+        extension: &str,
         text: &str,
     ) -> Result<PathBuf, StoreError> {
         let safe = |c: char| if c.is_ascii_alphanumeric() || "-_".contains(c) { c } else { '-' };
         let name: String =
-            stem.chars().map(safe).chain(['.']).chain(ending.chars().map(safe)).collect();
-        let path = self.tree_path.join(folder.folder());
-        let folder = open_or_make(&self.tree, folder.folder(), &path)?;
+            stem.chars().map(safe).chain(['.']).chain(extension.chars().map(safe)).collect();
+        let path = self.tree_path.join(kind.name());
+        let folder = open_or_make(&self.tree, kind.name(), &path)?;
         let path = path.join(&name);
         replace(&folder, &name, &path, text.as_bytes(), Durability::Flushed)?;
         Ok(path)

@@ -1,4 +1,4 @@
-//! Opening folders and files one name at a time, never through a link.
+//! Opens folders and files one name at a time, and never follows a link.
 
 use std::ffi::{CString, OsStr};
 use std::fs::File;
@@ -16,12 +16,12 @@ use rustix::path::Arg;
 use crate::error::StoreError;
 use crate::flush::flush_all;
 
-/// Folders are for their owner alone.
+/// Only the owner may use a folder of omx.
 pub(crate) const FOLDER_MODE: Mode = Mode::RWXU;
-/// So are files.
+/// Only the owner may use a file of omx.
 pub(crate) const FILE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
-/// Opens a folder inside an open one; `None` if it is not there.
+/// Opens a folder inside an open one. `None` if it does not exist.
 pub(crate) fn open(
     parent: impl AsFd,
     name: impl Arg + Copy,
@@ -36,8 +36,8 @@ pub(crate) fn open(
     }
 }
 
-/// Opens a folder inside an open one, making it if it is not there. A new
-/// name is flushed, or the documents in it could be lost with it.
+/// Opens a folder inside an open one, and creates it if it does not exist. A new name is
+/// flushed; otherwise a power loss could take the documents in the folder with it.
 pub(crate) fn open_or_make(
     parent: impl AsFd,
     name: &str,
@@ -56,20 +56,20 @@ pub(crate) fn open_or_make(
         .ok_or_else(|| StoreError::io("open", path, std::io::ErrorKind::NotFound))
 }
 
-/// A file's content and when it last changed.
+/// The contents of a file and when it last changed.
 pub(crate) struct FileRead {
     pub bytes: Vec<u8>,
     pub modified: Timestamp,
 }
 
-/// Reads a plain file inside an open folder; `None` if it is not there.
+/// Reads a regular file inside an open folder. `None` if it does not exist.
 pub(crate) fn read(
     parent: impl AsFd,
     name: &str,
     path: &Path,
     most: usize,
 ) -> Result<Option<FileRead>, StoreError> {
-    // A pipe would block an open without NONBLOCK.
+    // Without NONBLOCK, opening a pipe would block.
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = match openat(&parent, name, flags, Mode::empty()) {
@@ -96,8 +96,8 @@ pub(crate) fn read(
     Ok(Some(FileRead { bytes, modified: Timestamp::from_millis(modified) }))
 }
 
-/// Opens a plain file inside an open folder, making it if the flags say so;
-/// `None` if it is not there.
+/// Opens a regular file inside an open folder, and creates it if the flags say so.
+/// `None` if it does not exist.
 pub(crate) fn open_file(
     parent: impl AsFd,
     name: &str,
@@ -105,7 +105,7 @@ pub(crate) fn open_file(
     flags: OFlags,
 ) -> Result<Option<File>, StoreError> {
     let mode = if flags.contains(OFlags::CREATE) { FILE_MODE } else { Mode::empty() };
-    // A pipe would block an open without NONBLOCK.
+    // Without NONBLOCK, opening a pipe would block.
     let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let fd = match openat(&parent, name, flags, mode) {
         Ok(fd) => fd,
@@ -124,12 +124,12 @@ pub(crate) fn open_file(
 
 /// The names in a folder, without `.` and `..`.
 pub(crate) fn names(folder: impl AsFd, path: &Path) -> Result<Vec<String>, StoreError> {
-    // A name that is not text is none of ours.
+    // A name that is not UTF-8 is not a name of omx.
     let names = raw_names(folder, path)?.into_iter();
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-/// The same, with names of any bytes.
+/// The same, including names that are not UTF-8.
 pub(crate) fn raw_names(folder: impl AsFd, path: &Path) -> Result<Vec<CString>, StoreError> {
     directory_names(folder).map_err(|error| StoreError::io("list", path, error))
 }
@@ -152,7 +152,7 @@ pub(crate) fn remove_contents(folder: impl AsFd, path: &Path) -> Result<(), Stor
     Ok(())
 }
 
-/// Why something that is no plain file or folder was refused.
+/// The error for something that is neither a regular file nor a folder.
 pub(crate) fn refused(parent: impl AsFd, name: impl Arg, path: &Path) -> StoreError {
     let what = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok().map_or(
         "not what it should be",

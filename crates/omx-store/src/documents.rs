@@ -1,4 +1,4 @@
-//! Documents: found by scope and mode, read without a lock, written under it.
+//! Documents: found by scope and mode, read without the lock, written under it.
 
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -18,44 +18,44 @@ use crate::lock::LockedStore;
 use crate::replace::{Durability, is_temporary, replace};
 use crate::tree::{StateDir, session_path};
 
-/// Documents of other hands may be larger than omx would write; up to this
-/// they can still be read and cancelled.
+/// Other programs may write larger documents than omx does. Up to this size they can still
+/// be read and cancelled.
 const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 
-/// A file where a document belongs that could not be read as one.
+/// A file in the place of a document that could not be read as one.
 #[derive(Debug)]
 pub struct UnreadableDocument {
-    /// Which mode's.
+    /// The mode of the document.
     pub mode: Mode,
-    /// Whose.
+    /// The scope of the document.
     pub scope: Scope,
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Why not.
+    /// Why it could not be read.
     pub error: StoreError,
 }
 
 impl UnreadableDocument {
-    /// Whether it was read and found to be no document, and so can be moved
-    /// aside. Links, pipes and folders stay where they are.
+    /// Whether it can be moved to quarantine: it was read and is not a document. Links,
+    /// pipes and folders stay where they are.
     pub fn can_be_moved(&self) -> bool {
         matches!(self.error, StoreError::Corrupt { .. } | StoreError::TooLarge { .. })
     }
 }
 
-/// All of one scope: what could be read, and what could not.
+/// The contents of one scope.
 #[derive(Debug)]
 pub struct ScopeContents {
-    /// The readable documents and the session's record.
+    /// The readable documents and the session's activity record.
     pub snapshot: Snapshot,
-    /// Files that are no documents.
+    /// Files in the place of a document that could not be read.
     pub unreadable: Vec<UnreadableDocument>,
-    /// What killed writers left behind.
+    /// Temporary files that killed writers left behind.
     leftovers: Vec<String>,
 }
 
 impl StateDir {
-    /// Where the documents of a scope are.
+    /// The folder of a scope's documents.
     pub fn scope_path(&self, scope: &Scope) -> PathBuf {
         match scope {
             Scope::Compatibility => self.path().to_owned(),
@@ -63,27 +63,27 @@ impl StateDir {
         }
     }
 
-    /// Where a document is.
+    /// The path of a document.
     pub fn document_path(&self, scope: &Scope, mode: Mode) -> PathBuf {
         self.scope_path(scope).join(mode.file_name())
     }
 
-    /// Reads one document; `None` if there is none.
+    /// Reads a document. `None` if it does not exist.
     pub fn document(&self, scope: &Scope, mode: Mode) -> Result<Option<Document>, StoreError> {
         let Some(folder) = self.open_scope(scope)? else { return Ok(None) };
         let path = self.document_path(scope, mode);
         Ok(read_document(&folder, mode, &path)?.map(|(document, _)| document))
     }
 
-    /// Reads all documents of a scope, with the session's record.
+    /// Reads all documents of a scope, with the session's activity record.
     pub fn scope(&self, scope: &Scope) -> Result<ScopeContents, StoreError> {
         let mut read = self.scope_documents(scope)?;
         read.snapshot.activity = self.activity(scope);
         Ok(read)
     }
 
-    /// The ids of all sessions that have a folder, sorted. Anything else among
-    /// them is no session and must not stand in the way of those that are.
+    /// The ids of all sessions that have a folder, sorted. Other entries are skipped, so
+    /// that they cannot hide a session.
     pub fn sessions(&self) -> Result<Vec<SessionId>, StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(Vec::new()) };
@@ -92,13 +92,13 @@ impl StateDir {
         Ok(sessions)
     }
 
-    /// Fails if something else stands where the folder of a scope belongs.
+    /// Fails if the folder of a scope is something other than a folder.
     pub fn check_scope(&self, scope: &Scope) -> Result<(), StoreError> {
         self.open_scope(scope).map(drop)
     }
 
-    /// What stands under a session's name and is no folder: none of ours, never
-    /// entered, but to be told.
+    /// Entries that have a session's name but are not folders. omx never opens them, but
+    /// reports them.
     pub fn foreign_session_entries(&self) -> Vec<StoreError> {
         let path = self.path().join("sessions");
         let Ok(Some(folder)) = open(&self.fd, "sessions", &path) else { return Vec::new() };
@@ -107,9 +107,8 @@ impl StateDir {
         strays.map(|id| dir::refused(&folder, id.as_str(), &path.join(id.as_str()))).collect()
     }
 
-    /// Reads all documents of every session, in the order of their ids, and
-    /// shows each to `visit`. A session whose folder cannot be opened does not
-    /// hide the others.
+    /// Reads the documents of every session, in the order of their ids, and passes each
+    /// session to `visit`. A session whose folder cannot be opened does not hide the others.
     pub fn for_each_session(&self, mut visit: impl FnMut(ScopeContents)) -> Result<(), StoreError> {
         let path = self.path().join("sessions");
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(()) };
@@ -128,7 +127,7 @@ impl StateDir {
         Ok(())
     }
 
-    /// The sessions that have active modes, with these.
+    /// The sessions that have active modes, with those modes.
     pub fn active_sessions(&self) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
         let mut active = BTreeMap::new();
         self.for_each_session(|read| {
@@ -171,8 +170,8 @@ impl StateDir {
 }
 
 impl LockedStore {
-    /// Reads a scope that is about to be changed, and clears away what killed
-    /// writers left in it.
+    /// Reads a scope that is about to be changed, and removes what killed writers left in
+    /// it.
     pub fn scope(&self, scope: &Scope) -> Result<ScopeContents, StoreError> {
         let read = self.state.scope(scope)?;
         if !read.leftovers.is_empty()
@@ -185,7 +184,7 @@ impl LockedStore {
         Ok(read)
     }
 
-    /// Replaces a document. `Ok` means that it is on the disk.
+    /// Replaces a document. After `Ok` it survives a power loss.
     pub fn write(&self, scope: &Scope, mode: Mode, document: &Document) -> Result<(), StoreError> {
         let path = self.state.document_path(scope, mode);
         let text = json::document_text(document.fields());
@@ -193,7 +192,7 @@ impl LockedStore {
         replace(&folder, &mode.file_name(), &path, text.as_bytes(), Durability::Flushed)
     }
 
-    /// Refuses a document that is larger or deeper than omx writes.
+    /// Refuses a document that is larger or nested deeper than omx writes.
     pub fn check_size(document: &Document) -> Result<(), Refusal> {
         let text = json::document_text(document.fields());
         let depth = json::nesting_depth(&text);
@@ -207,7 +206,7 @@ impl LockedStore {
         Err(StoreError::TooLarge { what }.into())
     }
 
-    /// Removes a document; says whether it was there.
+    /// Removes a document and returns whether it existed.
     pub fn remove(&self, scope: &Scope, mode: Mode) -> Result<bool, StoreError> {
         let Some(folder) = self.state.open_scope(scope)? else { return Ok(false) };
         let path = self.state.document_path(scope, mode);
@@ -228,7 +227,7 @@ impl LockedStore {
     }
 }
 
-/// The names in the folder of sessions that can be a session's, sorted.
+/// The valid session ids among the names in the folder of sessions, sorted.
 pub(crate) fn session_names(folder: &OwnedFd, path: &Path) -> Result<Vec<SessionId>, StoreError> {
     let names = dir::names(folder, path)?;
     let mut sessions: Vec<SessionId> =
@@ -242,7 +241,7 @@ fn is_folder(parent: &OwnedFd, session: &SessionId) -> bool {
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
 }
 
-/// Removes a file and flushes its folder; says whether it was there.
+/// Removes a file, flushes its folder, and returns whether the file existed.
 pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<bool, StoreError> {
     match unlinkat(&folder, name, AtFlags::empty()) {
         Ok(()) => {}
@@ -302,12 +301,12 @@ pub(crate) fn read_document(
 }
 
 impl ScopeContents {
-    /// Whether there is anything a person should hear of: something active or broken.
+    /// Whether there is anything to report: an active mode or an unreadable document.
     pub fn is_noteworthy(&self) -> bool {
         self.snapshot.active_modes().next().is_some() || !self.unreadable.is_empty()
     }
 
-    /// The refusal for a document that cannot be used, if this one cannot.
+    /// The refusal for a mode whose document could not be read.
     pub fn refusal(&self, mode: Mode) -> Option<Refusal> {
         let found = self.unreadable.iter().find(|found| found.mode == mode)?;
         let code = match found.error {

@@ -1,41 +1,41 @@
-//! What can go wrong with files, told so that a person can act on it.
+//! Failures of the store, worded so that a person can act on them.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{Refusal, RefusalCode};
 
-/// A failure of the store. Unless it says otherwise, nothing was changed.
+/// A failure of the store. Unless the variant says otherwise, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Somebody else holds the project's lock.
+    /// Another process holds the project's lock.
     #[error("the project's lock was not free within {waited} ms; it is held by {holder}")]
     Busy {
-        /// How long was waited.
+        /// How many milliseconds it was waited for.
         waited: u128,
-        /// What is known of the holder.
+        /// What is known about the holder.
         holder: String,
     },
-    /// Somebody else is changing the same file of the person's.
+    /// Another process is changing the same file of the person.
     #[error("{} is being changed by another process", path.display())]
     InUse {
-        /// Which.
+        /// The path.
         path: PathBuf,
     },
-    /// A link, folder, pipe or device where a file or folder of omx belongs.
+    /// A link, folder, pipe or device in the place of a file or folder of omx.
     #[error("{} is {what}; nothing is read or written through it", path.display())]
     Unsafe {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What stands there.
+        /// What is there instead.
         what: &'static str,
     },
     /// A document that is not one JSON object.
     #[error("{} cannot be read: {why}", path.display())]
     Corrupt {
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong.
         why: String,
     },
     /// A document over its limits.
@@ -48,46 +48,46 @@ pub enum StoreError {
         /// What is too large.
         what: String,
     },
-    /// A record longer than a line of a journal may be.
-    #[error("a record of {bytes} bytes is too long for {}; it has at most {most}", path.display())]
+    /// A record that is longer than a line of a journal may be.
+    #[error("a record of {bytes} bytes is too long for {}; the limit is {most} bytes", path.display())]
     LongRecord {
-        /// Which journal.
+        /// The journal.
         path: PathBuf,
-        /// How long it would be.
+        /// The length of the record.
         bytes: usize,
-        /// How long it may be.
+        /// The longest allowed length.
         most: usize,
     },
-    /// A journal of which it is not known what of its last record reached the disk.
-    #[error("{} failed before and takes nothing more; resume the run to go on", path.display())]
+    /// It is unknown how much of the last record of this journal reached the disk.
+    #[error("an earlier write to {} failed, so nothing more is appended; resume the run to continue", path.display())]
     JournalFailed {
-        /// Which.
+        /// The path.
         path: PathBuf,
     },
-    /// The file system said no before anything was changed.
+    /// The file system refused before anything was changed.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The attempted operation.
         doing: &'static str,
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// It is done, but whether it survives a power loss is not known.
+    /// The change was made, but may not survive a power loss.
     #[error("{}: {done}, flush failed: {source}", path.display())]
     Unflushed {
-        /// What was done: written or removed.
+        /// The change: written or removed.
         done: &'static str,
-        /// Where.
+        /// The path.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
-    /// The folder named as project is none.
+    /// The path given as project is not a directory.
     #[error("{} is not a directory", path.display())]
     NoProject {
-        /// What was named.
+        /// The given path.
         path: PathBuf,
     },
 }

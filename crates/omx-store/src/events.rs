@@ -1,7 +1,7 @@
-//! The event log: one line for each change, after the change.
+//! The event log: one line for each change, written after the change.
 //!
-//! It tells a person what happened; nothing is decided by it. So it is best
-//! effort: no failure here fails or delays what it tells of.
+//! It is for people and reports; omx never decides anything by it. A failure to write it
+//! therefore neither fails nor delays the change.
 
 use std::fs::File;
 use std::io::Write;
@@ -131,7 +131,7 @@ impl LogEvent {
 }
 
 impl LockedStore {
-    /// Appends events. Whatever goes wrong is nobody's concern.
+    /// Appends events, as far as possible. Failures are ignored.
     pub fn log(&self, events: &[LogEvent]) {
         let _ = self.append(events);
     }
@@ -157,7 +157,7 @@ impl LockedStore {
             file.read_exact_at(&mut last, end)?;
         }
         if last != [b'\n'] {
-            // A writer was killed in the middle of its line.
+            // A writer was killed in the middle of a line.
             text.push('\n');
         }
         for event in events {

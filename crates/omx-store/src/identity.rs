@@ -1,8 +1,8 @@
-//! Which conversations a host process holds: one small file each, outside any
-//! project, so that a command the agent runs finds the session it belongs to.
+//! Records of which sessions a host process has, outside any project. With them, a command
+//! that an agent runs finds the session it belongs to.
 //!
-//! A folder is named after a process (its id and when it started, so that a
-//! number used again is not mistaken for it), the files in it after sessions.
+//! Each process has a folder, named by its pid and start time so that a reused pid cannot
+//! match. The files in it are named by session.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::Write;
@@ -22,18 +22,18 @@ fn parse_folder_name(name: &str) -> Option<ProcessId> {
     Some(ProcessId { pid: pid.parse().ok()?, started: started.parse().ok()? })
 }
 
-/// What a process's folder says.
+/// The sessions on record for a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HostSessions {
-    /// There is no record of the process.
+    /// There is no record for the process.
     Unknown,
-    /// It holds exactly this conversation.
+    /// It has exactly this session.
     One(SessionId),
-    /// It holds several, or none any more: nobody can tell which is meant.
+    /// It has several, or none anymore, so the session is unknown.
     Unclear,
 }
 
-/// Notes that a process holds a conversation about a project.
+/// Records that a process has a session in a project.
 pub fn record(
     records: &Path,
     process: ProcessId,
@@ -52,11 +52,11 @@ pub fn record(
     file.write_all(text)
 }
 
-/// Forgets that a process holds a conversation.
+/// Removes the record of a session.
 pub fn forget(records: &Path, process: ProcessId, session: &SessionId) {
     let folder = record_folder(records, process);
     let _ = fs::remove_file(folder.join(session.as_str()));
-    // Stays while others are in it.
+    // Fails, as it should, while other sessions are on record.
     let _ = fs::remove_dir(folder);
 }
 
@@ -70,7 +70,7 @@ pub fn prune(records: &Path, is_alive: impl Fn(ProcessId) -> bool) {
     }
 }
 
-/// The conversations of the process whose folder this is.
+/// Reads the sessions in the folder of a process.
 pub fn sessions(folder: &Path) -> HostSessions {
     let Ok(entries) = fs::read_dir(folder) else { return HostSessions::Unknown };
     let mut found = HostSessions::Unclear;
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_1_6_a_process_with_exactly_one_conversation_tells_it() {
+    fn hosts_1_6_a_process_with_exactly_one_session_identifies_it() {
         let records = tempfile::tempdir().unwrap();
         let process = ProcessId { pid: 10, started: 77 };
         let folder = record_folder(records.path(), process);

@@ -1,6 +1,5 @@
-//! JSON text in and out without changing what it says: fields in order, every
-//! value with its own bytes. The syntax is checked by `serde_json`; here is
-//! only what it does not offer.
+//! Reads and writes JSON without changing it: fields keep their order and values keep
+//! their bytes. `serde_json` checks the syntax; this module adds only what it lacks.
 
 use std::fmt;
 
@@ -8,7 +7,7 @@ use omx_kernel::value::{Shape, Value};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The fields of an object, in order, as they were written.
+/// The fields of an object, in order, as written.
 struct RawFields<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
@@ -33,19 +32,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawFields<'a> {
     }
 }
 
-/// Reads an object. Fields for which `looked_into` says no stay opaque.
+/// Parses an object. The values of fields that `is_read` rejects stay opaque.
 pub fn parse_object(
     text: &str,
-    looked_into: impl Fn(&str) -> bool,
+    is_read: impl Fn(&str) -> bool,
 ) -> Result<Vec<(String, Value)>, String> {
     fields(text, |name, raw| {
-        if looked_into(name) { parse_valid(raw) } else { Value::from_parts(raw, Shape::Opaque) }
+        if is_read(name) { parse_valid(raw) } else { Value::from_parts(raw, Shape::Opaque) }
     })
 }
 
 fn fields(
     text: &str,
-    understand: impl Fn(&str, &str) -> Value,
+    parse_field: impl Fn(&str, &str) -> Value,
 ) -> Result<Vec<(String, Value)>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let RawFields(fields) = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -53,15 +52,15 @@ fn fields(
         .into_iter()
         .map(|(spelled, raw)| {
             let name = name(spelled.get());
-            let value = understand(&name, raw.get());
-            // Only escapes can be spelled in more than one way.
+            let value = parse_field(&name, raw.get());
+            // Only a name with escapes can be written in more than one way.
             let is_plain = !spelled.get().contains('\\');
             (name, if is_plain { value } else { value.with_spelling(spelled.get()) })
         })
         .collect())
 }
 
-/// The name a literal stands for; one that cannot be held stands for itself.
+/// The name that a string literal denotes. One that Rust cannot represent denotes itself.
 fn name(literal: &str) -> String {
     let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
     if inner.contains('\\') {
@@ -71,42 +70,42 @@ fn name(literal: &str) -> String {
     }
 }
 
-/// Beyond this nobody looks into a value: a request and its `state` wrap the
-/// deepest document there may be.
+/// Values nested deeper than this stay opaque. A request and its `state` wrap the deepest
+/// allowed document.
 const DEEPEST: usize = crate::MAX_DEPTH + 2;
 
-/// Understands a value of valid JSON. What cannot be held (a lone surrogate)
-/// or is nested too deeply is opaque and keeps its text.
+/// Parses a value whose JSON is known to be valid. A value that Rust cannot represent (a
+/// lone surrogate) or that is nested too deeply is opaque and keeps its text.
 pub fn parse_valid(text: &str) -> Value {
     if text.starts_with(['[', '{']) && nesting_depth(text) > DEEPEST {
         return Value::from_parts(text, Shape::Opaque);
     }
-    understood(text)
+    parse_shape(text)
 }
 
-fn understood(text: &str) -> Value {
+fn parse_shape(text: &str) -> Value {
     let shape = match text.as_bytes().first() {
         Some(b'n') => Shape::Null,
         Some(b't') => Shape::Bool(true),
         Some(b'f') => Shape::Bool(false),
         Some(b'"') => serde_json::from_str(text).map_or(Shape::Opaque, Shape::String),
         Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text).map_or(Shape::Opaque, |items| {
-            Shape::Array(items.into_iter().map(|item| understood(item.get())).collect())
+            Shape::Array(items.into_iter().map(|item| parse_shape(item.get())).collect())
         }),
-        Some(b'{') => fields(text, |_, raw| understood(raw)).map_or(Shape::Opaque, Shape::Object),
+        Some(b'{') => fields(text, |_, raw| parse_shape(raw)).map_or(Shape::Opaque, Shape::Object),
         _ => text.parse().map_or(Shape::Number, Shape::Integer),
     };
     Value::from_parts(text, shape)
 }
 
-/// Reads any JSON value.
+/// Parses any JSON value.
 pub fn parse(text: &str) -> Result<Value, String> {
     let raw: &RawValue = serde_json::from_str(text).map_err(|error| error.to_string())?;
     Ok(parse_valid(raw.get()))
 }
 
-/// How deeply a text is nested, by its brackets outside strings. Counted
-/// before parsing, so that no parser's own limit is what a caller runs into.
+/// The nesting depth of a text, by its brackets outside strings. Counted before parsing,
+/// so that callers never depend on a parser's own limit.
 pub fn nesting_depth(text: &str) -> usize {
     let mut depth = 0_usize;
     let mut deepest = 0;
@@ -121,7 +120,7 @@ pub fn nesting_depth(text: &str) -> usize {
     deepest
 }
 
-/// The same text without white space between its tokens.
+/// The same text without whitespace between its tokens.
 pub fn compact(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     walk(text, |piece| match piece {
@@ -131,7 +130,7 @@ pub fn compact(text: &str) -> String {
     out
 }
 
-/// The same text with one field or item a line.
+/// The same text with one field or item per line.
 pub fn pretty(text: &str) -> String {
     let compact = compact(text);
     let mut out = String::with_capacity(compact.len() * 2);
@@ -139,7 +138,7 @@ pub fn pretty(text: &str) -> String {
     let mut rest = Vec::new();
     walk(&compact, |piece| rest.push(piece));
     let indent = |out: &mut String, level: usize| {
-        // Deeper than anybody reads, white space would outgrow the text.
+        // For deeper nesting, indentation would outgrow the text.
         if level <= DEEPEST {
             out.push('\n');
             out.extend(std::iter::repeat_n("  ", level));
@@ -182,7 +181,7 @@ pub fn pretty(text: &str) -> String {
     out
 }
 
-/// A document as it is stored: one field a line, every value as it came.
+/// The text of a document as it is stored: one field per line, every value unchanged.
 pub fn document_text(fields: &[(String, Value)]) -> String {
     let mut out = String::from("{");
     for (index, (name, value)) in fields.iter().enumerate() {
@@ -195,7 +194,7 @@ pub fn document_text(fields: &[(String, Value)]) -> String {
     out
 }
 
-/// What a walk over JSON text meets: structure, and the raw text of every token.
+/// What a walk over JSON text visits: structure, and the raw text of every token.
 enum Piece<'a> {
     Open,
     Close,
@@ -204,8 +203,8 @@ enum Piece<'a> {
     Raw(&'a str),
 }
 
-/// Walks over the tokens of a JSON text. Structure is told twice: as what it
-/// is, and as its text. On text that is not JSON it never panics and ends.
+/// Visits the tokens of a JSON text. A structural token is visited twice: as what it is,
+/// and as its text. On text that is not JSON it still ends and never panics.
 fn walk<'a>(text: &'a str, mut visit: impl FnMut(Piece<'a>)) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -264,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_without_end_is_kept_and_not_followed() {
+    fn excessive_nesting_is_kept_but_not_parsed() {
         let levels = 1_000_000;
         let deep = format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
         assert_eq!(parse_valid(&deep).as_json(), deep);
@@ -276,11 +275,11 @@ mod tests {
         while let Some([item]) = inner.as_array() {
             inner = item;
         }
-        assert_eq!(inner.as_u64(), Some(1), "what a document may have is understood");
+        assert_eq!(inner.as_u64(), Some(1), "a document of the allowed depth is parsed");
     }
 
     #[test]
-    fn pretty_and_compact_say_the_same() {
+    fn pretty_and_compact_text_have_the_same_tokens() {
         let text = r#"{"a":{},"b":[],"c":[1,{"d":"x y"}],"e":[[]]}"#;
         let pretty = pretty(text);
         assert_eq!(compact(&pretty), text);
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn walking_over_anything_ends_without_a_panic() {
+    fn any_text_is_walked_without_a_panic() {
         for text in ["\"", "\"\\", "\"é", "{\"a", "}]", "\u{feff}{}", "tru", "é\"é"] {
             nesting_depth(text);
             compact(text);

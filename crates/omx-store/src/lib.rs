@@ -1,9 +1,8 @@
-//! Keeps what omx knows: documents, activity records, the event log, runs and
-//! their journals.
+//! Stores documents, activity records, the event log, and runs with their journals.
 //!
-//! Only a [`LockedStore`] can change anything, and only through calls that
-//! take a name from a checked type. Readers take no lock: a document is
-//! replaced whole or not at all.
+//! Only a [`LockedStore`] can change documents, and its methods take names only as
+//! checked types. Readers take no lock, because a document is always replaced as a
+//! whole.
 
 mod activity;
 mod artifacts;
@@ -39,5 +38,5 @@ pub use tree::{StateDir, Store};
 /// The largest document omx writes.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;
 
-/// The deepest nesting of a document omx writes; the document itself is the first level.
+/// The deepest nesting of a document omx writes. The document itself is the first level.
 pub const MAX_DEPTH: usize = 32;

@@ -1,7 +1,8 @@
-//! The project's lock: one file, locked by the kernel, gone with its process.
+//! The project's lock: a file lock of the operating system, released when its process
+//! exits.
 //!
-//! Waiting has a deadline. A holder that was suspended must not suspend every
-//! hook and cancel of the project with it.
+//! Waiting has a deadline, because a suspended holder must not block every hook and
+//! cancel of the project.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -22,7 +23,7 @@ use crate::tree::{StateDir, Store};
 const LOCK_FILE: &str = ".lock";
 const HOLDER_LENGTH: usize = 48;
 
-/// A store that may be changed, because its lock is held.
+/// A store whose lock is held, and which therefore may be changed.
 #[derive(Debug)]
 pub struct LockedStore {
     pub(crate) tree: OwnedFd,
@@ -39,8 +40,8 @@ impl LockedStore {
 }
 
 impl Store {
-    /// Takes the project's lock, making its folders first where they are
-    /// missing. `purpose` is what others are told of the holder. With a deadline of
+    /// Takes the project's lock, and creates missing folders first. Processes that wait too
+    /// long are told `purpose`. With a deadline of
     /// zero it tries once and never waits.
     pub fn lock(&self, deadline: Duration, purpose: &str) -> Result<LockedStore, StoreError> {
         let tree_path = self.tree().to_owned();
@@ -79,8 +80,8 @@ fn acquire(file: File, deadline: Duration, path: &Path) -> Result<File, StoreErr
     let start = Instant::now();
     let waiting = file.try_clone().map_err(|error| StoreError::io("lock", path, error))?;
     let (done, locked) = mpsc::channel::<io::Result<File>>();
-    // The kernel queues waiters; polling would starve behind busy ones. If the
-    // deadline passes first, the thread drops the lock as soon as it has it.
+    // The kernel queues waiting processes; polling would starve behind them. If the deadline
+    // passes first, the thread releases the lock as soon as it gets it.
     std::thread::Builder::new()
         .name("lock".into())
         .spawn(move || {
@@ -97,7 +98,7 @@ fn acquire(file: File, deadline: Duration, path: &Path) -> Result<File, StoreErr
     }
 }
 
-/// Writes who holds the lock into it: information for a person, nothing relies on it.
+/// Writes the holder into the lock file, for messages only. Nothing relies on it.
 fn note_holder(lock: &File, purpose: &str) {
     let text = format!("{} {purpose}", std::process::id());
     let line = format!("{:<width$.width$}\n", text, width = HOLDER_LENGTH - 1);
@@ -116,7 +117,7 @@ fn holder(lock: &File) -> String {
     }
 }
 
-/// Keeps `git status` clean without touching the project's own files.
+/// Keeps `git status` clean without changing the project's own files.
 pub(crate) fn ignore_in_git(tree: &OwnedFd, tree_path: &Path) -> Result<(), StoreError> {
     const NAME: &str = ".gitignore";
     if statat(tree, NAME, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
@@ -124,7 +125,7 @@ pub(crate) fn ignore_in_git(tree: &OwnedFd, tree_path: &Path) -> Result<(), Stor
     }
     replace(tree, NAME, &tree_path.join(NAME), b"*\n", Durability::Flushed).map_err(|error| {
         match error {
-            // "Written" is said of documents, and none was written yet.
+            // The message "written" is for documents, and none has been written yet.
             StoreError::Unflushed { path, source, .. } => StoreError::io("flush", &path, source),
             error => error,
         }

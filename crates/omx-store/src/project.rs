@@ -1,4 +1,4 @@
-//! Where a project is: found once, from values the edge hands in.
+//! Finds the project, from values that the binary passes in.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,61 +10,61 @@ use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
 
-/// What the search may look at. Nothing here reads the environment.
+/// What the search for a project may use. Nothing here reads the environment.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectSearch<'a> {
     /// The working directory.
     pub working_directory: &'a Path,
-    /// The person's home, never taken for a project by searching.
+    /// The person's home directory, which the search never takes for a project.
     pub home: Option<&'a Path>,
-    /// A root that was named.
+    /// The root that the caller named.
     pub root: Option<&'a Path>,
-    /// A folder outside the repository for all trees.
+    /// A folder outside the project for the state of all projects.
     pub state_dir: Option<&'a Path>,
-    /// The names in use.
+    /// The names to look for.
     pub dialect: Dialect,
 }
 
-/// A project and the folder that holds what omx knows of it.
+/// A project and omx's folder for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
-    /// The project's own folder.
+    /// The project's root.
     pub root: PathBuf,
-    /// omx's folder, usually inside it.
+    /// omx's folder, usually inside the root.
     pub tree: PathBuf,
 }
 
 /// Finds the project.
-pub fn find_project(surroundings: ProjectSearch<'_>) -> Result<Project, StoreError> {
-    let ProjectSearch { working_directory, root, dialect, .. } = surroundings;
+pub fn find_project(search: ProjectSearch<'_>) -> Result<Project, StoreError> {
+    let ProjectSearch { working_directory, root, dialect, .. } = search;
     let root = match root {
         Some(named) => {
             let path = working_directory.join(named);
             let real = fs::canonicalize(&path).ok().filter(|real| real.is_dir());
             real.ok_or(StoreError::NoProject { path })?
         }
-        None => search(surroundings),
+        None => find_root(search),
     };
-    let tree = moved_tree(&root, surroundings).unwrap_or_else(|| root.join(dialect.dir_name));
+    let tree = external_tree(&root, search).unwrap_or_else(|| root.join(dialect.dir_name));
     Ok(Project { root, tree })
 }
 
-/// Where the tree of this project is, if all trees are kept outside their projects.
-fn moved_tree(root: &Path, surroundings: ProjectSearch<'_>) -> Option<PathBuf> {
-    let folder = surroundings.working_directory.join(surroundings.state_dir?);
+/// omx's folder for this project, if such folders are kept outside the projects.
+fn external_tree(root: &Path, search: ProjectSearch<'_>) -> Option<PathBuf> {
+    let folder = search.working_directory.join(search.state_dir?);
     let name = root.file_name().map_or("root".into(), |name| name.to_string_lossy());
     let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
     let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     Some(folder.join(format!("{name}-{hex}")))
 }
 
-fn search(surroundings: ProjectSearch<'_>) -> PathBuf {
-    let ProjectSearch { working_directory, home, dialect, .. } = surroundings;
+fn find_root(search: ProjectSearch<'_>) -> PathBuf {
+    let ProjectSearch { working_directory, home, dialect, .. } = search;
     let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
     let is_searched = |folder: &Path| home.as_deref().is_none_or(|home| !home.starts_with(folder));
     let has_tree = |folder: &&Path| {
-        moved_tree(folder, surroundings).is_some_and(|tree| tree.is_dir())
-            || (folder.join(dialect.dir_name).is_dir() && !is_open_to_all(folder))
+        external_tree(folder, search).is_some_and(|tree| tree.is_dir())
+            || (folder.join(dialect.dir_name).is_dir() && !is_world_writable(folder))
     };
     let ancestors = || working_directory.ancestors().take_while(|folder| is_searched(folder));
     let top = find_worktree_top(working_directory);
@@ -82,14 +82,14 @@ fn search(surroundings: ProjectSearch<'_>) -> PathBuf {
     }
 }
 
-/// In a folder like `/tmp` anybody can plant a tree; it is never found by searching.
-fn is_open_to_all(folder: &Path) -> bool {
+/// Anyone can plant a folder of omx in a place like `/tmp`, so the search ignores it.
+fn is_world_writable(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|data| data.permissions().mode() & 0o002 != 0)
 }
 
-/// The top level of the main worktree, if `top` is a linked one. Read from
-/// git's own files: a `.git` file names the worktree's folder inside the
-/// repository, and that folder's `commondir` the repository.
+/// The top level of the main worktree, if `top` is that of a linked one. The file `.git`
+/// names the worktree's folder inside the repository, whose file `commondir` names the
+/// repository.
 fn main_worktree(top: &Path) -> Option<PathBuf> {
     let git_dir = read_git_pointer(&top.join(".git"))?;
     let common = fs::read_to_string(git_dir.join("commondir")).ok()?;

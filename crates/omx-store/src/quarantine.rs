@@ -1,5 +1,5 @@
-//! Unreadable documents are moved aside, never deleted, so that one broken
-//! file blocks nothing and nothing is lost.
+//! Moves unreadable documents to quarantine. They are never deleted, so one broken file
+//! blocks nothing and nothing is lost.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -14,20 +14,20 @@ use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
 
-/// A document that was moved aside.
+/// A document that was moved to quarantine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuarantinedDocument {
-    /// Which mode's it was.
+    /// The mode of the document.
     pub mode: Mode,
-    /// Whose it was.
+    /// The scope of the document.
     pub scope: Scope,
-    /// Where it is now.
+    /// Its new path.
     pub path: PathBuf,
 }
 
 impl LockedStore {
-    /// Moves an unreadable document aside. Only what was *read* and found to be
-    /// no document is moved; links, pipes and folders stay where they are.
+    /// Moves an unreadable document to quarantine. Only a file that was *read* and is not a
+    /// document is moved; links, pipes and folders stay where they are.
     pub fn quarantine(
         &self,
         found: &UnreadableDocument,
@@ -63,7 +63,7 @@ impl LockedStore {
             match renameat_with(source, &from, folder, &name, RenameFlags::NOREPLACE) {
                 Ok(()) => return Ok(name),
                 Err(Errno::EXIST) => {}
-                // Not every file system knows the flag.
+                // Some file systems do not support the flag.
                 Err(Errno::INVAL | Errno::NOSYS) => {
                     renameat(source, &from, folder, &name)
                         .map_err(|error| StoreError::io("quarantine", &found.path, error))?;

@@ -1,4 +1,4 @@
-//! What force removes beyond the documents themselves.
+//! Removes every document, for `cancel --force`.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,18 @@ use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::replace::is_temporary;
 
-/// What a sweep removed, and what it left and why.
+/// What was removed, and what was left.
 #[derive(Debug, Default)]
 pub struct RemovedFiles {
     /// Removed files and folders.
     pub removed: Vec<PathBuf>,
-    /// Things that are no files of omx and were left alone.
+    /// Entries that are not files of omx and were left alone.
     pub kept: Vec<PathBuf>,
 }
 
 impl LockedStore {
-    /// Removes the documents of every mode in every scope, empty session
-    /// folders, and the leftovers of older versions. Plans, logs, runs,
-    /// quarantine and the lock stay.
+    /// Removes the documents of every mode in every scope, empty session folders, and the
+    /// files of older versions. Plans, logs, runs, quarantine and the lock stay.
     pub fn remove_all_documents(&self) -> Result<RemovedFiles, StoreError> {
         let mut outcome = RemovedFiles::default();
         let state = &self.state.fd;
@@ -73,7 +72,7 @@ fn remove_session_documents(
             continue;
         };
         remove_documents(&folder, &path, outcome)?;
-        // Only an empty folder lets itself be removed.
+        // Fails, as it should, for a folder that is not empty.
         let _ = unlinkat(sessions, session.as_str(), AtFlags::REMOVEDIR);
     }
     Ok(())
@@ -90,7 +89,7 @@ fn remove_documents(
             if read_document(folder, mode, path).is_ok() {
                 remove_plain(folder, &name, path, outcome)?;
             } else {
-                // What could be moved to quarantine is there by now; the rest stays.
+                // Whatever can be moved to quarantine is there already; the rest stays.
                 outcome.kept.push(path.clone());
             }
         } else if is_temporary(&name) {
@@ -100,7 +99,7 @@ fn remove_documents(
     Ok(())
 }
 
-/// Removes a plain file; a link, pipe or folder of that name is not ours.
+/// Removes a regular file. A link, pipe or folder of that name is not a file of omx.
 fn remove_plain(
     folder: &OwnedFd,
     name: &str,

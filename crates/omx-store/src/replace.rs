@@ -1,9 +1,9 @@
-//! Replacing a file whole or not at all.
+//! Replaces a file as a whole or not at all.
 //!
-//! Order matters and is visible in a system-call trace: write a temporary file
-//! beside it, flush it, rename it over the old one, flush the folder. The
-//! temporary name is fixed, because all writers hold the project's lock: what
-//! a killed writer left behind is overwritten by the next.
+//! The order matters and is visible in a system-call trace: write a temporary file beside
+//! the old one, flush it, rename it over the old one, flush the folder. The temporary name
+//! is fixed because all writers hold the project's lock: the next writer overwrites what a
+//! killed one left behind.
 
 use std::fs::File;
 use std::io::Write;
@@ -20,13 +20,13 @@ use crate::flush::{flush_all, flush_data};
 /// Whether a replaced file must survive a power loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durability {
-    /// Flushed to the disk before the call returns.
+    /// It is flushed to the disk before the call returns.
     Flushed,
-    /// Left to the system: omx can do without it.
+    /// It may be lost: omx can do without it.
     Relaxed,
 }
 
-/// Whether a name is a temporary file of this module.
+/// Whether a name is that of a temporary file of this module.
 pub(crate) fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".tmp")
 }
@@ -44,7 +44,7 @@ pub(crate) fn replace(
     let written = write_temporary(folder, &temporary, bytes, durability)
         .and_then(|()| Ok(renameat(folder, &temporary, folder, name)?));
     if let Err(error) = written {
-        // Best effort: if this fails too, the next writer overwrites it.
+        // If this fails too, the next writer overwrites the file.
         let _ = unlinkat(folder, &temporary, AtFlags::empty());
         return Err(StoreError::io("write", path, error));
     }

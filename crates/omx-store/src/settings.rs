@@ -1,8 +1,8 @@
-//! Changing a file of the person's, such as their configuration: whole or not
-//! at all, and one change after the other.
+//! Changes a file of the person, such as their configuration: as a whole or not at all, and
+//! one change at a time.
 //!
-//! There is no project's lock for it. The temporary file is the lock: whoever
-//! holds it, and still finds it under its name, is alone.
+//! No project's lock covers such a file. The temporary file is the lock: a process that
+//! has locked it, and still finds it under its name, is the only writer.
 
 use std::fs::{self, File, Permissions, TryLockError};
 use std::io::Write;
@@ -18,8 +18,8 @@ use crate::tree::open_plain;
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
 
-/// Changes a text file, which may not be there yet; a link of the person's
-/// stays a link. What `change` refuses is not written.
+/// Changes a text file, which need not exist yet. A link stays a link. Nothing is written
+/// if `change` fails.
 pub fn change_file<E: From<StoreError>>(
     path: &Path,
     deadline: Duration,
@@ -34,8 +34,8 @@ pub fn change_file<E: From<StoreError>>(
     fs::create_dir_all(parent).map_err(fail)?;
     let folder = open_plain(parent)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
     let temporary = format!(".{name}.tmp");
-    let file = own(&folder, &temporary, path, deadline)?;
-    let changed = old_text(&real)
+    let file = lock_temporary(&folder, &temporary, path, deadline)?;
+    let changed = read_old(&real)
         .map_err(|error| StoreError::io("read", path, error).into())
         .and_then(|(old, permissions)| Ok((change(&old)?, permissions)))
         .and_then(|(text, permissions)| {
@@ -44,7 +44,7 @@ pub fn change_file<E: From<StoreError>>(
             written.map_err(|error| fail(error).into())
         });
     if changed.is_err() {
-        // Best effort: what is left here is overwritten by the next change.
+        // If this fails too, the next change overwrites the file.
         let _ = unlinkat(&folder, temporary.as_str(), AtFlags::empty());
         return changed;
     }
@@ -53,8 +53,8 @@ pub fn change_file<E: From<StoreError>>(
     })
 }
 
-/// Makes the temporary file and locks it.
-fn own(
+/// Creates the temporary file and locks it.
+fn lock_temporary(
     folder: &OwnedFd,
     temporary: &str,
     path: &Path,
@@ -75,7 +75,7 @@ fn own(
                 if there.is_ok_and(|there| there.st_ino == ours.st_ino) {
                     return Ok(file);
                 }
-                // It became the file itself, or was given up, while we waited.
+                // It became the file itself, or was removed, while this process waited.
             }
             Err(TryLockError::WouldBlock) if start.elapsed() < deadline => {
                 std::thread::sleep(BETWEEN_TRIES);
@@ -88,7 +88,7 @@ fn own(
     }
 }
 
-fn old_text(path: &Path) -> std::io::Result<(String, Option<Permissions>)> {
+fn read_old(path: &Path) -> std::io::Result<(String, Option<Permissions>)> {
     match fs::read_to_string(path) {
         Ok(text) => Ok((text, Some(fs::metadata(path)?.permissions()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((String::new(), None)),

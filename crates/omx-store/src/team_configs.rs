@@ -1,5 +1,5 @@
-//! Cards of what is shared by a project and still belongs to one session: the
-//! teams' `config.json` and the swarm's marker.
+//! What a project's sessions share although it belongs to one of them: the teams'
+//! `config.json` and the swarm's marker.
 
 use std::path::PathBuf;
 
@@ -15,15 +15,16 @@ use crate::tree::StateDir;
 
 const TEAMS: &str = "team";
 const MARKER: &str = "swarm-active.marker";
-const MAX_CARD_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 impl StateDir {
-    /// Where a team's files are.
+    /// The folder of a team.
     pub fn team_path(&self, name: &str) -> PathBuf {
         self.path().join(TEAMS).join(name)
     }
 
-    /// The cards of all teams that can be read; others belong to nobody.
+    /// The configuration of every team that can be read. Teams without one belong to no
+    /// session.
     pub fn team_configs(&self) -> Vec<TeamCard> {
         let path = self.path().join(TEAMS);
         let Ok(Some(folder)) = open(&self.fd, TEAMS, &path) else { return Vec::new() };
@@ -33,9 +34,9 @@ impl StateDir {
             .filter_map(|name| {
                 let path = path.join(&name);
                 let team = open(&folder, &name, &path).ok()??;
-                let file = dir::read(&team, "config.json", &path, MAX_CARD_BYTES).ok()??;
-                let card = understood(&file.bytes)?;
-                let text = |field: &str| card.get(field).and_then(Value::as_str);
+                let file = dir::read(&team, "config.json", &path, MAX_BYTES).ok()??;
+                let config = parse_record(&file.bytes)?;
+                let text = |field: &str| config.get(field).and_then(Value::as_str);
                 let created = text("created_at").or_else(|| text("created"));
                 Some(TeamCard {
                     name,
@@ -46,17 +47,17 @@ impl StateDir {
             .collect()
     }
 
-    /// The session the swarm's marker names; `None` if there is no marker.
+    /// The session that the swarm's marker names. `None` if there is no marker.
     fn swarm_session(&self) -> Option<Option<String>> {
         let path = self.path().join(MARKER);
-        let file = dir::read(&self.fd, MARKER, &path, MAX_CARD_BYTES).ok()??;
-        let card = understood(&file.bytes);
-        Some(card.and_then(|card| card.get("session_id")?.as_str().map(str::to_owned)))
+        let file = dir::read(&self.fd, MARKER, &path, MAX_BYTES).ok()??;
+        let config = parse_record(&file.bytes);
+        Some(config.and_then(|config| config.get("session_id")?.as_str().map(str::to_owned)))
     }
 }
 
 impl LockedStore {
-    /// Removes the swarm's marker if it belongs to this scope.
+    /// Removes the swarm's marker if it belongs to this scope, and returns whether it did.
     pub fn remove_swarm_marker(&self, scope: &Scope) -> Result<bool, StoreError> {
         match self.state.swarm_session() {
             Some(session) if is_in_scope(scope, session.as_deref()) => {
@@ -67,7 +68,7 @@ impl LockedStore {
     }
 }
 
-fn understood(bytes: &[u8]) -> Option<Value> {
+fn parse_record(bytes: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(bytes).ok()?;
     json::parse(text).ok().filter(|value| value.as_object().is_some())
 }

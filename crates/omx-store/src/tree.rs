@@ -1,4 +1,4 @@
-//! The folder that holds what omx knows of a project, and its `state` folder.
+//! omx's folder for a project, and the `state` folder in it.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -11,13 +11,13 @@ use crate::dir::{open, open_or_make};
 use crate::error::StoreError;
 use crate::project::Project;
 
-/// Access to a project's documents. Nothing is opened or made before it is needed.
+/// Access to a project's documents. Opens and creates nothing before it is needed.
 #[derive(Clone, Debug)]
 pub struct Store {
     project: Project,
 }
 
-/// The open folder of documents.
+/// The `state` folder, open.
 #[derive(Debug)]
 pub struct StateDir {
     pub(crate) fd: OwnedFd,
@@ -29,7 +29,7 @@ impl StateDir {
         Self { fd, path }
     }
 
-    /// Where it is, for messages.
+    /// Its path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -41,7 +41,7 @@ impl Store {
         Self { project }
     }
 
-    /// The project's own folder.
+    /// The project's root.
     pub fn root(&self) -> &Path {
         &self.project.root
     }
@@ -51,19 +51,19 @@ impl Store {
         &self.project.tree
     }
 
-    /// The folder of documents, whether it is there or not.
+    /// The path of the `state` folder, which need not exist.
     pub fn state_path(&self) -> PathBuf {
         self.project.tree.join("state")
     }
 
-    /// Opens the folder of documents for reading; `None` if there is none yet.
+    /// Opens the `state` folder for reading. `None` if it does not exist yet.
     pub fn read(&self) -> Result<Option<StateDir>, StoreError> {
         let Some(tree) = self.open_tree()? else { return Ok(None) };
         let path = self.state_path();
         Ok(open(&tree, "state", &path)?.map(|fd| StateDir::new(fd, path)))
     }
 
-    /// Opens omx's folder for reading; `None` if there is none yet.
+    /// Opens omx's folder for reading. `None` if it does not exist yet.
     pub(crate) fn open_tree(&self) -> Result<Option<OwnedFd>, StoreError> {
         let tree = self.tree();
         let Some((parent, name)) = parent_and_name(tree) else { return Ok(None) };
@@ -78,7 +78,8 @@ impl Store {
         let parent = match open_plain(parent)? {
             Some(fd) => fd,
             None => {
-                // Only a folder for trees outside the project may be missing.
+                // Only a folder outside the project, for the state of all projects, may be
+                // missing.
                 fs::create_dir_all(parent)
                     .map_err(|error| StoreError::io("make the folder", parent, error))?;
                 open_plain(parent)?.ok_or_else(missing)?
@@ -88,7 +89,7 @@ impl Store {
     }
 }
 
-/// Opens a folder of the person's: here links are theirs and are followed.
+/// Opens a folder of the person. Links in its path are theirs and are followed.
 pub(crate) fn open_plain(path: &Path) -> Result<Option<OwnedFd>, StoreError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match openat(CWD, path, flags, Mode::empty()) {

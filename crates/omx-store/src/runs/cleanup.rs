@@ -1,5 +1,5 @@
-//! Clearing up after runs that ended long ago: their documents, and when it
-//! was last looked for any.
+//! Cleaning up after runs that ended long ago: their documents, and when the last cleanup
+//! took place.
 
 use omx_kernel::{SessionId, Timestamp};
 use rustix::fs::{AtFlags, unlinkat};
@@ -13,30 +13,36 @@ use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
 use crate::tree::{Store, session_path};
 
-/// When it was last looked for old runs.
-const SWEPT: &str = ".swept";
+/// Holds the time of the last cleanup.
+const CLEANUP_FILE: &str = ".swept";
 const MAX_BYTES: usize = 100;
 
 impl Store {
-    /// When old runs were last looked for; `None` if never, or if nobody knows.
+    /// When old runs were last cleaned up. `None` if never, or if that is unknown.
     pub fn last_run_cleanup(&self) -> Result<Option<Timestamp>, StoreError> {
         let Some((runs, path)) = self.open_runs()? else { return Ok(None) };
-        let read = dir::read(&runs, SWEPT, &path.join(SWEPT), MAX_BYTES)?;
+        let read = dir::read(&runs, CLEANUP_FILE, &path.join(CLEANUP_FILE), MAX_BYTES)?;
         Ok(read.and_then(|read| Timestamp::parse(std::str::from_utf8(&read.bytes).ok()?.trim())))
     }
 }
 
 impl LockedStore {
-    /// Notes that old runs are looked for now.
+    /// Records that old runs are being cleaned up now.
     pub fn record_run_cleanup(&self, now: Timestamp) -> Result<(), StoreError> {
         let path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &path)?;
         let text = format!("{now}\n");
-        replace(&runs, SWEPT, &path.join(SWEPT), text.as_bytes(), Durability::Flushed)?;
+        replace(
+            &runs,
+            CLEANUP_FILE,
+            &path.join(CLEANUP_FILE),
+            text.as_bytes(),
+            Durability::Flushed,
+        )?;
         Ok(())
     }
 
-    /// Removes everything of a session that belonged to one run alone.
+    /// Removes everything of a session, which must belong to one run only.
     pub fn remove_session(&self, session: &SessionId) -> Result<(), StoreError> {
         let path = self.state.path().join("sessions");
         let Some(sessions) = open(&self.state.fd, "sessions", &path)? else { return Ok(()) };

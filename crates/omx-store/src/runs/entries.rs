@@ -1,9 +1,8 @@
-//! Reading a journal: whole lines only, each with the number it must have.
+//! Reads a journal: complete lines only, each with its expected number.
 //!
-//! A reader takes no lock and changes nothing. A last line without an end is
-//! one that is being written, or was when its writer was killed: it is left
-//! for the next look. Anything else that cannot be read is an error that names
-//! the line; no record is ever passed over.
+//! A reader takes no lock and changes nothing. An incomplete last line is being written,
+//! or was when its writer was killed; it is left for the next read. Anything else that
+//! cannot be read is an error that names the line. No record is ever skipped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -18,18 +17,18 @@ use crate::error::StoreError;
 
 const BUFFER: usize = 64 * 1024;
 
-/// A record with its place in the journal.
+/// A record and its position in the journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalEntry<R> {
-    /// Its number, which is also its line: 1, 2, 3, without a gap.
+    /// Its number, which is also its line: 1, 2, 3, without gaps.
     pub seq: u64,
     /// When it was appended.
     pub at: Timestamp,
-    /// What was recorded.
+    /// The record.
     pub record: R,
 }
 
-/// A journal open for reading, with a place in it.
+/// A journal open for reading, and a position in it.
 #[derive(Debug)]
 pub struct JournalReader {
     file: File,
@@ -43,8 +42,8 @@ impl JournalReader {
         Self { file, path, offset: 0, next: 1 }
     }
 
-    /// The records that were added since the last call; none if there are none.
-    /// Those before a line that cannot be read are handed out first, then the error.
+    /// The records that were added since the last call. Records before an unreadable line
+    /// are returned first; the next call returns the error.
     pub fn read_new<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         match self.each(|entry| entries.push(entry)) {
@@ -53,14 +52,14 @@ impl JournalReader {
         }
     }
 
-    /// All records from here to the end, or the first line that cannot be read.
+    /// All records from here to the end, or the error of the first unreadable line.
     pub fn read_all<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         self.each(|entry| entries.push(entry))?;
         Ok(entries)
     }
 
-    /// How many bytes of whole lines were read so far.
+    /// How many bytes of complete lines were read so far.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -70,7 +69,7 @@ impl JournalReader {
         self.next
     }
 
-    /// Shows every whole line to `visit` and stands behind the last one.
+    /// Passes every complete line to `visit` and moves behind the last one.
     pub(super) fn each<R: DeserializeOwned>(
         &mut self,
         mut visit: impl FnMut(JournalEntry<R>),
@@ -82,7 +81,7 @@ impl JournalReader {
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One byte more than a line may have tells one that is too long.
+            // One byte more than allowed reveals a line that is too long.
             let limited = reader.by_ref().take(MAX_RECORD_BYTES as u64 + 1);
             match { limited }.read_until(b'\n', &mut line) {
                 Ok(_) => {}
@@ -96,7 +95,7 @@ impl JournalReader {
                     Ok(())
                 };
             };
-            match understand(text, self.next) {
+            match parse_line(text, self.next) {
                 Ok(entry) => {
                     self.offset += line.len() as u64;
                     self.next += 1;
@@ -120,19 +119,19 @@ impl JournalReader {
     }
 }
 
-/// A power loss can leave a last line with its end on the disk but not its
-/// middle: what was never written reads as zeros, which no record holds. Such
-/// a line was not flushed, so nobody was told that it is there.
+/// A power loss can leave a last line whose end is on the disk but whose middle is not:
+/// missing parts read as zeros, which no record contains. Such a line was never flushed,
+/// so its record was never acknowledged.
 fn is_torn(line: &[u8]) -> bool {
     line.contains(&0)
 }
 
-fn understand<R: DeserializeOwned>(line: &[u8], number: u64) -> Result<JournalEntry<R>, String> {
+fn parse_line<R: DeserializeOwned>(line: &[u8], number: u64) -> Result<JournalEntry<R>, String> {
     let entry: JournalEntry<R> = serde_json::from_slice(line).map_err(|error| {
         let text = error.to_string();
-        // "at line 1": within this one, which helps nobody.
+        // "at line 1" means a line within this record and would mislead.
         let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-        format!("is no record: {what} (column {})", error.column())
+        format!("is not a record: {what} (column {})", error.column())
     })?;
     if entry.seq == number { Ok(entry) } else { Err(format!("has the number {}", entry.seq)) }
 }

@@ -1,6 +1,6 @@
-//! A run's folder, `runs/<id>`: what was asked (`run.json`), the journal, the
-//! lock, and the logs of its steps. It appears whole or not at all: it is made
-//! under another name and renamed when everything is in it.
+//! A run's folder, `runs/<id>`: the spec (`run.json`), the journal, the lock, and the logs
+//! of its steps. It is created under another name and renamed once it is complete, so it
+//! appears as a whole or not at all.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub struct RunFolder {
     path: PathBuf,
 }
 
-/// A run whose lock this process holds: it alone may write its journal.
+/// A run whose lock this process holds. Only this process may write the journal.
 #[derive(Debug)]
 pub struct HeldRun {
     folder: RunFolder,
@@ -44,20 +44,19 @@ pub struct HeldRun {
     _lock: RunLock,
 }
 
-/// What came of trying to take a run.
+/// The outcome of acquiring a run.
 #[derive(Debug)]
 pub enum RunAcquisition {
-    /// It is ours.
+    /// This process holds the run now.
     Acquired(HeldRun),
-    /// It is alive: somebody drives it, who if that can be told.
+    /// Another process drives the run; which one, if that is known.
     HeldBy(Option<LockHolder>),
     /// There is no such run.
     Missing,
 }
 
 impl LockedStore {
-    /// Makes a new run and takes its lock. What was asked is written once and
-    /// never changed.
+    /// Creates a run and takes its lock. The spec is written once and never changed.
     pub fn create_run<A: Serialize>(
         &self,
         id: &RunId,
@@ -67,7 +66,7 @@ impl LockedStore {
         let runs_path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &runs_path)?;
         ignore_in_git(&runs, &runs_path)?;
-        // Whoever makes a run holds the project's lock, so these are of the dead.
+        // Runs are created under the project's lock, so unfinished ones are leftovers.
         clear_leftovers(&runs, &runs_path)?;
         let path = runs_path.join(id.as_str());
         let unfinished = format!("{UNFINISHED}{id}");
@@ -80,7 +79,7 @@ impl LockedStore {
         let held = match made {
             Ok(held) => held,
             Err(error) => {
-                // Best effort: the next one that makes a run clears it.
+                // If this fails too, the next creation of a run removes it.
                 if let Ok(Some(folder)) = open(&runs, &unfinished, &path) {
                     let _ = remove_contents(&folder, &path);
                     let _ = unlinkat(&runs, unfinished.as_str(), AtFlags::REMOVEDIR);
@@ -96,8 +95,8 @@ impl LockedStore {
         Ok(held)
     }
 
-    /// Makes the folder for the worktrees of runs and tells where it is. git
-    /// does not see it, whatever the project ignores.
+    /// Creates the folder for the worktrees of runs and returns its path. git ignores it,
+    /// whatever the project's own rules are.
     pub fn make_run_worktrees(&self) -> Result<PathBuf, StoreError> {
         let path = self.tree_path.join("worktrees");
         let folder = open_or_make(&self.tree, "worktrees", &path)?;
@@ -133,19 +132,19 @@ fn fill<A: Serialize>(
 }
 
 impl Store {
-    /// Where the worktree of a run belongs, whether it is there or not.
+    /// The path of a run's worktree, which need not exist.
     pub fn run_worktree(&self, id: &RunId) -> PathBuf {
         self.tree().join("worktrees").join("run").join(id.as_str())
     }
 
-    /// Opens a run for reading, alive or not; `None` if there is no such run.
+    /// Opens a run for reading, alive or not. `None` if there is no such run.
     pub fn run(&self, id: &RunId) -> Result<Option<RunFolder>, StoreError> {
         let Some((runs, path)) = self.open_runs()? else { return Ok(None) };
         let path = path.join(id.as_str());
         Ok(open(&runs, id.as_str(), &path)?.map(|fd| RunFolder { id: id.clone(), fd, path }))
     }
 
-    /// Takes a run that nobody drives, to go on with it.
+    /// Acquires a run that no process drives, to resume it.
     pub fn acquire_run(
         &self,
         id: &RunId,
@@ -157,7 +156,7 @@ impl Store {
             LockAttempt::HeldBy(holder) => return Ok(RunAcquisition::HeldBy(holder)),
             LockAttempt::Gone => return Ok(RunAcquisition::Missing),
         };
-        // It may have been moved away to be removed before it was locked.
+        // Another process may have moved it away, to remove it, before it was locked.
         if !self.run(id)?.is_some_and(|there| same_folder(&there.fd, &folder.fd)) {
             return Ok(RunAcquisition::Missing);
         }
@@ -180,17 +179,17 @@ fn same_folder(one: &OwnedFd, other: &OwnedFd) -> bool {
 }
 
 impl RunFolder {
-    /// Which run's.
+    /// The id of the run.
     pub fn id(&self) -> &RunId {
         &self.id
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was asked.
+    /// Reads what the run was asked to do.
     pub fn read_spec<A: DeserializeOwned>(&self) -> Result<A, StoreError> {
         let path = self.path.join(SPEC_FILE);
         let read = dir::read(&self.fd, SPEC_FILE, &path, MAX_SPEC_BYTES)?
@@ -199,7 +198,7 @@ impl RunFolder {
             .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
     }
 
-    /// Whether somebody drives it.
+    /// Whether a process drives it.
     pub fn liveness(&self) -> Result<Liveness, StoreError> {
         Ok(match self.lock_state()? {
             LockState::Held(holder) => Liveness::Alive(holder),
@@ -211,12 +210,12 @@ impl RunFolder {
         probe(&self.fd, &self.path.join(LOCK_FILE))
     }
 
-    /// The journal, for reading beside whoever writes it.
+    /// The journal, for reading while another process may write it.
     pub fn journal(&self) -> Result<JournalReader, StoreError> {
         journal::reader(&self.fd, self.path.join(JOURNAL_FILE))
     }
 
-    /// A folder for what is needed for a moment and by nobody else.
+    /// A folder for temporary files of this run.
     pub fn scratch(&self) -> Result<PathBuf, StoreError> {
         let path = self.path.join("scratch");
         open_or_make(&self.fd, "scratch", &path)?;
@@ -230,7 +229,7 @@ impl HeldRun {
         &self.folder
     }
 
-    /// Which run it is.
+    /// The id of the run.
     pub fn id(&self) -> &RunId {
         &self.folder.id
     }
@@ -240,12 +239,12 @@ impl HeldRun {
         &mut self.journal
     }
 
-    /// Everything that was recorded so far.
+    /// All records so far.
     pub fn entries<R: DeserializeOwned>(&self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         self.folder.journal()?.read_all()
     }
 
-    /// Opens a log of a step.
+    /// Opens the log of a step.
     pub fn open_step_log(&self, name: &StepLogName) -> Result<StepLog, StoreError> {
         open_step_log(&self.folder.fd, &self.folder.path, name)
     }

@@ -1,5 +1,5 @@
-//! A run's journal: one record is one line is one write, flushed before the
-//! call returns. Only who holds the run's lock has one.
+//! A run's journal, for writing: each record is one line, written by one call and flushed
+//! before the call returns. Only the process that holds the run's lock has one.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -26,10 +26,10 @@ pub const MAX_RECORD_BYTES: usize = 4 * 1024 * 1024;
 pub struct Journal {
     file: File,
     path: PathBuf,
-    /// Where the last whole line ends.
+    /// Where the last complete line ends.
     end: u64,
     next: u64,
-    /// Whether it is unknown what stands behind `end`.
+    /// Whether the contents behind `end` are unknown.
     failed: bool,
 }
 
@@ -41,8 +41,8 @@ struct Line<'a, R> {
 }
 
 impl Journal {
-    /// Opens the journal in a run's folder, making it if it is not there. Every
-    /// line is looked at; what a killed writer left of its last one is cut off.
+    /// Opens the journal in a run's folder, and creates it if it does not exist. Checks
+    /// every line, and cuts off an incomplete last one that a killed writer left.
     pub(super) fn open(folder: &OwnedFd, path: PathBuf) -> Result<Self, StoreError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
         let file = open_journal(folder, &path, flags)?;
@@ -60,8 +60,8 @@ impl Journal {
         Ok(Self { file, path, end, next, failed: false })
     }
 
-    /// Appends a record and tells its number. When this returns, the record
-    /// survives a power loss.
+    /// Appends a record and returns its number. After `Ok` the record survives a power
+    /// loss.
     pub fn append<R: Serialize>(&mut self, at: Timestamp, record: &R) -> Result<u64, StoreError> {
         if self.failed {
             return Err(StoreError::JournalFailed { path: self.path.clone() });
@@ -69,7 +69,7 @@ impl Journal {
         let seq = self.next;
         let mut line = serde_json::to_vec(&Line { seq, at, record })
             .map_err(|error| StoreError::io("write", &self.path, error))?;
-        // Only between the tokens of a value that brought its own text.
+        // Line ends occur only between the tokens of a raw value.
         for byte in line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
             *byte = b' ';
         }
@@ -80,8 +80,8 @@ impl Journal {
         }
         self.write(&line)?;
         if let Err(error) = flush_data(&self.file) {
-            // The kernel reports a lost page once; what is on the disk is
-            // known only to a fresh reader.
+            // The kernel reports a lost page only once. Only a new reader can find out what
+            // is on the disk.
             self.failed = true;
             let (path, source) = (self.path.clone(), error);
             return Err(StoreError::Unflushed { done: "written", path, source });
@@ -96,12 +96,12 @@ impl Journal {
         self.next - 1
     }
 
-    /// Whether there is none yet.
+    /// Whether there is no record yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One line, one write: half a line is taken back.
+    /// Writes a line with one call, and takes an incomplete one back.
     fn write(&mut self, line: &[u8]) -> Result<(), StoreError> {
         let error = loop {
             match self.file.write(line) {
@@ -116,7 +116,7 @@ impl Journal {
     }
 }
 
-/// Opens the journal for reading, beside whoever writes it.
+/// Opens the journal for reading, while another process may write it.
 pub(super) fn reader(folder: &OwnedFd, path: PathBuf) -> Result<JournalReader, StoreError> {
     Ok(JournalReader::new(open_journal(folder, &path, OFlags::RDONLY)?, path))
 }

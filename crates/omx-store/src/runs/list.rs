@@ -1,4 +1,4 @@
-//! Which runs a project has, and removing those that have ended.
+//! Lists the runs of a project and removes those that have ended.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -16,36 +16,36 @@ use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::tree::Store;
 
-/// How the name of a run begins that is being made.
+/// The prefix of the folder of a run that is being created.
 pub(super) const UNFINISHED: &str = ".new-";
-/// How the name of a run begins that is being removed.
+/// The prefix of the folder of a run that is being removed.
 const REMOVED: &str = ".removed-";
 
-/// A run in a project's list.
+/// A run in the list of a project's runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ListedRun {
-    /// Which.
+    /// Its id.
     pub id: RunId,
-    /// Where its folder is.
+    /// The path of its folder.
     pub path: PathBuf,
-    /// Whether somebody drives it.
+    /// Whether a process drives it.
     pub liveness: Liveness,
 }
 
-/// What came of removing a run.
+/// The outcome of removing a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunRemoval {
-    /// It is gone.
+    /// The run is gone.
     Removed,
-    /// It is alive and stays.
+    /// The run is alive and stays.
     Alive(Option<LockHolder>),
-    /// There was none.
+    /// There is no such run.
     Missing,
 }
 
 impl Store {
-    /// All runs of the project, the oldest first. What is no run's folder is
-    /// none of ours and hides no other.
+    /// All runs of the project, oldest first. Entries that are not the folder of a run are
+    /// skipped.
     pub fn runs(&self) -> Result<Vec<ListedRun>, StoreError> {
         let Some((folder, path)) = self.open_runs()? else { return Ok(Vec::new()) };
         let names = dir::names(&folder, &path)?;
@@ -71,13 +71,13 @@ impl LockedStore {
         };
         let path = runs_path.join(id.as_str());
         let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(RunRemoval::Missing) };
-        // Held until everything is gone: nobody can resume it meanwhile.
+        // Held until everything is gone, so that no process can resume the run meanwhile.
         let _lock = match acquire(&folder, &path.join(LOCK_FILE), &LockHolder::this_process())? {
             LockAttempt::Acquired(lock) => lock,
             LockAttempt::HeldBy(holder) => return Ok(RunRemoval::Alive(holder)),
             LockAttempt::Gone => return Ok(RunRemoval::Missing),
         };
-        // Out of the list at once; what a crash leaves is cleared by the next.
+        // Takes it out of the list at once. The next call removes what a crash leaves.
         renameat(&runs, id.as_str(), &runs, format!("{REMOVED}{id}"))
             .map_err(|error| StoreError::io("remove", &path, error))?;
         clear_leftovers(&runs, &runs_path)?;
@@ -85,7 +85,7 @@ impl LockedStore {
     }
 }
 
-/// Clears what killed makers and removers left. Only under the project's lock.
+/// Removes what killed creations and removals left. Call it only under the project's lock.
 pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), StoreError> {
     let mut cleared = false;
     for name in dir::names(runs, runs_path)? {

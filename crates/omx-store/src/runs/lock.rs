@@ -1,10 +1,9 @@
-//! A run's lock. Whoever drives a run holds it exclusively for life; the kernel
-//! lets go of it when the process is gone, however that came about. So "alive"
-//! means "locked", and a living run cannot be resumed a second time.
+//! A run's lock. The process that drives a run holds it exclusively as long as it lives;
+//! the kernel releases it when the process is gone, for whatever reason. So "alive" means
+//! "locked", and a run that is alive cannot be resumed a second time.
 //!
-//! To look is to try a shared lock for a moment. Somebody who wants to take
-//! the run must not mistake a looker for its driver: if a shared lock can be
-//! had, no driver holds it.
+//! A probe takes a shared lock for a moment. A process that acquires the run must not
+//! mistake a probe for the driver: if a shared lock is available, there is no driver.
 
 use std::fs::{File, TryLockError};
 use std::os::fd::OwnedFd;
@@ -19,17 +18,18 @@ use crate::dir::open_file;
 use crate::error::StoreError;
 
 pub(super) const LOCK_FILE: &str = "lock";
-/// Written with one call and one length, so that a reader never sees half.
+/// Written with one call and a fixed length, so that a reader never sees a part.
 const HOLDER_LENGTH: usize = 160;
-/// A look takes microseconds; this many milliseconds of them end in `held`.
+/// How many times, a millisecond apart, acquiring is retried because of probes, which take
+/// only microseconds each.
 const PROBE_ATTEMPTS: u32 = 500;
 
-/// Whether somebody drives a run.
+/// Whether a process drives a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Liveness {
-    /// Somebody holds the lock: who, if it can be told.
+    /// A process holds the lock; which one, if that is known.
     Alive(Option<LockHolder>),
-    /// Nobody does.
+    /// No process holds the lock.
     Ended,
 }
 
@@ -39,27 +39,27 @@ pub(super) struct RunLock {
     _file: File,
 }
 
-/// What came of trying to take a lock.
+/// The outcome of acquiring a lock.
 pub(super) enum LockAttempt {
     Acquired(RunLock),
     HeldBy(Option<LockHolder>),
-    /// The run was removed meanwhile.
+    /// The run was removed in the meantime.
     Gone,
 }
 
-/// What came of a look.
+/// The outcome of a probe.
 pub(super) enum LockState {
     Held(Option<LockHolder>),
     Free(SharedRunLock),
     Gone,
 }
 
-/// While this is kept, nobody can take the run.
+/// While this exists, no process can acquire the run.
 pub(super) struct SharedRunLock {
     _file: File,
 }
 
-/// Takes the lock of a run and notes in it who did.
+/// Acquires the lock of a run and records the holder in it.
 pub(super) fn acquire(
     folder: &OwnedFd,
     path: &Path,
@@ -81,7 +81,7 @@ pub(super) fn acquire(
     Ok(LockAttempt::Acquired(RunLock { _file: file }))
 }
 
-/// Looks whether somebody holds the lock of a run.
+/// Finds out whether a process holds the lock of a run.
 pub(super) fn probe(folder: &OwnedFd, path: &Path) -> Result<LockState, StoreError> {
     let Some(file) = open_file(folder, LOCK_FILE, path, OFlags::RDONLY)? else {
         return Ok(LockState::Gone);
@@ -93,8 +93,8 @@ pub(super) fn probe(folder: &OwnedFd, path: &Path) -> Result<LockState, StoreErr
     }
 }
 
-/// Whether the lock was had. A driver keeps even a shared lock from being had;
-/// somebody who only looks does not, and is gone in a moment.
+/// Returns whether the lock was acquired. A driver prevents even a shared lock; a probe
+/// does not, and is over in a moment.
 fn lock_exclusively(file: &File, path: &Path) -> Result<bool, StoreError> {
     let fail = |error| StoreError::io("lock", path, error);
     for _ in 0..PROBE_ATTEMPTS {
@@ -113,7 +113,7 @@ fn lock_exclusively(file: &File, path: &Path) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Information for a person and for signals; best effort.
+/// Records the holder, as far as possible: for messages and signals.
 fn note_holder(lock: &File, holder: &LockHolder) {
     let text = serde_json::to_string(holder).unwrap_or_default();
     let line = format!("{text:<width$}\n", width = HOLDER_LENGTH - 1);

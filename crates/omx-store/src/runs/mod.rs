@@ -1,8 +1,8 @@
-//! Runs that omx itself drives: each has a folder, a lock held for life, and a
-//! journal that outlives whatever kills the run.
+//! Runs: each has a folder, a lock that its process holds as long as it lives, and a
+//! journal that survives whatever kills the run.
 //!
-//! What a record means is the conductor's affair. Here is only that an
-//! acknowledged record is never lost and a torn one never read.
+//! This module does not interpret records. It guarantees that an acknowledged record is
+//! never lost and a torn one never read.
 
 mod cleanup;
 mod entries;

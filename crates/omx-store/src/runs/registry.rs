@@ -1,7 +1,6 @@
-//! The live runs of all the person's projects: one small file each, in a folder
-//! outside every project. A file tells where a run is; whether it lives, its
-//! lock tells. So a file that a killed run left is harmless, and the next
-//! reader clears it.
+//! The live runs of all the person's projects: one small file each, in a folder outside
+//! every project. A file says where a run is; only the run's lock says whether it is alive.
+//! A file that a killed run left is therefore harmless, and the next reader removes it.
 
 use std::fs::DirBuilder;
 use std::os::fd::OwnedFd;
@@ -26,24 +25,24 @@ const MAX_ENTRY_BYTES: usize = 64 * 1024;
 /// How much of a task is kept.
 const MAX_TASK_CHARS: usize = 1000;
 
-/// What is told of a live run.
+/// An entry of the registry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisteredRun {
-    /// Which run.
+    /// The id of the run.
     pub run: RunId,
-    /// The project's folder.
+    /// The project's root.
     #[serde(with = "any_path")]
     pub root: PathBuf,
-    /// omx's folder of that project.
+    /// omx's folder for that project.
     #[serde(with = "any_path")]
     pub tree: PathBuf,
     /// The mode's name.
     pub mode: String,
-    /// What it was asked to do; the beginning of a long task.
+    /// What the run was asked to do, cut if it is long.
     pub task: String,
     /// The process that drives it.
     pub pid: u32,
-    /// Since when.
+    /// Since when it drives the run.
     pub started: Timestamp,
 }
 
@@ -54,13 +53,12 @@ pub struct RunRegistry {
 }
 
 impl RunRegistry {
-    /// The registry in this folder, which need not be there yet.
+    /// The registry in this folder, which need not exist yet.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Enters a run. That it is held shows that the entry is no lie, and that
-    /// nobody else writes it.
+    /// Adds a run. Only its holder can do so, so the entry is true and has one writer.
     pub fn add(&self, held: &HeldRun, entry: &RegisteredRun) -> Result<(), StoreError> {
         let fail = |error| StoreError::io("make the folder", &self.folder, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(fail)?;
@@ -75,13 +73,13 @@ impl RunRegistry {
         replace(&folder, &name, &path, &text, Durability::Relaxed)
     }
 
-    /// Takes a run out, before its lock is let go.
+    /// Removes a run, before its lock is released.
     pub fn remove(&self, held: &HeldRun) -> Result<(), StoreError> {
         let Some(folder) = open_plain(&self.folder)? else { return Ok(()) };
         remove_entry(&folder, &file_name(held.id()), &self.folder)
     }
 
-    /// The runs that live, the oldest first. Files of dead ones are removed.
+    /// The runs that are alive, oldest first. Removes the entries of others.
     pub fn live(&self) -> Result<Vec<RegisteredRun>, StoreError> {
         let Some(folder) = open_plain(&self.folder)? else { return Ok(Vec::new()) };
         let mut live = Vec::new();
@@ -90,14 +88,14 @@ impl RunRegistry {
             match entry.locate() {
                 RunPresence::Alive => live.push(entry),
                 RunPresence::Ended(_free) => remove_entry(&folder, &name, &self.folder)?,
-                RunPresence::Hidden => {}
+                RunPresence::Unknown => {}
             }
         }
         live.sort_by(|one, other| (one.started, &one.run).cmp(&(other.started, &other.run)));
         Ok(live)
     }
 
-    /// Reads an entry; what is none is none of ours.
+    /// Reads an entry. `None` for anything else.
     fn read(&self, folder: &OwnedFd, name: &str) -> Option<RegisteredRun> {
         let id = RunId::new(name.strip_suffix(".json")?).ok()?;
         let file = dir::read(folder, name, &self.folder.join(name), MAX_ENTRY_BYTES).ok()??;
@@ -107,11 +105,11 @@ impl RunRegistry {
 
 enum RunPresence {
     Alive,
-    /// Nobody drives it, or it is not there any more. While this is kept,
-    /// nobody can take it and enter it anew.
+    /// No process drives it, or it does not exist anymore. While the lock is kept, no
+    /// process can acquire the run and add it again.
     Ended(Option<SharedRunLock>),
-    /// It cannot be told, and so nothing is said and nothing removed.
-    Hidden,
+    /// Unknown, so it is neither listed nor removed.
+    Unknown,
 }
 
 impl RegisteredRun {
@@ -119,12 +117,12 @@ impl RegisteredRun {
         let project = Project { root: self.root.clone(), tree: self.tree.clone() };
         match Store::new(project).run(&self.run) {
             Ok(None) => RunPresence::Ended(None),
-            Err(_) => RunPresence::Hidden,
+            Err(_) => RunPresence::Unknown,
             Ok(Some(run)) => match run.lock_state() {
                 Ok(LockState::Held(_)) => RunPresence::Alive,
                 Ok(LockState::Free(free)) => RunPresence::Ended(Some(free)),
                 Ok(LockState::Gone) => RunPresence::Ended(None),
-                Err(_) => RunPresence::Hidden,
+                Err(_) => RunPresence::Unknown,
             },
         }
     }
@@ -141,7 +139,7 @@ fn remove_entry(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreEr
     }
 }
 
-/// A path as text, or as its bytes where it is no text.
+/// A path as text, or as bytes if it is not UTF-8.
 mod any_path {
     use super::*;
 

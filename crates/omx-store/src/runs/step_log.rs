@@ -1,5 +1,5 @@
-//! Logs of what a run's steps said, one file each. They tell a person what
-//! happened; nothing is decided by them, so they are not flushed.
+//! Logs of a run's steps, one file each. They are for people; omx decides nothing by
+//! them, so they are not flushed.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -11,13 +11,13 @@ use rustix::fs::OFlags;
 use crate::dir::{open_file, open_or_make};
 use crate::error::StoreError;
 
-/// The name of a log, safe as the name of a file: small letters, digits and
-/// `-`, beginning with a letter or digit, at most 64.
+/// The name of a log, safe as a file name: at most 64 lowercase letters, digits and `-`,
+/// not beginning with `-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLogName(String);
 
 impl StepLogName {
-    /// Checks and takes a name.
+    /// Checks a name.
     pub fn new(text: &str) -> Result<Self, Refusal> {
         let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let is_name = !text.is_empty()
@@ -27,17 +27,17 @@ impl StepLogName {
         if is_name {
             Ok(Self(text.to_owned()))
         } else {
-            Err(Refusal::invalid_input(format!("{text:?} is no name of a log")))
+            Err(Refusal::invalid_input(format!("{text:?} is not a valid log name")))
         }
     }
 }
 
-/// An open log. What is written goes behind what is there.
+/// An open log. Writes append to it.
 #[derive(Debug)]
 pub struct StepLog {
-    /// The log.
+    /// The file.
     pub file: File,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
 }
 

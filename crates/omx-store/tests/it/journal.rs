@@ -1,4 +1,4 @@
-//! The journal: whole records only, in order, none passed over.
+//! The journal: complete records only, in order, none skipped.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -24,7 +24,7 @@ fn reading(stage: &Stage) -> RunFolder {
 }
 
 #[test]
-fn conductor_3_1_records_come_back_as_they_were_with_time_and_number() {
+fn conductor_3_1_records_are_read_back_unchanged_with_time_and_number() {
     let stage = Stage::new();
     let steps = [
         Step::Started { name: "a\nb \u{1f600} \0 \u{2028}".into() },
@@ -37,7 +37,7 @@ fn conductor_3_1_records_come_back_as_they_were_with_time_and_number() {
         assert_eq!(seq, number);
     }
     drop(held);
-    let held = stage.taken(&run_id(1));
+    let held = stage.acquired(&run_id(1));
     let expected: Vec<JournalEntry<Step>> = steps
         .iter()
         .zip(1_u8..)
@@ -50,7 +50,7 @@ fn conductor_3_1_records_come_back_as_they_were_with_time_and_number() {
 }
 
 #[test]
-fn a_value_with_its_own_line_breaks_is_still_one_line() {
+fn a_raw_value_with_line_breaks_is_written_as_one_line() {
     let stage = Stage::new();
     let mut held = stage.create(&run_id(1));
     let raw = RawValue::from_string("{\n \"a\": [1.10,\r\n 2]\n}".into()).unwrap();
@@ -62,7 +62,7 @@ fn a_value_with_its_own_line_breaks_is_still_one_line() {
 }
 
 #[test]
-fn conductor_3_1_a_tail_torn_at_any_byte_is_cut_and_no_whole_record_is_lost() {
+fn conductor_3_1_a_tail_torn_at_any_byte_is_cut_off_and_no_complete_record_is_lost() {
     let stage = Stage::new();
     let mut held = stage.create(&run_id(1));
     for number in 0..4 {
@@ -82,7 +82,7 @@ fn conductor_3_1_a_tail_torn_at_any_byte_is_cut_and_no_whole_record_is_lost() {
         assert_eq!(seen.len(), records, "read only, cut at {cut}");
         assert_eq!(fs::read(&file).unwrap(), torn, "reading changes nothing, cut at {cut}");
 
-        let mut held = stage.taken(&run_id(1));
+        let mut held = stage.acquired(&run_id(1));
         assert_eq!(values(&held).len(), records, "cut at {cut}");
         assert_eq!(fs::read(&file).unwrap(), &whole[..end], "cut at {cut}");
         let seq = held.journal().append(at(9), &json!("next")).unwrap();
@@ -92,7 +92,7 @@ fn conductor_3_1_a_tail_torn_at_any_byte_is_cut_and_no_whole_record_is_lost() {
 }
 
 #[test]
-fn a_last_line_of_which_the_middle_never_reached_the_disk_is_torn_too() {
+fn a_last_line_whose_middle_never_reached_the_disk_is_torn_too() {
     let stage = Stage::new();
     stage.create(&run_id(1)).journal().append(at(1), &json!(1)).unwrap();
     let file = stage.journal_file(&run_id(1));
@@ -101,12 +101,12 @@ fn a_last_line_of_which_the_middle_never_reached_the_disk_is_torn_too() {
     torn.extend_from_slice(b"{\"seq\":2,\0\0\0\0\0\0}\n");
     fs::write(&file, &torn).unwrap();
     assert_eq!(reading(&stage).journal().unwrap().read_new::<Value>().unwrap().len(), 1);
-    assert_eq!(values(&stage.taken(&run_id(1))), [json!(1)]);
+    assert_eq!(values(&stage.acquired(&run_id(1))), [json!(1)]);
     assert_eq!(fs::read(&file).unwrap(), good);
 }
 
 #[test]
-fn a_line_that_cannot_be_read_is_an_error_that_names_file_and_line_and_changes_nothing() {
+fn an_unreadable_line_is_an_error_that_names_file_and_line_and_changes_nothing() {
     let stage = Stage::new();
     let mut held = stage.create(&run_id(1));
     for number in 0..5 {
@@ -118,12 +118,12 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_file_and_line_and_changes_n
     let lines: Vec<&str> = text.lines().collect();
     let with = |line: &str| [lines[0], lines[1], line, lines[3], lines[4], ""].join("\n");
     let cases = [
-        (with("{\"seq\":3,"), "line 3 is no record"),
-        (with(""), "line 3 is no record"),
-        (with("{\"seq\":3,\0\0\0}"), "line 3 is no record"),
+        (with("{\"seq\":3,"), "line 3 is not a record"),
+        (with(""), "line 3 is not a record"),
+        (with("{\"seq\":3,\0\0\0}"), "line 3 is not a record"),
         (with(lines[1]), "line 3 has the number 2"),
         ([lines[0], lines[2], ""].join("\n"), "line 2 has the number 3"),
-        ([lines[0], "not json", ""].join("\n"), "line 2 is no record"),
+        ([lines[0], "not json", ""].join("\n"), "line 2 is not a record"),
         (format!("{}\n{}\n", lines[0], "x".repeat(MAX_RECORD_BYTES + 1)), "line 2 is longer"),
     ];
     for (text, expected) in cases {
@@ -138,7 +138,7 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_file_and_line_and_changes_n
         assert!(message.contains(&file.display().to_string()), "{message}");
         assert_eq!(fs::read_to_string(&file).unwrap(), text, "{expected}");
 
-        // Somebody who only looks sees what can be seen, and then the same error.
+        // A reader gets the records before the line, and then the same error.
         let mut reader = reading(&stage).journal().unwrap();
         let before: u64 = expected.split(' ').nth(1).unwrap().parse().unwrap();
         assert_eq!(reader.read_new::<Value>().unwrap().len() as u64, before - 1);
@@ -147,7 +147,7 @@ fn a_line_that_cannot_be_read_is_an_error_that_names_file_and_line_and_changes_n
 }
 
 #[test]
-fn a_record_of_a_kind_nobody_knows_is_an_error_not_a_gap() {
+fn a_record_of_an_unknown_kind_is_an_error_and_not_skipped() {
     let stage = Stage::new();
     let mut held = stage.create(&run_id(1));
     held.journal().append(at(1), &Step::Started { name: "a".into() }).unwrap();
@@ -157,7 +157,7 @@ fn a_record_of_a_kind_nobody_knows_is_an_error_not_a_gap() {
 }
 
 #[test]
-fn a_record_that_is_too_long_is_refused_and_the_journal_goes_on() {
+fn a_record_that_is_too_long_is_refused_and_the_journal_stays_usable() {
     let stage = Stage::new();
     let mut held = stage.create(&run_id(1));
     let error = held.journal().append(at(1), &"x".repeat(MAX_RECORD_BYTES)).unwrap_err();
@@ -168,7 +168,7 @@ fn a_record_that_is_too_long_is_refused_and_the_journal_goes_on() {
 }
 
 #[test]
-fn conductor_3_3_a_follower_gets_every_record_once_and_never_half_a_line() {
+fn conductor_3_3_a_follower_gets_every_record_once_and_never_a_partial_line() {
     let stage = Stage::new();
     let mut held = stage.create(&run_id(1));
     let mut reader = reading(&stage).journal().unwrap();
@@ -199,7 +199,8 @@ fn conductor_3_3_a_follower_gets_every_record_once_and_never_half_a_line() {
 }
 
 #[test]
-fn quality_p10_a_hundred_thousand_records_are_read_quickly_and_news_do_not_cost_the_past() {
+fn quality_p10_a_hundred_thousand_records_are_read_quickly_and_a_new_one_without_reading_all_again()
+{
     let stage = Stage::new();
     drop(stage.create(&run_id(1)));
     let mut text = String::new();
@@ -213,22 +214,22 @@ fn quality_p10_a_hundred_thousand_records_are_read_quickly_and_news_do_not_cost_
     fs::write(&file, &text).unwrap();
 
     let start = Instant::now();
-    let held = stage.taken(&run_id(1));
+    let held = stage.acquired(&run_id(1));
     let entries = held.entries::<Value>().unwrap();
     let all = start.elapsed();
     assert_eq!(entries.len(), 100_000);
-    assert!(all < Duration::from_secs(10), "{all:?}, and this is without optimiser");
+    assert!(all < Duration::from_secs(10), "{all:?} without optimizations");
 
     let mut reader = reading(&stage).journal().unwrap();
     assert_eq!(reader.read_new::<Value>().unwrap().len(), 100_000);
-    OpenOptions::new()
-        .append(true)
-        .open(&file)
-        .unwrap()
-        .write_all(line(100_001).as_bytes())
-        .unwrap();
-    let start = Instant::now();
-    assert_eq!(reader.read_new::<Value>().unwrap().len(), 1);
-    let news = start.elapsed();
-    assert!(news * 20 < all, "{news:?} for one new record, {all:?} for all");
+    let mut file = OpenOptions::new().append(true).open(&file).unwrap();
+    // The fastest of several, because a busy machine may delay any one of them.
+    let times = (100_001..=100_010).map(|seq| {
+        file.write_all(line(seq).as_bytes()).unwrap();
+        let start = Instant::now();
+        assert_eq!(reader.read_new::<Value>().unwrap().len(), 1);
+        start.elapsed()
+    });
+    let fastest = times.min().unwrap();
+    assert!(fastest * 20 < all, "{fastest:?} for one new record, {all:?} for all");
 }

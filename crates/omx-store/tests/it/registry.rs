@@ -27,7 +27,7 @@ fn names(folder: &std::path::Path) -> usize {
 }
 
 #[test]
-fn conductor_7_live_runs_of_all_projects_are_told_and_dead_ones_cleared() {
+fn conductor_7_live_runs_of_all_projects_are_listed_and_dead_ones_removed() {
     let (one, two) = (Stage::new(), Stage::new());
     let folder = one.folder.path().join("state/omx/runs");
     let registry = RunRegistry::new(folder.clone());
@@ -44,15 +44,15 @@ fn conductor_7_live_runs_of_all_projects_are_told_and_dead_ones_cleared() {
     registry.remove(&first).unwrap();
     registry.remove(&first).unwrap();
     assert_eq!(registry.live().unwrap(), [entry(&two, &second, 2)]);
-    // Killed: its lock is free, its file still there.
+    // Like a killed run: its lock is free, its file still exists.
     drop(second);
     assert_eq!(names(&folder), 1);
     assert_eq!(registry.live().unwrap(), []);
-    assert_eq!(names(&folder), 0, "the reader clears what is stale");
+    assert_eq!(names(&folder), 0, "the reader removes stale entries");
 }
 
 #[test]
-fn an_entry_of_a_project_that_is_gone_is_cleared_and_foreign_files_are_left() {
+fn an_entry_of_a_project_that_is_gone_is_removed_and_other_files_stay() {
     let (one, two) = (Stage::new(), Stage::new());
     let folder = one.folder.path().join("registry");
     let registry = RunRegistry::new(folder.clone());
@@ -66,7 +66,7 @@ fn an_entry_of_a_project_that_is_gone_is_cleared_and_foreign_files_are_left() {
 }
 
 #[test]
-fn a_project_whose_path_is_no_text_is_found_too_and_a_long_task_is_cut() {
+fn a_project_path_may_be_invalid_utf_8_and_a_long_task_is_cut() {
     let stage = Stage::new();
     let root = stage.folder.path().join(OsStr::from_bytes(b"pro \xff\nject"));
     fs::create_dir(&root).unwrap();

@@ -1,4 +1,4 @@
-//! A run's folder: whole or not at all, for its owner alone, never through a link.
+//! A run's folder: complete or absent, private to its owner, never opened through a link.
 
 use std::fs;
 use std::io::Write;
@@ -9,11 +9,11 @@ use omx_store::StoreError;
 use omx_store::runs::{Liveness, LockHolder, RunRemoval, StepLogName};
 use serde_json::{Value, json};
 
-use crate::player::Order;
+use crate::helper::HelperCommand;
 use crate::stage::{Stage, bytes_below, run_id};
 
 #[test]
-fn what_was_asked_is_kept_and_everything_is_for_its_owner_alone() {
+fn the_spec_is_kept_and_every_file_is_private_to_its_owner() {
     let stage = Stage::new();
     let asked = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
     let held = stage.lock().create_run(&run_id(1), &asked, &LockHolder::this_process()).unwrap();
@@ -36,7 +36,7 @@ fn what_was_asked_is_kept_and_everything_is_for_its_owner_alone() {
 }
 
 #[test]
-fn conductor_7_runs_are_listed_by_age_with_those_that_live() {
+fn conductor_7_runs_are_listed_by_age_with_their_liveness() {
     let stage = Stage::new();
     assert_eq!(stage.store.runs().unwrap(), []);
     let held = stage.create(&run_id(2));
@@ -56,7 +56,7 @@ fn conductor_7_runs_are_listed_by_age_with_those_that_live() {
 }
 
 #[test]
-fn conductor_7_an_ended_run_is_removed_with_everything_and_a_living_one_stays() {
+fn conductor_7_an_ended_run_is_removed_completely_and_a_live_one_stays() {
     let stage = Stage::new();
     let held = stage.create(&run_id(1));
     held.folder().scratch().unwrap();
@@ -74,16 +74,20 @@ fn conductor_7_an_ended_run_is_removed_with_everything_and_a_living_one_stays() 
 }
 
 #[test]
-fn quality_r1_a_run_killed_while_it_is_made_is_there_whole_or_not_at_all() {
-    // Ten calls of each kind are more than making a run needs.
+fn quality_r1_a_run_killed_during_creation_is_complete_or_absent() {
+    // Creating a run makes fewer than ten calls of each kind.
     for call in ["mkdirat", "openat", "write", "fsync", "fdatasync", "renameat", "flock"] {
         for nth in 1..=10 {
             let stage = Stage::new();
             drop(stage.lock());
             let notes = stage.folder.path().join("notes");
             let run = run_id(1);
-            let order =
-                Order { what: "create", root: stage.store.root(), run: &run, notes: &notes };
+            let helper = HelperCommand {
+                action: "create",
+                root: stage.store.root(),
+                run: &run,
+                notes: &notes,
+            };
             let tree = stage.store.tree().join("runs").display().to_string();
             let places = [tree.clone(), format!("{tree}/.new-{run}"), format!("{tree}/{run}")];
             let mut under = vec!["strace", "-f", "-o", "/dev/null"];
@@ -91,12 +95,12 @@ fn quality_r1_a_run_killed_while_it_is_made_is_there_whole_or_not_at_all() {
             let inject = format!("inject={call}:signal=KILL:when={nth}");
             let trace = format!("trace={call}");
             under.extend(["-e", &trace, "-e", &inject]);
-            order.command(&under).status().expect("apt-get install strace");
+            helper.command(&under).status().expect("apt-get install strace");
             for listed in stage.store.runs().unwrap() {
                 let folder = stage.store.run(&listed.id).unwrap().unwrap();
                 assert_eq!(folder.read_spec::<Value>().unwrap(), json!({}), "{call} {nth}");
                 assert_eq!(listed.liveness, Liveness::Ended);
-                stage.taken(&listed.id);
+                stage.acquired(&listed.id);
             }
             drop(stage.create(&run_id(2)));
             let names: Vec<_> = fs::read_dir(stage.runs()).unwrap().flatten().collect();
@@ -110,24 +114,25 @@ fn quality_r1_a_run_killed_while_it_is_made_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn quality_r6_a_read_only_folder_is_an_error_that_names_it() {
+fn quality_r6_a_read_only_folder_is_an_error_that_names_the_folder() {
     for error in ["EROFS", "EACCES", "ENOSPC"] {
         let stage = Stage::new();
         drop(stage.lock());
         let notes = stage.folder.path().join("notes");
         let run = run_id(1);
-        let order = Order { what: "create", root: stage.store.root(), run: &run, notes: &notes };
+        let helper =
+            HelperCommand { action: "create", root: stage.store.root(), run: &run, notes: &notes };
         let inject = format!("inject=mkdirat:error={error}");
         let under = ["strace", "-f", "-o", "/dev/null", "-e", "trace=mkdirat", "-e", &inject];
-        order.command(&under).status().expect("apt-get install strace");
-        let noted = order.noted().join("\n");
+        helper.command(&under).status().expect("apt-get install strace");
+        let noted = helper.acknowledged().join("\n");
         assert!(noted.contains("cannot make the folder") && noted.contains("runs"), "{noted}");
         assert!(stage.store.runs().unwrap().is_empty());
     }
 }
 
 #[test]
-fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
+fn quality_s2_no_file_of_a_run_is_opened_through_a_link() {
     let stage = Stage::new();
     let run = run_id(1);
     let outside = stage.folder.path().join("outside");
@@ -146,7 +151,7 @@ fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
             }
             "output" => {
                 let name = StepLogName::new("x").unwrap();
-                is_unsafe(stage.taken(&run).open_step_log(&name).unwrap_err());
+                is_unsafe(stage.acquired(&run).open_step_log(&name).unwrap_err());
             }
             _ => is_unsafe(stage.store.acquire_run(&run, &LockHolder::this_process()).unwrap_err()),
         }
@@ -164,7 +169,7 @@ fn quality_s2_nothing_of_a_run_is_opened_through_a_link() {
 }
 
 #[test]
-fn principle_7_git_does_not_see_runs_and_worktrees_even_if_the_project_shows_the_folder() {
+fn principle_7_git_ignores_runs_and_worktrees_even_if_the_project_tracks_the_folder() {
     let stage = Stage::new();
     let root = stage.store.root().to_owned();
     let git = |args: &[&str]| {
@@ -180,7 +185,7 @@ fn principle_7_git_does_not_see_runs_and_worktrees_even_if_the_project_shows_the
         String::from_utf8(output.stdout).unwrap()
     };
     git(&["init", "--quiet"]);
-    // Somebody keeps plans of omx in git, and says so as strongly as can be said.
+    // A project that tracks omx's plans, with the strongest rules that git has.
     fs::create_dir(root.join(".omx")).unwrap();
     fs::write(root.join(".omx/.gitignore"), "!*\nstate\nlog\n").unwrap();
     fs::write(root.join(".gitignore"), "!.omx/**\n").unwrap();

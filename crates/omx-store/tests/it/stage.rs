@@ -1,4 +1,4 @@
-//! A throw-away project with a store.
+//! A temporary project with a store.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,16 +33,16 @@ impl Stage {
         self.lock().create_run(id, &json!({"task": "t"}), &LockHolder::this_process()).unwrap()
     }
 
-    pub fn take(&self, id: &RunId) -> RunAcquisition {
+    pub fn acquire(&self, id: &RunId) -> RunAcquisition {
         self.store.acquire_run(id, &LockHolder::this_process()).unwrap()
     }
 
-    /// Takes a run that must be free.
+    /// Acquires a run that must be free.
     #[track_caller]
-    pub fn taken(&self, id: &RunId) -> HeldRun {
-        match self.take(id) {
+    pub fn acquired(&self, id: &RunId) -> HeldRun {
+        match self.acquire(id) {
             RunAcquisition::Acquired(held) => held,
-            other => panic!("not taken: {other:?}"),
+            other => panic!("not acquired: {other:?}"),
         }
     }
 
@@ -67,7 +67,7 @@ pub fn at(millis: i64) -> Timestamp {
     Timestamp::from_millis(1_794_000_000_000 + millis)
 }
 
-/// The records of a run that this process may take.
+/// The records of a run.
 #[track_caller]
 pub fn values(held: &HeldRun) -> Vec<Value> {
     held.entries::<Value>().unwrap().into_iter().map(|entry| entry.record).collect()

@@ -1,5 +1,5 @@
-//! Another process that works on a run: this test program itself, started once
-//! more with one order, so that it can be killed or refused by the kernel.
+//! A second process that works on a run: this test binary itself, started again with one
+//! command, so that it can be killed or its system calls can be made to fail.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,21 +13,21 @@ use serde_json::json;
 
 use crate::stage::{at, store_of};
 
-/// The order: what to do, in which project, with which run, and the file in
-/// which everything that was acknowledged is noted, one line each.
-const ORDER: &str = "STORE_TEST_ORDER";
+/// The command: what to do, in which project, with which run, and the file that receives
+/// everything that was acknowledged, one line each.
+const COMMAND: &str = "STORE_TEST_COMMAND";
 
-pub struct Order<'a> {
-    pub what: &'a str,
+pub struct HelperCommand<'a> {
+    pub action: &'a str,
     pub root: &'a Path,
     pub run: &'a RunId,
     pub notes: &'a Path,
 }
 
-impl Order<'_> {
-    /// The process, not yet started; `under` is a program that starts it.
+impl HelperCommand<'_> {
+    /// The process, not yet started. `under` is a program that starts it.
     pub fn command(&self, under: &[&str]) -> Command {
-        let text = json!([self.what, self.root, self.run, self.notes]).to_string();
+        let text = json!([self.action, self.root, self.run, self.notes]).to_string();
         let program = std::env::current_exe().unwrap();
         let mut command = match under {
             [] => Command::new(&program),
@@ -38,18 +38,18 @@ impl Order<'_> {
             }
         };
         command
-            .args(["--ignored", "--exact", "player::plays_an_order", "--test-threads=1"])
-            .env(ORDER, text)
+            .args(["--ignored", "--exact", "helper::run_command", "--test-threads=1"])
+            .env(COMMAND, text)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         command
     }
 
-    /// What was acknowledged so far.
-    pub fn noted(&self) -> Vec<String> {
+    /// What has been acknowledged so far.
+    pub fn acknowledged(&self) -> Vec<String> {
         let text = fs::read_to_string(self.notes).unwrap_or_default();
-        // A line without an end was being written when the player was killed.
+        // An incomplete line was being written when the helper was killed.
         text.split_inclusive('\n')
             .filter_map(|line| line.strip_suffix('\n'))
             .map(str::to_owned)
@@ -58,16 +58,16 @@ impl Order<'_> {
 }
 
 #[test]
-#[ignore = "the other process of other tests"]
-fn plays_an_order() {
-    let order = std::env::var(ORDER).expect("started by another test");
-    let (what, root, run, notes): (String, std::path::PathBuf, RunId, std::path::PathBuf) =
-        serde_json::from_str(&order).unwrap();
+#[ignore = "the second process of other tests"]
+fn run_command() {
+    let command = std::env::var(COMMAND).expect("started by another test");
+    let (action, root, run, notes): (String, std::path::PathBuf, RunId, std::path::PathBuf) =
+        serde_json::from_str(&command).unwrap();
     let mut notes = OpenOptions::new().create(true).append(true).open(notes).unwrap();
     let mut note = |line: String| notes.write_all(format!("{line}\n").as_bytes()).unwrap();
     let store = store_of(&root);
     let holder = LockHolder::this_process();
-    if what == "create" {
+    if action == "create" {
         let made = store
             .lock(Duration::from_secs(5), "test")
             .and_then(|locked| locked.create_run(&run, &json!({}), &holder).map(drop));
@@ -77,10 +77,10 @@ fn plays_an_order() {
         RunAcquisition::Acquired(held) => held,
         other => return note(format!("{other:?}")),
     };
-    match what.as_str() {
+    match action.as_str() {
         "hold" => {
             note("held".to_owned());
-            // Until it is killed; not for ever if nobody does.
+            // Long enough to be killed, but not forever if no test does.
             std::thread::sleep(Duration::from_secs(60));
         }
         "append 5" => {
@@ -96,6 +96,6 @@ fn plays_an_order() {
                 note(seq.to_string());
             }
         }
-        other => panic!("unknown order {other}"),
+        other => panic!("unknown action {other}"),
     }
 }
