@@ -1,8 +1,7 @@
-//! A mode's name leading the prompt as an address: `autopilot: build …`,
-//! `ralph, fix …`.
+//! A prompt that addresses a mode by name: `autopilot: build …`, `ralph, fix …`.
 //!
-//! Names are words too, and some are names of people. So an address needs its
-//! sign, and after it something that can be a task.
+//! Mode names are also ordinary words or names of people. An address therefore needs its
+//! punctuation, followed by something that can be a task.
 
 use omx_kernel::Mode;
 
@@ -14,11 +13,11 @@ use crate::text::{
     head, is_blank, is_in_list, leading_word, strip_prefix_ignore_case, trim, trim_start, words,
 };
 
-/// How much of the task is looked at.
+/// How many bytes of the task are examined.
 const LOOK: usize = 600;
 
-/// The address this prompt begins with, if it begins with a name and a sign.
-/// `after` is everything behind the line.
+/// Parses the address at the start of a prompt: a name followed by a colon or comma.
+/// `after` is the text after the line.
 pub fn parse_address<'a>(line: &'a str, after: &str) -> Option<LeadingCalls<'a>> {
     let start = trim_start(line);
     let (mut calls, sign) = names(line, start)?;
@@ -28,19 +27,19 @@ pub fn parse_address<'a>(line: &'a str, after: &str) -> Option<LeadingCalls<'a>>
         '，' | '、' => (&sign['，'.len_utf8()..], ','),
         _ => return None,
     };
-    // Cancel is no mode, and a short form no name.
+    // Neither cancel nor the short form of ultrawork can be addressed.
     let is_name = |call: &ModeCall<'_>| {
         call.target != CallTarget::Cancel && !call.text.eq_ignore_ascii_case("ulw")
     };
     calls.retain(is_name);
     let first = calls.first()?.target;
     let everyday = is_everyday(first) && !is_plain_order(start, rest, sign);
-    let objection =
-        everyday.then_some(RejectReason::Mention).or_else(|| objection(first, rest, sign, after));
-    Some(LeadingCalls { calls, rest, rejection: objection })
+    let rejection =
+        everyday.then_some(RejectReason::Mention).or_else(|| rejection(first, rest, sign, after));
+    Some(LeadingCalls { calls, rest, rejection })
 }
 
-/// The names a line begins with, joined or alone, and what follows them.
+/// Parses the name or joined names at the start of a line. Returns them with the rest.
 fn names<'a>(line: &'a str, start: &'a str) -> Option<(Vec<ModeCall<'a>>, &'a str)> {
     let mut calls = Vec::new();
     let mut rest = start;
@@ -66,25 +65,25 @@ fn spaced_name(text: &str) -> Option<(CallTarget, &str)> {
     Some((CallTarget::Mode(Mode::CodeReview), rest))
 }
 
-/// Words of everyday use: as an address they need more.
+/// Whether the name is also an ordinary word, for which the rules are stricter.
 fn is_everyday(word: CallTarget) -> bool {
     matches!(word, CallTarget::Mode(Mode::Team | Mode::Swarm | Mode::Pipeline | Mode::CodeReview))
 }
 
-/// In small letters, with a colon, and a task in small letters.
+/// Whether a lowercase name and a colon are followed by a lowercase task.
 fn is_plain_order(start: &str, rest: &str, sign: char) -> bool {
     let task = trim_start(rest).chars().next();
     let small = |c: char| c.is_lowercase() || c.is_alphabetic() && !c.is_uppercase();
     sign == ':' && start.starts_with(char::is_lowercase) && task.is_some_and(small)
 }
 
-/// Why this is no address, if so.
-fn objection(name: CallTarget, rest: &str, sign: char, after: &str) -> Option<RejectReason> {
+/// Why this is not an address, if it is not.
+fn rejection(name: CallTarget, rest: &str, sign: char, after: &str) -> Option<RejectReason> {
     let task = trim(head(rest, LOOK));
     let after = after.trim_start_matches(['\r', '\n']);
     let next = trim(head(after, LOOK));
     if task.is_empty() {
-        // `pipeline:` over indented keys is a file, not an order.
+        // `pipeline:` above indented keys is a configuration file, not a call.
         let keys = after.starts_with([' ', '\t', '-']) || next.starts_with('-');
         let keys = keys || leading_pair(next);
         return (next.is_empty() || keys || sign == ',').then_some(RejectReason::NoTask);
@@ -120,8 +119,8 @@ fn objection(name: CallTarget, rest: &str, sign: char, after: &str) -> Option<Re
     (!is_long_enough(task)).then_some(RejectReason::NoTask)
 }
 
-/// `Ralph, the new one, …`, `Ralph, de l'équipe infra, …`, `Ralph, Ana and
-/// Tom …`. A complaint that an order follows is a task all the same.
+/// Whether the text describes a person: `Ralph, the new one, …`, `Ralph, de l'équipe
+/// infra, …`, `Ralph, Ana and Tom …`. A complaint with an instruction after it is a task.
 fn is_apposition(task: &str, first: &str, behind: &str) -> bool {
     let listed = behind.starts_with(',') && !is_in_list(first, "please now ok");
     let joined = is_in_list(words(behind).next().unwrap_or(""), "and und et y or");
@@ -134,24 +133,24 @@ fn is_apposition(task: &str, first: &str, behind: &str) -> bool {
         || joined && first.starts_with(char::is_uppercase)
 }
 
-/// How many words stand between two commas at most.
+/// The maximum number of words between two commas of an apposition.
 const INSERTION: usize = 7;
 
 const ARTICLES: &str = "the a an one another der die das le la el";
 
-/// First words of an insertion about a person.
+/// First words of an apposition to a person's name.
 const INSERTED: &str = "\
     the a an one another of from at in our my your his her their who whose der die das den von vom \
     aus unser unsere mein meine le la les l de du des d notre mon ma chez el los las del nuestro \
     nuestra mi tu da do dos nosso nossa meu minha o os";
 
-/// Whether a later sentence is an order.
+/// Whether a later sentence is an instruction.
 fn orders_later(task: &str) -> bool {
     let later = task.split(['.', ';', '!']).skip(1);
     later.map(trim).any(|sentence| is_in_list(leading_word(sentence), ORDERS))
 }
 
-/// First words of orders.
+/// First words of instructions.
 const ORDERS: &str = "\
     add build change check clean convert create debug delete extract figure find fix get go \
     implement improve investigate keep make mend migrate move please port reduce refactor remove \
@@ -159,7 +158,7 @@ const ORDERS: &str = "\
     rename repair replace rewrite run solve sort speed split start stop switch test track turn \
     update upgrade use write";
 
-/// A line of a log: `build failed`, `review verdict missing (exit 1)`.
+/// Whether this is a log line: `build failed`, `review verdict missing (exit 1)`.
 fn is_logged(task: &str, first: &str, behind: &str) -> bool {
     let line = behind.lines().next().unwrap_or("");
     if line.contains("(exit ") || line.contains("exit code") || line.contains("exit status") {
@@ -176,12 +175,12 @@ fn is_logged(task: &str, first: &str, behind: &str) -> bool {
         || short && is_in_list(last, LOGGED) && !is_in_list(first, ORDERS)
 }
 
-/// Whether a line holds these words, whatever their case.
+/// Whether a line contains these words, ignoring case.
 fn holds(line: &str, wanted: &str) -> bool {
     line.char_indices().any(|(at, _)| strip_prefix_ignore_case(&line[at..], wanted).is_some())
 }
 
-/// What programs say when something went wrong.
+/// What programs print when something fails.
 const ERRORS: [&str; 16] = [
     "denied",
     "refused",
@@ -201,7 +200,7 @@ const ERRORS: [&str; 16] = [
     "failed to ",
 ];
 
-/// Second words of a line of a log: `build failed`.
+/// Second words of a log line: `build failed`.
 const LOGGED: &str = "failed succeeded passed finished started stopped error missing exited";
 
 /// What a task can begin with.

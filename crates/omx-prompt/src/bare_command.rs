@@ -1,9 +1,9 @@
-//! Prompts that are only a word: stop, or go on.
+//! Prompts that consist of a bare command: stop or continue.
 
 use crate::call::leading_name;
 use crate::text::{is_blank, is_in_list, trim, trim_start, words};
 
-/// What such a prompt says.
+/// A bare command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BareCommand {
     /// Stop, cancel, abort.
@@ -12,15 +12,15 @@ pub enum BareCommand {
     Continue,
 }
 
-/// A prompt longer than this says more than one thing.
+/// A longer prompt says more than one thing.
 const MAX_LENGTH: usize = 80;
 
-/// Words that add nothing to it.
+/// Words that do not change a bare command.
 const FILLER_WORDS: &str = "\
     please now ok okay it this that the just right immediately run mode loop everything all omx \
     omc pls thanks and yes at once work working then";
 
-/// What the text says, if it is only that.
+/// Parses a text that is nothing but a bare command.
 pub fn parse_bare_command(text: &str) -> Option<BareCommand> {
     let text = trim(text);
     let plain = |c: char| c.is_alphanumeric() || is_blank(c) || ".,!…'’-".contains(c);
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_5_3_only_these_words() {
+    fn modes_5_3_only_these_words_are_bare_commands() {
         for text in ["stop", "Cancel.", "ABORT!", " please stop now ", "stop ralph", "ralph cancel"]
         {
             assert_eq!(parse_bare_command(text), Some(BareCommand::Stop), "{text}");

@@ -1,4 +1,4 @@
-//! An explicit call: `$name` or `/name`, alone or in a row, where a line begins.
+//! Explicit calls: `$name` or `/name`, alone or several together, at the start of a line.
 
 use omx_kernel::Dialect;
 
@@ -7,37 +7,38 @@ use crate::lexicon::{NAMES, OF_BOTH};
 use crate::mention;
 use crate::text::{is_blank, is_in_list, leading_word, strip_prefix_ignore_case, trim_start};
 
-/// A call found at the start of a line.
+/// A call at the start of a line.
 #[derive(Clone, Copy, Debug)]
 pub struct ModeCall<'a> {
-    /// What is called.
+    /// What it calls.
     pub target: CallTarget,
     /// The call as typed.
     pub text: &'a str,
-    /// Where it begins in the line.
+    /// Its byte offset in the line.
     pub at: usize,
 }
 
-/// Most calls one line can have; there are not more names.
+/// The most calls that are parsed in one line.
 pub const MAX_CALLS: usize = 6;
 
-/// The calls a line begins with.
+/// The calls at the start of a line.
 #[derive(Clone, Debug)]
 pub struct LeadingCalls<'a> {
     /// The calls, in order.
     pub calls: Vec<ModeCall<'a>>,
-    /// The line after them.
+    /// The rest of the line.
     pub rest: &'a str,
-    /// Why none of them counts, if so.
+    /// Why they are rejected, if they are.
     pub rejection: Option<RejectReason>,
 }
 
-/// The name a text begins with, and what follows it.
+/// Parses the name at the start of a text. Returns it with the rest.
 pub fn leading_name(text: &str) -> Option<(CallTarget, &str)> {
     NAMES.iter().find_map(|(name, word)| Some((*word, strip_prefix_ignore_case(text, name)?)))
 }
 
-/// A sign and a name, and what follows; nothing is said about its end.
+/// Parses a sign and a name, which may continue as a longer word. Returns the name with
+/// the rest.
 fn signed_name(text: &str) -> Option<(CallTarget, &str)> {
     let inner = text.strip_prefix(['$', '/'])?;
     let mut prefixes = Dialect::ALL.iter().flat_map(|dialect| dialect.call_prefixes);
@@ -45,7 +46,7 @@ fn signed_name(text: &str) -> Option<(CallTarget, &str)> {
     leading_name(bare)
 }
 
-/// Whether a call can end before this; what belongs to its end is taken off.
+/// Returns the rest without the punctuation that ends a call, if a call can end here.
 fn after_end(rest: &str) -> Option<&str> {
     let Some(next) = rest.chars().next() else { return Some(rest) };
     if is_blank(next) {
@@ -59,7 +60,7 @@ fn after_end(rest: &str) -> Option<&str> {
     }
 }
 
-/// The call this text begins with.
+/// Parses the call at the start of a text. Returns it with the rest.
 fn parse_call(text: &str) -> Option<(CallTarget, &str)> {
     let (word, rest) = signed_name(text)?;
     Some((word, after_end(rest)?))
@@ -75,14 +76,14 @@ fn after_joint(rest: &str) -> &str {
     if is_in_list(word, "and with") { trim_start(&rest[word.len()..]) } else { rest }
 }
 
-/// The calls this line begins with. None if it begins with no name.
+/// Parses the calls at the start of a line. `None` if it does not start with a name.
 pub fn parse_leading_calls(line: &str) -> Option<LeadingCalls<'_>> {
     let start = trim_start(line);
     let place = |rest: &str| line.len() - rest.len();
     let (first, after_name) = signed_name(start)?;
     let Some(mut rest) = after_end(after_name) else {
         let text = &start[..start.len() - after_name.len()];
-        let objection = match after_name.chars().next() {
+        let rejection = match after_name.chars().next() {
             Some('?' | '？') => RejectReason::Question,
             _ => RejectReason::Joined,
         };
@@ -90,7 +91,7 @@ pub fn parse_leading_calls(line: &str) -> Option<LeadingCalls<'_>> {
         return Some(LeadingCalls {
             calls: vec![call],
             rest: after_name,
-            rejection: Some(objection),
+            rejection: Some(rejection),
         });
     };
     let text = &start[..start.len() - after_name.len()];
@@ -107,12 +108,12 @@ pub fn parse_leading_calls(line: &str) -> Option<LeadingCalls<'_>> {
         rest = after;
     }
     let said = calls.len() > 1 && is_in_list(leading_word(trim_start(rest)), OF_BOTH);
-    let objection = if said { Some(RejectReason::Mention) } else { mention::reject_reason(rest) };
-    Some(LeadingCalls { calls, rest, rejection: objection })
+    let rejection = if said { Some(RejectReason::Mention) } else { mention::reject_reason(rest) };
+    Some(LeadingCalls { calls, rest, rejection })
 }
 
-/// Every name with a sign before it inside a text, for an explanation: none of
-/// them stands where a line begins.
+/// Finds every signed name inside a text, for an explanation: none of them is at the start
+/// of a line.
 pub fn for_each_inline_call(text: &str, mut found: impl FnMut(CallTarget, usize, usize)) {
     for (at, _) in text.match_indices(['$', '/']) {
         let free = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric());

@@ -1,5 +1,5 @@
-//! Words that cancel. They act at once, so they must be meant: said by the
-//! person, to the program, and not told about it.
+//! Words that cancel. They act immediately, so the person must address them to omx rather
+//! than talk about them.
 
 use crate::decision::RejectReason;
 use crate::lexicon::{ABOUT, THING};
@@ -7,22 +7,22 @@ use crate::mention;
 use crate::phrases::{Sentence, last_words};
 use crate::text::{is_blank, is_in_list, leading_word, words};
 
-/// What may stand before "cancel the run" in its part of a sentence.
+/// Words that may come before "cancel the run" in its clause.
 const FILLERS: &str = "\
     please pls ok okay now just hey no wait stop enough and then so you can could would let's i \
     want to need hm hmm sorry actually alright well yes oh immediately quickly i'd like";
 
-/// What may stand after it.
+/// Words that may come after it.
 const AFTER: &str = "now please pls immediately and right thanks thank because i then asap again completely entirely already";
 
-/// Makes a word of cancel the subject of talk.
+/// Words that show that the person talks about a cancel word.
 const TALK: &str = "\
     type typed typing say says said saying word words keyword keywords called named when if \
     whether after until unless the a an support supports handle handles implement document \
     rename like with via using use used tried test tests mention enter entered wrote write \
     between or that about send sent sends";
 
-/// Why one of the invented words (`cancelomx`) is not meant, if so.
+/// Why a coined word (`cancelomx`) does not cancel, if it does not.
 pub fn reject_cancel_word(sentence: &Sentence<'_>) -> Option<RejectReason> {
     if sentence.is_question() {
         return Some(RejectReason::Question);
@@ -32,7 +32,7 @@ pub fn reject_cancel_word(sentence: &Sentence<'_>) -> Option<RejectReason> {
         return Some(RejectReason::Negated);
     }
     let rest = sentence.after.trim_start_matches(is_blank);
-    // "Answer: cancelomx, or …" defines; "ok: cancelomx" says it.
+    // "Answer: cancelomx, or …" is a definition; "ok: cancelomx" is a command.
     let label = clause.rsplit_once([':', '：']).map_or("", |(label, _)| label);
     let further = rest.trim_start_matches(|c| c == ',' || is_blank(c));
     let about = words(label).any(|word| !is_in_list(word, FILLERS))
@@ -45,7 +45,7 @@ pub fn reject_cancel_word(sentence: &Sentence<'_>) -> Option<RejectReason> {
     about.then_some(RejectReason::Mention)
 }
 
-/// Why "cancel the run" and its like are not meant, if so.
+/// Why a phrase like "cancel the run" does not cancel, if it does not.
 pub fn reject_cancel_phrase(sentence: &Sentence<'_>) -> Option<RejectReason> {
     if sentence.is_question() {
         return Some(RejectReason::Question);
@@ -68,7 +68,7 @@ fn is_refused(clause: &str) -> bool {
     last_words(clause, 6).any(|word| is_in_list(word, not))
 }
 
-/// The part of a sentence after its last comma or dash.
+/// Returns the part of a sentence after its last comma or dash.
 fn clause(before: &str) -> &str {
     let cut = before.rfind([',', '—', '–', '，', '、']);
     let cut = cut.map(|at| at + before[at..].chars().next().map_or(0, char::len_utf8));

@@ -1,5 +1,5 @@
-//! One walk over the prompt: candidates are weighed as they come, the first in
-//! the order of modes.md 5.4 decides.
+//! A single pass over the prompt weighs every candidate; the accepted one that comes first
+//! in the order of modes.md 5.4 decides.
 
 use omx_kernel::Mode;
 
@@ -18,32 +18,31 @@ use crate::segment::{LinePosition, Segment, SegmentKind, Segments};
 use crate::span;
 use crate::text::trim;
 
-/// Lines with calls, and phrases, that are weighed; a prompt with more says
-/// nothing that these do not.
+/// The most call lines and phrases that are weighed, to bound the time for long prompts.
 const MAX_CALL_LINES: usize = 64;
 const MAX_PHRASES: usize = 256;
 
-/// This many different modes called on lines of their own are a list of modes.
+/// Calls of this many different modes, each on its own line, are a list of modes.
 const MODE_LIST_LINES: u32 = 3;
 
-/// Words of cancel so far down a prompt are part of what it tells, unless they
-/// have a line of their own.
+/// Cancel words this far down a prompt belong to its content, unless they have their own
+/// line.
 const LATE_CANCEL_BYTES: usize = 400;
 
-/// What the prompt means.
+/// Decides what a prompt means.
 pub fn decide<'a>(
     text: &'a str,
     keywords: KeywordPolicy,
-    present: SessionState,
+    session: SessionState,
 ) -> PromptDecision<'a> {
-    PromptScan::run(text, DiscardCandidates).decision(keywords, present)
+    PromptScan::run(text, DiscardCandidates).decision(keywords, session)
 }
 
-/// A line whose calls count.
+/// A line whose calls are accepted.
 struct AcceptedLine {
     modes: Vec<Mode>,
     how: CallForm,
-    /// Where the line begins, where its task does, and where that ends.
+    /// The byte offsets of the line, of its task and of the task's end.
     line: usize,
     task: usize,
     end: usize,
@@ -53,21 +52,21 @@ pub(crate) struct PromptScan<'a, N> {
     text: &'a str,
     pub(crate) candidates: N,
     preceding: PrecedingText<'a>,
-    /// Nothing but text of programs stands before.
+    /// Only text of programs comes before.
     leading: bool,
     accepted: Vec<AcceptedLine>,
-    /// Lines that begin with a name, so far.
+    /// How many lines so far start with a name.
     call_lines: usize,
     cancelled: bool,
-    /// Modes that have a line of their own, as one bit for each.
+    /// Modes with a line of their own, one bit each.
     listed: u16,
-    /// Why the line before did not count, if it was announced as an example.
+    /// Why the previous line was rejected, if it was introduced as an example.
     announced: Option<RejectReason>,
-    /// Phrases that count, as one bit for each mode.
+    /// Modes with an accepted phrase, one bit each.
     phrases: u16,
     phrases_weighed: usize,
     pub(crate) exploring: bool,
-    /// The prompt's only line, while it has one.
+    /// The prompt's only line, as long as it has just one.
     only_line: Option<&'a str>,
     lines: usize,
 }
@@ -90,76 +89,77 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
             only_line: None,
             lines: 0,
         };
-        for piece in Segments::new(text) {
-            match piece.kind {
-                SegmentKind::Prose => walk.scan_prose(piece),
-                SegmentKind::Code => walk.skip_non_prose(piece, RejectReason::Code),
-                SegmentKind::Quote => walk.skip_non_prose(piece, RejectReason::Quoted),
-                SegmentKind::Injected => walk.skip_non_prose(piece, RejectReason::Injected),
+        for segment in Segments::new(text) {
+            match segment.kind {
+                SegmentKind::Prose => walk.scan_prose(segment),
+                SegmentKind::Code => walk.skip_non_prose(segment, RejectReason::Code),
+                SegmentKind::Quote => walk.skip_non_prose(segment, RejectReason::Quoted),
+                SegmentKind::Injected => walk.skip_non_prose(segment, RejectReason::Injected),
             }
         }
         walk
     }
 
-    fn scan_prose(&mut self, piece: Segment<'a>) {
-        if trim(piece.text).is_empty() {
-            self.preceding.push_line(piece.text);
+    fn scan_prose(&mut self, segment: Segment<'a>) {
+        if trim(segment.text).is_empty() {
+            self.preceding.push_line(segment.text);
             self.announced = None;
             return;
         }
-        let row =
-            (piece.position == LinePosition::Start).then(|| self.leading_calls(piece)).flatten();
+        let row = (segment.position == LinePosition::Start)
+            .then(|| self.leading_calls(segment))
+            .flatten();
         let called = match row {
-            Some((row, how)) => self.weigh_calls(piece, row, how),
+            Some((row, how)) => self.weigh_calls(segment, row, how),
             None => {
                 self.announced = None;
                 0
             }
         };
-        self.weigh_phrases(piece, called);
-        self.preceding.push_line(piece.text);
+        self.weigh_phrases(segment, called);
+        self.preceding.push_line(segment.text);
         self.leading = false;
         self.lines += 1;
-        self.only_line = Some(piece.text);
+        self.only_line = Some(segment.text);
     }
 
-    /// The names this line begins with, if it does.
-    fn leading_calls(&mut self, piece: Segment<'a>) -> Option<(LeadingCalls<'a>, CallForm)> {
+    /// Parses the names at the start of a line.
+    fn leading_calls(&mut self, segment: Segment<'a>) -> Option<(LeadingCalls<'a>, CallForm)> {
         if self.call_lines >= MAX_CALL_LINES {
             return None;
         }
-        if let Some(row) = call::parse_leading_calls(piece.text) {
+        if let Some(row) = call::parse_leading_calls(segment.text) {
             self.call_lines += 1;
             return Some((row, CallForm::Call));
         }
         if !self.leading {
             return None;
         }
-        Some((address::parse_address(piece.text, self.text_after(piece))?, CallForm::Address))
+        Some((address::parse_address(segment.text, self.text_after(segment))?, CallForm::Address))
     }
 
-    fn text_after(&self, piece: Segment<'a>) -> &'a str {
-        &self.text[piece.at + piece.text.len()..]
+    fn text_after(&self, segment: Segment<'a>) -> &'a str {
+        &self.text[segment.at + segment.text.len()..]
     }
 
-    /// Weighs the names a line begins with; gives how far they go.
-    fn weigh_calls(&mut self, piece: Segment<'a>, row: LeadingCalls<'a>, how: CallForm) -> usize {
-        let length = piece.text.len() - row.rest.len();
+    /// Weighs the names at the start of a line. Returns their length.
+    fn weigh_calls(&mut self, segment: Segment<'a>, row: LeadingCalls<'a>, how: CallForm) -> usize {
+        let length = segment.text.len() - row.rest.len();
         let talk =
             parse_bare_command(row.rest).filter(|_| row.rejection != Some(RejectReason::Joined));
-        let around = self.preceding.reject_reason(piece.text, row.rest, self.text_after(piece));
-        let objection = match talk {
-            // "ralph cancel" is about the run there is.
+        let around = self.preceding.reject_reason(segment.text, row.rest, self.text_after(segment));
+        let rejection = match talk {
+            // "ralph cancel" refers to the current run.
             Some(BareCommand::Stop) => around,
             _ => row.rejection.or(around),
         }
         .or(self.announced);
-        // What was announced goes on until something else is said.
-        self.announced = objection.filter(|why| *why == RejectReason::Announced);
+        // The example extends over the lines that follow it directly.
+        self.announced = rejection.filter(|reason| *reason == RejectReason::Announced);
         self.note_listed_mode(&row, how);
-        let verdict = objection.map_or(CandidateVerdict::Accepted, CandidateVerdict::Rejected);
+        let verdict = rejection.map_or(CandidateVerdict::Accepted, CandidateVerdict::Rejected);
         for call in &row.calls {
-            let at = piece.at + call.at;
+            let at = segment.at + call.at;
             self.candidates.push_candidate(Candidate {
                 target: call.target,
                 form: how,
@@ -168,30 +168,30 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
                 verdict,
             });
         }
-        if objection.is_some() {
+        if rejection.is_some() {
             return length;
         }
         let cancels = row.calls.iter().any(|call| call.target == CallTarget::Cancel);
         if cancels || talk == Some(BareCommand::Stop) {
             self.cancelled = true;
         }
-        self.end_task(piece.at);
+        self.end_task(segment.at);
         let modes = row.calls.iter().filter_map(|call| match call.target {
             CallTarget::Mode(mode) => Some(mode),
             CallTarget::Cancel => None,
         });
-        let task = piece.at + length;
+        let task = segment.at + length;
         self.accepted.push(AcceptedLine {
             modes: modes.collect(),
             how,
-            line: piece.at,
+            line: segment.at,
             task,
             end: self.text.len(),
         });
         length
     }
 
-    /// Notes that a line of its own is about a mode, as in a list of modes.
+    /// Records that a line is about one mode, as in a list of modes.
     fn note_listed_mode(&mut self, row: &LeadingCalls<'a>, how: CallForm) {
         let told = how == CallForm::Call && !trim(row.rest).is_empty();
         if let Some(CallTarget::Mode(mode)) =
@@ -201,34 +201,34 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
         }
     }
 
-    /// The task of the call before ends here.
+    /// Ends the task of the previous call here.
     fn end_task(&mut self, at: usize) {
         if let Some(row) = self.accepted.last_mut().filter(|row| row.end == self.text.len()) {
             row.end = at;
         }
     }
 
-    /// Weighs the phrases of a line, behind the names it begins with.
-    fn weigh_phrases(&mut self, piece: Segment<'a>, from: usize) {
+    /// Weighs the phrases of a line after the names at its start.
+    fn weigh_phrases(&mut self, segment: Segment<'a>, from: usize) {
         if self.phrases_weighed >= MAX_PHRASES {
             return;
         }
         if N::COLLECTS {
-            let text = &piece.text[from..];
+            let text = &segment.text[from..];
             let mut calls = Vec::new();
             call::for_each_inline_call(text, |word, at, end| calls.push((word, at, end)));
             let covers = span::find_spans(text);
             for (word, at, end) in calls {
                 let cover = covers.iter().find(|(from, to, _)| (*from..*to).contains(&at));
-                let why = match cover {
+                let reason = match cover {
                     Some((_, _, kind)) if kind.is_code() => RejectReason::Code,
                     Some(_) => RejectReason::Quoted,
                     None => RejectReason::NotAtLineStart,
                 };
-                self.push_rejected(piece, word, (from + at, from + end), why, CallForm::Call);
+                self.push_rejected(segment, word, (from + at, from + end), reason, CallForm::Call);
             }
         }
-        let text = piece.text;
+        let text = segment.text;
         let mut found = Vec::new();
         phrases::for_each_phrase(text, MAX_PHRASES - self.phrases_weighed, |what, at, end| {
             if at >= from {
@@ -242,7 +242,7 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
                 continue;
             };
             let late = word == CallTarget::Cancel
-                && piece.at > LATE_CANCEL_BYTES
+                && segment.at > LATE_CANCEL_BYTES
                 && trim(text).len() != end - at;
             let verdict = match verdict {
                 CandidateVerdict::Accepted if late => {
@@ -254,7 +254,7 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
                 target: word,
                 form: CallForm::Phrase,
                 text: &text[at..end],
-                at: piece.at + at,
+                at: segment.at + at,
                 verdict,
             };
             self.candidates.push_candidate(candidate);
@@ -270,28 +270,28 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
 
     fn push_rejected(
         &mut self,
-        piece: Segment<'a>,
+        segment: Segment<'a>,
         word: CallTarget,
         place: (usize, usize),
-        why: RejectReason,
+        reason: RejectReason,
         how: CallForm,
     ) {
-        let text = &piece.text[place.0..place.1];
-        let at = piece.at + place.0;
+        let text = &segment.text[place.0..place.1];
+        let at = segment.at + place.0;
         self.candidates.push_candidate(Candidate {
             target: word,
             form: how,
             text,
             at,
-            verdict: CandidateVerdict::Rejected(why),
+            verdict: CandidateVerdict::Rejected(reason),
         });
     }
 
-    /// A piece that is no prose counts for nothing; only an explanation looks into it.
-    fn skip_non_prose(&mut self, piece: Segment<'a>, why: RejectReason) {
+    /// Skips a segment that is not prose. Only an explanation lists its candidates.
+    fn skip_non_prose(&mut self, segment: Segment<'a>, reason: RejectReason) {
         self.preceding.push_non_prose();
-        if why == RejectReason::Injected {
-            self.end_task(piece.at);
+        if reason == RejectReason::Injected {
+            self.end_task(segment.at);
         } else {
             self.leading = false;
             self.lines += 1;
@@ -299,16 +299,16 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
         }
         if N::COLLECTS {
             let mut seen = Vec::new();
-            call::for_each_inline_call(piece.text, |word, at, end| {
+            call::for_each_inline_call(segment.text, |word, at, end| {
                 seen.push((word, at, end, CallForm::Call))
             });
-            phrases::for_each_phrase(piece.text, MAX_PHRASES, |what, at, end| {
+            phrases::for_each_phrase(segment.text, MAX_PHRASES, |what, at, end| {
                 if let PhraseMatch::Phrase(word, _) = what {
                     seen.push((word, at, end, CallForm::Phrase));
                 }
             });
             for (word, at, end, how) in seen.into_iter().take(MAX_PHRASES) {
-                self.push_rejected(piece, word, (at, end), why, how);
+                self.push_rejected(segment, word, (at, end), reason, how);
             }
         }
     }
@@ -316,18 +316,18 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
     pub(crate) fn decision(
         &self,
         keywords: KeywordPolicy,
-        present: SessionState,
+        session: SessionState,
     ) -> PromptDecision<'a> {
         if self.cancelled {
             return PromptDecision::Cancel;
         }
         if let Some(line) = self.only_line.filter(|_| self.lines == 1) {
-            match (parse_bare_command(line), present) {
+            match (parse_bare_command(line), session) {
                 (Some(BareCommand::Stop), SessionState::Active) => return PromptDecision::Cancel,
                 (Some(BareCommand::Continue), SessionState::Blocked) => {
                     return PromptDecision::Resume;
                 }
-                // "ralph cancel" suggests nothing.
+                // "ralph cancel" does not suggest ralph.
                 (Some(BareCommand::Stop), _) => return PromptDecision::Nothing,
                 _ => {}
             }
@@ -335,7 +335,7 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
         if let Some(start) = self.called_mode() {
             return PromptDecision::Start(start);
         }
-        if keywords == KeywordPolicy::Off || self.exploring || present == SessionState::Active {
+        if keywords == KeywordPolicy::Off || self.exploring || session == SessionState::Active {
             return PromptDecision::Nothing;
         }
         let has = |mode: Mode| self.phrases & (1 << mode as u16) != 0;
@@ -353,7 +353,7 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
         }
     }
 
-    /// What the calls that count start.
+    /// Returns what the accepted calls start.
     fn called_mode(&self) -> Option<ModeStart<'a>> {
         if self.listed.count_ones() >= MODE_LIST_LINES {
             return None;
@@ -373,7 +373,7 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
     }
 }
 
-/// What starts together with this mode (modes.md 5.4).
+/// Returns the modes that start together with this one (modes.md 5.4).
 fn linked_modes(mode: Mode, called: impl Fn(Mode) -> bool) -> Vec<Mode> {
     let companions: &[Mode] = match mode {
         Mode::Ralph => &[Mode::Team, Mode::Ultrawork, Mode::Ecomode],

@@ -1,10 +1,9 @@
-//! What a prompt can mean, in types: the decision, and for each candidate in it
-//! why it counts or not.
+//! The types of the decision on a prompt, and of the verdict on each candidate in it.
 
 use omx_kernel::Mode;
 
-/// What the person configured about phrases (`keywords`). Explicit calls and
-/// cancel words count in every case.
+/// The configured meaning of phrases (`keywords`). Explicit calls and cancel words work
+/// under every policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum KeywordPolicy {
     /// Phrases suggest a mode.
@@ -12,12 +11,12 @@ pub enum KeywordPolicy {
     Explicit,
     /// Phrases start a mode.
     Phrases,
-    /// Phrases mean nothing.
+    /// Phrases are ignored.
     Off,
 }
 
 impl KeywordPolicy {
-    /// Reads the configured word.
+    /// Parses the configured value.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "explicit" => Some(Self::Explicit),
@@ -28,15 +27,15 @@ impl KeywordPolicy {
     }
 }
 
-/// What there is in the session the prompt was typed into.
+/// The state of the session that the prompt belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum SessionState {
-    /// Nothing that waits for anything.
+    /// No mode is active or blocked.
     #[default]
     Idle,
     /// A mode is active.
     Active,
-    /// No mode is active, and one ended as `blocked_on_user`.
+    /// No mode is active, and one is `blocked_on_user`.
     Blocked,
 }
 
@@ -45,13 +44,13 @@ pub enum SessionState {
 pub enum PromptDecision<'a> {
     /// Nothing.
     Nothing,
-    /// The agent is told that the mode exists and how the person can start it.
+    /// Tell the agent that the mode exists and how the person can start it.
     Suggest(Mode),
-    /// A mode starts.
+    /// Start a mode.
     Start(ModeStart<'a>),
-    /// What is active is cancelled.
+    /// Cancel the active modes.
     Cancel,
-    /// What is `blocked_on_user` goes on.
+    /// Resume the mode that is `blocked_on_user`.
     Resume,
 }
 
@@ -60,26 +59,26 @@ pub enum PromptDecision<'a> {
 pub struct ModeStart<'a> {
     /// The mode.
     pub mode: Mode,
-    /// The modes that start with it, linked to it.
+    /// The modes to start together with it and link to it.
     pub linked: Vec<Mode>,
-    /// The task: what follows the call, else what stands before it; may be empty.
+    /// The task: the text after the call, otherwise the text before it. May be empty.
     pub task: &'a str,
-    /// What started it.
+    /// The form of the call.
     pub form: CallForm,
 }
 
-/// How a mode was named.
+/// The form in which a prompt names a mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallForm {
-    /// `$name` or `/name` where a line begins.
+    /// `$name` or `/name` at the start of a line.
     Call,
-    /// The name leading the prompt, with a task after it.
+    /// The name at the start of the prompt, with a task after it.
     Address,
     /// A phrase of hosts.md 3.
     Phrase,
 }
 
-/// What a candidate stands for.
+/// What a candidate calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CallTarget {
     /// A mode.
@@ -98,102 +97,102 @@ impl CallTarget {
     }
 }
 
-/// Something in the prompt that could have meant a mode.
+/// A part of the prompt that could call a mode.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Candidate<'a> {
-    /// What it stands for.
+    /// What it calls.
     pub target: CallTarget,
     /// Its form.
     pub form: CallForm,
     /// Its text as typed.
     pub text: &'a str,
-    /// Where it begins, in bytes.
+    /// Its byte offset in the prompt.
     pub at: usize,
-    /// Whether it counts.
+    /// Whether it is accepted.
     pub verdict: CandidateVerdict,
 }
 
-/// Whether a candidate counts.
+/// Whether a candidate is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CandidateVerdict {
-    /// It does.
+    /// It is.
     Accepted,
-    /// It does not.
+    /// It is not.
     Rejected(RejectReason),
 }
 
-/// Why a candidate does not count.
+/// Why a candidate is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RejectReason {
-    /// It stands in code.
+    /// It is in code.
     Code,
-    /// It stands in a quotation.
+    /// It is in a quotation.
     Quoted,
-    /// It stands in text a program put there, or in a comment.
+    /// It is in text that a program inserted, or in a comment.
     Injected,
-    /// It is part of a file name, an address or a longer word.
+    /// It is part of a file name, a URL or a longer word.
     Joined,
-    /// It stands in the middle of a line.
+    /// It is in the middle of a line.
     NotAtLineStart,
-    /// It goes on with the sentence of the line before.
+    /// It continues the sentence of the previous line.
     MidSentence,
-    /// The line before announces it as an example.
+    /// The previous line introduces it as an example.
     Announced,
-    /// It is one entry of a list of modes.
+    /// It is an item in a list of modes.
     Listed,
-    /// It stands in a question.
+    /// It is in a question.
     Question,
     /// It is negated.
     Negated,
-    /// Something is said about it.
+    /// The person talks about it.
     Mention,
-    /// It stands in a report about what went wrong.
+    /// It is in a problem report.
     Report,
-    /// Nothing that could be a task follows.
+    /// No task follows.
     NoTask,
-    /// The person only wants to look at it first.
+    /// The person only wants to explore.
     Exploring,
-    /// Phrases do not start modes as configured.
+    /// The configuration turns phrases off.
     TurnedOff,
-    /// A mode is active already.
+    /// A mode is already active.
     Busy,
-    /// Another one comes first.
+    /// Another candidate takes precedence.
     Outranked,
-    /// Only an explicit call starts this one.
+    /// Only an explicit call can start this mode.
     NeedsCall,
 }
 
 impl RejectReason {
-    /// The reason in words.
+    /// The reason, for an explanation.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Code => "it is in code",
             Self::Quoted => "it is quoted",
-            Self::Injected => "a program wrote it",
+            Self::Injected => "a program inserted it",
             Self::Joined => "it is part of a longer name",
             Self::NotAtLineStart => "it is not at the start of a line",
-            Self::MidSentence => "it goes on with the line before",
-            Self::Announced => "the line before announces it as an example",
+            Self::MidSentence => "it continues the previous line",
+            Self::Announced => "the previous line introduces it as an example",
             Self::Listed => "it is in a list of modes",
             Self::Question => "it is in a question",
             Self::Negated => "it is negated",
-            Self::Mention => "it is talked about",
-            Self::Report => "it is in a report about a problem",
+            Self::Mention => "the person talks about it",
+            Self::Report => "it is in a problem report",
             Self::NoTask => "no task follows",
             Self::Exploring => "the person wants to think first",
             Self::TurnedOff => "keywords are off",
-            Self::Busy => "a mode is active already",
-            Self::Outranked => "another one comes first",
-            Self::NeedsCall => "only an explicit call starts it",
+            Self::Busy => "a mode is already active",
+            Self::Outranked => "another candidate takes precedence",
+            Self::NeedsCall => "only an explicit call can start it",
         }
     }
 }
 
-/// The decision with everything that was weighed.
+/// The decision together with every candidate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PromptExplanation<'a> {
-    /// The same as [`crate::decide`] gives.
+    /// The same decision that [`crate::decide`] returns.
     pub decision: PromptDecision<'a>,
-    /// Every candidate, in the order of the text.
+    /// Every candidate, in text order.
     pub candidates: Vec<Candidate<'a>>,
 }

@@ -1,4 +1,4 @@
-//! The same walk with everything told: every candidate, and why it did not count.
+//! The same decision with an explanation: every candidate, and why it was rejected.
 
 use crate::decide::PromptScan;
 use crate::decision::{
@@ -6,33 +6,33 @@ use crate::decision::{
     PromptExplanation, RejectReason, SessionState,
 };
 
-/// What the prompt means, with every candidate in it and its verdict.
+/// Decides what a prompt means, and lists every candidate with its verdict.
 pub fn explain<'a>(
     text: &'a str,
     keywords: KeywordPolicy,
-    present: SessionState,
+    session: SessionState,
 ) -> PromptExplanation<'a> {
     let walk = PromptScan::run(text, Vec::new());
-    let decision = walk.decision(keywords, present);
+    let decision = walk.decision(keywords, session);
     let mut candidates = walk.candidates;
     candidates.sort_by_key(|candidate| candidate.at);
     candidates.dedup_by_key(|candidate| (candidate.at, candidate.target));
-    let whys = Tiebreak { decision: &decision, keywords, present, exploring: walk.exploring };
+    let whys = Tiebreak { decision: &decision, keywords, session, exploring: walk.exploring };
     for candidate in &mut candidates {
         if candidate.verdict == CandidateVerdict::Accepted
-            && let Some(why) = whys.reject_reason(candidate)
+            && let Some(reason) = whys.reject_reason(candidate)
         {
-            candidate.verdict = CandidateVerdict::Rejected(why);
+            candidate.verdict = CandidateVerdict::Rejected(reason);
         }
     }
     PromptExplanation { decision, candidates }
 }
 
-/// Why a candidate that is none of the talk did not decide.
+/// Finds out why an accepted candidate did not decide.
 struct Tiebreak<'d, 'a> {
     decision: &'d PromptDecision<'a>,
     keywords: KeywordPolicy,
-    present: SessionState,
+    session: SessionState,
     exploring: bool,
 }
 
@@ -51,15 +51,15 @@ impl Tiebreak<'_, '_> {
             () if candidate.form != CallForm::Phrase => Some(RejectReason::Outranked),
             () if self.keywords == KeywordPolicy::Off => Some(RejectReason::TurnedOff),
             () if self.exploring => Some(RejectReason::Exploring),
-            () if self.present == SessionState::Active => Some(RejectReason::Busy),
+            () if self.session == SessionState::Active => Some(RejectReason::Busy),
             () => Some(RejectReason::Outranked),
         }
     }
 }
 
-/// Where candidates are told to.
+/// Receives the candidates.
 pub(crate) trait CandidateSink<'a> {
-    /// Whether anybody listens.
+    /// Whether candidates are kept. If not, the scan skips work that only explains.
     const COLLECTS: bool;
     fn push_candidate(&mut self, candidate: Candidate<'a>);
 }

@@ -1,11 +1,11 @@
-//! The words the rule knows. All of them stand here, in small letters, with a
-//! plain apostrophe; [`crate::text::same`] compares.
+//! Every word that the rule knows, in lowercase and with a plain apostrophe, as
+//! [`crate::text::eq_word`] expects.
 
 use omx_kernel::Mode;
 
 use crate::decision::CallTarget;
 
-/// Names that can be called. Longer ones stand before those they begin with.
+/// Names that can be called. A name comes before its own prefixes.
 pub const NAMES: [(&str, CallTarget); 14] = [
     ("autopilot", CallTarget::Mode(Mode::Autopilot)),
     ("ralplan", CallTarget::Mode(Mode::Ralplan)),
@@ -23,7 +23,7 @@ pub const NAMES: [(&str, CallTarget); 14] = [
     ("cancel", CallTarget::Cancel),
 ];
 
-/// The order in which calls count (modes.md 5.4), cancel before all of them.
+/// The precedence of modes (modes.md 5.4). Cancel precedes all of them.
 pub const PRIORITY: [Mode; 11] = [
     Mode::Autopilot,
     Mode::Ralph,
@@ -41,20 +41,20 @@ pub const PRIORITY: [Mode; 11] = [
 /// A phrase of hosts.md 3.
 #[derive(Debug)]
 pub struct Phrase {
-    /// What it stands for.
+    /// What it calls.
     pub target: CallTarget,
     /// Its words.
     pub words: &'static [&'static str],
-    /// Whether it is a name, or a way to speak.
+    /// Whether it is a name or part of a request.
     pub kind: PhraseKind,
 }
 
-/// How a phrase is used.
+/// The kind of a phrase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhraseKind {
-    /// The name of something: it can be talked about.
+    /// A name, which a person can also talk about.
     Name,
-    /// Words of a request.
+    /// The words of a request.
     Speech,
 }
 
@@ -66,7 +66,7 @@ const fn speech(mode: Mode, words: &'static [&'static str]) -> Phrase {
     Phrase { target: CallTarget::Mode(mode), words, kind: PhraseKind::Speech }
 }
 
-/// The phrases of modes, by the mode's place in [`PRIORITY`].
+/// The phrases of modes, in the order of [`PRIORITY`].
 pub const PHRASES: [Phrase; 25] = [
     name(Mode::Autopilot, &["autopilot"]),
     name(Mode::Autopilot, &["auto", "pilot"]),
@@ -95,14 +95,14 @@ pub const PHRASES: [Phrase; 25] = [
     speech(Mode::Ecomode, &["budget", "mode"]),
 ];
 
-/// One word that cancels.
+/// Single words that cancel.
 pub const CANCEL_WORDS: &str = "cancelomx stopomx cancelomc stopomc";
 
-/// Several words that cancel.
+/// Phrases of several words that cancel.
 pub const CANCEL_PHRASES: [&[&str]; 3] =
     [&["stop", "omx"], &["cancel", "omx"], &["cancel", "the", "run"]];
 
-/// What the person says who wants to think first.
+/// Phrases of a person who only wants to explore.
 pub const EXPLORING: [&[&str]; 7] = [
     &["just", "explain"],
     &["draft", "only"],
@@ -113,7 +113,7 @@ pub const EXPLORING: [&[&str]; 7] = [
     &["brainstorming"],
 ];
 
-/// Elements hosts wrap their own text in.
+/// Elements in which hosts wrap their own text.
 pub const WRAPPERS: [&str; 22] = [
     "system-reminder",
     "system",
@@ -139,7 +139,7 @@ pub const WRAPPERS: [&str; 22] = [
     "omx-context",
 ];
 
-/// How lines in brackets begin that omx, its kin or a host put in.
+/// Starts of bracketed lines that omx, a related program or a host inserts.
 pub const BRACKETED: [&str; 20] = [
     "[omx",
     "[omc",
@@ -163,7 +163,7 @@ pub const BRACKETED: [&str; 20] = [
     "[hook",
 ];
 
-/// How lines begin that a host puts before a hook's or a command's text.
+/// Starts of lines that a host inserts before the text of a hook or a command.
 pub const PREAMBLES: [&str; 12] = [
     "stop hook feedback",
     "stop hook error",
@@ -179,14 +179,14 @@ pub const PREAMBLES: [&str; 12] = [
     "caveat: the messages below were generated",
 ];
 
-/// How a prompt begins that is a host's summary of an earlier conversation.
+/// Starts of a host's summary of an earlier conversation.
 pub const SUMMARIES: [&str; 3] = [
     "this session is being continued from a previous conversation",
     "another language model started to solve this problem",
     "your task is to create a detailed summary of the conversation",
 ];
 
-/// After a name: words that make it the subject of a sentence, or its object.
+/// Words after a name that make it the subject or object of a sentence.
 pub const SUBJECT_OF: &str = "\
     is isn't was wasn't are aren't were weren't be been does doesn't did didn't has hasn't had \
     hadn't can't cannot couldn't will won't would wouldn't should shouldn't may might must keeps \
@@ -205,8 +205,7 @@ pub const SUBJECT_OF: &str = "\
     consumes burns spends deadlocks segfaults panics ends kills drops loses misses shows answers \
     times reports sits sat began begins fell falls";
 
-/// After a name: beginnings of words in scripts that write without spaces, or
-/// put particles behind a name.
+/// The same in scripts that use no spaces or put particles after a name.
 pub const SUBJECT_SCRIPTS: &[&str] = &[
     "是",
     "不",
@@ -233,18 +232,18 @@ pub const SUBJECT_SCRIPTS: &[&str] = &[
     "모드",
 ];
 
-/// After a name: Japanese particles; they count where no kana follows.
+/// Japanese particles after a name. They count if no kana follows.
 pub const KANA_PARTICLES: &[char] = &['は', 'が', 'の', 'も', 'を', 'と', 'で'];
 
-/// After a name: Korean particles, set apart.
+/// Korean particles after a name, separated by a space.
 pub const HANGUL_PARTICLES: &str = "은 는 이 가 을 를 의 도 란 이란 와 과 로";
 
-/// After a name: words that say nothing about it by themselves; the next one does.
+/// Adverbs after a name: the next word shows whether it is a statement.
 pub const ADVERBS: &str = "\
     always never still just only also sometimes often already actually again now then simply \
     really usually suddenly apparently too even basically";
 
-/// Words a sentence can not end with: the next line goes on with it.
+/// Words that cannot end a sentence: the next line continues it.
 pub const OPEN_ENDED: &str = "\
     the a an to of with without like use using run running that whether if and or not don't \
     doesn't didn't never called named typed type typing say said saying says about via by as \
@@ -254,11 +253,11 @@ pub const OPEN_ENDED: &str = "\
     pas et ou que el con sin y и или не без что \
     writes types runs enters tries sends sent posts invoked somebody someone nobody people";
 
-/// Those of them a sentence can end with all the same.
+/// Those of [`OPEN_ENDED`] that can end a sentence after all.
 pub const CLOSING_TOO: &str = "on in for at by to of from about with into is was are were did does not \
     this these that";
 
-/// Headings of reports.
+/// Headings of problem reports.
 pub const REPORT_HEADINGS: [&str; 13] = [
     "steps to reproduce",
     "to reproduce",
@@ -275,10 +274,10 @@ pub const REPORT_HEADINGS: [&str; 13] = [
     "logs",
 ];
 
-/// Headers of mail that was pasted.
+/// Headers of a pasted mail.
 pub const MAIL_HEADERS: [&str; 6] = ["from:", "to:", "date:", "subject:", "sent:", "cc:"];
 
-/// How the text behind a call begins that tells what came of it.
+/// Starts of a text that reports what happened after a call.
 pub const LOOKING_BACK: [&str; 9] = [
     "and nothing",
     "but nothing",
@@ -291,62 +290,62 @@ pub const LOOKING_BACK: [&str; 9] = [
     "which ",
 ];
 
-/// Words before a colon that lead in an order, not an example.
+/// Words before a colon that introduce a task, not an example.
 pub const LEADING_IN: &str =
     "task now then next so todo please go do ok okay aufgabe tâche tarea 任务 задача";
 
-/// After a name and "no": it is said what the mode does not do.
+/// Words after a name and "no" that say what the mode does not do.
 pub const NO_LONGER: &str = "longer such es está fue ha hace se me funciona para termina arranca \
     responde va puede sirve";
 
-/// After several names: something is said about all of them.
+/// Words after several names that make a statement about all of them.
 pub const OF_BOTH: &str = "both each all differ share need have";
 
-/// Things with a mode's name: `$pipeline variable`, `/team page`.
+/// Things that can have a mode's name: `$pipeline variable`, `/team page`.
 pub const NAMED_THINGS: &str = "variable var parameter endpoint route page handler syntax prefix \
     token option flag call calls function object property";
 
-/// The place of a task in a description.
+/// Placeholders of a task.
 pub const TASK_PLACES: [&str; 9] =
     ["TASK", "PROMPT", "ARGS", "TEXT", "OPTIONS", "NAME", "GOAL", "DESCRIPTION", "ARGUMENTS"];
 
-/// Words that begin a question, with or without its mark.
+/// First words of a question, with or without a question mark.
 pub const WONDERING: &str = "what what's why how how's when where who which whose";
 
-/// Words that begin a question.
+/// First words of a question that ends with a question mark.
 pub const ASKING: &str = "\
     what what's whats why how how's when where who which whose is isn't are aren't was were does \
     doesn't do did didn't has have should can could would will may am wie warum wieso wann \
     welche welcher kann ist comment pourquoi quoi quel quelle qué que cómo como por cuál che \
     come perché что как почему зачем какой";
 
-/// Words a request begins with that has the form of a question.
+/// First words of a request in the form of a question.
 pub const REQUESTS: &str = "please pls bitte kannst könntest würdest peux pourrais pouvez puedes \
     podrías puoi potresti pode poderia можешь пожалуйста";
 
 /// The same in scripts without spaces.
 pub const REQUEST_SCRIPTS: [&str; 5] = ["请", "請", "能不能", "能否", "可以"];
 
-/// What is asked for with words and not with work.
+/// Verbs that ask for an answer, not for work.
 pub const TELLING: &str = "explain tell describe clarify say";
 
-/// Words for the mode itself, in a question about it.
+/// Words that refer to the mode in a question about it.
 pub const ITSELF: &str = "it this that these those you i mode command skill keyword";
 
-/// Before a phrase: it is not wanted.
+/// Words before a phrase that negate it.
 pub const NEGATIONS: &str = "\
     not no don't never without avoid disable doesn't didn't won't can't cannot shouldn't isn't \
     wasn't stop cancel abort kill quit skip instead remove rather except nor neither nicht kein \
     keine keinen ohne pas sans sin senza non nunca não sem не без";
 
-/// Directly before a name: it is talked about.
+/// Words directly before a name that make it a mention.
 pub const ABOUT: &str = "\
     about called named word words keyword term name explain describe document rename mention \
     mentions mentioned says said typed type typing like of our my their his her from s an a \
     vs versus between than read why how what when which is was if whether because that ask told \
     tell thank thanks hi hello";
 
-/// Directly after a name: it is part of the name of something else.
+/// Words directly after a name that make it part of another name.
 pub const THING: &str = "\
     keyword skill hook hooks plugin code file files state script parser module docs \
     documentation command prompt function class test feature bug issue error vehicle vehicles \

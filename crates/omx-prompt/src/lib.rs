@@ -1,13 +1,13 @@
-//! Prompts that start, suggest, cancel or resume (modes.md 5, hosts.md 3).
+//! What a prompt means: whether it starts, suggests, cancels or resumes a mode (modes.md 5,
+//! hosts.md 3).
 //!
-//! What a person types passes here before the agent sees it, every time. So the
-//! rule is one walk over the text, in linear time and, unless something starts,
-//! without allocating. It is built to be hard to set off: a mode starts by
-//! explicit syntax where a line begins, and everything that looks like talking
-//! *about* a mode counts as talk.
+//! Every prompt of a person passes through this crate before the agent sees it. The rule
+//! therefore takes a single pass in linear time and does not allocate unless something
+//! starts. It avoids false positives: only explicit syntax at the start of a line starts a
+//! mode, and everything that looks like talking *about* a mode is a mention.
 //!
-//! [`decide`] gives the decision alone; [`explain`] the same decision together
-//! with every candidate that did not count, and why.
+//! [`decide`] returns only the decision; [`explain`] also returns every candidate with the
+//! reason for its rejection.
 
 mod address;
 mod bare_command;

@@ -1,5 +1,5 @@
-//! Talking about a mode: what follows a name tells whether it is called, or
-//! whether something is said or asked about it.
+//! Mentions of a mode: the text after a name shows whether the person calls the mode, or
+//! makes a statement or asks a question about it.
 
 use crate::decision::RejectReason;
 use crate::lexicon::{
@@ -9,13 +9,13 @@ use crate::lexicon::{
 use crate::problem_report;
 use crate::text::{eq_word, head, is_blank, is_in_list, leading_word, trim, words};
 
-/// How much of what follows is looked at.
+/// How many bytes after the name are examined.
 const LOOK: usize = 600;
 
-/// How many words a question can have and still be one about the mode.
+/// The most words of a question about the mode itself.
 const SHORT: usize = 5;
 
-/// Why the rest of the line after an explicit call makes it talk, if it does.
+/// Why the text after an explicit call makes it a mention, if it does.
 pub fn reject_reason(rest: &str) -> Option<RejectReason> {
     let rest = trim(head(rest, LOOK));
     let first = rest.chars().next()?;
@@ -42,7 +42,8 @@ pub fn reject_reason(rest: &str) -> Option<RejectReason> {
     asks_about_it(rest).then_some(RejectReason::Question)
 }
 
-/// Signs that stand between a name and its explanation, or make it code.
+/// Whether the text starts with a sign that separates a name from its explanation, or
+/// that makes it code.
 fn is_operator(rest: &str) -> bool {
     let sign = rest.split(is_blank).next().unwrap_or("");
     let next = rest.chars().next();
@@ -74,13 +75,13 @@ fn is_operator(rest: &str) -> bool {
     ) || matches!(next, Some(')' | ']' | '}' | '=' | ';' | '→' | '、' | '。' | '”' | '»'))
 }
 
-/// Whether what follows a dash tells what the name before it is.
+/// Whether the text after a dash explains the name before it.
 fn is_explanation(told: &str) -> bool {
     let first = leading_word(told);
     is_statement_about(told) || is_third_person(first) || is_in_list(first, "a an the")
 }
 
-/// `<task>`, `[options]`, `…`: the place of a task, not one.
+/// Whether the text is a placeholder of a task: `<task>`, `[options]`, `…`.
 fn is_placeholder(rest: &str) -> bool {
     if rest.chars().all(|c| matches!(c, '.' | '…' | ' ')) {
         return true;
@@ -94,7 +95,7 @@ fn is_placeholder(rest: &str) -> bool {
     })
 }
 
-/// Whether the text goes on with what the name before it does, or is.
+/// Whether the text continues a statement about the name before it.
 pub fn is_statement_about(rest: &str) -> bool {
     if is_statement_without_spaces(rest) {
         return true;
@@ -122,7 +123,7 @@ pub fn is_statement_about(rest: &str) -> bool {
         || eq_word(word, "would")
         || eq_word(word, "will")
     {
-        // A polite request is one.
+        // "can you …" is a polite request.
         return !second.is_some_and(|next| eq_word(next, "you"));
     }
     if is_in_list(word, NAMED_THINGS) {
@@ -131,8 +132,8 @@ pub fn is_statement_about(rest: &str) -> bool {
     is_in_list(word, SUBJECT_OF) || is_past(word) || (adverb && is_third_person(word))
 }
 
-/// `is this …?`, `does the parser …?`: a question whose subject comes after its
-/// verb, and so is not the name before it.
+/// Whether this is a question like `is this …?` or `does the parser …?`, whose subject
+/// comes after the verb and so is not the name before it.
 fn is_inverted_question(verb: &str, subject: Option<&str>, rest: &str) -> bool {
     let Some(subject) = subject.filter(|_| ends_with_question_mark(rest)) else { return false };
     let joins = is_in_list(verb, "is are was were isn't aren't wasn't has had hasn't");
@@ -140,7 +141,7 @@ fn is_inverted_question(verb: &str, subject: Option<&str>, rest: &str) -> bool {
     is_in_list(verb, ASKING) && (free || !joins && is_in_list(subject, "the a an all any every"))
 }
 
-/// A verb in the past, by its ending.
+/// Whether the word looks like a verb in the past tense.
 fn is_past(word: &str) -> bool {
     let not = "need feed seed speed embed shed red bed exceed proceed succeed bleed breed heed \
         weed unused deprecated outdated detailed advanced automated shared typed nested related failed";
@@ -152,7 +153,7 @@ fn is_third_person(word: &str) -> bool {
     word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && word.is_ascii()
 }
 
-/// The same in scripts where words are not set apart.
+/// Like [`is_statement_about`], for scripts without spaces between words.
 fn is_statement_without_spaces(rest: &str) -> bool {
     if SUBJECT_SCRIPTS.iter().any(|start| rest.starts_with(start)) {
         return true;
@@ -171,7 +172,7 @@ pub fn ends_with_question_mark(text: &str) -> bool {
     end.ends_with(['?', '？', '؟'])
 }
 
-/// Whether it asks someone to do something, in the form of a question.
+/// Whether the text is a request in the form of a question.
 pub fn is_request(text: &str) -> bool {
     let mut all = words(text);
     let first = all.next().unwrap_or("");
@@ -182,7 +183,7 @@ pub fn is_request(text: &str) -> bool {
     is_in_list(first, REQUESTS) || REQUEST_SCRIPTS.iter().any(|start| text.starts_with(start))
 }
 
-/// Whether it wonders how to do something, which is what planning is for.
+/// Whether the text asks how to do something, which is a task for planning.
 pub fn asks_how_to(text: &str) -> bool {
     let mut all = words(text);
     let way = eq_word(all.next().unwrap_or(""), "how")
@@ -191,7 +192,7 @@ pub fn asks_how_to(text: &str) -> bool {
         && !words(text).any(|word| is_in_list(word, "it this that you"))
 }
 
-/// A question whose subject is the mode before it.
+/// Whether the text is a question about the mode before it.
 fn asks_about_it(rest: &str) -> bool {
     if !ends_with_question_mark(rest) || is_request(rest) {
         return false;

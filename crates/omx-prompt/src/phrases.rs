@@ -1,4 +1,4 @@
-//! Phrases of hosts.md 3 in a line of prose, each with a verdict of its own.
+//! Finds the phrases of hosts.md 3 in a line of prose and gives each a verdict.
 
 use crate::cancel;
 use crate::decision::{CallTarget, CandidateVerdict, RejectReason};
@@ -13,19 +13,19 @@ use crate::text::{
     words,
 };
 
-/// How far a sentence is looked at, to both sides.
+/// How many bytes of a sentence are examined on each side of a phrase.
 const SENTENCE_BYTES: usize = 300;
 
-/// Something found in a line.
+/// A match in a line.
 #[derive(Clone, Copy, Debug)]
 pub enum PhraseMatch {
     /// A phrase for a mode or for cancel.
     Phrase(CallTarget, CandidateVerdict),
-    /// The person only wants to think.
+    /// The person only wants to explore.
     Exploring,
 }
 
-/// A bit for each first letter of what is looked for.
+/// The first letters of all phrases, one bit each.
 const fn first_letters() -> u32 {
     let mut letters = 0;
     let known = b"abcdefhijkmrsuw";
@@ -42,11 +42,11 @@ fn may_start_phrase(byte: u8) -> bool {
     small.is_ascii_lowercase() && first_letters() & (1 << (small - b'a')) != 0
 }
 
-/// Tells the phrases of a line, at most so many: what, from where, to where.
+/// Calls `tell` with each phrase of a line, its start and its end, at most `most` times.
 pub fn for_each_phrase(text: &str, most: usize, mut tell: impl FnMut(PhraseMatch, usize, usize)) {
     let bytes = text.as_bytes();
     let mut spans = Spans::new(text);
-    // Up to here the line is code or quoted.
+    // The end of the current span of code or quotation.
     let mut covered = (0, RejectReason::Quoted);
     let mut at = 0;
     let mut in_word = false;
@@ -76,7 +76,7 @@ pub fn for_each_phrase(text: &str, most: usize, mut tell: impl FnMut(PhraseMatch
     }
 }
 
-/// What was recognised, before it is weighed.
+/// A phrase before it is weighed.
 enum MatchedPhrase {
     Mode(&'static Phrase),
     CancelWord,
@@ -89,7 +89,7 @@ fn phrase_at(text: &str, at: usize) -> Option<(MatchedPhrase, usize)> {
     let end = |left: &str| text.len() - left.len();
     let word = leading_word(rest);
     let letter = rest.as_bytes()[0].to_ascii_lowercase();
-    // Most words end here: nothing that is looked for begins like them.
+    // Rules out most words: no phrase starts like them.
     let fits = |first: &str| first.as_bytes()[0] == letter && word.len() + 1 >= first.len();
     let several = |list: &[&[&str]]| {
         let mut list = list.iter().filter(|words| fits(words[0]));
@@ -119,26 +119,26 @@ fn weigh_phrase(
     covered: Option<RejectReason>,
 ) -> PhraseMatch {
     let not = |why| CandidateVerdict::Rejected(why);
-    let verdict = |objection: Option<RejectReason>| {
+    let verdict = |rejection: Option<RejectReason>| {
         covered
             .or_else(|| is_code_line(text).then_some(RejectReason::Code))
             .or_else(|| is_joined(text, at, end).then_some(RejectReason::Joined))
-            .or(objection)
+            .or(rejection)
             .map_or(CandidateVerdict::Accepted, not)
     };
     let sentence = Sentence::around(text, at, end);
     match what {
         MatchedPhrase::Exploring if covered.is_some() => {
-            // Nobody said it; nothing hangs on what it is called.
+            // A quotation is rejected anyway, so the target does not matter.
             PhraseMatch::Phrase(CallTarget::Cancel, not(RejectReason::Quoted))
         }
         MatchedPhrase::Exploring => PhraseMatch::Exploring,
         MatchedPhrase::Mode(phrase) => {
-            let objection = sentence.reject_reason().or_else(|| match phrase.kind {
+            let rejection = sentence.reject_reason().or_else(|| match phrase.kind {
                 PhraseKind::Name => sentence.is_mention().then_some(RejectReason::Mention),
                 PhraseKind::Speech => None,
             });
-            PhraseMatch::Phrase(phrase.target, verdict(objection))
+            PhraseMatch::Phrase(phrase.target, verdict(rejection))
         }
         MatchedPhrase::CancelWord => {
             PhraseMatch::Phrase(CallTarget::Cancel, verdict(cancel::reject_cancel_word(&sentence)))
@@ -150,19 +150,19 @@ fn weigh_phrase(
     }
 }
 
-/// A line no person says: it ends like a statement of a program.
+/// Whether the line looks like program code.
 fn is_code_line(text: &str) -> bool {
     let line = trim(text);
     line.ends_with([';', '{', '}'])
         || ["=>", "::", "==", "&&", "</", "/>"].iter().any(|sign| head(line, 400).contains(sign))
 }
 
-/// Part of a file name, an address, a longer name.
+/// Whether the phrase is part of a file name, a URL or a longer name.
 fn is_joined(text: &str, at: usize, end: usize) -> bool {
     let mut before = text[..at].chars().rev();
     let mut after = text[end..].chars();
     let joins_before = match before.next() {
-        // A call inside a line: the sign belongs to the name.
+        // In a call inside a line the sign belongs to the name.
         Some('$' | '/') => before.next().is_some_and(|c| !is_blank(c)),
         Some(c) => is_word_char(c) || "-_.\\@#=:~%&+".contains(c),
         None => false,
@@ -175,12 +175,12 @@ fn is_joined(text: &str, at: usize, end: usize) -> bool {
         }
 }
 
-/// The sentence around a phrase, as far as it is looked at.
+/// The examined part of the sentence around a phrase.
 #[derive(Clone, Copy, Debug)]
 pub struct Sentence<'a> {
-    /// From its beginning to the phrase.
+    /// The text from its start to the phrase.
     pub before: &'a str,
-    /// From the phrase to its end.
+    /// The text from the phrase to its end.
     pub after: &'a str,
     /// Whether it ends with a question mark.
     is_question_marked: bool,
@@ -208,7 +208,7 @@ impl<'a> Sentence<'a> {
         Self { before: trim(before).trim_end_matches(['$', '/']), after, is_question_marked: asks }
     }
 
-    /// Whether it is a question, and not a request in the form of one.
+    /// Whether the sentence is a question and not a request in the form of one.
     pub fn is_question(&self) -> bool {
         let mut first = words(self.before);
         let word = first.next().unwrap_or("");
@@ -216,7 +216,7 @@ impl<'a> Sentence<'a> {
         !mention::is_request(self.before) && (self.is_question_marked || wonders)
     }
 
-    /// Whether one of the last words before the phrase takes it back.
+    /// Whether one of the last words before the phrase negates it.
     pub fn is_negated(&self) -> bool {
         last_words(self.before, 4).any(|word| is_in_list(word, NEGATIONS))
     }
@@ -228,20 +228,20 @@ impl<'a> Sentence<'a> {
         self.is_negated().then_some(RejectReason::Negated)
     }
 
-    /// Whether the name in it is talked about.
+    /// Whether the sentence talks about the name.
     pub fn is_mention(&self) -> bool {
         let rest = self.after.trim_start_matches(is_blank);
-        // "in ralph mode" says nothing more than "in ralph".
+        // "in ralph mode" means the same as "in ralph".
         let rest =
             strip_words(rest, &["mode"]).map_or(rest, |rest| rest.trim_start_matches(is_blank));
-        // "autopilot, build": a comma after the name is no sentence about it.
+        // A comma after the name ("autopilot, build") does not continue a statement.
         is_in_list(trailing_word(self.before), ABOUT)
             || mention::is_statement_about(rest)
             || is_in_list(leading_word(rest), THING)
     }
 }
 
-/// The last words of a text, from the end.
+/// Returns the last words of a text, the last one first.
 pub fn last_words(text: &str, count: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     (0..count).map_while(move |_| {

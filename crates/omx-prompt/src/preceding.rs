@@ -1,4 +1,4 @@
-//! What stands before a line tells whether it is an order or an example.
+//! The text before a line shows whether the line is a call or an example.
 
 use crate::decision::RejectReason;
 use crate::lexicon::{
@@ -10,27 +10,27 @@ use crate::text::{
     trim_start, words,
 };
 
-/// From here on a line may have been wrapped.
+/// A line of at least this many characters may have been wrapped.
 const WRAP_COLUMN: usize = 56;
 
-/// What was seen of the prompt before the line at hand.
+/// What the scan has seen before the current line.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PrecedingText<'a> {
-    /// The last line of the person's that was not blank.
+    /// The last non-blank line of prose.
     line: Option<&'a str>,
-    /// Blank lines, code or quotations since then.
+    /// Whether blank lines, code or quotations came since then.
     apart: bool,
-    /// How far the first line was indented.
+    /// The indentation of the first line.
     indent: Option<usize>,
-    /// Code or quotations since then.
+    /// Whether code or quotations came since then.
     foreign: bool,
-    /// Headings of a report, and headers of mail, so far.
+    /// How many report headings and mail headers have come so far.
     headings: u32,
     headers: u32,
 }
 
 impl<'a> PrecedingText<'a> {
-    /// Notes a line of prose.
+    /// Records a line of prose.
     pub fn push_line(&mut self, line: &'a str) {
         let text = trim(line);
         if text.is_empty() {
@@ -47,23 +47,23 @@ impl<'a> PrecedingText<'a> {
         self.foreign = false;
     }
 
-    /// Notes a piece that is no prose.
+    /// Records a segment that is not prose.
     pub fn push_non_prose(&mut self) {
         self.apart = true;
         self.foreign = true;
     }
 
-    /// Why the names this line begins with do not count, for what stands before
-    /// and after it. `rest` is the line behind the names.
+    /// Why the text before and after a line rejects the names at its start, if it does.
+    /// `rest` is the line after the names.
     pub fn reject_reason(&self, line: &str, rest: &str, after: &str) -> Option<RejectReason> {
-        if let Some(why) = reject_if_reported_after(after) {
-            return Some(why);
+        if let Some(reason) = reject_if_reported_after(after) {
+            return Some(reason);
         }
         let before = self.line?;
         if indent(line) >= self.indent.unwrap_or(0) + 4 {
             return Some(RejectReason::Code);
         }
-        // Under a report or a mail, the last word can be the person's own.
+        // The last paragraph below a report or a mail can be the person's own.
         let last = self.apart && is_last(after);
         let reported = match self.headings {
             0 => false,
@@ -84,8 +84,8 @@ impl<'a> PrecedingText<'a> {
         if alone && continues_sentence(after) {
             return Some(RejectReason::MidSentence);
         }
-        // People end sentences with "on" and "for", too, so a little word tells
-        // only where a text was wrapped, and an article always.
+        // Sentences also end with "on" or "for". Such a word shows an open sentence only
+        // where a text was wrapped; an article always does.
         let wrapped = before.chars().nth(WRAP_COLUMN).is_some();
         let last = trailing_word(end);
         let open = end.ends_with([',', '，'])
@@ -94,25 +94,24 @@ impl<'a> PrecedingText<'a> {
     }
 }
 
-/// Whether nothing but the end of its own paragraph follows.
+/// Whether only the rest of the same paragraph follows.
 fn is_last(after: &str) -> bool {
     let rest = trim(head(after, 2000));
     after.len() <= 2000 && !rest.contains("\n\n") && !rest.contains("\n\r\n")
 }
 
-/// `Task:`, `Now:`.
+/// Whether the line introduces a task: `Task:`, `Now:`.
 fn is_lead_in(line: &str) -> bool {
     words(line).nth(3).is_none() && words(line).any(|word| is_in_list(word, LEADING_IN))
 }
 
-/// Whether the next line is the rest of a sentence that a call alone on its
-/// line stands in.
+/// Whether the next line continues a sentence that contains a call alone on its line.
 fn continues_sentence(after: &str) -> bool {
     let next = after.strip_prefix('\r').unwrap_or(after).strip_prefix('\n').unwrap_or("");
     is_in_list(leading_word(next), "on in at to for from of with by into again as so")
 }
 
-/// Whether the next line tells what came of the call.
+/// Rejects a call if the next line reports what happened after it.
 fn reject_if_reported_after(after: &str) -> Option<RejectReason> {
     let after = head(after, 400);
     let next = trim_start(after);
@@ -127,13 +126,13 @@ fn reject_if_reported_after(after: &str) -> Option<RejectReason> {
     back.then_some(RejectReason::Report)
 }
 
-/// How far a line is indented; a tab is as good as four spaces.
+/// The indentation of a line; a tab counts as four spaces.
 fn indent(line: &str) -> usize {
     let blank = &line[..line.len() - trim_start(line).len()];
     blank.chars().map(|c| if c == '\t' { 4 } else { 1 }).sum()
 }
 
-/// `Expected:`, `## Steps to reproduce`.
+/// Whether the line is a heading of a report: `Expected:`, `## Steps to reproduce`.
 fn is_heading(line: &str) -> bool {
     let marked = line.starts_with(['#', '*', '_']);
     let text = line.trim_start_matches(|c| matches!(c, '#' | '*' | '_') || is_blank(c));

@@ -1,11 +1,9 @@
-//! Reports of trouble with a mode: what follows its name says that it does not
-//! work. English and German are told by the grammar in `talk`; this is for
-//! languages whose verbs are not known there.
+//! Reports of problems with a mode, in languages that the grammar in `mention` does not
+//! cover: the text after the name says that the mode does not work.
 
 use crate::text::{eq_word, is_in_list, words};
 
-/// Whether the text reports trouble with the name before it, in languages whose
-/// verbs are not in the list of subjects.
+/// Whether the text reports a problem with the name before it.
 pub fn is_problem_report(rest: &str) -> bool {
     let mut all = words(rest);
     let first = all.next().unwrap_or("");
@@ -19,13 +17,13 @@ pub fn is_problem_report(rest: &str) -> bool {
         || rest_of_it() && !asked_for()
 }
 
-/// After a name: verbs of trouble.
+/// Verbs after a name that report a problem.
 const PROBLEM_VERBS: &str = "\
     plante échoue bloque crashe crash freeze falla trava travou parou quebrou falha quebra fallisce \
     crasha werkt crasht hangt faalt hapert zawiesza wywala pada wisi crashar kraschar hänger kaatuu \
     stürzt scheitert spinnt бросает ломается сломался";
 
-/// After a name: two words of trouble.
+/// Pairs of words after a name that report a problem.
 const PROBLEM_PAIRS: [(&str, &str); 14] = [
     ("no", "funciona arranca responde termina va puede sirve hace inicia"),
     ("nie", "działa startuje odpowiada kończy uruchamia"),
@@ -43,7 +41,7 @@ const PROBLEM_PAIRS: [(&str, &str); 14] = [
     ("geeft", "een fout"),
 ];
 
-/// Words of trouble where words are not set apart.
+/// Words that report a problem, in scripts without spaces.
 const PROBLEM_SCRIPTS: [&str; 12] = [
     "报错",
     "報錯",
@@ -59,7 +57,7 @@ const PROBLEM_SCRIPTS: [&str; 12] = [
     "멈춰요",
 ];
 
-/// Words that ask for mending all the same.
+/// Words that turn a problem into a request to fix it, in scripts without spaces.
 const FIX_REQUEST_SCRIPTS: [&str; 16] = [
     "请",
     "請",

@@ -1,5 +1,5 @@
-//! The prompt in pieces: prose line by line, and what is not the person's own
-//! prose (code, quotations, text of programs) as one piece each.
+//! Splits the prompt into segments: prose line by line, and each block of code, quotation
+//! or text of a program as a whole.
 
 use omx_kernel::Dialect;
 
@@ -7,48 +7,49 @@ use crate::lexicon::{BRACKETED, PREAMBLES, SUMMARIES, WRAPPERS};
 use crate::span::{Spans, may_open};
 use crate::text::{contains_ignore_case, head, strip_prefix_ignore_case, trim, trim_start};
 
-/// What a piece is.
+/// The kind of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SegmentKind {
-    /// Words of the person.
+    /// The person's own prose.
     Prose,
     /// Code.
     Code,
     /// A quotation.
     Quote,
-    /// Text of a program, markup or a comment.
+    /// Text that a program inserted, markup or a comment.
     Injected,
 }
 
-/// Where in its line a piece begins.
+/// The position of a segment in its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinePosition {
-    /// Nothing of the person's stands before it.
+    /// Nothing of the person's own comes before it.
     Start,
-    /// Something does.
+    /// Something of the person's own comes before it.
     Within,
 }
 
-/// A piece of the prompt. Prose never goes over the end of a line.
+/// A segment of the prompt. A segment of prose never spans lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<'a> {
-    /// Its text, without the end of the line.
+    /// Its text, without the line break.
     pub text: &'a str,
-    /// Where it begins.
+    /// Its byte offset in the prompt.
     pub at: usize,
-    /// Where in its line.
+    /// Its position in the line.
     pub position: LinePosition,
-    /// What it is.
+    /// Its kind.
     pub kind: SegmentKind,
 }
 
-/// Markup of unknown names is searched for its end this often in vain.
+/// How many unknown tags may lack a closing tag before the search for one stops. This
+/// bounds the time for long prompts.
 const MAX_UNCLOSED_TAGS: u32 = 16;
 
-/// How long an opening tag may be.
+/// The maximum length of an opening tag.
 const MAX_TAG_BYTES: usize = 400;
 
-/// Walks over a prompt.
+/// Iterates over the segments of a prompt.
 #[derive(Clone, Debug)]
 pub struct Segments<'a> {
     text: &'a str,
@@ -56,21 +57,21 @@ pub struct Segments<'a> {
     position: LinePosition,
     spans: Spans<'a>,
     unclosed_tags: u32,
-    /// A program's paragraph goes on until a blank line.
+    /// Whether a program's paragraph continues; it ends with a blank line.
     injected: bool,
-    /// A hunk of a diff goes on while lines have its marks.
+    /// Whether a diff hunk continues; it ends with the first line without a diff mark.
     diff: bool,
-    /// The end of the line we are in, and the start of the next.
+    /// The end of the current line, and the start of the next.
     line: (usize, usize),
 }
 
 impl<'a> Segments<'a> {
-    /// The pieces of this prompt.
+    /// Creates the iterator.
     pub fn new(text: &'a str) -> Self {
         let start = trim_start(head(text, 400));
         let summary =
             SUMMARIES.iter().any(|words| strip_prefix_ignore_case(start, words).is_some());
-        let mut pieces = Self {
+        let mut segments = Self {
             text,
             at: 0,
             position: LinePosition::Start,
@@ -81,12 +82,12 @@ impl<'a> Segments<'a> {
             line: (0, 0),
         };
         if summary {
-            pieces.at = text.len();
+            segments.at = text.len();
         }
-        pieces
+        segments
     }
 
-    /// Where the line that holds this place ends, and where the next begins.
+    /// Returns the end of the line at this offset, and the start of the next.
     fn line_end(&self, from: usize) -> (usize, usize) {
         match self.text[from..].find('\n') {
             Some(length) => (from + length, from + length + 1),
@@ -94,26 +95,26 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// Hands out everything up to `end` as no prose.
-    fn take_until(&mut self, end: usize, ground: SegmentKind) -> Segment<'a> {
-        let piece = Segment {
+    /// Returns everything up to `end` as a segment that is not prose.
+    fn take_until(&mut self, end: usize, kind: SegmentKind) -> Segment<'a> {
+        let segment = Segment {
             text: &self.text[self.at..end],
             at: self.at,
             position: self.position,
-            kind: ground,
+            kind: kind,
         };
         self.at = end;
         let rest = &self.text[end..];
-        let ends_line = piece.text.ends_with('\n');
+        let ends_line = segment.text.ends_with('\n');
         if ends_line {
             self.position = LinePosition::Start;
-        } else if ground != SegmentKind::Injected && !rest.starts_with('\n') {
+        } else if kind != SegmentKind::Injected && !rest.starts_with('\n') {
             self.position = LinePosition::Within;
         }
-        piece
+        segment
     }
 
-    /// A block that begins where a line does, and where it ends.
+    /// Finds a block that starts with this line. Returns its end and kind.
     fn block_at_line_start(&mut self, line: &str, next: usize) -> Option<(usize, SegmentKind)> {
         let start = trim_start(line);
         if trim(line).is_empty() {
@@ -154,7 +155,7 @@ impl<'a> Segments<'a> {
         }
     }
 
-    /// Where the fence is closed, or the end of everything.
+    /// Returns the end of a fenced block; the end of the prompt if it is not closed.
     fn fence_end(&self, mut at: usize, tick: u8, length: usize) -> usize {
         while at < self.text.len() {
             let (end, next) = self.line_end(at);
@@ -167,8 +168,8 @@ impl<'a> Segments<'a> {
         self.text.len()
     }
 
-    /// The first thing inside a line of prose that goes on beyond it or is
-    /// markup: where it begins, where it ends, what it is.
+    /// Finds the first span in a line of prose that extends beyond the line or is markup.
+    /// Returns its start, end and kind.
     fn next_non_prose(&mut self, from: usize, end: usize) -> Option<(usize, usize, SegmentKind)> {
         let mut at = from;
         while at < end {
@@ -181,9 +182,9 @@ impl<'a> Segments<'a> {
             } else if may_open(byte) && self.text.is_char_boundary(at) {
                 match self.spans.span_at(at) {
                     Ok((kind, close)) if close > end => {
-                        let ground =
+                        let kind =
                             if kind.is_code() { SegmentKind::Code } else { SegmentKind::Quote };
-                        return Some((at, close, ground));
+                        return Some((at, close, kind));
                     }
                     Ok((_, close)) => at = close,
                     Err(next) => at = next,
@@ -195,7 +196,7 @@ impl<'a> Segments<'a> {
         None
     }
 
-    /// Where the comment or element that begins here ends, if it is one.
+    /// Returns the end of the comment or element that starts here, if there is one.
     fn markup_end(&mut self, at: usize) -> Option<usize> {
         let rest = &self.text[at..];
         if let Some(comment) = rest.strip_prefix("<!--") {
@@ -235,7 +236,7 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// How far a comment goes; one that opens a block of omx goes to the block's end.
+/// Returns the length of a comment. One that opens a block of omx extends to its end.
 fn comment_length(comment: &str) -> usize {
     let end = comment.find("-->").map_or(comment.len(), |at| at + 3);
     let Some(name) = comment[..end].trim_end_matches("-->").trim().strip_suffix(":START") else {
@@ -255,7 +256,7 @@ fn comment_length(comment: &str) -> usize {
     comment.len()
 }
 
-/// How far an element goes, its closing tag included.
+/// Returns the length of an element, including its closing tag.
 fn element_length(body: &str, name: &str) -> Option<usize> {
     let mut at = 0;
     while let Some(next) = body[at..].find("</") {
@@ -271,7 +272,7 @@ fn element_length(body: &str, name: &str) -> Option<usize> {
     None
 }
 
-/// A line of the program itself: `omx: …`, or its status line.
+/// Whether omx printed this line: `omx: …`, or its status line.
 fn is_omx_line(line: &str) -> bool {
     Dialect::ALL.iter().any(|dialect| {
         let rest = line.strip_prefix(dialect.name);
@@ -279,7 +280,7 @@ fn is_omx_line(line: &str) -> bool {
     })
 }
 
-/// A line omx itself tells an agent: `[Ralph active: phase …]`.
+/// Whether this is omx's message to an agent: `[Ralph active: phase …]`.
 fn is_hold_message(line: &str) -> bool {
     contains_ignore_case(line, " active: phase")
 }
@@ -291,30 +292,30 @@ impl<'a> Iterator for Segments<'a> {
         if self.at >= self.text.len() {
             return None;
         }
-        // A line with many pieces is not measured anew for each.
+        // Find the line's end only once, even if it has many segments.
         if self.at >= self.line.1 {
             self.line = self.line_end(self.at);
         }
         let (end, next) = self.line;
         if self.position == LinePosition::Start
-            && let Some((close, ground)) = self.block_at_line_start(&self.text[self.at..end], next)
+            && let Some((close, kind)) = self.block_at_line_start(&self.text[self.at..end], next)
         {
-            return Some(self.take_until(close, ground));
+            return Some(self.take_until(close, kind));
         }
         match self.next_non_prose(self.at, end) {
-            Some((at, close, ground)) if trim(&self.text[self.at..at]).is_empty() => {
-                Some(self.take_until(close, ground))
+            Some((at, close, kind)) if trim(&self.text[self.at..at]).is_empty() => {
+                Some(self.take_until(close, kind))
             }
             Some((at, _, _)) => {
-                let piece = self.prose_until(at);
+                let segment = self.prose_until(at);
                 self.position = LinePosition::Within;
-                Some(piece)
+                Some(segment)
             }
             None => {
-                let piece = self.prose_until(end);
+                let segment = self.prose_until(end);
                 self.at = next;
                 self.position = LinePosition::Start;
-                Some(piece)
+                Some(segment)
             }
         }
     }
@@ -323,10 +324,10 @@ impl<'a> Iterator for Segments<'a> {
 impl<'a> Segments<'a> {
     fn prose_until(&mut self, end: usize) -> Segment<'a> {
         let text = self.text[self.at..end].trim_end_matches('\r');
-        let piece =
+        let segment =
             Segment { text, at: self.at, position: self.position, kind: SegmentKind::Prose };
         self.at = end;
-        piece
+        segment
     }
 }
 
@@ -335,12 +336,12 @@ mod tests {
     use super::*;
 
     fn prose(text: &str) -> Vec<&str> {
-        let pieces = Segments::new(text).filter(|piece| piece.kind == SegmentKind::Prose);
-        pieces.map(|piece| piece.text).filter(|text| !trim(text).is_empty()).collect()
+        let segments = Segments::new(text).filter(|segment| segment.kind == SegmentKind::Prose);
+        segments.map(|segment| segment.text).filter(|text| !trim(text).is_empty()).collect()
     }
 
     #[test]
-    fn modes_5_1_code_and_quotations_are_no_prose() {
+    fn modes_5_1_code_and_quotations_are_not_prose() {
         assert_eq!(prose("a\n```\nb\n```\nc"), ["a", "c"]);
         assert_eq!(prose("a\n~~~~ sh\nb\n~~~\nb\n~~~~\nc"), ["a", "c"]);
         assert_eq!(prose("a\n```\nb"), ["a"]);
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_5_1_text_of_programs_is_no_prose() {
+    fn modes_5_1_text_of_programs_is_not_prose() {
         assert_eq!(prose("<system-reminder>\na\n</system-reminder>\nb"), ["b"]);
         assert_eq!(prose("<task-notification>a\nb"), [""; 0]);
         assert_eq!(prose("a <b x=1>c</b> d"), ["a ", " d"]);
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrapper_before_it_leaves_a_line_its_start() {
+    fn text_after_a_wrapper_is_at_the_start_of_its_line() {
         let text = "<system-reminder>a</system-reminder>/ralph b";
         let last = Segments::new(text).last().unwrap();
         assert_eq!((last.text, last.position), ("/ralph b", LinePosition::Start));

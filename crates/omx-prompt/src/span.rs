@@ -1,12 +1,12 @@
-//! Code and quotations inside prose: where each begins and ends.
+//! Spans of code and quotations in prose.
 //!
-//! An opening sign without a closing one opens nothing. To find that out for
-//! every sign of a long text would look at its end again and again; so the
-//! place of the next closing sign is remembered for each kind.
+//! An opening delimiter without a closing one opens nothing. Searching for the closing one
+//! each time would take quadratic time, so the position of the next closing delimiter is
+//! cached for each kind.
 
 use crate::text::is_word_char;
 
-/// A kind of span.
+/// The kind of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanKind {
     close: &'static str,
@@ -16,20 +16,20 @@ pub struct SpanKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delimiter {
-    /// Backticks: as many as opened it.
+    /// As many backticks as opened it.
     Backticks(usize),
-    /// The same sign opens and closes; words around tell which it does.
+    /// A straight double quote; the characters around it show whether it opens or closes.
     Straight,
-    /// The same inside one line, where it can be no apostrophe.
+    /// A single quote within a line that cannot be an apostrophe.
     Single,
-    /// The same over several lines, where a line begins and another ends.
+    /// Single quotes around whole lines.
     WholeLines,
-    /// A sign of its own closes.
+    /// A distinct closing delimiter.
     Pair,
 }
 
 impl SpanKind {
-    /// Whether it holds code rather than a quotation.
+    /// Whether the span is code rather than a quotation.
     pub const fn is_code(self) -> bool {
         matches!(self.delimiter, Delimiter::Backticks(_))
     }
@@ -37,13 +37,13 @@ impl SpanKind {
 
 const SLOT_COUNT: usize = 13;
 
-/// How long a quotation in single quotes may be inside a line.
+/// The maximum length of a quotation in single quotes within a line.
 const MAX_SINGLE_QUOTED: usize = 200;
 
 const PAIRS: [(&str, &str); 6] =
     [("“", "”"), ("„", "“"), ("«", "»"), ("‹", "›"), ("「", "」"), ("『", "』")];
 
-/// The span that opens at this place, and how long its opening sign is.
+/// Returns the kind of the span that opens here, and the length of its delimiter.
 fn opening(text: &str, at: usize) -> Option<(SpanKind, usize)> {
     let bytes = text.as_bytes();
     let before = text[..at].chars().next_back();
@@ -78,7 +78,7 @@ fn opening(text: &str, at: usize) -> Option<(SpanKind, usize)> {
     }
 }
 
-/// Whether the sign found at this place closes such a span.
+/// Whether the delimiter here closes such a span.
 fn closes(text: &str, at: usize, kind: SpanKind) -> bool {
     let after = text[at + kind.close.len()..].chars().next();
     let before = text[..at].chars().next_back();
@@ -100,22 +100,22 @@ fn closes(text: &str, at: usize, kind: SpanKind) -> bool {
     }
 }
 
-/// Spans of a text, with what was found out about closing signs.
+/// Finds the spans of a text, with a cache of closing delimiters.
 #[derive(Clone, Debug)]
 pub struct Spans<'a> {
     text: &'a str,
-    /// For each kind: from where it was looked for, and where it was found.
+    /// For each kind: where the last search started, and what it found.
     closing: [Option<(usize, Option<usize>)>; SLOT_COUNT],
 }
 
 impl<'a> Spans<'a> {
-    /// The spans of this text.
+    /// Creates the finder for a text.
     pub fn new(text: &'a str) -> Self {
         Self { text, closing: [None; SLOT_COUNT] }
     }
 
-    /// The span that begins at this place: its kind and where it ends; else
-    /// where the next one could begin.
+    /// Returns the kind and the end of the span that starts here; otherwise, as the error,
+    /// the offset where to look next.
     pub fn span_at(&mut self, at: usize) -> Result<(SpanKind, usize), usize> {
         let first = self.text[at..].chars().next().map_or(1, char::len_utf8);
         let (kind, length) = opening(self.text, at).ok_or(at + first)?;
@@ -130,7 +130,7 @@ impl<'a> Spans<'a> {
         Ok((kind, end))
     }
 
-    /// A quotation in single quotes: closed in its line, or one of whole lines.
+    /// Finds a quotation in single quotes, within a line or around whole lines.
     fn single(&mut self, kind: SpanKind, at: usize) -> Option<(SpanKind, usize)> {
         let inside = self.next_closing(kind, at + 1).filter(|close| {
             close - at <= MAX_SINGLE_QUOTED && !self.text.as_bytes()[at..*close].contains(&b'\n')
@@ -167,7 +167,7 @@ impl<'a> Spans<'a> {
     }
 }
 
-/// All spans of a line, for an explanation.
+/// Returns all spans of a line, for an explanation.
 pub fn find_spans(text: &str) -> Vec<(usize, usize, SpanKind)> {
     let (mut spans, mut found, mut at) = (Spans::new(text), Vec::new(), 0);
     while at < text.len() {
@@ -183,7 +183,7 @@ pub fn find_spans(text: &str) -> Vec<(usize, usize, SpanKind)> {
     found
 }
 
-/// Whether a span could begin with this byte.
+/// Whether a span can start with this byte.
 pub fn may_open(byte: u8) -> bool {
     matches!(byte, b'`' | b'"' | b'\'' | 0xc2 | 0xe2 | 0xe3)
 }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_ends_with_its_own_sign() {
+    fn a_span_ends_with_its_own_delimiter() {
         assert_eq!(span("`a` b"), Some("`a`"));
         assert_eq!(span("``a`b`` c"), Some("``a`b``"));
         assert_eq!(span("```a\nb``` c"), Some("```a\nb```"));
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_closed_is_no_span() {
+    fn an_unclosed_delimiter_opens_no_span() {
         for text in ["`a", "\"a b", "“a", "' a", "\" a\"b", "\"", "'", "'tis it's"] {
             assert_eq!(span(text), None, "{text}");
         }

@@ -1,21 +1,21 @@
-//! Words of a text, without taking it apart: everything here borrows.
+//! Text functions for the scan. Everything borrows; nothing allocates.
 
-/// Whether a character is space to a reader, shown or not.
+/// Whether a character is white space or has no width.
 pub fn is_blank(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{2060}')
 }
 
-/// The text without blank ends.
+/// Trims blanks at both ends.
 pub fn trim(text: &str) -> &str {
     text.trim_matches(is_blank)
 }
 
-/// The text without a blank beginning.
+/// Trims blanks at the start.
 pub fn trim_start(text: &str) -> &str {
     text.trim_start_matches(is_blank)
 }
 
-/// Whether a character belongs to a word. Apostrophes are looked at apart.
+/// Whether a character belongs to a word. Apostrophes are handled separately.
 pub fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -24,10 +24,10 @@ fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}')
 }
 
-/// No word that means anything is longer; the rest of a longer one is cut off.
+/// The maximum length of a word; longer ones are cut off, since none of them has a meaning.
 const LONGEST: usize = 64;
 
-/// The word the text begins with: letters, digits and inner apostrophes.
+/// Returns the word at the start of a text: letters, digits and inner apostrophes.
 pub fn leading_word(text: &str) -> &str {
     let mut end = 0;
     let mut rest = text.char_indices().peekable();
@@ -42,7 +42,7 @@ pub fn leading_word(text: &str) -> &str {
     &text[..end]
 }
 
-/// The word the text ends with.
+/// Returns the word at the end of a text.
 pub fn trailing_word(text: &str) -> &str {
     let start = text
         .char_indices()
@@ -54,11 +54,11 @@ pub fn trailing_word(text: &str) -> &str {
     &text[start..]
 }
 
-/// Words of a text in order, with what stands between them left out.
+/// Iterates over the words of a text.
 #[derive(Clone, Debug)]
 pub struct WordIter<'a>(&'a str);
 
-/// The words of a text.
+/// Returns the words of a text.
 pub fn words(text: &str) -> WordIter<'_> {
     WordIter(text)
 }
@@ -74,8 +74,7 @@ impl<'a> Iterator for WordIter<'a> {
     }
 }
 
-/// Whether a word is this one, written in small letters with a plain apostrophe
-/// or none.
+/// Whether a word equals `other`, which is lowercase. Ignores case and apostrophes.
 pub fn eq_word(word: &str, other: &str) -> bool {
     if word.is_ascii() {
         let plain = |byte: &u8| *byte != b'\'';
@@ -86,15 +85,15 @@ pub fn eq_word(word: &str, other: &str) -> bool {
     left.eq(other.chars().filter(|c| !is_apostrophe(*c)))
 }
 
-/// Whether a word is one of these, which stand in one text with spaces between.
+/// Whether a word is in a list of words separated by spaces.
 pub fn is_in_list(word: &str, list: &str) -> bool {
-    // The longest word of any list is shorter than this.
+    // All words of all lists are shorter.
     !word.is_empty()
         && word.len() <= 40
         && list.split_ascii_whitespace().any(|other| eq_word(word, other))
 }
 
-/// What is left of a text that begins with this, whatever its case.
+/// Removes a prefix, ignoring ASCII case.
 pub fn strip_prefix_ignore_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
     head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
@@ -125,7 +124,7 @@ pub fn strip_words<'a>(text: &'a str, wanted: &[&str]) -> Option<&'a str> {
     Some(rest)
 }
 
-/// The first characters of a text, at most so many bytes, whole ones only.
+/// Returns the longest prefix of at most `bytes` bytes that ends at a character boundary.
 pub fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -134,7 +133,7 @@ pub fn head(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// The last characters of a text, at most so many bytes, whole ones only.
+/// Returns the longest suffix of at most `bytes` bytes that starts at a character boundary.
 pub fn tail(text: &str, bytes: usize) -> &str {
     let mut start = text.len().saturating_sub(bytes);
     while !text.is_char_boundary(start) {
