@@ -1,5 +1,4 @@
-//! What an agent may do unasked: the whole table (conductor.md, "What agents
-//! may do").
+//! The whole permission table (conductor.md, "What agents may do").
 
 use omx_kernel::approval::{
     AllowLevel, ApprovalRequest, OWN_SERVER, Permission, TargetLocation, permission_for,
@@ -21,7 +20,7 @@ fn tool(server: &str) -> ApprovalRequest {
 
 #[test]
 fn the_policy_is_this_table() {
-    // what is asked for; edits, commands, all
+    // request; decision under edits, commands, all
     let table: [(ApprovalRequest, [Permission; 3]); 9] = [
         (edit(TargetLocation::Inside), [Granted, Granted, Granted]),
         (edit(TargetLocation::Outside), [NeedsPerson, NeedsPerson, Granted]),
@@ -29,7 +28,7 @@ fn the_policy_is_this_table() {
         (command(TargetLocation::Outside), [NeedsPerson, NeedsPerson, Granted]),
         (tool("omx"), [Granted, Granted, Granted]),
         (tool("other"), [NeedsPerson, NeedsPerson, Granted]),
-        // Only the whole name is ours.
+        // Only the exact name is omx's server.
         (tool("omx2"), [NeedsPerson, NeedsPerson, Granted]),
         (tool(""), [NeedsPerson, NeedsPerson, Granted]),
         (
@@ -44,7 +43,7 @@ fn the_policy_is_this_table() {
     assert_eq!(OWN_SERVER, "omx");
 }
 
-/// What is allowed more can never be refused more.
+/// A more permissive level grants everything that a stricter one grants.
 #[test]
 fn a_wider_leave_grants_all_that_a_narrower_one_does() {
     let asks = [

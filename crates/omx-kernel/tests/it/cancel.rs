@@ -1,5 +1,5 @@
-//! cancel.md 1 to 3 and 6: what a cancel ends, in which order, what is left
-//! behind, and the sentences it says.
+//! cancel.md 1 to 3 and 6: what a cancel ends, in which order, what it keeps, and its
+//! messages.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use omx_kernel::cancel::{self, CancelTarget, ScopeChoice, choose_scope};
 use omx_kernel::message::{self, MessageReader};
 use omx_kernel::{Dialect, Mode, RefusalCode};
 
-use crate::support::{NOW, World, assert_ended, json, session};
+use crate::support::{NOW, SessionWorld, assert_ended, json, session};
 
 const ORDER: [&str; 11] = [
     "autopilot",
@@ -27,21 +27,24 @@ fn first(mode: Mode) -> &'static str {
     mode.spec().phases.first().copied().unwrap_or("stage:1")
 }
 
-fn everything() -> World {
-    let mut world = World::new();
+fn everything() -> SessionWorld {
+    let mut world = SessionWorld::new();
     for mode in Mode::ALL {
         world.run(mode, first(mode), "");
     }
     world
 }
 
-fn cancelled(world: &mut World, target: CancelTarget) -> Vec<(&'static str, Option<&'static str>)> {
+fn cancelled(
+    world: &mut SessionWorld,
+    target: CancelTarget,
+) -> Vec<(&'static str, Option<&'static str>)> {
     let plan = world.cancel(target);
     plan.entries.iter().map(|entry| (entry.mode.name(), entry.linked_to.map(Mode::name))).collect()
 }
 
 #[test]
-fn cancel_1_2_without_a_session_the_scope_is_chosen_from_what_is_active() {
+fn cancel_1_2_without_a_session_the_active_modes_determine_the_scope() {
     let of = |sessions: &[(&str, &[Mode])]| {
         choose_scope(sessions.iter().map(|(id, modes)| (session(id), modes.to_vec())).collect())
     };
@@ -56,7 +59,7 @@ fn cancel_1_2_without_a_session_the_scope_is_chosen_from_what_is_active() {
 #[test]
 fn cancel_1_4_stale_modes_are_cancelled_like_live_ones() {
     let mut world = everything();
-    world.later(30 * 24 * 3_600_000);
+    world.advance(30 * 24 * 3_600_000);
     assert!(Mode::ALL.iter().all(|mode| world.snapshot.is_stale(*mode, world.now)));
     assert_eq!(world.cancel(CancelTarget::Everything).entries.len(), 11);
     assert!(world.active().is_empty());
@@ -75,7 +78,7 @@ fn cancel_2_1_one_cancel_ends_all_active_modes_in_this_order() {
 fn cancel_2_1_the_order_holds_for_every_pair_of_modes() {
     for (index, one) in ORDER.iter().enumerate() {
         for other in &ORDER[index + 1..] {
-            let mut world = World::new();
+            let mut world = SessionWorld::new();
             for name in [other, one] {
                 let mode = Mode::parse(name).unwrap();
                 world.run(mode, first(mode), "");
@@ -88,7 +91,7 @@ fn cancel_2_1_the_order_holds_for_every_pair_of_modes() {
 
 #[test]
 fn cancel_2_2_dependents_are_written_before_their_parents() {
-    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ecomode":true"#);
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     world.run(Mode::Ecomode, "executing", "");
@@ -110,8 +113,8 @@ fn cancel_2_2_dependents_are_written_before_their_parents() {
 }
 
 #[test]
-fn cancel_2_2_a_cancel_that_was_cut_off_completes_when_repeated() {
-    let mut start = World::live(Mode::Autopilot, "ralph", "");
+fn cancel_2_2_an_interrupted_cancel_completes_when_repeated() {
+    let mut start = SessionWorld::live(Mode::Autopilot, "ralph", "");
     start.run(Mode::Ralph, "executing", r#","linked_to":"autopilot""#);
     start.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     let plan = start.clone().cancel(CancelTarget::Everything);
@@ -127,7 +130,7 @@ fn cancel_2_2_a_cancel_that_was_cut_off_completes_when_repeated() {
 
 #[test]
 fn cancel_2_3_an_unlinked_ultrawork_or_ecomode_is_its_own_entry() {
-    let mut world = World::live(Mode::Ralph, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.run(Mode::Ultrawork, "executing", "");
     world.run(Mode::Ecomode, "executing", r#","linked_to_ralph":true"#);
     assert_eq!(
@@ -137,13 +140,13 @@ fn cancel_2_3_an_unlinked_ultrawork_or_ecomode_is_its_own_entry() {
 }
 
 #[test]
-fn cancel_2_4_one_mode_is_cancelled_with_what_hangs_on_it_and_nothing_else() {
+fn cancel_2_4_one_mode_is_cancelled_with_its_dependents_and_nothing_else() {
     for mode in Mode::ALL {
         let mut world = everything();
         assert_eq!(cancelled(&mut world, CancelTarget::Mode(mode)), [(mode.name(), None)]);
         assert_eq!(world.active().len(), 10);
     }
-    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", "");
     world.run(Mode::CodeReview, "reviewing", "");
@@ -160,7 +163,7 @@ fn cancel_2_4_a_companion_linked_to_an_active_ralph_is_refused() {
     ] {
         let ralph_says = format!(r#","{field}":true"#);
         for (on_ralph, on_it) in [(ralph_says.as_str(), ""), ("", r#","linked_to_ralph":true"#)] {
-            let mut world = World::live(Mode::Ralph, "executing", on_ralph);
+            let mut world = SessionWorld::live(Mode::Ralph, "executing", on_ralph);
             world.run(mode, "executing", on_it);
             let plan = |dialect| {
                 cancel::plan_cancel(&world.snapshot, CancelTarget::Mode(mode), dialect, world.now)
@@ -178,13 +181,13 @@ fn cancel_2_4_a_companion_linked_to_an_active_ralph_is_refused() {
 }
 
 #[test]
-fn cancel_2_5_a_linked_team_goes_first_whichever_of_the_two_was_named() {
+fn cancel_2_5_a_linked_team_ends_before_its_ralph_whichever_was_named() {
     for target in
         [CancelTarget::Mode(Mode::Team), CancelTarget::Mode(Mode::Ralph), CancelTarget::Everything]
     {
         for (on_ralph, on_team) in [(r#","linked_team":true"#, ""), ("", r#","linked_ralph":true"#)]
         {
-            let mut world = World::live(Mode::Ralph, "executing", on_ralph);
+            let mut world = SessionWorld::live(Mode::Ralph, "executing", on_ralph);
             world.run(Mode::Team, "team-exec", on_team);
             let names = cancelled(&mut world, target);
             assert_eq!(names, [("team", Some("ralph")), ("ralph", None)]);
@@ -197,9 +200,9 @@ fn cancel_2_5_a_linked_team_goes_first_whichever_of_the_two_was_named() {
 }
 
 #[test]
-fn cancel_3_1_every_cancelled_mode_has_its_post_conditions_and_stays_as_a_tombstone() {
+fn cancel_3_1_every_cancelled_mode_meets_its_postconditions_and_keeps_its_document() {
     let mut world = everything();
-    world.later(1_000);
+    world.advance(1_000);
     world.cancel(CancelTarget::Everything);
     assert_eq!(world.snapshot.documents.len(), 11);
     for mode in Mode::ALL {
@@ -215,10 +218,10 @@ fn cancel_3_1_every_cancelled_mode_has_its_post_conditions_and_stays_as_a_tombst
 }
 
 #[test]
-fn cancel_3_2_autopilot_keeps_phase_hand_offs_verdict_and_counters() {
+fn cancel_3_2_autopilot_keeps_phase_handoffs_verdict_and_counters() {
     let kept = r#","iteration":3,"review_cycle":2,"handoff_artifacts":{"ralplan":{"plan":"p"}},"review_verdict":{"clean":false},"return_to_ralplan_reason":"r""#;
     for phase in ["ralplan", "ralph", "code-review"] {
-        let mut world = World::live(Mode::Autopilot, phase, kept);
+        let mut world = SessionWorld::live(Mode::Autopilot, phase, kept);
         let plan = world.cancel(CancelTarget::Everything);
         assert!(plan.entries[0].preserved);
         let document = world.get(Mode::Autopilot);
@@ -231,7 +234,7 @@ fn cancel_3_2_autopilot_keeps_phase_hand_offs_verdict_and_counters() {
 }
 
 #[test]
-fn cancel_3_2_ralplan_keeps_its_plan_path_and_only_these_two_are_preserved() {
+fn cancel_3_2_ralplan_keeps_its_plan_path_and_only_these_two_modes_are_preserved() {
     let mut world = everything();
     world.run(Mode::Ralplan, "revise", r#","plan_path":"p.md""#);
     for entry in world.cancel(CancelTarget::Everything).entries {
@@ -243,7 +246,7 @@ fn cancel_3_2_ralplan_keeps_its_plan_path_and_only_these_two_are_preserved() {
 }
 
 #[test]
-fn cancel_3_3_ralph_takes_the_end_its_linked_team_had() {
+fn cancel_3_3_ralph_takes_the_ending_of_its_linked_team() {
     let table = [
         ("complete", "finish", "finished", "complete"),
         ("failed", "failed", "failed", "failed"),
@@ -251,7 +254,7 @@ fn cancel_3_3_ralph_takes_the_end_its_linked_team_had() {
         ("team-exec", "blocked_on_user", "blocked", "cancelled"),
     ];
     for (phase, outcome, lifecycle, taken) in table {
-        let mut world = World::live(Mode::Ralph, "executing", r#","linked_team":true"#);
+        let mut world = SessionWorld::live(Mode::Ralph, "executing", r#","linked_team":true"#);
         world.put(Mode::Team, &format!(r#"{{"active":false,"current_phase":"{phase}","run_outcome":"{outcome}","lifecycle_outcome":"{lifecycle}","completed_at":"2026-11-15T11:30:00.000Z"}}"#));
         world.cancel(CancelTarget::Everything);
         let ralph = world.get(Mode::Ralph);
@@ -263,7 +266,7 @@ fn cancel_3_3_ralph_takes_the_end_its_linked_team_had() {
         assert_eq!(ralph.get_str("linked_team_terminal_phase"), Some(taken));
         assert_eq!(ralph.get_str("linked_team_terminal_at"), Some("2026-11-15T11:30:00.000Z"));
     }
-    let mut world = World::live(Mode::Ralph, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.put(Mode::Team, r#"{"active":false,"run_outcome":"finish"}"#);
     world.cancel(CancelTarget::Everything);
     assert_ended(world.get(Mode::Ralph), "cancelled", "cancelled");
@@ -281,7 +284,7 @@ fn cancel_3_4_no_late_write_makes_a_cancelled_run_active_again() {
             r#"{"active":true,"run_outcome":"continue"}"#.to_owned(),
             format!(r#"{{"active":true,"current_phase":"{phase}","iteration":1}}"#),
         ] {
-            world.refused(mode, RefusalCode::RecentlyCancelled, &input);
+            world.write_refused(mode, RefusalCode::RecentlyCancelled, &input);
         }
         let _ = world.try_write(mode, r#"{"iteration":1}"#);
         let _ = world.try_write(mode, &format!(r#"{{"current_phase":"{phase}"}}"#));
@@ -294,7 +297,7 @@ fn cancel_3_8_cancelling_twice_changes_nothing() {
     let mut world = everything();
     world.cancel(CancelTarget::Everything);
     let before = world.snapshot.clone();
-    world.later(1_000);
+    world.advance(1_000);
     assert!(world.cancel(CancelTarget::Everything).entries.is_empty());
     for mode in Mode::ALL {
         assert!(world.cancel(CancelTarget::Mode(mode)).entries.is_empty());
@@ -306,7 +309,7 @@ fn cancel_3_8_cancelling_twice_changes_nothing() {
 }
 
 #[test]
-fn cancel_6_every_mode_has_its_line() {
+fn cancel_6_every_mode_has_its_message() {
     let lines = [
         (
             "autopilot",
@@ -344,8 +347,8 @@ fn cancel_6_every_mode_has_its_line() {
 }
 
 #[test]
-fn cancel_6_a_linked_mode_is_told_before_its_parents_line() {
-    let mut world = World::live(Mode::Autopilot, "ralph", "");
+fn cancel_6_a_linked_mode_is_reported_before_its_parent() {
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot""#);
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     let plan = world.cancel(CancelTarget::Everything);

@@ -1,9 +1,9 @@
-//! modes.md 2.2, 2.4, 2.6, 4.5: what counts, that limits are only lowered, and
-//! that running out of one is written as `failed`, with everything kept.
+//! modes.md 2.2, 2.4, 2.6, 4.5: what counts, that limits can only be lowered, and that a
+//! reached limit is recorded as `failed` without losing state.
 
 use omx_kernel::{Document, Exhaustion, Mode, RefusalCode};
 
-use crate::support::{World, assert_ended};
+use crate::support::{SessionWorld, assert_ended};
 
 fn open_review(title: &str, more: &str) -> String {
     format!(
@@ -11,22 +11,22 @@ fn open_review(title: &str, more: &str) -> String {
     )
 }
 
-/// Autopilot in its review, in this iteration of so many.
-fn in_review(iteration: u64, limit: u64) -> World {
+/// Autopilot in its review, in this iteration and with this limit.
+fn in_review(iteration: u64, limit: u64) -> SessionWorld {
     let more = format!(
         r#","iteration":{iteration},"max_iterations":{limit},"review_cycle":0,"handoff_artifacts":{{"ralplan":{{"plan":"p.md","test_spec":"t.md"}},"ralph":{{"changed_files":["a.rs"],"evidence":["ok"]}}}}"#
     );
-    World::live(Mode::Autopilot, "code-review", &more).files(&["p.md", "t.md"])
+    SessionWorld::live(Mode::Autopilot, "code-review", &more).files(&["p.md", "t.md"])
 }
 
-/// Through plan and work to the next review.
-fn to_review(world: &mut World) {
+/// Moves through plan and implementation to the next review.
+fn to_review(world: &mut SessionWorld) {
     world.write(Mode::Autopilot, r#"{"current_phase":"ralph"}"#);
     world.write(Mode::Autopilot, r#"{"current_phase":"code-review"}"#);
 }
 
 #[test]
-fn modes_2_2_a_review_that_is_not_clean_goes_back_to_ralplan_and_counts_once() {
+fn modes_2_2_a_review_that_is_not_clean_returns_to_ralplan_and_counts_once() {
     let mut world = in_review(1, 10);
     let document = world.write(Mode::Autopilot, &open_review("leak", ""));
     assert_eq!(document.phase(), Some("ralplan"));
@@ -42,7 +42,7 @@ fn modes_2_2_a_review_that_is_not_clean_goes_back_to_ralplan_and_counts_once() {
 }
 
 #[test]
-fn modes_2_2_a_verdict_that_says_nothing_of_itself_is_kept_with_clean_false() {
+fn modes_2_2_a_verdict_without_clean_is_stored_with_clean_false() {
     let input = r#"{"current_phase":"ralplan","review_verdict":{"recommendation":"COMMENT","architectural_status":"WATCH"},"return_to_ralplan_reason":"r","handoff_artifacts":{"code_review":["f"]}}"#;
     let document = in_review(1, 10).write(Mode::Autopilot, input);
     assert_eq!(
@@ -52,7 +52,7 @@ fn modes_2_2_a_verdict_that_says_nothing_of_itself_is_kept_with_clean_false() {
 }
 
 #[test]
-fn modes_2_2_the_counters_of_a_review_rise_by_one_and_by_nothing_else() {
+fn modes_2_2_the_counters_of_a_review_increase_by_exactly_one() {
     for right in [r#","iteration":2"#, r#","review_cycle":1"#, r#","iteration":2,"review_cycle":1"#]
     {
         in_review(1, 10).write(Mode::Autopilot, &open_review("leak", right));
@@ -61,12 +61,12 @@ fn modes_2_2_the_counters_of_a_review_rise_by_one_and_by_nothing_else() {
         [r#","iteration":1"#, r#","iteration":3"#, r#","review_cycle":0"#, r#","review_cycle":2"#]
     {
         let input = open_review("leak", wrong);
-        in_review(1, 10).refused(Mode::Autopilot, RefusalCode::InvalidInput, &input);
+        in_review(1, 10).write_refused(Mode::Autopilot, RefusalCode::InvalidInput, &input);
     }
 }
 
 #[test]
-fn modes_2_2_the_same_finding_in_three_cycles_ends_in_failed_with_the_state_preserved() {
+fn modes_2_2_the_same_finding_in_three_cycles_fails_the_run_and_keeps_its_state() {
     let mut world = in_review(1, 10);
     for title in ["Leak in line 12", "leak  in line 140"] {
         assert!(world.write(Mode::Autopilot, &open_review(title, "")).is_active());
@@ -83,7 +83,7 @@ fn modes_2_2_the_same_finding_in_three_cycles_ends_in_failed_with_the_state_pres
 }
 
 #[test]
-fn modes_2_2_other_findings_each_time_go_on_to_the_end_of_max_iterations() {
+fn modes_2_2_new_findings_each_cycle_continue_up_to_max_iterations() {
     let mut world = in_review(1, 4);
     for title in ["alpha", "beta", "gamma"] {
         assert!(world.write(Mode::Autopilot, &open_review(title, "")).is_active());
@@ -99,7 +99,7 @@ fn modes_2_2_other_findings_each_time_go_on_to_the_end_of_max_iterations() {
 }
 
 #[test]
-fn modes_2_2_another_file_makes_it_another_finding() {
+fn modes_2_2_the_same_title_in_another_file_is_another_finding() {
     let mut world = in_review(1, 10);
     for file in ["a.rs", "b.rs", "c.rs"] {
         let input = open_review("leak", "").replace("a.rs", file);
@@ -108,7 +108,7 @@ fn modes_2_2_another_file_makes_it_another_finding() {
     }
 }
 
-fn ralplan_rounds(world: &mut World) -> Document {
+fn ralplan_rounds(world: &mut SessionWorld) -> Document {
     world.write(Mode::Ralplan, r#"{"current_phase":"revise"}"#);
     if world.get(Mode::Ralplan).is_active() {
         world.write(Mode::Ralplan, r#"{"current_phase":"architect-review"}"#);
@@ -118,9 +118,9 @@ fn ralplan_rounds(world: &mut World) -> Document {
 }
 
 #[test]
-fn modes_2_4_ralplan_revises_at_most_five_times_then_failed_with_the_last_plan_kept() {
+fn modes_2_4_ralplan_fails_after_five_revisions_and_keeps_the_last_plan() {
     let more = r#","iteration":0,"max_iterations":5,"plan_path":"p.md""#;
-    let mut world = World::live(Mode::Ralplan, "critic-review", more);
+    let mut world = SessionWorld::live(Mode::Ralplan, "critic-review", more);
     for round in 1..=5 {
         assert_eq!(ralplan_rounds(&mut world).get_u64("iteration"), Some(round));
     }
@@ -131,7 +131,7 @@ fn modes_2_4_ralplan_revises_at_most_five_times_then_failed_with_the_last_plan_k
     assert_eq!(document.get_u64("iteration"), Some(5));
 }
 
-fn qa_cycle(world: &mut World, check: &str) -> Document {
+fn qa_cycle(world: &mut SessionWorld, check: &str) -> Document {
     let input = format!(r#"{{"current_phase":"diagnose","last_check":{check}}}"#);
     for step in [input.as_str(), r#"{"current_phase":"fix"}"#, r#"{"current_phase":"qa"}"#] {
         if world.get(Mode::Ultraqa).is_active() {
@@ -142,8 +142,8 @@ fn qa_cycle(world: &mut World, check: &str) -> Document {
 }
 
 #[test]
-fn modes_2_6_five_cycles_then_failed() {
-    let mut world = World::live(Mode::Ultraqa, "qa", r#","iteration":0,"max_iterations":5"#);
+fn modes_2_6_ultraqa_fails_after_five_cycles() {
+    let mut world = SessionWorld::live(Mode::Ultraqa, "qa", r#","iteration":0,"max_iterations":5"#);
     for (round, failure) in ["a", "b", "c", "d", "e"].iter().enumerate() {
         let check = format!(r#"{{"command":"make","exit_code":2,"failure":"{failure}"}}"#);
         assert_eq!(qa_cycle(&mut world, &check).get_u64("iteration"), Some(round as u64 + 1));
@@ -154,8 +154,8 @@ fn modes_2_6_five_cycles_then_failed() {
 }
 
 #[test]
-fn modes_2_6_the_same_failure_three_times_is_failed_with_the_diagnosis() {
-    let mut world = World::live(Mode::Ultraqa, "qa", r#","diagnosis":"why""#);
+fn modes_2_6_the_same_failure_three_times_fails_the_run_with_the_diagnosis() {
+    let mut world = SessionWorld::live(Mode::Ultraqa, "qa", r#","diagnosis":"why""#);
     for line in [12, 40] {
         let check = format!(r#"{{"command":"make","exit_code":2,"failure":"E in line {line}"}}"#);
         assert!(qa_cycle(&mut world, &check).is_active());
@@ -168,16 +168,16 @@ fn modes_2_6_the_same_failure_three_times_is_failed_with_the_diagnosis() {
 }
 
 #[test]
-fn modes_2_6_failures_that_tell_nothing_are_never_taken_for_one() {
-    let mut world = World::live(Mode::Ultraqa, "qa", "");
+fn modes_2_6_failures_without_details_never_count_as_the_same() {
+    let mut world = SessionWorld::live(Mode::Ultraqa, "qa", "");
     for _ in 0..4 {
         assert!(qa_cycle(&mut world, r#"{"command":"make","exit_code":2}"#).is_active());
     }
 }
 
 #[test]
-fn modes_2_1_entering_team_fix_counts_and_the_fourth_time_is_failed() {
-    let mut world = World::live(Mode::Team, "team-verify", "");
+fn modes_2_1_entering_team_fix_counts_and_the_fourth_time_fails() {
+    let mut world = SessionWorld::live(Mode::Team, "team-verify", "");
     for count in 1..=3 {
         let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
         assert_eq!(document.get_u64("fix_loop_count"), Some(count));
@@ -186,7 +186,7 @@ fn modes_2_1_entering_team_fix_counts_and_the_fourth_time_is_failed() {
     }
     let mut wrong = world.clone();
     let input = r#"{"current_phase":"team-fix","fix_loop_count":9}"#;
-    wrong.refused(Mode::Team, RefusalCode::InvalidInput, input);
+    wrong.write_refused(Mode::Team, RefusalCode::InvalidInput, input);
     let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
     assert_ended(&document, "failed", "failed");
     assert_eq!(document.get_str("error"), Some("max_fix_loops reached"));
@@ -194,56 +194,57 @@ fn modes_2_1_entering_team_fix_counts_and_the_fourth_time_is_failed() {
 }
 
 #[test]
-fn modes_4_5_a_limit_of_a_live_run_is_lowered_never_raised() {
+fn modes_4_5_a_limit_of_a_live_run_can_be_lowered_but_not_raised() {
     for mode in Mode::ALL {
         let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
-        let mut world = World::live(mode, phase, r#","iteration":2,"max_iterations":8"#);
+        let mut world = SessionWorld::live(mode, phase, r#","iteration":2,"max_iterations":8"#);
         for raised in ["9", "1000000"] {
             let input = format!(r#"{{"max_iterations":{raised}}}"#);
-            world.refused(mode, RefusalCode::InvalidInput, &input);
+            world.write_refused(mode, RefusalCode::InvalidInput, &input);
             let nested = format!(r#"{{"active":true,"state":{input}}}"#);
-            world.refused(mode, RefusalCode::InvalidInput, &nested);
+            world.write_refused(mode, RefusalCode::InvalidInput, &nested);
         }
         assert_eq!(world.write(mode, r#"{"max_iterations":8}"#).get_u64("max_iterations"), Some(8));
         assert_eq!(world.write(mode, r#"{"max_iterations":3}"#).get_u64("max_iterations"), Some(3));
-        world.refused(mode, RefusalCode::InvalidInput, r#"{"max_iterations":4}"#);
+        world.write_refused(mode, RefusalCode::InvalidInput, r#"{"max_iterations":4}"#);
     }
 }
 
 #[test]
-fn modes_4_5_a_live_run_without_its_own_limit_has_the_tables() {
+fn modes_4_5_a_live_run_without_a_limit_has_the_default() {
     for (mode, limit) in
         [(Mode::Ralph, 50), (Mode::Autopilot, 10), (Mode::Ultraqa, 5), (Mode::CodeReview, 1)]
     {
-        let mut world = World::live(mode, mode.spec().phases[0], "");
+        let mut world = SessionWorld::live(mode, mode.spec().phases[0], "");
         let input = format!(r#"{{"max_iterations":{}}}"#, limit + 1);
-        world.refused(mode, RefusalCode::InvalidInput, &input);
+        world.write_refused(mode, RefusalCode::InvalidInput, &input);
         world.write(mode, &format!(r#"{{"max_iterations":{limit}}}"#));
     }
-    let mut world = World::live(Mode::Team, "team-exec", "");
-    world.refused(Mode::Team, RefusalCode::InvalidInput, r#"{"max_fix_loops":4}"#);
+    let mut world = SessionWorld::live(Mode::Team, "team-exec", "");
+    world.write_refused(Mode::Team, RefusalCode::InvalidInput, r#"{"max_fix_loops":4}"#);
     world.write(Mode::Team, r#"{"max_fix_loops":2}"#);
 }
 
 #[test]
-fn modes_4_5_a_start_sets_a_limit_as_high_as_it_likes() {
-    let document = World::new().write(Mode::Ralph, r#"{"active":true,"max_iterations":5000}"#);
+fn modes_4_5_a_start_may_set_any_limit() {
+    let document =
+        SessionWorld::new().write(Mode::Ralph, r#"{"active":true,"max_iterations":5000}"#);
     assert_eq!(document.get_u64("max_iterations"), Some(5000));
 }
 
 #[test]
-fn modes_4_5_ending_and_resuming_raises_no_limit_and_takes_no_iteration_back() {
+fn modes_4_5_ending_and_resuming_neither_raises_limits_nor_lowers_counters() {
     let more = r#","iteration":4,"max_iterations":4"#;
-    let mut world = World::live(Mode::Ralph, "executing", more);
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", more);
     world.write(Mode::Ralph, r#"{"run_outcome":"failed"}"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"max_iterations":100}"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":0}"#);
-    world.refused(
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"max_iterations":100}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":0}"#);
+    world.write_refused(
         Mode::Ralph,
         RefusalCode::InvalidInput,
         r#"{"resume":true,"max_iterations":100}"#,
     );
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"resume":true,"iteration":0}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"resume":true,"iteration":0}"#);
     let document = world.write(Mode::Ralph, r#"{"resume":true}"#);
     assert_eq!(document.get_u64("max_iterations"), Some(4));
     assert_eq!(document.get_u64("iteration"), Some(4));
@@ -251,12 +252,12 @@ fn modes_4_5_ending_and_resuming_raises_no_limit_and_takes_no_iteration_back() {
 
 #[test]
 fn modes_4_5_counters_of_a_live_run_only_grow() {
-    let mut world = World::live(Mode::Ralph, "executing", r#","iteration":4"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":3}"#);
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", r#","iteration":4"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":3}"#);
     world.write(Mode::Ralph, r#"{"iteration":4}"#);
     world.write(Mode::Ralph, r#"{"iteration":6}"#);
-    let mut world = World::live(Mode::Autopilot, "ralph", r#","review_cycle":2"#);
-    world.refused(Mode::Autopilot, RefusalCode::InvalidInput, r#"{"review_cycle":1}"#);
-    let mut world = World::live(Mode::Team, "team-exec", r#","fix_loop_count":2"#);
-    world.refused(Mode::Team, RefusalCode::InvalidInput, r#"{"fix_loop_count":0}"#);
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", r#","review_cycle":2"#);
+    world.write_refused(Mode::Autopilot, RefusalCode::InvalidInput, r#"{"review_cycle":1}"#);
+    let mut world = SessionWorld::live(Mode::Team, "team-exec", r#","fix_loop_count":2"#);
+    world.write_refused(Mode::Team, RefusalCode::InvalidInput, r#"{"fix_loop_count":0}"#);
 }

@@ -1,14 +1,14 @@
-//! modes.md 2.2 to 2.6: what counts as evidence and what does not, item by item.
+//! modes.md 2.2 to 2.6: what counts as evidence, item by item.
 
 use omx_kernel::evidence::{FactQuery, evidence_paths};
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::required_facts;
 use omx_kernel::{Mode, RefusalCode};
 
-use crate::support::{World, object, value};
+use crate::support::{SessionWorld, object, value};
 
 fn allowed(mode: Mode, from: &str, to: &str, evidence: &str) -> bool {
-    let world = World::live(mode, from, "").files(&["p.md", "t.md", "log.txt"]);
+    let world = SessionWorld::live(mode, from, "").files(&["p.md", "t.md", "log.txt"]);
     let input = format!(r#"{{"current_phase":"{to}",{evidence}}}"#);
     match world.plan(mode, &input) {
         Ok(_) => true,
@@ -20,7 +20,7 @@ fn allowed(mode: Mode, from: &str, to: &str, evidence: &str) -> bool {
 }
 
 #[test]
-fn modes_2_1_the_plan_hand_off_names_a_plan_and_a_test_spec_that_exist() {
+fn modes_2_1_the_plan_handoff_names_an_existing_plan_and_test_spec() {
     let table = [
         (r#"{"plan_path":"p.md","test_spec_path":"t.md"}"#, true),
         (r#"{"prd":"p.md","test_spec":"t.md"}"#, true),
@@ -39,7 +39,7 @@ fn modes_2_1_the_plan_hand_off_names_a_plan_and_a_test_spec_that_exist() {
 }
 
 #[test]
-fn modes_2_1_the_work_hand_off_names_changed_files_and_evidence() {
+fn modes_2_1_the_work_handoff_names_changed_files_and_evidence() {
     let table = [
         (r#"{"changed_files":["a"],"evidence":["b"]}"#, true),
         (r#"{"changed_files":["a"],"evidence":{"tests":"ok"}}"#, true),
@@ -85,7 +85,7 @@ fn verdicts() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn modes_2_2_only_a_clean_review_completes_and_only_another_goes_back() {
+fn modes_2_2_only_a_clean_review_completes_and_only_an_open_one_returns() {
     for (verdict, clean) in verdicts() {
         let done = format!(
             r#""review_verdict":{{{verdict},"clean":{clean}}},"return_to_ralplan_reason":null"#
@@ -100,18 +100,22 @@ fn modes_2_2_only_a_clean_review_completes_and_only_another_goes_back() {
 }
 
 #[test]
-fn modes_2_2_a_verdict_that_calls_itself_clean_and_is_not_is_a_contradiction() {
+fn modes_2_2_a_verdict_that_wrongly_says_clean_is_a_contradiction() {
     for mode in [Mode::Autopilot, Mode::CodeReview] {
         let phase = mode.spec().phases[mode.spec().phases.len() - 1];
         for (verdict, _) in verdicts().into_iter().filter(|(_, clean)| !clean) {
             let input = format!(r#"{{"review_verdict":{{{verdict},"clean":true}}}}"#);
-            World::live(mode, phase, "").refused(mode, RefusalCode::Contradiction, &input);
+            SessionWorld::live(mode, phase, "").write_refused(
+                mode,
+                RefusalCode::Contradiction,
+                &input,
+            );
         }
     }
 }
 
 #[test]
-fn modes_2_2_clean_must_be_said_and_the_reason_to_return_be_null() {
+fn modes_2_2_complete_requires_clean_true_and_a_null_return_reason() {
     let verdict = r#""recommendation":"APPROVE","architectural_status":"CLEAR""#;
     let table = [
         (format!(r#""review_verdict":{{{verdict},"clean":true}}"#), true),
@@ -132,7 +136,7 @@ fn modes_2_2_clean_must_be_said_and_the_reason_to_return_be_null() {
 }
 
 #[test]
-fn modes_2_2_a_return_needs_the_verdict_the_findings_and_the_reason() {
+fn modes_2_2_a_return_to_ralplan_requires_verdict_findings_and_reason() {
     let verdict = r#""review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR"}"#;
     let found = r#""handoff_artifacts":{"code_review":{"f":1}}"#;
     let reason = r#""return_to_ralplan_reason":"r""#;
@@ -193,7 +197,7 @@ fn audits() -> Vec<(String, bool)> {
 }
 
 #[test]
-fn modes_2_3_a_completion_audit_passes_only_whole() {
+fn modes_2_3_a_completion_audit_passes_only_if_every_part_does() {
     for (audit, expected) in audits() {
         let evidence = format!(r#""completion_audit":{audit}"#);
         assert_eq!(allowed(Mode::Ralph, "verifying", "complete", &evidence), expected, "{audit}");
@@ -204,22 +208,22 @@ fn modes_2_3_a_completion_audit_passes_only_whole() {
 fn modes_2_3_the_audit_may_be_a_file() {
     let input = r#"{"current_phase":"complete","completion_audit_path":"audit.json"}"#;
     let asked = {
-        let world = World::live(Mode::Ralph, "verifying", "");
+        let world = SessionWorld::live(Mode::Ralph, "verifying", "");
         let request = WriteRequest::new(Mode::Ralph, None, object(input)).unwrap();
         required_facts(&world.snapshot, &request)
     };
     assert_eq!(asked.audit_path.as_deref(), Some("audit.json"));
     for (audit, expected) in audits() {
-        let mut world = World::live(Mode::Ralph, "verifying", "").files(&["log.txt"]);
+        let mut world = SessionWorld::live(Mode::Ralph, "verifying", "").files(&["log.txt"]);
         world.facts.audit = Some(value(&audit));
         assert_eq!(world.plan(Mode::Ralph, input).is_ok(), expected, "{audit}");
     }
-    let mut unreadable = World::live(Mode::Ralph, "verifying", "");
-    unreadable.refused(Mode::Ralph, RefusalCode::IllegalTransition, input);
+    let mut unreadable = SessionWorld::live(Mode::Ralph, "verifying", "");
+    unreadable.write_refused(Mode::Ralph, RefusalCode::IllegalTransition, input);
 }
 
 #[test]
-fn modes_2_4_consensus_needs_both_approvals_and_both_files() {
+fn modes_2_4_consensus_requires_both_approvals_and_both_files() {
     let approve = r#""consensus":{"critic":"APPROVE","architect":"APPROVE"}"#;
     let paths = r#""plan_path":"p.md","test_spec_path":"t.md""#;
     let table = [
@@ -240,7 +244,7 @@ fn modes_2_4_consensus_needs_both_approvals_and_both_files() {
 }
 
 #[test]
-fn modes_2_6_a_check_passes_with_its_command_and_exit_code_0() {
+fn modes_2_6_a_passing_check_has_a_command_and_exit_code_0() {
     let table = [
         (RAN, true),
         (r#"{"command":"x","exit_code":1}"#, false),
@@ -261,7 +265,7 @@ fn modes_2_6_a_check_passes_with_its_command_and_exit_code_0() {
 }
 
 #[test]
-fn modes_2_1_ultrawork_and_ecomode_take_a_check_or_an_audit() {
+fn modes_2_1_ultrawork_and_ecomode_accept_a_check_or_an_audit() {
     for mode in [Mode::Ultrawork, Mode::Ecomode] {
         for (audit, expected) in audits() {
             let evidence = format!(r#""completion_audit":{audit}"#);
@@ -273,7 +277,7 @@ fn modes_2_1_ultrawork_and_ecomode_take_a_check_or_an_audit() {
 }
 
 #[test]
-fn modes_2_1_team_ultrapilot_and_swarm_show_what_they_must() {
+fn modes_2_1_team_ultrapilot_and_swarm_require_their_evidence() {
     let table = [
         (Mode::Team, "team-verify", r#""verification":{"passed":true,"checks":["t"]}"#, true),
         (Mode::Team, "team-verify", r#""verification":{"passed":true,"checks":[]}"#, false),
@@ -292,8 +296,8 @@ fn modes_2_1_team_ultrapilot_and_swarm_show_what_they_must() {
 }
 
 #[test]
-fn modes_2_1_only_a_write_that_may_need_it_asks_about_files() {
-    let world = World::live(Mode::Ralplan, "critic-review", r#","plan_path":"p.md""#);
+fn modes_2_1_only_a_write_that_may_need_them_asks_for_file_facts() {
+    let world = SessionWorld::live(Mode::Ralplan, "critic-review", r#","plan_path":"p.md""#);
     let ask = |mode: Mode, input: &str| {
         required_facts(&world.snapshot, &WriteRequest::new(mode, None, object(input)).unwrap())
     };

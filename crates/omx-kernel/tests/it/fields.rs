@@ -1,15 +1,15 @@
-//! state.md 2.2, 3 (write), 3.3: foreign values pass through byte for byte,
-//! known ones are checked for every mode, and a write merges.
+//! state.md 2.2, 3 (write), 3.3: foreign values pass through byte for byte, known ones are
+//! checked for every mode, and a write merges fields.
 
 use omx_kernel::{Mode, RefusalCode, Scope};
 
-use crate::support::{World, json};
+use crate::support::{SessionWorld, json};
 
 const FOREIGN: &str = r#","zeta":18446744073709551617,"alpha":1.10,"lone":"\ud800","deep":{"b":1e400,"a":[ 1 , 2.0 ]},"null":"x""#;
 
 #[test]
 fn state_2_2_foreign_fields_survive_a_hundred_writes_byte_for_byte_and_in_place() {
-    let mut world = World::live(Mode::Ralph, "executing", FOREIGN);
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", FOREIGN);
     for count in 1..=50 {
         let input = format!(r#"{{"iteration":{count},"own":{count}}}"#);
         world.write(Mode::Ralph, &input);
@@ -23,16 +23,17 @@ fn state_2_2_foreign_fields_survive_a_hundred_writes_byte_for_byte_and_in_place(
 }
 
 #[test]
-fn state_2_2_a_changed_field_keeps_its_place_and_a_removed_one_leaves_the_order() {
-    let mut world = World::with(Mode::Ralph, r#"{"z":1,"active":true,"y":2,"x":3,"w":4}"#);
+fn state_2_2_changed_fields_keep_their_place_and_removal_keeps_the_order() {
+    let mut world = SessionWorld::with(Mode::Ralph, r#"{"z":1,"active":true,"y":2,"x":3,"w":4}"#);
     world.write(Mode::Ralph, r#"{"x":30,"z":null}"#);
     let written = json(world.get(Mode::Ralph));
     assert!(written.starts_with(r#"{"active":true,"y":2,"x":30,"w":4,"#), "{written}");
 }
 
 #[test]
-fn state_3_write_null_is_stored_for_a_modes_own_fields_and_removes_any_other() {
-    let mut world = World::live(Mode::Ralph, "verifying", r#","x":1,"task_description":"t""#);
+fn state_3_write_null_is_stored_in_fields_of_the_mode_and_removes_others() {
+    let mut world =
+        SessionWorld::live(Mode::Ralph, "verifying", r#","x":1,"task_description":"t""#);
     let input = r#"{"x":null,"task_description":null,"completion_audit":null,"y":null}"#;
     let document = world.write(Mode::Ralph, input);
     assert_eq!(document.get("x"), None);
@@ -42,10 +43,10 @@ fn state_3_write_null_is_stored_for_a_modes_own_fields_and_removes_any_other() {
 }
 
 #[test]
-fn state_3_write_hand_offs_merge_by_key_and_other_values_whole() {
+fn state_3_write_handoffs_merge_by_key_and_other_values_are_replaced() {
     for mode in [Mode::Autopilot, Mode::Pipeline, Mode::Ralph] {
         let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
-        let mut world = World::live(
+        let mut world = SessionWorld::live(
             mode,
             phase,
             r#","handoff_artifacts":{"ralplan":{"plan":"p"},"x":1.10},"other":{"a":1}"#,
@@ -63,22 +64,22 @@ fn state_3_write_hand_offs_merge_by_key_and_other_values_whole() {
 
 #[test]
 fn state_3_write_state_is_merged_at_the_top_level() {
-    let mut world = World::live(Mode::Ralph, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     let document = world.write(Mode::Ralph, r#"{"state":{"iteration":2,"x":{"y":1}},"z":3}"#);
     assert_eq!(document.get_u64("iteration"), Some(2));
     assert_eq!(document.get("x").unwrap().as_json(), r#"{"y":1}"#);
     assert_eq!(document.get("state"), None);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"x":1,"state":{"x":2}}"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":[]}"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":{"mode":"team"}}"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":{"session_id":"s2"}}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"x":1,"state":{"x":2}}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":[]}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":{"mode":"team"}}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"state":{"session_id":"s2"}}"#);
     world.write(Mode::Ralph, r#"{"state":{"mode":"ralph","session_id":"s1"}}"#);
 }
 
 #[test]
-fn state_3_write_arguments_that_address_are_never_stored() {
+fn state_3_write_control_arguments_are_never_stored() {
     let input = r#"{"mode":"ralph","session_id":"s1","workingDirectory":"/x","start":true,"expected_revision":0}"#;
-    let document = World::new().write(Mode::Ralph, input);
+    let document = SessionWorld::new().write(Mode::Ralph, input);
     for name in ["workingDirectory", "start", "resume", "expected_revision", "state"] {
         assert_eq!(document.get(name), None, "{name}");
     }
@@ -108,7 +109,8 @@ fn state_3_3_every_common_value_is_checked_for_every_mode_and_nothing_is_coerced
             for value in values {
                 let active = if name == "active" { "" } else { r#""active":false,"# };
                 let input = format!(r#"{{{active}"{name}":{value}}}"#);
-                let said = World::new().refused(mode, RefusalCode::InvalidInput, &input);
+                let said =
+                    SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, &input);
                 assert!(said.contains(name), "{said}");
             }
         }
@@ -116,7 +118,7 @@ fn state_3_3_every_common_value_is_checked_for_every_mode_and_nothing_is_coerced
 }
 
 #[test]
-fn state_3_3_a_modes_own_values_are_checked_too() {
+fn state_3_3_the_fields_of_each_mode_are_checked() {
     let bad = [
         (Mode::Autopilot, "review_cycle", "-1"),
         (Mode::Autopilot, "review_cycle", "null"),
@@ -139,7 +141,7 @@ fn state_3_3_a_modes_own_values_are_checked_too() {
     ];
     for (mode, name, value) in bad {
         let input = format!(r#"{{"active":true,"{name}":{value}}}"#);
-        let said = World::new().refused(mode, RefusalCode::InvalidInput, &input);
+        let said = SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, &input);
         assert!(said.contains(name), "{said}");
     }
 }
@@ -148,17 +150,18 @@ fn state_3_3_a_modes_own_values_are_checked_too() {
 fn state_2_1_iteration_is_never_over_max_iterations() {
     for mode in Mode::ALL {
         let input = r#"{"active":true,"iteration":4,"max_iterations":3}"#;
-        World::new().refused(mode, RefusalCode::InvalidInput, input);
+        SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, input);
     }
-    let mut world = World::live(Mode::Ralph, "executing", r#","iteration":3,"max_iterations":5"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":6}"#);
-    world.refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"max_iterations":2}"#);
+    let mut world =
+        SessionWorld::live(Mode::Ralph, "executing", r#","iteration":3,"max_iterations":5"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"iteration":6}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::InvalidInput, r#"{"max_iterations":2}"#);
     world.write(Mode::Ralph, r#"{"max_iterations":3}"#);
 }
 
 #[test]
-fn state_2_1_a_document_of_no_session_has_no_session_id() {
-    let mut world = World::of(Scope::Compatibility);
+fn state_2_1_a_document_outside_a_session_has_no_session_id() {
+    let mut world = SessionWorld::in_scope(Scope::Compatibility);
     let document = world.write(Mode::Ralph, r#"{"active":true}"#);
     assert_eq!(document.get("session_id"), None);
 }
@@ -190,18 +193,19 @@ fn state_3_2_every_refusal_has_its_code_in_snake_case() {
     }
 }
 
-/// quality.md R16: counters of other hands may be as large as they like.
+/// quality.md R16: other programs may store counters of any size.
 #[test]
-fn state_2_1_counters_at_the_end_of_their_range_do_not_wrap() {
+fn state_2_1_counters_at_their_maximum_do_not_wrap() {
     let max = u64::MAX;
-    let mut world = World::live(Mode::Ralplan, "critic-review", &format!(r#","iteration":{max}"#));
+    let mut world =
+        SessionWorld::live(Mode::Ralplan, "critic-review", &format!(r#","iteration":{max}"#));
     world.put(Mode::Team, &format!(r#"{{"active":true,"current_phase":"team-verify","fix_loop_count":{max},"max_fix_loops":{max},"revision":{max}}}"#));
     let document = world.write(Mode::Ralplan, r#"{"current_phase":"revise"}"#);
     assert_eq!(document.get_u64("iteration"), Some(max));
     let document = world.write(Mode::Team, r#"{"current_phase":"team-fix"}"#);
     assert_eq!(document.revision(), max);
     world.cancel(omx_kernel::cancel::CancelTarget::Everything);
-    let mut world = World::live(Mode::Swarm, "executing", &format!(r#","iteration":{max}"#));
+    let mut world = SessionWorld::live(Mode::Swarm, "executing", &format!(r#","iteration":{max}"#));
     world.stop(&omx_kernel::stop::StopEvent::turn_ended());
     assert!(!world.get(Mode::Swarm).is_active());
 }

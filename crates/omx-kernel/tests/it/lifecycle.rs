@@ -1,5 +1,5 @@
-//! state.md 2.3a, 2.3c and 3.2a: how runs begin, that ended stays ended, and
-//! what a start, a resume and a late write may do.
+//! state.md 2.3a, 2.3c and 3.2a: how runs start, that ended runs stay ended, and what a
+//! start, a resume and a late write may do.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
 use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Mode, RefusalCode, Timestamp};
 
-use crate::support::{NOW, World, assert_ended, json};
+use crate::support::{NOW, SessionWorld, assert_ended, json};
 
 const ENDS: [(&str, &str); 4] = [
     ("finish", "finished"),
@@ -16,8 +16,8 @@ const ENDS: [(&str, &str); 4] = [
     ("cancelled", "cancelled"),
 ];
 
-fn ended(mode: Mode, outcome: &str, lifecycle: &str) -> World {
-    World::with(
+fn ended(mode: Mode, outcome: &str, lifecycle: &str) -> SessionWorld {
+    SessionWorld::with(
         mode,
         &format!(
             r#"{{"mode":"{}","active":false,"current_phase":"{outcome}","iteration":3,"max_iterations":5,"run_outcome":"{outcome}","lifecycle_outcome":"{lifecycle}","completed_at":"2026-11-15T11:00:00.000Z","session_id":"s1","revision":7,"note":1.10}}"#,
@@ -43,7 +43,7 @@ fn state_2_3a_a_write_without_active_leaves_an_ended_document_ended() {
 }
 
 #[test]
-fn state_2_3a_an_ended_run_does_not_end_again_nor_go_on() {
+fn state_2_3a_an_ended_run_neither_ends_again_nor_continues() {
     let mut world = ended(Mode::Ralph, "failed", "failed");
     for input in [
         r#"{"run_outcome":"finish"}"#,
@@ -51,10 +51,10 @@ fn state_2_3a_an_ended_run_does_not_end_again_nor_go_on() {
         r#"{"current_phase":"executing"}"#,
         r#"{"active":false,"run_outcome":"cancelled"}"#,
     ] {
-        world.refused(Mode::Ralph, RefusalCode::IllegalTransition, input);
+        world.write_refused(Mode::Ralph, RefusalCode::IllegalTransition, input);
     }
     for input in [r#"{"run_outcome":"continue"}"#, r#"{"waiting":{"kind":"worker"}}"#] {
-        world.refused(Mode::Ralph, RefusalCode::Contradiction, input);
+        world.write_refused(Mode::Ralph, RefusalCode::Contradiction, input);
     }
     for input in
         [r#"{"active":false}"#, r#"{"run_outcome":"error"}"#, r#"{"current_phase":"fail"}"#]
@@ -64,12 +64,12 @@ fn state_2_3a_an_ended_run_does_not_end_again_nor_go_on() {
 }
 
 #[test]
-fn state_2_3a_active_true_on_a_finished_or_failed_run_begins_a_new_one_with_nothing_but_revision() {
+fn state_2_3a_active_true_on_a_finished_run_starts_a_new_one_that_keeps_only_revision() {
     for mode in Mode::ALL {
         for (outcome, lifecycle) in [("finish", "finished"), ("failed", "failed")] {
             let mut world = ended(mode, outcome, lifecycle);
             let document = world.write(mode, r#"{"active":true}"#);
-            let fresh = World::new().write(mode, r#"{"active":true}"#);
+            let fresh = SessionWorld::new().write(mode, r#"{"active":true}"#);
             assert_eq!(document.revision(), 8);
             let as_first = json(&document).replace(r#""revision":8"#, r#""revision":1"#);
             assert_eq!(as_first, json(&fresh), "nothing else is carried over");
@@ -78,12 +78,12 @@ fn state_2_3a_active_true_on_a_finished_or_failed_run_begins_a_new_one_with_noth
 }
 
 #[test]
-fn state_2_3a_a_cancelled_run_needs_start_and_says_so() {
+fn state_2_3a_a_cancelled_run_requires_an_explicit_start() {
     for mode in Mode::ALL {
         let mut world = ended(mode, "cancelled", "cancelled");
-        let said = world.refused(mode, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
+        let said = world.write_refused(mode, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
         assert!(said.contains(r#""start": true"#), "{said}");
-        world.refused(mode, RefusalCode::RecentlyCancelled, r#"{"state":{"active":true}}"#);
+        world.write_refused(mode, RefusalCode::RecentlyCancelled, r#"{"state":{"active":true}}"#);
         let document = world.write(mode, r#"{"start":true}"#);
         assert!(document.is_active());
         assert_eq!(document.revision(), 8, "with a higher revision");
@@ -92,13 +92,13 @@ fn state_2_3a_a_cancelled_run_needs_start_and_says_so() {
 }
 
 #[test]
-fn state_2_3a_a_document_that_says_only_active_false_counts_as_cancelled() {
-    let mut world = World::with(Mode::Ralph, r#"{"active":false}"#);
-    world.refused(Mode::Ralph, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
+fn state_2_3a_a_document_with_only_active_false_counts_as_cancelled() {
+    let mut world = SessionWorld::with(Mode::Ralph, r#"{"active":false}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
 }
 
 #[test]
-fn state_2_3a_resume_reopens_only_what_may_be_reopened_with_everything_it_had() {
+fn state_2_3a_a_resume_reopens_only_resumable_runs_with_all_their_fields() {
     for mode in Mode::ALL {
         for (outcome, lifecycle) in ENDS {
             let keeps = matches!(mode, Mode::Autopilot | Mode::Ralplan);
@@ -128,7 +128,7 @@ fn state_2_3a_resume_reopens_only_what_may_be_reopened_with_everything_it_had() 
 }
 
 #[test]
-fn state_2_3a_resume_goes_on_in_the_phase_the_run_was_in() {
+fn state_2_3a_a_resume_continues_in_the_phase_in_which_the_run_ended() {
     let table = [
         (Mode::Autopilot, "code-review", r#"{"run_outcome":"cancelled"}"#),
         (Mode::Autopilot, "ralph", r#"{"run_outcome":"failed"}"#),
@@ -138,7 +138,7 @@ fn state_2_3a_resume_goes_on_in_the_phase_the_run_was_in() {
         (Mode::Team, "team-verify", r#"{"run_outcome":"blocked"}"#),
     ];
     for (mode, phase, end) in table {
-        let mut world = World::live(mode, phase, "");
+        let mut world = SessionWorld::live(mode, phase, "");
         world.write(mode, end);
         let document = world.write(mode, r#"{"resume":true}"#);
         assert_eq!(document.phase(), Some(phase));
@@ -146,17 +146,17 @@ fn state_2_3a_resume_goes_on_in_the_phase_the_run_was_in() {
     }
 }
 
-/// modes.md 2.1: a resume is no way around the table.
+/// modes.md 2.1: a resume does not bypass the table.
 #[test]
-fn modes_2_1_a_resume_follows_the_table_and_nobody_writes_where_it_goes_on() {
-    let mut world = World::live(Mode::Autopilot, "ralplan", "");
+fn modes_2_1_a_resume_obeys_the_table_and_its_phase_cannot_be_written() {
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralplan", "");
     world.cancel(CancelTarget::Everything);
-    world.refused(
+    world.write_refused(
         Mode::Autopilot,
         RefusalCode::IllegalTransition,
         r#"{"resume":true,"current_phase":"code-review"}"#,
     );
-    world.refused(
+    world.write_refused(
         Mode::Autopilot,
         RefusalCode::InvalidInput,
         r#"{"ended_in_phase":"code-review"}"#,
@@ -166,20 +166,24 @@ fn modes_2_1_a_resume_follows_the_table_and_nobody_writes_where_it_goes_on() {
 
 #[test]
 fn state_2_3a_resume_without_a_document_and_start_of_a_live_one_are_refused() {
-    World::new().refused(Mode::Ralph, RefusalCode::IllegalTransition, r#"{"resume":true}"#);
-    let mut world = World::live(Mode::Ralph, "executing", "");
-    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"start":true}"#);
+    SessionWorld::new().write_refused(
+        Mode::Ralph,
+        RefusalCode::IllegalTransition,
+        r#"{"resume":true}"#,
+    );
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
+    world.write_refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"start":true}"#);
 }
 
 #[test]
-fn state_2_3c_after_a_clear_the_guard_holds_for_sixty_seconds_more() {
+fn state_2_3c_the_guard_against_revival_lasts_sixty_seconds_after_a_clear() {
     assert_eq!(CANCEL_REMEMBERED_MILLIS, 60_000);
     for (after, guarded) in [(0, true), (59_999, true), (60_000, false), (3_600_000, false)] {
-        let mut world = World::new();
+        let mut world = SessionWorld::new();
         let until = Timestamp::from_millis(world.now.millis() + CANCEL_REMEMBERED_MILLIS);
         let cleared = ClearedDocument { revision: 7, cancelled_until: Some(until) };
         world.snapshot.activity.cleared = BTreeMap::from([("ralph".to_owned(), cleared)]);
-        world.later(after);
+        world.advance(after);
         let result = world.plan(Mode::Ralph, r#"{"active":true}"#);
         assert_eq!(result.is_err(), guarded, "{after}: {result:?}");
         if let Err(refusal) = result {
@@ -192,28 +196,28 @@ fn state_2_3c_after_a_clear_the_guard_holds_for_sixty_seconds_more() {
 }
 
 #[test]
-fn state_2_3c_what_was_not_cancelled_is_cleared_without_a_guard() {
-    let mut world = World::new();
+fn state_2_3c_a_document_that_was_not_cancelled_is_cleared_without_a_guard() {
+    let mut world = SessionWorld::new();
     let cleared = ClearedDocument { revision: 4, cancelled_until: None };
     world.snapshot.activity.cleared = BTreeMap::from([("ralph".to_owned(), cleared)]);
     assert_eq!(world.write(Mode::Ralph, r#"{"active":true}"#).revision(), 5);
 }
 
 #[test]
-fn state_3_2a_the_first_write_must_say_active() {
+fn state_3_2a_the_first_write_must_set_active() {
     for mode in Mode::ALL {
         for input in [r#"{}"#, r#"{"iteration":1}"#, r#"{"run_outcome":"failed"}"#] {
-            let said = World::new().refused(mode, RefusalCode::InvalidInput, input);
+            let said = SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, input);
             assert!(said.contains("active"), "{said}");
         }
-        assert!(World::new().write(mode, r#"{"start":true}"#).is_active());
+        assert!(SessionWorld::new().write(mode, r#"{"start":true}"#).is_active());
     }
 }
 
 #[test]
-fn state_3_2a_a_start_fills_what_it_leaves_open_and_nothing_that_was_given() {
+fn state_3_2a_a_start_fills_in_omitted_fields_and_keeps_given_ones() {
     for mode in Mode::ALL {
-        let document = World::new().write(mode, r#"{"active":true}"#);
+        let document = SessionWorld::new().write(mode, r#"{"active":true}"#);
         assert!(document.phase().is_some());
         assert!(document.get_u64("iteration").is_some());
         assert_eq!(document.get_str("run_outcome"), Some("continue"));
@@ -224,7 +228,7 @@ fn state_3_2a_a_start_fills_what_it_leaves_open_and_nothing_that_was_given() {
         assert_eq!(document.revision(), 1);
         assert_eq!(document.get("completed_at"), None);
         let given = r#"{"active":true,"iteration":1,"max_iterations":4,"run_outcome":"progress","started_at":"2026-01-01T00:00:00Z"}"#;
-        let document = World::new().write(mode, given);
+        let document = SessionWorld::new().write(mode, given);
         assert_eq!(document.get_u64("iteration"), Some(1));
         assert_eq!(document.get_u64("max_iterations"), Some(4));
         assert_eq!(document.get_str("run_outcome"), Some("progress"));
@@ -233,8 +237,8 @@ fn state_3_2a_a_start_fills_what_it_leaves_open_and_nothing_that_was_given() {
 }
 
 #[test]
-fn modes_2_2_a_start_of_autopilot_fills_its_own_fields() {
-    let document = World::new().write(Mode::Autopilot, r#"{"active":true}"#);
+fn modes_2_2_a_start_of_autopilot_fills_in_its_fields() {
+    let document = SessionWorld::new().write(Mode::Autopilot, r#"{"active":true}"#);
     let text = |name: &str| document.get(name).unwrap().as_json().to_owned();
     assert_eq!(text("phase_cycle"), r#"["ralplan","ralph","code-review"]"#);
     assert_eq!(text("review_cycle"), "0");
@@ -245,7 +249,7 @@ fn modes_2_2_a_start_of_autopilot_fills_its_own_fields() {
         r#"{"context_snapshot_path":null,"ralplan":null,"ralph":null,"code_review":null}"#
     );
     let given = r#"{"active":true,"handoff_artifacts":{"ralph":null,"context_snapshot_path":"c.md","own":1}}"#;
-    let document = World::new().write(Mode::Autopilot, given);
+    let document = SessionWorld::new().write(Mode::Autopilot, given);
     assert_eq!(
         document.get("handoff_artifacts").unwrap().as_json(),
         r#"{"context_snapshot_path":"c.md","ralplan":null,"ralph":null,"code_review":null,"own":1}"#
@@ -253,25 +257,26 @@ fn modes_2_2_a_start_of_autopilot_fills_its_own_fields() {
 }
 
 #[test]
-fn modes_1_a_configured_limit_takes_the_place_of_the_tables() {
-    let mut world = World::new();
+fn modes_1_a_configured_limit_replaces_the_default() {
+    let mut world = SessionWorld::new();
     world.limits.insert(Mode::Ralph, 7);
     let document = world.write(Mode::Ralph, r#"{"active":true}"#);
     assert_eq!(document.get_u64("max_iterations"), Some(7));
 }
 
 #[test]
-fn modes_3_4_a_ralph_that_is_linked_to_a_team_has_ten_iterations() {
-    let document = World::new().write(Mode::Ralph, r#"{"active":true,"linked_team":true}"#);
+fn modes_3_4_a_ralph_linked_to_a_team_has_ten_iterations() {
+    let document = SessionWorld::new().write(Mode::Ralph, r#"{"active":true,"linked_team":true}"#);
     assert_eq!(document.get_u64("max_iterations"), Some(10));
-    let document = World::new().write(Mode::Team, r#"{"active":true}"#);
+    let document = SessionWorld::new().write(Mode::Team, r#"{"active":true}"#);
     assert_eq!(document.get_u64("max_fix_loops"), Some(3));
     assert_eq!(document.get_u64("fix_loop_count"), Some(0));
 }
 
 #[test]
-fn state_3_2a_a_document_written_by_hand_gets_mode_session_and_revision_at_the_next_write() {
-    let mut world = World::with(Mode::Ralph, r#"{"active":true,"current_phase":"executing"}"#);
+fn state_3_2a_the_next_write_adds_mode_session_and_revision_to_a_foreign_document() {
+    let mut world =
+        SessionWorld::with(Mode::Ralph, r#"{"active":true,"current_phase":"executing"}"#);
     let document = world.write(Mode::Ralph, r#"{"expected_revision":0,"iteration":1}"#);
     assert_eq!(document.revision(), 1);
     assert_eq!(document.get_str("mode"), Some("ralph"));
@@ -279,16 +284,24 @@ fn state_3_2a_a_document_written_by_hand_gets_mode_session_and_revision_at_the_n
 }
 
 #[test]
-fn state_2_1_revision_rises_by_one_with_every_write_and_guards_when_asked() {
-    let mut world = World::new();
+fn state_2_1_every_write_increases_revision_by_one_and_expected_revision_guards_it() {
+    let mut world = SessionWorld::new();
     for revision in 1..5 {
         assert_eq!(world.write(Mode::Ultrawork, r#"{"active":true}"#).revision(), revision);
     }
-    world.refused(Mode::Ultrawork, RefusalCode::RevisionConflict, r#"{"expected_revision":3}"#);
-    world.refused(Mode::Ultrawork, RefusalCode::RevisionConflict, r#"{"expected_revision":5}"#);
+    world.write_refused(
+        Mode::Ultrawork,
+        RefusalCode::RevisionConflict,
+        r#"{"expected_revision":3}"#,
+    );
+    world.write_refused(
+        Mode::Ultrawork,
+        RefusalCode::RevisionConflict,
+        r#"{"expected_revision":5}"#,
+    );
     let written = world.write(Mode::Ultrawork, r#"{"expected_revision":4}"#);
     assert_eq!(written.revision(), 5);
-    World::new().refused(
+    SessionWorld::new().write_refused(
         Mode::Ultrawork,
         RefusalCode::RevisionConflict,
         r#"{"active":true,"expected_revision":1}"#,

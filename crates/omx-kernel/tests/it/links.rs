@@ -1,10 +1,10 @@
-//! modes.md 3: which modes hang together, which exclude each other, and what
-//! one hands over to the next.
+//! modes.md 3: which modes are linked, which exclude each other, and what one hands over
+//! to the next.
 
 use omx_kernel::links::{dependents, parent};
 use omx_kernel::{Mode, RefusalCode};
 
-use crate::support::{World, assert_ended, json};
+use crate::support::{SessionWorld, assert_ended, json};
 
 /// parent, dependent, the parent's field, the dependent's field
 const FLAGS: [(Mode, Mode, &str, &str); 3] = [
@@ -35,7 +35,7 @@ fn modes_3_1_two_documents_are_linked_when_either_names_the_other() {
             let name = |says: bool, field: &str| {
                 if says { format!(r#","{field}":true"#) } else { String::new() }
             };
-            let mut world = World::live(above, first(above), &name(by_above, above_field));
+            let mut world = SessionWorld::live(above, first(above), &name(by_above, above_field));
             world.run(below, first(below), &name(by_below, below_field));
             let linked = by_above || by_below;
             let documents = &world.snapshot.documents;
@@ -46,9 +46,9 @@ fn modes_3_1_two_documents_are_linked_when_either_names_the_other() {
 }
 
 #[test]
-fn modes_3_1_what_autopilot_started_names_it() {
+fn modes_3_1_modes_started_by_autopilot_name_it() {
     for below in [Mode::Ralplan, Mode::Ralph, Mode::CodeReview, Mode::Ultraqa] {
-        let mut world = World::live(Mode::Autopilot, "ralph", "");
+        let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
         world.run(below, first(below), r#","linked_to":"autopilot""#);
         assert_eq!(dependents(&world.snapshot.documents, Mode::Autopilot), [below]);
         assert_eq!(parent(&world.snapshot.documents, below), Some(Mode::Autopilot));
@@ -58,8 +58,8 @@ fn modes_3_1_what_autopilot_started_names_it() {
 }
 
 #[test]
-fn modes_3_1_an_ended_document_has_no_part_in_a_link() {
-    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
+fn modes_3_1_an_ended_document_is_not_linked() {
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
     world.put(Mode::Ultrawork, r#"{"active":false,"linked_to_ralph":true}"#);
     assert_eq!(dependents(&world.snapshot.documents, Mode::Ralph), []);
     world.put(Mode::Ralph, r#"{"active":false}"#);
@@ -71,7 +71,7 @@ fn modes_3_1_an_ended_document_has_no_part_in_a_link() {
 fn modes_3_1_omx_writes_both_sides_whichever_was_named() {
     for (above, below, above_field, below_field) in FLAGS {
         for (writer, field) in [(above, above_field), (below, below_field)] {
-            let mut world = World::live(above, first(above), "");
+            let mut world = SessionWorld::live(above, first(above), "");
             world.run(below, first(below), "");
             let plan = world.try_write(writer, &format!(r#"{{"{field}":true}}"#)).unwrap();
             assert!(world.get(above).is_true(above_field), "{field}");
@@ -85,20 +85,20 @@ fn modes_3_1_omx_writes_both_sides_whichever_was_named() {
 
 #[test]
 fn modes_3_1_omx_writes_both_sides_at_a_start() {
-    let mut world = World::live(Mode::Ralph, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.write(Mode::Ultrawork, r#"{"active":true,"linked_to_ralph":true}"#);
     assert!(world.get(Mode::Ralph).is_true("linked_ultrawork"));
-    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ecomode":true"#);
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", r#","linked_ecomode":true"#);
     let document = world.write(Mode::Ecomode, r#"{"active":true}"#);
     assert!(document.is_true("linked_to_ralph"), "ralph had named it before");
-    let mut world = World::live(Mode::Ultrawork, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ultrawork, "executing", "");
     world.write(Mode::Ralph, r#"{"active":true,"linked_ultrawork":true}"#);
     assert!(world.get(Mode::Ultrawork).is_true("linked_to_ralph"));
 }
 
 #[test]
-fn modes_3_1_a_link_is_taken_back_on_both_sides() {
-    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
+fn modes_3_1_a_link_is_removed_on_both_sides() {
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     world.write(Mode::Ralph, r#"{"linked_ultrawork":false}"#);
     assert!(!world.get(Mode::Ultrawork).is_true("linked_to_ralph"));
@@ -106,8 +106,8 @@ fn modes_3_1_a_link_is_taken_back_on_both_sides() {
 }
 
 #[test]
-fn modes_3_1_a_write_that_says_nothing_of_links_changes_no_other_document() {
-    let mut world = World::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
+fn modes_3_1_a_write_without_link_fields_changes_no_other_document() {
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     world.run(Mode::Ecomode, "executing", "");
     let plan = world.try_write(Mode::Ralph, r#"{"iteration":1}"#).unwrap();
@@ -119,9 +119,9 @@ fn modes_3_1_a_write_that_says_nothing_of_links_changes_no_other_document() {
 fn modes_3_2_drivers_exclude_each_other_in_one_session() {
     for running in DRIVERS {
         for starting in DRIVERS.into_iter().filter(|mode| *mode != running) {
-            let mut world = World::live(running, first(running), "");
+            let mut world = SessionWorld::live(running, first(running), "");
             for input in [r#"{"active":true}"#, r#"{"start":true}"#] {
-                let said = world.refused(starting, RefusalCode::ModeConflict, input);
+                let said = world.write_refused(starting, RefusalCode::ModeConflict, input);
                 assert!(said.contains(&format!("{} is running", running.name())), "{said}");
                 let hint = format!("omx cancel --mode {}", running.name());
                 assert!(said.contains(&hint), "{said}");
@@ -133,46 +133,50 @@ fn modes_3_2_drivers_exclude_each_other_in_one_session() {
 }
 
 #[test]
-fn modes_3_2_a_resume_is_a_start_too() {
-    let mut world = World::live(Mode::Ralph, "executing", "");
+fn modes_3_2_a_resume_conflicts_like_a_start() {
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.write(Mode::Ralph, r#"{"run_outcome":"blocked_on_user"}"#);
     world.run(Mode::Team, "team-exec", "");
-    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"resume":true}"#);
+    world.write_refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"resume":true}"#);
 }
 
 #[test]
-fn modes_3_2_ultrawork_ecomode_and_code_review_stand_beside_any() {
+fn modes_3_2_ultrawork_ecomode_and_code_review_run_alongside_any_mode() {
     for companion in [Mode::Ultrawork, Mode::Ecomode, Mode::CodeReview] {
         for other in Mode::ALL.into_iter().filter(|mode| *mode != companion) {
-            World::live(other, first(other), "").write(companion, r#"{"active":true}"#);
-            World::live(companion, first(companion), "").write(other, r#"{"active":true}"#);
+            SessionWorld::live(other, first(other), "").write(companion, r#"{"active":true}"#);
+            SessionWorld::live(companion, first(companion), "").write(other, r#"{"active":true}"#);
         }
     }
 }
 
 #[test]
 fn modes_3_2_linked_drivers_run_together() {
-    let mut world = World::live(Mode::Autopilot, "ralph", "");
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
     world.write(Mode::Ralph, r#"{"active":true,"linked_to":"autopilot"}"#);
     world.write(Mode::Team, r#"{"active":true,"linked_ralph":true}"#);
     world.write(Mode::Ultraqa, r#"{"active":true,"linked_to":"autopilot"}"#);
     assert_eq!(world.active(), ["autopilot", "ralph", "ultraqa", "team"]);
-    world.refused(Mode::Swarm, RefusalCode::ModeConflict, r#"{"active":true}"#);
-    let mut world = World::live(Mode::Ralph, "executing", "");
-    world.refused(Mode::Team, RefusalCode::ModeConflict, r#"{"active":true,"linked_ralph":false}"#);
+    world.write_refused(Mode::Swarm, RefusalCode::ModeConflict, r#"{"active":true}"#);
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
+    world.write_refused(
+        Mode::Team,
+        RefusalCode::ModeConflict,
+        r#"{"active":true,"linked_ralph":false}"#,
+    );
 }
 
 #[test]
 fn modes_3_2_an_ended_or_unnamed_driver_does_not_count_as_linked() {
-    let mut world = World::live(Mode::Ralph, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.put(Mode::Autopilot, r#"{"active":false,"run_outcome":"failed"}"#);
     let input = r#"{"active":true,"linked_to":"autopilot"}"#;
-    world.refused(Mode::Ultraqa, RefusalCode::ModeConflict, input);
+    world.write_refused(Mode::Ultraqa, RefusalCode::ModeConflict, input);
 }
 
 #[test]
 fn modes_3_2_a_write_to_a_running_driver_is_never_a_conflict() {
-    let mut world = World::live(Mode::Ralph, "executing", "");
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", "");
     world.run(Mode::Team, "team-exec", "");
     world.write(Mode::Ralph, r#"{"active":true,"iteration":1}"#);
 }
@@ -181,7 +185,8 @@ const AGREED: &str = r#","consensus":{"critic":"APPROVE","architect":"APPROVE"},
 
 #[test]
 fn modes_3_3_starting_ralph_completes_a_ralplan_that_has_its_evidence() {
-    let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
+    let mut world =
+        SessionWorld::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
     let plan = world.try_write(Mode::Ralph, r#"{"active":true}"#).unwrap();
     let order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
     assert_eq!(order, [Mode::Ralplan, Mode::Ralph]);
@@ -195,9 +200,9 @@ fn modes_3_3_starting_ralph_completes_a_ralplan_that_has_its_evidence() {
 }
 
 #[test]
-fn modes_3_3_a_hand_over_inside_autopilot_completes_the_ralplan_too() {
+fn modes_3_3_a_handover_inside_autopilot_also_completes_the_ralplan() {
     let linked = format!(r#"{AGREED},"linked_to":"autopilot""#);
-    let mut world = World::live(Mode::Autopilot, "ralph", "").files(&["p.md", "t.md"]);
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "").files(&["p.md", "t.md"]);
     world.run(Mode::Ralplan, "critic-review", &linked);
     world.write(Mode::Ralph, r#"{"active":true,"linked_to":"autopilot"}"#);
     assert_ended(world.get(Mode::Ralplan), "finish", "finished");
@@ -206,10 +211,11 @@ fn modes_3_3_a_hand_over_inside_autopilot_completes_the_ralplan_too() {
 
 #[test]
 fn modes_3_3_without_its_evidence_a_ralplan_is_not_handed_over() {
-    let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md"]);
-    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"active":true}"#);
-    let mut world = World::live(Mode::Ralplan, "critic-review", "").files(&["p.md", "t.md"]);
-    world.refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"active":true}"#);
-    let mut world = World::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
-    world.refused(Mode::Team, RefusalCode::ModeConflict, r#"{"active":true}"#);
+    let mut world = SessionWorld::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md"]);
+    world.write_refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"active":true}"#);
+    let mut world = SessionWorld::live(Mode::Ralplan, "critic-review", "").files(&["p.md", "t.md"]);
+    world.write_refused(Mode::Ralph, RefusalCode::ModeConflict, r#"{"active":true}"#);
+    let mut world =
+        SessionWorld::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
+    world.write_refused(Mode::Team, RefusalCode::ModeConflict, r#"{"active":true}"#);
 }

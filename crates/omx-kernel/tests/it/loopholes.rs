@@ -1,43 +1,43 @@
-//! Ways around a rule that are closed: what an agent could write to outlast
-//! its limits, and what an ended parent leaves behind.
+//! Closed loopholes: what an agent could write to exceed its limits, and what an ended
+//! parent could leave active.
 
 use omx_kernel::cancel::CancelTarget;
 use omx_kernel::stop::{AllowReason, StopDecision, StopEvent};
 use omx_kernel::{Mode, RefusalCode};
 
-use crate::support::World;
+use crate::support::SessionWorld;
 
 #[test]
-fn modes_2_2_the_memory_of_findings_and_failures_cannot_be_written() {
+fn modes_2_2_the_history_of_findings_and_failures_cannot_be_written() {
     for (mode, name) in [
         (Mode::Autopilot, "review_history"),
         (Mode::Ultraqa, "failure_history"),
         (Mode::Ralph, "ended_in_phase"),
     ] {
         let phase = mode.spec().phases[0];
-        let mut world = World::live(mode, phase, "");
+        let mut world = SessionWorld::live(mode, phase, "");
         let input = format!(r#"{{"{name}":[]}}"#);
-        assert!(world.refused(mode, RefusalCode::InvalidInput, &input).contains(name));
+        assert!(world.write_refused(mode, RefusalCode::InvalidInput, &input).contains(name));
     }
 }
 
 #[test]
-fn modes_2_7_the_stages_of_a_live_pipeline_stay_as_they_were() {
+fn modes_2_7_the_stages_of_a_live_pipeline_cannot_change() {
     let stages = r#","stages":["plan","build"]"#;
-    let mut world = World::live(Mode::Pipeline, "stage:plan", stages);
-    world.refused(Mode::Pipeline, RefusalCode::InvalidInput, r#"{"stages":["plan"]}"#);
+    let mut world = SessionWorld::live(Mode::Pipeline, "stage:plan", stages);
+    world.write_refused(Mode::Pipeline, RefusalCode::InvalidInput, r#"{"stages":["plan"]}"#);
     world.write(Mode::Pipeline, r#"{"stages":["plan","build"]}"#);
 }
 
 #[test]
-fn modes_2_2_the_verdict_of_an_earlier_cycle_does_not_send_back_a_second_time() {
+fn modes_2_2_the_verdict_of_an_earlier_cycle_does_not_count_again() {
     let more = r#","iteration":2,"max_iterations":10,"review_cycle":1,
         "review_verdict":{"recommendation":"COMMENT","architectural_status":"CLEAR","clean":false},
         "return_to_ralplan_reason":"old","handoff_artifacts":{"ralph":{"changed_files":["a"],"evidence":["b"]},"code_review":{"x":1}}"#;
-    let mut world = World::live(Mode::Autopilot, "ralph", more);
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", more);
     world.write(Mode::Autopilot, r#"{"current_phase":"code-review"}"#);
     assert!(world.get(Mode::Autopilot).get("review_verdict").unwrap().is_null());
-    world.refused(
+    world.write_refused(
         Mode::Autopilot,
         RefusalCode::IllegalTransition,
         r#"{"current_phase":"ralplan"}"#,
@@ -50,8 +50,8 @@ fn modes_2_2_the_verdict_of_an_earlier_cycle_does_not_send_back_a_second_time() 
 }
 
 #[test]
-fn modes_3_1_a_run_that_ends_takes_along_what_depends_on_it() {
-    let mut world = World::live(Mode::Autopilot, "ralph", "");
+fn modes_3_1_a_run_that_ends_also_ends_its_dependents() {
+    let mut world = SessionWorld::live(Mode::Autopilot, "ralph", "");
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     world.run(Mode::Ecomode, "executing", "");
@@ -69,7 +69,7 @@ fn modes_3_1_a_run_that_ends_takes_along_what_depends_on_it() {
 fn modes_4_5_a_run_that_waits_is_not_held() {
     let waiting = |until: &str| format!(r#","waiting":{{"kind":"rate_limit"{until}}}"#);
     let held = |more: &str| {
-        let world = World::live(Mode::Ralph, "executing", more);
+        let world = SessionWorld::live(Mode::Ralph, "executing", more);
         world.decide(&StopEvent::turn_ended())
     };
     assert_eq!(held(&waiting("")), StopDecision::Allow(AllowReason::Waiting));
@@ -80,9 +80,9 @@ fn modes_4_5_a_run_that_waits_is_not_held() {
 }
 
 #[test]
-fn cancel_3_3_a_team_that_ended_before_this_ralph_began_is_not_its_own() {
+fn cancel_3_3_a_team_that_ended_before_this_ralph_started_belongs_to_another_run() {
     let more = r#","linked_team":true,"started_at":"2026-11-15T11:00:00Z""#;
-    let mut world = World::live(Mode::Ralph, "executing", more);
+    let mut world = SessionWorld::live(Mode::Ralph, "executing", more);
     world.put(
         Mode::Team,
         r#"{"active":false,"current_phase":"complete","run_outcome":"finish","linked_ralph":true,"completed_at":"2026-11-15T10:00:00Z"}"#,
@@ -93,8 +93,8 @@ fn cancel_3_3_a_team_that_ended_before_this_ralph_began_is_not_its_own() {
 }
 
 #[test]
-fn modes_2_4_and_2_6_a_started_loop_has_five_rounds() {
-    let mut world = World::new();
+fn modes_2_4_and_2_6_a_new_loop_has_five_rounds() {
+    let mut world = SessionWorld::new();
     world.write(Mode::Ralplan, r#"{"active":true}"#);
     assert_eq!(world.get(Mode::Ralplan).get_u64("iteration"), Some(1));
     for round in 1..=5 {

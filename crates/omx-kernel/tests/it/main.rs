@@ -1,5 +1,5 @@
-//! The rules of the specification as tests, one for each numbered line, and
-//! the proofs of modes.md 6: random sequences and a model check.
+//! The rules of the specification as tests, one for each numbered line, and the proofs of
+//! modes.md 6: random sequences and a model check.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout)]
 
@@ -16,8 +16,8 @@ mod model;
 mod outcomes;
 mod phases;
 mod pipeline;
-mod play;
 mod properties;
+mod sequence;
 mod state_paths;
 mod stop;
 mod support;

@@ -1,7 +1,7 @@
-//! modes.md 6.2: every interleaving of a cancel with a late write and a stop
-//! hook, and a crash between any two writes. The decisions are the kernel's
-//! own; only who runs when, the lock and the crash are modelled. The same
-//! model without the lock, or with parents written first, must go wrong.
+//! modes.md 6.2: every interleaving of a cancel with a late write and a stop hook, and a
+//! crash between any two writes. The kernel makes the decisions; the model covers only the
+//! schedule, the lock and the crash. The same model without the lock, or with parents
+//! written first, must fail.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use omx_kernel::write::{self, WriteContext};
 use omx_kernel::{Dialect, Document, IterationLimits, Mode, Scope, Snapshot, Timestamp};
 use stateright::{Checker, HasDiscoveries, Model, Property};
 
-use crate::support::{NOW, World, at, object, session};
+use crate::support::{NOW, SessionWorld, at, object, session};
 
 const PLAYED: &str = "s1";
 const OTHER: &str = "s2";
@@ -30,8 +30,8 @@ enum Order {
     ParentsFirst,
 }
 
-/// Who acts, each as: take the lock, read, decide, write one document at a
-/// time, give the lock back.
+/// The actors. Each takes the lock, reads, decides, writes one document at a time and
+/// releases the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Actor {
     Canceller,
@@ -41,7 +41,7 @@ enum Actor {
 
 const ACTORS: [Actor; 3] = [Actor::Canceller, Actor::Writer, Actor::Hook];
 
-/// What the run itself may still write when it is cancelled.
+/// What a run may still write after its cancel.
 const LATE: [(Mode, &str); 4] = [
     (Mode::Ralph, r#"{"active":true,"current_phase":"verifying"}"#),
     (Mode::Autopilot, r#"{"active":true,"handoff_artifacts":{"ralph":{"evidence":["x"]}}}"#),
@@ -49,7 +49,7 @@ const LATE: [(Mode, &str); 4] = [
     (Mode::Ralph, r#"{"linked_ecomode":true}"#),
 ];
 
-/// How far an actor has come. A run that returned is idle again.
+/// The progress of an actor. A run that has returned is idle again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Progress {
     Idle,
@@ -61,7 +61,7 @@ enum Progress {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Run {
     progress: Progress,
-    /// How many runs are still to come after this one.
+    /// How many runs follow this one.
     left: u8,
     /// Which late write this is.
     turn: usize,
@@ -98,10 +98,11 @@ fn now() -> Timestamp {
     at(NOW)
 }
 
-/// Autopilot with its ralph, ralph with its ultrawork (named by ralph alone),
-/// and an ecomode on its own.
+/// Autopilot with its ralph, ralph with its ultrawork (only ralph names the link), and an
+/// unlinked ecomode.
 fn played() -> Snapshot {
-    let mut world = World::live(Mode::Autopilot, "ralph", r#","iteration":1,"max_iterations":10"#);
+    let mut world =
+        SessionWorld::live(Mode::Autopilot, "ralph", r#","iteration":1,"max_iterations":10"#);
     world.run(Mode::Ralph, "executing", r#","linked_to":"autopilot","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", "");
     world.run(Mode::Ecomode, "executing", "");
@@ -109,14 +110,14 @@ fn played() -> Snapshot {
 }
 
 fn other() -> Snapshot {
-    let mut world = World::of(Scope::Session(session(OTHER)));
+    let mut world = SessionWorld::in_scope(Scope::Session(session(OTHER)));
     world.run(Mode::Ralph, "executing", r#","linked_ultrawork":true"#);
     world.run(Mode::Ultrawork, "executing", "");
     world.snapshot
 }
 
 impl Cancelling {
-    /// What the actor does with what it read: documents in the order of their writes.
+    /// Returns the documents that the actor writes, in this order, given what it read.
     fn decide(&self, actor: Actor, turn: usize, seen: &Snapshot) -> Vec<(Mode, Document)> {
         let mut writes = match actor {
             Actor::Canceller => {
@@ -159,7 +160,7 @@ impl Cancelling {
 
 impl Disk {
     fn write(&mut self, mode: Mode, document: Document) {
-        // The document itself says where it belongs.
+        // The document names its session.
         let name = document.get_str("session_id").unwrap_or_default();
         let Some((_, snapshot)) = self.sessions.iter_mut().find(|(id, _)| **id == name) else {
             return;
@@ -275,7 +276,7 @@ impl Model for Cancelling {
                 disk.crashes_left -= 1;
                 disk.crashed = Some(actor);
                 next.progress = Progress::Idle;
-                // A cancel that was cut off is given again.
+                // An interrupted cancel is repeated.
                 next.left += u8::from(actor == Actor::Canceller);
             }
             _ => return None,
@@ -300,8 +301,8 @@ impl Model for Cancelling {
             Property::always(NO_ORPHAN, |_, disk: &Disk| {
                 let orphan = |above, below| !disk.is_active(above) && disk.is_active(below);
                 let documents = &disk.sessions[PLAYED].documents;
-                // Its own side of a new link is written first; a ralph that has
-                // ended and is then told of an ecomode does not gain one.
+                // A write stores its own side of a new link first. A ralph that has ended
+                // by then does not gain an ecomode.
                 let ecomode_is_linked = documents[&Mode::Ecomode].is_true("linked_to_ralph");
                 let mut pairs =
                     vec![(Mode::Autopilot, Mode::Ralph), (Mode::Ralph, Mode::Ultrawork)];
@@ -312,7 +313,7 @@ impl Model for Cancelling {
                 disk.sessions[OTHER] == other() && disk.would_hold(OTHER)
             }),
             Property::always(REVISIONS, |_, disk: &Disk| !disk.revision_went_back),
-            // And it is no proof about nothing.
+            // The model must reach interesting states at all.
             Property::sometimes(CUT_OFF, |_, disk: &Disk| {
                 disk.crashed == Some(Actor::Canceller)
                     && !disk.is_active(Mode::Ultrawork)
@@ -353,7 +354,7 @@ fn modes_6_2_cancel_wins_over_every_writer_and_hook_with_a_crash_anywhere() {
 }
 
 #[test]
-fn modes_6_2_without_the_lock_the_model_finds_the_run_revived() {
+fn modes_6_2_without_the_lock_the_model_finds_a_revived_run() {
     let model = Cancelling { lock: Lock::Absent, order: Order::DependentsFirst };
     let wanted = [STAYS_CANCELLED, NOT_HELD, REVISIONS].into();
     let checker =

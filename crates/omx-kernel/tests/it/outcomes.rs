@@ -1,16 +1,16 @@
-//! state.md 2.3 and 2.4: which outcome goes with which life, in every spelling,
-//! and that a write asking for two things at once is refused, never repaired.
+//! state.md 2.3 and 2.4: which outcomes a live and an ended run can have, in every
+//! spelling, and that a contradictory write is refused, never repaired.
 
 use omx_kernel::{Mode, RefusalCode};
 
-use crate::support::{NOW, World, assert_ended};
+use crate::support::{NOW, SessionWorld, assert_ended};
 
-fn ralph() -> World {
-    World::live(Mode::Ralph, "executing", "")
+fn ralph() -> SessionWorld {
+    SessionWorld::live(Mode::Ralph, "executing", "")
 }
 
 #[test]
-fn state_2_4_spelling_variants_of_run_outcome_are_normalised_on_write() {
+fn state_2_4_spellings_of_run_outcome_are_normalized_on_write() {
     let table: [(&str, &str, &[&str]); 3] = [
         ("blocked_on_user", "blocked", &["blocked_on_user", "blocked"]),
         ("failed", "failed", &["failed", "fail", "error"]),
@@ -23,7 +23,7 @@ fn state_2_4_spelling_variants_of_run_outcome_are_normalised_on_write() {
         }
     }
     for word in ["finish", "finished", "complete", "completed", "done"] {
-        let mut world = World::live(Mode::CodeReview, "reviewing", "");
+        let mut world = SessionWorld::live(Mode::CodeReview, "reviewing", "");
         let verdict = r#"{"recommendation":"APPROVE","architectural_status":"CLEAR"}"#;
         let input = format!(r#"{{"run_outcome":"{word}","review_verdict":{verdict}}}"#);
         assert_ended(&world.write(Mode::CodeReview, &input), "finish", "finished");
@@ -31,7 +31,7 @@ fn state_2_4_spelling_variants_of_run_outcome_are_normalised_on_write() {
 }
 
 #[test]
-fn state_2_4_the_matching_lifecycle_words_are_normalised_too() {
+fn state_2_4_spellings_of_lifecycle_outcome_are_normalized_on_write() {
     let table = [
         ("blocked", "blocked_on_user", "blocked"),
         ("blocked_on_user", "blocked_on_user", "blocked"),
@@ -50,7 +50,7 @@ fn state_2_4_the_matching_lifecycle_words_are_normalised_too() {
         assert_ended(&ralph().write(Mode::Ralph, &input), outcome, lifecycle);
     }
     for word in ["finished", "finish", "complete", "completed", "done"] {
-        let mut world = World::live(Mode::Ultraqa, "qa", "");
+        let mut world = SessionWorld::live(Mode::Ultraqa, "qa", "");
         let check = r#""last_check":{"command":"make","exit_code":0}"#;
         let input = format!(r#"{{"lifecycle_outcome":"{word}",{check}}}"#);
         assert_ended(&world.write(Mode::Ultraqa, &input), "finish", "finished");
@@ -58,7 +58,7 @@ fn state_2_4_the_matching_lifecycle_words_are_normalised_too() {
 }
 
 #[test]
-fn state_2_1_progress_is_accepted_and_kept() {
+fn state_2_1_progress_is_accepted_and_stored() {
     let mut world = ralph();
     let document = world.write(Mode::Ralph, r#"{"run_outcome":"progress"}"#);
     assert_eq!(document.get_str("run_outcome"), Some("progress"));
@@ -73,13 +73,13 @@ fn state_2_1_progress_is_accepted_and_kept() {
 fn state_3_3_an_unknown_outcome_is_invalid_outcome() {
     for mode in Mode::ALL {
         for word in ["", "bogus", "Finish", "success"] {
-            let mut world = World::new();
+            let mut world = SessionWorld::new();
             for field in ["run_outcome", "lifecycle_outcome"] {
                 let input = format!(r#"{{"active":false,"{field}":"{word}"}}"#);
-                world.refused(mode, RefusalCode::InvalidOutcome, &input);
+                world.write_refused(mode, RefusalCode::InvalidOutcome, &input);
             }
         }
-        World::new().refused(
+        SessionWorld::new().write_refused(
             mode,
             RefusalCode::InvalidOutcome,
             r#"{"active":false,"lifecycle_outcome":"continue"}"#,
@@ -107,15 +107,15 @@ fn state_2_3_a_terminal_outcome_or_phase_ends_the_run() {
 fn state_2_3_active_false_alone_ends_the_run_as_cancelled() {
     for mode in Mode::ALL {
         let phase = mode.spec().phases.first().copied().unwrap_or("stage:1");
-        let document = World::live(mode, phase, "").write(mode, r#"{"active":false}"#);
+        let document = SessionWorld::live(mode, phase, "").write(mode, r#"{"active":false}"#);
         assert_ended(&document, "cancelled", "cancelled");
-        let first = World::new().write(mode, r#"{"active":false}"#);
+        let first = SessionWorld::new().write(mode, r#"{"active":false}"#);
         assert_ended(&first, "cancelled", "cancelled");
     }
 }
 
 #[test]
-fn state_2_3_a_write_that_asks_for_both_is_a_contradiction_and_never_repaired() {
+fn state_2_3_a_contradictory_write_is_refused_and_never_repaired() {
     let on_a_live_run = [
         r#"{"active":true,"run_outcome":"finish"}"#,
         r#"{"active":true,"run_outcome":"blocked_on_user"}"#,
@@ -146,10 +146,10 @@ fn state_2_3_a_write_that_asks_for_both_is_a_contradiction_and_never_repaired() 
     ];
     for input in on_a_live_run {
         let mut world = ralph();
-        world.refused(Mode::Ralph, RefusalCode::Contradiction, input);
+        world.write_refused(Mode::Ralph, RefusalCode::Contradiction, input);
         if !input.contains("resume") && !input.starts_with(r#"{"completed_at"#) {
-            // A first write asks for the same; without `active` it is refused as that.
-            let result = World::new().plan(Mode::Ralph, input);
+            // A first write without `active` is refused for that reason.
+            let result = SessionWorld::new().plan(Mode::Ralph, input);
             let allowed = input == r#"{"active":false,"current_phase":"verifying"}"#;
             assert_eq!(result.is_ok(), allowed, "{input}: {result:?}");
         }
@@ -157,11 +157,11 @@ fn state_2_3_a_write_that_asks_for_both_is_a_contradiction_and_never_repaired() 
 }
 
 #[test]
-fn state_2_3_completed_at_may_be_given_with_an_end() {
+fn state_2_3_completed_at_may_be_given_with_an_ending() {
     let input = r#"{"run_outcome":"failed","completed_at":"2026-11-15T11:00:00Z"}"#;
     let document = ralph().write(Mode::Ralph, input);
     assert_eq!(document.get_str("completed_at"), Some("2026-11-15T11:00:00Z"));
-    World::new().refused(
+    SessionWorld::new().write_refused(
         Mode::Ralph,
         RefusalCode::Contradiction,
         r#"{"active":true,"completed_at":"2026-11-15T11:00:00Z"}"#,
@@ -169,8 +169,8 @@ fn state_2_3_completed_at_may_be_given_with_an_end() {
 }
 
 #[test]
-fn state_2_3_a_live_document_of_other_hands_says_so_after_the_next_write() {
-    let mut world = World::with(
+fn state_2_3_the_next_write_repairs_the_outcome_of_a_live_document_by_another_program() {
+    let mut world = SessionWorld::with(
         Mode::Ralph,
         r#"{"active":true,"current_phase":"executing","lifecycle_outcome":"failed","completed_at":"2026-11-15T11:00:00Z"}"#,
     );
@@ -181,7 +181,7 @@ fn state_2_3_a_live_document_of_other_hands_says_so_after_the_next_write() {
 }
 
 #[test]
-fn state_2_3b_a_run_that_waits_stays_active_and_carries_waiting() {
+fn state_2_3b_a_waiting_run_stays_active() {
     for kind in ["rate_limit", "network", "worker"] {
         let mut world = ralph();
         let input = format!(r#"{{"waiting":{{"kind":"{kind}","until":"2026-11-15T13:00:00Z"}}}}"#);
@@ -198,6 +198,6 @@ fn state_2_3b_a_run_that_waits_stays_active_and_carries_waiting() {
         r#"{"kind":"network","until":"tomorrow"}"#,
     ] {
         let input = format!(r#"{{"waiting":{bad}}}"#);
-        ralph().refused(Mode::Ralph, RefusalCode::InvalidInput, &input);
+        ralph().write_refused(Mode::Ralph, RefusalCode::InvalidInput, &input);
     }
 }

@@ -1,8 +1,8 @@
-//! modes.md 1: the modes, their phases, and the other words for them.
+//! modes.md 1: the modes, their phases, and the aliases of phases.
 
 use omx_kernel::{Mode, RefusalCode, SessionId};
 
-use crate::support::{World, assert_ended};
+use crate::support::{SessionWorld, assert_ended};
 
 const MODES: [(&str, &[&str], Option<u64>); 11] = [
     ("autopilot", &["ralplan", "ralph", "code-review"], Some(10)),
@@ -18,7 +18,7 @@ const MODES: [(&str, &[&str], Option<u64>); 11] = [
     ("ultrapilot", &["planning", "executing", "integrating", "verifying"], None),
 ];
 
-/// Every word of the page, and for which mode it means what.
+/// Every alias in the specification, with its meaning for each mode.
 fn meant(mode: &str, word: &str) -> Option<&'static str> {
     let has = |phase: &str| MODES.iter().any(|row| row.0 == mode && row.1.contains(&phase));
     let phase = match (mode, word) {
@@ -66,7 +66,7 @@ fn modes_1_the_modes_with_their_phases_and_limits() {
         let mode = Mode::parse(name).unwrap();
         assert_eq!(mode.file_name(), format!("{name}-state.json"));
         assert_eq!(Mode::from_file_name(&format!("{name}-state.json")), Some(mode));
-        let document = World::new().write(mode, r#"{"active":true}"#);
+        let document = SessionWorld::new().write(mode, r#"{"active":true}"#);
         assert_eq!(document.get_u64("max_iterations"), limit, "{name}");
         assert_eq!(document.phase(), Some(phases.first().copied().unwrap_or("stage:1")));
     }
@@ -79,7 +79,7 @@ fn modes_1_the_modes_with_their_phases_and_limits() {
 }
 
 #[test]
-fn modes_1_other_words_for_a_phase_are_normalised_for_the_modes_that_have_it() {
+fn modes_1_aliases_of_a_phase_are_normalized_for_the_modes_that_have_it() {
     let every_phase = MODES.iter().flat_map(|row| row.1);
     let words: Vec<&str> = WORDS.iter().chain(every_phase).copied().collect();
     for (name, phases, _) in MODES.into_iter().filter(|row| row.0 != "pipeline") {
@@ -89,15 +89,15 @@ fn modes_1_other_words_for_a_phase_are_normalised_for_the_modes_that_have_it() {
             let input = format!(r#"{{"current_phase":"{word}"}}"#);
             match meant(name, word) {
                 Some(phase) => {
-                    // The same phase again is always allowed, so the word alone is judged.
-                    let document = World::live(mode, phase, "").write(mode, &input);
+                    // The same phase again is always allowed, so only the alias matters.
+                    let document = SessionWorld::live(mode, phase, "").write(mode, &input);
                     assert_eq!(document.phase(), Some(phase), "{name} {word}");
                     let original = (phase != *word).then_some(*word);
                     assert_eq!(document.get_str(&kept), original, "{name} {word}");
                 }
                 None => {
-                    let mut world = World::live(mode, phases[0], "");
-                    let said = world.refused(mode, RefusalCode::InvalidPhase, &input);
+                    let mut world = SessionWorld::live(mode, phases[0], "");
+                    let said = world.write_refused(mode, RefusalCode::InvalidPhase, &input);
                     assert!(phases.iter().all(|phase| said.contains(phase)), "{said}");
                 }
             }
@@ -106,7 +106,7 @@ fn modes_1_other_words_for_a_phase_are_normalised_for_the_modes_that_have_it() {
 }
 
 #[test]
-fn modes_1_other_words_for_an_end_are_normalised_for_every_mode() {
+fn modes_1_aliases_of_an_ending_are_normalized_for_every_mode() {
     let table = [
         ("failed", "failed", "failed"),
         ("fail", "failed", "failed"),
@@ -121,7 +121,7 @@ fn modes_1_other_words_for_an_end_are_normalised_for_every_mode() {
         let live = phases.first().copied().unwrap_or("stage:1");
         for (word, outcome, phase) in table {
             let input = format!(r#"{{"current_phase":"{word}"}}"#);
-            let document = World::live(mode, live, "").write(mode, &input);
+            let document = SessionWorld::live(mode, live, "").write(mode, &input);
             assert_ended(&document, outcome, outcome);
             let keeps = name == "autopilot" && outcome == "cancelled";
             assert_eq!(document.phase(), Some(if keeps { live } else { phase }));
@@ -132,10 +132,10 @@ fn modes_1_other_words_for_an_end_are_normalised_for_every_mode() {
 }
 
 #[test]
-fn modes_1_other_words_for_complete_are_normalised() {
+fn modes_1_aliases_of_complete_are_normalized() {
     let check = r#","last_check":{"command":"make","exit_code":0}"#;
     for word in ["complete", "completed", "done", "finished"] {
-        let mut world = World::live(Mode::Ultraqa, "qa", "");
+        let mut world = SessionWorld::live(Mode::Ultraqa, "qa", "");
         let document =
             world.write(Mode::Ultraqa, &format!(r#"{{"current_phase":"{word}"{check}}}"#));
         assert_eq!(document.phase(), Some("complete"));
@@ -146,21 +146,25 @@ fn modes_1_other_words_for_complete_are_normalised() {
 }
 
 #[test]
-fn modes_1_any_other_word_is_invalid_phase() {
+fn modes_1_any_other_phase_is_invalid() {
     for (name, phases, _) in MODES {
         let mode = Mode::parse(name).unwrap();
         let live = phases.first().copied().unwrap_or("stage:1");
         for word in ["banana", "", "COMPLETE", "executing ", "blocked_on", "abort", "stage:"] {
             let input = format!(r#"{{"current_phase":"{word}"}}"#);
-            World::live(mode, live, "").refused(mode, RefusalCode::InvalidPhase, &input);
+            SessionWorld::live(mode, live, "").write_refused(
+                mode,
+                RefusalCode::InvalidPhase,
+                &input,
+            );
             let start = format!(r#"{{"active":true,"current_phase":"{word}"}}"#);
-            World::new().refused(mode, RefusalCode::InvalidPhase, &start);
+            SessionWorld::new().write_refused(mode, RefusalCode::InvalidPhase, &start);
         }
     }
 }
 
 #[test]
-fn state_3_4_a_session_id_is_plain_or_refused() {
+fn state_3_4_only_plain_session_ids_are_accepted() {
     for good in ["a", "Z", "0", "a-b_C9", &"x".repeat(128)] {
         assert_eq!(SessionId::new(good).unwrap().as_str(), good);
     }

@@ -1,5 +1,5 @@
-//! modes.md 6.1: what holds after every step of every sequence, whatever
-//! happens to a session and however little sense it makes.
+//! modes.md 6.1: invariants after every step of every sequence, however little sense the
+//! operations make.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-use crate::play::{Event, MODES, Step, foreign, play, sequences};
-use crate::support::{World, json};
+use crate::sequence::{MODES, OpResult, SequenceStep, foreign_fields, run_sequence, sequences};
+use crate::support::{SessionWorld, json};
 
 const LENGTH: usize = 60;
 
-/// state.md 2.1 and 2.3 for one document: what is wrong with it, if anything.
-fn broken(mode: Mode, document: &Document) -> Option<&'static str> {
+/// Describes how a document violates state.md 2.1 or 2.3, if it does.
+fn find_violation(mode: Mode, document: &Document) -> Option<&'static str> {
     let text = |name: &str| document.get_str(name);
     let is_end = |phase: &str| matches!(phase, "complete" | "failed" | "cancelled");
     let phase_ends = document.phase().is_some_and(is_end);
@@ -68,7 +68,7 @@ fn broken(mode: Mode, document: &Document) -> Option<&'static str> {
     }
 }
 
-/// modes.md 1 and 4.3: how many iterations a document grants.
+/// modes.md 1 and 4.3: the iteration limit of a document.
 fn limit_of(mode: Mode, document: &Document) -> u64 {
     let table = match mode {
         Mode::Autopilot => 10,
@@ -78,16 +78,16 @@ fn limit_of(mode: Mode, document: &Document) -> u64 {
     document.get_u64("max_iterations").unwrap_or(table)
 }
 
-fn is_fresh(step: &Step<'_>, mode: Mode) -> bool {
-    matches!(step.event, Event::Written { request, fresh: true } if request.mode == mode)
+fn is_fresh(step: &SequenceStep<'_>, mode: Mode) -> bool {
+    matches!(step.event, OpResult::Written { request, fresh: true } if request.mode == mode)
 }
 
 proptest! {
     #[test]
-    fn modes_6_1_no_document_ever_breaks_state_2_3(ops in sequences(LENGTH)) {
-        play(&ops, |step| {
+    fn modes_6_1_no_document_ever_violates_state_2_3(ops in sequences(LENGTH)) {
+        run_sequence(&ops, |step| {
             for (mode, document) in &step.after.snapshot.documents {
-                let wrong = broken(*mode, document);
+                let wrong = find_violation(*mode, document);
                 prop_assert_eq!(wrong, None, "{:?}: {}", step.event, json(document));
             }
             Ok(())
@@ -95,11 +95,11 @@ proptest! {
     }
 
     #[test]
-    fn modes_6_1_after_cancel_nothing_is_active_and_nothing_comes_back_by_itself(
+    fn modes_6_1_after_a_cancel_nothing_is_active_or_revives_by_itself(
         ops in sequences(LENGTH),
     ) {
-        play(&ops, |step| {
-            if let Event::Cancelled(target) = step.event {
+        run_sequence(&ops, |step| {
+            if let OpResult::Cancelled(target) = step.event {
                 let active = step.after.active();
                 prop_assert!(*target != CancelTarget::Everything || active.is_empty());
                 if let CancelTarget::Mode(mode) = target {
@@ -115,7 +115,7 @@ proptest! {
                 if !is_active || before == Some(DocumentStatus::Active) {
                     continue;
                 }
-                let Event::Written { request, .. } = step.event else {
+                let OpResult::Written { request, .. } = step.event else {
                     return Err(TestCaseError::fail(format!("{:?} revived {mode:?}", step.event)));
                 };
                 prop_assert_eq!(request.mode, mode, "another mode was revived");
@@ -133,9 +133,9 @@ proptest! {
     }
 
     #[test]
-    fn modes_6_1_revisions_strictly_grow(ops in sequences(LENGTH)) {
+    fn modes_6_1_revisions_strictly_increase(ops in sequences(LENGTH)) {
         let mut last: BTreeMap<Mode, u64> = BTreeMap::new();
-        play(&ops, |step| {
+        run_sequence(&ops, |step| {
             for (mode, document) in &step.after.snapshot.documents {
                 if step.before.snapshot.documents.get(mode) == Some(document) {
                     continue;
@@ -151,7 +151,7 @@ proptest! {
     fn modes_6_1_a_run_is_held_no_more_often_than_its_limit(ops in sequences(LENGTH)) {
         let mut holds: BTreeMap<Mode, u64> = BTreeMap::new();
         let mut granted: BTreeMap<Mode, u64> = BTreeMap::new();
-        play(&ops, |step| {
+        run_sequence(&ops, |step| {
             for mode in MODES {
                 let Some(document) = step.after.snapshot.documents.get(&mode) else { continue };
                 if is_fresh(step, mode) {
@@ -159,13 +159,13 @@ proptest! {
                     granted.insert(mode, limit_of(mode, document));
                 }
             }
-            if let Event::Held(mode) = step.event {
+            if let OpResult::Held(mode) = step.event {
                 *holds.entry(*mode).or_default() += 1;
                 prop_assert!(holds[mode] <= granted[mode]);
                 prop_assert!(step.after.snapshot.activity.holds_in_a_row <= 7);
                 prop_assert!(step.after.snapshot.activity.same_fingerprint < 5);
             }
-            if let Event::RanOut(mode) = step.event {
+            if let OpResult::RanOut(mode) = step.event {
                 let ending = step.after.get(*mode).status();
                 let said = matches!(ending, DocumentStatus::Ended(RunEnding::Failed | RunEnding::Blocked));
                 prop_assert!(said, "a bound is never success");
@@ -175,15 +175,15 @@ proptest! {
     }
 
     #[test]
-    fn modes_6_1_whatever_came_before_the_holds_come_to_an_end_with_tools_and_change(
+    fn modes_6_1_holds_end_after_any_history_even_with_tool_calls_and_changes(
         ops in sequences(LENGTH),
     ) {
-        let mut world = play(&ops, |_| Ok(()))?;
+        let mut world = run_sequence(&ops, |_| Ok(()))?;
         let limits: u64 = MODES
             .iter()
             .filter_map(|mode| Some(limit_of(*mode, world.snapshot.active(*mode)?)))
             .fold(0, u64::saturating_add);
-        // A limit set by a start may be as high as it likes; then it is not walked to its end.
+               // A start may set any limit; a very high one is not exhausted here.
         prop_assume!(limits <= 400);
         let mut holds = 0;
         for progress in 1_000.. {
@@ -196,21 +196,21 @@ proptest! {
             }
             prop_assert!(holds <= limits);
         }
-        // What waits for a limit or a worker is let go, not ended.
+               // A run that waits for a limit or a worker is neither held nor ended.
         let mut active = world.snapshot.active_modes();
         prop_assert!(active.all(|mode| world.get(mode).get("waiting").is_some()));
     }
 
     #[test]
     fn state_2_2_foreign_fields_survive_byte_for_byte_and_in_order(ops in sequences(LENGTH)) {
-        play(&ops, |step| {
+        run_sequence(&ops, |step| {
             for mode in MODES {
                 let Some(after) = step.after.snapshot.documents.get(&mode) else { continue };
                 let mut expected = match is_fresh(step, mode) {
                     true => Vec::new(),
-                    false => foreign(step.before.snapshot.documents.get(&mode)),
+                    false => foreign_fields(step.before.snapshot.documents.get(&mode)),
                 };
-                if let Event::Written { request, .. } = step.event
+                if let OpResult::Written { request, .. } = step.event
                     && request.mode == mode
                 {
                     for (name, value) in &request.fields {
@@ -224,15 +224,15 @@ proptest! {
                         }
                     }
                 }
-                prop_assert_eq!(foreign(Some(after)), expected, "{:?}", step.event);
+                prop_assert_eq!(foreign_fields(Some(after)), expected, "{:?}", step.event);
             }
             Ok(())
         })?;
     }
 
     #[test]
-    fn modes_4_5_no_limit_rises_and_no_counter_falls_but_by_a_start(ops in sequences(LENGTH)) {
-        play(&ops, |step| {
+    fn modes_4_5_only_a_start_raises_limits_or_lowers_counters(ops in sequences(LENGTH)) {
+        run_sequence(&ops, |step| {
             for mode in MODES {
                 let documents = (
                     step.before.snapshot.documents.get(&mode),
@@ -252,26 +252,28 @@ proptest! {
     }
 }
 
-/// The properties above say something only if the sequences get somewhere.
+/// The properties above are meaningful only if the sequences reach every kind of event.
 #[test]
 fn modes_6_1_the_random_sequences_reach_every_kind_of_event() {
     let mut runner = TestRunner::deterministic();
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     for _ in 0..300 {
         let ops = sequences(LENGTH).new_tree(&mut runner).unwrap().current();
-        play(&ops, |step| {
+        run_sequence(&ops, |step| {
             let mut count = |name: String| *seen.entry(name).or_default() += 1;
             match step.event {
-                Event::Written { request, fresh } => {
-                    let life = |world: &World| world.get(request.mode).status();
+                OpResult::Written { request, fresh } => {
+                    let life = |world: &SessionWorld| world.get(request.mode).status();
                     count(format!("{:?} to {:?}", request.intent, life(step.after)));
                     if *fresh && step.before.snapshot.documents.contains_key(&request.mode) {
                         count("a new run over an old one".to_owned());
                     }
                 }
-                Event::Cancelled(_) => count(format!("cancelled {}", step.before.active().len())),
-                Event::RanOut(_) => count("ran out".to_owned()),
-                Event::Held(_) => count("held".to_owned()),
+                OpResult::Cancelled(_) => {
+                    count(format!("cancelled {}", step.before.active().len()))
+                }
+                OpResult::RanOut(_) => count("ran out".to_owned()),
+                OpResult::Held(_) => count("held".to_owned()),
                 _ => {}
             }
             Ok(())

@@ -92,7 +92,7 @@ fn modes_2_2_files_of_the_state_folder_are_named_as_seen_from_the_project() {
 }
 
 #[test]
-fn modes_2_3_a_state_folder_whose_path_is_no_text_still_holds_evidence() {
+fn modes_2_3_a_state_folder_with_a_path_that_is_not_utf8_holds_evidence() {
     use std::os::unix::ffi::OsStringExt;
     let folder = PathBuf::from(std::ffi::OsString::from_vec(b"/var/\xff/shop".to_vec()));
     let paths = StatePaths::new(Path::new(ROOT), &folder);

@@ -1,5 +1,5 @@
-//! modes.md 4 and state.md 2.5: when a stop is allowed, when it is held, how
-//! often, and what is written when a bound is reached.
+//! modes.md 4 and state.md 2.5: when a stop is allowed or held, how often, and what is
+//! written when a run reaches a bound.
 
 use omx_kernel::stop::{
     AllowReason, HOLDS_WITHOUT_TOOL, SAME_PROGRESS_LIMIT, StopCause, StopDecision, StopEvent,
@@ -7,7 +7,7 @@ use omx_kernel::stop::{
 };
 use omx_kernel::{Mode, RefusalCode, Scope};
 
-use crate::support::{NOW, World, assert_ended, at};
+use crate::support::{NOW, SessionWorld, assert_ended, at};
 
 const PRIORITY: [&str; 11] = [
     "ralph",
@@ -27,8 +27,8 @@ fn first(mode: Mode) -> &'static str {
     mode.spec().phases.first().copied().unwrap_or("stage:1")
 }
 
-fn ralph(more: &str) -> World {
-    World::live(Mode::Ralph, "executing", more)
+fn ralph(more: &str) -> SessionWorld {
+    SessionWorld::live(Mode::Ralph, "executing", more)
 }
 
 fn turn() -> StopEvent {
@@ -54,17 +54,20 @@ fn exhausted(decision: StopDecision) -> StopExhausted {
 }
 
 #[test]
-fn modes_4_1_no_session_id_is_allowed() {
-    let mut world = World::of(Scope::Compatibility);
+fn modes_4_1_a_stop_without_a_session_is_allowed() {
+    let mut world = SessionWorld::in_scope(Scope::Compatibility);
     world.run(Mode::Ralph, "executing", "");
     assert_eq!(world.decide(&turn()), StopDecision::Allow(AllowReason::NoSession));
 }
 
 #[test]
-fn modes_4_1_nothing_active_is_allowed() {
-    assert_eq!(World::new().decide(&turn()), StopDecision::Allow(AllowReason::NothingActive));
+fn modes_4_1_a_stop_with_nothing_active_is_allowed() {
+    assert_eq!(
+        SessionWorld::new().decide(&turn()),
+        StopDecision::Allow(AllowReason::NothingActive)
+    );
     for mode in Mode::ALL {
-        let mut world = World::live(mode, first(mode), "");
+        let mut world = SessionWorld::live(mode, first(mode), "");
         world.write(mode, r#"{"active":false}"#);
         assert_eq!(world.decide(&turn()), StopDecision::Allow(AllowReason::NothingActive));
     }
@@ -73,12 +76,12 @@ fn modes_4_1_nothing_active_is_allowed() {
 #[test]
 fn modes_4_1_a_stale_mode_is_never_enforced() {
     for mode in Mode::ALL {
-        let mut world = World::live(mode, first(mode), "");
-        world.later(7_200_001);
+        let mut world = SessionWorld::live(mode, first(mode), "");
+        world.advance(7_200_001);
         assert_eq!(world.decide(&turn()), StopDecision::Allow(AllowReason::Stale));
     }
     let mut world = ralph("");
-    world.later(7_200_001);
+    world.advance(7_200_001);
     world.put(
         Mode::Ultrawork,
         r#"{"active":true,"current_phase":"executing","updated_at":"2026-11-15T14:00:00Z"}"#,
@@ -87,7 +90,7 @@ fn modes_4_1_a_stale_mode_is_never_enforced() {
 }
 
 #[test]
-fn modes_4_1_a_document_of_a_live_omx_process_is_left_alone() {
+fn modes_4_1_a_run_that_an_omx_process_drives_does_not_hold() {
     let mut world = ralph("");
     let event = StopEvent { self_driven: vec![Mode::Ralph], ..turn() };
     assert_eq!(world.decide(&event), StopDecision::Allow(AllowReason::SelfDriven));
@@ -96,14 +99,14 @@ fn modes_4_1_a_document_of_a_live_omx_process_is_left_alone() {
 }
 
 #[test]
-fn modes_4_1_each_cause_that_is_not_the_end_of_a_turn_is_allowed_whatever_is_active() {
+fn modes_4_1_every_cause_but_the_end_of_a_turn_allows_the_stop() {
     let table = [
         (StopCause::Interrupted, AllowReason::Interrupted),
         (StopCause::ContextLimit, AllowReason::Limit),
         (StopCause::RateLimit, AllowReason::Limit),
         (StopCause::Account, AllowReason::Account),
     ];
-    let mut world = World::new();
+    let mut world = SessionWorld::new();
     for mode in Mode::ALL {
         world.run(mode, first(mode), "");
     }
@@ -120,7 +123,7 @@ fn modes_4_1_each_cause_that_is_not_the_end_of_a_turn_is_allowed_whatever_is_act
 #[test]
 fn modes_4_2_the_first_active_mode_by_priority_holds() {
     for (index, name) in PRIORITY.iter().enumerate() {
-        let mut world = World::new();
+        let mut world = SessionWorld::new();
         for lower in &PRIORITY[index..] {
             let mode = Mode::parse(lower).unwrap();
             world.run(mode, first(mode), "");
@@ -130,13 +133,13 @@ fn modes_4_2_the_first_active_mode_by_priority_holds() {
 }
 
 #[test]
-fn modes_4_2_the_text_names_mode_phase_iteration_what_is_missing_and_how_to_end_it() {
+fn modes_4_2_a_hold_names_mode_phase_iteration_missing_evidence_and_cancel() {
     for mode in Mode::ALL {
         let more = r#","iteration":2,"max_iterations":9"#;
         for phase in
             mode.spec().phases.iter().chain(mode.spec().phases.is_empty().then_some(&"stage:1"))
         {
-            let text = held(World::live(mode, phase, more).decide(&turn())).text;
+            let text = held(SessionWorld::live(mode, phase, more).decide(&turn())).text;
             for part in [mode.title(), phase, "3/9", "omx cancel"] {
                 assert!(text.contains(part), "{part}: {text}");
             }
@@ -154,30 +157,30 @@ fn modes_4_2_the_text_names_mode_phase_iteration_what_is_missing_and_how_to_end_
         (Mode::Pipeline, "stage:1", "stage_results.1"),
     ];
     for (mode, phase, part) in missing {
-        let text = held(World::live(mode, phase, "").decide(&turn())).text;
+        let text = held(SessionWorld::live(mode, phase, "").decide(&turn())).text;
         assert!(text.contains(part), "{part}: {text}");
     }
 }
 
 #[test]
-fn modes_4_2_what_is_there_is_not_called_missing() {
+fn modes_4_2_existing_evidence_is_not_reported_as_missing() {
     let check = r#","last_check":{"command":"make","exit_code":0}"#;
-    let text = held(World::live(Mode::Ultraqa, "qa", check).decide(&turn())).text;
+    let text = held(SessionWorld::live(Mode::Ultraqa, "qa", check).decide(&turn())).text;
     assert!(!text.contains("last_check"), "{text}");
     let plan = r#","plan_path":"p.md","consensus":{"critic":"APPROVE"}"#;
-    let text = held(World::live(Mode::Ralplan, "critic-review", plan).decide(&turn())).text;
+    let text = held(SessionWorld::live(Mode::Ralplan, "critic-review", plan).decide(&turn())).text;
     assert!(!text.contains(" plan_path") && !text.contains("consensus.critic"), "{text}");
     assert!(text.contains("test_spec_path") && text.contains("consensus.architect"), "{text}");
 }
 
 #[test]
-fn modes_4_2_autopilot_is_told_its_phases_instruction() {
+fn modes_4_2_a_hold_of_autopilot_gives_the_instruction_of_its_phase() {
     for (phase, part) in [
         ("ralplan", "handoff_artifacts.ralplan"),
         ("ralph", "handoff_artifacts.ralph"),
         ("code-review", "both lanes"),
     ] {
-        let text = held(World::live(Mode::Autopilot, phase, "").decide(&turn())).text;
+        let text = held(SessionWorld::live(Mode::Autopilot, phase, "").decide(&turn())).text;
         assert!(text.contains(part), "{text}");
     }
 }
@@ -195,7 +198,7 @@ fn modes_4_3_each_hold_is_one_iteration_and_one_write() {
 }
 
 #[test]
-fn modes_4_3_seven_holds_without_a_tool_call_then_blocked_on_user() {
+fn modes_4_3_seven_holds_without_a_tool_call_end_in_blocked_on_user() {
     assert_eq!(HOLDS_WITHOUT_TOOL, 7);
     let mut world = ralph("");
     for progress in 0..7 {
@@ -211,7 +214,7 @@ fn modes_4_3_seven_holds_without_a_tool_call_then_blocked_on_user() {
 }
 
 #[test]
-fn modes_4_3_a_tool_call_begins_the_row_anew() {
+fn modes_4_3_a_tool_call_resets_the_consecutive_holds() {
     let mut world = ralph("");
     for round in 0..49 {
         if round % 7 == 0 {
@@ -222,7 +225,7 @@ fn modes_4_3_a_tool_call_begins_the_row_anew() {
 }
 
 #[test]
-fn modes_4_3_at_most_max_iterations_then_failed() {
+fn modes_4_3_holds_end_at_max_iterations_with_failed() {
     let mut world = ralph(r#","iteration":0,"max_iterations":3"#);
     for _ in 0..3 {
         held(world.stop(&turn()));
@@ -234,33 +237,33 @@ fn modes_4_3_at_most_max_iterations_then_failed() {
 }
 
 #[test]
-fn modes_4_3_without_a_limit_of_its_own_a_document_has_the_tables() {
+fn modes_4_3_a_document_without_a_limit_has_the_default() {
     for (mode, limit) in
         [(Mode::Ralph, 50), (Mode::Autopilot, 10), (Mode::Ultraqa, 5), (Mode::CodeReview, 1)]
     {
-        let mut world = World::live(mode, first(mode), &format!(r#","iteration":{limit}"#));
+        let mut world = SessionWorld::live(mode, first(mode), &format!(r#","iteration":{limit}"#));
         assert_eq!(exhausted(world.stop(&turn())).error, "max_iterations reached");
     }
 }
 
-/// modes.md 6.1: the modes without a limit in the table are bounded as well.
+/// modes.md 6.1: modes without a limit in the table are bounded too.
 #[test]
-fn modes_4_3_a_mode_that_names_no_limit_is_held_a_finite_number_of_times() {
+fn modes_4_3_a_mode_without_a_limit_is_held_a_finite_number_of_times() {
     for mode in [Mode::Pipeline, Mode::Team, Mode::Swarm, Mode::Ultrapilot] {
-        let mut world = World::live(mode, first(mode), "");
+        let mut world = SessionWorld::live(mode, first(mode), "");
         for progress in 0..50 {
             world.snapshot.activity.record_tool_use(world.now);
             held(world.stop(&seen(progress)));
         }
         world.snapshot.activity.record_tool_use(world.now);
         assert_ended(exhausted(world.stop(&seen(50))).document().unwrap(), "failed", "failed");
-        let mut world = World::live(mode, first(mode), "");
-        world.refused(mode, RefusalCode::InvalidInput, r#"{"max_iterations":51}"#);
+        let mut world = SessionWorld::live(mode, first(mode), "");
+        world.write_refused(mode, RefusalCode::InvalidInput, r#"{"max_iterations":51}"#);
     }
 }
 
 #[test]
-fn modes_4_3_five_equal_progress_fingerprints_in_a_row_then_blocked_on_user() {
+fn modes_4_3_five_equal_fingerprints_in_a_row_end_in_blocked_on_user() {
     assert_eq!(SAME_PROGRESS_LIMIT, 5);
     let mut world = ralph("");
     for _ in 0..4 {
@@ -273,7 +276,7 @@ fn modes_4_3_five_equal_progress_fingerprints_in_a_row_then_blocked_on_user() {
 }
 
 #[test]
-fn modes_4_3_another_fingerprint_or_none_breaks_the_row() {
+fn modes_4_3_another_fingerprint_or_none_resets_the_equal_ones() {
     let mut world = ralph("");
     for progress in [Some(9), Some(9), Some(9), Some(9), Some(8), Some(9), Some(9), None, Some(9)] {
         held(world.stop(&StopEvent { progress, ..turn() }));
@@ -287,12 +290,12 @@ fn modes_4_3_another_fingerprint_or_none_breaks_the_row() {
 }
 
 #[test]
-fn modes_4_4_a_bound_is_written_as_what_it_is_never_complete() {
+fn modes_4_4_a_reached_bound_is_never_recorded_as_complete() {
     for mode in Mode::ALL {
         for limit in 1..9 {
             for fingerprint in [None, Some(1)] {
                 let more = format!(r#","iteration":0,"max_iterations":{limit}"#);
-                let mut world = World::live(mode, first(mode), &more);
+                let mut world = SessionWorld::live(mode, first(mode), &more);
                 let event = StopEvent { progress: fingerprint, ..turn() };
                 let end = loop {
                     if let StopDecision::Exhausted(end) = world.stop(&event) {
@@ -319,7 +322,7 @@ fn modes_4_5_a_rate_limit_never_counts_as_an_iteration() {
 }
 
 #[test]
-fn modes_4_6_tool_use_moves_no_document_and_no_revision() {
+fn modes_4_6_tool_use_changes_neither_documents_nor_revisions() {
     let mut world = ralph("");
     let documents = world.snapshot.documents.clone();
     world.snapshot.activity.record_tool_use(world.now);
@@ -329,10 +332,10 @@ fn modes_4_6_tool_use_moves_no_document_and_no_revision() {
 }
 
 #[test]
-fn state_2_5_stale_is_over_two_hours_without_a_sign_of_life() {
+fn state_2_5_a_document_is_stale_after_two_hours_without_activity() {
     for (millis, stale) in [(7_199_999, false), (7_200_000, false), (7_200_001, true)] {
         let mut world = ralph("");
-        world.later(millis);
+        world.advance(millis);
         assert_eq!(world.snapshot.is_stale(Mode::Ralph, world.now), stale, "{millis}");
     }
 }
@@ -340,7 +343,7 @@ fn state_2_5_stale_is_over_two_hours_without_a_sign_of_life() {
 #[test]
 fn modes_4_6_staleness_counts_from_the_later_of_updated_at_and_last_seen() {
     let mut world = ralph("");
-    world.later(7_200_001);
+    world.advance(7_200_001);
     world.snapshot.activity.last_seen = Some(at("2026-11-15T12:00:00.001Z"));
     assert!(!world.snapshot.is_stale(Mode::Ralph, world.now));
     world.snapshot.activity.last_seen = Some(at("2026-11-15T11:00:00Z"));

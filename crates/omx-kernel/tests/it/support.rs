@@ -1,5 +1,5 @@
-//! A session to play with: documents and requests are written as the JSON of
-//! the specification, so that a test reads like the rule it holds.
+//! A session for tests. Documents and requests are written as the JSON of the
+//! specification, so that a test reads like its rule.
 
 use std::fmt;
 
@@ -16,15 +16,15 @@ use omx_kernel::{
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The moment at which most tests happen.
+/// The time of most tests.
 pub const NOW: &str = "2026-11-15T12:00:00.000Z";
 
-/// A time of the specification's form.
+/// Parses a time.
 pub fn at(text: &str) -> Timestamp {
     Timestamp::parse(text).unwrap()
 }
 
-/// The fields of an object with their exact text, in order, doubles included.
+/// The fields of an object with their exact text, in order, including duplicates.
 struct Fields(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Fields {
@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Fields {
     }
 }
 
-/// A value with the text it has here, byte for byte.
+/// Parses a value and keeps its text byte for byte.
 pub fn value(text: &str) -> Value {
     let raw: Box<RawValue> = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
     let text = raw.get();
@@ -66,44 +66,44 @@ pub fn value(text: &str) -> Value {
     Value::from_parts(text, shape)
 }
 
-/// The fields of an object.
+/// Parses the fields of an object.
 pub fn object(text: &str) -> Vec<(String, Value)> {
     let fields: Fields = serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}: {text}"));
     fields.0.into_iter().map(|(name, raw)| (name, value(raw.get()))).collect()
 }
 
-/// A document as it stands in a file.
+/// Parses a document as in a file.
 pub fn document(text: &str) -> Document {
     Document::new(object(text))
 }
 
-/// A document's text, as it would stand in a file.
+/// Formats a document as in a file.
 pub fn json(document: &Document) -> String {
     Value::object(document.fields().to_vec()).as_json().to_owned()
 }
 
-/// A session's id.
+/// Parses a session id.
 pub fn session(id: &str) -> SessionId {
     SessionId::new(id).unwrap()
 }
 
-/// One scope, the world around it and the time.
+/// One scope, with file facts, limits and the time.
 #[derive(Clone, Debug)]
-pub struct World {
+pub struct SessionWorld {
     pub snapshot: Snapshot,
     pub facts: FileFacts,
     pub limits: IterationLimits,
     pub now: Timestamp,
 }
 
-impl World {
+impl SessionWorld {
     /// An empty session at [`NOW`].
     pub fn new() -> Self {
-        Self::of(Scope::Session(session("s1")))
+        Self::in_scope(Scope::Session(session("s1")))
     }
 
     /// An empty scope at [`NOW`].
-    pub fn of(scope: Scope) -> Self {
+    pub fn in_scope(scope: Scope) -> Self {
         let snapshot = Snapshot::empty(scope);
         Self { snapshot, facts: FileFacts::default(), limits: IterationLimits::new(), now: at(NOW) }
     }
@@ -115,7 +115,7 @@ impl World {
         world
     }
 
-    /// A session with a live run in this phase, and further fields.
+    /// A session with a live run in this phase and further fields.
     pub fn live(mode: Mode, phase: &str, more: &str) -> Self {
         let mut world = Self::new();
         world.run(mode, phase, more);
@@ -135,12 +135,12 @@ impl World {
         self.put(mode, &text);
     }
 
-    /// Puts a document where it is, as another program would.
+    /// Stores a document, as another program would.
     pub fn put(&mut self, mode: Mode, text: &str) {
         self.snapshot.documents.insert(mode, document(text));
     }
 
-    /// These paths exist from now on.
+    /// Makes these paths exist.
     pub fn files(mut self, paths: &[&str]) -> Self {
         self.facts.existing.extend(paths.iter().map(|path| (*path).to_owned()));
         self
@@ -151,19 +151,19 @@ impl World {
         &self.snapshot.documents[&mode]
     }
 
-    /// Lets time pass.
-    pub fn later(&mut self, millis: i64) {
+    /// Advances the clock.
+    pub fn advance(&mut self, millis: i64) {
         self.now = Timestamp::from_millis(self.now.millis() + millis);
     }
 
-    /// Decides a write without carrying it out.
+    /// Plans a write without applying it.
     pub fn plan(&self, mode: Mode, input: &str) -> Result<WritePlan, Refusal> {
         let request = WriteRequest::new(mode, self.snapshot.scope.session(), object(input))?;
-        self.plan_of(&request)
+        self.plan_request(&request)
     }
 
-    /// Decides a checked write without carrying it out.
-    pub fn plan_of(&self, request: &WriteRequest) -> Result<WritePlan, Refusal> {
+    /// Plans a checked write without applying it.
+    pub fn plan_request(&self, request: &WriteRequest) -> Result<WritePlan, Refusal> {
         let circumstances = WriteContext {
             now: self.now,
             limits: &self.limits,
@@ -173,14 +173,14 @@ impl World {
         write::plan_write(&self.snapshot, request, circumstances)
     }
 
-    /// Writes, and keeps what was written.
+    /// Writes, and applies the plan.
     pub fn try_write(&mut self, mode: Mode, input: &str) -> Result<WritePlan, Refusal> {
         let plan = self.plan(mode, input)?;
         self.snapshot.documents.extend(plan.writes.iter().cloned());
         Ok(plan)
     }
 
-    /// Writes what must be allowed; the document after it.
+    /// Writes what must be allowed. Returns the document after it.
     pub fn write(&mut self, mode: Mode, input: &str) -> Document {
         match self.try_write(mode, input) {
             Ok(_) => self.get(mode).clone(),
@@ -188,8 +188,8 @@ impl World {
         }
     }
 
-    /// Writes what must be refused with this code; the sentence.
-    pub fn refused(&mut self, mode: Mode, code: RefusalCode, input: &str) -> String {
+    /// Writes what must be refused with this code. Returns the message.
+    pub fn write_refused(&mut self, mode: Mode, code: RefusalCode, input: &str) -> String {
         match self.plan(mode, input) {
             Ok(plan) => panic!("{} {input} was allowed: {plan:?}", mode.name()),
             Err(refusal) => {
@@ -199,7 +199,7 @@ impl World {
         }
     }
 
-    /// Cancels, and keeps what was written.
+    /// Cancels, and applies the plan.
     pub fn cancel(&mut self, target: cancel::CancelTarget) -> CancelPlan {
         let plan = cancel::plan_cancel(&self.snapshot, target, Dialect::OMX, self.now).unwrap();
         for entry in &plan.entries {
@@ -208,12 +208,12 @@ impl World {
         plan
     }
 
-    /// Decides a stop without carrying it out.
+    /// Decides a stop without applying the decision.
     pub fn decide(&self, event: &StopEvent) -> StopDecision {
         stop::decide(&self.snapshot, event, Dialect::OMX, self.now)
     }
 
-    /// Stops, and keeps what the decision changes.
+    /// Decides a stop and applies the decision.
     pub fn stop(&mut self, event: &StopEvent) -> StopDecision {
         let decision = self.decide(event);
         let (writes, activity) = match &decision {
@@ -232,7 +232,7 @@ impl World {
     }
 }
 
-/// Whether the document ended so: state.md 2.3 and cancel.md 3.1.
+/// Asserts that the document ended like this: state.md 2.3 and cancel.md 3.1.
 pub fn assert_ended(document: &Document, outcome: &str, lifecycle: &str) {
     let seen = json(document);
     assert!(!document.is_active(), "{seen}");

@@ -1,16 +1,16 @@
-//! state.md 2.1: times are RFC 3339. The reader here is our own, so it is held
-//! against a calendar library, on random moments and on junk.
+//! state.md 2.1: times are RFC 3339. The kernel has its own parser, so the tests compare it
+//! with a calendar library, on random times and on junk.
 
 use omx_kernel::Timestamp;
 use proptest::prelude::*;
 
-/// What the library says, in whole milliseconds; `None` where it refuses.
+/// The library's result in whole milliseconds; `None` if it refuses the text.
 fn library(text: &str) -> Option<i64> {
     let instant: jiff::Timestamp = text.parse().ok()?;
     i64::try_from(instant.as_nanosecond().div_euclid(1_000_000)).ok()
 }
 
-/// The years the library can hold in every offset.
+/// The years that the library supports at every offset.
 const FIRST: i64 = -62_135_596_800_000;
 const LAST: i64 = 253_370_764_800_000;
 
@@ -98,7 +98,7 @@ proptest! {
 }
 
 #[test]
-fn state_2_1_times_that_are_none_are_refused() {
+fn state_2_1_invalid_times_are_refused() {
     for text in [
         "",
         "2026-11-15",

@@ -1,11 +1,11 @@
-//! modes.md 2.1: the table of transitions, written anew from the page, against
-//! every pair of phases of every mode, with each evidence and with none.
+//! modes.md 2.1: a second copy of the transition table, taken from the specification, is
+//! compared with the rule for every pair of phases, with any evidence and with none.
 
 use omx_kernel::{Mode, RefusalCode};
 
-use crate::support::{World, assert_ended};
+use crate::support::{SessionWorld, assert_ended};
 
-/// Evidence as the fields of a request; the empty one is no evidence.
+/// Evidence as fields of a request; the empty text is no evidence.
 pub const NONE: &str = "";
 const PLAN: &str =
     r#","handoff_artifacts":{"ralplan":{"plan_path":"p.md","test_spec_path":"t.md"}}"#;
@@ -21,14 +21,14 @@ const CHECKED: &str = r#","verification":{"passed":true,"checks":["tests"]}"#;
 const VERIFIED: &str = r#","verification":{"passed":true}"#;
 const TASKS: &str = r#","tasks":{"pending":0,"in_progress":0,"completed":3}"#;
 
-/// One mode of the page: its phases, and which step is allowed with what.
+/// One mode of the specification: its phases and allowed transitions.
 struct Page {
     mode: Mode,
     phases: &'static [&'static str],
     steps: &'static [(&'static str, &'static str, &'static [&'static str])],
 }
 
-/// modes.md 1 and 2.1, but for the pipeline, whose stages are its own.
+/// modes.md 1 and 2.1, except for the pipeline, which names its own stages.
 const PAGES: &[Page] = &[
     Page {
         mode: Mode::Autopilot,
@@ -122,7 +122,7 @@ const EVIDENCE: &[&str] =
     &[NONE, PLAN, WORK, CLEAN, OPEN, AUDIT, CONSENSUS, LANES, CHECK, CHECKED, VERIFIED, TASKS];
 
 impl Page {
-    /// Whether the page allows this step with this evidence.
+    /// Whether the specification allows this transition with this evidence.
     fn allows(&self, from: &str, to: &str, evidence: &str) -> bool {
         from == to
             || to == "failed"
@@ -133,8 +133,8 @@ impl Page {
             })
     }
 
-    fn live(&self, phase: &str) -> World {
-        World::live(self.mode, phase, "").files(&["p.md", "t.md"])
+    fn live(&self, phase: &str) -> SessionWorld {
+        SessionWorld::live(self.mode, phase, "").files(&["p.md", "t.md"])
     }
 }
 
@@ -143,7 +143,7 @@ fn targets(page: &Page) -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn modes_2_1_every_pair_of_phases_is_as_the_table_says_with_each_evidence_and_with_none() {
+fn modes_2_1_every_pair_of_phases_obeys_the_table_with_any_evidence_and_with_none() {
     assert_eq!(PAGES.len() + 1, Mode::ALL.len());
     for page in PAGES {
         for from in page.phases {
@@ -173,13 +173,16 @@ fn modes_2_1_every_pair_of_phases_is_as_the_table_says_with_each_evidence_and_wi
 }
 
 #[test]
-fn modes_2_1_a_refusal_says_what_may_follow() {
+fn modes_2_1_a_refusal_lists_the_allowed_phases() {
     for page in PAGES {
         for from in page.phases {
             for to in targets(page).filter(|to| !page.allows(from, to, NONE)) {
                 let input = format!(r#"{{"current_phase":"{to}"}}"#);
-                let said =
-                    page.live(from).refused(page.mode, RefusalCode::IllegalTransition, &input);
+                let said = page.live(from).write_refused(
+                    page.mode,
+                    RefusalCode::IllegalTransition,
+                    &input,
+                );
                 let follow = said.split("allowed next: ").nth(1).expect(&said);
                 for (_, next, _) in page.steps.iter().filter(|step| step.0 == *from) {
                     assert!(follow.contains(next), "{from}: {said}");
@@ -209,8 +212,11 @@ fn modes_2_1_a_refusal_says_what_is_missing() {
     ];
     for (mode, from, to, missing) in table {
         let input = format!(r#"{{"current_phase":"{to}"}}"#);
-        let said =
-            World::live(mode, from, "").refused(mode, RefusalCode::IllegalTransition, &input);
+        let said = SessionWorld::live(mode, from, "").write_refused(
+            mode,
+            RefusalCode::IllegalTransition,
+            &input,
+        );
         let part = said.split("missing ").nth(1).expect(&said);
         assert!(part.split(';').next().unwrap().contains(missing), "{said}");
     }
@@ -235,15 +241,16 @@ fn modes_2_1_any_live_phase_may_become_blocked_on_user() {
 }
 
 #[test]
-fn modes_2_1_a_run_starts_in_any_phase_but_autopilot_and_ralplan_at_their_first() {
+fn modes_2_1_a_run_starts_in_any_phase_except_autopilot_and_ralplan() {
     for page in PAGES {
         for phase in page.phases {
             for start in [r#""active":true"#, r#""start":true"#] {
                 let input = format!(r#"{{{start},"current_phase":"{phase}"}}"#);
                 let only_first = matches!(page.mode, Mode::Autopilot | Mode::Ralplan);
-                let mut world = World::new();
+                let mut world = SessionWorld::new();
                 if only_first && *phase != page.phases[0] {
-                    let said = world.refused(page.mode, RefusalCode::IllegalTransition, &input);
+                    let said =
+                        world.write_refused(page.mode, RefusalCode::IllegalTransition, &input);
                     assert!(said.contains(page.phases[0]), "{said}");
                 } else {
                     let document = world.write(page.mode, &input);
@@ -254,18 +261,18 @@ fn modes_2_1_a_run_starts_in_any_phase_but_autopilot_and_ralplan_at_their_first(
         }
         for end in ["complete", "failed", "cancelled", "blocked"] {
             let input = format!(r#"{{"active":true,"current_phase":"{end}"}}"#);
-            World::new().refused(page.mode, RefusalCode::Contradiction, &input);
+            SessionWorld::new().write_refused(page.mode, RefusalCode::Contradiction, &input);
         }
     }
 }
 
 #[test]
-fn modes_2_1_from_a_phase_that_is_not_in_the_table_only_the_first_or_an_end_follows() {
+fn modes_2_1_an_unknown_phase_leads_only_to_the_first_phase_or_an_ending() {
     for page in PAGES {
         let end = page.steps.iter().find(|step| step.1 == "complete").unwrap();
         for from in [r#","current_phase":"phase-7""#, ""] {
             let foreign = format!(r#"{{"mode":"{}","active":true{from}}}"#, page.mode.name());
-            let world = || World::with(page.mode, &foreign).files(&["p.md", "t.md"]);
+            let world = || SessionWorld::with(page.mode, &foreign).files(&["p.md", "t.md"]);
             for to in targets(page) {
                 let allowed = to == page.phases[0] || to == "failed" || to == "cancelled";
                 let input = format!(r#"{{"current_phase":"{to}"}}"#);
@@ -282,7 +289,7 @@ fn modes_2_1_from_a_phase_that_is_not_in_the_table_only_the_first_or_an_end_foll
 }
 
 #[test]
-fn modes_2_1_complete_needs_the_same_whichever_field_asks_for_it() {
+fn modes_2_1_complete_requires_the_same_evidence_whichever_field_requests_it() {
     for page in PAGES {
         let (from, _, needs) = page.steps.iter().find(|step| step.1 == "complete").unwrap();
         for word in [
@@ -291,7 +298,7 @@ fn modes_2_1_complete_needs_the_same_whichever_field_asks_for_it() {
             r#""active":false,"run_outcome":"done""#,
         ] {
             let bare = format!("{{{word}}}");
-            page.live(from).refused(page.mode, RefusalCode::IllegalTransition, &bare);
+            page.live(from).write_refused(page.mode, RefusalCode::IllegalTransition, &bare);
             let shown = format!("{{{word}{}}}", needs[0]);
             let document = page.live(from).write(page.mode, &shown);
             assert_ended(&document, "finish", "finished");
@@ -301,7 +308,7 @@ fn modes_2_1_complete_needs_the_same_whichever_field_asks_for_it() {
 }
 
 #[test]
-fn modes_2_1_evidence_may_have_been_written_before() {
+fn modes_2_1_evidence_may_come_from_an_earlier_write() {
     for page in PAGES {
         for (from, to, needs) in page.steps.iter().filter(|step| !step.2.is_empty()) {
             let mut world = page.live(from);

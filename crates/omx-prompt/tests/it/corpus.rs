@@ -1,5 +1,5 @@
-//! modes.md 5 on the corpus in `corpus/`: every record of every file, read from
-//! disk so that a file more is a test more. The format is told in its README.
+//! modes.md 5 on the corpus in `corpus/`: every record of every file. The files are read
+//! at run time, so that a new file needs no change here. Its README describes the format.
 
 use std::path::{Path, PathBuf};
 
@@ -69,7 +69,7 @@ fn record(file: &Path, line: usize, head: &str) -> Record {
     record
 }
 
-/// The decision in the corpus' words.
+/// Formats a decision as the corpus does.
 fn words(decision: &PromptDecision<'_>) -> String {
     match decision {
         PromptDecision::Nothing => "silent".to_owned(),
@@ -91,7 +91,7 @@ fn fits(expectation: &str, decision: &str) -> bool {
     }
 }
 
-/// What is wrong with the rule's answers to these records.
+/// Describes the records that the rule decides wrongly.
 fn wrong(records: &[Record]) -> Vec<String> {
     let mut wrong = Vec::new();
     for record in records {
@@ -129,13 +129,13 @@ fn wrong(records: &[Record]) -> Vec<String> {
 }
 
 #[test]
-fn modes_5_every_prompt_of_the_corpus_does_what_it_must() {
+fn modes_5_every_prompt_of_the_corpus_is_decided_as_expected() {
     check(&folder(), 500);
 }
 
-/// A fifth that was set aside and not looked at while the rule was written.
+/// A fifth of the records was held out and not read while the rule was written.
 #[test]
-fn modes_5_every_prompt_that_was_set_aside_does_what_it_must() {
+fn modes_5_every_held_out_prompt_is_decided_as_expected() {
     check(&folder().join("held-out"), 120);
 }
 

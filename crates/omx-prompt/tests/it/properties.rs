@@ -1,5 +1,5 @@
-//! modes.md 5 for any prompt: what is wrapped starts nothing, what is said
-//! stays what it is, and no text is too odd or too long.
+//! modes.md 5 for any prompt: a quoted call starts nothing, a task keeps its text, and no
+//! text is too odd or too long.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ fn calls() -> impl Strategy<Value = (Mode, String, String)> {
     })
 }
 
-/// Ways to show a call without making it, around lines that are harmless.
+/// Ways to show a call without making it.
 fn wrapped(call: &str) -> Vec<String> {
     let lines = |mark: &str| {
         let marked: Vec<String> = call.lines().map(|line| format!("{mark}{line}")).collect();
@@ -88,14 +88,14 @@ proptest! {
     }
 
     #[test]
-    fn modes_5_1_a_call_counts_below_other_text((mode, call, task) in calls()) {
+    fn modes_5_1_a_call_below_other_text_is_accepted((mode, call, task) in calls()) {
         let text = format!("The tests are red since the upgrade.\n\n```\n$team = 1\n```\n\n{call}");
         let PromptDecision::Start(start) = plain(&text) else { panic!("{text:?}") };
         prop_assert_eq!((start.mode, start.task), (mode, task.as_str()));
     }
 
     #[test]
-    fn modes_5_1_a_call_that_is_shown_starts_nothing((_, call, _) in calls()) {
+    fn modes_5_1_a_quoted_call_starts_nothing((_, call, _) in calls()) {
         for text in wrapped(&call) {
             let around = format!("Look at this.\n\n{text}\n\nIs it right?");
             for prompt in [text, around] {
@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn modes_5_3_a_cancel_that_is_shown_cancels_nothing(
+    fn modes_5_3_a_quoted_cancel_cancels_nothing(
         word in prop::sample::select(vec!["/cancel", "cancelomx", "stop omx", "stop"]),
     ) {
         for text in wrapped(word).into_iter().filter(|text| !text.starts_with("- ")) {
@@ -119,7 +119,7 @@ proptest! {
     }
 
     #[test]
-    fn hosts_1_1_no_text_is_too_odd(text in odd(), number in 0..9_usize) {
+    fn hosts_1_1_any_text_is_decided(text in odd(), number in 0..9_usize) {
         let keywords = [KeywordPolicy::Explicit, KeywordPolicy::Phrases, KeywordPolicy::Off][number % 3];
         let present = [SessionState::Idle, SessionState::Active, SessionState::Blocked][number / 3];
         let explained = explain(&text, keywords, present);
@@ -131,7 +131,7 @@ proptest! {
     }
 }
 
-/// Texts of the pieces the rule looks for, in any order, with anything between.
+/// Texts made of everything the rule looks for, in any order, with anything in between.
 fn odd() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "$ralph",
@@ -216,10 +216,10 @@ fn odd() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
 }
 
-/// Anything is decided in a time that grows with its length alone: were it the
-/// square, a megabyte would take minutes.
+/// The time to decide is linear in the length of the prompt. If it were quadratic, a
+/// megabyte would take minutes.
 #[test]
-fn hosts_1_4_a_long_prompt_is_bounded() {
+fn hosts_1_4_a_long_prompt_takes_linear_time() {
     let patterns = [
         "a",
         " ",
@@ -276,7 +276,7 @@ fn hosts_1_4_a_long_prompt_is_bounded() {
 }
 
 #[test]
-fn modes_5_2_phrases_as_configured() {
+fn modes_5_2_phrases_follow_the_configured_policy() {
     let text = "Please fix the store and don't stop until it is green.";
     let decide = |keywords| decide(text, keywords, SessionState::Idle);
     assert_eq!(decide(KeywordPolicy::Explicit), PromptDecision::Suggest(Mode::Ralph));
@@ -286,7 +286,7 @@ fn modes_5_2_phrases_as_configured() {
 }
 
 #[test]
-fn modes_5_4_the_first_in_order_counts_and_ralph_brings_its_companions() {
+fn modes_5_4_precedence_decides_and_ralph_links_its_companions() {
     let start = |text: &'static str| match plain(text) {
         PromptDecision::Start(start) => start,
         other => panic!("{text:?} gave {other:?}"),
@@ -302,7 +302,7 @@ fn modes_5_4_the_first_in_order_counts_and_ralph_brings_its_companions() {
 }
 
 #[test]
-fn cancel_what_names_a_mode_and_stop_never_starts_it() {
+fn cancel_words_with_a_mode_never_start_it() {
     for text in ["/ralph cancel", "ralph, stop", "$autopilot abort!", "ralph: stop it please"] {
         assert_eq!(plain(text), PromptDecision::Cancel, "{text}");
     }
@@ -314,7 +314,7 @@ fn cancel_what_names_a_mode_and_stop_never_starts_it() {
 }
 
 #[test]
-fn hosts_3_an_explanation_names_every_candidate_and_why_not() {
+fn hosts_3_an_explanation_lists_every_candidate_with_its_reason() {
     let text = "Use `$ralph` or autopilot.\n> /team x\n/ultraqa/a.rs\nwhy not ecomode?\nplease $swarm it\n";
     let explained = explain(text, KeywordPolicy::Explicit, SessionState::Idle);
     assert_eq!(explained.decision, PromptDecision::Suggest(Mode::Autopilot));

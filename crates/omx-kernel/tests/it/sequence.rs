@@ -1,6 +1,5 @@
-//! Random sequences of what can happen to a session, for the properties of
-//! modes.md 6.1: sensible and nonsensical writes, cancels, stops, tool use,
-//! clears and waiting.
+//! Random sequences of operations on a session, for the properties of modes.md 6.1:
+//! sensible and nonsensical writes, cancels, stops, tool use, clears and waiting.
 
 use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
 use omx_kernel::cancel::CancelTarget;
@@ -11,9 +10,9 @@ use omx_kernel::{Document, DocumentStatus, Mode, RunEnding, Timestamp, Value};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
-use crate::support::{World, object};
+use crate::support::{SessionWorld, object};
 
-/// The modes that play. Drivers, companions and every kind of link.
+/// The modes in a sequence: drivers, companions and every kind of link.
 pub const MODES: [Mode; 7] = [
     Mode::Autopilot,
     Mode::Ralph,
@@ -24,11 +23,11 @@ pub const MODES: [Mode; 7] = [
     Mode::Swarm,
 ];
 
-/// Something that happens.
+/// An operation on a session.
 #[derive(Clone, Debug)]
-pub enum Op {
+pub enum SessionOp {
     Write(Mode, String),
-    /// The next sensible thing: a start, or a step with its evidence.
+    /// The next sensible write: a start, or a transition with its evidence.
     Advance(Mode, usize),
     Cancel(Option<Mode>),
     Stop(Option<u64>),
@@ -37,9 +36,9 @@ pub enum Op {
     Wait(i64),
 }
 
-/// What came of it.
+/// The result of an operation.
 #[derive(Clone, Debug)]
-pub enum Event {
+pub enum OpResult {
     Written { request: WriteRequest, fresh: bool },
     Refused,
     Cancelled(CancelTarget),
@@ -50,13 +49,13 @@ pub enum Event {
 }
 
 /// One step of a sequence.
-pub struct Step<'a> {
-    pub before: &'a World,
-    pub after: &'a World,
-    pub event: &'a Event,
+pub struct SequenceStep<'a> {
+    pub before: &'a SessionWorld,
+    pub after: &'a SessionWorld,
+    pub event: &'a OpResult,
 }
 
-/// Parts of requests that say how a run stands.
+/// Fragments of requests that set the state of a run.
 const STANDING: &[&str] = &[
     r#""active":true"#,
     r#""active":true"#,
@@ -88,7 +87,7 @@ const CLEAN_REVIEW: &str = r#""review_verdict":{"recommendation":"APPROVE","arch
 const HAND_OFFS: &str = r#""handoff_artifacts":{"ralplan":{"plan":"p.md","test_spec":"t.md"},"ralph":{"changed_files":["a"],"evidence":["b"]}}"#;
 const FAILED_CHECK: &str = r#""last_check":{"command":"make","exit_code":1,"failure":"same"}"#;
 
-/// What other modes show before they are complete.
+/// The evidence of other modes.
 const PROOFS: [&str; 5] = [
     r#""completion_audit":{"passed":true,"checklist":["a"],"evidence":[{"path":"p.md"}]}"#,
     r#""consensus":{"critic":"APPROVE","architect":"APPROVE"},"plan_path":"p.md","test_spec_path":"t.md""#,
@@ -97,7 +96,7 @@ const PROOFS: [&str; 5] = [
     r#""tasks":{"pending":0,"in_progress":0}"#,
 ];
 
-/// Parts that belong to nobody.
+/// Fragments with foreign fields.
 const FOREIGN: &[&str] = &[
     r#""x_big":18446744073709551617"#,
     r#""x_fraction":1.10"#,
@@ -108,7 +107,7 @@ const FOREIGN: &[&str] = &[
     r#""x_fraction":-0.0"#,
 ];
 
-/// Parts that count, bound, link or prove.
+/// Fragments with counters, limits, links and evidence.
 const CONTENT: &[&str] = &[
     r#""iteration":0"#,
     r#""iteration":3"#,
@@ -137,7 +136,7 @@ const CONTENT: &[&str] = &[
     PROOFS[4],
 ];
 
-fn write_op() -> impl Strategy<Value = Op> {
+fn write_op() -> impl Strategy<Value = SessionOp> {
     let standing = prop::collection::vec(prop::sample::select(STANDING), 0..2);
     let content = prop::collection::vec(prop::sample::select(CONTENT), 0..4);
     let foreign = prop::collection::vec(prop::sample::select(FOREIGN), 0..3);
@@ -158,66 +157,66 @@ fn write_op() -> impl Strategy<Value = Op> {
                 seen.push(name(part));
                 is_new
             });
-            Op::Write(mode, format!("{{{}}}", parts.join(",")))
+            SessionOp::Write(mode, format!("{{{}}}", parts.join(",")))
         },
     )
 }
 
-/// A sequence of up to this many happenings.
-pub fn sequences(length: usize) -> impl Strategy<Value = Vec<Op>> {
+/// Sequences of at most this many operations.
+pub fn sequences(length: usize) -> impl Strategy<Value = Vec<SessionOp>> {
     let mode = prop::sample::select(&MODES[..]);
     let op = prop_oneof![
         8 => write_op(),
-        8 => (mode.clone(), 0_usize..6).prop_map(|(mode, pick)| Op::Advance(mode, pick)),
-        1 => prop::option::of(mode.clone()).prop_map(Op::Cancel),
-        4 => prop::option::of(0_u64..3).prop_map(Op::Stop),
-        2 => Just(Op::Tool),
-        1 => mode.prop_map(Op::Clear),
-        1 => prop::sample::select(vec![1_i64, 59_999, 60_000, 7_200_001]).prop_map(Op::Wait),
+        8 => (mode.clone(), 0_usize..6).prop_map(|(mode, pick)| SessionOp::Advance(mode, pick)),
+        1 => prop::option::of(mode.clone()).prop_map(SessionOp::Cancel),
+        4 => prop::option::of(0_u64..3).prop_map(SessionOp::Stop),
+        2 => Just(SessionOp::Tool),
+        1 => mode.prop_map(SessionOp::Clear),
+        1 => prop::sample::select(vec![1_i64, 59_999, 60_000, 7_200_001]).prop_map(SessionOp::Wait),
     ];
     prop::collection::vec(op, 1..length)
 }
 
-/// Lets one thing happen.
-pub fn happen(world: &mut World, op: &Op) -> Event {
+/// Applies an operation.
+pub fn apply_op(world: &mut SessionWorld, op: &SessionOp) -> OpResult {
     match op {
-        Op::Write(mode, input) => write(world, *mode, input),
-        Op::Advance(mode, pick) => {
-            let input = sensible(world, *mode, *pick);
+        SessionOp::Write(mode, input) => write(world, *mode, input),
+        SessionOp::Advance(mode, pick) => {
+            let input = sensible_write(world, *mode, *pick);
             write(world, *mode, &input)
         }
-        Op::Cancel(mode) => {
+        SessionOp::Cancel(mode) => {
             let target = mode.map_or(CancelTarget::Everything, CancelTarget::Mode);
             let dialect = omx_kernel::Dialect::OMX;
             match omx_kernel::cancel::plan_cancel(&world.snapshot, target, dialect, world.now) {
                 Ok(_) => {
                     world.cancel(target);
-                    Event::Cancelled(target)
+                    OpResult::Cancelled(target)
                 }
-                Err(_) => Event::Refused,
+                Err(_) => OpResult::Refused,
             }
         }
-        Op::Stop(progress) => {
+        SessionOp::Stop(progress) => {
             match world.stop(&StopEvent { progress: *progress, ..StopEvent::turn_ended() }) {
-                StopDecision::Allow(_) => Event::Allowed,
-                StopDecision::Hold(hold) => Event::Held(hold.mode),
-                StopDecision::Exhausted(end) => Event::RanOut(end.mode),
+                StopDecision::Allow(_) => OpResult::Allowed,
+                StopDecision::Hold(hold) => OpResult::Held(hold.mode),
+                StopDecision::Exhausted(end) => OpResult::RanOut(end.mode),
             }
         }
-        Op::Tool => {
+        SessionOp::Tool => {
             world.snapshot.activity.record_tool_use(world.now);
-            Event::Passed
+            OpResult::Passed
         }
-        Op::Clear(mode) => clear(world, *mode),
-        Op::Wait(millis) => {
-            world.later(*millis);
-            Event::Passed
+        SessionOp::Clear(mode) => clear(world, *mode),
+        SessionOp::Wait(millis) => {
+            world.advance(*millis);
+            OpResult::Passed
         }
     }
 }
 
-/// What an agent that knows the rules would write next.
-fn sensible(world: &World, mode: Mode, pick: usize) -> String {
+/// The next write of an agent that knows the rules.
+fn sensible_write(world: &SessionWorld, mode: Mode, pick: usize) -> String {
     let Some(document) = world.snapshot.active(mode) else {
         let resume = matches!(
             world.snapshot.documents.get(&mode).map(Document::status),
@@ -251,17 +250,17 @@ fn sensible(world: &World, mode: Mode, pick: usize) -> String {
     format!(r#"{{"current_phase":"{to}",{evidence}}}"#)
 }
 
-fn write(world: &mut World, mode: Mode, input: &str) -> Event {
+fn write(world: &mut SessionWorld, mode: Mode, input: &str) -> OpResult {
     let session = world.snapshot.scope.session().cloned();
     let Ok(request) = WriteRequest::new(mode, session.as_ref(), object(input)) else {
-        return Event::Refused;
+        return OpResult::Refused;
     };
     let before = world.snapshot.documents.get(&mode).map(Document::status);
-    match world.plan_of(&request) {
-        Err(_) => Event::Refused,
+    match world.plan_request(&request) {
+        Err(_) => OpResult::Refused,
         Ok(plan) => {
             world.snapshot.documents.extend(plan.writes);
-            // state.md 2.3a: when a write begins a new run.
+            // state.md 2.3a: when a write starts a new run.
             let fresh = match before {
                 None => true,
                 Some(DocumentStatus::Active) => false,
@@ -272,14 +271,14 @@ fn write(world: &mut World, mode: Mode, input: &str) -> Event {
                             && world.get(mode).is_active())
                 }
             };
-            Event::Written { request, fresh }
+            OpResult::Written { request, fresh }
         }
     }
 }
 
-/// What the edge does when a document is cleared (state.md 2.3c).
-fn clear(world: &mut World, mode: Mode) -> Event {
-    let Some(document) = world.snapshot.documents.remove(&mode) else { return Event::Passed };
+/// Clears a document as the shell does (state.md 2.3c).
+fn clear(world: &mut SessionWorld, mode: Mode) -> OpResult {
+    let Some(document) = world.snapshot.documents.remove(&mode) else { return OpResult::Passed };
     let until = Timestamp::from_millis(world.now.millis() + CANCEL_REMEMBERED_MILLIS);
     let was_cancelled = document.status() == DocumentStatus::Ended(RunEnding::Cancelled);
     let cleared = ClearedDocument {
@@ -287,25 +286,25 @@ fn clear(world: &mut World, mode: Mode) -> Event {
         cancelled_until: was_cancelled.then_some(until),
     };
     world.snapshot.activity.cleared.insert(mode.name().to_owned(), cleared);
-    Event::Passed
+    OpResult::Passed
 }
 
-/// Plays a sequence from an empty session and looks at every step.
-pub fn play(
-    ops: &[Op],
-    mut look: impl FnMut(&Step<'_>) -> Result<(), TestCaseError>,
-) -> Result<World, TestCaseError> {
-    let mut world = World::new().files(&["p.md", "t.md"]);
+/// Applies a sequence to an empty session and checks every step.
+pub fn run_sequence(
+    ops: &[SessionOp],
+    mut look: impl FnMut(&SequenceStep<'_>) -> Result<(), TestCaseError>,
+) -> Result<SessionWorld, TestCaseError> {
+    let mut world = SessionWorld::new().files(&["p.md", "t.md"]);
     for op in ops {
         let before = world.clone();
-        let event = happen(&mut world, op);
-        look(&Step { before: &before, after: &world, event: &event })?;
+        let event = apply_op(&mut world, op);
+        look(&SequenceStep { before: &before, after: &world, event: &event })?;
     }
     Ok(world)
 }
 
-/// The fields that belong to nobody, with their text.
-pub fn foreign(document: Option<&Document>) -> Vec<(String, String)> {
+/// The foreign fields of a document, with their text.
+pub fn foreign_fields(document: Option<&Document>) -> Vec<(String, String)> {
     let fields = document.map(Document::fields).unwrap_or_default();
     let named = |(name, value): &(String, Value)| (name.clone(), value.as_json().to_owned());
     fields.iter().filter(|(name, _)| name.starts_with("x_")).map(named).collect()
