@@ -28,7 +28,7 @@ impl Program for Claude {
         ScriptedFailure::status(429).resets_at(epoch)
     }
 
-    /// Claude writes what is said in its own time.
+    /// Claude saves a conversation with a delay.
     fn is_kept(home: &AgentHome, conversation: &str) -> bool {
         let projects = home.home().join(".claude/projects");
         let folders = std::fs::read_dir(projects).into_iter().flatten().flatten();
@@ -43,7 +43,7 @@ impl Program for Claude {
     }
 }
 
-/// The same with a key, by which claude behaves a little differently.
+/// The same with an API key, with which claude behaves slightly differently.
 pub struct WithKey;
 
 impl Program for WithKey {

@@ -16,22 +16,21 @@ use super::stage::{OMX, Stage, WORKER, clock};
 pub trait Program {
     const KIND: AgentKind;
     const CLI: AgentCli;
-    /// How often the program asks for a structured answer it did not get,
-    /// before it gives up by itself.
+    /// How often the program requests a missing structured answer before it gives up.
     const CHATTER: usize;
     /// The vendor's form of "limited until".
     fn limited_until(epoch: u64) -> ScriptedFailure;
     /// The vendor's form of "no such model".
     fn unknown_model() -> ScriptedFailure;
-    /// Whether the program has written a conversation down.
+    /// Whether the program has saved a conversation.
     fn is_kept(_home: &AgentHome, _conversation: &str) -> bool {
         true
     }
     /// Variables without which the program has no account.
     const ACCOUNT: &'static [&'static str];
-    /// After how many events an answer of words is cut in the middle.
+    /// The number of events after which a text answer is cut.
     const CUT: usize = 2;
-    /// Variables that its home has besides.
+    /// Additional variables of its environment.
     const VARIABLES: &'static [(&'static str, &'static str)] = &[];
 }
 
@@ -66,13 +65,13 @@ impl<P: Program> Stage for CliStage<P> {
     }
 
     fn without_vendor() -> Self {
-        // A port that was free a moment ago: nobody listens there.
+        // A port that was free a moment ago: nothing listens there.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let home = AgentHome::with_model_at(P::CLI, format!("http://127.0.0.1:{port}"));
         Self::new(ModelServer::start([]), home)
     }
 
-    fn surroundings(&self) -> AgentEnv {
+    fn agent_env(&self) -> AgentEnv {
         AgentEnv {
             variables: self.home.environment(),
             omx: OMX.into(),
@@ -85,12 +84,12 @@ impl<P: Program> Stage for CliStage<P> {
     }
 
     fn logged_out(&self) -> Option<AgentEnv> {
-        let mut surroundings = self.surroundings();
+        let mut agent_env = self.agent_env();
         for name in P::ACCOUNT {
             let name = std::ffi::OsStr::new(name);
-            surroundings.variables.remove(name).expect("the account was there");
+            agent_env.variables.remove(name).expect("the account was there");
         }
-        Some(surroundings)
+        Some(agent_env)
     }
 
     fn root(&self) -> PathBuf {
@@ -131,7 +130,7 @@ fn script<P: Program>(play: &Play) -> Script {
             Step::Answer(value) => script.answer(value.clone()),
             Step::Chatter => (0..P::CHATTER).fold(script, |script, _| script.say("no object here")),
             Step::Fail(failing) => {
-                // An answer must hold something to be cut in the middle.
+                // An answer must have content to be cut in the middle.
                 let turn = ScriptTurn::new().say("half of it");
                 script.turn(turn.failing(failure::<P>(*failing)))
             }

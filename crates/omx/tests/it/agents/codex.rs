@@ -20,7 +20,7 @@ impl Program for Codex {
     const CHATTER: usize = 1;
     const ACCOUNT: &'static [&'static str] = &["SCRIPTED_KEY"];
 
-    /// The service says it twice: in the answer, and exactly in these headers.
+    /// The service reports it twice: in the answer, and precisely in these headers.
     fn limited_until(epoch: u64) -> ScriptedFailure {
         limited_in_words(epoch)
             .header("x-codex-primary-used-percent", "100")
@@ -40,7 +40,7 @@ fn limited_in_words(epoch: u64) -> ScriptedFailure {
 driver_suite!(CliStage<Codex>);
 driver_suite!(CliStage<Codex>, suite_cleanup: an_interrupt_leaves_no_runaway);
 
-/// A stage for scripts of codex's own.
+/// A stage for scripts that only codex can play.
 fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
     let server = ModelServer::start(scripts);
     let home = AgentHome::new(AgentCli::Codex, &server);

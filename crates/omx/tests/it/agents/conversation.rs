@@ -1,4 +1,4 @@
-//! A conversation in a test: orders out, events in, a deadline on everything.
+//! A conversation in a test: commands out, events in, a deadline on everything.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -44,16 +44,16 @@ impl TurnEnd {
     }
 
     #[track_caller]
-    pub fn trouble(self) -> Failure {
+    pub fn failure(self) -> Failure {
         match self {
-            Self::Failed(trouble) => trouble,
+            Self::Failed(failure) => failure,
             other => panic!("the turn did not fail: {other:?}"),
         }
     }
 }
 
-/// A conversation as most tests want it.
-pub fn opening(
+/// The conversation that most tests need.
+pub fn conversation_spec(
     stage: &impl Stage,
     start: ConversationStart,
     allow: AllowLevel,
@@ -78,15 +78,18 @@ impl TestConversation {
     /// Opens a new conversation in which commands are allowed.
     #[track_caller]
     pub fn new<S: Stage>(stage: &S) -> Self {
-        Self::open::<S>(stage, opening(stage, ConversationStart::New, AllowLevel::Commands))
+        Self::open::<S>(
+            stage,
+            conversation_spec(stage, ConversationStart::New, AllowLevel::Commands),
+        )
     }
 
-    /// Goes on with a conversation.
+    /// Resumes a conversation.
     #[track_caller]
     pub fn resume<S: Stage>(stage: &S, id: &ConversationId) -> Self {
         let chat = Self::open::<S>(
             stage,
-            opening(stage, ConversationStart::Resume(id.clone()), AllowLevel::Commands),
+            conversation_spec(stage, ConversationStart::Resume(id.clone()), AllowLevel::Commands),
         );
         assert_eq!(&chat.id, id, "another conversation");
         chat
@@ -94,13 +97,13 @@ impl TestConversation {
 
     /// Opens a conversation and waits until it is open.
     #[track_caller]
-    pub fn open<S: Stage>(stage: &S, opening: ConversationSpec) -> Self {
-        let (agent, events) = start::<S>(stage, &opening, AgentLimits::default());
+    pub fn open<S: Stage>(stage: &S, spec: ConversationSpec) -> Self {
+        let (agent, events) = start::<S>(stage, &spec, AgentLimits::default());
         let mut chat = Self {
             agent,
             events,
             seen: Vec::new(),
-            allow: opening.allow,
+            allow: spec.allow,
             id: ConversationId::random(),
         };
         let started = chat.until("the conversation is open", |event| {
@@ -113,8 +116,8 @@ impl TestConversation {
         chat
     }
 
-    /// The next event that fits; all before it are kept in `seen`. Approvals
-    /// are answered by the policy unless they are waited for.
+    /// Waits for the next matching event; earlier ones are kept in `seen`. The
+    /// policy answers approval requests unless the test waits for them.
     #[track_caller]
     pub fn until(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let deadline = Instant::now() + DEADLINE;
@@ -138,7 +141,7 @@ impl TestConversation {
         }
     }
 
-    /// Takes what has happened so far without waiting.
+    /// Collects the events so far without waiting.
     pub fn answer_what_waits(&mut self) {
         while let Ok(event) = self.events.try_recv() {
             self.answer_by_policy(&event);
@@ -158,14 +161,14 @@ impl TestConversation {
         }
     }
 
-    /// Says something and waits for the end of the turn.
+    /// Sends a message and waits for the end of the turn.
     #[track_caller]
     pub fn turn(&mut self, words: &str) -> TurnEnd {
         self.agent.send(AgentMessage::text(words));
         self.turn_end()
     }
 
-    /// Waits for the end of the turn that runs.
+    /// Waits for the end of the current turn.
     #[track_caller]
     pub fn turn_end(&mut self) -> TurnEnd {
         let ends = |event: &AgentEvent| {
@@ -178,7 +181,7 @@ impl TestConversation {
         };
         match self.until("the end of the turn", ends) {
             AgentEvent::TurnFinished(answer) => TurnEnd::Finished(answer),
-            AgentEvent::TurnFailed(trouble) => TurnEnd::Failed(trouble),
+            AgentEvent::TurnFailed(failure) => TurnEnd::Failed(failure),
             _ => TurnEnd::Interrupted,
         }
     }
@@ -194,7 +197,7 @@ impl TestConversation {
         ask
     }
 
-    /// Ends the conversation; tells why it was over.
+    /// Ends the conversation and returns the failure that ended it, if any.
     #[track_caller]
     pub fn end(mut self) -> Option<Failure> {
         self.agent.end();
@@ -215,16 +218,16 @@ impl TestConversation {
 #[track_caller]
 pub fn start<S: Stage>(
     stage: &S,
-    opening: &ConversationSpec,
+    spec: &ConversationSpec,
     limits: AgentLimits,
 ) -> (Conversation, Receiver<AgentEvent>) {
-    let surroundings = stage.surroundings();
+    let agent_env = stage.agent_env();
     let driver = driver(S::KIND);
-    let installation = driver.find(&surroundings).unwrap();
+    let installation = driver.find(&agent_env).unwrap();
     let (sender, events) = channel();
-    let tell = move |event| {
+    let on_event = move |event| {
         let _ = sender.send(event);
     };
-    let agent = conversation::open(driver, &installation, opening, &surroundings, limits, tell);
+    let agent = conversation::open(driver, &installation, spec, &agent_env, limits, on_event);
     (agent.unwrap(), events)
 }

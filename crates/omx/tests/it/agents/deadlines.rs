@@ -1,6 +1,6 @@
 //! Nothing waits without a deadline (conductor.md 1.3): however badly a
-//! program behaves, it is ended in time, with the cause by name, and neither a
-//! process nor a thread nor an open file is left.
+//! program behaves, it is ended in time with the right cause, and leaves no
+//! process, thread or open file.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,7 +10,9 @@ use omx_agents::event::ApprovalId;
 use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage};
 use omx_testkit::await_condition;
 
-use super::stand_in::{AfterExit, DEADLINE, Meeting, Place, apart, open_files_and_threads};
+use super::stand_in::{
+    AfterExit, DEADLINE, Place, StandInConversation, apart, open_files_and_threads,
+};
 
 /// Long enough for a loaded machine, short enough to wait for.
 const LIMITS: AgentLimits = AgentLimits {
@@ -24,22 +26,22 @@ const LIMITS: AgentLimits = AgentLimits {
     garbage: 50,
 };
 
-/// The longest deadline, INT, TERM and KILL a second apart, and some time to breathe.
+/// The longest deadline, INT, TERM and KILL a second apart, and some slack.
 const AT_MOST: Duration = Duration::from_millis(1500 + 1000 + 2000 + 2500);
 
-/// What is done to a program after it was started.
+/// What the test does after the program has started.
 #[derive(Clone, Copy)]
 enum Done {
     Nothing,
-    /// Something is said once the conversation is open.
+    /// Send a message once the conversation is open.
     Sent,
-    /// A megabyte is said.
+    /// Send a megabyte.
     SentMuch,
-    /// Something is said and taken back.
+    /// Send a message and interrupt it.
     Interrupted,
 }
 
-/// Name, program, what is done to it, and the cause that is told.
+/// Name, program, what the test does, and the reported cause.
 const TABLE: &[(&str, &str, Done, &str)] = &[
     ("prints nothing", "exec sleep 1000", Done::Nothing, "silent"),
     ("prints blank lines", "while :; do echo; sleep 0.01; done", Done::Nothing, "silent"),
@@ -132,29 +134,29 @@ fn every_misbehaving_program_is_ended_in_time_with_the_right_cause() {
 
 fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
     let place = Place::new();
-    let mut meeting = place.shell(script).limits(LIMITS).open();
+    let mut conversation = place.shell(script).limits(LIMITS).open();
     let mut begun = Instant::now();
     if !matches!(done, Done::Nothing) {
-        meeting.started();
+        conversation.started();
         begun = Instant::now();
     }
     match done {
         Done::Nothing => {}
-        Done::Sent => meeting.agent.send(AgentMessage::text("do")),
-        Done::SentMuch => meeting.agent.send(AgentMessage::text("do ".repeat(350_000))),
+        Done::Sent => conversation.agent.send(AgentMessage::text("do")),
+        Done::SentMuch => conversation.agent.send(AgentMessage::text("do ".repeat(350_000))),
         Done::Interrupted => {
-            meeting.agent.send(AgentMessage::text("do"));
-            meeting.agent.interrupt();
+            conversation.agent.send(AgentMessage::text("do"));
+            conversation.agent.interrupt();
         }
     }
-    let why = meeting.over().unwrap_or_else(|| panic!("{name}: no trouble"));
+    let why = conversation.over().unwrap_or_else(|| panic!("{name}: no failure"));
     let took = begun.elapsed();
     let left = place.processes();
     assert!(left.is_empty(), "{name}: outlived the end: {left:#?}");
     assert_eq!(why.kind(), kind, "{name}: {why}");
     assert!(took < AT_MOST, "{name}: {took:?}");
-    // Whoever had a turn is told how it ended, once, right before the end.
-    let turns = meeting.seen.iter().filter(|event| {
+    // A running turn reports its end once, right before the conversation ends.
+    let turns = conversation.seen.iter().filter(|event| {
         matches!(
             event,
             AgentEvent::TurnFailed(_) | AgentEvent::TurnInterrupted | AgentEvent::TurnFinished(_)
@@ -174,7 +176,7 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
     }
 }
 
-/// What cannot be started is told with the system's words for it.
+/// A program that cannot start is reported with the system's message.
 #[test]
 fn a_program_that_cannot_start_is_reported() {
     apart(|| {
@@ -192,9 +194,9 @@ fn a_program_that_cannot_start_is_reported() {
             let mut program = place.shell("");
             program.launch.program = place.at(name);
             let begun = Instant::now();
-            let mut meeting = program.limits(LIMITS).open();
-            meeting.agent.send(AgentMessage::text("do"));
-            let why = meeting.over().unwrap();
+            let mut conversation = program.limits(LIMITS).open();
+            conversation.agent.send(AgentMessage::text("do"));
+            let why = conversation.over().unwrap();
             assert_eq!(why.kind(), "cannot_start", "{name}: {why}");
             assert!(why.to_string().contains(word) && why.to_string().contains(name), "{why}");
             assert!(begun.elapsed() < LIMITS.start, "{name}: {:?}", begun.elapsed());
@@ -209,7 +211,8 @@ fn a_program_that_cannot_start_is_reported() {
     });
 }
 
-/// Orders end it as well, however deaf it is: no trouble, and in time.
+/// An end command works too, even if the program ignores everything: in time and
+/// without a failure.
 #[test]
 fn ending_works_whatever_the_program_does() {
     for script in [
@@ -222,25 +225,25 @@ fn ending_works_whatever_the_program_does() {
         "exit 7",
     ] {
         let place = Place::new();
-        let mut meeting = place.shell(script).limits(LIMITS).open();
+        let mut conversation = place.shell(script).limits(LIMITS).open();
         let begun = Instant::now();
-        meeting.agent.end();
-        assert_eq!(meeting.over(), None, "{script}");
+        conversation.agent.end();
+        assert_eq!(conversation.over(), None, "{script}");
         let took = begun.elapsed();
         assert!(place.processes().is_empty(), "{script}: {:#?}", place.processes());
         assert!(took < LIMITS.end + Duration::from_millis(3500), "{script}: {took:?}");
     }
 }
 
-/// A program that goes at once when it is asked to is not waited for.
+/// A program that exits on request causes no delay.
 #[test]
 fn a_cooperative_program_ends_at_once() {
     let place = Place::new();
-    let mut meeting = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
-    meeting.started();
+    let mut conversation = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
+    conversation.started();
     let begun = Instant::now();
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
 }
 
@@ -257,7 +260,7 @@ fn most_memory() -> usize {
 fn program_output_takes_bounded_memory() {
     apart(|| {
         for script in [
-            // Both faster than anyone can listen.
+            // Both faster than any reader.
             "exec yes '{\"x\":1}'",
             "exec tr '\\0' '\\n' </dev/zero",
             "exec tr '\\0' x </dev/zero",
@@ -266,27 +269,27 @@ fn program_output_takes_bounded_memory() {
         ] {
             let place = Place::new();
             let before = most_memory();
-            let mut meeting = place.shell(script).limits(LIMITS).open();
-            let why = meeting.over().unwrap();
+            let mut conversation = place.shell(script).limits(LIMITS).open();
+            let why = conversation.over().unwrap();
             let more = most_memory() - before;
             assert!(more < 24 << 20, "{script}: {more} bytes more, {why}");
         }
     });
 }
 
-/// Standard error is nobody's protocol: it neither blocks a program nor ends it.
+/// Standard error is not part of the protocol: it neither blocks nor ends a program.
 #[test]
 fn a_program_that_writes_to_stderr_forever_works() {
     let place = Place::new();
     let script = format!(
         "yes complaint >&2 & {STARTED}; read -r line; echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
     );
-    let mut meeting = place.shell(&script).limits(LIMITS).open();
-    meeting.started();
-    meeting.agent.send(AgentMessage::text("do"));
-    meeting.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    let mut conversation = place.shell(&script).limits(LIMITS).open();
+    conversation.started();
+    conversation.agent.send(AgentMessage::text("do"));
+    conversation.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     assert!(place.processes().is_empty(), "{:#?}", place.processes());
 }
 
@@ -298,35 +301,35 @@ fn a_program_that_makes_progress_is_not_ended() {
         "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
          echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
     );
-    let mut meeting = place.shell(&script).limits(LIMITS).open();
-    meeting.started();
+    let mut conversation = place.shell(&script).limits(LIMITS).open();
+    conversation.started();
     let begun = Instant::now();
-    meeting.agent.send(AgentMessage::text("do"));
-    meeting.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
+    conversation.agent.send(AgentMessage::text("do"));
+    conversation.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
     assert!(begun.elapsed() > LIMITS.silence, "too quick to show anything");
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
 }
 
-/// A program that prints a question once and then waits for as long as it takes.
-fn asking(meeting: &mut Meeting) {
-    meeting.started();
-    meeting.agent.send(AgentMessage::text("do"));
-    meeting.until("the question", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
+/// A program that requests approval once and waits for the answer.
+fn asking(conversation: &mut StandInConversation) {
+    conversation.started();
+    conversation.agent.send(AgentMessage::text("do"));
+    conversation.until("the question", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
 }
 
-/// While an agent waits for an answer it may be silent; after that it may not.
+/// An agent may be silent while it waits for an answer, but not afterwards.
 #[test]
 fn silence_counts_only_during_the_programs_turn() {
     let place = Place::new();
     let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 1000");
-    let mut meeting = place.shell(&script).limits(LIMITS).open();
-    asking(&mut meeting);
-    let told = meeting.events.recv_timeout(LIMITS.silence * 2);
-    assert!(told.is_err(), "{told:?}");
+    let mut conversation = place.shell(&script).limits(LIMITS).open();
+    asking(&mut conversation);
+    let next = conversation.events.recv_timeout(LIMITS.silence * 2);
+    assert!(next.is_err(), "{next:?}");
     let begun = Instant::now();
-    meeting.agent.answer(ApprovalId("may I".to_owned()), ApprovalDecision::Allow);
-    let why = meeting.over().unwrap();
+    conversation.agent.answer(ApprovalId("may I".to_owned()), ApprovalDecision::Allow);
+    let why = conversation.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
     assert!(begun.elapsed() >= LIMITS.silence, "{:?}", begun.elapsed());
 }
@@ -339,66 +342,66 @@ fn an_idle_program_may_stay_silent() {
         "{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; echo '{{\"answer\":\"done\"}}'; \
          cat >/dev/null"
     );
-    let mut meeting = place.shell(&script).limits(LIMITS).open();
-    asking(&mut meeting);
-    meeting.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
-    meeting.agent.answer(ApprovalId("may I".to_owned()), ApprovalDecision::Allow);
-    let told = meeting.events.recv_timeout(LIMITS.silence * 2);
-    assert!(told.is_err(), "{told:?}");
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    let mut conversation = place.shell(&script).limits(LIMITS).open();
+    asking(&mut conversation);
+    conversation.until("the answer", |event| matches!(event, AgentEvent::TurnFinished(_)));
+    conversation.agent.answer(ApprovalId("may I".to_owned()), ApprovalDecision::Allow);
+    let next = conversation.events.recv_timeout(LIMITS.silence * 2);
+    assert!(next.is_err(), "{next:?}");
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
 }
 
-/// A protocol that makes nothing of an exit has no process to be silent; its
-/// turn is over in time all the same.
+/// A protocol that ignores an exit has no process that could be silent; its turn
+/// still times out.
 #[test]
 fn a_turn_without_a_process_times_out() {
     let place = Place::new();
     let mut program = place.shell(&format!("{STARTED}; read -r line; exit 0")).limits(LIMITS);
     program.after_exit = AfterExit::Wait;
-    let mut meeting = program.open();
-    meeting.started();
-    meeting.agent.send(AgentMessage::text("do"));
-    let why = meeting.over().unwrap();
+    let mut conversation = program.open();
+    conversation.started();
+    conversation.agent.send(AgentMessage::text("do"));
+    let why = conversation.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
-    assert!(meeting.seen.contains(&AgentEvent::TurnFailed(why)), "{:#?}", meeting.seen);
+    assert!(conversation.seen.contains(&AgentEvent::TurnFailed(why)), "{:#?}", conversation.seen);
 }
 
-/// A message that waited for the end of a turn is waited for like any other.
+/// A message that was queued behind a turn has the same deadline as any other.
 #[test]
 fn a_queued_message_that_is_never_read_times_out() {
     let place = Place::new();
     let script = format!(
         "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 1000"
     );
-    let mut meeting = place.shell(&script).limits(LIMITS).open();
-    meeting.started();
-    meeting.agent.send(AgentMessage::text("first"));
-    meeting.agent.send(AgentMessage::text("second"));
-    let why = meeting.over().unwrap();
+    let mut conversation = place.shell(&script).limits(LIMITS).open();
+    conversation.started();
+    conversation.agent.send(AgentMessage::text("first"));
+    conversation.agent.send(AgentMessage::text("second"));
+    let why = conversation.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
-    let ends: Vec<&AgentEvent> = meeting.seen.iter().rev().take(2).collect();
+    let ends: Vec<&AgentEvent> = conversation.seen.iter().rev().take(2).collect();
     assert_eq!(ends, [&AgentEvent::Ended(Some(why.clone())), &AgentEvent::TurnFailed(why)]);
-    assert!(meeting.seen.iter().any(|event| matches!(event, AgentEvent::TurnFinished(_))));
+    assert!(conversation.seen.iter().any(|event| matches!(event, AgentEvent::TurnFinished(_))));
 }
 
-/// A second process of an open conversation must speak as soon as the first.
+/// The second process of a conversation has the same start deadline as the first.
 #[test]
 fn a_restarted_process_that_stays_silent_is_ended() {
     let place = Place::new();
     let script = format!(
         "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 1000"
     );
-    let mut meeting = place.shell(&script).limits(LIMITS).open();
+    let mut conversation = place.shell(&script).limits(LIMITS).open();
     let begun = Instant::now();
-    let why = meeting.over().unwrap();
+    let why = conversation.over().unwrap();
     assert_eq!(why.kind(), "silent", "{why}");
     assert!(why.to_string().contains("starting"), "{why}");
     assert!(begun.elapsed() < AT_MOST + LIMITS.start, "{:?}", begun.elapsed());
     assert!(place.processes().is_empty(), "{:#?}", place.processes());
 }
 
-/// The next process begins only when nothing of the one before is left.
+/// The next process starts only when nothing of the previous one is left.
 #[test]
 fn a_replaced_process_is_gone_before_the_next_starts() {
     let place = Place::new();
@@ -412,10 +415,10 @@ fn a_replaced_process_is_gone_before_the_next_starts() {
         fi
         kill -0 "$(cat child)" 2>/dev/null && echo '{"text":"the child lives"}'
         echo '{"started":true}'; cat >/dev/null"#;
-    let mut meeting = place.shell(script).open();
-    meeting.started();
-    assert_eq!(meeting.seen.len(), 1, "{:#?}", meeting.seen);
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    let mut conversation = place.shell(script).open();
+    conversation.started();
+    assert_eq!(conversation.seen.len(), 1, "{:#?}", conversation.seen);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     assert!(place.processes().is_empty(), "{:#?}", place.processes());
 }

@@ -1,5 +1,5 @@
-//! Every driver with a program that is not what it should be: ended in time
-//! and by name (conductor.md 1.3), and nothing of the person's secrets in it.
+//! Every driver with a misbehaving program: it is ended in time with the right
+//! cause (conductor.md 1.3), and receives none of the person's secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 
 use super::stage::{OMX, WORKER};
-use super::stand_in::{DEADLINE, Meeting, Place, apart, open_files_and_threads};
+use super::stand_in::{DEADLINE, Place, StandInConversation, apart, open_files_and_threads};
 
 const LIMITS: AgentLimits = AgentLimits {
     start: Duration::from_millis(1500),
@@ -31,18 +31,18 @@ const LIMITS: AgentLimits = AgentLimits {
     garbage: 50,
 };
 
-/// Two processes, where a driver tries another way, each with the longest
-/// deadline and its end by force, and some time to breathe.
+/// Two processes, where a driver has a fallback, each with the longest deadline
+/// and a forced end, and some slack.
 const AT_MOST: Duration = Duration::from_secs(14);
 
-/// The drivers of programs, and the variable that is an account.
+/// The drivers of real programs, and the variable that counts as an account.
 const DRIVERS: [(AgentKind, &str); 3] = [
     (AgentKind::Codex, "OPENAI_API_KEY"),
     (AgentKind::Claude, "ANTHROPIC_API_KEY"),
     (AgentKind::Gemini, "GEMINI_API_KEY"),
 ];
 
-/// Name, program, and the causes that fit.
+/// Name, program, and the accepted causes.
 const TABLE: &[(&str, &str, &[&str])] = &[
     ("prints nothing", "exec sleep 1000", &["silent"]),
     ("never reads", "trap '' INT TERM; while :; do sleep 0.1; done", &["silent"]),
@@ -53,7 +53,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ("is stopped", "kill -STOP $$", &["silent"]),
     ("closes its output", "exec >&-; exec sleep 1000", &["pipe_closed"]),
     ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", &["pipe_closed"]),
-    // What was written before that is not missed.
+    // Nothing written before that is lost.
     ("closes its input", "exec <&-; exec sleep 1000", &["pipe_closed", "silent"]),
     ("exits at once", "echo why >&2; exit 7", &["crashed", "protocol"]),
     ("exits and leaves a child", "sleep 1000 & exit 7", &["crashed", "protocol"]),
@@ -64,7 +64,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
 struct Machine {
     place: Place,
     kind: AgentKind,
-    surroundings: AgentEnv,
+    agent_env: AgentEnv,
 }
 
 impl Machine {
@@ -78,7 +78,7 @@ impl Machine {
         let path = format!("{}:/usr/bin:/bin", place.at("bin").display());
         let environment: [(&str, OsString); 3] =
             [("PATH", path.into()), ("HOME", place.at("home").into()), (account, "x".into())];
-        let surroundings = AgentEnv {
+        let agent_env = AgentEnv {
             variables: environment.map(|(name, value)| (name.into(), value)).into(),
             omx: OMX.into(),
             worker_variable: WORKER.to_owned(),
@@ -87,13 +87,13 @@ impl Machine {
             rehearsal_folder: place.at("rehearsal"),
             clock: || omx_kernel::Timestamp::from_millis(0),
         };
-        Self { place, kind, surroundings }
+        Self { place, kind, agent_env }
     }
 
-    fn open(&self) -> Meeting {
+    fn open(&self) -> StandInConversation {
         let driver = driver(self.kind);
-        let installation = driver.find(&self.surroundings).unwrap();
-        let opening = ConversationSpec {
+        let installation = driver.find(&self.agent_env).unwrap();
+        let spec = ConversationSpec {
             start: ConversationStart::New,
             folder: self.place.at("project"),
             role: None,
@@ -104,14 +104,14 @@ impl Machine {
         };
         let (agent, events) = {
             let (sender, events): (_, Receiver<AgentEvent>) = channel();
-            let tell = move |event| drop(sender.send(event));
-            let surroundings = &self.surroundings;
+            let on_event = move |event| drop(sender.send(event));
+            let agent_env = &self.agent_env;
             let agent: Conversation =
-                conversation::open(driver, &installation, &opening, surroundings, LIMITS, tell)
+                conversation::open(driver, &installation, &spec, agent_env, LIMITS, on_event)
                     .unwrap();
             (agent, events)
         };
-        Meeting { agent, events, seen: Vec::new() }
+        StandInConversation { agent, events, seen: Vec::new() }
     }
 
     fn processes(&self) -> BTreeMap<i32, String> {
@@ -140,20 +140,24 @@ fn every_driver_ends_a_misbehaving_program_in_time_with_the_right_cause() {
 fn ended_by_name(name: &str, kind: AgentKind, account: &str, script: &str, causes: &[&str]) {
     let machine = Machine::new(kind, account, &format!("#!/bin/sh\n{script}\n"));
     let begun = Instant::now();
-    let mut meeting = machine.open();
-    meeting.agent.send(AgentMessage::text("do"));
-    let why = meeting.over().unwrap_or_else(|| panic!("{name}: no trouble"));
+    let mut conversation = machine.open();
+    conversation.agent.send(AgentMessage::text("do"));
+    let why = conversation.over().unwrap_or_else(|| panic!("{name}: no failure"));
     let took = begun.elapsed();
     let left = machine.processes();
     assert!(left.is_empty(), "{name}: outlived the end: {left:#?}");
     assert!(causes.contains(&why.kind()), "{name}: {}: {why}", why.kind());
     assert!(took < AT_MOST, "{name}: {took:?}");
-    // The order may have come too late to be a turn.
+    // The command may have come too late to start a turn.
     let last = AgentEvent::Ended(Some(why.clone()));
     let failed = [AgentEvent::TurnFailed(why), last.clone()];
-    // A program that is told its words first is said to listen before it shows itself.
-    meeting.seen.retain(|event| *event != AgentEvent::Listening);
-    assert!(meeting.seen == failed || meeting.seen == [last], "{name}: {:#?}", meeting.seen);
+    // A program that receives its prompt first may count as listening before it starts.
+    conversation.seen.retain(|event| *event != AgentEvent::Listening);
+    assert!(
+        conversation.seen == failed || conversation.seen == [last],
+        "{name}: {:#?}",
+        conversation.seen
+    );
 }
 
 #[test]
@@ -164,13 +168,13 @@ fn every_driver_reports_a_program_that_cannot_start() {
         assert_eq!(why.kind(), "cannot_start", "{why}");
         let program = machine.place.at("bin").join(kind.as_str());
         fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
-        let missing = driver(kind).find(&machine.surroundings).unwrap_err();
+        let missing = driver(kind).find(&machine.agent_env).unwrap_err();
         assert_eq!(missing.kind(), "not_installed", "{missing}");
     }
 }
 
-/// A secret that is meant for something else reaches neither the environment
-/// nor the command line of guard and agent, nor any file.
+/// An unrelated secret reaches neither the environment nor the command line of
+/// guard and agent, nor any file.
 #[test]
 fn no_driver_passes_foreign_secrets_to_an_agent() {
     let secrets = [
@@ -190,9 +194,9 @@ fn no_driver_passes_foreign_secrets_to_an_agent() {
         let mut machine = Machine::new(kind, account, "#!/bin/sh\nexec sleep 1000\n");
         let foreign = secrets.into_iter().filter(|name| *name != account);
         for name in foreign {
-            machine.surroundings.variables.insert(name.into(), "canary-5b7e".into());
+            machine.agent_env.variables.insert(name.into(), "canary-5b7e".into());
         }
-        machine.surroundings.variables.insert(account.into(), "own-key-5b7e".into());
+        machine.agent_env.variables.insert(account.into(), "own-key-5b7e".into());
         let mut meetings = [machine.open(), machine.open()];
         let is_up = |line: &String| line.starts_with("sleep");
         await_condition("both are up", DEADLINE, || {
@@ -206,11 +210,11 @@ fn no_driver_passes_foreign_secrets_to_an_agent() {
             let mark = environment.split('\0').find_map(|entry| entry.strip_prefix("OMX_WORKER="));
             marks.insert(mark.expect("a mark").to_owned());
         }
-        // What is swept after one conversation is never another's.
+        // The cleanup after one conversation never touches another.
         assert_eq!(marks.len(), 2, "{kind}: {marks:?}");
-        for meeting in &mut meetings {
-            meeting.agent.end();
-            assert_eq!(meeting.over(), None);
+        for conversation in &mut meetings {
+            conversation.agent.end();
+            assert_eq!(conversation.over(), None);
         }
         no_secret_in(&machine.place.folder());
     }

@@ -20,7 +20,7 @@ impl Program for Gemini {
     const ACCOUNT: &'static [&'static str] = &["GEMINI_API_KEY"];
 
     fn limited_until(epoch: u64) -> ScriptedFailure {
-        // The vendor tells a time from now.
+        // The vendor gives the delay from now.
         let now = u64::try_from(clock().millis() / 1000).unwrap();
         ScriptedFailure::status(429).retry_after(epoch - now)
     }

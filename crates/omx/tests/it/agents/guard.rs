@@ -1,5 +1,5 @@
-//! Nothing outlives a run (conductor.md 1.3): whatever an agent's children do
-//! to get away, they are gone when the end is told, however the run ended.
+//! Nothing outlives a run (conductor.md 1.3): whatever an agent's children do to
+//! escape, they are dead when the end is reported, however the run ended.
 
 use std::fs;
 use std::io::Write;
@@ -14,25 +14,25 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stage::OMX;
 use super::stand_in::{
-    DEADLINE, Meeting, Place, StandIn, apart, on_a_terminal, open_files_and_threads, role,
-    second_self,
+    DEADLINE, Place, StandIn, StandInConversation, apart, on_a_terminal, open_files_and_threads,
+    role, second_self,
 };
 
 /// The longest that any ending may take.
 const AT_MOST: Duration = Duration::from_secs(12);
-/// What it takes with children that must be killed: INT, TERM and KILL are a
-/// second apart, and the agent has a moment to leave by itself.
+/// The time it takes to kill stubborn children: INT, TERM and KILL are a second
+/// apart, and the agent has a moment to exit on its own.
 const USUALLY: Duration = Duration::from_secs(7);
 
 const STARTED: &str = "echo '{\"started\":true}'";
 
-/// One without mark, session and parents, that holds every pipe.
+/// A process without marker, session or parents that holds every pipe.
 const STRANGER: &str = "( env -i setsid sh -c 'echo $$ > stranger; exec sleep 1000' <&0 & ); \
     until test -s stranger; do sleep 0.01; done";
 
-/// An agent that starts every kind of child that gets away from a careless
-/// owner, tells that it is ready, and then reads orders until it is killed.
-/// Each child notes that it is up under its name. All hold one lock.
+/// An agent that starts every kind of child that escapes a careless owner, reports
+/// that it is ready, and then reads commands until it is killed. Each child records
+/// under its name that it runs. All of them hold one lock.
 const ZOO: &str = r#"
 exec 9> lock; flock 9
 mkdir kids
@@ -54,7 +54,7 @@ done
 echo '{"started":true}'
 "#;
 
-/// Takes orders and is deaf for everything else, the end of its input too.
+/// Reads commands and ignores everything else, even the end of its input.
 const OBEY: &str = r#"
 trap '' HUP INT QUIT TERM
 while read -r line; do
@@ -70,21 +70,21 @@ fn zoo(folder: &Path) -> StandIn {
     StandIn::shell(folder, &format!("{ZOO}{OBEY}"))
 }
 
-/// The zoo is open and everybody is in it.
-fn opened(place: &Place) -> Meeting {
-    let mut meeting = zoo(&place.folder()).open();
-    meeting.started();
+/// The agent and all its children are running.
+fn opened(place: &Place) -> StandInConversation {
+    let mut conversation = zoo(&place.folder()).open();
+    conversation.started();
     assert!(place.processes().len() > 12, "{:#?}", place.processes());
-    meeting
+    conversation
 }
 
-/// What is waited for is over in time, and then nothing is left.
+/// The event comes in time, and then no process is left.
 #[track_caller]
 fn nothing_left(place: &Place, begun: Instant, at_most: Duration) {
     let took = begun.elapsed();
     let left = place.processes();
     assert!(left.is_empty(), "outlived the end: {left:#?}");
-    // Those too that are too quick to be seen.
+    // Including those that are too short-lived to be seen.
     let lock = fs::File::open(place.at("lock")).unwrap();
     assert!(lock.try_lock().is_ok(), "something holds the lock");
     assert!(took < at_most, "it took {took:?}");
@@ -97,30 +97,30 @@ fn kill(pid: i32, signal: Signal) {
 #[test]
 fn ending_a_conversation_leaves_no_process() {
     let place = Place::new();
-    let mut meeting = opened(&place);
+    let mut conversation = opened(&place);
     let begun = Instant::now();
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     nothing_left(&place, begun, USUALLY);
 }
 
 #[test]
 fn an_interrupt_and_an_end_leave_nothing_running() {
     let place = Place::new();
-    let mut meeting = opened(&place);
-    meeting.agent.send(AgentMessage::text("work"));
-    meeting.agent.interrupt();
-    meeting.until("the turn is over", |event| *event == AgentEvent::TurnInterrupted);
+    let mut conversation = opened(&place);
+    conversation.agent.send(AgentMessage::text("work"));
+    conversation.agent.interrupt();
+    conversation.until("the turn is over", |event| *event == AgentEvent::TurnInterrupted);
     let begun = Instant::now();
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     nothing_left(&place, begun, USUALLY);
 }
 
 #[test]
 fn dropping_a_conversation_leaves_no_process() {
     let place = Place::new();
-    let Meeting { agent, events, .. } = opened(&place);
+    let StandInConversation { agent, events, .. } = opened(&place);
     let begun = Instant::now();
     drop(agent);
     let end = events.iter().last();
@@ -131,51 +131,51 @@ fn dropping_a_conversation_leaves_no_process() {
 #[test]
 fn an_agent_that_exits_leaves_no_process() {
     let place = Place::new();
-    let mut meeting = opened(&place);
+    let mut conversation = opened(&place);
     let begun = Instant::now();
-    meeting.agent.send(AgentMessage::text("leave"));
-    let why = meeting.over().unwrap();
+    conversation.agent.send(AgentMessage::text("leave"));
+    let why = conversation.over().unwrap();
     nothing_left(&place, begun, USUALLY);
     assert_eq!(why.kind(), "crashed", "{why}");
     assert!(why.to_string().contains("code 3"), "{why}");
-    assert!(meeting.seen.contains(&AgentEvent::TurnFailed(why)), "{:#?}", meeting.seen);
+    assert!(conversation.seen.contains(&AgentEvent::TurnFailed(why)), "{:#?}", conversation.seen);
 }
 
 #[test]
 fn a_killed_agent_leaves_no_process() {
     let place = Place::new();
-    let mut meeting = opened(&place);
+    let mut conversation = opened(&place);
     let agent = place.agent();
     let begun = Instant::now();
     kill(agent, Signal::KILL);
-    let why = meeting.over().unwrap();
+    let why = conversation.over().unwrap();
     nothing_left(&place, begun, USUALLY);
     assert_eq!(why.kind(), "crashed", "{why}");
 }
 
-/// The last resort: the mark in the environment, and what stands below it.
+/// The last resort: the marker in the environment, and descendants of such processes.
 #[test]
 fn a_killed_guard_leaves_no_process() {
     let place = Place::new();
-    let mut meeting = opened(&place);
+    let mut conversation = opened(&place);
     let begun = Instant::now();
     kill(place.guard(), Signal::KILL);
-    let why = meeting.over().unwrap();
+    let why = conversation.over().unwrap();
     nothing_left(&place, begun, USUALLY);
     assert_eq!(why.kind(), "crashed", "{why}");
 }
 
-/// Also what only the guard itself can know of: no mark, no session, no parents.
+/// Even processes that only the guard can find: no marker, no session, no parents.
 #[test]
 fn a_signalled_guard_ends_its_tree_first() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let place = Place::new();
         let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 1000");
-        let mut meeting = place.shell(&script).open();
-        meeting.started();
+        let mut conversation = place.shell(&script).open();
+        conversation.started();
         let begun = Instant::now();
         kill(place.guard(), signal);
-        let why = meeting.over().unwrap();
+        let why = conversation.over().unwrap();
         nothing_left(&place, begun, USUALLY);
         assert_eq!(why.kind(), "crashed", "{why}");
     }
@@ -184,32 +184,32 @@ fn a_signalled_guard_ends_its_tree_first() {
 #[test]
 fn a_stopped_guard_is_continued_to_end_its_tree() {
     let place = Place::new();
-    let mut meeting = opened(&place);
+    let mut conversation = opened(&place);
     kill(place.guard(), Signal::STOP);
     let begun = Instant::now();
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     nothing_left(&place, begun, USUALLY);
 }
 
-/// Each one begins the next and is gone: nobody lives long enough to be seen twice.
+/// Each one starts the next and exits: none lives long enough to be seen twice.
 #[test]
 fn a_chain_of_forking_children_is_ended() {
     let place = Place::new();
-    // It ends by itself in a minute, should it ever get away.
+    // It ends on its own after a minute, should it ever escape.
     let chain = r#"trap '' HUP INT TERM; exec 9> lock; flock 9
         perl -e '$end = time + 60; while (time < $end) { exit if fork }'
         echo '{"started":true}'; exec sleep 1000"#;
-    let mut meeting = place.shell(chain).open();
-    meeting.started();
+    let mut conversation = place.shell(chain).open();
+    conversation.started();
     let begun = Instant::now();
-    meeting.agent.end();
-    assert_eq!(meeting.over(), None);
+    conversation.agent.end();
+    assert_eq!(conversation.over(), None);
     nothing_left(&place, begun, USUALLY);
 }
 
-/// A guard that may not signal its children cannot end them; that is told, and
-/// not that all went well.
+/// A guard that may not signal its children cannot end them; it reports that
+/// instead of success.
 #[test]
 fn processes_that_cannot_be_ended_are_reported() {
     let place = Place::new();
@@ -220,11 +220,11 @@ fn processes_that_cannot_be_ended_are_reported() {
     omx_testkit::write_program(&powerless, &format!("#!/bin/sh\n{line}\n"));
     let mut program = place.shell(&format!("sleep 1000 & sleep 1000 & {STARTED}; cat"));
     program.omx = powerless;
-    let mut meeting = program.open();
-    meeting.started();
+    let mut conversation = program.open();
+    conversation.started();
     let begun = Instant::now();
-    meeting.agent.end();
-    let why = meeting.over().unwrap();
+    conversation.agent.end();
+    let why = conversation.over().unwrap();
     assert!(begun.elapsed() < AT_MOST, "{:?}", begun.elapsed());
     assert_eq!(why.kind(), "outlived", "{why}");
     assert!(why.to_string().starts_with("2 of the processes"), "{why}");
@@ -233,21 +233,21 @@ fn processes_that_cannot_be_ended_are_reported() {
     left.into_keys().for_each(|pid| kill(pid, Signal::KILL));
 }
 
-/// One that has nothing left by which it could be found may live on; it must
-/// not hold up the end, though it holds every pipe.
+/// A process that nothing identifies may survive; it must not delay the end,
+/// although it holds every pipe.
 #[test]
 fn an_unrelated_holder_of_the_pipes_delays_nothing() {
     apart(|| {
         let place = Place::new();
         let before = open_files_and_threads();
         let script = format!("{STRANGER}; {STARTED}; exec sleep 1000");
-        let mut meeting = place.shell(&script).open();
-        meeting.started();
-        // More than a pipe holds, so that something waits to be written as well.
-        meeting.agent.send(AgentMessage::text("do ".repeat(350_000)));
+        let mut conversation = place.shell(&script).open();
+        conversation.started();
+        // More than a pipe holds, so that a write is pending too.
+        conversation.agent.send(AgentMessage::text("do ".repeat(350_000)));
         let begun = Instant::now();
         kill(place.guard(), Signal::KILL);
-        assert_eq!(meeting.over().unwrap().kind(), "crashed");
+        assert_eq!(conversation.over().unwrap().kind(), "crashed");
         assert!(begun.elapsed() < USUALLY, "{:?}", begun.elapsed());
         await_condition("all is given back", DEADLINE, || open_files_and_threads() == before);
         let left = place.processes();
@@ -256,17 +256,17 @@ fn an_unrelated_holder_of_the_pipes_delays_nothing() {
     });
 }
 
-/// The process that drives: open, and then as long as it lives.
+/// The driving process: opens a conversation and keeps it until it is killed.
 fn drive(folder: &Path) {
-    let mut meeting = zoo(folder).open();
-    meeting.started();
+    let mut conversation = zoo(folder).open();
+    conversation.started();
     fs::write(folder.join("driving"), "").unwrap();
-    let over = meeting.over();
+    let over = conversation.over();
     panic!("over by itself: {over:?}");
 }
 
-/// Waits until the other process drives, does something to it, and looks
-/// whether everything goes away.
+/// Waits until the other process drives, disturbs it, and checks that every process
+/// ends.
 #[track_caller]
 fn gone_after(place: &Place, what: impl FnOnce()) {
     await_condition("it drives", DEADLINE, || place.at("driving").exists());
@@ -277,14 +277,14 @@ fn gone_after(place: &Place, what: impl FnOnce()) {
     nothing_left(place, begun, USUALLY);
 }
 
-/// Also when it has only just begun.
+/// Even if it has only just started.
 #[test]
 fn a_driving_process_killed_at_any_moment_leaves_no_process() {
     if let Some(folder) = role() {
         fs::write(folder.join("begun"), "").unwrap();
         let script = format!("setsid sleep 1000 & {STARTED}; exec sleep 1000");
-        let mut meeting = StandIn::shell(&folder, &script).open();
-        panic!("over by itself: {:?}", meeting.over());
+        let mut conversation = StandIn::shell(&folder, &script).open();
+        panic!("over by itself: {:?}", conversation.over());
     }
     let mut opened = 0;
     for round in 0..24 {
@@ -297,7 +297,7 @@ fn a_driving_process_killed_at_any_moment_leaves_no_process() {
             .spawn()
             .unwrap();
         await_condition("it begins", DEADLINE, || place.at("begun").exists());
-        // No condition is waited for: the point is to meet each moment in between.
+        // No condition to wait for: the point is to hit every moment in between.
         std::thread::sleep(Duration::from_millis(round));
         opened += usize::from(!place.processes().is_empty());
         driving.kill().unwrap();
@@ -318,8 +318,8 @@ fn a_killed_driving_process_leaves_no_process() {
     driving.wait().unwrap();
 }
 
-/// Ctrl-C on a terminal goes to everything in the foreground: it ends the
-/// process that drives and reaches no agent.
+/// Ctrl-C on a terminal goes to the whole foreground group: it ends the driving
+/// process and reaches no agent.
 #[test]
 fn ctrl_c_on_a_terminal_leaves_no_process() {
     if let Some(folder) = role() {
@@ -337,7 +337,7 @@ fn ctrl_c_on_a_terminal_leaves_no_process() {
     assert_eq!(status.code(), Some(130), "SIGINT ended it");
 }
 
-/// A terminal that is closed takes nothing along but the process that drives.
+/// Closing a terminal ends only the driving process.
 #[test]
 fn closing_the_terminal_leaves_no_process() {
     if let Some(folder) = role() {
@@ -356,7 +356,7 @@ fn terminal_of(pid: i32) -> i32 {
     fields.split_whitespace().nth(4).unwrap().parse().unwrap()
 }
 
-/// A group that is killed as a whole does not take the guard along.
+/// Killing the whole process group does not kill the guard.
 #[test]
 fn killing_the_driving_process_group_leaves_no_process() {
     if let Some(folder) = role() {

@@ -1,4 +1,4 @@
-//! What the loop of a conversation watches by itself, whichever program runs.
+//! What the conversation loop detects on its own, whichever program runs.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use omx_agents::{
 use omx_kernel::approval::AllowLevel;
 use serde_json::json;
 
-use super::conversation::{DEADLINE, opening};
+use super::conversation::{DEADLINE, conversation_spec};
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
 
@@ -38,16 +38,16 @@ impl Driver for Hanging {
 
     fn protocol(
         &self,
-        opening: &ConversationSpec,
+        spec: &ConversationSpec,
         installation: &AgentInstallation,
-        surroundings: &AgentEnv,
+        agent_env: &AgentEnv,
         _: &AgentLimits,
     ) -> Result<Box<dyn Protocol>, Failure> {
         let launch = Launch {
             program: installation.program.clone(),
             args: vec!["-c".into(), "read -r line; echo '{}'; exec sleep 1000".into()],
-            environment: surroundings.variables.clone(),
-            folder: opening.folder.clone(),
+            environment: agent_env.variables.clone(),
+            folder: spec.folder.clone(),
         };
         Ok(Box::new(HangingProtocol { launch, in_turn: false, queued: 0 }))
     }
@@ -92,33 +92,33 @@ impl Protocol for HangingProtocol {
     }
 }
 
-/// conductor.md 1.3: also while a message that was kept waits to be taken up.
+/// conductor.md 1.3: also while a queued message waits to be read.
 #[test]
 fn a_program_that_hangs_between_turns_is_detected() {
     let stage = RehearsalStage::with(Vec::new());
-    let surroundings = stage.surroundings();
+    let agent_env = stage.agent_env();
     let limits = AgentLimits { silence: Duration::from_millis(500), ..AgentLimits::default() };
     let (sender, events) = channel();
-    let tell = move |event| {
+    let on_event = move |event| {
         let _ = sender.send(event);
     };
-    let installation = Hanging.find(&surroundings).unwrap();
-    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+    let installation = Hanging.find(&agent_env).unwrap();
+    let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
     let agent =
-        conversation::open(&Hanging, &installation, &opening, &surroundings, limits, tell).unwrap();
+        conversation::open(&Hanging, &installation, &spec, &agent_env, limits, on_event).unwrap();
     agent.send(AgentMessage::text("one"));
     agent.send(AgentMessage::text("two"));
-    let mut told = Vec::new();
-    while !matches!(told.last(), Some(AgentEvent::Ended(_))) {
-        told.push(events.recv_timeout(DEADLINE).expect("the end is told"));
+    let mut seen = Vec::new();
+    while !matches!(seen.last(), Some(AgentEvent::Ended(_))) {
+        seen.push(events.recv_timeout(DEADLINE).expect("the end is seen"));
     }
     let silent = |event: &AgentEvent| {
-        let (AgentEvent::TurnFailed(trouble) | AgentEvent::Ended(Some(trouble))) = event else {
+        let (AgentEvent::TurnFailed(failure) | AgentEvent::Ended(Some(failure))) = event else {
             return false;
         };
-        matches!(trouble.cause, FailureCause::Silent { .. })
+        matches!(failure.cause, FailureCause::Silent { .. })
     };
-    let [.., finished, failed, ended] = told.as_slice() else { panic!("{told:#?}") };
-    assert!(matches!(finished, AgentEvent::TurnFinished(_)), "{told:#?}");
-    assert!(silent(failed) && silent(ended), "{told:#?}");
+    let [.., finished, failed, ended] = seen.as_slice() else { panic!("{seen:#?}") };
+    assert!(matches!(finished, AgentEvent::TurnFinished(_)), "{seen:#?}");
+    assert!(silent(failed) && silent(ended), "{seen:#?}");
 }

@@ -1,5 +1,5 @@
-//! What an agent inherits: the environment its launch says and nothing else,
-//! three standard streams and no other file (quality.md S5).
+//! What an agent inherits: the environment of its launch and nothing else, three
+//! standard streams and no other file (quality.md S5).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -57,8 +57,8 @@ fn an_agent_inherits_only_its_launch_environment_and_three_streams() {
         let mut program = place.shell("echo '{\"started\":true}'; exec cat");
         let odd = OsStr::from_bytes(b"bytes \xff\n=");
         program.launch.environment.insert("ODD".into(), odd.to_owned());
-        let mut meeting = program.open();
-        meeting.started();
+        let mut conversation = program.open();
+        conversation.started();
         let (guard, agent) = (place.guard(), place.agent());
         await_condition("the shell is replaced", DEADLINE, || {
             entries(format!("/proc/{agent}/cmdline")) == ["cat"]
@@ -78,15 +78,15 @@ fn an_agent_inherits_only_its_launch_environment_and_three_streams() {
         let files = open_files(agent);
         assert_eq!(files.keys().copied().collect::<Vec<_>>(), [0, 1, 2], "{files:#?}");
         assert!(files.values().all(|file| file.starts_with("pipe:")), "{files:#?}");
-        // The guard lets go of the agent's streams, and holds nothing of the caller's.
+        // The guard closes the agent's streams and holds nothing of the caller's.
         await_condition("the guard lets go", DEADLINE, || {
             open_files(guard).into_iter().all(|(number, file)| match number {
                 0..=2 => file == "/dev/null",
                 _ => file.starts_with("socket:"),
             })
         });
-        meeting.agent.end();
-        assert_eq!(meeting.over(), None);
+        conversation.agent.end();
+        assert_eq!(conversation.over(), None);
     });
 }
 

@@ -1,4 +1,4 @@
-//! What an agent does in a test, in words of no driver: the stage of a real
+//! What an agent does in a test, independent of the driver: the stage of a real
 //! program turns it into a script of the model, the rehearsal's into a scenario.
 
 use serde_json::Value;
@@ -12,9 +12,9 @@ pub struct Play {
 
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Final words, or words between.
+    /// Text, at the end of a turn or before it.
     Say(&'static str),
-    /// Words that take a minute.
+    /// A reply that takes a minute.
     SaySlowly,
     /// A new file in the project.
     Write(&'static str, &'static str),
@@ -24,15 +24,15 @@ pub enum Step {
     Mcp(&'static str, Value),
     /// A structured answer.
     Answer(Value),
-    /// An answer that is not the structured one that was asked for.
+    /// Text instead of the requested structured answer.
     Chatter,
-    /// Trouble at the vendor's.
+    /// A failure of the vendor.
     Fail(Failing),
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Failing {
-    /// 429 without a word on when it ends.
+    /// 429 without an end.
     Limited,
     /// 429 until this moment (seconds since 1970).
     LimitedUntil(u64),

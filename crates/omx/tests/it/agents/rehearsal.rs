@@ -13,7 +13,7 @@ use omx_rehearsal::driver;
 use omx_testkit::in_parallel;
 use serde_json::json;
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd, opening, start};
+use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec, start};
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
 use super::suite::driver_suite;
@@ -76,13 +76,13 @@ fn the_first_entry_matching_role_phase_and_text_is_played() {
 fn a_call_that_matches_nothing_fails_and_keeps_the_conversation() {
     let stage = playing("[[entry]]\nmatch = \"known\"\ndo = [{ say = \"yes\" }]");
     let mut chat = TestConversation::new(&stage);
-    let trouble = called(&mut chat, Some("critic"), Some("draft"), &"x".repeat(999)).trouble();
+    let failure = called(&mut chat, Some("critic"), Some("draft"), &"x".repeat(999)).failure();
     let file = stage.scenario().display().to_string();
     let shown = "x".repeat(200);
     let said = format!(
         "{file}: no entry matches this call: role \"critic\", phase \"draft\", prompt \"{shown}…\""
     );
-    assert_eq!((trouble.kind(), trouble.to_string()), ("scenario", said));
+    assert_eq!((failure.kind(), failure.to_string()), ("scenario", said));
     assert_eq!(chat.turn("known").text(), "yes");
     assert_eq!(chat.end(), None);
 }
@@ -156,9 +156,9 @@ do = [{ say = "may" }]
     assert_eq!(missing(), [format!("{twice} once")]);
     assert_eq!(chat.turn("twice").text(), "twice");
     assert_eq!(missing(), [""; 0]);
-    assert_eq!(chat.turn("twice").trouble().kind(), "scenario");
+    assert_eq!(chat.turn("twice").failure().kind(), "scenario");
     assert_eq!(chat.end(), None);
-    // Another text is another scenario.
+    // An edited scenario is a new one.
     fs::write(stage.scenario(), format!("{text}# changed")).unwrap();
     assert_eq!(missing().len(), 2);
 }
@@ -220,13 +220,13 @@ fn messages_to_a_busy_agent_are_remembered_and_need_no_entry() {
     assert_eq!(chat.turn_end().text(), "over");
     let kept = fs::read_to_string(stage.kept().join(format!("{}.json", chat.id))).unwrap();
     assert!(kept.contains("mind the gap"), "{kept}");
-    // Without a turn they begin one.
+    // Without a turn they start one.
     chat.agent.steer("anybody?");
     assert_eq!(chat.turn_end().text(), "any");
     assert_eq!(chat.end(), None);
 }
 
-/// All but the ids of conversations is the same each time; with a seed, they too.
+/// Everything but the conversation ids is the same each time; with a seed, they are too.
 #[test]
 fn the_same_calls_give_the_same_events() {
     let text = |seed: &str| {
@@ -259,29 +259,29 @@ fn the_same_calls_give_the_same_events() {
 #[test]
 fn an_invalid_scenario_is_reported_before_and_after_the_start() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
-    let right = stage.surroundings();
+    let right = stage.agent_env();
     let rehearsal = driver(AgentKind::Rehearsal);
-    let said = |surroundings| rehearsal.find(&surroundings).unwrap_err().to_string();
+    let said = |agent_env| rehearsal.find(&agent_env).unwrap_err().to_string();
     let without = omx_agents::AgentEnv { scenario: None, ..right.clone() };
     assert_eq!(said(without), "the rehearsal agent needs a scenario to play");
     let relative = omx_agents::AgentEnv { scenario: Some("s.toml".into()), ..right.clone() };
     assert_eq!(said(relative), "s.toml must be an absolute path");
 
-    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+    let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
     let installation = rehearsal.find(&right).unwrap();
-    // It is read again by the agent itself.
+    // The agent itself reads it again.
     fs::write(stage.scenario(), "[[entry]]\n").unwrap();
     let wrong = format!("{}:1: missing key \"do\"", stage.scenario().display());
     assert_eq!(said(right.clone()), wrong);
     let (sender, events) = std::sync::mpsc::channel();
-    let tell = move |event| drop(sender.send(event));
+    let on_event = move |event| drop(sender.send(event));
     let limits = AgentLimits::default();
     let agent =
-        omx_agents::conversation::open(rehearsal, &installation, &opening, &right, limits, tell);
+        omx_agents::conversation::open(rehearsal, &installation, &spec, &right, limits, on_event);
     let _agent = agent.unwrap();
     match events.recv_timeout(DEADLINE).unwrap() {
-        AgentEvent::Ended(Some(trouble)) => {
-            assert_eq!(trouble.cause, FailureCause::Scenario { detail: wrong });
+        AgentEvent::Ended(Some(failure)) => {
+            assert_eq!(failure.cause, FailureCause::Scenario { detail: wrong });
         }
         other => panic!("{other:?}"),
     }
@@ -292,9 +292,9 @@ fn state_that_cannot_be_saved_is_reported() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     fs::create_dir_all(stage.kept().parent().unwrap()).unwrap();
     fs::write(stage.kept(), "a file where a folder should be").unwrap();
-    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
-    let (_agent, events) = start::<RehearsalStage>(&stage, &opening, AgentLimits::default());
-    let AgentEvent::Ended(Some(trouble)) = events.recv_timeout(DEADLINE).unwrap() else { panic!() };
-    assert_eq!(trouble.kind(), "scenario");
-    assert!(trouble.to_string().contains("File exists"), "{trouble}");
+    let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
+    let (_agent, events) = start::<RehearsalStage>(&stage, &spec, AgentLimits::default());
+    let AgentEvent::Ended(Some(failure)) = events.recv_timeout(DEADLINE).unwrap() else { panic!() };
+    assert_eq!(failure.kind(), "scenario");
+    assert!(failure.to_string().contains("File exists"), "{failure}");
 }

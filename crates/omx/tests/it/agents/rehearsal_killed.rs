@@ -1,4 +1,4 @@
-//! The rehearsal agent crashes, hangs and is killed; its conversations go on.
+//! The rehearsal agent crashes, hangs and is killed; its conversations can be resumed.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd, opening, start};
+use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec, start};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
 
-/// Kills the agents of a stage and waits until it is told.
+/// Kills the agents of a stage and waits until the conversation reports it.
 fn kill(stage: &RehearsalStage, mut chat: TestConversation) {
     let kept = stage.kept().display().to_string();
     let mut killed = false;
@@ -28,13 +28,13 @@ fn kill(stage: &RehearsalStage, mut chat: TestConversation) {
         let words: Vec<&str> = line.split('\0').collect();
         if words.get(1) == Some(&"rehearsal-agent") && words.contains(&kept.as_str()) {
             let pid = entry.file_name().to_str().unwrap().parse().unwrap();
-            // What it is just about to start still has its name, and may be gone.
+            // A child that is about to be executed still has its name, and may be gone.
             let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
             killed = true;
         }
     }
     assert!(killed, "no agent of {kept}");
-    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|failure| failure.kind()), Some("crashed"));
 }
 
 #[test]
@@ -49,9 +49,9 @@ fn a_crash_is_played_once_and_the_conversation_continues() {
         "#,
     );
     let mut chat = TestConversation::new(&stage);
-    let trouble = chat.turn("go").trouble();
-    assert!(matches!(trouble.cause, FailureCause::Crashed { code: None, .. }), "{trouble:?}");
-    assert_eq!(chat.over(), Some(trouble));
+    let failure = chat.turn("go").failure();
+    assert!(matches!(failure.cause, FailureCause::Crashed { code: None, .. }), "{failure:?}");
+    assert_eq!(chat.over(), Some(failure));
     assert!(stage.root().join("before").exists());
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
     let mut chat = TestConversation::resume(&stage, &chat.id);
@@ -95,29 +95,29 @@ fn a_hanging_agent_can_be_interrupted() {
 #[test]
 fn an_agent_that_ignores_interrupts_is_killed() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\", deaf = true } }]");
-    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+    let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
     let limits = AgentLimits { interrupt: Duration::from_millis(300), ..AgentLimits::default() };
-    let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
+    let (agent, events) = start::<RehearsalStage>(&stage, &spec, limits);
     agent.send(AgentMessage::text("go"));
     let next = || events.recv_timeout(DEADLINE).unwrap();
     while next() != AgentEvent::Delivered(Delivery::Turn) {}
     agent.interrupt();
     assert_eq!(next(), AgentEvent::TurnInterrupted);
-    let AgentEvent::Ended(Some(trouble)) = next() else { panic!("not given up") };
+    let AgentEvent::Ended(Some(failure)) = next() else { panic!("not given up") };
     let during = "being interrupted";
-    assert_eq!(trouble.cause, FailureCause::Silent { waited: limits.interrupt, during });
+    assert_eq!(failure.cause, FailureCause::Silent { waited: limits.interrupt, during });
 }
 
 #[test]
 fn silence_is_detected() {
     let stage = playing("[[entry]]\ndo = [{ fail = { kind = \"hang\" } }]");
-    let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+    let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
     let limits = AgentLimits { silence: Duration::from_millis(300), ..AgentLimits::default() };
-    let (agent, events) = start::<RehearsalStage>(&stage, &opening, limits);
+    let (agent, events) = start::<RehearsalStage>(&stage, &spec, limits);
     agent.send(AgentMessage::text("go"));
     let ended = events.iter().find(|event| matches!(event, AgentEvent::Ended(_)));
-    let Some(AgentEvent::Ended(Some(trouble))) = ended else { panic!("{ended:?}") };
-    assert_eq!(trouble.kind(), "silent");
+    let Some(AgentEvent::Ended(Some(failure))) = ended else { panic!("{ended:?}") };
+    assert_eq!(failure.kind(), "silent");
 }
 
 #[test]
@@ -126,18 +126,18 @@ fn a_limit_ends_after_a_while_if_the_scenario_says_so() {
         playing("[[entry]]\ndo = [{ fail = { kind = \"rate_limit\", reset_in_s = 3600 } }]");
     let mut chat = TestConversation::new(&stage);
     let before = jiff::Timestamp::now().as_millisecond();
-    let trouble = chat.turn("go").trouble();
+    let failure = chat.turn("go").failure();
     let after = jiff::Timestamp::now().as_millisecond();
-    let FailureCause::RateLimited { until: Some(until), .. } = trouble.cause else {
-        panic!("{trouble:?}")
+    let FailureCause::RateLimited { until: Some(until), .. } = failure.cause else {
+        panic!("{failure:?}")
     };
     let begun = until.millis() - 3_600_000;
     assert!((before..=after).contains(&begun), "{before} {begun} {after}");
     assert_eq!(chat.end(), None);
 }
 
-/// Killed inside each step in turn: what was done is not done again, what was
-/// not is done, and it stays one conversation and one play.
+/// Killed during each step in turn: finished steps are not repeated, unfinished
+/// ones are done, and it stays one conversation and one use of the entry.
 #[test]
 fn a_killed_agent_resumes_at_its_interrupted_step() {
     let step = |name: &str| {
@@ -152,7 +152,7 @@ fn a_killed_agent_resumes_at_its_interrupted_step() {
     let log = || fs::read_to_string(stage.root().join("log")).unwrap_or_default();
     let mut chat = TestConversation::new(&stage);
     let id = chat.id.clone();
-    // The words of the second time fit nothing: they mean "go on".
+    // The second prompt matches nothing: it means "continue".
     for (round, words) in [(0, "work"), (1, "go on"), (2, "work")] {
         chat.agent.send(AgentMessage::text(words));
         let expected: String = ["a\n", "a\nb\n", "b\nc\n"][..=round].concat();
@@ -174,8 +174,8 @@ fn a_killed_agent_resumes_at_its_interrupted_step() {
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
-/// Killed at any moment, again and again: every step is done, in order, and
-/// only the one it was killed in may be done twice.
+/// Killed at any moment, again and again: every step is done, in order, and only
+/// the interrupted one may be done twice.
 #[test]
 fn an_agent_killed_at_any_moment_still_finishes() {
     const STEPS: usize = 80;
@@ -184,13 +184,13 @@ fn an_agent_killed_at_any_moment_still_finishes() {
     let stage = playing(&format!(
         "[[entry]]\ntimes = 1\ndo = [{steps} {{ say = \"end\" }}]\n[[entry]]\ndo = [{{ say = \"no\" }}]"
     ));
-    let opening = |start| opening(&stage, start, AllowLevel::All);
+    let spec = |start| conversation_spec(&stage, start, AllowLevel::All);
     let mut random = omx_testkit::Random::new(7);
-    let mut chat = TestConversation::open(&stage, opening(ConversationStart::New));
+    let mut chat = TestConversation::open(&stage, spec(ConversationStart::New));
     let (id, mut kills) = (chat.id.clone(), 0);
     let answer = loop {
         chat.agent.send(of_step("work.1", "work"));
-        // Not after a time but after so much work: it must get on somewhere.
+        // After an amount of work, not a time: otherwise it might never progress.
         let mut answer = None;
         for _ in 0..random.below(30) {
             if let AgentEvent::TurnFinished(given) = chat.events.recv_timeout(DEADLINE).unwrap() {
@@ -198,11 +198,11 @@ fn an_agent_killed_at_any_moment_still_finishes() {
                 break;
             }
         }
-        // Also when it has answered: the step gets the same answer again.
+        // Even after an answer: the step gets the same answer again.
         kill(&stage, chat);
         kills += 1;
         assert!(kills < 500, "it does not get on");
-        chat = TestConversation::open(&stage, opening(ConversationStart::Resume(id.clone())));
+        chat = TestConversation::open(&stage, spec(ConversationStart::Resume(id.clone())));
         if let Some(answer) = answer {
             break answer;
         }
@@ -221,13 +221,13 @@ fn an_agent_killed_at_any_moment_still_finishes() {
     assert_eq!(check_coverage(&stage.scenario(), &stage.kept()), Ok(()));
 }
 
-/// A run takes a step up again in its conversation, with other words.
+/// A run resumes a step in its conversation, with another prompt.
 fn of_step(step: &str, words: &str) -> AgentMessage {
     let labels = MessageLabels { step: Some(step.to_owned()), ..MessageLabels::default() };
     AgentMessage { labels, ..AgentMessage::text(words) }
 }
 
-/// Killed, the agent or the run, between the answer and the journal.
+/// The agent or the run is killed between the answer and the journal record.
 #[test]
 fn an_answered_step_repeats_its_answer_without_repeating_its_work() {
     let stage = playing(
@@ -253,10 +253,10 @@ fn an_answered_step_repeats_its_answer_without_repeating_its_work() {
     assert_eq!(turn(&mut chat, of_step("plan.1", "go on")), first);
     assert_eq!(fs::read_to_string(stage.root().join("log")).unwrap(), "once\n");
     assert_eq!(chat.end(), None);
-    // As often as it is taken up again, however it ended.
+    // However often it is resumed, and however it ended.
     let mut chat = TestConversation::resume(&stage, &id);
     assert_eq!(turn(&mut chat, of_step("plan.1", "go on")), first);
-    // But in a conversation that is open, a call is a call.
+    // But in an open conversation, every call counts.
     assert_eq!(turn(&mut chat, of_step("plan.1", "that was no JSON")).text(), "second");
     assert_eq!(chat.end(), None);
     let mut chat = TestConversation::resume(&stage, &id);
@@ -310,7 +310,7 @@ fn a_match_searches_every_message_of_a_step() {
     );
     let mut chat = TestConversation::new(&stage);
     chat.agent.send(of_step("work.1", "the task"));
-    assert_eq!(chat.turn_end().trouble().kind(), "rate_limit");
+    assert_eq!(chat.turn_end().failure().kind(), "rate_limit");
     let id = chat.id.clone();
     assert_eq!(chat.end(), None);
     let mut chat = TestConversation::resume(&stage, &id);
@@ -339,7 +339,7 @@ fn the_transcript_survives_the_agent() {
     assert!(!names.into_iter().any(|name| leftover(name.to_str().unwrap())));
 }
 
-/// The agent's own process, spoken to by nobody who knows its protocol.
+/// The agent's own process, with a client that does not know its protocol.
 #[test]
 fn invalid_protocol_messages_are_rejected() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");

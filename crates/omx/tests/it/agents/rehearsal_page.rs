@@ -1,4 +1,4 @@
-//! The page about the rehearsal agent tells the truth: each of its blocks is run.
+//! The page about the rehearsal agent is correct: the test runs each of its blocks.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn every_block_of_the_page_is_correct() {
             "text" => assert_eq!(played(stage.as_ref().unwrap(), text), text, "{at}"),
             "error" => {
                 let stage = stage.as_ref().unwrap();
-                let fault = driver(AgentKind::Rehearsal).find(&stage.surroundings()).unwrap_err();
+                let fault = driver(AgentKind::Rehearsal).find(&stage.agent_env()).unwrap_err();
                 assert_eq!(fault.kind(), "scenario");
                 assert_eq!(without_folder(stage, &fault.to_string()), text.trim_end(), "{at}");
             }
@@ -78,10 +78,10 @@ fn without_folder(stage: &RehearsalStage, text: &str) -> String {
     text.replace(&format!("{}/", stage.folder().display()), "")
 }
 
-/// Plays the lines with `>` and tells what happened.
+/// Plays the lines with `>` and returns the transcript.
 fn played(stage: &RehearsalStage, text: &str) -> String {
     let mut chat = TestConversation::new(stage);
-    let mut told = String::new();
+    let mut transcript = String::new();
     for line in text.lines().filter(|line| line.starts_with("> ")) {
         let words = &line[2..];
         let (role, words) = match words.strip_prefix('[').and_then(|rest| rest.split_once("] ")) {
@@ -92,11 +92,11 @@ fn played(stage: &RehearsalStage, text: &str) -> String {
         let before = chat.seen.len();
         chat.agent.send(AgentMessage { labels, ..AgentMessage::text(words) });
         chat.turn_end();
-        told += &format!("{line}\n");
-        told.extend(chat.seen[before..].iter().flat_map(lines).map(|line| line + "\n"));
+        transcript += &format!("{line}\n");
+        transcript.extend(chat.seen[before..].iter().flat_map(lines).map(|line| line + "\n"));
     }
     assert_eq!(chat.end(), None);
-    without_folder(stage, &told)
+    without_folder(stage, &transcript)
 }
 
 fn lines(event: &AgentEvent) -> Vec<String> {
@@ -129,7 +129,7 @@ fn lines(event: &AgentEvent) -> Vec<String> {
             let result = answer.structured.as_ref().map(|value| format!("result: {value}"));
             return [answered].into_iter().chain(result).collect();
         }
-        AgentEvent::TurnFailed(trouble) => format!("fails: {trouble}"),
+        AgentEvent::TurnFailed(failure) => format!("fails: {failure}"),
         other => format!("{other:?}"),
     }]
 }

@@ -7,7 +7,7 @@ use omx_agents::event::{ApprovalRequest, TargetLocation, ToolOutcome};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 
-use super::conversation::{TestConversation, opening};
+use super::conversation::{TestConversation, conversation_spec};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::Stage;
@@ -28,9 +28,9 @@ fn reaching(
     decision: ApprovalDecision,
 ) -> (RehearsalStage, Vec<ApprovalRequest>, Vec<ToolOutcome>, String) {
     let stage = playing(REACHING);
-    let mut opening = opening(&stage, ConversationStart::New, allow);
-    opening.servers[0].name = "other".to_owned();
-    let mut chat = TestConversation::open(&stage, opening);
+    let mut spec = conversation_spec(&stage, ConversationStart::New, allow);
+    spec.servers[0].name = "other".to_owned();
+    let mut chat = TestConversation::open(&stage, spec);
     chat.agent.send(AgentMessage::text("go"));
     let mut asks = Vec::new();
     let answer = loop {
@@ -55,7 +55,7 @@ fn reaching(
     (stage, asks, ends, answer)
 }
 
-/// What the tool says.
+/// The tool's output.
 const NOTHING_ACTIVE: &str = "{\"active_modes\":[],\"entries\":[]}";
 
 fn all_asks() -> [ApprovalRequest; 3] {
@@ -133,17 +133,17 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
         ]
         "#,
     );
-    let mut opening = opening(&stage, ConversationStart::New, AllowLevel::All);
-    let omx = opening.servers[0].clone();
+    let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::All);
+    let omx = spec.servers[0].clone();
     for (name, program, arg) in
         [("silent", "sleep", "1000"), ("gone", "sh", "-c :"), ("none", "/nonexistent", "")]
     {
         let mut server = omx.clone();
         (server.name, server.program) = (name.to_owned(), program.into());
         server.args = arg.split_whitespace().map(str::to_owned).collect();
-        opening.servers.push(server);
+        spec.servers.push(server);
     }
-    let mut chat = TestConversation::open(&stage, opening);
+    let mut chat = TestConversation::open(&stage, spec);
     let last = chat.turn("go").text();
     let texts = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::Text(text) => Some(text.as_str()),

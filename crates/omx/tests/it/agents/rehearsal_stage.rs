@@ -19,7 +19,7 @@ pub struct RehearsalStage {
 }
 
 impl RehearsalStage {
-    /// A place for a scenario as a person writes it.
+    /// A stage with a scenario as a person writes it.
     pub fn playing(name: &str, text: &str) -> Self {
         let project = TestProject::new(OMX);
         project.git();
@@ -36,12 +36,12 @@ impl RehearsalStage {
         self.folder().join("scenario.toml")
     }
 
-    /// Where the agents keep what they must not forget: where the program has it too.
+    /// Where the agents save their state: the same folder as in the program.
     pub fn kept(&self) -> PathBuf {
         self.root().join(".omx/rehearsal")
     }
 
-    /// What was played so far: all that is known of the entries' uses.
+    /// The recorded uses of all entries.
     pub fn played(&self) -> Vec<Value> {
         let Ok(folder) = fs::read_dir(self.kept()) else { return Vec::new() };
         let name = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -67,14 +67,14 @@ impl Stage for RehearsalStage {
     const KIND: AgentKind = AgentKind::Rehearsal;
     const CHATTER: usize = 1;
 
-    /// It reaches nothing by itself.
+    /// It needs no isolation.
     fn alone<Body: FnOnce()>(body: Body) {
         body();
     }
 
     fn with(plays: Vec<Play>) -> Self {
         let mut entries: Vec<Value> = plays.iter().flat_map(entries_of).collect();
-        // A scenario without an entry is none.
+        // A scenario needs at least one entry.
         entries.push(json!({"match": "[[script:none]]", "do": [{"say": "nothing"}]}));
         let text = format!("entry = {}", toml(&json!(entries)));
         Self { plays, ..Self::playing("scenario.toml", &text) }
@@ -85,7 +85,7 @@ impl Stage for RehearsalStage {
         Self::playing("scenario.toml", fail)
     }
 
-    fn surroundings(&self) -> AgentEnv {
+    fn agent_env(&self) -> AgentEnv {
         let variables: [(&str, OsString); 2] = [
             ("PATH", std::env::var_os("PATH").unwrap_or_default()),
             ("HOME", self.project.home().into()),
@@ -114,7 +114,7 @@ impl Stage for RehearsalStage {
     fn answers(&self, play: &str) -> usize {
         let known = self.plays.iter().find(|known| known.name == play).unwrap();
         let longest = turns(known).map(<[Step]>::len).max().unwrap_or_default();
-        // The last step of an entry tells what was spent; it is no answer.
+        // The last step of an entry reports usage; it is not an answer.
         let begun = |played: &Value| (played["step"].as_u64().unwrap() as usize + 1).min(longest);
         self.of(play).iter().map(begun).sum()
     }
@@ -146,13 +146,13 @@ fn toml(value: &Value) -> String {
     }
 }
 
-/// A play as turns: one ends with an answer that is not what was asked for.
+/// The turns of a play: each ends with text instead of the requested answer.
 fn turns(play: &Play) -> impl Iterator<Item = &[Step]> {
     play.steps.split_inclusive(|step| matches!(step, Step::Chatter))
 }
 
-/// One entry for each turn. Only the first is called by its cue; what follows
-/// is played once each, in order.
+/// One entry for each turn. Only the first matches the cue; the others are played
+/// once each, in order.
 fn entries_of(play: &Play) -> Vec<Value> {
     let several = turns(play).count() > 1;
     let entry = |(number, turn): (usize, &[Step])| {

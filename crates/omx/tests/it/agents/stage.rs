@@ -1,4 +1,4 @@
-//! Where a driver is tested: a project, a home, and something that answers.
+//! Where a driver is tested: a project, a home, and a scripted model.
 
 use std::path::PathBuf;
 
@@ -8,46 +8,45 @@ use omx_ops::{Clock, SystemClock};
 
 use super::play::Play;
 
-/// One driver's place of work. Everything is gone when it is dropped.
+/// The environment of one driver. Dropping it removes everything.
 pub trait Stage: Sized {
     /// The driver.
     const KIND: AgentKind;
 
-    /// How often the model is asked for a structured answer it does not give,
-    /// before the program itself gives up.
+    /// How often the program requests a missing structured answer before it gives up.
     const CHATTER: usize;
 
     /// Runs a test's body where the agent can reach nothing else.
     fn alone<Body: FnOnce()>(body: Body);
 
-    /// A place where these can be played.
+    /// A stage on which these can be played.
     fn with(plays: Vec<Play>) -> Self;
 
-    /// A place whose vendor cannot be reached. Any prompt will do.
+    /// A stage whose vendor cannot be reached. Any prompt will do.
     fn without_vendor() -> Self;
 
-    /// What the driver knows of the world.
-    fn surroundings(&self) -> AgentEnv;
+    /// The driver's environment.
+    fn agent_env(&self) -> AgentEnv;
 
-    /// The world of a machine on which nobody has logged in.
+    /// The environment of a machine on which nobody has logged in.
     fn logged_out(&self) -> Option<AgentEnv>;
 
     /// The project, a git repository.
     fn root(&self) -> PathBuf;
 
-    /// How many answers were begun for a play; a failed one counts.
+    /// How many answers were started for a play; failed ones count.
     fn answers(&self, play: &str) -> usize;
 
-    /// Whether words of a slow answer are under way.
+    /// Whether a slow answer is being streamed.
     fn is_streaming(&self, play: &str) -> bool;
 
-    /// Whether the program has written a conversation down: one that was never
-    /// kept cannot be gone on with, whoever kills it.
+    /// Whether the program has saved a conversation: one that was never saved cannot
+    /// be resumed.
     fn is_kept(&self, _conversation: &str) -> bool {
         true
     }
 
-    /// All that was said before, as the last answer of a play was given it.
+    /// The history that the last request of a play contained.
     fn history(&self, play: &str) -> String;
 }
 

@@ -1,5 +1,5 @@
-//! A program of the test's own behind the real loop and the real guard: it
-//! speaks the smallest protocol there is, and behaves as badly as it likes.
+//! A program of the test behind the real loop and the real guard: it speaks a
+//! minimal protocol and can misbehave in every way.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -25,21 +25,21 @@ use super::stage::{OMX, WORKER};
 /// Nothing here takes longer.
 pub const DEADLINE: Duration = Duration::from_secs(30);
 
-/// A driver of one program in one folder.
+/// A driver for one program in one folder.
 #[derive(Clone)]
 pub struct StandIn {
     pub launch: Launch,
-    /// The program that guards.
+    /// The program that runs the guard.
     pub omx: PathBuf,
     pub limits: AgentLimits,
     pub after_exit: AfterExit,
 }
 
-/// What the protocol makes of an end it did not expect.
+/// What the protocol does after an unexpected exit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum AfterExit {
     Fail,
-    /// Nothing: it waits for something that never comes.
+    /// Nothing: it waits forever.
     Wait,
 }
 
@@ -68,9 +68,9 @@ impl StandIn {
         self
     }
 
-    /// Begins a conversation.
-    pub fn open(&self) -> Meeting {
-        let surroundings = AgentEnv {
+    /// Opens a conversation.
+    pub fn open(&self) -> StandInConversation {
+        let agent_env = AgentEnv {
             variables: BTreeMap::new(),
             omx: self.omx.clone(),
             worker_variable: WORKER.to_owned(),
@@ -79,7 +79,7 @@ impl StandIn {
             rehearsal_folder: self.launch.folder.clone(),
             clock: || omx_kernel::Timestamp::from_millis(0),
         };
-        let opening = ConversationSpec {
+        let spec = ConversationSpec {
             start: ConversationStart::New,
             folder: self.launch.folder.clone(),
             role: None,
@@ -88,15 +88,15 @@ impl StandIn {
             servers: Vec::new(),
             schema: None,
         };
-        let installation = self.find(&surroundings).unwrap();
+        let installation = self.find(&agent_env).unwrap();
         let (sender, events) = channel();
-        let tell = move |event| {
+        let on_event = move |event| {
             let _ = sender.send(event);
         };
         let limits = self.limits;
         let agent =
-            conversation::open(self, &installation, &opening, &surroundings, limits, tell).unwrap();
-        Meeting { agent, events, seen: Vec::new() }
+            conversation::open(self, &installation, &spec, &agent_env, limits, on_event).unwrap();
+        StandInConversation { agent, events, seen: Vec::new() }
     }
 }
 
@@ -168,7 +168,7 @@ impl Protocol for Plain {
 }
 
 impl Plain {
-    /// Says something, or keeps it until the turn is over.
+    /// Sends a message, or queues it until the turn ends.
     fn say(&mut self, text: String) -> Vec<ProtocolEffect> {
         if std::mem::replace(&mut self.is_busy, true) {
             self.queue.push_back(text);
@@ -177,7 +177,7 @@ impl Plain {
         vec![ProtocolEffect::Write(json!({"say": text}))]
     }
 
-    /// Tells the end of the turn, and begins the next if one waits.
+    /// Reports the end of the turn, and starts the next one if it is queued.
     fn turned(&mut self, event: AgentEvent) -> Vec<ProtocolEffect> {
         self.is_busy = false;
         let mut effects = vec![ProtocolEffect::Emit(event)];
@@ -211,15 +211,15 @@ impl Plain {
     }
 }
 
-/// An open conversation and what was told of it.
-pub struct Meeting {
+/// An open conversation and its events.
+pub struct StandInConversation {
     pub agent: Conversation,
     pub events: Receiver<AgentEvent>,
     pub seen: Vec<AgentEvent>,
 }
 
-impl Meeting {
-    /// The next event that fits; all before it are kept.
+impl StandInConversation {
+    /// Waits for the next matching event; earlier ones are kept.
     #[track_caller]
     pub fn until(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let deadline = Instant::now() + DEADLINE;
@@ -244,7 +244,7 @@ impl Meeting {
         self.until("the conversation is open", |event| matches!(event, AgentEvent::Started { .. }));
     }
 
-    /// Waits until it is over, and that nothing is told after that.
+    /// Waits until it is over, and checks that no event follows.
     #[track_caller]
     pub fn over(&mut self) -> Option<Failure> {
         let over = self.until("the end", |event| matches!(event, AgentEvent::Ended(_)));
@@ -255,8 +255,8 @@ impl Meeting {
     }
 }
 
-/// A folder for a stand-in. Its processes are known by where they work,
-/// whatever else they have changed.
+/// A folder for a stand-in. Its processes are found by their working directory,
+/// whatever else they change.
 pub struct Place(TempDir);
 
 impl Place {
@@ -276,7 +276,7 @@ impl Place {
         StandIn::shell(&self.folder(), script)
     }
 
-    /// What lives here, by command line.
+    /// The processes here, by command line.
     pub fn processes(&self) -> BTreeMap<i32, String> {
         processes_in(&self.folder())
     }
@@ -303,14 +303,14 @@ impl Place {
     }
 }
 
-/// The living processes of a folder, by command line.
+/// The live processes of a folder, by command line.
 pub fn processes_in(folder: &Path) -> BTreeMap<i32, String> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
-        // A dead one works nowhere.
+        // A dead process has no working directory.
         if fs::read_link(entry.path().join("cwd")).is_ok_and(|place| place == folder) {
             let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
             found.insert(pid, String::from_utf8_lossy(&line).replace('\0', " "));
@@ -326,8 +326,8 @@ pub fn role() -> Option<PathBuf> {
     std::env::var_os(ROLE).map(PathBuf::from)
 }
 
-/// The command that runs this very test once more in a process of its own,
-/// where [`role`] tells this folder. `body` is any closure of the test function.
+/// The command that runs this test again in a separate process, where [`role`]
+/// returns this folder. `body` is any closure of the test function.
 pub fn second_self<Body: FnOnce()>(_: &Body, folder: &Path) -> Command {
     let name = std::any::type_name::<Body>();
     let name = name.split_once("::").map_or(name, |(_, name)| name);
@@ -337,8 +337,8 @@ pub fn second_self<Body: FnOnce()>(_: &Body, folder: &Path) -> Command {
     command
 }
 
-/// Runs the body of a test in a process of its own, whose threads, files and
-/// memory are the body's alone.
+/// Runs the body of a test in a separate process, whose threads, files and memory
+/// belong to the body alone.
 #[track_caller]
 pub fn apart<Body: FnOnce()>(body: Body) {
     if role().is_some() {
@@ -359,7 +359,7 @@ pub fn apart_as<Body: FnOnce()>(prepare: impl FnOnce(&Command) -> Command, body:
 #[track_caller]
 fn passed(mut command: Command) {
     let outcome: CommandOutcome = command.output().unwrap().into();
-    // A name that fits no test would pass with nothing done.
+    // A name that matches no test would pass without running anything.
     let ran = outcome.stdout.contains("test result: ok. 1 passed");
     assert!(outcome.code == Some(0) && ran, "{}\n{}", outcome.stdout, outcome.stderr);
 }
@@ -370,7 +370,7 @@ pub fn open_files_and_threads() -> (usize, usize) {
     (count("/proc/self/fd"), count("/proc/self/task"))
 }
 
-/// Runs a command on a terminal of its own.
+/// Runs a command on its own terminal.
 pub fn on_a_terminal(command: &Command) -> Child {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();

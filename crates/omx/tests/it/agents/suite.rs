@@ -1,4 +1,4 @@
-//! What every driver can do.
+//! What every driver supports.
 
 use std::fs;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use serde_json::json;
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
+use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use super::play::{Play, Step, cue};
 use super::stage::Stage;
 use super::suite_failures::agent_processes;
@@ -124,8 +124,8 @@ pub fn a_full_turn_edits_runs_and_calls_a_tool<S: Stage>() {
     assert_eq!(seen.iter().filter(changed).count(), 1, "{seen:#?}");
     assert!(seen.contains(&AgentEvent::Delivered(Delivery::Turn)), "{seen:#?}");
     assert!(seen.contains(&AgentEvent::Text("all done".to_owned())), "{seen:#?}");
-    let spent = spent(seen);
-    assert!(spent.input_tokens >= 4000 && spent.output_tokens >= 80, "{spent:?}");
+    let usage = usage(seen);
+    assert!(usage.input_tokens >= 4000 && usage.output_tokens >= 80, "{usage:?}");
     assert_eq!(chat.end(), None);
 }
 
@@ -143,8 +143,8 @@ fn tool_end(event: &AgentEvent) -> Option<&ToolOutcome> {
     }
 }
 
-/// All that was told to be spent.
-fn spent(events: &[AgentEvent]) -> UsageDelta {
+/// The sum of the reported usage.
+fn usage(events: &[AgentEvent]) -> UsageDelta {
     let mut sum = UsageDelta::default();
     for event in events {
         if let AgentEvent::Usage(usage) = event {
@@ -155,14 +155,14 @@ fn spent(events: &[AgentEvent]) -> UsageDelta {
     sum
 }
 
-/// Agents start MCP servers with a reduced environment of their own making.
+/// Agents start MCP servers with an environment that they reduce themselves.
 pub fn an_mcp_server_receives_its_variables<S: Stage>() {
     let write = json!({"mode": "ralph", "session_id": "s", "active": true});
     let play = Play::new("call", [Step::Mcp("state_write", write), Step::Say("called")]);
     let stage = S::with(vec![play]);
     let outside = stage.root().join("outside");
     fs::create_dir(&outside).unwrap();
-    let mut spec = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+    let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
     let state = outside.to_str().unwrap().to_owned();
     spec.servers[0].env.insert("OMX_STATE_DIR".to_owned(), state);
     let mut chat = TestConversation::open(&stage, spec);
@@ -186,7 +186,7 @@ pub fn a_follow_up_continues_the_conversation<S: Stage>() {
     assert_eq!(chat.end(), None);
 }
 
-/// Steered into the turn, or heard after it: told which, and heard for certain.
+/// Delivered during the turn or after it: the driver reports which, and never loses it.
 pub fn a_message_to_a_busy_agent_reaches_it<S: Stage>() {
     let busy = Play::new(
         "busy",
@@ -245,7 +245,7 @@ pub fn an_interrupt_during_a_reply_ends_the_turn<S: Stage>() {
 pub fn an_interrupt_during_a_tool_ends_the_tool<S: Stage>() {
     let slow = Play::new(
         "slow",
-        // Should the program not wait for the command, the turn goes on.
+        // If the program does not wait for the command, the turn continues.
         [Step::Shell("sh -c 'touch running; sleep 1000; touch survived'"), Step::SaySlowly],
     );
     let after = Play::new("after", [Step::Say("still here")]);
@@ -269,26 +269,28 @@ pub fn an_interrupt_during_a_tool_ends_the_tool<S: Stage>() {
     assert!(!stage.root().join("survived").exists());
 }
 
-/// Whether a process of this stage's agent has these words in its command
-/// line. The number a command knows itself by means nothing outside a sandbox.
+/// Whether a process of this stage's agent has this text in its command line. A pid
+/// from inside a sandbox means nothing outside.
 pub fn lives(stage: &impl Stage, words: &str) -> bool {
     agent_processes(stage).values().any(|line| line.contains(words))
 }
 
 pub fn an_approval_is_requested_and_granted<S: Stage>() {
-    asked::<S>(ApprovalDecision::Allow);
+    check_approval::<S>(ApprovalDecision::Allow);
 }
 
 pub fn an_approval_is_requested_and_denied<S: Stage>() {
-    asked::<S>(ApprovalDecision::Deny("not today".to_owned()));
+    check_approval::<S>(ApprovalDecision::Deny("not today".to_owned()));
 }
 
-/// With edits allowed only, a command is asked about, and done if it is granted.
-fn asked<S: Stage>(decision: ApprovalDecision) {
+/// With only edits allowed, a command needs approval, and runs if it is granted.
+fn check_approval<S: Stage>(decision: ApprovalDecision) {
     let play = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("that was it")]);
     let stage = S::with(vec![play]);
-    let mut chat =
-        TestConversation::open(&stage, opening(&stage, ConversationStart::New, AllowLevel::Edits));
+    let mut chat = TestConversation::open(
+        &stage,
+        conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
+    );
     chat.agent.send(AgentMessage::text(cue("ask")));
     let ask = chat.approval(decision.clone());
     assert!(
@@ -303,7 +305,7 @@ fn asked<S: Stage>(decision: ApprovalDecision) {
     assert_eq!(chat.end(), None);
 }
 
-/// What a command left behind is gone with the conversation, whatever it did to get away.
+/// Processes a command left behind end with the conversation, whatever they did to escape.
 pub fn ending_leaves_no_process<S: Stage>() {
     let play = Play::new(
         "leave",

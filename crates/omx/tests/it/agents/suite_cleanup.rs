@@ -1,5 +1,5 @@
-//! Nothing outlives a run (conductor.md 1.3), with the real programs: a tool
-//! call whose processes do what they can to get away, ended in every way.
+//! Nothing outlives a run (conductor.md 1.3), with the real programs: a tool call
+//! whose processes try to escape, ended in every way.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -21,8 +21,8 @@ use super::suite_results::{Running, omx_ask, start_omx_ask};
 /// The longest that any ending may take.
 const AT_MOST: Duration = Duration::from_secs(12);
 
-/// One that left the session, one that lost its parents, both deaf, and a
-/// command that does not end. All of them hold one lock for as long as they live.
+/// One that left the session, one that lost its parents, both ignoring signals, and
+/// a command that does not end. All of them hold one lock while they live.
 const WILD: &str = "exec 9>lock; flock 9; \
     (setsid sh -c 'trap : HUP INT TERM; touch far; while :; do sleep 0.1; done' \
     >/dev/null 2>&1 </dev/null &); \
@@ -36,12 +36,12 @@ fn wild<S: Stage>() -> S {
     S::with(vec![wild, Play::new("after", [Step::Say("still here")])])
 }
 
-/// The command and its children live: the lock is held.
+/// The command and its children are alive: the lock is held.
 fn is_up(stage: &impl Stage) -> bool {
     stage.root().join("up").exists() && !is_gone(stage)
 }
 
-/// Nothing that had the lock is left.
+/// No process that held the lock is left.
 fn is_gone(stage: &impl Stage) -> bool {
     File::open(stage.root().join("lock")).unwrap().try_lock().is_ok()
 }
@@ -87,7 +87,7 @@ pub fn an_interrupt_and_an_end_leave_no_process<S: Stage>() {
     nothing_left(&stage, begun);
 }
 
-/// Where the driver sees to it, what a command left behind goes with its turn.
+/// Where the driver ensures it, processes a command left behind end with its turn.
 pub fn an_interrupt_leaves_no_runaway<S: Stage>() {
     let stage = wild::<S>();
     let mut chat = talking(&stage);
@@ -103,12 +103,12 @@ pub fn an_interrupt_leaves_no_runaway<S: Stage>() {
 pub fn a_killed_agent_leaves_no_runaway<S: Stage>() {
     let stage = wild::<S>();
     let mut chat = talking(&stage);
-    // The child of the guard, and the guard's alone.
+    // A child of the guard alone.
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", guard(&stage)));
     let agent = children.unwrap().split_whitespace().next().unwrap().parse().unwrap();
     let begun = Instant::now();
     kill(agent);
-    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|failure| failure.kind()), Some("crashed"));
     nothing_left(&stage, begun);
 }
 
@@ -117,7 +117,7 @@ pub fn a_killed_guard_leaves_no_runaway<S: Stage>() {
     let mut chat = talking(&stage);
     let begun = Instant::now();
     kill(guard(&stage));
-    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
+    assert_eq!(chat.over().map(|failure| failure.kind()), Some("crashed"));
     nothing_left(&stage, begun);
 }
 
@@ -142,8 +142,7 @@ pub fn ctrl_c_twice_leaves_no_runaway<S: Stage>() {
     pressed::<S>(b"\x03\x03");
 }
 
-/// `omx ask` on a terminal, where keys are pressed: it ends by itself, and
-/// when it has ended nothing is left.
+/// `omx ask` on a terminal with key presses: it ends on its own and leaves no process.
 fn pressed<S: Stage>(keys: &[u8]) {
     let stage = wild::<S>();
     let mut command = omx_ask(&stage, S::KIND.as_str(), &[&cue("wild")]);

@@ -1,4 +1,4 @@
-//! What every driver says when things go wrong.
+//! What every driver reports when something fails.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,12 +11,12 @@ use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::conversation::{DEADLINE, TestConversation, opening, start};
+use super::conversation::{DEADLINE, TestConversation, conversation_spec, start};
 use super::play::{Failing, Play, Step, cue};
 use super::stage::{Stage, WORKER};
 
-/// Processes whose environment has this home and the mark of a worker, by
-/// their command lines; the guard is none of them.
+/// Processes whose environment has this home and the marker of a worker, by
+/// command line; the guard is not one of them.
 pub fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
     let mut found = BTreeMap::new();
     let folder = stage.root().parent().unwrap().to_str().unwrap().to_owned();
@@ -55,9 +55,9 @@ pub fn a_killed_agent_is_reported_and_its_conversation_can_be_resumed<S: Stage>(
     for pid in processes.keys() {
         let _ = kill_process(Pid::from_raw(*pid).unwrap(), Signal::KILL);
     }
-    let trouble = chat.turn_end().trouble();
-    assert_eq!(trouble.kind(), "crashed", "{trouble}");
-    assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("crashed"));
+    let failure = chat.turn_end().failure();
+    assert_eq!(failure.kind(), "crashed", "{failure}");
+    assert_eq!(chat.over().map(|failure| failure.kind()), Some("crashed"));
     assert_eq!(agent_processes(&stage), BTreeMap::new());
 
     let mut chat = TestConversation::resume(&stage, &chat.id);
@@ -68,27 +68,27 @@ pub fn a_killed_agent_is_reported_and_its_conversation_can_be_resumed<S: Stage>(
 }
 
 /// A turn that fails in this way, and then one that does not: the conversation
-/// outlives the trouble.
+/// survives the failure.
 fn fails<S: Stage>(failing: Failing) -> FailureCause {
     let fail = Play::new("fail", [Step::Fail(failing)]);
     let after = Play::new("after", [Step::Say("better now")]);
     let stage = S::with(vec![fail, after]);
     let mut chat = TestConversation::new(&stage);
-    let trouble = chat.turn(&cue("fail")).trouble();
-    assert_eq!(trouble.agent, S::KIND);
+    let failure = chat.turn(&cue("fail")).failure();
+    assert_eq!(failure.agent, S::KIND);
     assert!(stage.answers("fail") >= 1);
     assert_eq!(chat.turn(&cue("after")).text(), "better now");
     assert_eq!(chat.end(), None);
-    trouble.cause
+    failure.cause
 }
 
 pub fn a_limit_with_an_end_is_reported<S: Stage>() {
-    // A time of day that no clock of this test can reach by itself.
+    // A time that no clock reaches during this test.
     let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
     let FailureCause::RateLimited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
-    // A vendor that tells a time from now is understood to the minute.
-    let told = until.millis() / 1000;
-    assert!((1_899_999_940..=1_900_000_060).contains(&told), "{until}");
+    // A vendor that gives a delay from now is precise to the minute.
+    let seconds = until.millis() / 1000;
+    assert!((1_899_999_940..=1_900_000_060).contains(&seconds), "{until}");
 }
 
 pub fn a_limit_without_an_end_is_reported<S: Stage>() {
@@ -119,21 +119,21 @@ pub fn an_unknown_model_is_reported<S: Stage>() {
 pub fn an_unreachable_vendor_is_reported<S: Stage>() {
     let stage = S::without_vendor();
     let mut chat = TestConversation::new(&stage);
-    let trouble = chat.turn("anybody there?").trouble();
-    assert_eq!(trouble.kind(), "network", "{trouble}");
-    assert!(trouble.remedy().is_some());
+    let failure = chat.turn("anybody there?").failure();
+    assert_eq!(failure.kind(), "network", "{failure}");
+    assert!(failure.remedy().is_some());
     assert_eq!(chat.end(), None);
 }
 
 pub fn an_unknown_conversation_is_reported<S: Stage>() {
     let stage = S::with(vec![]);
     let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
-    let opening = opening(&stage, ConversationStart::Resume(id), AllowLevel::Commands);
-    let (_agent, events) = start::<S>(&stage, &opening, AgentLimits::default());
+    let spec = conversation_spec(&stage, ConversationStart::Resume(id), AllowLevel::Commands);
+    let (_agent, events) = start::<S>(&stage, &spec, AgentLimits::default());
     loop {
         match events.recv_timeout(DEADLINE).expect("it ends in time") {
-            AgentEvent::Ended(Some(trouble)) => {
-                break assert_eq!(trouble.kind(), "unknown_conversation", "{trouble}");
+            AgentEvent::Ended(Some(failure)) => {
+                break assert_eq!(failure.kind(), "unknown_conversation", "{failure}");
             }
             AgentEvent::Started { .. } | AgentEvent::Ended(None) => {
                 panic!("a conversation nobody began")
@@ -145,32 +145,32 @@ pub fn an_unknown_conversation_is_reported<S: Stage>() {
 
 pub fn a_missing_program_is_reported<S: Stage>() {
     let stage = S::with(vec![]);
-    let mut surroundings = stage.surroundings();
-    surroundings.variables.insert("PATH".into(), "/nonexistent".into());
-    let found = driver(S::KIND).find(&surroundings);
+    let mut agent_env = stage.agent_env();
+    agent_env.variables.insert("PATH".into(), "/nonexistent".into());
+    let found = driver(S::KIND).find(&agent_env);
     if S::KIND.install_command().is_none() {
-        // The one that is built in.
+        // The built-in agent.
         return drop(found.unwrap());
     }
-    let trouble = found.unwrap_err();
-    assert_eq!(trouble.kind(), "not_installed");
-    assert!(trouble.remedy().unwrap().contains("npm install"));
+    let failure = found.unwrap_err();
+    assert_eq!(failure.kind(), "not_installed");
+    assert!(failure.remedy().unwrap().contains("npm install"));
 }
 
 pub fn a_missing_account_is_reported<S: Stage>() {
     let stage = S::with(vec![]);
-    driver(S::KIND).find(&stage.surroundings()).unwrap();
-    let Some(surroundings) = stage.logged_out() else { return };
-    assert!(surroundings.variables.contains_key(OsStr::new("PATH")));
-    let trouble = driver(S::KIND).find(&surroundings).unwrap_err();
-    assert_eq!(trouble.kind(), "not_logged_in", "{trouble}");
-    assert!(trouble.remedy().is_some());
+    driver(S::KIND).find(&stage.agent_env()).unwrap();
+    let Some(agent_env) = stage.logged_out() else { return };
+    assert!(agent_env.variables.contains_key(OsStr::new("PATH")));
+    let failure = driver(S::KIND).find(&agent_env).unwrap_err();
+    assert_eq!(failure.kind(), "not_logged_in", "{failure}");
+    assert!(failure.remedy().is_some());
 }
 
 pub fn has_the_tested_version<P: super::cli_stage::Program>() {
     let stage = super::cli_stage::CliStage::<P>::with(vec![]);
-    let surroundings = stage.surroundings();
-    let installation = driver(P::KIND).find(&surroundings).unwrap();
-    let version = omx_agents::version::version(&installation, &surroundings, DEADLINE).unwrap();
+    let agent_env = stage.agent_env();
+    let installation = driver(P::KIND).find(&agent_env).unwrap();
+    let version = omx_agents::version::version(&installation, &agent_env, DEADLINE).unwrap();
     assert_eq!(version, P::CLI.version());
 }

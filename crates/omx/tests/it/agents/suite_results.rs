@@ -1,4 +1,4 @@
-//! Structured results and the program itself: what every driver passes too.
+//! Structured results and the program itself, for every driver.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -13,7 +13,7 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::conversation::{DEADLINE, opening};
+use super::conversation::{DEADLINE, conversation_spec};
 use super::play::{Play, Step, cue};
 use super::stage::{OMX, Stage};
 use super::suite_failures::agent_processes;
@@ -23,17 +23,17 @@ fn verification() -> Value {
     json!({"passed": true, "checks": [check], "findings": []})
 }
 
-/// Asks for a verification, as steps of a run do.
+/// Requests a verification, as steps of a run do.
 fn ask<S: Stage>(stage: &S) -> Result<AskReply, AskError> {
     let wants = ResultKind::Verification;
     let message =
         AgentMessage { schema: Some(wants.schema()), ..AgentMessage::text(cue("verify")) };
-    let opening = opening(stage, ConversationStart::New, AllowLevel::Commands);
-    let question = AskRequest { opening, message, wants: Some(wants) };
-    let (surroundings, driver) = (stage.surroundings(), driver(S::KIND));
-    let installation = driver.find(&surroundings).unwrap();
+    let spec = conversation_spec(stage, ConversationStart::New, AllowLevel::Commands);
+    let question = AskRequest { opening: spec, message, wants: Some(wants) };
+    let (agent_env, driver) = (stage.agent_env(), driver(S::KIND));
+    let installation = driver.find(&agent_env).unwrap();
     let limits = AgentLimits::default();
-    AskSession::default().ask(&question, driver, &installation, &surroundings, limits, |_| {})
+    AskSession::default().ask(&question, driver, &installation, &agent_env, limits, |_| {})
 }
 
 pub fn a_valid_result_is_accepted<S: Stage>() {
@@ -61,19 +61,19 @@ pub fn a_result_that_is_invalid_twice_fails<S: Stage>() {
     assert_eq!(stage.answers("verify"), 2 * S::CHATTER);
 }
 
-/// `omx ask` in the stage's world.
+/// `omx ask` in the stage's environment.
 pub fn omx_ask(stage: &impl Stage, kind: &str, args: &[&str]) -> Command {
-    let surroundings = stage.surroundings();
+    let agent_env = stage.agent_env();
     let mut command = Command::new(OMX);
-    command.args(["ask", kind]).args(args).env_clear().envs(&surroundings.variables);
-    if let Some(scenario) = &surroundings.scenario {
+    command.args(["ask", kind]).args(args).env_clear().envs(&agent_env.variables);
+    if let Some(scenario) = &agent_env.scenario {
         command.arg("--scenario").arg(scenario);
     }
     command.current_dir(stage.root()).stdin(Stdio::null());
     command
 }
 
-/// Ends what was started when the test ends, however it ends.
+/// Kills the process when the test ends, however it ends.
 pub struct Running(pub Child);
 
 impl Drop for Running {
@@ -83,14 +83,14 @@ impl Drop for Running {
     }
 }
 
-/// Starts `omx ask --json` and gives the id of the conversation it opened.
+/// Starts `omx ask --json` and returns the id of its conversation.
 pub fn start_omx_ask(stage: &impl Stage, kind: &str, prompt: &str) -> (Running, String) {
     let mut command = omx_ask(stage, kind, &["--json", prompt]);
     let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
     let started: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(started["event"], "started", "{started}");
-    // Read on, or the pipe fills and closes under it.
+    // Keep reading, or the pipe fills up and blocks the program.
     std::thread::spawn(move || lines.count());
     (running, started["conversation"].as_str().unwrap().to_owned())
 }

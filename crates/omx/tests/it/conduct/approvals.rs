@@ -1,4 +1,4 @@
-//! What only the person can say: asked, seen from elsewhere, answered.
+//! Approval requests for the person: shown in every view, answered from anywhere.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::kit::{DEADLINE, Repository, Running};
 
-/// A ralph whose builder runs a command, which needs leave.
+/// A ralph whose builder runs a command that needs approval.
 const SCENARIO: &str = r#"
 [[entry]]
 role = "executor"
@@ -27,7 +27,7 @@ do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = t
 do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
 "#;
 
-/// A run that asks.
+/// A run that waits for approval.
 fn asking() -> (Repository, Running) {
     let mut repository = Repository::playing(SCENARIO);
     repository.check = "true".to_owned();
@@ -55,7 +55,7 @@ fn worktree(repository: &Repository) -> std::path::PathBuf {
 fn conductor_a_command_under_edits_needs_the_person_and_runs_on_yes() {
     let (repository, mut running) = asking();
     let id = repository.id();
-    // Everybody who looks sees it, with the command that answers.
+    // Every view shows it, with the command that answers.
     let listed = repository.project.omx(&["runs"]).stdout;
     assert!(listed.contains("needs you"), "{listed}");
     let shown = repository.project.omx(&["runs", "show"]).stdout;
@@ -99,7 +99,7 @@ fn conductor_a_question_of_a_killed_run_is_asked_again() {
     running.code();
     repository.await_nobody();
     let id = repository.id();
-    // Nobody waits for an answer now.
+    // No process waits for an answer now.
     let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
     assert_eq!(shown["questions"], serde_json::json!([]));
     let mut resumed = repository.project.omx_command(&["runs", "resume"]);
@@ -112,8 +112,8 @@ fn conductor_a_question_of_a_killed_run_is_asked_again() {
     assert_eq!(made, "done\n");
 }
 
-/// Between taking a run and saying who took it, another process must not
-/// answer what nobody asks any more.
+/// Between locking a run and recording its new owner, another process must not
+/// answer a question that nobody waits for.
 #[test]
 fn conductor_a_question_of_an_earlier_process_is_not_answered() {
     let (repository, mut running) = asking();
@@ -132,7 +132,7 @@ fn conductor_a_question_of_an_earlier_process_is_not_answered() {
     assert_eq!(shown["questions"], serde_json::json!([]));
     let answered = repository.project.omx(&["runs", "answer", &id, "yes"]);
     assert_eq!(answered.code, Some(1), "{answered:?}");
-    // Its input closed, the server ends, and the lock goes with it.
+    // When its input closes, the server exits and releases the lock.
     drop(taker.stdin.take());
     taker.wait().unwrap();
 }

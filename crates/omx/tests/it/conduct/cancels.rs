@@ -1,5 +1,5 @@
-//! Cancel from another terminal at any moment of a run: gone in time, said in
-//! the documents as what it is, and resumable to the end.
+//! Cancel from another terminal at any moment of a run: it ends in time, the
+//! documents say so, and it can be resumed to the end.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -15,14 +15,14 @@ use serde_json::Value;
 use super::kit::Repository;
 use super::whole_runs::{AT_A_TIME, Moment, Whole, noting, stopped_at};
 
-/// Run and agents are gone by then.
+/// Run and agents have ended by then.
 const GONE: Duration = Duration::from_secs(12);
-/// So many records between two moments: no multiple of a step's.
+/// The number of records between two moments: not a multiple of a step's.
 const APART: usize = 4;
-/// The same for moments that are only hit nearly.
+/// The same for moments that are only approximate.
 const FAR_APART: usize = 19;
 
-/// Every document of the run there is.
+/// Every document of the run.
 fn documents(repository: &Repository) -> Vec<Value> {
     ["autopilot", "ralplan", "ralph", "code-review"]
         .into_iter()
@@ -33,7 +33,7 @@ fn documents(repository: &Repository) -> Vec<Value> {
         .collect()
 }
 
-/// What cancel.md 3 says of the documents of a cancelled autopilot.
+/// Asserts cancel.md 3 for the documents of a cancelled autopilot.
 fn assert_cancelled(documents: &[Value], what: &str) {
     for document in documents {
         assert_eq!(document["active"], false, "{what}: {document:#}");
@@ -42,7 +42,7 @@ fn assert_cancelled(documents: &[Value], what: &str) {
     let autopilot = &documents[0];
     assert_eq!(autopilot["run_outcome"], "cancelled", "{what}");
     assert_eq!(autopilot["lifecycle_outcome"], "cancelled", "{what}");
-    // Where it was stays, for whoever goes on.
+    // The phase is kept for a resume.
     let phase = autopilot["current_phase"].as_str().unwrap();
     assert!(["ralplan", "ralph", "code-review"].contains(&phase), "{what}: {phase}");
     for part in &documents[1..] {
@@ -53,7 +53,7 @@ fn assert_cancelled(documents: &[Value], what: &str) {
     }
 }
 
-/// Cancels a run after so many records while it goes on.
+/// Cancels a running run after this many records.
 fn cancelled_near(whole: &Whole, records: usize) {
     let repository = noting();
     let mut running = repository.start("autopilot", &["greet people by name"]);
@@ -61,14 +61,14 @@ fn cancelled_near(whole: &Whole, records: usize) {
     let begun = Instant::now();
     let cancelled = repository.project.omx(&["cancel", "--session-id", &repository.id()]);
     let code = running.code();
-    // Else it was at its end already.
+    // Otherwise it had already ended.
     if code != Some(0) {
         look_after(whole, &repository, &cancelled, code, begun, records);
     }
 }
 
-/// Cancels a run that stands still at a moment, then lets it go on. Tells the
-/// phase it was in.
+/// Cancels a run that is stopped at a moment, then continues it. Returns the phase
+/// it was in.
 fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
     let repository = noting();
     let mut running = stopped_at(&repository, moment);
@@ -81,7 +81,7 @@ fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
     });
     let code = running.code_while(|running| running.signal(Signal::CONT));
     let cancelled = cancel.wait_with_output().unwrap().into();
-    // Nobody was spoken to after that.
+    // No agent was called after that.
     let later = repository.journal().split_off(moment.records);
     let conversation = later.iter().find(|record| record["kind"] == "conversation");
     let known = later.iter().find(|record| record["kind"] == "usage");
@@ -89,7 +89,7 @@ fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
     look_after(whole, &repository, &cancelled, code, begun, moment.records)
 }
 
-/// A pipe into which nothing more fits.
+/// A full pipe.
 fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
     let (reader, writer) = std::io::pipe().unwrap();
     let flags = fcntl_getfl(&writer).unwrap();
@@ -100,8 +100,7 @@ fn full_pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
     (reader, writer)
 }
 
-/// A run that has begun and could not say so in a document yet: it waits for
-/// somebody to read what it prints.
+/// A run that has started but has no document yet, because nobody reads its output.
 #[test]
 fn cancel_3_5_a_run_without_a_document_is_cancelled_with_its_first_one() {
     let repository = noting();
@@ -109,14 +108,14 @@ fn cancel_3_5_a_run_without_a_document_is_cancelled_with_its_first_one() {
     let mut command = repository.command("autopilot", &["greet people by name"]);
     command.stdout(writer.try_clone().unwrap()).stderr(writer);
     let mut running = command.spawn().unwrap();
-    // The command keeps its own ends of the pipe.
+    // The command keeps its own ends of the pipe open.
     drop(command);
     let id = repository.id();
     assert!(documents(&repository).is_empty());
     let begun = Instant::now();
     let mut command = repository.project.omx_command(&["cancel"]);
     let cancel = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It waits for the run, or it has ended without.
+    // It waits for the run, or has ended without it.
     await_condition("cancel waits", GONE, || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", cancel.id())).unwrap();
         [" S ", " Z "].iter().any(|state| stat.contains(state))
@@ -134,7 +133,7 @@ fn cancel_3_5_a_run_without_a_document_is_cancelled_with_its_first_one() {
     repository.await_nobody();
 }
 
-/// That a run was cancelled as it has to be, and can be gone on with.
+/// Asserts that a run was cancelled correctly and can be resumed.
 fn look_after(
     whole: &Whole,
     repository: &Repository,
@@ -167,8 +166,8 @@ fn look_after(
 #[test]
 fn cancel_3_5_a_cancel_at_any_moment_leaves_a_resumable_run() {
     let whole = Whole::play();
-    // Before the first step the documents are not there yet; with the last
-    // record it is over.
+    // Before the first step there are no documents yet; after the last record the run
+    // is over.
     let moments: Vec<&Moment> = whole.moments[1..whole.moments.len() - 1].iter().collect();
     let moments: Vec<&Moment> = moments.into_iter().step_by(APART).collect();
     let phases = Mutex::new(BTreeSet::new());

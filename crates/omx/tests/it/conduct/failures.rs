@@ -1,12 +1,12 @@
-//! Trouble with an agent, each told as what it is: the state, the words, the
-//! way out, and no iteration counted.
+//! Failures of an agent: each is reported with its own state, message and remedy,
+//! and counts no iteration.
 
 use omx_testkit::{CommandOutcome, write_program};
 use serde_json::Value;
 
 use super::kit::{Repository, quick_scenario};
 
-/// The demo with other first answers of these roles in these phases.
+/// The demo with different first answers of these roles in these phases.
 fn failing(fails: &[(&str, &str, &str)]) -> Repository {
     let entry = |(role, phase, fail): &(&str, &str, &str)| {
         format!(
@@ -29,13 +29,13 @@ fn waits(repository: &Repository) -> Vec<String> {
     waits.map(|record| record["for"].as_str().unwrap().to_owned()).collect()
 }
 
-/// That nothing was counted: one review was not clean, and that is all.
+/// Asserts that nothing was counted except the one rejected review.
 fn assert_nothing_counted(repository: &Repository) {
     assert_eq!(repository.document("autopilot")["iteration"], 2);
     assert_eq!(repository.document("ralph")["iteration"], 1);
 }
 
-/// That the run waits for the person, with these words and nothing running.
+/// Asserts that the run waits for the person with this message and nothing runs.
 #[track_caller]
 fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words: &[&str]) {
     assert_eq!(outcome.code, Some(3), "{outcome:?}");
@@ -60,7 +60,7 @@ fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words:
 fn conductor_5_1_a_limit_with_an_end_is_waited_out_and_counts_nothing() {
     let repository = builder_fails("{ kind = \"rate_limit\", reset_in_s = 2 }");
     let mut running = repository.start("autopilot", &["greet people by name"]);
-    // While it waits it is shown as limited, with the time it goes on.
+    // While it waits it is listed as limited, with the time when it continues.
     omx_testkit::await_condition("it waits", super::kit::DEADLINE, || {
         repository.journal().iter().any(|record| record["kind"] == "waiting")
     });
@@ -73,7 +73,7 @@ fn conductor_5_1_a_limit_with_an_end_is_waited_out_and_counts_nothing() {
     assert!(waiting["until"].as_str().is_some_and(|until| until.ends_with('Z')), "{waiting}");
     let listed = repository.project.omx(&["runs"]).stdout;
     assert!(listed.contains("limited"), "{listed}");
-    // Nobody is asked meanwhile: the agent is gone.
+    // No agent runs meanwhile.
     repository.await_nobody();
     assert_eq!(running.code(), Some(0));
     assert_eq!(waits(&repository), ["rate_limit"]);
@@ -124,7 +124,7 @@ fn r14_a_service_that_fails_once_is_retried_and_counts_nothing() {
     {
         assert!(outcome.stdout.contains(words), "{words}: {outcome:?}");
     }
-    // Every one went on in its own conversation.
+    // Each continued in its own conversation.
     let records = repository.journal();
     let of = |step: &str| {
         let talks = records.iter().filter(|record| record["kind"] == "conversation");
@@ -150,10 +150,10 @@ fn r14_a_crashing_agent_is_reopened_and_given_up_if_it_keeps_crashing() {
     repository.assert_complete(&outcome);
 }
 
-/// The program with this folder alone on its path.
+/// The program with only this folder on its path.
 fn with_path(repository: &Repository, folder: &str, args: &[&str]) -> CommandOutcome {
     let path = repository.project.folder().join(folder);
-    // git is needed to look at the project at all.
+    // git is needed to inspect the project.
     let mut command = repository.project.omx_command(args);
     CommandOutcome::from(command.env("PATH", path).output().unwrap())
 }
@@ -191,7 +191,7 @@ fn conductor_5_4_a_missing_login_is_named_with_its_remedy_before_any_work() {
         ("claude", "log in: claude, then /login"),
         ("gemini", "log in: gemini, then /auth"),
     ] {
-        // Files tell whether there is an account; the program is not asked.
+        // Files show whether there is an account; the program is not called.
         write_program(&bin.join(agent), "touch \"$HOME/was-asked\"");
         let refused = with_path(&repository, "bin", &["autopilot", "--agent", agent, "do it"]);
         assert_eq!(refused.code, Some(1), "{refused:?}");

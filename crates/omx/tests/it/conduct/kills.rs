@@ -1,4 +1,4 @@
-//! Killed anywhere, a run goes on where it was, and no step is done twice.
+//! A run killed anywhere resumes where it was and repeats no step.
 
 mod thorough;
 
@@ -6,12 +6,12 @@ use omx_testkit::in_parallel;
 
 use super::whole_runs::{AT_A_TIME, Victim, Whole};
 
-/// So many records between two kills: no multiple of a step's, nor of the
+/// The number of records between two kills: a multiple of neither a step's nor the
 /// number of victims.
 const APART: usize = 4;
 
 /// After every fourth record of the journal, with another victim each time; the
-/// thorough one takes every record and all of them.
+/// thorough test covers every record with every victim.
 #[test]
 fn conductor_3_2_a_run_killed_after_any_record_resumes_and_repeats_nothing() {
     let whole = Whole::play();

@@ -21,7 +21,7 @@ const SCENARIO: &str = include_str!("../../../../../assets/demo/scenario.toml");
 pub fn quick_scenario() -> String {
     let lines = SCENARIO.lines().filter(|line| !line.trim_start().starts_with("{ delay_ms"));
     let text: Vec<&str> = lines.collect();
-    // Pauses that stand alone in their table become the shortest there are.
+    // A pause that is a whole step becomes the shortest possible.
     let shortest = |text: String, pause: &str| text.replace(pause, "delay_ms = 1");
     ["delay_ms = 300", "delay_ms = 200"].into_iter().fold(text.join("\n"), shortest)
 }
@@ -29,7 +29,7 @@ pub fn quick_scenario() -> String {
 /// A git repository with a check, and a scenario beside it.
 pub struct Repository {
     pub project: TestProject,
-    /// The command that checks it.
+    /// The check command.
     pub check: String,
 }
 
@@ -70,12 +70,12 @@ impl Repository {
         self.project.omx_command(&words)
     }
 
-    /// Carries a mode out to its end.
+    /// Runs a mode to its end.
     pub fn run(&self, mode: &str, more: &[&str]) -> CommandOutcome {
         CommandOutcome::from(self.command(mode, more).output().unwrap())
     }
 
-    /// Starts a mode and lets it go on.
+    /// Starts a mode in the background.
     pub fn start(&self, mode: &str, more: &[&str]) -> Running {
         let mut command = self.command(mode, more);
         Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
@@ -85,7 +85,7 @@ impl Repository {
         self.project.omx(&[&["runs", "resume"], more].concat())
     }
 
-    /// The only run's folder, as soon as there is one.
+    /// The folder of the only run, as soon as it exists.
     pub fn run_folder(&self) -> PathBuf {
         let runs = self.project.root().join(".omx/runs");
         let mut found = None;
@@ -112,7 +112,7 @@ impl Repository {
         whole.lines().map(record).collect()
     }
 
-    /// Waits until the journal has so many records.
+    /// Waits until the journal has this many records.
     pub fn await_records(&self, count: usize) {
         let journal = self.run_folder().join("journal.jsonl");
         await_condition("the journal grows", DEADLINE, || {
@@ -121,7 +121,7 @@ impl Repository {
         });
     }
 
-    /// What the agents have played, by the agents' own books: entry and how often.
+    /// The uses that the agents recorded: entry and count.
     pub fn plays(&self) -> BTreeMap<u64, usize> {
         let folder = self.run_folder().join("rehearsal");
         let mut counts = BTreeMap::new();
@@ -151,7 +151,7 @@ impl Repository {
         files
     }
 
-    /// Processes that this test's agents left, by their command lines.
+    /// Processes of this test's agents, by command line.
     pub fn processes(&self) -> BTreeMap<i32, String> {
         let folder = self.project.folder().to_str().unwrap().to_owned();
         let mut found = BTreeMap::new();
@@ -173,12 +173,12 @@ impl Repository {
         found
     }
 
-    /// Waits until nothing of the agents is left.
+    /// Waits until no process of the agents is left.
     pub fn await_nobody(&self) {
         let mut left = BTreeMap::new();
         await_condition("nothing is left running", Duration::from_secs(12), || {
             if !left.is_empty() {
-                // A look at all processes is not cheap.
+                // Listing all processes is not cheap.
                 std::thread::sleep(Duration::from_millis(10));
             }
             left = self.processes();
@@ -192,7 +192,7 @@ impl Repository {
         serde_json::from_str(&self.project.read(path)).unwrap()
     }
 
-    /// That the run is complete and the branch holds what it should.
+    /// Asserts that the run is complete and its branch has the expected content.
     #[track_caller]
     pub fn assert_complete(&self, outcome: &CommandOutcome) {
         assert_eq!(outcome.code, Some(0), "{outcome:#?}");
@@ -218,7 +218,7 @@ impl Running {
         self.code_while(|_| {})
     }
 
-    /// How it ends, while something is done to it again and again.
+    /// Waits for its exit code while repeating an action.
     pub fn code_while(&mut self, mut meanwhile: impl FnMut(&Self)) -> Option<i32> {
         let mut status = None;
         await_condition("the process ends", DEADLINE, || {

@@ -1,4 +1,4 @@
-//! Limits a run ends by, each told as what it is.
+//! Limits that end a run, each with its own outcome.
 
 use super::kit::{Repository, quick_scenario};
 
@@ -20,7 +20,7 @@ fn conductor_max_iterations_end_a_run_with_their_own_outcome() {
     let document = repository.document("autopilot");
     assert_eq!(document["run_outcome"], "failed");
     assert_eq!(document["error"], "max_iterations reached");
-    // The person allows more, and it goes on from there.
+    // The person raises the limit, and the run continues.
     let id = repository.id();
     assert_eq!(repository.project.omx(&["runs", "limit", &id, "5"]).code, Some(0));
     let outcome = repository.resume(&[]);

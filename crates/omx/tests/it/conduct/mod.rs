@@ -1,5 +1,5 @@
-//! Runs that omx carries out, from outside: with the rehearsal agent, with
-//! kills, cancels and keys pressed.
+//! Whole runs through the built program: with the rehearsal agent, kills, cancels
+//! and key presses.
 
 mod approvals;
 mod cancels;

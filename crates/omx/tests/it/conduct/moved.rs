@@ -1,5 +1,5 @@
-//! A killed run on a disk that was copied: elsewhere, after another start of
-//! the machine, with nothing left of what the first had around it.
+//! A killed run on a copied disk: at another path, after a reboot, without anything
+//! else of the first machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,10 +11,10 @@ use rustix::process::{Signal, geteuid};
 
 use super::kit::{Repository, quick_scenario};
 
-/// So many records: plans are made, and the builder has written and not finished.
+/// By this record the plan exists, and the builder has written but not finished.
 const HALF_WAY: usize = 40;
 
-/// A run that was killed with files in its worktree that are not committed.
+/// A run that was killed with uncommitted files in its worktree.
 fn killed() -> Repository {
     let repository =
         Repository::of(TestProject::in_memory(env!("CARGO_BIN_EXE_omx")), &quick_scenario());
@@ -59,7 +59,7 @@ impl Elsewhere {
         fs::canonicalize(self.folder.path()).unwrap().join(name)
     }
 
-    /// Runs omx there, since another start of the machine.
+    /// Runs omx there, after a reboot.
     fn omx(&self, repository: &Repository, args: &[&str]) -> CommandOutcome {
         let mut command = repository.project.command("unshare");
         if !geteuid().is_root() {
@@ -81,7 +81,7 @@ impl Elsewhere {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// That the run came to its end there.
+    /// Asserts that the run was completed there.
     fn assert_complete(&self, repository: &Repository, outcome: &CommandOutcome) {
         assert_eq!(outcome.code, Some(0), "{outcome:#?}");
         let branch = format!("omx-run/{}", repository.id());
@@ -115,7 +115,7 @@ fn conductor_3_2_a_run_resumes_from_a_copy_and_leaves_the_original_alone() {
     let outcome = elsewhere.omx(&repository, &["runs", "resume"]);
     elsewhere.assert_complete(&repository, &outcome);
     assert!(repository.project.bytes("") == before, "the original was changed");
-    // The original can be gone on with as well.
+    // The original can be resumed as well.
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
 }

@@ -1,8 +1,8 @@
-//! An agent that repeats itself is paused; one that is slow but moves is not.
+//! An agent that repeats itself is paused; a slow one that makes progress is not.
 
 use super::kit::Repository;
 
-/// A ralph whose builder does nothing, and whose mender does this.
+/// A ralph whose builder does nothing, and whose fixer does this.
 fn mending(steps: &str, passes: &str) -> Repository {
     let result = |summary: &str| {
         format!(
@@ -24,7 +24,7 @@ fn mending(steps: &str, passes: &str) -> Repository {
 
 #[test]
 fn r15_an_agent_that_repeats_itself_is_paused_and_the_repetition_named() {
-    // Other words and other numbers each time, and the folder as it was.
+    // Different text and numbers each time, in an unchanged folder.
     let repository =
         mending("{ say = \"Now it should work.\" },", "echo \"broken since $$\"; exit 1");
     let outcome = repository.run("ralph", &["mend it"]);

@@ -1,4 +1,4 @@
-//! Runs that ended long ago are cleared, and nothing that is nowhere else.
+//! Old runs are removed, but never work that exists nowhere else.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::kit::{Repository, quick_scenario};
 
-/// A ralph that makes one file, which is committed; quick.
+/// A quick ralph that creates one file and commits it.
 const SCENARIO: &str = r#"
 [[entry]]
 role = "executor"
@@ -53,12 +53,12 @@ impl Old {
         self.repository.project.root().join(".omx/worktrees/run").join(id)
     }
 
-    /// Makes a run's journal as old as the hills.
+    /// Makes a run's journal very old.
     fn age(&self, id: &str) {
         self.age_to(id, "2020-02-02T02:02:02.020Z");
     }
 
-    /// Makes all of a run's journal of this moment.
+    /// Dates a run's whole journal to this moment.
     fn age_to(&self, id: &str, moment: &str) {
         let journal = self.folder(id).join("journal.jsonl");
         let text = fs::read_to_string(&journal).unwrap();
@@ -130,7 +130,7 @@ fn r12_gc_removes_old_clean_merged_runs_and_names_the_rest() {
     }
     let thought = fs::read_to_string(old.worktree(dirty).join("thought.txt")).unwrap();
     assert_eq!(thought, "not in git\n");
-    // Again: nothing more goes, and people read the same.
+    // Again: nothing more is removed, and the text output agrees.
     let again = old.repository.project.omx(&["runs", "gc"]);
     assert!(again.stdout.starts_with("Nothing is to be removed.\nkept: "), "{again:?}");
     assert_eq!(again.stdout.lines().count(), 4, "{again:?}");
@@ -173,7 +173,7 @@ fn conductor_7_retention_is_configured_and_gc_runs_by_itself_once_a_day() {
     assert_eq!(old.is_there(&second), (true, true, true));
     assert_eq!(old.is_there(&third), (true, true, true));
     assert!(!fs::read_to_string(&stamp).unwrap().starts_with("2020"));
-    // A stamp nobody can read is no reason to fail.
+    // An unreadable timestamp is no reason to fail.
     fs::write(&stamp, "\u{0}garbage").unwrap();
     old.merge(&second);
     old.merge(&third);

@@ -1,4 +1,4 @@
-//! Cancel and Ctrl-C at any moment: gone in time, said as what it is, resumable.
+//! Cancel and Ctrl-C at any moment: the run ends in time, says so, and is resumable.
 
 use std::time::{Duration, Instant};
 
@@ -41,7 +41,7 @@ fn cancel_3_5_a_cancel_from_another_process_ends_run_and_agent_in_time() {
     assert_eq!(document["current_phase"], "ralph");
     assert_eq!(document["active"], false);
     assert_eq!(repository.document("ralph")["run_outcome"], "cancelled");
-    // Nothing began after it.
+    // Nothing started after it.
     let after = repository.journal().len();
     assert_eq!(repository.journal().last().unwrap()["outcome"], "cancelled");
     assert_eq!(repository.journal().len(), after);

@@ -1,4 +1,4 @@
-//! The words at the end of a run.
+//! The summary at the end of a run.
 
 use super::kit::{Repository, quick_scenario};
 
@@ -31,14 +31,14 @@ fn conductor_5_2_an_exhausted_budget_reports_usage_and_how_to_raise_it() {
     let id = repository.id();
     let text = &outcome.stdout;
     assert!(text.contains("stopped: the budget of 9000 tokens is used up"), "{text}");
-    // The most first.
+    // The largest first.
     let spent: Vec<&str> =
         text.lines().filter(|line| line.starts_with("  rehearsal c1.")).collect();
     assert_eq!(spent.first(), Some(&"  rehearsal c1.plan.revise1: 2,980 tokens"), "{text}");
     assert_eq!(spent.len(), 5, "{text}");
     let next = format!("omx runs limit {id} --budget-tokens N && omx runs resume {id}");
     assert!(text.contains(&next), "{text}");
-    // Going on without more stops at once, and spends nothing.
+    // Resuming without a larger budget stops at once and uses nothing.
     let plays = repository.plays();
     let again = repository.resume(&[]);
     assert_eq!(again.code, Some(5), "{again:?}");
@@ -63,7 +63,7 @@ fn conductor_6_1_unplayed_entries_are_errors_with_file_and_line() {
         format!("scenario.toml:{line}: this entry must be played once; it was played 0 times");
     assert!(outcome.stderr.contains(&words), "{outcome:#?}");
     assert!(outcome.stdout.contains("complete: "), "{outcome:#?}");
-    // The demo says the same of its own.
+    // The demo reports its own the same way.
     let demo = Repository::playing(&format!("{scenario}\n{unplayed}"));
     let file = demo.project.folder().join("scenario.toml");
     let outcome = demo.project.omx(&["demo", "--scenario", file.to_str().unwrap()]);

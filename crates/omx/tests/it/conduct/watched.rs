@@ -1,5 +1,5 @@
-//! Seeing a run: in the background, from elsewhere, on a terminal, in a pipe,
-//! as JSON.
+//! Watching a run: in the background, from another process, on a terminal, in a
+//! pipe, as JSON.
 
 use std::process::Stdio;
 
@@ -48,7 +48,7 @@ fn conductor_3_3_a_detached_run_continues_alone_and_can_be_followed() {
     for words in ["omx runs attach", "omx cancel --session-id"] {
         assert!(started.stdout.contains(&format!("{words} {id}")), "{started:?}");
     }
-    // From the first moment on it is alive.
+    // It counts as alive from the first moment.
     assert_eq!(run_state(&repository), "running");
     let live = repository.project.omx(&["ps", "--json"]).ok();
     assert_eq!(live["runs"][0]["run"], id.as_str());
@@ -64,7 +64,7 @@ fn conductor_3_3_a_detached_run_continues_alone_and_can_be_followed() {
     let followed = follower.wait_with_output().unwrap();
     let text = String::from_utf8(followed.stdout).unwrap();
     assert!(followed.status.success(), "{text}");
-    // All of it: what was before, and what came after.
+    // All of it: earlier and later events.
     for words in ["c1.plan.draft: done", "c1.build.work: done", "c2.review.code: done, APPROVE"] {
         assert!(text.contains(words), "{words} is missing: {text}");
     }
@@ -168,7 +168,7 @@ fn conductor_3_4_on_a_terminal_a_run_has_a_live_block() {
     let outcome = repository.project.on_terminal(&args, "");
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
     let text = &outcome.stdout;
-    // The block is drawn, and drawn over; what is done stays.
+    // The block is redrawn; finished steps stay.
     assert!(text.contains("\u{1b}[1A\u{1b}[2K"), "{text}");
     assert!(text.contains("ralplan draft"), "{text}");
     assert!(text.contains(" tokens"), "{text}");
@@ -180,8 +180,8 @@ fn conductor_3_4_on_a_terminal_a_run_has_a_live_block() {
     assert_eq!(screen.iter().filter(|line| line.contains('✓')).count(), 30, "{screen:#?}");
 }
 
-/// What is to be seen at the end: of what moves the cursor, a run uses only
-/// one line up and clearing a line.
+/// The final screen. A run uses only two cursor controls: one line up, and clearing
+/// a line.
 fn screen(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut row = 0;

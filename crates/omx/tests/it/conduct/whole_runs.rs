@@ -1,4 +1,4 @@
-//! A whole run to compare with, and the same run killed at a moment of it.
+//! An undisturbed run to compare with, and the same run killed at some moment.
 //!
 //! The moments are exact: a tracer stops omx as it flushes a certain record,
 //! so that not an instruction of it runs between the record and the kill.
@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use super::kit::{Repository, Running, quick_scenario};
 
-/// So many runs at the same time.
+/// The number of concurrent runs.
 pub const AT_A_TIME: usize = 2;
-/// How often the run works on files, and how often it is checked.
+/// How often the run edits files, and how often it is checked.
 const WORKS: usize = 3;
 const CHECKS: usize = 5;
 const STEPS: usize = 30;
@@ -34,16 +34,16 @@ impl Victim {
     pub const ALL: [Self; 3] = [Self::Omx, Self::Agent, Self::Both];
 }
 
-/// Just after a record is written.
+/// A moment just after a record is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
-    /// How many records there are then.
+    /// The number of records at that moment.
     pub records: usize,
-    /// The how manieth flush of the process it is.
+    /// The number of the process's flush.
     flush: usize,
 }
 
-/// A run that nothing happened to.
+/// An undisturbed run.
 pub struct Whole {
     pub moments: Vec<Moment>,
     plays: BTreeMap<u64, usize>,
@@ -52,7 +52,7 @@ pub struct Whole {
 }
 
 impl Whole {
-    /// Plays it, and looks where its records are flushed.
+    /// Plays it, and finds where its records are flushed.
     pub fn play() -> Self {
         let repository = noting();
         let trace = repository.project.folder().join("trace");
@@ -69,7 +69,7 @@ impl Whole {
         Self { moments, plays: repository.plays(), killed: AtomicUsize::new(0) }
     }
 
-    /// Kills at this moment, then goes on to the end.
+    /// Kills at this moment, then resumes to the end.
     pub fn killed_at(&self, moment: &Moment, victim: Victim) {
         let what = format!("killed {victim:?} after {} records", moment.records);
         let repository = noting();
@@ -84,7 +84,7 @@ impl Whole {
         let before = repository.journal();
         assert_eq!(before.len(), moment.records, "{what}: it was stopped somewhere else");
         let code = if victim == Victim::Agent {
-            // Again and again: the first may come before the stop itself does.
+            // Repeatedly: the first signal may arrive before the stop.
             running.code_while(|running| running.signal(Signal::CONT))
         } else {
             running.signal(Signal::KILL);
@@ -104,7 +104,7 @@ impl Whole {
         self.compare(&repository, &what);
     }
 
-    /// That a run did what the whole one did, and no step of it twice.
+    /// Asserts that a run did what the undisturbed one did, and no step twice.
     pub fn compare(&self, repository: &Repository, what: &str) {
         assert_eq!(repository.plays(), self.plays, "{what}");
         let records = repository.journal();
@@ -118,20 +118,20 @@ impl Whole {
             count
         };
         assert_eq!(steps_of("step_finished"), STEPS, "{what}");
-        // One conversation each, which was gone on with.
+        // One conversation each, which was resumed.
         steps_of("conversation");
         let plans = fs::read_dir(repository.project.root().join(".omx/plans")).unwrap().count();
         assert_eq!(plans, 2, "{what}");
     }
 
-    /// That the kills met agents at all.
+    /// Asserts that the kills hit any agents.
     pub fn assert_agents_died(&self, least: usize) {
         let killed = self.killed.load(Ordering::Relaxed);
         assert!(killed >= least, "only {killed} agents were killed");
     }
 }
 
-/// A run that stands still at this moment until it is told to go on.
+/// A run that is stopped at this moment until it is continued.
 pub fn stopped_at(repository: &Repository, moment: &Moment) -> Running {
     let inject = format!("inject=fdatasync:signal=STOP:when={}", moment.flush);
     let mut command = traced(repository, &["-e", &inject, "-o", "/dev/null"]);
@@ -140,7 +140,7 @@ pub fn stopped_at(repository: &Repository, moment: &Moment) -> Running {
     running
 }
 
-/// A repository in memory whose agents and check note down that they worked.
+/// A repository in memory whose agents and check record their work.
 pub fn noting() -> Repository {
     let project = TestProject::in_memory(env!("CARGO_BIN_EXE_omx"));
     let note = |what: &str| format!("echo {what} >> '{}'", notes(&project).display());
@@ -161,18 +161,18 @@ fn notes(project: &TestProject) -> PathBuf {
     project.folder().join("notes")
 }
 
-/// How often files were worked on, and how often they were checked.
+/// How often files were edited, and how often they were checked.
 fn effects(repository: &Repository) -> (usize, usize) {
     let notes = fs::read_to_string(notes(&repository.project)).unwrap_or_default();
     let count = |what: &str| notes.lines().filter(|line| *line == what).count();
     (count("work"), count("check"))
 }
 
-/// The run under a tracer of its first thread, which is the one that records.
+/// The run under a tracer of its first thread, which writes the journal.
 fn traced(repository: &Repository, options: &[&str]) -> Command {
     let run = repository.command("autopilot", &["greet people by name"]);
     let mut command = repository.project.command("strace");
-    // The tracer stands aside: the process that is started is omx itself.
+    // The tracer detaches from the start: the started process is omx itself.
     command.args(["-D", "-e", "trace=fdatasync"]).args(options);
     command.arg(run.get_program()).args(run.get_args());
     command
@@ -187,8 +187,7 @@ fn agents(repository: &Repository) -> Vec<i32> {
     processes.into_iter().filter(|(_, line)| is_agent(line)).map(|(pid, _)| pid).collect()
 }
 
-/// Whether a check had come to its end and nothing says so yet: that one is
-/// done again.
+/// Whether a check had finished without a record: it is repeated.
 fn checked_and_not_finished(records: &[Value]) -> bool {
     let last = |kind: &str| records.iter().rfind(|record| record["kind"] == kind);
     let open = last("step_started").and_then(|record| record["step"].as_str());

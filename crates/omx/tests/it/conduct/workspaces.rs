@@ -1,4 +1,4 @@
-//! Where a run works, and bringing its work home.
+//! Where a run works, and how its work is merged.
 
 use super::kit::Repository;
 
@@ -14,7 +14,7 @@ fn conductor_a_default_run_leaves_the_checkout_unchanged() {
     let status = repository.project.run_git(&["status", "--porcelain"]).stdout;
     assert_eq!(status, " M README.md\n?? new.txt\n");
 
-    // A dirty checkout is not merged into.
+    // Nothing is merged into a dirty checkout.
     let refused = repository.project.omx(&["runs", "integrate"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(refused.stderr.contains("not committed"), "{refused:?}");

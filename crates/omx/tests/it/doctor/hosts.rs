@@ -1,4 +1,4 @@
-//! hosts.md 6 for what setup wrote: parts that are gone, changed, doubled or
+//! hosts.md 6 for what setup wrote: parts that are missing, changed, duplicated or
 //! broken, hooks and servers that do not answer.
 
 use std::fs;
@@ -10,12 +10,12 @@ use super::kit::{DoctorProject, edit, failures};
 
 const SETTINGS: &str = ".claude/settings.json";
 
-/// Changes a file of the person's.
+/// Changes one of the person's files.
 fn change(clinic: &DoctorProject, path: &str, change: impl FnOnce(&mut Value)) {
     edit(&clinic.project.home().join(path), change);
 }
 
-/// A clinic with omx set up for a host, and everything in order.
+/// A healthy project with omx set up for a host.
 #[track_caller]
 fn with(host: &str) -> DoctorProject {
     let clinic = DoctorProject::new();
@@ -89,7 +89,7 @@ fn hosts_6_hooks_that_codex_does_not_trust() {
     let hash = text.find("sha256:").unwrap();
     fs::write(&config, text.replace(&text[hash..hash + 20], "sha256:0000000000000")).unwrap();
     clinic.fails_for_good("setup", "untrusted", ".codex/config.toml");
-    // Without any record of trust, setup's is written again.
+    // Without any record of trust, `--fix` writes setup's record again.
     fs::write(&config, "").unwrap();
     clinic.fails_until_mended("setup", "part", ".codex/config.toml");
 }

@@ -1,4 +1,4 @@
-//! A project in which everything works, to plant faults in.
+//! A healthy project in which tests plant defects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::project;
 
-/// A project in which everything works, with its own search path: no agent of
-/// this machine is ever called.
+/// A healthy project with its own search path, so that no agent of this machine is
+/// ever called.
 pub struct DoctorProject {
     pub project: TestProject,
 }
@@ -54,7 +54,7 @@ impl DoctorProject {
         self
     }
 
-    /// What the doctor says; its exit code must fit.
+    /// The doctor's report; checks that the exit code agrees.
     #[track_caller]
     pub fn examined(&self, more: &[&str]) -> Value {
         let args: Vec<&str> = ["doctor", "--json"].iter().chain(more).copied().collect();
@@ -72,7 +72,7 @@ impl DoctorProject {
         bytes
     }
 
-    /// That there is such a failure among others.
+    /// Asserts that the report has this failure.
     #[track_caller]
     pub fn has(&self, area: &str, name: &str, text: &str) -> Value {
         let failures = self.failures(&[]);
@@ -90,7 +90,7 @@ impl DoctorProject {
         failures(&self.examined(more))
     }
 
-    /// That this and nothing else is a failure; its place holds this text.
+    /// Asserts that this is the only failure and that its location has this text.
     #[track_caller]
     pub fn fails(&self, area: &str, name: &str, place: &str) -> Value {
         let failures = self.failures(&[]);
@@ -105,7 +105,7 @@ impl DoctorProject {
         one
     }
 
-    /// The same, and `--fix` mends it for good.
+    /// The same, and `--fix` repairs it permanently.
     #[track_caller]
     pub fn fails_until_mended(&self, area: &str, name: &str, place: &str) {
         assert_eq!(self.fails(area, name, place)["mendable"], json!(true));

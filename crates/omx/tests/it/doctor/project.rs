@@ -1,6 +1,6 @@
-//! hosts.md 6 for the project and what is around it: faults are planted one by
-//! one; each is named with a place and a way out, and those that are safe to
-//! mend are mended.
+//! hosts.md 6 for the project and its environment: tests plant one defect at a
+//! time; each is named with a location and a remedy, and those that are safe to fix
+//! are fixed.
 
 use std::fs;
 use std::os::unix::fs::symlink;

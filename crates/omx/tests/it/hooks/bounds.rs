@@ -1,11 +1,11 @@
-//! modes.md 4.3: a host that never stops asking gets away in the end, and
-//! running out is never called success.
+//! modes.md 4.3: a host that keeps trying to stop is released in the end, and an
+//! exhausted limit is never called success.
 
 use serde_json::{Value, json};
 
 use super::kit::{BOTH, Conversation, Host, held, used_project};
 
-/// Asks to stop until it may; says how often it was held, and the last answer.
+/// Tries to stop until allowed; returns the number of holds and the last answer.
 fn until_allowed(
     conversation: &Conversation<'_>,
     mut between: impl FnMut(usize) -> String,
@@ -27,7 +27,7 @@ fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
         let project = used_project();
         let conversation = Conversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
-        // Other words every time: only the missing tool calls are the same.
+        // Different text every time: only the missing tool calls are the same.
         let (holds, answer) = until_allowed(&conversation, |turn| format!("thinking, part {turn}"));
         assert_eq!(holds, 7);
         let notice = answer["systemMessage"].as_str().unwrap();
@@ -36,7 +36,7 @@ fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
         assert_eq!(document["run_outcome"], "blocked_on_user");
         assert_eq!((&document["active"], &document["iteration"]), (&json!(false), &json!(7)));
         assert_eq!(conversation.stop("and again"), json!({}));
-        // The person brings it back, and it is bounded as before.
+        // The person resumes it, and it is bounded as before.
         let answer = conversation.prompt("continue");
         assert!(answer.to_string().contains("goes on"), "{answer}");
         assert_eq!(until_allowed(&conversation, |turn| format!("more, part {turn}")).0, 7);

@@ -1,4 +1,4 @@
-//! Cancel and hooks: cancel.md 3.4, 3.6, 3.7, and a lock somebody sits on.
+//! Cancel and hooks: cancel.md 3.4, 3.6, 3.7, and a lock that stays held.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::kit::{
 };
 use crate::conduct::Repository;
 
-/// Somebody who holds the project's lock and does not let go.
+/// A process that holds the project's lock and does not release it.
 struct Sitter(std::process::Child);
 
 impl Sitter {
@@ -21,7 +21,7 @@ impl Sitter {
         let mut command = Command::new("flock");
         command.arg("--exclusive").arg(&lock).args(["sh", "-c", "echo; exec sleep 600"]);
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-        // It says when it has it.
+        // It reports when it has the lock.
         let mut line = String::new();
         let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut said, &mut line).unwrap();
@@ -31,7 +31,7 @@ impl Sitter {
 
 impl Drop for Sitter {
     fn drop(&mut self) {
-        // The lock is the child's as long as it lives; both are ours.
+        // The child holds the lock as long as it lives; the test owns both.
         let pid = i32::try_from(self.0.id()).unwrap();
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
         for child in children.unwrap_or_default().split_whitespace() {
@@ -91,7 +91,7 @@ fn cancel_3_6_a_hook_writes_at_once_and_the_processes_are_stopped_after_it() {
     let answer = conversation.prompt("cancelomx");
     assert!(begun.elapsed() < PATIENCE);
     assert!(context(&answer).contains("Autopilot cancelled at phase"), "{answer}");
-    // Written by the time the hook answers, whatever becomes of the processes.
+    // Written before the hook answers, whatever happens to the processes.
     assert_eq!(conversation.document("autopilot")["run_outcome"], "cancelled");
     assert_eq!(running.code(), Some(4));
     await_condition("nobody is left", Duration::from_secs(12), || {
@@ -145,7 +145,7 @@ fn hosts_1_4_a_held_lock_delays_no_hook_beyond_its_deadline() {
         conversation.tool("Bash");
         assert_eq!(conversation.prompt("$ultraqa x"), json!({}));
         assert_eq!(project.bytes(".omx/state/sessions"), before);
-        // A cancel that cannot be written is not forgotten.
+        // A cancel that cannot be written yet is not lost.
         let answer = conversation.prompt("cancelomx");
         assert!(context(&answer).contains("Cancel was asked for"), "{answer}");
         assert_eq!(conversation.stop("three"), json!({}));

@@ -1,5 +1,5 @@
-//! R1 and R6 for hooks: killed or refused at every call on a file, the
-//! documents are the old or the new ones, and nobody is kept waiting.
+//! R1 and R6 for hooks: killed or failing at every file system call, a hook leaves
+//! the old or the new documents and keeps nobody waiting.
 
 use std::fs;
 use std::path::PathBuf;

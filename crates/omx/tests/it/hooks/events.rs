@@ -18,7 +18,7 @@ fn hosts_1_2_a_conversation_learns_what_is_active_and_its_own_id() {
         let text = context(&again);
         assert!(text.contains("[Ralph active: phase starting"), "{text}");
         assert!(text.contains("mend the parser") && text.contains("omx cancel"), "{text}");
-        // Another conversation in the same folder hears nothing of it.
+        // Another conversation in the same folder is not affected.
         let other = Conversation { session: "s2", ..conversation };
         let text = other.event("SessionStart", json!({"source": "startup"}));
         assert!(!context(&text).contains("Ralph"), "{text}");
@@ -60,7 +60,7 @@ fn modes_4_2_a_held_stop_names_mode_phase_iteration_what_is_missing_and_how_to_c
             assert!(text.contains(part), "{part} in {text}");
         }
         assert_eq!(conversation.document("ralph")["iteration"], 1);
-        // What the agent does through the state is what the next stop reads.
+        // The next stop reads what the agent wrote to the state.
         conversation.write(json!({"mode": "ralph", "current_phase": "verifying"}));
         assert!(held(&conversation.stop("really")).contains("phase verifying"));
         conversation.write(
@@ -128,7 +128,7 @@ fn hosts_1_2_a_limit_waits_without_counting_until_the_agent_works_again() {
     conversation.tool("Bash");
     assert_eq!(conversation.document("ralph").get("waiting"), None);
     held(&conversation.stop("back"));
-    // Trouble that is no limit changes nothing.
+    // A failure that is not a limit changes nothing.
     let before = conversation.document("ralph");
     conversation.event("StopFailure", json!({"error": "server_error"}));
     assert_eq!(conversation.document("ralph"), before);

@@ -1,5 +1,5 @@
-//! hosts.md 1.1: whatever comes in, and whatever state the store is in, the
-//! answer is the empty effect, exit 0, in time.
+//! hosts.md 1.1: whatever the payload and the state of the store, the answer is the
+//! empty effect with exit 0, in time.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -112,7 +112,7 @@ fn r6_an_unusable_store_holds_no_stop() {
         conversation.prompt("$ralph mend the parser");
         project.write(".omx/state/sessions/s1/ultraqa-state.json", [0; 512]);
         held(&conversation.stop("go on"));
-        // A document that is broken itself holds nothing, and is kept.
+        // A broken document holds nothing and is preserved.
         for broken in [&[0; 512][..], b"{", b"[]", b"{\"active\":true"] {
             project.write(".omx/state/sessions/s1/ralph-state.json", broken);
             assert_eq!(conversation.stop("go on"), json!({}));
@@ -153,7 +153,7 @@ fn r6_a_zeroed_record_is_started_anew_and_bounds_hold() {
         held(&conversation.stop("again"));
         assert_eq!(conversation.document("ralph")["iteration"], holds);
     }
-    // What the record forgets, the document counts.
+    // What the record loses, the document still counts.
     conversation.stop("again");
     assert_eq!(conversation.document("ralph")["error"], "max_iterations reached");
 }
@@ -231,7 +231,7 @@ fn hosts_1_1_an_idle_hook_writes_no_file_and_starts_no_process() {
         for line in trace.lines() {
             assert!(!writes.iter().any(|word| line.contains(word)), "{event}: {line}");
             let starts = ["clone(", "clone3(", "fork("].iter().any(|call| line.contains(call));
-            // A thread that keeps the deadline is no process.
+            // The thread that enforces the deadline is not a process.
             assert!(!starts || line.contains("CLONE_THREAD"), "{event}: {line}");
         }
         assert_eq!(trace.matches("execve(").count(), 1, "{event}: {trace}");

@@ -1,4 +1,4 @@
-//! hosts.md 1.6: what the agent writes lands where its Stop hook reads.
+//! hosts.md 1.6: the agent's writes land where its Stop hook reads.
 
 use std::fs;
 
@@ -75,7 +75,7 @@ fn hosts_1_6_a_server_that_started_before_the_conversation_finds_it() {
     conversation.event("SessionStart", json!({"source": "startup"}));
     assert!(write("ralph").ends_with("sessions/s1/ralph-state.json"));
     held(&conversation.stop("done?"));
-    // Another conversation of the same host takes its place.
+    // Another conversation of the same host replaces it.
     conversation.event("SessionEnd", json!({"reason": "clear"}));
     let next = Conversation { session: "s2", ..conversation };
     next.event("SessionStart", json!({"source": "clear"}));

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::project;
 
-/// No hook takes longer, whatever happens. The page says a second; the rest is
-/// for a machine that is busy with other tests.
+/// No hook takes longer, whatever happens. hosts.md says a second; the rest is slack
+/// for a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A host that runs hooks.
@@ -84,7 +84,7 @@ impl Conversation<'_> {
         self.event("UserPromptSubmit", json!({"prompt": text}))
     }
 
-    /// The agent wants to stop.
+    /// The agent tries to stop.
     #[track_caller]
     pub fn stop(&self, last_words: &str) -> Value {
         let more = json!({"stop_hook_active": false, "last_assistant_message": last_words});
@@ -131,9 +131,8 @@ pub fn held(answer: &Value) -> &str {
     answer["reason"].as_str().unwrap()
 }
 
-/// That it takes less than a second, as hosts.md 1.4 says, at least once in a
-/// few times: a machine busy with other tests may be slow, a hook may not.
-/// Tells how long the quickest took.
+/// Asserts that at least one of a few attempts takes less than a second, as hosts.md
+/// 1.4 demands: a busy machine may be slow, a hook may not. Returns the fastest time.
 #[track_caller]
 pub fn within_a_second(mut hook: impl FnMut()) -> Duration {
     let mut quickest = Duration::MAX;
@@ -156,7 +155,7 @@ pub fn start(mut command: Command, payload: &[u8]) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A hook that does not want it all may close the pipe.
+    // A hook that needs only a part may close the pipe.
     let _ = child.stdin.take().unwrap().write_all(payload);
     child
 }

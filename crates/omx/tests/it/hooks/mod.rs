@@ -1,4 +1,4 @@
-//! omx inside an agent's own conversation: what a host calls, and what it gets.
+//! omx inside an agent's own conversation: what a host calls and what it receives.
 
 mod bounds;
 mod cancel;

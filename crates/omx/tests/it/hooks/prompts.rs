@@ -1,5 +1,5 @@
 //! What a prompt does through the hook: starts, links, resumes, refusals,
-//! suggestions. Which words mean what is the kernel's and tested there.
+//! suggestions. The meaning of prompts is tested in omx-prompt.
 
 use omx_testkit::MODES;
 use serde_json::json;
@@ -88,7 +88,7 @@ fn cancel_6_the_keyword_alone_resumes_a_cancelled_autopilot() {
         (&document["active"], &document["current_phase"]),
         (&json!(true), &json!("ralplan"))
     );
-    // With another task it begins anew.
+    // With another task it starts anew.
     conversation.prompt("cancelomx");
     let answer = conversation.prompt("$autopilot build a lexer");
     assert!(context(&answer).contains("started"), "{answer}");

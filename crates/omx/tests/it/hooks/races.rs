@@ -39,7 +39,7 @@ fn one_round(project: &TestProject, host: Host, round: usize) {
         if index == round % HOOKS {
             let outcome = project.omx(&["cancel", "--session-id", &session]);
             assert_eq!(outcome.code, Some(0), "round {round}: {outcome:?}");
-            // From now on every stop that begins is allowed.
+            // From now on every new stop is allowed.
             assert_eq!(conversation.stop("x"), json!({}), "round {round}");
         }
     }

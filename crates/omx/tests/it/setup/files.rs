@@ -1,4 +1,4 @@
-//! quality.md R13: the person's files, and that they stay the person's.
+//! quality.md R13: setup preserves the person's files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,7 +21,7 @@ fn r13_setup_setup_upgrade_uninstall_restores_the_original_bytes() {
     let old = under(&project, "old/omx");
     let new = under(&project, "new place/omx");
 
-    // One file is broken: it is named and left; the rest is done.
+    // A broken file is named and left alone; the rest is set up.
     let first = run(&project, &old, &ALL);
     assert_eq!(first.code, Some(1), "{first:?}");
     let named = format!("error: {}", project.home().join(".gemini/settings.json").display());
@@ -50,7 +50,7 @@ fn hosts_2_2_the_persons_content_survives_setup_and_uninstall() {
     let project = person();
     let done = project.omx(&ALL);
     assert_eq!(done.code, Some(0), "{done:?}");
-    // Foreign entries are there, in their place, and every byte around ours.
+    // Foreign entries keep their place, and every byte around ours stays.
     let claude = home(&project, ".claude/settings.json");
     assert!(claude.starts_with('\u{feff}') && !claude.replace("\r\n", "").contains('\n'));
     assert!(claude.contains("\"hooks\": [ {\"type\": \"command\", \"command\": \"say done\"} ]"));
@@ -69,11 +69,11 @@ fn hosts_2_2_the_persons_content_survives_setup_and_uninstall() {
     assert!(project.home().join(".codex/AGENTS.md").is_symlink());
     let mode = fs::metadata(project.home().join(".codex/config.toml")).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o640);
-    // Own agents are the person's, and it is said.
+    // The person's own agents are preserved and named.
     assert_eq!(home(&project, ".claude/agents/critic.md"), "my critic\n");
     assert!(done.stdout.contains("critic.md: it is your own"), "{}", done.stdout);
     assert!(done.stdout.contains("the status line is your own"), "{}", done.stdout);
-    // What omx remembers is for nobody else.
+    // omx's own records are private.
     let manifest = project.home().join(".local/state/omx/setup/user.json");
     assert_eq!(fs::metadata(&manifest).unwrap().permissions().mode() & 0o777, 0o600);
     let folder = fs::metadata(manifest.parent().unwrap()).unwrap().permissions();
@@ -105,7 +105,7 @@ fn hosts_2_3_a_dry_run_prints_a_diff_and_writes_nothing() {
     let head = format!("--- {0}\n+++ {0}\n", config.display());
     assert!(shown.stdout.contains(&head), "{}", shown.stdout);
     assert!(shown.stdout.contains("+[mcp_servers.omx]\n"), "{}", shown.stdout);
-    // The diff is the change: what it shows is what is then there.
+    // The diff equals the change.
     project.omx(&["setup", "--host", "codex"]);
     for line in home(&project, ".codex/config.toml").lines().filter(|line| line.contains("omx")) {
         assert!(shown.stdout.contains(&format!("+{line}\n")), "{line}");
@@ -164,7 +164,7 @@ fn hosts_2_3_a_part_the_person_edited_stays_and_is_named() {
     assert_eq!(hooks["Stop"][0]["hooks"][0]["command"], "say done");
 }
 
-/// All of the home that is not what omx remembers.
+/// The whole home except omx's own records.
 fn hosts(project: &omx_testkit::TestProject) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
     let mut files = tree(&project.home());
     files.retain(|path, _| !path.starts_with(".local"));
@@ -189,7 +189,7 @@ fn hosts_2_3_content_added_meanwhile_survives_byte_for_byte() {
     assert_eq!(home(&project, "dotfiles/AGENTS.md"), "# Rules\r\nBe very brief.");
 }
 
-/// A host writes its file anew, in its own form: still only ours goes.
+/// A host rewrites its file in its own format: still only omx's parts are removed.
 #[test]
 fn hosts_2_3_a_file_rewritten_by_its_host_loses_only_omx_parts() {
     let project = person();
@@ -238,7 +238,7 @@ fn hosts_2_1_a_foreign_server_of_the_same_name_is_left_and_named() {
     assert!(home(&project, ".claude/settings.json").contains("hook --host claude"));
 }
 
-/// The manifest is gone: what omx wrote is known again by its form, once.
+/// Without the manifest, omx recognizes what it wrote by its form.
 #[test]
 fn hosts_2_3_without_a_manifest_nothing_is_duplicated() {
     let project = person();
@@ -272,7 +272,7 @@ fn r13_setup_killed_anywhere_can_be_repeated_and_undone() {
     let wanted = tree(&rehearsal.home()).into_keys().collect::<Vec<_>>();
     let points: Vec<_> = calls.iter().filter(|call| call.is_mutating()).collect();
     assert!(points.len() > 100, "{}", points.len());
-    // The first files one by one, of the many alike only some.
+    // Each of the first files, but only some of the many similar ones.
     let chosen = points.into_iter().enumerate().filter(|(at, _)| *at < 40 || at % 17 == 0);
     let chosen: Vec<_> = chosen.map(|(_, call)| call.clone()).collect();
     omx_testkit::in_parallel(2, &chosen, |call| {
@@ -283,7 +283,7 @@ fn r13_setup_killed_anywhere_can_be_repeated_and_undone() {
             assert!(killed.code.is_none(), "{at}: {killed:?}");
             project
         };
-        // Taken back from here, or finished from here and then taken back.
+        // Undone from here, or finished and then undone.
         let project = killed();
         assert_eq!(project.omx(&["uninstall"]).code, Some(0), "{at}");
         assert_same(&tree(&project.home()), &before, &at);
@@ -296,7 +296,7 @@ fn r13_setup_killed_anywhere_can_be_repeated_and_undone() {
     });
 }
 
-/// Equal, but for empty folders a kill left behind before anything was noted.
+/// Equal, except for empty folders that a kill left before the manifest was written.
 #[track_caller]
 fn assert_same(
     found: &BTreeMap<PathBuf, (u32, Vec<u8>)>,

@@ -1,4 +1,4 @@
-//! A person with files of their own, and what setup makes of them.
+//! A person with existing files, and what setup does to them.
 
 use std::collections::BTreeMap;
 use std::fs;

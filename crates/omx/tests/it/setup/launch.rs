@@ -15,7 +15,7 @@ fn launch(project: &TestProject, args: &[&str]) -> CommandOutcome {
     command.output().expect("omx runs").into()
 }
 
-/// A program that tells how it was called.
+/// A program that prints how it was called.
 fn agent(project: &TestProject, name: &str) {
     let bin = project.folder().join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -49,11 +49,11 @@ fn hosts_7_0_launch_becomes_the_agent_without_its_callers_session() {
     command.env("PATH", format!("{}:/bin:/usr/bin", bin.display())).env("OMX_SESSION_ID", "one");
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
     let child = command.spawn().unwrap();
-    // The same process: nothing stands between the terminal and the agent.
+    // The same process: nothing sits between the terminal and the agent.
     let wanted = format!("gemini [-m a b] {}\n", child.id());
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), wanted);
-    // The configured one, else the first that is there.
+    // The configured agent, otherwise the first installed one.
     assert!(launch(&project, &[]).stdout.starts_with("codex "));
     project.omx(&["config", "set", "agent", "gemini"]);
     assert!(launch(&project, &[]).stdout.starts_with("gemini "));

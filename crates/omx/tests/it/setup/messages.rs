@@ -1,4 +1,4 @@
-//! What setup says, to a person and to a program, and where it sets up.
+//! What setup prints, for a person and for a program, and where it installs.
 
 use std::fs;
 use std::process::Stdio;
@@ -69,7 +69,7 @@ fn hosts_2_1_hooks_server_agents_skills_guidance_and_a_status_line() {
     ] {
         assert!(home(&project, path).contains(words), "{path}");
     }
-    // Nothing anywhere asks a host to do without its own safeguards.
+    // Nothing disables a host's own safeguards.
     for (path, (_, bytes)) in super::kit::tree(&project.home()) {
         let text = String::from_utf8_lossy(&bytes);
         for flag in ["bypass-hook-trust", "dangerously", "\"trust\": true", "trust_level"] {
@@ -115,7 +115,7 @@ fn hosts_2_1_one_file_under_two_names_gets_one_block() {
     assert!(project.root().join("CLAUDE.md").is_symlink());
 }
 
-/// A hook or a server that is there in another form of the same file.
+/// A hook or a server that is already present in another form.
 #[test]
 fn hosts_2_2_unknown_shapes_are_left_and_named() {
     for (path, text) in [

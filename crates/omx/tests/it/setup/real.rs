@@ -1,6 +1,6 @@
-//! hosts.md 2.1 with the real programs: after `omx setup` in a home of its own
-//! the host calls omx's hooks, asked for by nobody but its own files, and its
-//! agent can call omx's tools.
+//! hosts.md 2.1 with the real programs: after `omx setup` in a fresh home the host
+//! calls omx's hooks because of its own files alone, and its agent can call omx's
+//! tools.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const OMX: &str = env!("CARGO_BIN_EXE_omx");
 
-/// A home in which omx is set up under a path that a shell must be told of.
+/// A home in which omx is set up under a path that a shell must quote.
 struct Place {
     server: ModelServer,
     home: AgentHome,
@@ -53,7 +53,7 @@ impl Place {
         assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done:?}");
     }
 
-    /// From now on the program under that path notes what it is told, too.
+    /// From now on the program at that path also records its input.
     fn listen(&self) {
         fs::remove_file(self.omx()).unwrap();
         let events = self.home.folder().join("events");
@@ -91,7 +91,7 @@ impl Place {
         command.output().expect("timeout runs").into()
     }
 
-    /// The events omx was told, each once.
+    /// The events that omx received, each once.
     fn events(&self) -> Vec<String> {
         let text = fs::read_to_string(self.home.folder().join("events")).unwrap_or_default();
         let name = |line: &str| -> Option<String> {
@@ -104,7 +104,7 @@ impl Place {
         names
     }
 
-    /// The agent called a tool of ours, and it was done here.
+    /// The agent called an omx tool, and it took effect here.
     #[track_caller]
     fn has_state(&self) {
         let stored = self.home.read(".omx/state/sessions/s/ralph-state.json");
@@ -167,7 +167,7 @@ fn hosts_2_1_codex_calls_the_hooks_of_project_scope() {
     offline(&[AgentCli::Codex], || codex_calls("project"));
 }
 
-/// Codex knows a hook by the path of its file: also when a link leads there.
+/// Codex identifies a hook by the path of its file, also through a link.
 #[test]
 fn hosts_2_1_codex_trusts_hooks_behind_a_link() {
     offline(&[AgentCli::Codex], || {
@@ -202,7 +202,7 @@ fn hosts_2_4_codex_keeps_its_trust_in_foreign_hooks() {
         assert_eq!((count("trusted"), count("untrusted")), (1, 1));
         place.set_up("user");
         assert_eq!((count("trusted"), count("untrusted")), (9, 1));
-        // One is added after ours; when ours goes, that one moves up.
+        // One is added after ours; when ours is removed, it moves up.
         let text = fs::read_to_string(codex.join("hooks.json")).unwrap();
         let mut hooks: Value = serde_json::from_str(&text).unwrap();
         hooks["hooks"]["Stop"].as_array_mut().unwrap().push(hook("true 3"));
@@ -242,7 +242,7 @@ fn hosts_2_1_claude_calls_the_hooks_of_project_scope() {
     offline(&[AgentCli::Claude], || claude_calls("project"));
 }
 
-/// Gemini asks before each request whether the talk is to be shortened.
+/// Gemini checks before each request whether to compress the conversation.
 const GEMINI: [&str; 7] = [
     "AfterAgent",
     "AfterTool",
@@ -271,7 +271,7 @@ fn hosts_2_1_gemini_calls_the_hooks_of_project_scope() {
     offline(&[AgentCli::Gemini], || gemini_calls("project"));
 }
 
-/// Set up for everything and for the project, an event is told once.
+/// With user and project scope, an event is reported once.
 fn told_once(cli: AgentCli, last: &str) {
     let place = Place::new(cli, "user");
     place.set_up("project");
@@ -303,7 +303,7 @@ fn hosts_2_1_codex_gives_an_agent_its_role_prompt() {
         let place = Place::new(AgentCli::Codex, "user");
         let spawn = json!({"agent_type": "critic", "message": "judge it [[script:sub]]"});
         let spawn = ScriptTurn::new().call_in("multi_agent_v1", "spawn_agent", spawn);
-        // The end waits until the agent has asked.
+        // The end waits for the agent's request.
         let end = ScriptTurn::new().say("done").following("sub", 0);
         place.server.add(Script::named("main").turn(spawn).turn(end).repeating());
         place.server.add(Script::named("sub").say("judged"));

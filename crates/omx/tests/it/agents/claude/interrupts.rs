@@ -1,4 +1,4 @@
-//! Interrupted turns leave nothing behind, not even what hid itself.
+//! Interrupted turns leave no process behind, not even one that tried to hide.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use omx_testkit::await_condition;
 use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::Place;
-use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
+use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use crate::agents::play::{Failing, Play, Step, cue};
 use crate::agents::stage::Stage;
 use crate::agents::suite::lives;
@@ -65,15 +65,15 @@ fn an_interrupt_during_a_retry_ends_the_turn() {
         chat.agent.send(AgentMessage::text(cue("fail")));
         let retrying =
             chat.until("it tries again", |event| matches!(event, AgentEvent::Retrying(_)));
-        let AgentEvent::Retrying(trouble) = retrying else { unreachable!() };
-        assert_eq!(trouble.kind(), "service");
+        let AgentEvent::Retrying(failure) = retrying else { unreachable!() };
+        assert_eq!(failure.kind(), "service");
         chat.agent.interrupt();
         assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         assert_eq!(chat.end(), None);
     });
 }
 
-/// An approval goes with its turn; an answer that comes later is for nobody.
+/// An approval ends with its turn; a later answer has no effect.
 #[test]
 fn an_approval_ends_with_its_turn() {
     offline(&[AgentCli::Claude], || {
@@ -82,7 +82,7 @@ fn an_approval_ends_with_its_turn() {
         let stage = Place::with(vec![ask, after]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
         );
         chat.agent.send(AgentMessage::text(cue("ask")));
         let needed = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
@@ -99,14 +99,14 @@ fn an_approval_ends_with_its_turn() {
     });
 }
 
-/// By itself claude tries for three minutes.
+/// On its own claude retries for three minutes.
 #[test]
 fn a_turn_without_a_vendor_ends_within_seconds() {
     offline(&[AgentCli::Claude], || {
         let stage = Place::without_vendor();
         let mut chat = TestConversation::new(&stage);
         let start = Instant::now();
-        assert_eq!(chat.turn("anybody there?").trouble().kind(), "network");
+        assert_eq!(chat.turn("anybody there?").failure().kind(), "network");
         assert!(start.elapsed() < Duration::from_secs(25), "{:?}", start.elapsed());
         let retries = chat.seen.iter().filter(|event| matches!(event, AgentEvent::Retrying(_)));
         assert_eq!(retries.count(), 4, "{:#?}", chat.seen);

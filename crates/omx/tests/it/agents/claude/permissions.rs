@@ -1,4 +1,4 @@
-//! What claude may do unasked, and what it is given.
+//! What claude may do without approval, and what it is given.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +12,7 @@ use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::{Place, stage_of};
-use crate::agents::conversation::{TestConversation, opening};
+use crate::agents::conversation::{TestConversation, conversation_spec};
 use crate::agents::play::{Play, Step, cue};
 use crate::agents::stage::Stage;
 
@@ -24,8 +24,8 @@ fn asks(chat: &TestConversation) -> Vec<&ApprovalRequest> {
     asked.collect()
 }
 
-/// conductor.md, what agents may do: edits inside are granted, everything else
-/// is for the person.
+/// conductor.md, permissions of agents: edits in the folder are granted,
+/// everything else needs the person.
 #[test]
 fn with_edits_allowed_only_edits_in_the_folder_are_made() {
     offline(&[AgentCli::Claude], || {
@@ -38,7 +38,7 @@ fn with_edits_allowed_only_edits_in_the_folder_are_made() {
         let stage: Place = stage_of([script]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
         );
         assert_eq!(chat.turn(&cue("edits")).text(), "that was it");
         assert!(stage.root().join("inside.txt").exists());
@@ -82,7 +82,7 @@ fn with_everything_allowed_nothing_needs_approval() {
         let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::All),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
         );
         assert_eq!(chat.turn(&cue("all")).text(), "done");
         assert!(stage.root().join("../outside.txt").exists());
@@ -97,8 +97,10 @@ fn our_own_tools_need_no_approval() {
         let read = Step::Mcp("state_list_active", json!({}));
         let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
         for allow in AllowLevel::ALL {
-            let mut chat =
-                TestConversation::open(&stage, opening(&stage, ConversationStart::New, allow));
+            let mut chat = TestConversation::open(
+                &stage,
+                conversation_spec(&stage, ConversationStart::New, allow),
+            );
             assert_eq!(chat.turn(&cue("own")).text(), "done");
             let done = |event: &AgentEvent| {
                 matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Succeeded, .. })
@@ -115,12 +117,12 @@ fn role_and_model_reach_the_vendor() {
     offline(&[AgentCli::Claude], || {
         let stage = Place::with(vec![Play::new("hello", [Step::Say("hello")])]);
         let role = "- You are the critic of plums.";
-        let opening = ConversationSpec {
+        let spec = ConversationSpec {
             role: Some(role.to_owned()),
             model: Some("claude-of-tests-1".to_owned()),
-            ..opening(&stage, ConversationStart::New, AllowLevel::Commands)
+            ..conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands)
         };
-        let mut chat = TestConversation::open(&stage, opening);
+        let mut chat = TestConversation::open(&stage, spec);
         assert_eq!(chat.turn(&cue("hello")).text(), "hello");
         let request = stage.server.turns("hello").remove(0);
         assert_eq!(request.body["model"], "claude-of-tests-1");
@@ -129,28 +131,27 @@ fn role_and_model_reach_the_vendor() {
     });
 }
 
-/// What the person has for other programs stays with the person.
+/// Variables meant for other programs do not reach the agent.
 #[test]
 fn a_worker_receives_only_claudes_variables() {
     offline(&[AgentCli::Claude], || {
         let list = "env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 | sort -u > names.txt";
         let stage = Place::with(vec![Play::new("env", [Step::Shell(list), Step::Say("done")])]);
-        let mut surroundings = stage.surroundings();
+        let mut agent_env = stage.agent_env();
         let (foreign, own) =
             (["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"], "CLAUDE_CODE_EFFORT_LEVEL");
         for name in foreign.iter().chain([&own]) {
-            surroundings.variables.insert(name.into(), OsString::from("low"));
+            agent_env.variables.insert(name.into(), OsString::from("low"));
         }
         let driver = driver(Place::KIND);
-        let installation = driver.find(&surroundings).unwrap();
-        let opening = opening(&stage, ConversationStart::New, AllowLevel::All);
+        let installation = driver.find(&agent_env).unwrap();
+        let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::All);
         let (sender, events) = std::sync::mpsc::channel();
-        let tell = move |event| {
+        let on_event = move |event| {
             let _ = sender.send(event);
         };
         let limits = AgentLimits::default();
-        let agent =
-            conversation::open(driver, &installation, &opening, &surroundings, limits, tell);
+        let agent = conversation::open(driver, &installation, &spec, &agent_env, limits, on_event);
         let mut chat = TestConversation {
             agent: agent.unwrap(),
             events,

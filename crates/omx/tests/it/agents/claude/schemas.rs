@@ -1,4 +1,4 @@
-//! A schema is for the life of a process: another one means another process
+//! A schema lasts as long as a process: another schema means another process
 //! in the same conversation.
 
 use std::collections::BTreeSet;
@@ -63,7 +63,7 @@ fn another_schema_is_another_process_in_the_same_conversation() {
         for said in ["the word is plum", "remembered", "plum", "[[script:again]]"] {
             assert!(history.contains(said), "{said}: {history}");
         }
-        // Each process greets its server once: the second schema was kept for two turns.
+        // Each process initializes its server once: the second schema served two turns.
         let greetings = stage.server.seen().iter().filter(|line| *line == "HEAD /").count();
         assert_eq!(greetings, 4, "{:?}", stage.server.seen());
         let turns = ["plain", "count", "again", "name", "after"].map(asked);
@@ -105,8 +105,8 @@ fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
     });
 }
 
-/// conductor.md 4.1: what does not fit is no structured answer, and no failure
-/// of the conversation either.
+/// conductor.md 4.1: an answer that does not match is not structured, but the
+/// conversation does not fail either.
 #[test]
 fn an_answer_that_never_matches_the_schema_has_no_structure() {
     offline(&[AgentCli::Claude], || {

@@ -1,4 +1,4 @@
-//! Words for a working claude: with the next step, or as the next turn.
+//! Messages to a busy claude: delivered with the next step, or as the next turn.
 
 use std::fs;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
 use crate::agents::play::{Play, Step, cue};
 use crate::agents::stage::Stage;
 
-/// What was told of deliveries and ends of turns, in order.
+/// The deliveries and ends of turns, in order.
 fn course(chat: &TestConversation) -> Vec<String> {
     let told = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::Delivered(delivery) => Some(format!("{delivery:?}")),
         AgentEvent::TurnFinished(answer) => Some(format!("finished: {}", answer.text)),
         AgentEvent::TurnInterrupted => Some("interrupted".to_owned()),
-        AgentEvent::TurnFailed(trouble) => Some(format!("failed: {trouble}")),
+        AgentEvent::TurnFailed(failure) => Some(format!("failed: {failure}")),
         _ => None,
     });
     told.collect()
@@ -57,7 +57,7 @@ fn a_message_to_a_turn_without_another_step_starts_the_next_turn() {
         chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         chat.agent.steer(&cue("after"));
-        // Not before the words that were said earlier.
+        // Not before the earlier message.
         chat.agent.send(AgentMessage::text(cue("last")));
         chat.turn_end();
         chat.turn_end();
@@ -103,7 +103,7 @@ fn an_undelivered_message_survives_an_interrupt() {
     });
 }
 
-/// Claude would take a slash for a command of its own and ask no model.
+/// Claude would take a slash for one of its own commands and call no model.
 #[test]
 fn a_message_that_starts_with_a_slash_reaches_the_model() {
     offline(&[AgentCli::Claude], || {

@@ -13,7 +13,7 @@ use crate::agents::conversation::TestConversation;
 use crate::agents::play::{Failing, Play, Step, cue};
 use crate::agents::stage::Stage;
 
-/// No request but those of the turns: no title, no summary, no question twice.
+/// Only the turns make requests: no title, no summary, no duplicate.
 #[test]
 fn each_step_makes_one_model_request() {
     offline(&[AgentCli::Claude], || {
@@ -48,7 +48,7 @@ fn a_subagents_text_is_not_the_agents_text() {
             _ => None,
         });
         assert_eq!(said.collect::<Vec<_>>(), ["I delegate", "all done"]);
-        // What it does is done all the same.
+        // Its work still counts.
         let tools = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::ToolStarted { tool, .. } => Some(tool),
             _ => None,
@@ -63,7 +63,7 @@ fn a_subagents_text_is_not_the_agents_text() {
     });
 }
 
-/// The sum of all that was told to be spent.
+/// The sum of the reported usage.
 fn spent(chat: &TestConversation) -> UsageDelta {
     let mut sum = UsageDelta { micro_usd: Some(0), ..UsageDelta::default() };
     for event in &chat.seen {
@@ -76,7 +76,7 @@ fn spent(chat: &TestConversation) -> UsageDelta {
     sum
 }
 
-/// Also over the end of a process, which begins to count anew.
+/// Also across processes, each of which starts counting at zero.
 #[test]
 fn reported_usage_adds_up() {
     offline(&[AgentCli::Claude], || {
@@ -115,32 +115,32 @@ fn a_limit_of_an_api_key_is_reported() {
             Script::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
         let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
         let mut chat = TestConversation::new(&stage);
-        let Failure { cause, .. } = chat.turn(&cue("fail")).trouble();
+        let Failure { cause, .. } = chat.turn(&cue("fail")).failure();
         assert!(matches!(cause, FailureCause::RateLimited { .. }), "{cause:?}");
         assert_eq!(chat.turn(&cue("after")).text(), "better now");
         assert_eq!(chat.end(), None);
     });
 }
 
-/// The person's own figure is kept; what is tried again is told with its cause.
+/// The person's own retry limit holds; each retry is reported with its cause.
 #[test]
 fn retries_are_reported() {
     offline(&[AgentCli::Claude], || {
         let stage =
             CliStage::<WithKey>::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
         let mut chat = TestConversation::new(&stage);
-        let trouble = chat.turn(&cue("fail")).trouble();
+        let failure = chat.turn(&cue("fail")).failure();
         assert!(
-            matches!(trouble.cause, FailureCause::Service { status: Some(500), .. }),
-            "{trouble}"
+            matches!(failure.cause, FailureCause::Service { status: Some(500), .. }),
+            "{failure}"
         );
         let retries = chat.seen.iter().filter_map(|event| match event {
-            AgentEvent::Retrying(trouble) => Some(trouble.cause.clone()),
+            AgentEvent::Retrying(failure) => Some(failure.cause.clone()),
             _ => None,
         });
         let retry = FailureCause::Service { status: Some(500), detail: String::new() };
         assert_eq!(retries.collect::<Vec<_>>(), [retry.clone(), retry]);
-        // Claude's words about it are no words of the agent.
+        // Claude's own error text is not text of the agent.
         assert!(!chat.seen.iter().any(|event| matches!(event, AgentEvent::Text(_))));
         assert_eq!(stage.answers("fail"), 3);
         assert_eq!(chat.end(), None);

@@ -1,4 +1,4 @@
-//! What codex asks leave for, in each of its forms, answered both ways.
+//! Every kind of approval that codex requests, granted and denied.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::CliStage;
-use super::super::conversation::{TestConversation, opening};
+use super::super::conversation::{TestConversation, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::{OMX, Stage};
 use super::{Codex, stage};
@@ -20,8 +20,8 @@ fn both() -> [ApprovalDecision; 2] {
     [ApprovalDecision::Allow, ApprovalDecision::Deny("plums are out".to_owned())]
 }
 
-/// An edit inside the folder is asked about where commands are not allowed;
-/// the policy grants it.
+/// An edit in the folder needs approval where commands are not allowed; the
+/// policy grants it.
 #[test]
 fn an_edit_request_names_its_files() {
     offline(&[AgentCli::Codex], || {
@@ -29,7 +29,7 @@ fn an_edit_request_names_its_files() {
             let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
             let mut chat = TestConversation::open(
                 &stage,
-                opening(&stage, ConversationStart::New, AllowLevel::Edits),
+                conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
             );
             chat.agent.send(AgentMessage::text(cue("edit")));
             let ask = chat.approval(decision.clone());
@@ -52,7 +52,7 @@ fn an_edit_request_names_its_files() {
 fn an_edit_outside_the_folder_needs_the_person() {
     offline(&[AgentCli::Codex], || {
         for decision in both() {
-            // Not under a folder for temporary files, which the sandbox leaves open.
+            // Not below a temporary folder, which the sandbox leaves writable.
             let far = tempfile::tempdir_in("/var/tmp").unwrap();
             let file = far.path().canonicalize().unwrap().join("far.txt");
             let path = file.to_str().unwrap().to_owned();
@@ -72,7 +72,7 @@ fn an_edit_outside_the_folder_needs_the_person() {
     });
 }
 
-/// A command in the sandbox is not asked about; one that wants out is.
+/// A command in the sandbox needs no approval; one outside it does.
 #[test]
 fn a_command_outside_the_sandbox_needs_the_person() {
     offline(&[AgentCli::Codex], || {
@@ -103,9 +103,8 @@ fn a_command_outside_the_sandbox_needs_the_person() {
     });
 }
 
-/// Tools of omx's own server need no leave, whatever is allowed; those of
-/// another are asked about, though they say of themselves that they are
-/// harmless, also those of a server in the person's own settings.
+/// Tools of omx's own server never need approval. Those of other servers do, even
+/// if they claim to be read-only or come from the person's own settings.
 #[test]
 fn a_tool_of_another_server_needs_the_person() {
     offline(&[AgentCli::Codex], || {
@@ -122,14 +121,14 @@ fn a_tool_of_another_server_needs_the_person() {
             let server = ModelServer::start([script]);
             let home = AgentHome::new(AgentCli::Codex, &server).mcp("persons", OMX, &["mcp"]);
             let stage = CliStage::<Codex>::new(server, home);
-            let mut opening = opening(&stage, ConversationStart::New, allow);
-            opening.servers.push(McpServerSpec {
+            let mut spec = conversation_spec(&stage, ConversationStart::New, allow);
+            spec.servers.push(McpServerSpec {
                 name: "other".to_owned(),
                 program: OMX.into(),
                 args: vec!["mcp".to_owned()],
                 env: Default::default(),
             });
-            let mut chat = TestConversation::open(&stage, opening);
+            let mut chat = TestConversation::open(&stage, spec);
             chat.agent.send(AgentMessage::text(cue("tools")));
             for server in ["other", "persons"] {
                 let ask = chat.approval(decision.clone());
@@ -158,7 +157,7 @@ fn with_everything_allowed_nothing_needs_approval() {
         let stage = stage([script]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::All),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
         );
         assert_eq!(chat.turn(&cue("all")).text(), "done");
         assert!(file.exists());
@@ -168,14 +167,14 @@ fn with_everything_allowed_nothing_needs_approval() {
     });
 }
 
-/// An answer nobody waits for is no harm, and neither is a second one.
+/// An answer that comes too late is harmless, and so is a second one.
 #[test]
 fn a_late_approval_answer_has_no_effect() {
     offline(&[AgentCli::Codex], || {
         let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
         );
         chat.agent.send(AgentMessage::text(cue("ask")));
         let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
@@ -191,12 +190,12 @@ fn a_late_approval_answer_has_no_effect() {
     });
 }
 
-/// The reason of a refusal reaches the agent together with the refusal.
+/// The agent receives the reason together with the denial.
 #[track_caller]
 fn reached(chat: &TestConversation, history: &str, decision: &ApprovalDecision) {
     let told = history.contains("Not allowed: plums are out");
     assert_eq!(told, *decision != ApprovalDecision::Allow, "{history}");
-    // It is no message of the owner's.
+    // It is not a message of the caller.
     let steered = AgentEvent::Delivered(omx_agents::event::Delivery::Steered);
     assert!(!chat.seen.contains(&steered), "{:#?}", chat.seen);
 }

@@ -1,5 +1,5 @@
-//! The way without an app-server: the real `codex exec`, behind a program that
-//! has no app-server or none that is understood.
+//! The fallback without an app-server: the real `codex exec`, behind a program
+//! whose app-server is missing or speaks another protocol.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::{CliStage, Program};
-use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
+use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::{OMX, Stage};
 use super::super::suite::lives;
@@ -29,7 +29,7 @@ use super::Codex;
 
 /// Codex as it was before it had an app-server.
 const NONE: &str = "[ \"$1\" = app-server ] && { echo 'unknown command' >&2; exit 2; }";
-/// Codex with another app-server.
+/// Codex with an app-server that speaks another protocol.
 const FOREIGN: &str = "[ \"$1\" = app-server ] && { read line; echo '{\"id\":1,\"error\":\
                        {\"code\":-32601,\"message\":\"no method initialize\"}}'; \
                        while read line; do :; done; exit 0; }";
@@ -50,33 +50,33 @@ impl Old {
         Self(stage)
     }
 
-    fn surroundings(&self) -> AgentEnv {
-        let mut surroundings = self.0.surroundings();
-        let path = surroundings.variables.get_mut(Path::new("PATH").as_os_str()).unwrap();
+    fn agent_env(&self) -> AgentEnv {
+        let mut agent_env = self.0.agent_env();
+        let path = agent_env.variables.get_mut(Path::new("PATH").as_os_str()).unwrap();
         let mut first = self.0.home.folder().join("bin").into_os_string();
         first.push(":");
         first.push(&path);
         *path = first;
-        surroundings
+        agent_env
     }
 
-    /// A conversation that is not open yet: that takes a first message.
+    /// A conversation that is not open yet: it opens with the first message.
     fn chat(
         &self,
         start: ConversationStart,
         allow: AllowLevel,
         limits: AgentLimits,
     ) -> TestConversation {
-        let surroundings = self.surroundings();
+        let agent_env = self.agent_env();
         let codex = driver(Codex::KIND);
-        let installation = codex.find(&surroundings).unwrap();
+        let installation = codex.find(&agent_env).unwrap();
         assert!(installation.program.ends_with("bin/codex"));
-        let opening = opening(&self.0, start, allow);
+        let spec = conversation_spec(&self.0, start, allow);
         let (sender, events) = std::sync::mpsc::channel();
-        let tell = move |event| {
+        let on_event = move |event| {
             let _ = sender.send(event);
         };
-        let agent = conversation::open(codex, &installation, &opening, &surroundings, limits, tell);
+        let agent = conversation::open(codex, &installation, &spec, &agent_env, limits, on_event);
         let (agent, seen) = (agent.unwrap(), Vec::new());
         TestConversation { agent, events, seen, allow, id: ConversationId::random() }
     }
@@ -126,7 +126,7 @@ fn without_an_app_server_turns_use_exec() {
                 "exited 3",
                 "tool",
                 "succeeded",
-                // Nobody can be asked.
+                // Nobody can approve.
                 "tool",
                 "failed",
                 "text all done",
@@ -146,7 +146,7 @@ fn without_an_app_server_turns_use_exec() {
     });
 }
 
-/// An event in a word or two.
+/// A short form of an event.
 fn brief(event: &AgentEvent) -> String {
     use omx_agents::event::{ToolAction, ToolOutcome};
     match event {
@@ -196,12 +196,12 @@ fn exec_resumes_an_earlier_conversation() {
             AllowLevel::Commands,
             AgentLimits::default(),
         );
-        assert_eq!(chat.turn(&cue("second")).trouble().kind(), "unknown_conversation");
-        assert_eq!(chat.over().map(|trouble| trouble.kind()), Some("unknown_conversation"));
+        assert_eq!(chat.turn(&cue("second")).failure().kind(), "unknown_conversation");
+        assert_eq!(chat.over().map(|failure| failure.kind()), Some("unknown_conversation"));
     });
 }
 
-/// Words for a busy agent wait, and an interrupt ends the process with all of it.
+/// Messages to a busy agent are queued, and an interrupt ends its whole process tree.
 #[test]
 fn exec_queues_messages_and_an_interrupt_ends_everything_it_started() {
     offline(&[AgentCli::Codex], || {
@@ -222,7 +222,7 @@ fn exec_queues_messages_and_an_interrupt_ends_everything_it_started() {
     });
 }
 
-/// Where nobody can be asked, there is no shell without leave for commands.
+/// Where nobody can approve, there is no shell unless commands are allowed.
 #[test]
 fn exec_has_no_shell_where_only_edits_are_allowed() {
     offline(&[AgentCli::Codex], || {
@@ -262,8 +262,8 @@ fn exec_reports_failures_by_cause_and_continues() {
             ("cut", "cut_off"),
             ("model", "unknown_model"),
         ] {
-            let trouble = chat.turn(&cue(name)).trouble();
-            assert_eq!(trouble.kind(), kind, "{name}: {trouble}");
+            let failure = chat.turn(&cue(name)).failure();
+            assert_eq!(failure.kind(), kind, "{name}: {failure}");
         }
         let again =
             |event: &AgentEvent| matches!(event, AgentEvent::Retrying(t) if t.kind() == "cut_off");
@@ -280,39 +280,32 @@ fn exec_reports_failures_by_cause_and_continues() {
     });
 }
 
-/// An owner who wants to know the id before the first message cannot have it
-/// here, and is told why in time.
+/// Without a first message there is no id; the caller gets the reason in time.
 #[test]
 fn exec_without_a_first_message_ends_with_the_reason() {
     offline(&[AgentCli::Codex], || {
         let old = Old::new(NONE, []);
         let limits = AgentLimits { start: Duration::from_secs(2), ..AgentLimits::default() };
         let mut chat = old.chat(ConversationStart::New, AllowLevel::Commands, limits);
-        let why = chat.over().map(|trouble| trouble.cause);
+        let why = chat.over().map(|failure| failure.cause);
         let Some(FailureCause::Protocol { detail }) = why else { panic!("{why:?}") };
         assert!(detail.contains("unknown command"), "{detail}");
     });
 }
 
-/// One who asks a single question gets the answer, and learns the id with it.
+/// A single prompt returns the answer together with the id.
 #[test]
 fn exec_answers_a_prompt() {
     offline(&[AgentCli::Codex], || {
         let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
-        let (surroundings, codex) = (old.surroundings(), driver(Codex::KIND));
-        let installation = codex.find(&surroundings).unwrap();
-        let opening = opening(&old.0, ConversationStart::New, AllowLevel::Commands);
+        let (agent_env, codex) = (old.agent_env(), driver(Codex::KIND));
+        let installation = codex.find(&agent_env).unwrap();
+        let spec = conversation_spec(&old.0, ConversationStart::New, AllowLevel::Commands);
         let question =
-            AskRequest { opening, message: AgentMessage::text(cue("hello")), wants: None };
+            AskRequest { opening: spec, message: AgentMessage::text(cue("hello")), wants: None };
         let limits = AgentLimits::default();
-        let reply = AskSession::default().ask(
-            &question,
-            codex,
-            &installation,
-            &surroundings,
-            limits,
-            |_| {},
-        );
+        let reply =
+            AskSession::default().ask(&question, codex, &installation, &agent_env, limits, |_| {});
         let reply = reply.unwrap();
         assert_eq!(reply.text, "hello to you");
         assert!(reply.conversation.is_some());

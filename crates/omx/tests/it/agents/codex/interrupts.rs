@@ -1,4 +1,4 @@
-//! Interrupts: codex by itself would leave commands running.
+//! Interrupts: on its own codex would leave commands running.
 
 use std::time::Duration;
 
@@ -10,20 +10,19 @@ use omx_testkit::model::{Script, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
+use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::Stage;
 use super::super::suite::lives;
 use super::stage;
 
-/// Words that take a minute.
+/// A reply that takes a minute.
 fn slowly() -> ScriptTurn {
     ScriptTurn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200))
 }
 
-/// Outside the sandbox, where nothing but its parents ties a command to codex:
-/// also what left its session and heeds no polite signal is gone when the end
-/// of the turn is told.
+/// Outside the sandbox only parentage ties a command to codex: even one that left
+/// its session and ignores signals is dead when the end of the turn is reported.
 #[test]
 fn no_command_survives_an_interrupt() {
     offline(&[AgentCli::Codex], || {
@@ -37,7 +36,7 @@ fn no_command_survives_an_interrupt() {
         let stage = stage([Script::named("slow").shell(&command).turn(slowly()), after]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::All),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
         );
         chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
@@ -53,7 +52,7 @@ fn no_command_survives_an_interrupt() {
     });
 }
 
-/// A command that codex put into the background before is gone as well.
+/// A command that codex put into the background earlier is killed as well.
 #[test]
 fn no_background_process_survives_an_interrupt() {
     offline(&[AgentCli::Codex], || {
@@ -74,15 +73,15 @@ fn no_background_process_survives_an_interrupt() {
     });
 }
 
-/// Given together with the message, before codex has even been told of it.
+/// Sent together with the message, before codex has received it.
 #[test]
 fn an_immediate_interrupt_ends_the_turn_before_it_starts() {
     offline(&[AgentCli::Codex], || {
         let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
         let stage = stage(scripts);
-        let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+        let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
         let (agent, events) =
-            super::super::conversation::start(&stage, &opening, omx_agents::AgentLimits::default());
+            super::super::conversation::start(&stage, &spec, omx_agents::AgentLimits::default());
         agent.send(AgentMessage::text(cue("never")));
         agent.interrupt();
         agent.send(AgentMessage::text(cue("after")));
@@ -104,7 +103,7 @@ fn an_immediate_interrupt_ends_the_turn_before_it_starts() {
     });
 }
 
-/// As soon as codex has taken the message; the next one goes on with the same
+/// As soon as codex has accepted the message; the next one continues the same
 /// conversation.
 #[test]
 fn an_interrupt_right_after_the_start_keeps_the_conversation() {
@@ -130,7 +129,7 @@ fn an_interrupt_ends_a_turn_that_waits_for_approval() {
         let stage = stage([ask, Script::named("after").say("after")]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
         );
         chat.agent.send(AgentMessage::text(cue("ask")));
         let asks = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });

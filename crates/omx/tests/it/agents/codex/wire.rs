@@ -1,4 +1,4 @@
-//! What codex is told, what its service is asked, and what codex leaves alone.
+//! What codex receives, what it requests from its service, and what it leaves alone.
 
 use std::fs;
 use std::process::Command;
@@ -13,7 +13,7 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
 use super::super::cli_stage::{CliStage, Program};
-use super::super::conversation::{TestConversation, TurnEnd, opening};
+use super::super::conversation::{TestConversation, TurnEnd, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::Stage;
 use super::{Codex, limited_in_words, stage};
@@ -63,17 +63,17 @@ fn a_turn_with_a_schema_returns_an_object() {
     });
 }
 
-/// The role is there from the first turn on, also after the conversation is
-/// gone on with, and once only.
+/// The role is present from the first turn on, exactly once, also after the
+/// conversation is resumed.
 #[test]
 fn the_role_and_the_model_reach_the_service() {
     offline(&[AgentCli::Codex], || {
         let stage = stage([Script::named("a").say("one"), Script::named("b").say("two")]);
         let role = "You are the reviewer of plums.";
-        let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
-        opening.role = Some(role.to_owned());
-        opening.model = Some("gpt-plum".to_owned());
-        let mut chat = TestConversation::open(&stage, opening.clone());
+        let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
+        spec.role = Some(role.to_owned());
+        spec.model = Some("gpt-plum".to_owned());
+        let mut chat = TestConversation::open(&stage, spec.clone());
         let started = AgentEvent::Started {
             conversation: chat.id.clone(),
             model: Some("gpt-plum".to_owned()),
@@ -82,8 +82,8 @@ fn the_role_and_the_model_reach_the_service() {
         assert_eq!(chat.turn(&cue("a")).text(), "one");
         let id = chat.id.clone();
         assert_eq!(chat.end(), None);
-        opening.start = ConversationStart::Resume(id);
-        let mut chat = TestConversation::open(&stage, opening);
+        spec.start = ConversationStart::Resume(id);
+        let mut chat = TestConversation::open(&stage, spec);
         assert_eq!(chat.turn(&cue("b")).text(), "two");
         for name in ["a", "b"] {
             let body = &stage.server.turns(name)[0].body;
@@ -97,7 +97,7 @@ fn the_role_and_the_model_reach_the_service() {
     });
 }
 
-/// What was spent before is not spent again when a conversation is gone on with.
+/// A resumed conversation does not report earlier usage again.
 #[test]
 fn usage_is_reported_once() {
     offline(&[AgentCli::Codex], || {
@@ -134,7 +134,7 @@ fn codex_retries_are_reported_and_the_turn_continues() {
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("shaky")).text(), "at last");
         let again = chat.seen.iter().filter_map(|event| match event {
-            AgentEvent::Retrying(trouble) => Some(trouble.kind()),
+            AgentEvent::Retrying(failure) => Some(failure.kind()),
             _ => None,
         });
         assert_eq!(again.collect::<Vec<_>>(), ["cut_off"]);
@@ -153,7 +153,7 @@ fn a_limit_described_only_in_text_has_an_end() {
             let home = AgentHome::new(AgentCli::Codex, &server).env("TZ", zone);
             let stage = CliStage::<Codex>::new(server, home);
             let mut chat = TestConversation::new(&stage);
-            let cause = chat.turn(&cue("limited")).trouble().cause;
+            let cause = chat.turn(&cue("limited")).failure().cause;
             let FailureCause::RateLimited { until: Some(until), .. } = cause else {
                 panic!("{cause:?}")
             };
@@ -163,7 +163,7 @@ fn a_limit_described_only_in_text_has_an_end() {
     });
 }
 
-/// Codex by itself would try for ever.
+/// On its own codex would retry forever.
 #[test]
 fn an_unreachable_service_ends_the_turn() {
     offline(&[AgentCli::Codex], || {
@@ -174,12 +174,12 @@ fn an_unreachable_service_ends_the_turn() {
         assert_ne!(own, text);
         fs::write(&settings, own).unwrap();
         let mut chat = TestConversation::new(&stage);
-        assert_eq!(chat.turn("anybody there?").trouble().kind(), "network");
+        assert_eq!(chat.turn("anybody there?").failure().kind(), "network");
         assert_eq!(chat.end(), None);
     });
 }
 
-/// Codex would note in the person's settings that the folder is trusted.
+/// On its own codex would mark the folder as trusted in the person's settings.
 #[test]
 fn the_persons_settings_stay_unchanged() {
     offline(&[AgentCli::Codex], || {
@@ -201,9 +201,9 @@ fn the_persons_settings_stay_unchanged() {
         for (folder, allow) in
             [(&tree, AllowLevel::Commands), (&tree, AllowLevel::All), (&main, AllowLevel::Edits)]
         {
-            let mut opening = opening(&stage, ConversationStart::New, allow);
-            opening.folder = folder.clone();
-            let mut chat = TestConversation::open(&stage, opening);
+            let mut spec = conversation_spec(&stage, ConversationStart::New, allow);
+            spec.folder = folder.clone();
+            let mut chat = TestConversation::open(&stage, spec);
             assert_eq!(chat.turn(&cue("make")).text(), "made");
             assert!(folder.join("made.txt").exists());
             fs::remove_file(folder.join("made.txt")).unwrap();
@@ -237,14 +237,14 @@ fn a_key_in_the_environment_counts_as_an_account() {
         let found = search.args(["-rl", "sk-of-the-person"]).arg(stage.home.home()).output();
         assert_eq!(String::from_utf8_lossy(&found.unwrap().stdout), "");
 
-        let mut surroundings = stage.surroundings();
-        surroundings.variables.remove(std::ffi::OsStr::new("OPENAI_API_KEY"));
-        let trouble = driver(Codex::KIND).find(&surroundings).unwrap_err();
-        assert_eq!(trouble.kind(), "not_logged_in");
+        let mut agent_env = stage.agent_env();
+        agent_env.variables.remove(std::ffi::OsStr::new("OPENAI_API_KEY"));
+        let failure = driver(Codex::KIND).find(&agent_env).unwrap_err();
+        assert_eq!(failure.kind(), "not_logged_in");
     });
 }
 
-/// Only what codex needs reaches it: the key its settings name, no other secret.
+/// Codex receives only what it needs: the key its settings name, no other secret.
 #[test]
 fn unrelated_secrets_do_not_reach_codex() {
     offline(&[AgentCli::Codex], || {
@@ -260,7 +260,7 @@ fn unrelated_secrets_do_not_reach_codex() {
         let stage = CliStage::<Codex>::new(server, home);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::All),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
         );
         assert_eq!(chat.turn(&cue("env")).text(), "looked");
         let seen = fs::read_to_string(stage.root().join("env.txt")).unwrap();
@@ -278,12 +278,12 @@ fn unreadable_codex_settings_are_reported_with_their_location() {
         let settings = stage.home.home().join(".codex/config.toml");
         fs::write(&settings, "model_provider = 'openai'\n[[[").unwrap();
         fs::write(stage.home.home().join(".codex/auth.json"), "{}").unwrap();
-        let opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
+        let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
         let (_agent, events) =
-            super::super::conversation::start(&stage, &opening, omx_agents::AgentLimits::default());
+            super::super::conversation::start(&stage, &spec, omx_agents::AgentLimits::default());
         let over = events.iter().last();
-        let Some(AgentEvent::Ended(Some(trouble))) = over else { panic!("{over:?}") };
-        assert_eq!(trouble.kind(), "cannot_start");
-        assert!(trouble.to_string().contains("config.toml:2:3"), "{trouble}");
+        let Some(AgentEvent::Ended(Some(failure))) = over else { panic!("{over:?}") };
+        assert_eq!(failure.kind(), "cannot_start");
+        assert!(failure.to_string().contains("config.toml:2:3"), "{failure}");
     });
 }

@@ -1,5 +1,5 @@
-//! What is special to gemini: its retries, its trust in folders, its ways to
-//! log in, and what it does to a conversation that is gone on with.
+//! What is special to gemini: its retries, its trust in folders, its login methods,
+//! and what it does to a resumed conversation.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::Gemini;
 use crate::agents::cli_stage::CliStage;
-use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, opening};
+use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use crate::agents::play::cue;
 use crate::agents::stage::{Stage, clock};
 
@@ -32,24 +32,25 @@ fn here(scripts: impl IntoIterator<Item = Script>) -> Here {
     Here::new(server, home)
 }
 
-/// Opens a conversation in another world than the stage's; tells its first event.
-fn first_event(opening: &ConversationSpec, surroundings: &AgentEnv) -> AgentEvent {
+/// Opens a conversation in another environment than the stage's and returns its
+/// first event.
+fn first_event(spec: &ConversationSpec, agent_env: &AgentEnv) -> AgentEvent {
     let driver = driver(Here::KIND);
-    let installation = driver.find(surroundings).unwrap();
+    let installation = driver.find(agent_env).unwrap();
     let (sender, events) = std::sync::mpsc::channel();
-    let tell = move |event| {
+    let on_event = move |event| {
         let _ = sender.send(event);
     };
     let limits = AgentLimits::default();
     let agent: Conversation =
-        conversation::open(driver, &installation, opening, surroundings, limits, tell).unwrap();
+        conversation::open(driver, &installation, spec, agent_env, limits, on_event).unwrap();
     let first = events.recv_timeout(DEADLINE).expect("something happens");
     agent.end();
     first
 }
 
 /// Gemini 0.61 loses a conversation that is loaded by its plain name, within a
-/// minute or with the next start; and it tells all of the history again.
+/// minute or with the next start; and it replays the whole history.
 #[test]
 fn a_conversation_can_be_resumed_repeatedly() {
     offline(&[AgentCli::Gemini], || {
@@ -90,13 +91,13 @@ fn retries_are_reported_and_can_succeed() {
         let stage = here([Script::named("try").turn(turn)]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("try")).text(), "at last");
-        let retried = |event: &&AgentEvent| matches!(event, AgentEvent::Retrying(trouble) if trouble.kind() == "service");
+        let retried = |event: &&AgentEvent| matches!(event, AgentEvent::Retrying(failure) if failure.kind() == "service");
         assert_eq!(chat.seen.iter().filter(retried).count(), 1, "{:#?}", chat.seen);
         assert_eq!(chat.end(), None);
     });
 }
 
-/// Gemini itself would wait for a minute, ten times, without a word.
+/// On its own gemini would wait for a minute, ten times, in silence.
 #[test]
 fn a_limit_of_a_minute_is_reported_at_once() {
     offline(&[AgentCli::Gemini], || {
@@ -104,7 +105,7 @@ fn a_limit_of_a_minute_is_reported_at_once() {
         let stage = here([limited, Script::named("after").say("better now")]);
         let mut chat = TestConversation::new(&stage);
         let begun = (Instant::now(), clock().millis());
-        let cause = chat.turn(&cue("limited")).trouble().cause;
+        let cause = chat.turn(&cue("limited")).failure().cause;
         assert!(begun.0.elapsed() < Duration::from_secs(20), "{:?}", begun.0.elapsed());
         let FailureCause::RateLimited { until: Some(until), .. } = cause else {
             panic!("{cause:?}")
@@ -140,50 +141,49 @@ fn an_untrusted_folder_is_reported_before_any_work() {
         let stage = here([]);
         let settings = json!({"security": {"auth": {"selectedType": "gemini-api-key"}}});
         fs::write(stage.home.home().join(".gemini/settings.json"), settings.to_string()).unwrap();
-        let mut surroundings = stage.surroundings();
-        surroundings.variables.remove(OsStr::new("GEMINI_CLI_TRUST_WORKSPACE")).unwrap();
+        let mut agent_env = stage.agent_env();
+        agent_env.variables.remove(OsStr::new("GEMINI_CLI_TRUST_WORKSPACE")).unwrap();
         for allow in AllowLevel::ALL {
-            let opening = opening(&stage, ConversationStart::New, allow);
-            let first = first_event(&opening, &surroundings);
-            let AgentEvent::Ended(Some(trouble)) = first else { panic!("{allow:?}: {first:?}") };
-            assert_eq!(trouble.kind(), "folder_not_trusted", "{allow:?}: {trouble}");
+            let spec = conversation_spec(&stage, ConversationStart::New, allow);
+            let first = first_event(&spec, &agent_env);
+            let AgentEvent::Ended(Some(failure)) = first else { panic!("{allow:?}: {first:?}") };
+            assert_eq!(failure.kind(), "folder_not_trusted", "{allow:?}: {failure}");
         }
         let trusted = json!({stage.root().to_str().unwrap(): "TRUST_FOLDER"});
         let file = stage.home.home().join(".gemini/trustedFolders.json");
         fs::write(file, trusted.to_string()).unwrap();
         for allow in AllowLevel::ALL {
-            let opening = opening(&stage, ConversationStart::New, allow);
-            let first = first_event(&opening, &surroundings);
+            let spec = conversation_spec(&stage, ConversationStart::New, allow);
+            let first = first_event(&spec, &agent_env);
             assert!(matches!(first, AgentEvent::Started { .. }), "{allow:?}: {first:?}");
         }
     });
 }
 
-/// Over its protocol gemini wants to be told how it logs in before it goes on
-/// with a conversation.
+/// Over its protocol gemini needs a login method before it resumes a conversation.
 #[test]
 fn a_key_in_the_environment_is_enough_to_continue() {
     offline(&[AgentCli::Gemini], || {
         let stage = here([]);
         let settings = stage.home.home().join(".gemini/settings.json");
         fs::remove_file(&settings).unwrap();
-        let mut surroundings = stage.surroundings();
-        surroundings.variables.remove(OsStr::new("GOOGLE_GEMINI_BASE_URL")).unwrap();
-        let new = opening(&stage, ConversationStart::New, AllowLevel::Commands);
-        let first = first_event(&new, &surroundings);
+        let mut agent_env = stage.agent_env();
+        agent_env.variables.remove(OsStr::new("GOOGLE_GEMINI_BASE_URL")).unwrap();
+        let new = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
+        let first = first_event(&new, &agent_env);
         assert!(matches!(first, AgentEvent::Started { .. }), "{first:?}");
-        // Nothing is told that need not be: gemini would keep it.
+        // Nothing unnecessary is sent: gemini would store it.
         assert!(!settings.exists());
         let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
         let old = ConversationSpec { start: ConversationStart::Resume(id), ..new };
-        let first = first_event(&old, &surroundings);
-        let AgentEvent::Ended(Some(trouble)) = first else { panic!("{first:?}") };
-        // It had an account to look with.
-        assert_eq!(trouble.kind(), "unknown_conversation", "{trouble}");
+        let first = first_event(&old, &agent_env);
+        let AgentEvent::Ended(Some(failure)) = first else { panic!("{first:?}") };
+        // It had an account to use.
+        assert_eq!(failure.kind(), "unknown_conversation", "{failure}");
     });
 }
 
-/// Gemini forgets a turn that was interrupted, and with it what was said before.
+/// Gemini forgets an interrupted turn, and the messages before it.
 #[test]
 fn the_role_is_sent_until_the_conversation_has_it() {
     offline(&[AgentCli::Gemini], || {
@@ -193,9 +193,9 @@ fn the_role_is_sent_until_the_conversation_has_it() {
             Script::named("second").say("two"),
             Script::named("third").say("three"),
         ]);
-        let mut opening = opening(&stage, ConversationStart::New, AllowLevel::Commands);
-        opening.role = Some("You are a gardener of plums.".to_owned());
-        let mut chat = TestConversation::open(&stage, opening);
+        let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
+        spec.role = Some("You are a gardener of plums.".to_owned());
+        let mut chat = TestConversation::open(&stage, spec);
         chat.agent.send(AgentMessage::text(cue("slow")));
         omx_testkit::await_condition("words", DEADLINE, || stage.is_streaming("slow"));
         chat.agent.interrupt();
@@ -228,7 +228,7 @@ fn an_interrupt_during_an_approval_ends_the_turn() {
         let stage = here([ask, Script::named("after").say("still here")]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::Edits),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
         );
         chat.agent.send(AgentMessage::text(cue("ask")));
         chat.until("it asks", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
@@ -247,7 +247,7 @@ fn with_everything_allowed_nothing_needs_approval() {
             here([Script::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
         let mut chat = TestConversation::open(
             &stage,
-            opening(&stage, ConversationStart::New, AllowLevel::All),
+            conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
         );
         assert_eq!(chat.turn(&cue("do")).text(), "x");
         assert_eq!(fs::read_to_string(stage.root().join("b.txt")).unwrap(), "a");
@@ -257,7 +257,7 @@ fn with_everything_allowed_nothing_needs_approval() {
     });
 }
 
-/// Gemini's own mode for edits would fetch pages unasked.
+/// Gemini's own mode for edits would fetch pages without approval.
 #[test]
 fn other_tools_need_approval() {
     offline(&[AgentCli::Gemini], || {
@@ -292,7 +292,7 @@ fn no_edit_escapes_the_folder() {
     });
 }
 
-/// With an MCP server gemini does not leave when its input is closed.
+/// With an MCP server gemini does not exit when its input is closed.
 #[test]
 fn ending_is_quick() {
     offline(&[AgentCli::Gemini], || {

@@ -1,4 +1,4 @@
-//! Every victim after every record: minutes, so only the full test run has it.
+//! Every victim after every record: takes minutes, so only the full ring runs it.
 
 use omx_testkit::in_parallel;
 

@@ -1,5 +1,5 @@
-//! Autopilot with each of the real programs: a review that is not clean, a new
-//! plan, and then to its end.
+//! Autopilot with each of the real programs: a rejected review, a new plan, and
+//! then completion.
 
 use omx_testkit::await_condition;
 use omx_testkit::model::{ReplyProgress, Script};
@@ -12,7 +12,7 @@ use super::project::{DEADLINE, RealProject};
 
 const FINDING: &str = "Nobody is told how to call it";
 
-/// Two cycles: the first ends in a review that is not clean.
+/// Two cycles: the first ends in a rejected review.
 pub fn scripts() -> Vec<Script> {
     let (first, second) = (after("c1.plan.draft"), after("c2.plan.draft"));
     let (built, again) = (after("c1.build.tidy1"), after("c2.build.tidy1"));
@@ -70,7 +70,7 @@ pub const STEPS: [Row<'_>; 22] = [
     asks("c2.review.architect", "clear", 1),
 ];
 
-/// What the documents say while the second plan is being made.
+/// Asserts the documents while the second plan is made.
 #[track_caller]
 fn assert_replanning(project: &RealProject) {
     let document = project.document("autopilot");
@@ -91,7 +91,7 @@ fn assert_replanning(project: &RealProject) {
     assert_eq!(project.document("code-review")["review_verdict"]["clean"], false);
 }
 
-/// What an autopilot that is complete leaves.
+/// Asserts what a completed autopilot leaves.
 #[track_caller]
 pub fn assert_complete(project: &RealProject) {
     let document = project.document("autopilot");
@@ -137,7 +137,7 @@ fn replans_after_a_rejected_review(cli: AgentCli) {
         turns.iter().any(|turn| turn.progress == ReplyProgress::Waiting)
     });
     assert_replanning(&project);
-    // The findings are what the planner reads first.
+    // The planner reads the findings first.
     let asked = project.server.turns("draft2")[0].body.to_string();
     assert!(asked.contains(FINDING), "{asked}");
     project.server.release("draft2", 0);

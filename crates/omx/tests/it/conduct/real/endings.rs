@@ -1,5 +1,5 @@
-//! Runs of the real programs that do not end well: the same failure again and
-//! again, and a stage that fails and is gone on with.
+//! Runs of the real programs that fail: the same failure again and again, and a
+//! failed stage that is resumed.
 
 use std::fs;
 
@@ -108,7 +108,7 @@ fn a_failed_stage_is_resumed(cli: AgentCli) {
     assert_eq!(results["build"]["done"], true);
     assert_eq!(results["prove"]["passed"], true);
     assert_eq!(project.closed(), ["failed", "complete"]);
-    // The first stage was not asked again.
+    // The first stage was not repeated.
     assert_eq!(project.server.turns("survey").len(), 1);
     let finished = project.steps("step_finished");
     assert_eq!(finished.iter().filter(|step| *step == "stage1").count(), 1);
@@ -119,7 +119,7 @@ fn a_failed_stage_is_resumed(cli: AgentCli) {
     project.assert_left_alone();
 }
 
-/// The phase a document that has ended was in.
+/// The final phase of an ended document.
 fn ended_in(document: &Value) -> &str {
     document["ended_in_phase"].as_str().or(document["current_phase"].as_str()).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What a run leaves in its journal, against what the model was asked.
+//! Compares a run's journal with the model's requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,19 +9,19 @@ use serde_json::Value;
 
 use super::project::RealProject;
 
-/// A step of a run: its name, and for an agent's the script that is played for
-/// it and how many turns that has.
+/// A step of a run: its name, and for an agent step the script that it plays and the
+/// number of turns.
 pub type Row<'a> = (&'a str, Option<(&'a str, usize)>);
 
-/// A turn of a script, asked for by a step.
+/// A turn of a script, requested by a step.
 type Asking = (String, String, usize);
 
-/// An agent's step.
+/// An agent step.
 pub const fn asks<'a>(step: &'a str, script: &'a str, turns: usize) -> Row<'a> {
     (step, Some((script, turns)))
 }
 
-/// A step omx does by itself.
+/// A step that omx carries out itself.
 pub const fn own(step: &str) -> Row<'_> {
     (step, None)
 }
@@ -42,7 +42,7 @@ impl RealProject {
         records.iter().map(|record| record["step"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// The finished steps; lanes that run at the same time in a fixed order.
+    /// The finished steps; concurrent lanes are in a fixed order.
     fn finished(&self) -> Vec<String> {
         let mut steps = self.steps("step_finished");
         for at in 1..steps.len() {
@@ -55,7 +55,7 @@ impl RealProject {
         steps
     }
 
-    /// The conversations of each step, in the program's own names.
+    /// The conversations of each step, by the program's own ids.
     pub fn conversations(&self) -> BTreeMap<String, Vec<String>> {
         let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for record in self.journal().iter().filter(|record| record["kind"] == "conversation") {
@@ -66,9 +66,9 @@ impl RealProject {
         found
     }
 
-    /// How often each turn of a step was answered, and how often it was asked
-    /// for by one who did not live to hear the answer. The step is told by the
-    /// conversation the request names.
+    /// How often each turn of a step was answered, and how often it was requested by a
+    /// process that was killed before the answer. The conversation in the request
+    /// identifies the step.
     fn asked(&self) -> BTreeMap<Asking, (usize, usize)> {
         let mut steps = BTreeMap::new();
         for (step, ids) in self.conversations() {
@@ -83,7 +83,7 @@ impl RealProject {
             };
             let step = match Self::conversation(&request) {
                 Some(id) => steps.get(&id).unwrap_or_else(|| panic!("{id} is not in the journal")),
-                // Gemini does not say.
+                // Gemini does not name it.
                 None => "",
             };
             let count = asked.entry((step.to_owned(), script, turn)).or_default();
@@ -95,16 +95,16 @@ impl RealProject {
         asked
     }
 
-    /// That a run did these steps in this order, each once, each agent's in a
-    /// conversation of its own, and that the model answered each turn once and
-    /// was asked for nothing else. `lost` are the turns somebody was killed over.
+    /// Asserts that a run did these steps in this order, each once, each agent step in
+    /// its own conversation, and that the model answered each turn once and had no other
+    /// request. `lost` are the turns during which a process was killed.
     #[track_caller]
     pub fn assert_books(&self, rows: &[Row<'_>], lost: &[(&str, usize)]) {
         self.assert_books_of(rows, lost, &[]);
     }
 
-    /// The same, where these steps may have begun again: their conversations
-    /// were lost before anything was said in them.
+    /// The same, where these steps may have been restarted: their conversations were
+    /// lost before their first message.
     #[track_caller]
     pub fn assert_books_of(&self, rows: &[Row<'_>], lost: &[(&str, usize)], anew: &[&str]) {
         let names: Vec<&str> = rows.iter().map(|(step, _)| *step).collect();
@@ -145,7 +145,7 @@ impl RealProject {
         }
     }
 
-    /// How the journal says that the run was let go of, time after time.
+    /// The reasons for which the journal was closed, in order.
     pub fn closed(&self) -> Vec<String> {
         let mut records = self.journal();
         records.retain(|record| record["kind"] == "closed");

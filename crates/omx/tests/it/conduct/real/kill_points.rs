@@ -1,5 +1,5 @@
-//! A run that is struck again and again: omx, the agent or both are killed at
-//! moments that do not depend on how fast the machine is, and it goes on.
+//! A run that is killed again and again: omx, the agent or both, at moments that do
+//! not depend on the machine's speed; it is resumed each time.
 
 use std::fs;
 use std::path::Path;
@@ -19,18 +19,18 @@ pub enum Victim {
     Both,
 }
 
-/// When somebody is killed.
+/// When the victim is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
-    /// The model is asked for the turn that is held: in the middle of a turn.
+    /// While the model holds the answer: in the middle of a turn.
     Asked,
-    /// The same, and besides this step is finished.
+    /// The same, after this step has finished.
     AskedAfter(&'static str),
-    /// The conversation of this step has just been written down.
+    /// Just after the conversation of this step was recorded.
     Named(&'static str),
-    /// This step is finished, and the next begins.
+    /// Between this step and the next.
     Finished(&'static str),
-    /// The check runs.
+    /// While the check runs.
     Checking,
 }
 
@@ -39,7 +39,7 @@ pub enum When {
 pub struct KillPoint {
     pub victim: Victim,
     pub when: When,
-    /// The turn the model does not answer until somebody was killed.
+    /// The turn that the model does not answer until the victim is dead.
     pub held: (&'static str, usize),
 }
 
@@ -49,14 +49,14 @@ impl KillPoint {
     }
 }
 
-/// A check that waits as long as it is held.
+/// A check that waits until it is released.
 pub fn check(project: &RealProject) -> String {
     let folder = project.home.folder();
     let folder = folder.display();
     format!("touch {folder}/checks; while [ -e {folder}/held ]; do sleep 0.02; done; sh check.sh")
 }
 
-/// Carries a mode through all of these kills to its end.
+/// Runs a mode through all of these kills to its end.
 pub fn run(
     project: &RealProject,
     mode: &str,
@@ -78,10 +78,10 @@ pub fn run(
         if blow.victim != Victim::Agent {
             let outcome = driven.outcome();
             assert_eq!(outcome.code, None, "{blow:?} came too late: {outcome:#?}");
-            // Whoever watches over the agent notices and ends it.
+            // The guard notices and ends it.
             project.await_nobody();
         }
-        // Nobody who is dead gets an answer.
+        // A dead process gets no answer.
         await_condition("the dead are noticed", DEADLINE, || {
             let requests = project.server.requests();
             unanswered.iter().all(|at| requests[*at].progress == ReplyProgress::Broken)
@@ -122,7 +122,7 @@ fn await_moment(project: &RealProject, driven: &mut Driven, blow: &KillPoint, ch
     });
 }
 
-/// The requests that wait for an answer.
+/// The unanswered requests.
 fn unanswered(project: &RealProject) -> Vec<usize> {
     let requests = project.server.requests();
     let waiting = |at: &usize| requests[*at].progress == ReplyProgress::Waiting;
@@ -143,8 +143,8 @@ fn strike(project: &RealProject, driven: &Driven, victim: Victim) {
     }
 }
 
-/// Whether the program has written down what was said up to this turn. One
-/// that is killed before that cannot know it afterwards.
+/// Whether the program has saved the conversation up to this turn. One that is
+/// killed before that cannot resume it.
 fn is_kept(project: &RealProject, conversation: &str, turn: usize) -> bool {
     let (folder, results) = match project.cli {
         AgentCli::Codex => (".codex/sessions", "function_call_output"),

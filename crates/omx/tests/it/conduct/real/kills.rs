@@ -1,5 +1,5 @@
-//! Killed anywhere, a run with a real program goes on in the conversations it
-//! had, and nothing is asked of the model twice.
+//! A run with a real program, killed anywhere, resumes its conversations and repeats
+//! no model request.
 
 use omx_testkit::real_cli::{AgentCli, offline};
 
@@ -7,7 +7,7 @@ use super::kill_points::{self, KillPoint, Victim, When};
 use super::project::RealProject;
 use super::{autopilot, ralph};
 
-/// Ralph, where the same one is killed each time.
+/// Ralph, where the same victim is killed each time.
 fn ralph_survives(cli: AgentCli, victim: Victim) {
     let blow = |when, script, turn| KillPoint::new(victim, when, script, turn);
     let kills = match victim {
@@ -21,7 +21,7 @@ fn ralph_survives(cli: AgentCli, victim: Victim) {
             blow(When::Asked, "tidy", 0),
         ],
         Victim::Omx | Victim::Both => vec![
-            // Nothing was said yet: the conversation may be gone with the program.
+            // No message yet: the conversation may be lost with the program.
             blow(When::Named("work"), "work", 0),
             blow(When::Asked, "work", 0),
             blow(When::Asked, "work", 1),
@@ -34,7 +34,7 @@ fn ralph_survives(cli: AgentCli, victim: Victim) {
     ralph_survives_at(&RealProject::new(cli, ralph::scripts()), &kills, &["work"]);
 }
 
-/// Ralph through these kills; these steps may be begun again.
+/// Ralph through these kills; these steps may be restarted.
 fn ralph_survives_at(project: &RealProject, kills: &[KillPoint], anew: &[&str]) {
     let check = kill_points::check(project);
     let args = ["--check", &check, "--verify", "thorough", "greet people by name"];
@@ -46,7 +46,7 @@ fn ralph_survives_at(project: &RealProject, kills: &[KillPoint], anew: &[&str]) 
     assert_opened(project, kills);
 }
 
-/// Autopilot, where everybody is killed in turn.
+/// Autopilot, where every victim is killed in turn.
 fn autopilot_survives(cli: AgentCli) {
     use Victim::{Agent, Both, Omx};
     let project = RealProject::new(cli, autopilot::scripts());
@@ -68,7 +68,7 @@ fn autopilot_survives(cli: AgentCli) {
     assert_opened(&project, &kills);
 }
 
-/// Every omx that took the run up is in its journal.
+/// Asserts that the journal has every process that opened the run.
 #[track_caller]
 fn assert_opened(project: &RealProject, kills: &[KillPoint]) {
     let killed = kills.iter().filter(|blow| blow.victim != Victim::Agent).count();

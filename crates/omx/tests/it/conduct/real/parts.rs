@@ -1,10 +1,10 @@
-//! What the model answers, by the errand it is given: a script waits for the
-//! words of the errand, so that it plays whoever asks and however often.
+//! What the model answers, by the prompt it gets: a script matches phrases of the
+//! step's prompt, so that it plays for every agent and as often as needed.
 
 use omx_testkit::model::{Script, ScriptTurn};
 use serde_json::{Value, json};
 
-/// Words of the errands, as the conductor says them.
+/// Phrases of the prompts that the conductor sends.
 pub const DRAFT: &str = "Plan the task:";
 pub const DRAFT_AGAIN: &str = "A review of the finished change was not clean";
 pub const REVIEW_PLAN: &str = "Review the plan below";
@@ -17,19 +17,19 @@ pub const TIDY: &str = "Go over the whole change once";
 pub const REVIEW: &str = "Review the change. A finding";
 pub const DIAGNOSE: &str = "Find out why, down to the cause";
 
-/// Reviewers are told by the lane in the schema of their answer.
+/// The lane in the schema of the answer identifies the reviewer.
 pub fn lane(name: &str) -> String {
     format!("\"enum\":[{name:?}]")
 }
 
-/// Errands are told by the step whose result they are given.
+/// The preceding step's result in the prompt identifies the step.
 pub fn after(step: &str) -> String {
     format!("## From step {step}\n")
 }
 
-/// A greeting that knows names only; the check also wants one without.
+/// A greeting that requires a name; the check also tests one without.
 pub const NAMES_ONLY: &str = "echo 'echo \"Hello, $1!\"' > greet.sh";
-/// A greeting the check is content with.
+/// A greeting that passes the check.
 pub const RIGHT: &str = "echo 'echo \"Hello, ${1:-world}!\"' > greet.sh";
 
 pub fn plan(title: &str) -> Value {
@@ -80,17 +80,17 @@ pub fn verified() -> Value {
     json!({"passed": true, "checks": [check], "findings": []})
 }
 
-/// A script that plays for errands with all of these words.
+/// A script for prompts with all of these phrases.
 pub fn script(name: &str, words: &[&str]) -> Script {
     words.iter().fold(Script::named(name), |script, words| script.when(words))
 }
 
-/// An errand that is answered at once.
+/// A prompt that is answered at once.
 pub fn answers(name: &str, words: &[&str], answer: Value) -> Script {
     script(name, words).turn(ScriptTurn::new().answer(answer).usage(1000, 100))
 }
 
-/// An errand for which a command is run first.
+/// A prompt for which a command runs first.
 pub fn works(name: &str, words: &[&str], command: &str, answer: Value) -> Script {
     script(name, words).shell(command).turn(ScriptTurn::new().answer(answer).usage(1000, 100))
 }

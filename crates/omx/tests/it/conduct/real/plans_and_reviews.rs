@@ -48,7 +48,7 @@ fn a_critic_objects_once(cli: AgentCli) {
     assert!(outcome.stdout.contains(document["plan_path"].as_str().unwrap()), "{outcome:#?}");
     assert_eq!(project.commits(), Vec::<String>::new());
     assert_eq!(project.closed(), ["complete"]);
-    // Who revises is told what was objected to.
+    // The reviser receives the objection.
     let revise = project.server.turns("revise")[0].body.to_string();
     assert!(revise.contains(OPEN), "{revise}");
     project.assert_left_alone();
@@ -67,7 +67,7 @@ fn a_critic_objects_once(cli: AgentCli) {
     );
 }
 
-/// The code is fine, its place is not: by this word and with these findings.
+/// The code is fine, its placement is not: with this verdict and these findings.
 fn the_lanes_disagree(cli: AgentCli, word: &str, findings: &[&str]) {
     let (code, architect) = (lane("code"), lane("architect"));
     let project = RealProject::new(
@@ -94,7 +94,7 @@ fn the_lanes_disagree(cli: AgentCli, word: &str, findings: &[&str]) {
     let titles = verdict["findings"].as_array().unwrap().iter().map(|found| &found["title"]);
     assert_eq!(titles.collect::<Vec<_>>(), findings);
     assert_eq!(project.closed(), ["complete"]);
-    // It is looked at where it is: no branch, no worktree.
+    // The review runs in the checkout: no branch, no worktree.
     assert_eq!(project.git(&["branch", "--list", "omx-run/*"]), "");
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
     project.assert_left_alone();

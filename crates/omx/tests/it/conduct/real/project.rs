@@ -1,6 +1,5 @@
-//! A repository in which a real agent program works for omx: both live in the
-//! program's own home, without a network, with the scripted model as the only
-//! thing there is to reach.
+//! A repository in which a real agent program works for omx: both run in the
+//! program's own home, with the scripted model as the only reachable server.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -37,7 +36,7 @@ impl RealProject {
         Self::at(server, home, cli)
     }
 
-    /// The same with a codex of before it had an app-server.
+    /// The same with a codex that has no app-server yet.
     pub fn with_old_codex(scripts: impl IntoIterator<Item = Script>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(AgentCli::Codex, &server);
@@ -64,7 +63,7 @@ impl RealProject {
         let mut project = Self { server, home, cli, before: BTreeMap::new() };
         project.git(&["add", "-A"]);
         project.git(&["commit", "-qm", "start"]);
-        // The person is at work: neither of these is the run's business.
+        // The person's own changes: the run must not touch either.
         fs::write(project.home.root().join("README.md"), "half a sentence\n").unwrap();
         fs::write(project.home.root().join("notes.txt"), "not in git\n").unwrap();
         project.before = project.checkout();
@@ -86,22 +85,22 @@ impl RealProject {
         command
     }
 
-    /// Carries a mode out to its end.
+    /// Runs a mode to its end.
     pub fn run(&self, mode: &str, more: &[&str]) -> CommandOutcome {
         self.ended(self.mode(mode, more))
     }
 
-    /// Starts a mode and lets it go on.
+    /// Starts a mode in the background.
     pub fn start(&self, mode: &str, more: &[&str]) -> Driven {
         self.driven(self.mode(mode, more))
     }
 
-    /// Takes the only run up and carries it to its end.
+    /// Resumes the only run and waits for its end.
     pub fn resume(&self) -> CommandOutcome {
         self.ended(self.resume_command())
     }
 
-    /// Takes the only run up and lets it go on.
+    /// Resumes the only run in the background.
     pub fn start_resume(&self) -> Driven {
         self.driven(self.resume_command())
     }
@@ -123,7 +122,7 @@ impl RealProject {
         Driven { child: command.spawn().unwrap(), stdout, stderr }
     }
 
-    /// The only run's folder, as soon as there is one.
+    /// The folder of the only run, as soon as it exists.
     pub fn run_folder(&self) -> PathBuf {
         let runs = self.home.root().join(".omx/runs");
         let mut found = None;
@@ -180,7 +179,7 @@ impl RealProject {
         files
     }
 
-    /// That the person's checkout is as it was, and nothing is left running.
+    /// Asserts that the person's checkout is unchanged and nothing is left running.
     #[track_caller]
     pub fn assert_left_alone(&self) {
         assert_eq!(self.checkout(), self.before);
@@ -190,7 +189,7 @@ impl RealProject {
         self.await_nobody();
     }
 
-    /// Every process that lives in this home, by its command line.
+    /// Every process of this home, by command line.
     pub fn processes(&self) -> BTreeMap<i32, String> {
         let folder = self.home.folder().to_str().unwrap().to_owned();
         let mut found = BTreeMap::new();
@@ -202,7 +201,7 @@ impl RealProject {
                 String::from_utf8_lossy(&bytes).replace('\0', " ")
             };
             let line = read("cmdline");
-            // One that has ended and waits to be noticed has no command line.
+            // A zombie has no command line.
             if !line.is_empty() && read("environ").contains(&folder) {
                 found.insert(pid, line);
             }
@@ -210,14 +209,14 @@ impl RealProject {
         found
     }
 
-    /// The processes of the agent program and of what it started.
+    /// The processes of the agent program and its children.
     pub fn agents(&self) -> Vec<Pid> {
         let of_agent = |line: &String| !line.starts_with(OMX);
         let agents = self.processes().into_iter().filter(|(_, line)| of_agent(line));
         agents.map(|(pid, _)| Pid::from_raw(pid).unwrap()).collect()
     }
 
-    /// Waits until nothing lives in this home any more.
+    /// Waits until no process of this home is left.
     #[track_caller]
     pub fn await_nobody(&self) {
         let start = std::time::Instant::now();
@@ -231,14 +230,14 @@ impl RealProject {
         }
     }
 
-    /// The conversation a request belongs to, by the program's own name.
+    /// The conversation a request belongs to, by the program's own id.
     pub fn conversation(request: &ModelRequest) -> Option<String> {
         let codex = request.codex()["session_id"].as_str().map(str::to_owned);
         codex.or_else(|| request.header("x-claude-code-session-id").map(str::to_owned))
     }
 }
 
-/// An omx at work; it ends with the test.
+/// A running omx; it ends with the test.
 pub struct Driven {
     child: Child,
     stdout: PathBuf,

@@ -1,4 +1,4 @@
-//! Ralph with the real programs: a check fails, is mended, and all is verified.
+//! Ralph with the real programs: a check fails, is fixed, and the result is verified.
 
 use omx_testkit::model::Script;
 use omx_testkit::real_cli::{AgentCli, offline};
@@ -8,7 +8,7 @@ use super::journal_checks::{Row, asks, own};
 use super::parts::{self, answers, works};
 use super::project::RealProject;
 
-/// A first try the check is not content with, and all that follows.
+/// A first attempt that fails the check, and everything after it.
 pub fn scripts() -> Vec<Script> {
     let mended = parts::work("greet.sh greets the world too");
     vec![
@@ -33,7 +33,7 @@ pub const STEPS: [Row<'_>; 8] = [
     own("recheck2"),
 ];
 
-/// What a ralph that is complete leaves.
+/// Asserts what a completed ralph leaves.
 #[track_caller]
 pub fn assert_complete(project: &RealProject, check: &str) {
     let document = project.document("ralph");
@@ -61,11 +61,11 @@ fn fixes_what_the_check_finds(cli: AgentCli) {
     assert_complete(&project, "sh check.sh");
     project.assert_books(&STEPS, &[]);
     if cli == AgentCli::Claude {
-        // Claude says so when it starts: each step has one process.
+        // Claude reports its start: each step has one process.
         let hellos = project.server.seen().iter().filter(|line| *line == "HEAD /").count();
         assert_eq!(hellos, 5, "{:#?}", project.server.seen());
     }
-    // The mender is given what the check said, and every agent its role.
+    // The fixer gets the output of the check, and every agent its role.
     let fix = &project.server.turns("fix")[0].body.to_string();
     assert!(fix.contains("wanted: Hello, world!"), "{fix}");
     for (script, role) in [("work", "executor"), ("fix", "debugger"), ("tidy", "executor")] {
@@ -83,8 +83,8 @@ fn codex_ralph_fixes_what_the_check_finds() {
     offline(&[AgentCli::Codex], || fixes_what_the_check_finds(AgentCli::Codex));
 }
 
-/// conductor.md 1.2: the way without an app-server, where a conversation has
-/// its name only when it has heard its first words.
+/// conductor.md 1.2: the fallback without an app-server, where a conversation gets
+/// its id with the first message.
 #[test]
 fn codex_ralph_works_without_an_app_server() {
     offline(&[AgentCli::Codex], || {

@@ -1,4 +1,4 @@
-//! Ways out: a cancel from elsewhere, a cancel by word, an interrupt.
+//! Ways out: a cancel from another process, a cancel by prompt, an interrupt.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn from_elsewhere(cli: AgentCli) {
     host.prompt("$ralph make it work [[script:work]]");
     let root = stage.home.root();
     await_condition("the agent works", PATIENCE, || root.join("waiting").exists());
-    // Another process, which knows of no session.
+    // Another process without a session.
     assert!(stage.omx(&["cancel"]).contains("Ralph cancelled."));
     std::fs::write(root.join("go"), "").unwrap();
     host.ended();
@@ -44,8 +44,8 @@ fn claude_stops_after_a_cancel_from_another_process() {
     offline(&[AgentCli::Claude], || from_elsewhere(AgentCli::Claude));
 }
 
-/// Interrupted while the model speaks and while a tool runs: not held, and
-/// ralph stands where it stood. Then one word cancels it.
+/// Interrupted while the model replies and while a tool runs: the stop is not held,
+/// and ralph keeps its phase. Then a one-word prompt cancels it.
 fn interrupted(cli: AgentCli) {
     let words = "word ".repeat(300);
     let slow = Script::named("slow")
@@ -73,7 +73,7 @@ fn interrupted(cli: AgentCli) {
     host.ended();
     assert_eq!(stage.requests("tool").len(), 1, "{:?}", stage.server.seen());
     assert_eq!(iteration(&host), 1);
-    // A word that is only "cancel" names no script: the prompt before it did.
+    // The prompt "cancel" names no script: the prompt before it did.
     host.turn("cancelomx [[script:stop]]");
     assert_eq!(stage.requests("stop").len(), 1, "{:?}", stage.server.seen());
     assert!(stage.requests("stop")[0].contains("Ralph cancelled."));

@@ -26,7 +26,7 @@ fn compacted(cli: AgentCli) {
     host.turn("and now go on with the work [[script:second]]");
     let requests = stage.requests("second");
     assert_eq!(requests.len(), 5, "{:?}", stage.server.seen());
-    // What it hears after the compaction comes from the documents.
+    // Its context after the compaction comes from the documents.
     let told = "The conversation was compacted; this is how things stand";
     assert!(requests[0].contains(told), "{}", requests[0]);
     assert!(requests[0].contains("Ralph active: phase starting, iteration 1/50"));

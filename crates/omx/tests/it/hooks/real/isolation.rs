@@ -1,5 +1,5 @@
-//! Subagents and other conversations: none of them touches the one that was
-//! called.
+//! Subagents and other conversations do not affect the conversation that started a
+//! mode.
 
 use omx_testkit::model::{Script, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::stage::{Stage, completion};
 
-/// A subagent that is told to start a mode, and stops while one is active.
+/// A subagent whose prompt starts a mode, and which stops while one is active.
 fn subagent(cli: AgentCli) {
     let task = "$autopilot build everything [[script:sub]]";
     let call = match cli {
@@ -35,14 +35,14 @@ fn subagent(cli: AgentCli) {
     host.turn("$ralph make it work [[script:main]]");
     let session = host.session();
     assert!(!stage.has_document(session, "autopilot"));
-    // Two holds, both of the conversation's own agent; the third stop ran out.
+    // Two holds, both of the conversation's own agent; the third stop hit the bound.
     let document = stage.document(session, "ralph");
     assert_eq!(document["iteration"], 2, "{document}");
     assert_eq!(document["error"], "max_iterations reached");
     let sessions = stage.home.root().join(".omx/state/sessions");
     assert_eq!(std::fs::read_dir(sessions).unwrap().count(), 1);
-    // The subagent stopped without being held: it spoke twice. It may go on for
-    // a moment after the one that started it.
+    // The subagent stopped without being held: it replied twice. It may outlive its
+    // parent for a moment.
     let patience = std::time::Duration::from_secs(30);
     omx_testkit::await_condition("it spoke twice", patience, || stage.requests("sub").len() == 2);
     assert!(stage.home.root().join("helped").exists(), "{:?}", stage.server.seen());
@@ -85,7 +85,7 @@ fn two_conversations(cli: AgentCli) {
     assert_eq!(std::fs::read_dir(&sessions).unwrap().count(), before);
     second.turn("cancelomx [[script:two]]");
     std::fs::write(root.join("go"), "").unwrap();
-    // The first is still held by its own.
+    // The first is still held by its own mode.
     first.ended();
     let document = stage.document(first.session(), "ralph");
     assert_eq!(document["iteration"], 1, "{document}");

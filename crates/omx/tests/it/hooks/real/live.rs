@@ -1,5 +1,5 @@
-//! A host that runs: prompts in, ends of turns out, over its own machine
-//! protocol. No bypass of hooks or of their trust anywhere.
+//! A running host: prompts in, ends of turns out, over its own machine protocol.
+//! Nothing bypasses hooks or their trust.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
@@ -103,7 +103,7 @@ impl Live {
         answer["result"].clone()
     }
 
-    /// The person types; the turn goes on by itself.
+    /// The person types; the turn continues on its own.
     pub fn prompt(&mut self, text: &str) {
         match self.cli {
             AgentCli::Codex => {
@@ -119,7 +119,7 @@ impl Live {
         }
     }
 
-    /// Waits for the end of the turn; how it ended, in the host's words.
+    /// Waits for the end of the turn and returns the host's name for how it ended.
     #[track_caller]
     pub fn ended(&mut self) -> String {
         let cli = self.cli;
@@ -162,7 +162,7 @@ impl Live {
         }
     }
 
-    /// The conversation's past is compacted.
+    /// Compacts the conversation's history.
     #[track_caller]
     pub fn compact(&mut self) {
         match self.cli {

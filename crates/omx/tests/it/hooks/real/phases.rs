@@ -1,5 +1,5 @@
-//! A mode from its call to its end: started by a prompt, held by the Stop hook,
-//! moved by what the agent writes through MCP and the shell.
+//! A mode from its start to its end: started by a prompt, held by the Stop hook,
+//! advanced by what the agent writes through MCP and the shell.
 
 use omx_testkit::model::Script;
 use omx_testkit::real_cli::{AgentCli, offline};
@@ -25,7 +25,7 @@ fn ralph(cli: AgentCli) {
     host.turn("$ralph make it work [[script:ralph]]");
     let requests = stage.requests("ralph");
     assert_eq!(requests.len(), 7, "{:?}", stage.server.seen());
-    // The agent was told of the start, and of each hold with the phase of then.
+    // The agent was informed of the start, and of each hold with its phase.
     assert!(requests[0].contains("Ralph started in session"), "{}", requests[0]);
     assert!(requests[1].contains("phase starting, iteration 1/50"), "{}", requests[1]);
     assert!(requests[3].contains("phase executing, iteration 2/50"), "{}", requests[3]);
@@ -34,7 +34,7 @@ fn ralph(cli: AgentCli) {
     assert_eq!(document["run_outcome"], "finish", "{document}");
     assert_eq!(document["session_id"], host.session());
     assert_eq!(document["task_description"], "make it work [[script:ralph]]");
-    // Nothing landed outside the conversation's own scope.
+    // Nothing was written outside the conversation's own scope.
     assert!(!stage.home.root().join(".omx/state/ralph-state.json").exists());
 }
 
@@ -78,7 +78,7 @@ fn autopilot(cli: AgentCli) {
     host.turn("$autopilot make x.txt [[script:auto]]");
     let requests = stage.requests("auto");
     assert_eq!(requests.len(), 9, "{:?}", stage.server.seen());
-    // Each hold tells the instruction of the phase it is in.
+    // Each hold carries the instruction of its phase.
     assert!(requests[1].contains("phase ralplan") && requests[1].contains("Agree on a plan"));
     assert!(requests[4].contains("phase ralph") && requests[4].contains("Implement and verify"));
     assert!(requests[7].contains("phase code-review") && requests[7].contains("both lanes"));
@@ -100,8 +100,8 @@ fn claude_walks_through_an_autopilots_phases_in_one_conversation() {
     offline(&[AgentCli::Claude], || autopilot(AgentCli::Claude));
 }
 
-/// The records of hosts are gone. Codex's server has nothing but the hook before
-/// the call to tell it which conversation is meant; Claude Code's has a variable.
+/// Without the records of hosts, Codex's server learns its conversation only from the
+/// hook before the call; Claude Code's has a variable.
 fn filled_in(cli: AgentCli) {
     let script = Script::named("fill")
         .shell("rm -rf \"$HOME/.local/state/omx/hosts\"")

@@ -58,7 +58,7 @@ impl Stage {
         self.home.root().join(path).exists()
     }
 
-    /// What the model was sent in the course of a script, from each request on.
+    /// What the model received during a script, by request.
     pub fn requests(&self, script: &str) -> Vec<String> {
         self.server.turns(script).iter().map(|turn: &ModelRequest| turn.body.to_string()).collect()
     }
@@ -71,8 +71,8 @@ pub fn completion() -> Value {
         "evidence": [{"command": "true", "exit_code": 0}]}})
 }
 
-/// A ralph that was held once and then interrupted while the model spoke: it
-/// is active, and nobody works on it. It needs the script [`interrupted`].
+/// A ralph that was held once and then interrupted during a reply: it is active, and
+/// no agent works on it. It needs the script [`interrupted`].
 #[track_caller]
 pub fn interrupted_ralph(stage: &Stage) -> Live {
     let mut host = stage.start();
@@ -84,7 +84,7 @@ pub fn interrupted_ralph(stage: &Stage) -> Live {
     host
 }
 
-/// What the model does then; with less, a conversation is not compacted.
+/// What the model does then; shorter conversations are not compacted.
 pub fn interrupted() -> Script {
     let words = "word ".repeat(300);
     Script::named("first")
