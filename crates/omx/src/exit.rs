@@ -1,6 +1,6 @@
 //! Exit codes: one table for the whole program. The man page prints it.
 
-/// How the program ends.
+/// The exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Done.
@@ -34,18 +34,18 @@ impl Exit {
     }
 }
 
-/// What help and man page end with: examples, and all codes there are.
+/// The end of help and man page: examples and the exit codes.
 pub const AFTER_HELP: &str = "\
 Examples:
-  omx status                     what runs in this project
-  omx cancel                     stop it
-  omx state read --mode ralph    one mode's document
+  omx autopilot \"add a --dry-run flag\"    run a task to the end
+  omx status                              show what is active in this project
+  omx cancel                              stop it
 
 Exit codes:
-  0    done
+  0    success
   1    refused or failed
-  2    wrong usage
-  3    the person is needed (blocked_on_user)
+  2    usage error
+  3    needs you (blocked_on_user)
   4    cancelled
-  5    a limit or budget was reached
+  5    limit or budget reached
   130  interrupted";

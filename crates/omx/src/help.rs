@@ -32,7 +32,7 @@ fn translate_arg(arg: Arg, dialect: Dialect) -> Arg {
 }
 
 /// The text with the dialect's name wherever the program's name is a word of its own.
-fn name_in(text: &str, dialect: Dialect) -> String {
+pub fn name_in(text: &str, dialect: Dialect) -> String {
     let name = Dialect::OMX.name;
     let is_part = |c: char| c.is_alphanumeric();
     let mut translated = String::with_capacity(text.len());

@@ -1,4 +1,4 @@
-//! `config`: what is in force, from where, and changing it.
+//! `config`: show values and their origin, and change them.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ fn load(context: &Context<'_>) -> Result<Config, Refusal> {
     config::load(context, &context.store()?)
 }
 
-/// A value as a person would type it.
+/// A value as a person types it.
 fn plain(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| value.as_json())
 }
@@ -90,7 +90,7 @@ fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
         (tree.join(config::PROJECT_TOML), value)
     } else {
         let path = context.config.user_file.clone().ok_or_else(|| {
-            Refusal::new(RefusalCode::Io, "there is no home directory to keep a configuration in")
+            Refusal::new(RefusalCode::Io, "cannot find the user configuration: HOME is not set")
         })?;
         let value = config::set_for_user(context, &path, &args.key, &args.value)?;
         (path, value)
@@ -99,7 +99,7 @@ fn set(context: &Context<'_>, args: &ConfigSetArgs) -> Result<Exit, Refusal> {
     if let Some(winner) = load(context)?.get(&args.key)
         && winner.value != value
     {
-        lines.push(format!("Still in force: {}  ({})", plain(&winner.value), winner.origin));
+        lines.push(format!("Overridden by: {}  ({})", plain(&winner.value), winner.origin));
     }
     Ok(output::lines(&lines))
 }
@@ -125,7 +125,7 @@ fn path(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<
         .iter()
         .map(|(path, layer)| {
             let layer = if args.show_origin { format!("  ({layer})") } else { String::new() };
-            let there = if path.exists() { "" } else { "  (not there)" };
+            let there = if path.exists() { "" } else { "  (missing)" };
             format!("{}{layer}{there}", path.display())
         })
         .collect();

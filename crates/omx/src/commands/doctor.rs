@@ -21,20 +21,21 @@ use crate::cli::Global;
 use crate::cli_setup::DoctorArgs;
 use crate::edge;
 use crate::exit::Exit;
+use crate::help;
 use crate::output::{self, Format};
 use crate::terminal::{FAILURE, Palette, SUCCESS, WARNING};
 
 /// How long an agent may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Whether what can be put right is put right.
+/// What to do about findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DoctorAction {
     Check,
     Fix,
 }
 
-/// Examines, mends if asked to, and tells.
+/// Runs the checks, applies fixes if asked to, and prints the report.
 pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     let action = if args.fix { DoctorAction::Fix } else { DoctorAction::Check };
@@ -46,6 +47,11 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
         if action == DoctorAction::Fix && !report.fixes().is_empty() {
             done = apply_fixes(&env, &report);
             report = run_checks(&env);
+        }
+        // Remedies are commands, written with the name of the default dialect.
+        for finding in &mut report.findings {
+            let remedy = finding.remedy.take();
+            finding.remedy = remedy.map(|text| help::name_in(&text, context.dialect));
         }
         let exit = match format {
             Format::Json => output::value(&value(&report, &done), format),
@@ -118,8 +124,8 @@ fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
     }
     for one in done {
         lines.push(match one {
-            Ok(what) => format!("mended: {what}"),
-            Err(why) => format!("not mended: {why}"),
+            Ok(what) => format!("fixed: {what}"),
+            Err(why) => format!("not fixed: {why}"),
         });
     }
     let count = |level| report.findings.iter().filter(|one| one.level == level).count();

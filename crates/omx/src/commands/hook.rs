@@ -145,7 +145,7 @@ pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
             format!("Starts {}{with}{}. Task: {task}", start.mode.name(), linked.join(" and "))
         }
         PromptDecision::Cancel => "Cancels what is active.".to_owned(),
-        PromptDecision::Resume => "Goes on with what waits for the person.".to_owned(),
+        PromptDecision::Resume => "Resumes what is waiting for the person.".to_owned(),
     }];
     for candidate in &explained.candidates {
         let word = match candidate.target {

@@ -51,8 +51,8 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         let catalog = load_catalog(context, &paths)?;
         let planned = |manifest| plan_setup(&paths, &RealDisk, manifest, &catalog, &hosts);
         let mut plan = run_plan(&paths, action, planned)?;
-        plan.notes.extend(path_hint(&paths));
-        let none = "nothing to do: omx is set up already";
+        plan.notes.extend(path_hint(&paths, context.dialect));
+        let none = "nothing to do: omx is already set up";
         Ok(print_plan(&plan, &paths, &hosts, format, action, none))
     })
 }
@@ -99,12 +99,12 @@ fn hooked_for_all(user: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     Ok(files.map(|file| file.host).collect())
 }
 
-/// Agents call omx by its name as well.
-fn path_hint(paths: &SetupPaths) -> Option<SetupNote> {
-    if edge::on_path(Path::new("omx")).is_some() {
+/// Agents also run omx by its name.
+fn path_hint(paths: &SetupPaths, dialect: Dialect) -> Option<SetupNote> {
+    if edge::on_path(Path::new(dialect.name)).is_some() {
         return None;
     }
-    let text = "it is not on your search path (PATH): agents cannot call omx by its name";
+    let text = "it is not on PATH: agents cannot run it by name";
     Some(SetupNote { kind: SetupNoteKind::Hint, path: paths.omx.clone(), text: text.to_owned() })
 }
 
@@ -201,8 +201,8 @@ fn words(note: &SetupNote) -> String {
     let path = note.path.display();
     let text = &note.text;
     match note.kind {
-        SetupNoteKind::Refused => format!("error: {path} is not touched: {text}"),
-        SetupNoteKind::Taken => format!("error: {path} is left as it is: {text}"),
+        SetupNoteKind::Refused => format!("error: did not change {path}: {text}"),
+        SetupNoteKind::Taken => format!("error: did not replace {path}: {text}"),
         SetupNoteKind::Edited | SetupNoteKind::Theirs => format!("kept {path}: {text}"),
         SetupNoteKind::Hint => format!("note: {path}: {text}"),
     }
@@ -213,7 +213,7 @@ fn summary(changes: &[FileChange]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for change in changes {
         let verb = match (&change.old, &change.new) {
-            (None, _) => "made",
+            (None, _) => "created",
             (_, None) => "removed",
             _ => "changed",
         };

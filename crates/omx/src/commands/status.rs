@@ -1,4 +1,4 @@
-//! `status`: what runs here, in a table a person can read at a glance.
+//! `status`: the active modes as a table.
 
 use omx_kernel::{Dialect, SessionId, Timestamp};
 use omx_ops::{StatusReport, StatusRequest, status};
@@ -15,7 +15,7 @@ const PHASE_COLUMNS: usize = 24;
 /// How much of a task is shown.
 const TASK_COLUMNS: usize = 40;
 
-/// Shows what is active.
+/// Shows the active modes.
 pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
@@ -29,13 +29,13 @@ pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-/// What a bare call shows: the same, and what can be done.
+/// Shows the same and a hint, for a call without a command.
 pub fn overview(global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
         let report = status(context, &StatusRequest::default())?;
         let mut lines = lines(&report, context.dialect);
         lines.push(String::new());
-        lines.push(format!("{} --help shows what can be done.", context.dialect.name));
+        lines.push(format!("Run {} --help for a list of commands.", context.dialect.name));
         Ok(output::lines(&lines))
     })
 }
@@ -43,18 +43,18 @@ pub fn overview(global: &Global, by_name: Dialect) -> Exit {
 fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
     let mut lines = Vec::new();
     if report.active.is_empty() {
-        lines.push(format!("Nothing active in {}.", report.root.display()));
+        lines.push(format!("No active modes in {}.", report.root.display()));
     } else {
         lines.push(format!("Active in {}:", report.root.display()));
         lines.extend(table(report));
         for stop in &report.stops {
             let session = stop.scope.session().map_or("-", |id| id.as_str());
             lines.push(match stop.held_by {
-                Some(mode) => format!("A stop of session {session} is held by {}.", mode.name()),
-                None => format!("A stop of session {session} is allowed: {}.", stop.why),
+                Some(mode) => format!("Stop is held in session {session} by {}.", mode.name()),
+                None => format!("Stop is not held in session {session}: {}.", stop.why),
             });
         }
-        lines.push(format!("{} cancel ends what is active.", dialect.name));
+        lines.push(format!("To stop, run {} cancel.", dialect.name));
     }
     for found in &report.unreadable {
         lines.push(format!("Unreadable: {}", found.error));
@@ -63,7 +63,7 @@ fn lines(report: &StatusReport, dialect: Dialect) -> Vec<String> {
 }
 
 fn table(report: &StatusReport) -> Vec<String> {
-    let header = ["MODE", "SESSION", "PHASE", "ITERATION", "LAST SIGN", "TASK"];
+    let header = ["MODE", "SESSION", "PHASE", "ITERATION", "UPDATED", "TASK"];
     let mut rows = vec![header.map(str::to_owned)];
     for active in &report.active {
         let iteration = match active.iteration {

@@ -105,7 +105,7 @@ fn configuration_1_path_names_every_file_in_its_order() {
     ];
     assert_eq!(answer, json!({ "files": files }));
     let text = project.omx(&["config", "path"]).stdout;
-    assert!(text.contains(&format!("{}  (not there)\n", json_file.display())), "{text}");
+    assert!(text.contains(&format!("{}  (missing)\n", json_file.display())), "{text}");
 }
 
 /// `(text, line, word that must be in the message, nearest known key)`
@@ -306,7 +306,7 @@ fn configuration_1_set_reports_when_a_later_layer_wins() {
     project.write(JSON_FILE, "{\"agent\":\"gemini\"}");
     let text = project.omx(&["config", "set", "agent", "codex"]).stdout;
     assert!(
-        text.contains("Still in force: gemini") && text.contains(".omx-config.json:1"),
+        text.contains("Overridden by: gemini") && text.contains(".omx-config.json:1"),
         "{text}"
     );
 }

@@ -34,6 +34,7 @@ mod inspector;
 mod instructions;
 mod kill_loop;
 mod mcp_protocol;
+mod messages;
 mod previous_version;
 mod real_agents;
 mod setup;

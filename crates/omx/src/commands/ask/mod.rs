@@ -36,7 +36,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let store = context.store()?;
         let config = config::load(context, &store)?;
         let kind = args.agent;
-        let role = args.role.as_deref().map(|name| role_named(&store, name)).transpose()?;
+        let role = args.role.as_deref().map(|name| find_role(context, &store, name)).transpose()?;
         let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;
         let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
         let view = AskView::new(kind, format);
@@ -70,7 +70,7 @@ fn ask(
         stopper.stop();
     };
     edge::on_interrupt(stop).map_err(|error| {
-        let detail = format!("signals cannot be heard: {error}");
+        let detail = format!("cannot watch for signals: {error}");
         AskError::Failed(Failure::new(
             kind,
             omx_agents::failure::FailureCause::CannotStart { detail },
@@ -143,16 +143,17 @@ fn prompt(args: &AskArgs) -> Result<String, Refusal> {
         })?;
     }
     if text.trim().is_empty() {
-        return Err(Refusal::invalid_input("there is no question"));
+        return Err(Refusal::invalid_input("the question is empty"));
     }
     Ok(text)
 }
 
-fn role_named(store: &Store, name: &str) -> Result<Role, Refusal> {
+fn find_role(context: &Context<'_>, store: &Store, name: &str) -> Result<Role, Refusal> {
     let roles =
         catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))?;
     roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
-        Refusal::invalid_input(format!("there is no role {name:?}; omx list roles shows them"))
+        let program = context.dialect.name;
+        Refusal::invalid_input(format!("no role named {name:?}; list them: {program} list roles"))
     })
 }
 

@@ -24,17 +24,17 @@ impl AskView {
         Self { kind, format, person: std::io::stderr().is_terminal() && format == Format::Text }
     }
 
-    /// What is in force is said first.
+    /// Prints what is in effect before anything happens.
     pub(super) fn begins(&self, allow: AllowLevel) {
         if self.person {
             let allowed = match allow {
                 AllowLevel::Edits => "may edit files here",
                 AllowLevel::Commands => "may edit files and run commands here",
-                AllowLevel::All => "may do everything: its own checks are off",
+                AllowLevel::All => "may do anything: its own safeguards are off",
             };
             output::note(&format!("{}: {allowed}", self.kind));
         } else if allow == AllowLevel::All && self.format == Format::Text {
-            output::note(&format!("{}: its own checks are off (--allow all)", self.kind));
+            output::note(&format!("{}: its own safeguards are off (--allow all)", self.kind));
         }
     }
 
@@ -58,7 +58,7 @@ impl AskView {
                 ToolAction::Mcp { server, tool } => format!("calls {server} {tool}"),
                 ToolAction::Other(name) => format!("uses {name}"),
             },
-            AgentEvent::Retrying(trouble) => format!("tries again: {trouble}"),
+            AgentEvent::Retrying(trouble) => format!("retrying: {trouble}"),
             _ => return,
         };
         output::note(&format!("{}: {}", self.kind, printable(&words)));
@@ -77,10 +77,7 @@ impl AskView {
             }));
         }
         for ask in &reply.refused {
-            output::note(&format!(
-                "not allowed: {}",
-                printable(&json::ask_object(ask).to_string())
-            ));
+            output::note(&format!("denied: {}", printable(&json::ask_object(ask).to_string())));
         }
         let answer = match &reply.result {
             Some(result) => serde_json::to_string_pretty(result).unwrap_or_default(),
@@ -88,7 +85,7 @@ impl AskView {
         };
         let exit = output::text(&format!("{answer}\n"));
         if self.person {
-            output::note(&format!("kept in {kept}"));
+            output::note(&format!("saved to {kept}"));
         }
         exit
     }
@@ -101,7 +98,7 @@ impl AskView {
             }
             AskError::WrongResult(problem) => {
                 let words = format!(
-                    "{} gave no usable result, also when asked again: {problem}",
+                    "{} returned no valid result, even after a retry: {problem}",
                     self.kind
                 );
                 self.failed(
@@ -112,7 +109,7 @@ impl AskView {
             }
             AskError::Interrupted(conversation) => {
                 let id = conversation.as_ref().map(|id| id.as_str());
-                let hint = id.map(|id| format!("; go on with --resume {id}")).unwrap_or_default();
+                let hint = id.map(|id| format!("; resume with --resume {id}")).unwrap_or_default();
                 let words = format!("interrupted{hint}");
                 let object = json!({"event": "interrupted", "conversation": id});
                 self.failed(&object, &words);

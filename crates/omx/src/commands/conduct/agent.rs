@@ -1,11 +1,11 @@
-//! Which agent works: the one that was named, the one that is configured, or
-//! the first that can.
+//! Chooses the agent: the one that was named or configured, else the first that
+//! is installed and logged in.
 
 use omx_agents::{AgentEnv, AgentInstallation, AgentKind, Failure};
 use omx_kernel::{Refusal, RefusalCode};
 use omx_rehearsal::driver;
 
-/// Finds the agent of this name, or the first that can work.
+/// Finds the agent with this name, or the first that is ready.
 pub(super) fn find_agent(
     named: Option<&str>,
     surroundings: &AgentEnv,
@@ -25,7 +25,7 @@ pub(super) fn find_agent(
     Err(Refusal::new(
         RefusalCode::InvalidInput,
         format!(
-            "no agent can work: {}; install or log in to one, or try --agent rehearsal",
+            "no agent is ready: {}; install or log in to one, or try --agent rehearsal",
             troubles.join("; ")
         ),
     ))

@@ -1,4 +1,4 @@
-//! A run in this process: crew, view and signals; or in another one.
+//! Drives a run: in this process, with its view and signals, or in another one.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -28,10 +28,10 @@ use crate::exit::Exit;
 use crate::live::Live;
 use crate::output::{self, Format};
 
-/// How long a process in the background has to take the run.
+/// How long a background process may take to acquire the run.
 const TAKE_OVER: Duration = Duration::from_secs(20);
-/// How often is looked whether it has.
-const LOOK: Duration = Duration::from_millis(10);
+/// Poll interval while it does.
+const POLL: Duration = Duration::from_millis(10);
 
 /// The process that drives the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl RunPlacement {
     }
 }
 
-/// Carries a run out, here or in the background.
+/// Drives a run, here or in the background.
 pub fn drive(
     context: &Context<'_>,
     store: &Store,
@@ -67,12 +67,12 @@ pub fn drive(
     announce(&opened.spec, id.as_str(), format);
     register(context, store, &opened);
     if placement == RunPlacement::Background {
-        // The lock goes with it; the other process takes it.
+        // Releases the lock, for the other process to acquire.
         drop(opened);
         return detach(context, store, &id, format);
     }
     let mut env = run_env(context, store, &opened.spec, &id)?;
-    // How often an entry may be played is counted for each run.
+    // The rehearsal agent counts plays per run.
     env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");
     let spec = opened.spec.clone();
     let live = Live::new(format, &id, context.dialect);
@@ -90,8 +90,8 @@ pub fn drive(
     }
     edge::on_interrupt(move || {
         if stopped.swap(true, Ordering::Relaxed) {
-            // Twice: now. Guards end the agents, and the journal is consistent
-            // after every record.
+            // The second time, exit at once: guards terminate the agents, and the journal is
+            // consistent after every record.
             std::process::exit(Exit::Interrupted.code());
         }
         handle.stop();
@@ -100,7 +100,7 @@ pub fn drive(
     let drive = Drive::new(&mut world, opened.engine);
     let ended = drive.run(env!("CARGO_PKG_VERSION"), opened.changes);
     live.finish();
-    summary::print(store, &spec, &id, &ended, &env.agents, format)
+    summary::print(context, store, &spec, &id, &ended, &env.agents, format)
 }
 
 fn run_env<'a>(
@@ -134,7 +134,7 @@ fn run_env<'a>(
     })
 }
 
-/// Enters the run where `ps` looks. It leaves by itself when its lock is free.
+/// Registers the run for `ps`. The entry is dropped once the run's lock is free.
 fn register(context: &Context<'_>, store: &Store, opened: &OpenedRun) {
     let Some(folder) = edge::registry_folder(context.dialect) else { return };
     let entry = RegisteredRun {
@@ -147,37 +147,38 @@ fn register(context: &Context<'_>, store: &Store, opened: &OpenedRun) {
         started: context.clock.now(),
     };
     if let Err(error) = RunRegistry::new(folder).add(&opened.held, &entry) {
-        // A list that lacks it is no reason not to work.
-        output::note(&format!("warning: omx ps will not show this run: {error}"));
+        // The run works without it.
+        let program = context.dialect.name;
+        output::note(&format!("warning: {program} ps will not list this run: {error}"));
     }
 }
 
-/// What is in force is said first.
-fn announce(asked: &RunSpec, id: &str, format: Format) {
-    let folder = asked.workspace.folder().display().to_string();
+/// Prints what is in effect before anything happens.
+fn announce(spec: &RunSpec, id: &str, format: Format) {
+    let folder = spec.workspace.folder().display().to_string();
     if format == Format::Json {
         let object = json!({
-            "event": "run", "id": id, "mode": asked.mode.name(), "task": asked.task,
-            "agent": asked.agent, "allow": asked.allow, "check": asked.check, "folder": folder,
+            "event": "run", "id": id, "mode": spec.mode.name(), "task": spec.task,
+            "agent": spec.agent, "allow": spec.allow, "check": spec.check, "folder": folder,
         });
         output::text(&format!("{object}\n"));
         return;
     }
-    let allowed = match asked.allow.as_str() {
-        "edits" => "may edit files there; commands need you",
-        "all" => "may do everything: its own checks are off",
+    let allowed = match spec.allow.as_str() {
+        "edits" => "may edit files there; asks you before it runs commands",
+        "all" => "may do anything: its own safeguards are off",
         _ => "may edit files and run commands there",
     };
-    let check = asked.check.as_deref().unwrap_or("none found; name one with --check");
+    let check = spec.check.as_deref().unwrap_or("none detected; set one with --check");
     output::lines(&[
-        format!("{} run {id}", asked.mode.name()),
+        format!("{} run {id}", spec.mode.name()),
         format!("  folder  {folder}"),
-        format!("  agent   {} {allowed}", asked.agent),
+        format!("  agent   {} {allowed}", spec.agent),
         format!("  check   {check}"),
     ]);
 }
 
-/// Starts a process of its own for the run, and leaves it when it has the run.
+/// Starts a background process for the run, and waits until it holds the run.
 fn detach(
     context: &Context<'_>,
     store: &Store,
@@ -185,10 +186,7 @@ fn detach(
     format: Format,
 ) -> Result<Exit, Refusal> {
     let io = |error: std::io::Error| {
-        Refusal::new(
-            RefusalCode::Io,
-            format!("the run cannot be carried on in the background: {error}"),
-        )
+        Refusal::new(RefusalCode::Io, format!("cannot run in the background: {error}"))
     };
     let missing = || Refusal::invalid_input(format!("run {id} is gone"));
     let folder = store.run(id)?.ok_or_else(missing)?;
@@ -200,22 +198,23 @@ fn detach(
     command.envs(children::variables(context, store, Some(id))?);
     command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);
     let mut child = command.spawn().map_err(io)?;
-    // Whoever looks at the run from now on finds it alive, or at its end.
+    // Wait, so that whoever looks at the run next finds it live or ended.
     let deadline = Instant::now() + TAKE_OVER;
     while folder.liveness()? == Liveness::Ended {
         if child.try_wait().map_err(io)?.is_some() {
             break;
         }
         if Instant::now() > deadline {
-            let words = format!("the run does not begin in the background; see {}", log.display());
-            return Err(Refusal::new(RefusalCode::Busy, words));
+            let message = format!("the run did not start in the background; see {}", log.display());
+            return Err(Refusal::new(RefusalCode::Busy, message));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
     if format == Format::Text {
+        let program = context.dialect.name;
         output::lines(&[
-            format!("follow it: omx runs attach {id}"),
-            format!("cancel it: omx cancel --session-id {id}"),
+            format!("follow it: {program} runs attach {id}"),
+            format!("cancel it: {program} cancel --session-id {id}"),
         ]);
     }
     Ok(Exit::Done)

@@ -1,4 +1,4 @@
-//! Modes that omx carries out: from a command line to a run.
+//! Commands that start a run of a mode.
 
 mod agent;
 pub mod drive;
@@ -25,14 +25,14 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::Format;
 
-/// What a command line asks for besides its flags.
+/// What the command line asks for, without the flags of every run.
 struct ModeRequest {
     mode: Mode,
     task: Option<String>,
-    /// The command that decides, where the mode has its own.
+    /// What the check command is to verify.
     goal: request::CheckGoal,
     stages: Vec<omx_runs::spec::PipelineStage>,
-    /// The commit a review begins at.
+    /// The commit that a review starts from.
     base: Option<String>,
 }
 
@@ -42,19 +42,19 @@ impl ModeRequest {
     }
 }
 
-/// Carries out a mode that needs nothing but a task.
+/// Runs a mode that needs nothing but a task.
 pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) -> Exit {
     run(&ModeRequest::plain(mode, args.task), &args.run, global, by_name)
 }
 
-/// Carries out a review.
+/// Runs a review.
 pub fn code_review(args: CodeReviewArgs, global: &Global, by_name: Dialect) -> Exit {
     let task = args.task.or_else(|| Some("Review the change.".to_owned()));
     let request = ModeRequest { base: args.base, ..ModeRequest::plain(Mode::CodeReview, task) };
     run(&request, &args.run, global, by_name)
 }
 
-/// Carries out a quality loop.
+/// Runs a quality loop.
 pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
     let goal = request::CheckGoal::from_args(&args);
     let task = args.task.or_else(|| Some(goal.describe()));
@@ -62,7 +62,7 @@ pub fn ultraqa(args: UltraqaArgs, global: &Global, by_name: Dialect) -> Exit {
     run(&request, &args.run, global, by_name)
 }
 
-/// Carries out a pipeline.
+/// Runs a pipeline.
 pub fn pipeline(args: PipelineArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.run.json);
     let stages = match presets::stages(&args) {
@@ -92,7 +92,7 @@ fn run(request: &ModeRequest, flags: &RunFlags, global: &Global, by_name: Dialec
     })
 }
 
-/// Takes a run up and carries it on.
+/// Opens a run again and drives it.
 pub fn resume_run(
     context: &Context<'_>,
     store: &Store,
@@ -118,7 +118,7 @@ fn decisions(words: &[String]) -> Result<BTreeMap<String, StepDecision>, Refusal
         Some((step, "rerun")) => Ok((step.to_owned(), StepDecision::Rerun)),
         Some((step, "skip")) => Ok((step.to_owned(), StepDecision::Skip)),
         _ => Err(Refusal::invalid_input(format!(
-            "--decide {word:?}: wanted STEP=rerun or STEP=skip"
+            "--decide {word:?}: expected STEP=rerun or STEP=skip"
         ))),
     };
     words.iter().map(decision).collect()

@@ -1,11 +1,11 @@
-//! Lines of roles: built in, or the person's own.
+//! The stages of a pipeline: built in, or the person's own.
 
 use omx_kernel::{Refusal, presets};
 use omx_runs::spec::PipelineStage;
 
 use crate::cli_runs::PipelineArgs;
 
-/// The stages that were asked for.
+/// The stages that the command line asks for.
 pub(super) fn stages(args: &PipelineArgs) -> Result<Vec<PipelineStage>, Refusal> {
     if let Some(file) = &args.stages {
         let text = std::fs::read_to_string(file)

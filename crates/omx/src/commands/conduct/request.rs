@@ -1,4 +1,4 @@
-//! From flags and configuration to what a run is asked for.
+//! Builds the request for a run from flags and configuration.
 
 use omx_agents::AgentKind;
 use std::path::Path;
@@ -18,16 +18,16 @@ use crate::cli_runs::{RunFlags, UltraqaArgs};
 use crate::edge;
 use crate::output;
 
-/// What decides whether a run is there.
+/// What the check command of a quality loop verifies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum CheckGoal {
     /// The project's own check.
     Project,
     /// The project builds.
     Build,
-    /// The linter is content.
+    /// The linter passes.
     Lint,
-    /// The types fit.
+    /// The type checker passes.
     Types,
     /// This command succeeds.
     Command(String),
@@ -52,8 +52,8 @@ impl CheckGoal {
         match self {
             Self::Project => "Make the project's check pass.".to_owned(),
             Self::Build => "Make the project build.".to_owned(),
-            Self::Lint => "Make the linter content.".to_owned(),
-            Self::Types => "Make the types fit.".to_owned(),
+            Self::Lint => "Make the linter pass.".to_owned(),
+            Self::Types => "Make the type checker pass.".to_owned(),
             Self::Command(command) => format!("Make `{command}` succeed."),
         }
     }
@@ -67,8 +67,9 @@ pub(super) fn run_request(
     config: &Config,
 ) -> Result<RunRequest, Refusal> {
     let task = request.task.clone().filter(|task| !task.trim().is_empty());
-    let mut task =
-        task.ok_or_else(|| Refusal::invalid_input("say what to do, or --resume a run"))?;
+    let mut task = task.ok_or_else(|| {
+        Refusal::invalid_input("no task given; name one, or resume a run with --resume")
+    })?;
     if request.mode == Mode::CodeReview {
         task.push_str(&reviewed(request.base.as_deref()));
     }
@@ -78,13 +79,15 @@ pub(super) fn run_request(
     let named = flags.agent.map(|kind| kind.as_str().to_owned()).or_else(|| setting("agent"));
     let installation = agent::find_agent(named.as_deref(), &surroundings)?;
     if installation.kind == AgentKind::Rehearsal && flags.scenario.is_none() {
-        return Err(Refusal::invalid_input("the rehearsal agent needs a --scenario to play"));
+        return Err(Refusal::invalid_input(
+            "the rehearsal agent needs a scenario: --scenario FILE",
+        ));
     }
     let allow = flags.allow.map(|level| level.as_str().to_owned()).or_else(|| setting("allow"));
     let verification = match flags.verify.as_deref() {
         Some("light") if request.mode == Mode::Ralph => {
             return Err(Refusal::invalid_input(
-                "ralph is verified by a verifier at least: standard or thorough",
+                "ralph needs at least a verifier: use --verify standard or --verify thorough",
             ));
         }
         Some("light") => VerificationLevel::Light,
@@ -106,8 +109,8 @@ pub(super) fn run_request(
     })
 }
 
-/// The command that decides: the mode's own goal, the flag, the configuration,
-/// or what is obvious from the project's files.
+/// The check command: of the goal, from the flag, from the configuration, or
+/// detected from the project's files.
 fn check(
     request: &ModeRequest,
     flags: &RunFlags,
@@ -125,17 +128,17 @@ fn check(
     }
 }
 
-/// What a review looks at, in words for the reviewers.
+/// Describes the change under review to the reviewers.
 fn reviewed(base: Option<&str>) -> String {
     match base {
-        Some(base) => format!("\n\nThe change is what `git diff {base}` shows, with files that are not in git yet."),
-        None => "\n\nThe change is what is not committed yet (`git diff HEAD`, with files that are not in git \
-                 yet); if nothing is, it is the last commit (`git show HEAD`)."
+        Some(base) => format!("\n\nThe change is the output of `git diff {base}`, plus untracked files."),
+        None => "\n\nThe change is what is not committed yet (`git diff HEAD`, plus untracked files) or, \
+                 if there is nothing, the last commit (`git show HEAD`)."
             .to_owned(),
     }
 }
 
-/// The command of a goal that is not the project's own check, where obvious.
+/// The command that verifies a goal, where the project's files make it obvious.
 fn goal_command(goal: &CheckGoal, root: &Path) -> Option<String> {
     let has = |name: &str| root.join(name).is_file();
     let command = match goal {
@@ -167,16 +170,16 @@ fn budget(flags: &RunFlags, config: &Config) -> Result<Budget, Refusal> {
     })
 }
 
-/// An amount of dollars in millionths of one.
+/// A dollar amount in millionths of a dollar.
 pub(in crate::commands) fn micro_usd(amount: &str) -> Result<u64, Refusal> {
     let wrong = || {
-        Refusal::invalid_input(format!("--budget-usd {amount:?}: wanted an amount such as 2.50"))
+        Refusal::invalid_input(format!("--budget-usd {amount:?}: expected an amount such as 2.50"))
     };
     let dollars: f64 = amount.trim_start_matches('$').parse().map_err(|_| wrong())?;
     if !dollars.is_finite() || dollars <= 0.0 || dollars > 1e9 {
         return Err(wrong());
     }
-    // In range, so nothing is lost but what is smaller than a millionth.
+    // In range, so only what is smaller than a millionth is lost.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
     Ok((dollars * 1e6).round() as u64)
 }
@@ -184,11 +187,11 @@ pub(in crate::commands) fn micro_usd(amount: &str) -> Result<u64, Refusal> {
 /// A span of time in seconds.
 pub(in crate::commands) fn seconds(span: &str) -> Result<u64, Refusal> {
     omx_ops::config::span_seconds(span).ok_or_else(|| {
-        Refusal::invalid_input(format!("--budget-time {span:?}: wanted a span such as 90m or 2h"))
+        Refusal::invalid_input(format!("--budget-time {span:?}: expected a span such as 90m or 2h"))
     })
 }
 
-/// Where the run works, and what the person should know of it.
+/// Prepares the workspace, and prints a warning about it if there is one.
 pub(super) fn workspace(
     request: &ModeRequest,
     flags: &RunFlags,

@@ -1,10 +1,11 @@
-//! The words at the end of a run: how it ended, what it made, what it took,
-//! and the one command that comes next.
+//! The summary at the end of a run: outcome, results, usage, and the command
+//! that comes next.
 
 use omx_agents::{AgentEnv, AgentKind};
 use omx_conductor::drive::EndedRun;
 use omx_conductor::engine::RunOutcome;
 use omx_kernel::{Document, Mode, Refusal, RunId, Scope, SessionId};
+use omx_ops::Context;
 use omx_runs::overview::{Overview, overview};
 use omx_runs::spec::{RunSpec, Workspace};
 use omx_runs::workspace;
@@ -15,22 +16,23 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{printable, thousands};
 
-/// Tells how a run ended.
+/// Prints how a run ended.
 pub(super) fn print(
+    context: &Context<'_>,
     store: &Store,
-    asked: &RunSpec,
+    spec: &RunSpec,
     id: &RunId,
     ended: &EndedRun,
-    surroundings: &AgentEnv,
+    agents: &AgentEnv,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let unplayed = unplayed(asked, &ended.outcome, surroundings);
+    let unplayed = unplayed(spec, &ended.outcome, agents);
     let exit =
-        if unplayed.is_empty() { exit(store, asked, id, &ended.outcome) } else { Exit::Failed };
+        if unplayed.is_empty() { exit(store, spec, id, &ended.outcome) } else { Exit::Failed };
     let folder =
         store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
-    let git = workspace::git(&surroundings.variables, folder.scratch()?);
-    let size = workspace::describe_size(&git, &asked.workspace);
+    let git = workspace::git(&agents.variables, folder.scratch()?);
+    let size = workspace::describe_size(&git, &spec.workspace);
     let seen = overview(store, &folder)?;
     if format == Format::Json {
         let object = json!({
@@ -43,7 +45,7 @@ pub(super) fn print(
     }
     let mut lines = vec![outcome(&ended.outcome)];
     if let (RunOutcome::Complete(_), Some(document)) =
-        (&ended.outcome, document(store, asked.mode, id))
+        (&ended.outcome, document(store, spec.mode, id))
     {
         lines.extend(parts(&document));
     }
@@ -51,7 +53,7 @@ pub(super) fn print(
     if let RunOutcome::Budget(_) = &ended.outcome {
         lines.extend(spending(&seen));
     }
-    lines.extend(next(asked, id, &ended.outcome, size.as_deref()));
+    lines.extend(next_command(context.dialect.name, spec, id, &ended.outcome, size.as_deref()));
     output::lines(&lines);
     for fault in &unplayed {
         output::note(&format!("error: {fault}"));
@@ -71,7 +73,7 @@ fn outcome(outcome: &RunOutcome) -> String {
     }
 }
 
-/// Plan, verification and review of a whole autopilot, as its document has them.
+/// Plan, verification and review of an autopilot, from its document.
 fn parts(document: &Document) -> Vec<String> {
     let artifact = |name: &str| document.get("handoff_artifacts")?.get(name);
     let plan = artifact("ralplan").and_then(|plan| plan.get("plan_path")?.as_str().map(printable));
@@ -93,7 +95,7 @@ fn parts(document: &Document) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// What was spent by agent and step, the most first.
+/// Usage by agent and step, the largest first.
 fn spending(seen: &Overview) -> Vec<String> {
     let mut by_step = seen.usage_by_step.clone();
     by_step.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.tokens()));
@@ -115,16 +117,24 @@ fn money(micro_usd: Option<u64>) -> String {
 }
 
 /// The command that comes next.
-fn next(asked: &RunSpec, id: &RunId, outcome: &RunOutcome, size: Option<&str>) -> Option<String> {
+fn next_command(
+    program: &str,
+    spec: &RunSpec,
+    id: &RunId,
+    outcome: &RunOutcome,
+    size: Option<&str>,
+) -> Option<String> {
     let more = |what: &str| {
-        format!("allow more and go on: omx runs limit {id} {what} && omx runs resume {id}")
+        format!(
+            "raise the limit and resume: {program} runs limit {id} {what} && {program} runs resume {id}"
+        )
     };
-    match (outcome, &asked.workspace) {
+    match (outcome, &spec.workspace) {
         (RunOutcome::Complete(_), Workspace::Worktree { branch, .. })
-            if asked.mode != Mode::CodeReview =>
+            if spec.mode != Mode::CodeReview =>
         {
             let size = size.map(|size| format!(" ({size})")).unwrap_or_default();
-            Some(format!("on branch {branch}{size}; merge it: omx runs integrate {id}"))
+            Some(format!("on branch {branch}{size}; merge it: {program} runs integrate {id}"))
         }
         (RunOutcome::Complete(_), _) => None,
         (RunOutcome::Limit(_), _) => Some(more("N")),
@@ -133,24 +143,24 @@ fn next(asked: &RunSpec, id: &RunId, outcome: &RunOutcome, size: Option<&str>) -
             words if words.contains("money") => "--budget-usd AMOUNT",
             _ => "--budget-time SPAN",
         })),
-        _ => Some(format!("go on: omx runs resume {id}")),
+        _ => Some(format!("resume it: {program} runs resume {id}")),
     }
 }
 
-/// Entries that a whole rehearsal must have played and did not.
-fn unplayed(asked: &RunSpec, outcome: &RunOutcome, surroundings: &AgentEnv) -> Vec<String> {
-    let is_rehearsal = asked.agent == AgentKind::Rehearsal.as_str();
-    let (RunOutcome::Complete(_), Some(scenario), true) = (outcome, &asked.scenario, is_rehearsal)
+/// Entries that a complete rehearsal should have played and did not.
+fn unplayed(spec: &RunSpec, outcome: &RunOutcome, agents: &AgentEnv) -> Vec<String> {
+    let is_rehearsal = spec.agent == AgentKind::Rehearsal.as_str();
+    let (RunOutcome::Complete(_), Some(scenario), true) = (outcome, &spec.scenario, is_rehearsal)
     else {
         return Vec::new();
     };
-    let faults = omx_rehearsal::check_coverage(scenario, &surroundings.rehearsal_folder).err();
+    let faults = omx_rehearsal::check_coverage(scenario, &agents.rehearsal_folder).err();
     faults.unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-fn exit(store: &Store, asked: &RunSpec, id: &RunId, outcome: &RunOutcome) -> Exit {
+fn exit(store: &Store, spec: &RunSpec, id: &RunId, outcome: &RunOutcome) -> Exit {
     match outcome {
-        RunOutcome::Complete(_) if asked.mode == Mode::CodeReview && !is_clean(store, id) => {
+        RunOutcome::Complete(_) if spec.mode == Mode::CodeReview && !is_clean(store, id) => {
             Exit::Failed
         }
         RunOutcome::Complete(_) => Exit::Done,
@@ -162,7 +172,7 @@ fn exit(store: &Store, asked: &RunSpec, id: &RunId, outcome: &RunOutcome) -> Exi
     }
 }
 
-/// Whether a review's document says that it was clean.
+/// Whether the review's document has a clean verdict.
 fn is_clean(store: &Store, id: &RunId) -> bool {
     let clean = |document: Document| document.get("review_verdict")?.get("clean")?.as_bool();
     document(store, Mode::CodeReview, id).and_then(clean).unwrap_or(false)

@@ -1,4 +1,4 @@
-//! Following a run that another process drives.
+//! Follows a run that another process drives.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -18,8 +18,8 @@ use crate::live::Live;
 use crate::output::{self, Format};
 use crate::text::printable;
 
-/// How often is looked for news.
-const LOOK: Duration = Duration::from_millis(100);
+/// Poll interval.
+const POLL: Duration = Duration::from_millis(100);
 
 pub(super) fn attach(
     context: &Context<'_>,
@@ -50,7 +50,7 @@ pub(super) fn attach(
             };
         }
         while let Some(reader) = &mut file {
-            // A line without its end is not whole yet; it is read on next time.
+            // An incomplete line is completed by the next read.
             match reader.read_line(&mut line) {
                 Ok(0) | Err(_) => break,
                 Ok(_) if !line.ends_with('\n') => break,
@@ -65,7 +65,7 @@ pub(super) fn attach(
         if ended {
             break;
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
     live.finish();
     let seen = overview(store, &folder)?;

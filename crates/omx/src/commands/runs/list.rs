@@ -1,4 +1,4 @@
-//! Runs of this project, and live ones of all.
+//! Lists the runs of this project, and the live runs of all projects.
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::Context;
@@ -20,7 +20,7 @@ const TASK_COLUMNS: usize = 61;
 pub(super) fn list(context: &Context<'_>, store: &Store, format: Format) -> Result<Exit, Refusal> {
     let mut seen = Vec::new();
     for run in store.runs()? {
-        // One that cannot be read hides no other.
+        // An unreadable run does not hide the others.
         match store.run(&run.id)?.map(|folder| overview(store, &folder)) {
             Some(Ok(overview)) => seen.push(overview),
             Some(Err(refusal)) => output::note(&format!("{}: {}", run.id, refusal.message)),
@@ -61,7 +61,7 @@ fn line(run: &Overview, now: Timestamp) -> String {
     )
 }
 
-/// What runs in all the person's projects.
+/// Lists the live runs of all projects.
 pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(json);
     with_context(global, by_name, format, |context| {
@@ -74,7 +74,7 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
             return Ok(output::text(&format!("{}\n", json!({ "runs": runs }))));
         }
         if live.is_empty() {
-            return Ok(output::text("Nothing runs.\n"));
+            return Ok(output::text("No live runs.\n"));
         }
         let now = context.clock.now();
         let line = |run: &omx_store::runs::RegisteredRun| {

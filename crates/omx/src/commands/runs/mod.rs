@@ -1,4 +1,4 @@
-//! `runs`: what there is, what it did, and going on with it.
+//! `runs`: list, show, follow, resume, answer and integrate runs.
 
 mod answer;
 mod attach;
@@ -23,14 +23,16 @@ use crate::cli_runs::{RunsArgs, RunsOperation};
 use crate::exit::Exit;
 use crate::output::Format;
 
-/// Does it.
+/// Runs an operation on runs.
 pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json || wants_json(args.operation.as_ref()));
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
         match args.operation {
             None | Some(RunsOperation::List(_)) => list::list(context, &store, format),
-            Some(RunsOperation::Show(args)) => show::show(&store, args.id.as_deref(), format),
+            Some(RunsOperation::Show(args)) => {
+                show::show(context, &store, args.id.as_deref(), format)
+            }
             Some(RunsOperation::Attach(args)) => {
                 attach::attach(context, &store, args.id.as_deref(), format)
             }

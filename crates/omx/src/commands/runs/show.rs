@@ -1,6 +1,7 @@
-//! One run, step by step.
+//! A run's report, step by step.
 
 use omx_kernel::Refusal;
+use omx_ops::Context;
 use omx_runs::Record;
 use omx_runs::overview::overview;
 use omx_store::Store;
@@ -12,7 +13,12 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{printable, thousands};
 
-pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result<Exit, Refusal> {
+pub(super) fn show(
+    context: &Context<'_>,
+    store: &Store,
+    words: Option<&str>,
+    format: Format,
+) -> Result<Exit, Refusal> {
     let id = find(store, words)?;
     let folder =
         store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
@@ -29,48 +35,49 @@ pub(super) fn show(store: &Store, words: Option<&str>, format: Format) -> Result
     let mut lines = vec![
         format!("{} run {id}", seen.spec.mode.name()),
         format!("  task    {}", printable(&seen.spec.task)),
-        format!("  state   {}{}", seen.state, words_of(&seen.why)),
+        format!("  state   {}{}", seen.state, reason(&seen.why)),
         format!("  phase   {}", seen.phase.as_deref().unwrap_or("-")),
         format!("  agent   {}", seen.spec.agent),
         format!("  folder  {}", seen.spec.workspace.folder().display()),
-        format!("  spent   {} tokens", thousands(seen.usage.tokens())),
+        format!("  usage   {} tokens", thousands(seen.usage.tokens())),
     ];
     lines.extend(entries.iter().filter_map(line));
+    let program = context.dialect.name;
     for question in &seen.attention {
         let (number, what) = (question.number, printable(&question.what));
         lines.push(format!(
-            "needs you: may {} {what}? omx runs answer {id} yes|no --question {number}",
+            "needs you: allow {} to {what}? {program} runs answer {id} yes|no --question {number}",
             question.step
         ));
     }
     if seen.is_resumable() {
-        lines.push(format!("go on: omx runs resume {id}"));
+        lines.push(format!("resume it: {program} runs resume {id}"));
     }
     Ok(output::lines(&lines))
 }
 
-fn words_of(why: &str) -> String {
+fn reason(why: &str) -> String {
     if why.is_empty() { String::new() } else { format!(": {}", printable(why)) }
 }
 
 fn line(entry: &JournalEntry<Record>) -> Option<String> {
     let what = match &entry.record {
-        Record::Opened { .. } => "taken up".to_owned(),
-        Record::StepStarted { step, .. } => format!("{step} begins"),
+        Record::Opened { .. } => "opened".to_owned(),
+        Record::StepStarted { step, .. } => format!("{step} started"),
         Record::Conversation { step, agent, id } => format!("{step} in {agent} conversation {id}"),
-        Record::StepFinished { step, .. } => format!("{step} is done"),
+        Record::StepFinished { step, .. } => format!("{step} finished"),
         Record::StepFailed { step, error } => format!("{step} failed: {}", printable(error)),
         Record::StepDiscarded { step, why } => {
-            format!("{step} is to be done again: {}", printable(why))
+            format!("{step} discarded: {}", printable(why))
         }
-        Record::InputAccepted { step, .. } => format!("{step} kept as it is"),
+        Record::InputAccepted { step, .. } => format!("{step} accepted as it is"),
         Record::Waiting { what, until, .. } => match until {
-            Some(until) => format!("waits ({what}) until {until}"),
-            None => format!("waits ({what})"),
+            Some(until) => format!("waiting ({what}) until {until}"),
+            None => format!("waiting ({what})"),
         },
         Record::LimitRaised { max_iterations } => format!("limit raised to {max_iterations}"),
         Record::BudgetRaised { .. } => "budget raised".to_owned(),
-        Record::Closed { outcome, why, .. } => format!("{outcome}{}", words_of(why)),
+        Record::Closed { outcome, why, .. } => format!("{outcome}{}", reason(why)),
         Record::Delivered { .. } | Record::Usage { .. } | Record::Worked { .. } => return None,
     };
     Some(format!("  {}  {what}", entry.at))

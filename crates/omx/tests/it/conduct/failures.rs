@@ -45,7 +45,7 @@ fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words:
         assert!(said.contains(word), "{word:?} is missing: {said}");
     }
     let id = repository.id();
-    assert!(outcome.stdout.contains(&format!("go on: omx runs resume {id}")), "{outcome:?}");
+    assert!(outcome.stdout.contains(&format!("resume it: omx runs resume {id}")), "{outcome:?}");
     let document = repository.document("autopilot");
     assert_eq!(document["run_outcome"], "blocked_on_user");
     assert_eq!(document["active"], false);
@@ -175,7 +175,7 @@ fn conductor_5_4_a_missing_program_is_named_with_its_remedy_before_any_work() {
     }
     let refused = with_path(&repository, "empty", &["autopilot", "do it"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("no agent can work: codex is not installed"), "{refused:?}");
+    assert!(refused.stderr.contains("no agent is ready: codex is not installed"), "{refused:?}");
     assert!(refused.stderr.contains("--agent rehearsal"), "{refused:?}");
     assert!(repository.project.bytes("") == before, "something was done");
 }

@@ -73,7 +73,7 @@ fn conductor_3_3_a_detached_run_continues_alone_and_can_be_followed() {
         "{text}"
     );
     assert_eq!(run_state(&repository), "complete");
-    assert_eq!(repository.project.omx(&["ps"]).stdout, "Nothing runs.\n");
+    assert_eq!(repository.project.omx(&["ps"]).stdout, "No live runs.\n");
     repository.await_nobody();
 }
 
@@ -120,7 +120,7 @@ fn conductor_3_3_runs_are_listed_and_shown() {
         .sum();
     assert_eq!(by, 53_030);
     let shown = repository.project.omx(&["runs", "show", &id[..13]]).stdout;
-    for words in ["c1.plan.draft begins", "c2.review.code is done", "complete: greet.sh"] {
+    for words in ["c1.plan.draft started", "c2.review.code finished", "complete: greet.sh"] {
         assert!(shown.contains(words), "{words} is missing: {shown}");
     }
     let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
@@ -211,7 +211,7 @@ fn conductor_5_5_ctrl_c_on_a_terminal_stops_and_says_how_to_resume() {
     let args: Vec<&str> = command.get_args().map(|word| word.to_str().unwrap()).collect();
     let outcome = repository.project.on_terminal_when(&args, "\u{3}", || building(&repository));
     assert_eq!(outcome.code, Some(130), "{outcome:#?}");
-    assert!(outcome.stdout.contains("go on: omx runs resume"), "{outcome:#?}");
+    assert!(outcome.stdout.contains("resume it: omx runs resume"), "{outcome:#?}");
     repository.await_nobody();
     let_go(&repository);
     let outcome = repository.resume(&[]);

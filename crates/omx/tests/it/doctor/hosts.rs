@@ -219,6 +219,6 @@ fn hosts_6_text_output_has_one_line_per_check_and_the_remedy() {
     assert!(!outcome.stdout.contains('\u{1b}'), "no colours into a pipe");
     let mended = clinic.omx(&["doctor", "--fix"]);
     assert_eq!(mended.code, Some(0));
-    assert!(mended.stdout.contains("mended: wrote "), "{}", mended.stdout);
+    assert!(mended.stdout.contains("fixed: wrote "), "{}", mended.stdout);
     assert!(mended.stdout.contains("everything works"), "{}", mended.stdout);
 }
