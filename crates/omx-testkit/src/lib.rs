@@ -1,7 +1,7 @@
-//! What tests share: temporary projects, the built program, an MCP client.
+//! Shared by tests: temporary projects, the built program, an MCP client.
 //!
-//! Nothing here passes by skipping: what a test needs and does not find is a
-//! failure with the command that installs it.
+//! Tests never skip: a missing program is a failure that names the command to
+//! install it.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "for tests only")]
 

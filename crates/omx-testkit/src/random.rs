@@ -1,4 +1,4 @@
-//! Chances that can be repeated: the same seed gives the same choices.
+//! Repeatable randomness: the same seed gives the same choices.
 
 /// A small generator (SplitMix64); good enough to choose, no more.
 #[derive(Clone, Debug)]

@@ -44,7 +44,7 @@ const WATCHED: [&str; 26] = [
 pub struct Syscall {
     /// Its name.
     pub name: String,
-    /// The how-many-eth call of that name, from 1.
+    /// The number of the call among those of that name, from 1.
     pub nth: usize,
     /// As strace prints it, with the paths of open files.
     pub text: String,
@@ -179,7 +179,7 @@ pub fn injected(project: &TestProject, args: &[&str], log: &Path, rule: Option<S
     command
 }
 
-/// strace's words for an injection.
+/// strace's syntax for an injection.
 pub fn rule(call: &Syscall, injection: Injection) -> String {
     let Syscall { name, nth, .. } = call;
     match injection {

@@ -1,4 +1,4 @@
-//! What a project's files say, in a form in which two of them can be compared.
+//! The files of a project, in a form that can be compared.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,7 +102,7 @@ pub fn everything(project: &TestProject) -> BTreeMap<String, Vec<u8>> {
     all.map(|(path, bytes)| (name(&path), bytes)).collect()
 }
 
-/// Temporary files that are lying about.
+/// Temporary files that were left behind.
 pub fn leftovers(project: &TestProject) -> Vec<String> {
     everything(project).into_keys().filter(|path| path.ends_with(".tmp")).collect()
 }

@@ -17,7 +17,7 @@ const COMPACTION: [&str; 3] = [
     "detailed summary of this conversation",
 ];
 
-/// What a test has told the server.
+/// The test's configuration of the server.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     pub scripts: BTreeMap<String, Script>,
@@ -26,7 +26,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// The script a prompt chooses: by a mark, or by its words.
+    /// The script a prompt selects: by a mark, or by its phrases.
     fn meant(&self, text: &str) -> Option<String> {
         let by_words = || {
             let fitting = self.scripts.values().filter(|script| script.fits(text));
@@ -128,10 +128,10 @@ mod tests {
         // Text and two calls of one answer, then their results.
         let one = [Other, user("[[script:a]]"), Model, Model, Model, Other, Other];
         assert_eq!(at(&one), Some(("a".to_owned(), 1)));
-        // A word of the user without a mark goes on in the same script.
+        // A user message without a mark continues the same script.
         let on = [user("[[script:a]]"), Model, user("go on"), Model, Other];
         assert_eq!(at(&on), Some(("a".to_owned(), 2)));
-        // A new mark starts anew, whatever was before.
+        // A new mark starts over.
         let new = [user("[[script:a]]"), Model, user("[[script:b]]"), Model, Other];
         assert_eq!(at(&new), Some(("b".to_owned(), 1)));
     }

@@ -142,7 +142,7 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.state.ends.store(true, Ordering::SeqCst);
-        // Wakes the listener, which then lets go of its port.
+        // Wakes the listener, which then closes its port.
         let _ = TcpStream::connect(self.address);
     }
 }

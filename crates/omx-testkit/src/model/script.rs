@@ -60,8 +60,8 @@ impl Script {
         Self { name, phrases, turns, repeats: false, toolless: false }
     }
 
-    /// The script is played for prompts that hold this phrase, and all others
-    /// it is told of; a mark wins, then the script that names most phrases.
+    /// Plays the script for prompts that contain this phrase and all its others. A mark
+    /// wins, then the script with the most phrases.
     pub fn when(mut self, phrase: &str) -> Self {
         self.phrases.push(phrase.to_owned());
         self

@@ -15,7 +15,7 @@ use super::{AgentCli, AgentRun};
 use crate::model::ModelServer;
 use crate::run::CommandOutcome;
 
-/// No run of a test takes longer; then it is ended, with all it started.
+/// No run of a test takes longer; then it is killed with everything it started.
 const DEADLINE: Duration = Duration::from_secs(45);
 
 /// A throw-away folder with `home/`, `tmp/` and a git repository `project/`,
@@ -183,7 +183,7 @@ impl AgentHome {
         self.ended(self.command("timeout"), &args)
     }
 
-    /// Runs the program under `timeout`, which takes along what it started.
+    /// Runs the program under `timeout`, which kills what it started.
     fn ended(&self, mut timeout: Command, args: &[&str]) -> AgentRun {
         let start = Instant::now();
         let seconds = DEADLINE.as_secs().to_string();

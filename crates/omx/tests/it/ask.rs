@@ -1,4 +1,4 @@
-//! `omx ask`: one question to one agent, as a person and a program meet it.
+//! `omx ask`: one prompt to one agent, for a person and for a program.
 
 use std::fs;
 use std::process::Stdio;
@@ -44,7 +44,7 @@ fn ask(project: &TestProject, scenario: &str, args: &[&str]) -> CommandOutcome {
     project.omx(&[&["ask", "rehearsal", "--scenario", scenario], args].concat())
 }
 
-/// The only file that was kept.
+/// The only saved file.
 fn artifact(project: &TestProject) -> String {
     let folder = project.root().join(".omx/artifacts");
     let files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

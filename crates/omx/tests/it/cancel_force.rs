@@ -14,7 +14,7 @@ use crate::project;
 
 const CLEARED: &str = "All OMX modes cleared. You are free to start fresh.";
 
-/// The list of the contract, word for word.
+/// The list of the contract, verbatim.
 const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.json \
     ralph-verification.json ultrawork-state.json ecomode-state.json ultraqa-state.json swarm.db \
     swarm.db-wal swarm.db-shm swarm-active.marker swarm-tasks.db ultrapilot-state.json \
@@ -22,7 +22,7 @@ const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.jso
     boulder.json hud-state.json subagent-tracking.json subagent-tracker.lock \
     rate-limit-daemon.pid rate-limit-daemon.log";
 
-/// What is left of the state root, beside the lock and omx's own record.
+/// The rest of the state root, without the lock and omx's own record.
 fn left(project: &TestProject) -> Vec<PathBuf> {
     let own = [project.root().join(".omx/state"), project.state(".lock")];
     let mut found: Vec<PathBuf> = project.bytes(".omx/state").into_keys().collect();
@@ -265,6 +265,6 @@ fn cancel_5_3_the_last_line_says_that_you_can_start_fresh() {
     let outcome = project.omx(&["cancel", "--force"]);
     let ralph = "Ralph cancelled. Persistent mode deactivated.";
     assert_eq!(outcome.stdout, format!("{ralph}\n{CLEARED}\n"));
-    // And one may: an explicit start, at once.
+    // An explicit start works at once.
     project.put(json!({"mode": "ralph", "session_id": "s", "start": true}));
 }

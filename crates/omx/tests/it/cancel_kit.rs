@@ -42,7 +42,7 @@ pub fn path(session: Option<&str>, mode: &str) -> String {
     }
 }
 
-/// Plants a document as it might lie there, active unless `more` says otherwise.
+/// Plants a document, active unless `more` says otherwise.
 pub fn plant(project: &TestProject, session: Option<&str>, mode: &str, more: &Value) {
     let mut document = json!({
         "mode": mode, "active": true, "current_phase": live_phase(mode), "iteration": 2,
@@ -58,7 +58,7 @@ pub fn plant(project: &TestProject, session: Option<&str>, mode: &str, more: &Va
     project.write(&path(session, mode), document.to_string());
 }
 
-/// A planted document that has shown no sign of life for longer than two hours.
+/// A planted document that has been idle for longer than two hours.
 pub fn plant_stale(project: &TestProject, session: Option<&str>, mode: &str) {
     plant(project, session, mode, &json!({"updated_at": "2026-01-01T00:00:00.000Z"}));
 }

@@ -1,4 +1,4 @@
-//! cancel.md 6: the sentences, in both dialects, on a terminal and in a pipe.
+//! cancel.md 6: the messages, in both dialects, on a terminal and in a pipe.
 
 use omx_testkit::{CommandOutcome, TestProject};
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ fn cancel_6_refusing_a_linked_mode_names_the_dialects_command() {
     }
 }
 
-/// What is said when nothing is active, for documents in this folder.
+/// The message when nothing is active, for documents in this folder.
 fn nothing(label: &str, folder: &str, modes: &[&str]) -> String {
     let title = |mode: &str| match mode {
         "ultraqa" => "UltraQA".to_owned(),

@@ -1,4 +1,4 @@
-//! cancel.md 2: in which order modes end, and what hangs on what.
+//! cancel.md 2: in which order modes end, and which depend on which.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ type Entry<'a> = (&'a str, Option<&'a str>);
 /// Documents, and how they end.
 type Row<'a> = (Vec<(&'a str, Value)>, Vec<Entry<'a>>);
 
-/// Plants documents of session `s`: mode and what it says beyond being active.
+/// Plants documents of session `s`: the mode, and its fields besides `active`.
 fn planted(documents: &[(&str, Value)]) -> TestProject {
     let project = project();
     for (mode, more) in documents {
@@ -21,7 +21,7 @@ fn planted(documents: &[(&str, Value)]) -> TestProject {
     project
 }
 
-/// Checks a cancel: the answer, the log and the documents all say the same.
+/// Checks a cancel: the answer, the log and the documents agree.
 #[track_caller]
 fn check(project: &TestProject, args: &[&str], wanted: &[Entry<'_>]) -> Value {
     let changed: Vec<String> = wanted.iter().map(|(mode, _)| path(Some("s"), mode)).collect();
@@ -128,7 +128,7 @@ fn cancel_2_1_linked_modes_end_with_and_before_their_parent() {
             vec![("ralph", none()), ("team", json!({"linked_ralph": true}))],
             vec![("team", Some("ralph")), ("ralph", None)],
         ),
-        // Linked to something that is not active: an entry of its own.
+        // Linked to something that is not active: a separate entry.
         (
             vec![
                 (
@@ -148,7 +148,7 @@ fn cancel_2_1_linked_modes_end_with_and_before_their_parent() {
             ],
             vec![("ralph", None)],
         ),
-        // Links of other words or false ones are none.
+        // Links with another value, or false, do not count.
         (
             vec![
                 ("autopilot", none()),
@@ -174,7 +174,7 @@ fn cancel_2_2_a_failure_in_between_leaves_the_parent_active_and_cancel_repeatabl
     let order = ["ultrawork", "ralph", "autopilot"];
     for stopped_at in 0..order.len() {
         let project = planted(&documents);
-        // In the way of the writer's temporary file: this document cannot be written.
+        // Blocks the writer's temporary file, so this document cannot be written.
         let trap = project.session("s", &format!(".{}-state.json.tmp", order[stopped_at]));
         fs::create_dir(&trap).unwrap();
         let outcome = project.omx(&["cancel", "--json"]);

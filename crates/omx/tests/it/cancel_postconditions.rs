@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 use crate::cancel_kit::{MODES, live_phase, plant, stored};
 use crate::project;
 
-/// Takes the fields that carry the time of the cancel out of a document, after
-/// checking that they are one and the same moment.
+/// Removes the fields with the time of the cancel from a document, after checking
+/// that they are equal.
 #[track_caller]
 fn without_times(mut document: Value) -> Map<String, Value> {
     let fields = document.as_object_mut().unwrap();
@@ -26,7 +26,7 @@ fn with(before: &Value, more: Value) -> Map<String, Value> {
     fields
 }
 
-/// An autopilot that came as far as its second review cycle.
+/// An autopilot in its second review cycle.
 fn autopilot_with_everything(project: &TestProject) -> Value {
     for plan in ["plan.md", "spec.md"] {
         project.write(plan, "x");
@@ -104,7 +104,7 @@ fn cancel_3_2_autopilot_resumes_with_all_its_fields() {
     let mut fields = after.as_object().unwrap().clone();
     fields.remove("updated_at");
     assert_eq!(fields, with(&before, revision));
-    // It goes on where it was.
+    // It continues where it was.
     project.put(json!({"mode": "autopilot", "session_id": "s", "current_phase": "code-review"}));
 }
 
@@ -249,7 +249,7 @@ fn cancel_3_4_3_7_a_late_write_revives_nothing_that_clear_or_force_removed() {
             (json!({"active": true, "current_phase": "executing"}), "recently_cancelled"),
             (json!({"iteration": 4}), "invalid_input"),
             (json!({"resume": true}), "illegal_transition"),
-            // Neither straight nor by way of another end.
+            // Neither directly nor through another outcome.
             (json!({"active": false, "run_outcome": "failed"}), "recently_cancelled"),
             (json!({"active": false, "run_outcome": "blocked_on_user"}), "recently_cancelled"),
         ];

@@ -1,5 +1,5 @@
-//! The command line and the MCP server are two doors to the same operations:
-//! the same answers, byte for byte, the same refusals, the same documents.
+//! The command line and the MCP server call the same operations: the same answers,
+//! byte for byte, the same refusals, the same documents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -99,7 +99,7 @@ fn by_mcp(project: &TestProject, case: &Case) -> Vec<Answer> {
         };
         let line = client.call_raw(&tool, arguments);
         let text_of = |answer: &Value| answer["result"]["content"][0]["text"].clone();
-        // Numbers no type holds would not survive being parsed: look at the text.
+        // Numbers beyond every type would not survive parsing: compare the text.
         let answer: Value = serde_json::from_str(&line.replace("1e400", "1e300")).unwrap();
         let text = text_of(&answer).as_str().expect("text").replace("1e300", "1e400");
         let structured = format!("\"structuredContent\":{text},\"isError\"");
@@ -186,7 +186,7 @@ fn cli_and_mcp_cases_cover_every_code() {
     let codes = "ok invalid_input unknown_mode invalid_session_id invalid_phase invalid_outcome \
         illegal_transition contradiction revision_conflict recently_cancelled mode_conflict \
         linked_mode session_required ambiguous_session corrupt_state unsafe_path too_large io";
-    // `busy` takes five seconds and has a test of its own.
+    // `busy` takes five seconds and has its own test.
     assert_eq!(met, codes.split_whitespace().collect());
 }
 

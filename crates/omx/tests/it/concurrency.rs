@@ -1,5 +1,5 @@
-//! state.md 4.1 and 4.3, cancel.md 1.3: many processes at once, two sessions
-//! side by side, and a holder of the lock that does not move.
+//! state.md 4.1 and 4.3, cancel.md 1.3: many processes at once, two concurrent
+//! sessions, and a lock holder that is stopped.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -60,7 +60,7 @@ fn configuration_1_concurrent_settings_lose_nothing() {
     assert_eq!(omx_testkit::tree::leftovers(&project), Vec::<String>::new());
 }
 
-/// One random thing a session does to itself; refusals are as good as successes here.
+/// A random operation of a session on itself; refusals count as successes here.
 fn act(project: &TestProject, session: &str, random: &mut Random, number: usize) {
     let mode = *random.of(&["ralph", "ultrawork", "ultraqa"]);
     let write = |mut input: Value| {
@@ -120,7 +120,7 @@ fn cancel_1_3_two_sessions_at_the_same_time_never_touch_each_other() {
     });
 }
 
-/// A stopped process would outlive a test that fails before it goes on.
+/// A stopped process would outlive a test that fails before continuing it.
 struct EndsWithTest(u32);
 
 impl Drop for EndsWithTest {
@@ -147,7 +147,7 @@ fn state_4_1_a_stopped_lock_holder_makes_writers_busy_and_delays_no_reader() {
     project.put(json!({"mode":"ralph","active":true,"session_id":"one"}));
     let input = json!({"mode":"ralph","session_id":"one","iteration":7}).to_string();
     let log = project.folder().join("trace");
-    // Stopped as by Ctrl-Z, with the lock in its hands.
+    // Stopped as by Ctrl-Z, while holding the lock.
     let stop = Syscall { name: "fdatasync".into(), nth: 1, text: String::new() };
     let args = ["state", "write", "--json", "--input", &input];
     let mut command = injected(&project, &args, &log, Some(rule(&stop, Injection::Stop)));
@@ -189,7 +189,7 @@ fn state_4_1_a_waiting_writer_continues_as_soon_as_the_lock_is_free() {
     let mut command = project.omx_command(&["state", "write", "--json", "--input", &input]);
     let mut waiting = command.stdout(Stdio::null()).spawn().expect("omx runs");
     let tasks = format!("/proc/{}/task", waiting.id());
-    // It waits in a thread of its own.
+    // It waits on its own thread.
     let waits = || fs::read_dir(&tasks).is_ok_and(|tasks| tasks.count() == 2);
     await_condition("the wait for the lock", LONG, waits);
     assert_eq!(project.session_document("one", "ralph")["iteration"], 0);

@@ -1,5 +1,5 @@
-//! configuration.md 1 and 3: layers, where a value comes from, what is said of
-//! a broken file, and who is stopped by it. The keys are in their own file.
+//! configuration.md 1 and 3: layers, the origin of a value, errors in files, and
+//! which commands they stop. The keys have their own file.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,12 +1,12 @@
-//! configuration.md 2: every key with its default, what it takes and what not,
-//! in files, in the schema and in what it does.
+//! configuration.md 2: every key with its default, its valid and invalid values, in
+//! files, in the schema and in its effect.
 
 use omx_testkit::{MODES, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
 
-/// `(key, default, values it takes, values it does not)`
+/// `(key, default, valid values, invalid values)`
 fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
     let count = || (json!([1, 20, 4_000_000]), json!([0, -1, 1.5, "3", true, [], {}]));
     let text = || (json!(["x", "a b"]), json!(["", 3, true, ["x"]]));

@@ -1,5 +1,4 @@
-//! What must hold in a project after something went wrong in the middle of a
-//! command, wherever it was.
+//! Invariants of a project after a failure at any point of a command.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -42,7 +41,7 @@ pub fn documents_are_whole(rehearsed: &Rehearsed, project: &TestProject, at: &st
     dependents_end_first(old, &now, at);
 }
 
-/// Unreadable bytes are in one place or the other, never in none.
+/// Unreadable bytes are in one place or the other, never lost.
 #[track_caller]
 fn corrupt_bytes_are_kept(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
     let is_corrupt = |path: &&String| rehearsed.old.raw(path) == Some(CORRUPT);
@@ -51,7 +50,7 @@ fn corrupt_bytes_are_kept(rehearsed: &Rehearsed, project: &TestProject, at: &str
     assert_eq!(found, expected, "{at}: the unreadable document was lost or doubled");
 }
 
-/// Never has a parent ended while what is linked to it goes on.
+/// No parent has ended while a linked mode is still active.
 #[track_caller]
 fn dependents_end_first(old: &DocumentTree, now: &DocumentTree, at: &str) {
     let was = old.scopes();
@@ -114,7 +113,7 @@ pub fn readers_are_right(project: &TestProject, at: &str) {
     }
 }
 
-/// Nobody holds the project's lock.
+/// The project's lock is free.
 #[track_caller]
 pub fn lock_is_free(project: &TestProject, at: &str) {
     if let Ok(lock) = File::open(project.state(".lock")) {

@@ -12,7 +12,7 @@ use crate::crash_scenarios::{CORRUPT, Rehearsed, all};
 
 const THREADS: usize = 3;
 
-/// The errors and their causes in words.
+/// The errors and their causes as text.
 const ERRORS: [(&str, &str); 3] = [
     ("ENOSPC", "No space left on device"),
     ("EIO", "Input/output error"),
@@ -28,7 +28,7 @@ enum Expected {
     Untouched(Option<String>),
     /// An error that says so, and this document is the new one.
     Unflushed(String),
-    /// Everything was done, but nobody could be told.
+    /// Everything was done, but the answer could not be written.
     Unanswered,
 }
 
@@ -64,7 +64,7 @@ fn fails_at(
         Expected::Success => {
             assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
             let mut left = now.contents();
-            // What could not be moved aside is still where it was.
+            // A document that could not be quarantined is still in place.
             left.retain(|_, text| text != CORRUPT);
             assert_eq!(left, rehearsed.new.contents(), "{at}");
         }
@@ -112,7 +112,7 @@ fn fails_at(
 /// A failed write cleans up behind itself.
 #[track_caller]
 fn no_leftovers(project: &TestProject, call: &Syscall, at: &str) {
-    // What could not be locked may be somebody else's.
+    // Without the lock, the file may belong to another writer.
     let may_stay = call.name.starts_with("unlink") || call.name == "flock";
     if !may_stay {
         let left = omx_testkit::tree::leftovers(project);
@@ -134,7 +134,7 @@ fn told(rehearsed: &Rehearsed, outcome: &CommandOutcome, at: &str) -> String {
     }
 }
 
-/// What must come of a fault at this call: the rules of the page, by path.
+/// The expected result of a fault at this call, by path.
 fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
     let call = &rehearsed.calls[index];
     let paths = call.paths();
@@ -150,12 +150,12 @@ fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
     let clears_leftover = call.name.starts_with("unlink") && names(".tmp");
     let removes_empty_folder =
         call.text.contains("AT_REMOVEDIR") && names("/sessions") && !names("checkpoints");
-    // Cancel goes on whatever happens to a document it can only move aside.
+    // Cancel continues even if it cannot quarantine a document.
     let moves_aside = rehearsed.args[0] == "cancel"
         && (names("/quarantine")
             || call.name == "fsync" && before.is_some_and(is_for_quarantine)
             || call.name == "fsync" && is_after_move(rehearsed, index));
-    // Force goes on without the record of what it cleared away.
+    // Force continues even without a record of what it removed.
     let makes_record = |call: &Syscall| call.paths().iter().any(|path| path.contains("/.activity"));
     let is_record = rehearsed.args[0] == "cancel"
         && (makes_record(call) || call.name == "fsync" && before.is_some_and(makes_record));
@@ -180,7 +180,7 @@ fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
     Expected::Untouched(document_of(call))
 }
 
-/// Whether a call moves an unreadable document aside.
+/// Whether a call quarantines an unreadable document.
 fn is_move(call: &Syscall) -> bool {
     call.name.starts_with("rename") && is_for_quarantine(call)
 }

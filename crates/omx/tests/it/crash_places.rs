@@ -1,5 +1,5 @@
-//! state.md 4.6 where it really happens: a read-only mount, a full disk, a
-//! folder of somebody else's. Each in a mount namespace of its own.
+//! state.md 4.6 with real causes: a read-only mount, a full disk, a folder of another
+//! user. Each test has its own mount namespace.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -93,7 +93,7 @@ fn state_4_6_a_full_disk_is_an_io_error_and_the_document_stays() {
     assert!(file("again").contains("\"success\":true"), "{}", file("again"));
 }
 
-/// Lets somebody else reach the project and the program, but not change anything.
+/// Lets another user read the project and run the program, but not change anything.
 fn open_to_readers(project: &TestProject) -> PathBuf {
     let binary = project.folder().join("omx");
     fs::copy(project.binary(), &binary).expect("a copy");
@@ -136,7 +136,7 @@ fn run(command: &mut Command) -> CommandOutcome {
     output.unwrap_or_else(|error| panic!("{error}; apt-get install util-linux")).into()
 }
 
-/// What belongs to oneself is closed by its permissions.
+/// As the owner, permissions alone make the folder read-only.
 fn take_state_away(project: &TestProject) {
     let _ = fs::set_permissions(project.root().join(".omx"), fs::Permissions::from_mode(0o000));
 }

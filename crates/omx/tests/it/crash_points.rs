@@ -33,7 +33,7 @@ fn killed_at(rehearsed: &Rehearsed, call: &Syscall) {
         assert_eq!(DocumentTree::of(&project).contents(), rehearsed.new.contents(), "{at}");
     }
     if outcome.stdout.ends_with('\n') {
-        // What was answered is there.
+        // An answered change is on disk.
         assert_eq!(DocumentTree::of(&project).contents(), rehearsed.new.contents(), "{at}");
     }
     lock_is_free(&project, &at);

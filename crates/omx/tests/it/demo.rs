@@ -56,7 +56,7 @@ fn conductor_6_2_the_demo_checks_itself_and_leaves_nothing_behind() {
     }
 }
 
-/// Any one answer changed, and the demo says that it is not what it promises.
+/// With any one answer changed, the demo reports that its result is wrong.
 #[test]
 fn conductor_6_2_the_demo_fails_if_one_answer_differs() {
     let scenario = include_str!("../../../../assets/demo/scenario.toml");
@@ -147,7 +147,7 @@ fn a_killed_demo_takes_its_autopilot_with_it() {
     await_nobody(&project);
     let temporary = temporary_folder(&project);
     let folder = fs::read_dir(temporary).unwrap().flatten().next().unwrap().path();
-    // It was stopped on the way, not played to its end.
+    // It was stopped before its end.
     assert!(!folder.join("project/greet.sh").exists());
 }
 

@@ -47,7 +47,7 @@ fn hosts_5_3_skills_are_listed_and_shown_and_a_project_has_its_own() {
     assert!(own["prompt"].as_str().unwrap().starts_with("# Our ralph"));
     assert_eq!(own["file"], project.root().join(".omx/skills/ralph/SKILL.md").to_str().unwrap());
     assert!(project.omx(&["list", "skills"]).stdout.contains("(own)"));
-    // A name that is a role and a skill has to be said in full.
+    // A name of both a role and a skill must be qualified.
     let both = "---\nname: critic\ndescription: ours\n---\nx\n";
     project.write(".omx/skills/critic/SKILL.md", both);
     let outcome = project.omx(&["list", "show", "critic"]);

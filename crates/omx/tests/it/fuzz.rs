@@ -1,5 +1,5 @@
-//! quality.md R16 on the built program: whatever it is given, it ends with an
-//! exit code of its own, in time, and writes nothing outside the project.
+//! quality.md R16 on the built program: for any input it ends in time with a defined
+//! exit code, and writes nothing outside the project.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};
@@ -25,7 +25,7 @@ fn planted(rng: &mut Random) -> TestProject {
     project
 }
 
-/// Starts it, feeds it and waits; its exit code.
+/// Runs it with this input and returns its exit code.
 fn ended(mut command: Command, stdin: &[u8]) -> Option<i32> {
     let mut child: Child = command
         .stdin(Stdio::piped())

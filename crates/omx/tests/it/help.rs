@@ -1,5 +1,5 @@
-//! The words a person meets: help, usage, version, status, cancel and every
-//! error, pinned as snapshots so that no sentence changes unseen.
+//! Everything a person reads: help, usage, version, status, cancel and every error,
+//! as snapshots, so that no sentence changes unnoticed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -150,7 +150,7 @@ fn with_times(text: &str) -> String {
     out
 }
 
-/// Runs a line in the shell and tells what happened.
+/// Runs a line in the shell and returns its output.
 fn shell(project: &TestProject, line: &str) -> String {
     let bin = project.home().join("bin");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());

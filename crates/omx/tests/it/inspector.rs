@@ -1,4 +1,4 @@
-//! A client of other hands: the official MCP inspector, without a network.
+//! A foreign client: the official MCP inspector, without a network.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;

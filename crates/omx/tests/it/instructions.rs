@@ -1,5 +1,5 @@
 //! quality.md: the hot paths are guarded by their instruction counts, because
-//! these do not depend on the machine's mood. The pins are in
+//! these do not depend on the machine's load. The pins are in
 //! `bench/instructions.json`.
 
 use std::path::Path;

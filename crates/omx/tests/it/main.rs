@@ -1,4 +1,4 @@
-//! The built program as a person or another program meets it.
+//! The built program, as a person or another program uses it.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! The MCP server as a protocol: every line in, every line out, to the byte.
+//! The MCP protocol of the server: every line in and out, byte for byte.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;

@@ -21,7 +21,7 @@ fn writes_and_reads(cli: AgentCli) {
     let stored = home.read(".omx/state/sessions/s/ralph-state.json");
     let stored: Value = serde_json::from_str(&stored).unwrap();
     assert_eq!((&stored["active"], &stored["iteration"]), (&true.into(), &2.into()));
-    // What the model was shown of the answer is the document.
+    // The model received the document as the answer.
     let turns = server.turns("state");
     assert_eq!(turns.len(), 3, "{:?}", server.seen());
     let started = stored["started_at"].as_str().unwrap();

@@ -1,6 +1,5 @@
-//! What the skills tell a model to do is done here, call by call, with the real
-//! program: every example passes the rules, and none shows more evidence than the
-//! rules want.
+//! Follows the skills call by call with the real program: every example passes the
+//! rules, and none shows more evidence than the rules require.
 //!
 //! An example is a fenced block `json TOOL` or `sh` of a skill.
 
@@ -182,7 +181,7 @@ fn modes_2_1_a_skill_shows_exactly_the_evidence_its_step_needs() {
         for (place, at) in run.iter().enumerate() {
             let example = &examples[*at];
             let is_step = example.arguments.get("current_phase").is_some();
-            // Only remembered, not asked for: a failed check on the way to its diagnosis.
+            // Recorded but not required: a failed check before its diagnosis.
             let is_asked_for =
                 !(*skill == "ultraqa" && example.arguments["current_phase"] == "diagnose");
             if !is_step || !is_asked_for || run[..place].contains(at) {
@@ -207,7 +206,7 @@ fn modes_2_1_a_skill_shows_exactly_the_evidence_its_step_needs() {
     assert_eq!(without_evidence, 0, "{taken:?}");
 }
 
-/// A skill tells how to wait for the person, and how the person gets away.
+/// A skill explains how to wait for the person, and how the person cancels.
 #[test]
 fn modes_2_1_a_run_by_a_skill_can_wait_for_the_person_and_be_cancelled_anywhere() {
     for (skill, run) in RUNS.iter().filter(|(skill, _)| MODES.contains(skill)) {
@@ -231,7 +230,7 @@ fn modes_2_1_a_run_by_a_skill_can_wait_for_the_person_and_be_cancelled_anywhere(
     }
 }
 
-/// A shell line of a skill is a command omx has and takes.
+/// A shell line of a skill is a valid omx command.
 #[test]
 fn hosts_5_2_the_shell_lines_of_skills_run() {
     let mut lines = 0;
@@ -240,7 +239,7 @@ fn hosts_5_2_the_shell_lines_of_skills_run() {
             for line in body.lines() {
                 let words: Vec<&str> = line.split_whitespace().collect();
                 assert_eq!(words[0], "omx", "{skill}: {line}");
-                // No agent program is there to be asked for its version.
+                // No agent program is installed.
                 let project = project();
                 let nowhere = project.folder().join("nowhere");
                 let path = ("PATH", nowhere.to_str().unwrap());
@@ -253,7 +252,7 @@ fn hosts_5_2_the_shell_lines_of_skills_run() {
     assert!(lines > 5);
 }
 
-/// Roles and skills that a skill sends the reader to are there.
+/// Roles and skills that a skill refers to exist.
 #[test]
 fn hosts_5_2_files_a_skill_refers_to_exist() {
     let mut pointed = 0;

@@ -1,6 +1,6 @@
 //! Skills and guidance in the real agent programs: each reads them and offers
-//! the skills to its model, hands a skill's text over when the person calls it,
-//! and a model that does what it says comes to its end.
+//! the skills to its model, passes on a skill's text when the person calls it, and a
+//! model that follows the skill completes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ fn put(home: &AgentHome, path: &Path, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-/// As it stands inside a string of a JSON text.
+/// Escaped as in a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

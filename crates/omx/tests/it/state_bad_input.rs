@@ -1,12 +1,12 @@
-//! state.md 3.2 to 3.5: bad input of every kind, as tables. Each is refused
-//! with the right code and a sentence, and not a stored byte changes.
+//! state.md 3.2 to 3.5: bad input of every kind, as tables. Each is refused with the
+//! right code and a message, and no stored byte changes.
 
 use omx_testkit::{CommandOutcome, MODES, TestProject};
 use serde_json::{Value, json};
 
 use crate::project;
 
-/// A project with a document of every mode, each in a session of its own.
+/// A project with a document of every mode, each in its own session.
 fn full() -> TestProject {
     let project = project();
     for mode in MODES {

@@ -1,5 +1,5 @@
-//! state.md 2.1 and 2.2: the document itself. What omx does not own it keeps
-//! byte for byte, whoever wrote the file and however odd it looks.
+//! state.md 2.1 and 2.2: the document itself. omx preserves foreign content byte for
+//! byte, whoever wrote the file and however odd it looks.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::project;
 
-/// Values that do not survive a parser, each in a field of its own.
+/// Values that do not survive a parser, each in its own field.
 const FOREIGN: &[&str] = &[
     r#""zeta": 18446744073709551617"#,
     r#""price": 1.10"#,

@@ -1,4 +1,4 @@
-//! state.md 2.3 to 2.4: when a run is live, how it ends, and what brings it back.
+//! state.md 2.3 to 2.4: when a run is live, how it ends, and how it is resumed.
 
 use std::fs;
 
@@ -259,7 +259,7 @@ fn state_2_3b_a_run_that_waits_stays_active() {
     assert!(project.document("ralph").get("waiting").is_none(), "an ended run waits for nothing");
 }
 
-/// Cancels, clears and then tries the late write of the cancelled run.
+/// Cancels, clears and then attempts a late write of the cancelled run.
 #[track_caller]
 fn guarded(session: Option<&str>, clear: &[&str]) {
     let project = project();

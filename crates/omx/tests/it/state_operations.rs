@@ -1,4 +1,4 @@
-//! state.md 3 to 3.2b: what each operation takes and answers.
+//! state.md 3 to 3.2b: the arguments and answers of each operation.
 
 use std::fs;
 use std::path::Path;

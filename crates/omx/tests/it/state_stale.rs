@@ -1,4 +1,4 @@
-//! state.md 2.5: when an active document counts as forgotten, and what that means.
+//! state.md 2.5: when an active document counts as stale, and what that means.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 //! state.md 4.4 and 4.4a: documents that cannot be read block nothing and are
-//! never lost, and the event log never matters to what it tells of.
+//! never lost, and a failing event log never affects an operation.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::project;
 
-/// Documents that are none.
+/// Contents that are not documents.
 const BROKEN: &[(&str, &[u8])] = &[
     ("truncated", b"{\"mode\":\"ralph\",\"active\":tr"),
     ("empty", b""),

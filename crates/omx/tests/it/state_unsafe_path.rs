@@ -13,7 +13,7 @@ use crate::project;
 
 const THINGS: [&str; 6] = ["link", "dangling link", "pipe", "folder", "socket", "device link"];
 
-/// What a link of the test leads to: a folder with live documents of its own.
+/// The target of the test's links: a folder with its own live documents.
 fn outside(project: &TestProject) -> PathBuf {
     let folder = project.folder().join("outside");
     let live = json!({"mode":"ralph","active":true,"current_phase":"executing"}).to_string();

@@ -1,5 +1,4 @@
-//! state.md 3.2: every code of a refusal, refusals that help, and command lines
-//! that are none.
+//! state.md 3.2: every refusal code, helpful refusals, and malformed command lines.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -142,7 +141,7 @@ fn state_3_2_foreign_text_reaches_no_terminal_unescaped() {
     }
 }
 
-/// Everything that is refused, with the code it is refused with.
+/// Every refused call, with its code.
 fn refusals(project: &TestProject) -> Vec<(&'static str, Vec<String>)> {
     let write =
         |input: Value| ["state", "write", "--input", &input.to_string()].map(String::from).to_vec();

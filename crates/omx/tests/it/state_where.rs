@@ -1,5 +1,5 @@
-//! state.md 1: which folder a document lands in, for every way a project can
-//! be found, and what else lies there.
+//! state.md 1: the folder of a document, for every way of finding a project, and what
+//! else is stored there.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -3,7 +3,7 @@
 use super::kit::Repository;
 
 /// A ralph whose builder does nothing, and whose fixer does this.
-fn mending(steps: &str, passes: &str) -> Repository {
+fn fixing_with(steps: &str, passes: &str) -> Repository {
     let result = |summary: &str| {
         format!(
             "{{ result = {{ summary = \"{summary}\", changed_files = [\"work.txt\"], commands = [], done = true }} }}"
@@ -26,7 +26,7 @@ fn mending(steps: &str, passes: &str) -> Repository {
 fn r15_an_agent_that_repeats_itself_is_paused_and_the_repetition_named() {
     // Different text and numbers each time, in an unchanged folder.
     let repository =
-        mending("{ say = \"Now it should work.\" },", "echo \"broken since $$\"; exit 1");
+        fixing_with("{ say = \"Now it should work.\" },", "echo \"broken since $$\"; exit 1");
     let outcome = repository.run("ralph", &["mend it"]);
     assert_eq!(outcome.code, Some(3), "{outcome:?}");
     let said = outcome.stdout.lines().find(|line| line.starts_with("needs you: no progress"));
@@ -46,7 +46,7 @@ fn r15_an_agent_that_repeats_itself_is_paused_and_the_repetition_named() {
 fn r15_a_slow_agent_that_makes_progress_is_not_paused() {
     let steps = "{ run = { command = \"echo one more >> work.txt\" } },";
     let enough = "test \"$(cat work.txt 2>/dev/null | wc -l)\" -ge 8 || { echo not yet; exit 1; }";
-    let repository = mending(steps, enough);
+    let repository = fixing_with(steps, enough);
     let outcome = repository.run("ralph", &["mend it"]);
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
     assert_eq!(repository.document("ralph")["iteration"], 9);

@@ -22,7 +22,7 @@ fn waiting() -> Repository {
     repository
 }
 
-fn let_go(repository: &Repository) {
+fn release(repository: &Repository) {
     std::fs::write(repository.project.folder().join("go"), "").unwrap();
 }
 
@@ -60,7 +60,7 @@ fn conductor_3_3_a_detached_run_continues_alone_and_can_be_followed() {
     building(&repository);
     let mut attach = repository.project.omx_command(&["runs", "attach", &id]);
     let follower = attach.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let_go(&repository);
+    release(&repository);
     let followed = follower.wait_with_output().unwrap();
     let text = String::from_utf8(followed.stdout).unwrap();
     assert!(followed.status.success(), "{text}");
@@ -213,7 +213,7 @@ fn conductor_5_5_ctrl_c_on_a_terminal_stops_and_says_how_to_resume() {
     assert_eq!(outcome.code, Some(130), "{outcome:#?}");
     assert!(outcome.stdout.contains("resume it: omx runs resume"), "{outcome:#?}");
     repository.await_nobody();
-    let_go(&repository);
+    release(&repository);
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
 }

@@ -20,7 +20,7 @@ fn change(clinic: &DoctorProject, path: &str, change: impl FnOnce(&mut Value)) {
 fn with(host: &str) -> DoctorProject {
     let clinic = DoctorProject::new();
     clinic.set_up(host);
-    let report = clinic.examined(&[]);
+    let report = clinic.report(&[]);
     assert_eq!(failures(&report), [Value::Null; 0]);
     let fine = |area: &str| {
         let all = report["findings"].as_array().unwrap().iter();
@@ -55,21 +55,21 @@ fn hosts_6_without_setup_a_host_is_a_warning() {
 fn hosts_6_a_hook_that_is_missing() {
     let clinic = with("claude");
     change(&clinic, SETTINGS, |settings| settings["hooks"]["Stop"] = json!([]));
-    clinic.fails_until_mended("setup", "part", SETTINGS);
+    clinic.fails_until_fixed("setup", "part", SETTINGS);
 }
 
 #[test]
 fn hosts_6_a_server_that_is_missing() {
     let clinic = with("claude");
     change(&clinic, ".claude.json", |file| file["mcpServers"] = json!({}));
-    clinic.fails_until_mended("setup", "part", ".claude.json");
+    clinic.fails_until_fixed("setup", "part", ".claude.json");
 }
 
 #[test]
 fn hosts_6_an_agent_file_that_is_missing() {
     let clinic = with("claude");
     fs::remove_file(clinic.project.home().join(".claude/agents/critic.md")).unwrap();
-    clinic.fails_until_mended("setup", "part", "agents/critic.md");
+    clinic.fails_until_fixed("setup", "part", "agents/critic.md");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn hosts_6_an_agent_file_the_person_changed_is_left_alone() {
     let clinic = with("claude");
     let path = clinic.home(".claude/agents/critic.md", "my own words\n");
     clinic.warns("setup", "edited");
-    clinic.examined(&["--fix"]);
+    clinic.report(&["--fix"]);
     assert_eq!(fs::read_to_string(path).unwrap(), "my own words\n");
 }
 
@@ -91,7 +91,7 @@ fn hosts_6_hooks_that_codex_does_not_trust() {
     clinic.fails_for_good("setup", "untrusted", ".codex/config.toml");
     // Without any record of trust, `--fix` writes setup's record again.
     fs::write(&config, "").unwrap();
-    clinic.fails_until_mended("setup", "part", ".codex/config.toml");
+    clinic.fails_until_fixed("setup", "part", ".codex/config.toml");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn hosts_6_a_broken_host_file_is_named_and_left_alone() {
     let path = clinic.home(SETTINGS, "{ \"hooks\": ");
     let found = clinic.has("setup", "broken_file", SETTINGS);
     assert_eq!(found["mendable"], json!(false));
-    clinic.examined(&["--fix"]);
+    clinic.report(&["--fix"]);
     assert_eq!(fs::read_to_string(path).unwrap(), "{ \"hooks\": ");
 }
 
@@ -135,7 +135,7 @@ fn hosts_6_a_program_that_moved() {
     let clinic = with("claude");
     let path = clinic.project.home().join(".local/state/omx/setup/user.json");
     edit(&path, |manifest| manifest["omx"] = json!("/nonexistent/omx"));
-    clinic.fails_until_mended("setup", "program_gone", "/nonexistent/omx");
+    clinic.fails_until_fixed("setup", "program_gone", "/nonexistent/omx");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn hosts_6_hooks_are_actually_called() {
         assert!(found["what"].as_str().unwrap().contains("stand-in hook --host claude"));
     }
     write_program(&program, "#!/bin/sh\ncat > /dev/null\n");
-    let report = clinic.examined(&[]);
+    let report = clinic.report(&[]);
     assert!(failures(&report).iter().all(|one| one["name"] != "hook"), "{report:#}");
 }
 

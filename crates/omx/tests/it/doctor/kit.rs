@@ -56,7 +56,7 @@ impl DoctorProject {
 
     /// The doctor's report; checks that the exit code agrees.
     #[track_caller]
-    pub fn examined(&self, more: &[&str]) -> Value {
+    pub fn report(&self, more: &[&str]) -> Value {
         let args: Vec<&str> = ["doctor", "--json"].iter().chain(more).copied().collect();
         let outcome = self.omx(&args);
         let report = outcome.json();
@@ -87,7 +87,7 @@ impl DoctorProject {
     /// The failures.
     #[track_caller]
     pub fn failures(&self, more: &[&str]) -> Vec<Value> {
-        failures(&self.examined(more))
+        failures(&self.report(more))
     }
 
     /// Asserts that this is the only failure and that its location has this text.
@@ -107,12 +107,12 @@ impl DoctorProject {
 
     /// The same, and `--fix` repairs it permanently.
     #[track_caller]
-    pub fn fails_until_mended(&self, area: &str, name: &str, place: &str) {
+    pub fn fails_until_fixed(&self, area: &str, name: &str, place: &str) {
         assert_eq!(self.fails(area, name, place)["mendable"], json!(true));
-        let report = self.examined(&["--fix"]);
+        let report = self.report(&["--fix"]);
         assert_eq!(failures(&report), [Value::Null; 0], "after --fix");
         assert!(!report["mended"].as_array().unwrap().is_empty(), "{report}");
-        let again = self.examined(&["--fix"]);
+        let again = self.report(&["--fix"]);
         assert_eq!((failures(&again).len(), &again["mended"]), (0, &json!([])));
     }
 
@@ -127,7 +127,7 @@ impl DoctorProject {
 
     #[track_caller]
     pub fn warns(&self, area: &str, name: &str) {
-        let report = self.examined(&[]);
+        let report = self.report(&[]);
         let all = report["findings"].as_array().unwrap();
         let fits = |one: &&Value| one["area"] == area && one["name"] == name;
         let found = all.iter().find(fits).unwrap_or_else(|| panic!("{report:#}"));

@@ -19,9 +19,9 @@ use super::kit::{DoctorProject, edit, failures, on_path};
 fn hosts_6_a_healthy_project_has_no_findings_and_stays_unchanged() {
     let clinic = DoctorProject::new();
     let before = clinic.documents();
-    let report = clinic.examined(&[]);
+    let report = clinic.report(&[]);
     assert_eq!((failures(&report).len(), &report["ok"]), (0, &json!(true)), "{report:#}");
-    assert_eq!(clinic.examined(&["--fix"])["mended"], json!([]));
+    assert_eq!(clinic.report(&["--fix"])["mended"], json!([]));
     assert!(clinic.documents() == before, "a look changed something");
 }
 
@@ -118,7 +118,7 @@ fn hosts_6_a_held_lock_names_its_holder() {
 fn hosts_6_files_that_git_would_list() {
     let clinic = DoctorProject::new();
     fs::remove_file(clinic.project.root().join(".omx/.gitignore")).unwrap();
-    clinic.fails_until_mended("store", "gitignore", ".omx/.gitignore");
+    clinic.fails_until_fixed("store", "gitignore", ".omx/.gitignore");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn state_4_4_an_unreadable_document_is_quarantined() {
     let path = clinic.project.session("s2", "autopilot-state.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "{\"mode\":\"autopi").unwrap();
-    clinic.fails_until_mended("state", "unreadable", "s2/autopilot-state.json");
+    clinic.fails_until_fixed("state", "unreadable", "s2/autopilot-state.json");
     assert!(!path.exists());
     clinic.warns("state", "quarantine");
 }
@@ -138,7 +138,7 @@ fn state_4_5_a_link_in_place_of_a_document_is_left_alone() {
     let path = clinic.project.state("team-state.json");
     symlink(clinic.project.home(), &path).unwrap();
     clinic.fails("state", "unreadable", "team-state.json");
-    clinic.examined(&["--fix"]);
+    clinic.report(&["--fix"]);
     assert!(path.symlink_metadata().unwrap().is_symlink());
 }
 
