@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use omx_runs::RunSpec;
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::workflow::{CompletedSteps, JobStep, Step, StepKind};
@@ -16,19 +17,30 @@ pub fn input_hash(spec: &RunSpec, completed: &CompletedSteps, step: &Step) -> St
     let read = |key| completed.get(key).map(|done| &done.result);
     let input = match &step.kind {
         StepKind::Agent(agent) => {
-            let reads: Vec<_> = agent.purpose.reads().into_iter().map(read).collect();
-            json!({
-                "task": spec.task,
-                "role": agent.role,
-                "purpose": agent.purpose,
-                "wants": agent.wants.as_str(),
-                "reads": reads,
-            })
+            let input = AgentInput {
+                purpose: serde_json::to_value(&agent.purpose).unwrap_or_default(),
+                reads: agent.purpose.reads().into_iter().map(read).collect(),
+                role: &agent.role,
+                task: &spec.task,
+                wants: agent.wants.as_str(),
+            };
+            serde_json::to_string(&input).unwrap_or_default()
         }
-        StepKind::Check => json!({"check": spec.check}),
-        StepKind::Job(JobStep::KeepPlan(plan)) => json!({"keep": read(plan)}),
+        StepKind::Check => json!({"check": spec.check}).to_string(),
+        StepKind::Job(JobStep::KeepPlan(plan)) => json!({"keep": read(plan)}).to_string(),
     };
-    short_hash(&input.to_string())
+    short_hash(&input)
+}
+
+/// The input of an agent step. The hash covers its text, so the order of the
+/// fields, which is alphabetical, is part of the format.
+#[derive(Serialize)]
+struct AgentInput<'a> {
+    purpose: Value,
+    reads: Vec<Option<&'a Value>>,
+    role: &'a str,
+    task: &'a str,
+    wants: &'a str,
 }
 
 /// The first 16 bytes of a SHA-256, in hexadecimal.

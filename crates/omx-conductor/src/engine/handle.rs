@@ -8,7 +8,7 @@ use super::state::{ActiveStep, KnownConversation, StepState};
 use super::{Engine, Job, RunEffect, RunEvent, RunOutcome, StepConversation, progress};
 use crate::input::input_hash;
 use crate::prompts;
-use crate::workflow::{AgentStep, JobStep, NextAction, Step, StepKind, replay};
+use crate::workflow::{AgentStep, JobStep, NextAction, Replay, Step, StepKind, replay};
 
 impl Engine {
     /// Returns the effects of an event.
@@ -71,12 +71,16 @@ impl Engine {
         self.usage
     }
 
+    pub(super) fn replay(&mut self) -> Result<Replay, Refusal> {
+        replay(&self.spec, &self.context, &self.completed, &mut self.replay_cache)
+    }
+
     /// Replays the workflow, writes the documents and begins the next steps.
     pub(super) fn advance(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         if self.stopping.is_some() {
             return self.close_if_idle(out, now);
         }
-        let replay = match replay(&self.spec, &self.context, &self.completed) {
+        let replay = match self.replay() {
             Ok(replay) => replay,
             Err(refusal) => return self.workflow_refused(&refusal, out, now),
         };

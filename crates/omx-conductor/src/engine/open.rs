@@ -12,8 +12,8 @@ use super::document::DocumentQueue;
 use super::state::{InterruptedStep, KnownConversation};
 use super::{Engine, RunEffect, RunOutcome};
 use crate::workflow::{
-    CompletedSteps, NextAction, Seat, Step, StepKind, StepResult, WorkflowContext, WorkflowEnd,
-    replay,
+    CompletedSteps, NextAction, ReplayCache, Seat, Step, StepKind, StepResult, WorkflowContext,
+    WorkflowEnd,
 };
 
 /// What the person decided about an interrupted step.
@@ -55,6 +55,7 @@ impl Engine {
             spec,
             context,
             completed: journaled.completed,
+            replay_cache: ReplayCache::default(),
             interrupted: journaled.interrupted,
             active: BTreeMap::new(),
             usage: journaled.usage,
@@ -81,7 +82,7 @@ impl Engine {
     ) -> Result<Vec<Record>, Refusal> {
         let mut changes = Vec::new();
         loop {
-            match replay(&self.spec, &self.context, &self.completed)?.next {
+            match self.replay()?.next {
                 NextAction::Diverged { step, input } => match decisions.get(step.as_str()) {
                     Some(StepDecision::Rerun) => self.discard_from(&step, &mut changes),
                     Some(StepDecision::Skip) => {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::RunOutcome;
 use super::document::DocumentQueue;
-use crate::workflow::{CompletedSteps, NextAction, Step, WorkflowContext};
+use crate::workflow::{CompletedSteps, NextAction, ReplayCache, Step, WorkflowContext};
 
 /// The engine of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,7 @@ pub struct Engine {
     pub(super) spec: RunSpec,
     pub(super) context: WorkflowContext,
     pub(super) completed: CompletedSteps,
+    pub(super) replay_cache: ReplayCache,
     /// Steps that an earlier process began and did not finish.
     pub(super) interrupted: BTreeMap<StepKey, InterruptedStep>,
     pub(super) active: BTreeMap<StepKey, ActiveStep>,

@@ -1,5 +1,6 @@
 //! The documents of a run in memory, under the kernel's own rules.
 
+use omx_kernel::Document;
 use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{WriteContext, plan_write, required_facts};
@@ -7,9 +8,8 @@ use omx_kernel::{
     Dialect, Exhaustion, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp,
 };
 use omx_ops::parse_fields;
-use serde_json::Value;
-
 use omx_runs::RunSpec;
+use serde_json::Value;
 
 use super::WorkflowContext;
 
@@ -22,8 +22,21 @@ pub struct DocumentChange {
     pub fields: Value,
 }
 
+/// What the rules made of the changes of an earlier replay. A replay repeats
+/// them from the start, so only new changes need to go through the rules.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ReplayCache(Vec<CachedChange>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct CachedChange {
+    change: DocumentChange,
+    writes: Vec<(Mode, Document)>,
+    exhausted: Option<Exhaustion>,
+}
+
 /// What the documents would say, and the changes that lead there.
-pub(super) struct Ledger {
+pub(super) struct Ledger<'a> {
+    cache: &'a mut ReplayCache,
     snapshot: Snapshot,
     session: SessionId,
     dialect: Dialect,
@@ -32,11 +45,16 @@ pub(super) struct Ledger {
     changes: Vec<DocumentChange>,
 }
 
-impl Ledger {
-    pub(super) fn new(spec: &RunSpec, context: &WorkflowContext) -> Result<Self, Refusal> {
+impl<'a> Ledger<'a> {
+    pub(super) fn new(
+        spec: &RunSpec,
+        context: &WorkflowContext,
+        cache: &'a mut ReplayCache,
+    ) -> Result<Self, Refusal> {
         let now = Timestamp::parse(&spec.started_at)
             .ok_or_else(|| Refusal::invalid_input("the run's start is not a timestamp"))?;
         Ok(Self {
+            cache,
             snapshot: Snapshot::empty(Scope::Session(context.session.clone())),
             session: context.session.clone(),
             dialect: context.dialect,
@@ -74,23 +92,36 @@ impl Ledger {
         mode: Mode,
         fields: Value,
     ) -> Result<Option<Exhaustion>, Refusal> {
-        let input = parse_fields(&fields.to_string())?;
-        let request = WriteRequest::new(mode, Some(&self.session), input.into_fields())?;
+        let change = DocumentChange { mode, fields };
+        let at = self.changes.len();
+        if self.cache.0.get(at).is_none_or(|cached| cached.change != change) {
+            let cached = self.apply_rules(change.clone())?;
+            self.cache.0.truncate(at);
+            self.cache.0.push(cached);
+        }
+        self.changes.push(change);
+        let Some(cached) = self.cache.0.get(at) else { return Ok(None) };
+        for (written, document) in &cached.writes {
+            self.snapshot.documents.insert(*written, document.clone());
+        }
+        Ok(cached.exhausted.clone())
+    }
+
+    fn apply_rules(&self, change: DocumentChange) -> Result<CachedChange, Refusal> {
+        let fields = parse_fields(&change.fields.to_string())?.into_fields();
+        let request = WriteRequest::new(change.mode, Some(&self.session), fields)?;
         // The files a document names exist: the steps that made them are completed.
         let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();
         let facts = FileFacts { existing, audit: None };
-        let circumstances = WriteContext {
+        let context = WriteContext {
             now: self.now,
             limits: &self.limits,
             facts: &facts,
             dialect: self.dialect,
         };
-        let plan = plan_write(&self.snapshot, &request, circumstances)?;
-        for (written, document) in plan.writes {
-            self.snapshot.documents.insert(written, document);
-        }
-        self.changes.push(DocumentChange { mode, fields });
-        Ok(plan.exhausted)
+        let plan = plan_write(&self.snapshot, &request, context)?;
+        let writes = plan.writes.into_iter().collect();
+        Ok(CachedChange { change, writes, exhausted: plan.exhausted })
     }
 
     pub(super) fn into_changes(self) -> Vec<DocumentChange> {

@@ -20,7 +20,7 @@ mod step;
 mod ultraqa;
 
 pub use context::WorkflowContext;
-pub use ledger::DocumentChange;
+pub use ledger::{DocumentChange, ReplayCache};
 pub use replay::{NextAction, Replay, WorkflowEnd, replay};
 pub use seat::Seat;
 pub use step::{

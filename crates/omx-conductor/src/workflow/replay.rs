@@ -7,7 +7,7 @@ use omx_kernel::{Exhaustion, Mode, Refusal};
 use omx_runs::{RunSpec, StepKey};
 use serde_json::{Value, json};
 
-use super::ledger::{DocumentChange, Ledger};
+use super::ledger::{DocumentChange, Ledger, ReplayCache};
 use super::{
     AgentStep, CheckResult, CompletedSteps, Seat, Step, StepKind, StepResult, WorkflowContext,
 };
@@ -56,13 +56,14 @@ pub fn replay(
     spec: &RunSpec,
     context: &WorkflowContext,
     completed: &CompletedSteps,
+    cache: &mut ReplayCache,
 ) -> Result<Replay, Refusal> {
     let mut workflow = Workflow {
         spec,
         context,
         completed,
         seat: Arc::new(Seat::from_spec(spec)?),
-        ledger: Ledger::new(spec, context)?,
+        ledger: Ledger::new(spec, context, cache)?,
         prefix: String::new(),
     };
     let flow = match spec.mode {
@@ -111,7 +112,7 @@ pub(super) struct Workflow<'a> {
     pub(super) context: &'a WorkflowContext,
     pub(super) completed: &'a CompletedSteps,
     seat: Arc<Seat>,
-    pub(super) ledger: Ledger,
+    pub(super) ledger: Ledger<'a>,
     prefix: String,
 }
 

@@ -2,7 +2,7 @@
 
 use omx_conductor::input::input_hash;
 use omx_conductor::workflow::{
-    CompletedSteps, DocumentChange, JobStep, NextAction, Step, StepKind, StepResult,
+    CompletedSteps, DocumentChange, JobStep, NextAction, ReplayCache, Step, StepKind, StepResult,
     WorkflowContext, WorkflowEnd, replay,
 };
 use omx_kernel::{Dialect, Mode, SessionId};
@@ -131,9 +131,9 @@ pub fn play_in(
     tree: impl Fn(&Step) -> Option<String>,
 ) -> Whole {
     let mut completed = CompletedSteps::default();
-    let mut steps = Vec::new();
+    let (mut steps, mut cache) = (Vec::new(), ReplayCache::default());
     for _ in 0..2000 {
-        let replay = replay(spec, &context(), &completed).unwrap();
+        let replay = replay(spec, &context(), &completed, &mut cache).unwrap();
         match replay.next {
             NextAction::End(end) => return Whole { end, steps, changes: replay.changes },
             NextAction::Diverged { step, .. } => panic!("{step} diverged"),

@@ -12,6 +12,7 @@
 
 mod engine;
 mod failures;
+mod input;
 mod kit;
 mod simulation;
 mod workflow;
