@@ -1,4 +1,4 @@
-//! The project's own check: found where it is obvious, run by omx itself.
+//! The project's own check: found where it is obvious, and run by omx itself.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -36,8 +36,8 @@ pub struct CheckRun<'a> {
 }
 
 impl CheckRun<'_> {
-    /// Runs it until it and everything it started are gone. The command is the
-    /// person's and goes to a shell; its output goes to the log, however much.
+    /// Runs the check until it and everything it started are gone. The command is
+    /// the person's and goes to a shell; all of its output goes to the log.
     pub fn run(self, stop: &AtomicBool) -> Result<CheckResult, String> {
         let script = "exec >\"$0\" 2>&1 </dev/null; eval \"$1\"";
         let launch = Launch {

@@ -51,6 +51,8 @@ pub struct SimAgent {
     pub is_alive: bool,
     pub is_in_turn: bool,
     pub waits_for: Option<ApprovalId>,
+    /// It crashes while it waits for an approval.
+    is_dying: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -86,6 +88,7 @@ impl SimWorld {
             is_alive: true,
             is_in_turn: false,
             waits_for: None,
+            is_dying: false,
         });
         self.soon(2_000, Upcoming::Agent(number));
     }
@@ -185,12 +188,16 @@ impl SimWorld {
         };
         self.agents[number].script = late.into_iter().chain([Act::End]).collect();
         self.agents[number].waits_for = None;
+        self.agents[number].is_dying = false;
         self.soon(5_000, Upcoming::Agent(number));
     }
 
     /// The agent does the next thing.
     pub fn agent_acts(&mut self, number: usize) -> Option<AgentEvent> {
         let agent = &mut self.agents[number];
+        if agent.is_dying {
+            agent.waits_for = None;
+        }
         if !agent.is_alive || agent.waits_for.is_some() {
             return None;
         }
@@ -229,6 +236,13 @@ impl SimWorld {
                 let ask = self.ask();
                 let approval = ApprovalId(format!("a{}", self.random.number()));
                 self.agents[number].waits_for = Some(approval.clone());
+                if self.random.one_in(6) {
+                    let (code, stderr) = (Some(1), String::new());
+                    let death = Act::Die(FailureCause::Crashed { code, stderr });
+                    self.agents[number].script = VecDeque::from([death]);
+                    self.agents[number].is_dying = true;
+                    self.soon(60_000, Upcoming::Agent(number));
+                }
                 AgentEvent::ApprovalNeeded { approval, ask }
             }
             Act::FailTurn(cause) => {

@@ -193,7 +193,12 @@ impl World for SimWorld {
         if self.random.one_in(4) {
             self.soon(7_200_000, Upcoming::Control(answer.clone()));
         }
-        self.soon(3_600_000, Upcoming::Control(answer));
+        // Somebody who watches answers before the loop is done asking.
+        if self.random.one_in(8) {
+            self.arrived.push(answer);
+        } else {
+            self.soon(3_600_000, Upcoming::Control(answer));
+        }
         Ok(())
     }
 

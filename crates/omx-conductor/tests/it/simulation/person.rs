@@ -8,7 +8,7 @@ use omx_kernel::Mode;
 use omx_runs::{Record, StepKey};
 
 use super::workspace::Fact;
-use super::world::{Left, SimWorld, Upcoming};
+use super::world::{Left, SimWorld};
 
 impl SimWorld {
     /// What the person does while the run works.
@@ -18,7 +18,7 @@ impl SimWorld {
         if is_due {
             self.scenario.interrupt_after = None;
             self.rules.is_interrupted = true;
-            self.soon(100, Upcoming::Control(ControlEvent::Stop));
+            self.deliver(100, ControlEvent::Stop);
         }
     }
 
@@ -34,10 +34,10 @@ impl SimWorld {
             self.documents.cancel(self.scenario.context.dialect, self.now);
             self.rules.cancelled_at = Some(self.now);
             self.note(|| "!! the run is cancelled".to_owned());
-            self.soon(200, Upcoming::Control(ControlEvent::DocumentsCancelled));
+            self.deliver(200, ControlEvent::DocumentsCancelled);
             // `cancel` signals the process as well.
             if self.random.one_in(2) {
-                self.soon(300, Upcoming::Control(ControlEvent::Stop));
+                self.deliver(300, ControlEvent::Stop);
             }
         }
     }

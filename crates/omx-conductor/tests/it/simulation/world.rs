@@ -132,6 +132,16 @@ impl SimWorld {
         self.queue.insert((at, self.numbers), upcoming);
     }
 
+    /// Something done to the run from outside reaches the loop: while it is busy
+    /// with something else, or within so many milliseconds.
+    pub fn deliver(&mut self, within: usize, event: ControlEvent) {
+        if self.random.one_in(3) {
+            self.arrived.push(event);
+        } else {
+            self.soon(within, Upcoming::Control(event));
+        }
+    }
+
     /// The whole life of a run.
     pub fn run(&mut self) {
         loop {
