@@ -1,9 +1,9 @@
-//! The roles and skills there are: those built in, and a project's own, which win
-//! by name.
+//! The catalog of roles and skills: the built-in ones, and a project's own, which
+//! replace built-in ones of the same name.
 
 use std::path::{Path, PathBuf};
 
-use crate::front_matter::CatalogueError;
+use crate::front_matter::CatalogError;
 use crate::role::Role;
 use crate::skill::Skill;
 
@@ -76,14 +76,14 @@ const SKILLS: &[(&str, &str)] = &[
     skill!("ultrawork"),
 ];
 
-/// The skills built in, by name: each with the text of its `SKILL.md`.
-pub const fn skills() -> &'static [(&'static str, &'static str)] {
+/// The built-in skills: name and text of each `SKILL.md`.
+pub const fn builtin_skills() -> &'static [(&'static str, &'static str)] {
     SKILLS
 }
 
-/// All skills by name. `tree` is omx's folder of the project; `skills/NAME/SKILL.md`
-/// in it adds a skill or takes the place of a built-in one.
-pub fn skills_of(tree: &Path) -> Result<Vec<Skill>, CatalogueError> {
+/// Loads all skills, sorted by name. `tree` is omx's folder in the project:
+/// `skills/NAME/SKILL.md` in it adds a skill or replaces a built-in one.
+pub fn load_skills(tree: &Path) -> Result<Vec<Skill>, CatalogError> {
     let mut skills = SKILLS
         .iter()
         .map(|(name, text)| Skill::parse(text, &format!("{name}/SKILL.md (built in)")))
@@ -98,26 +98,26 @@ pub fn skills_of(tree: &Path) -> Result<Vec<Skill>, CatalogueError> {
     Ok(skills)
 }
 
-fn own_skills(tree: &Path) -> Result<Vec<Skill>, CatalogueError> {
+fn own_skills(tree: &Path) -> Result<Vec<Skill>, CatalogError> {
     let mut folders = entries(&tree.join("skills"));
     folders.retain(|folder| folder.symlink_metadata().is_ok_and(|data| data.is_dir()));
     folders.iter().map(|folder| own_skill(folder)).collect()
 }
 
-fn own_skill(folder: &Path) -> Result<Skill, CatalogueError> {
+fn own_skill(folder: &Path) -> Result<Skill, CatalogError> {
     let path = folder.join("SKILL.md");
     let (text, file) = read(&path)?;
     let skill = Skill::parse(&text, &file)?;
     if folder.file_name().is_none_or(|name| name != skill.name.as_str()) {
-        let why = format!("the skill {:?} belongs into the folder {}", skill.name, skill.name);
-        return Err(CatalogueError { file, line: 1, why });
+        let why = format!("the skill {:?} belongs in the folder {}", skill.name, skill.name);
+        return Err(CatalogError { file, line: 1, why });
     }
     Ok(Skill { file: Some(path), ..skill })
 }
 
-/// All roles by name. `tree` is omx's folder of the project; `roles/NAME.md` in
-/// it adds a role or takes the place of a built-in one.
-pub fn roles(tree: &Path) -> Result<Vec<Role>, CatalogueError> {
+/// Loads all roles, sorted by name. `tree` is omx's folder in the project:
+/// `roles/NAME.md` in it adds a role or replaces a built-in one.
+pub fn load_roles(tree: &Path) -> Result<Vec<Role>, CatalogError> {
     let mut roles = ROLES
         .iter()
         .map(|role| Role::parse(role.text, &format!("{}.md (built in)", role.name)))
@@ -132,23 +132,23 @@ pub fn roles(tree: &Path) -> Result<Vec<Role>, CatalogueError> {
     Ok(roles)
 }
 
-fn own_roles(tree: &Path) -> Result<Vec<Role>, CatalogueError> {
+fn own_roles(tree: &Path) -> Result<Vec<Role>, CatalogError> {
     let mut paths = entries(&tree.join("roles"));
     paths.retain(|path| path.extension().is_some_and(|ending| ending == "md"));
     paths.iter().map(|path| own_role(path)).collect()
 }
 
-fn own_role(path: &Path) -> Result<Role, CatalogueError> {
+fn own_role(path: &Path) -> Result<Role, CatalogError> {
     let (text, file) = read(path)?;
     let role = Role::parse(&text, &file)?;
     if path.file_stem().is_none_or(|stem| stem != role.name.as_str()) {
-        let why = format!("the role {:?} belongs into {}.md", role.name, role.name);
-        return Err(CatalogueError { file, line: 1, why });
+        let why = format!("the role {:?} belongs in {}.md", role.name, role.name);
+        return Err(CatalogError { file, line: 1, why });
     }
     Ok(Role { file: Some(path.to_owned()), ..role })
 }
 
-/// What a folder holds, in order; nothing if there is none.
+/// The entries of a folder in order; none if it does not exist.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -156,13 +156,13 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The text of a plain file, and how messages call it.
-fn read(path: &Path) -> Result<(String, String), CatalogueError> {
+/// Reads a plain file: its text, and its name in messages.
+fn read(path: &Path) -> Result<(String, String), CatalogError> {
     let file = path.display().to_string();
-    let fail = |why: String| CatalogueError { file: file.clone(), line: 1, why };
+    let fail = |why: String| CatalogError { file: file.clone(), line: 1, why };
     match path.symlink_metadata() {
         Ok(data) if data.is_file() => {}
-        Ok(_) => return Err(fail("it is not a plain file".to_owned())),
+        Ok(_) => return Err(fail("not a plain file".to_owned())),
         Err(error) => return Err(fail(error.to_string())),
     }
     let text = std::fs::read_to_string(path).map_err(|error| fail(error.to_string()))?;
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn hosts_5_1_thirty_roles_each_with_its_four_parts() {
-        let roles = roles(Path::new("/nonexistent")).unwrap();
+        let roles = load_roles(Path::new("/nonexistent")).unwrap();
         assert_eq!(roles.len(), 30);
         for (role, builtin) in roles.iter().zip(&ROLES) {
             assert_eq!(role.name, builtin.name);
@@ -197,7 +197,7 @@ mod tests {
     /// The fields a result must have, by the published schemas.
     #[test]
     fn conductor_4_2_every_role_names_the_fields_of_its_result() {
-        for role in roles(Path::new("/nonexistent")).unwrap() {
+        for role in load_roles(Path::new("/nonexistent")).unwrap() {
             let fields: &[&str] = match role.answer {
                 RoleResult::Plan => {
                     &["title", "summary", "plan_markdown", "test_spec_markdown", "subtasks"]
@@ -227,7 +227,7 @@ mod tests {
         };
         std::fs::write(folder.join("critic.md"), text("critic")).unwrap();
         std::fs::write(folder.join("tester.md"), text("tester")).unwrap();
-        let found = roles(tree.path()).unwrap();
+        let found = load_roles(tree.path()).unwrap();
         assert_eq!(found.len(), 31);
         let ours: Vec<&str> = found
             .iter()
@@ -236,18 +236,18 @@ mod tests {
             .collect();
         assert_eq!(ours, ["critic", "tester"]);
         std::fs::write(folder.join("other.md"), text("tester")).unwrap();
-        assert!(roles(tree.path()).unwrap_err().why.contains("tester.md"));
+        assert!(load_roles(tree.path()).unwrap_err().why.contains("tester.md"));
     }
 
     #[test]
     fn hosts_5_2_every_built_in_skill_can_be_read_and_is_short() {
-        let skills = skills_of(Path::new("/nonexistent")).unwrap();
+        let skills = load_skills(Path::new("/nonexistent")).unwrap();
         assert_eq!(skills.len(), SKILLS.len());
-        for (skill, (name, text)) in skills.iter().zip(super::skills()) {
+        for (skill, (name, text)) in skills.iter().zip(builtin_skills()) {
             assert_eq!(skill.name, *name);
             assert_eq!(skill.text, *text);
             assert!(skill.description.len() < 250, "{name}");
-            // What would make it anything else than plain text for a YAML reader.
+            // A YAML reader would not take these as plain text.
             assert!(!skill.description.contains(": ") && !skill.description.contains(" #"));
             assert!(!skill.description.contains(['<', '"', '`', '$', '{']), "{name}");
             assert!((20..=60).contains(&text.lines().count()), "{name}: {}", text.lines().count());
@@ -266,7 +266,7 @@ mod tests {
         write("ralph", "ralph");
         write("ship", "ship");
         std::fs::write(tree.path().join("skills/notes.txt"), "not a skill").unwrap();
-        let found = skills_of(tree.path()).unwrap();
+        let found = load_skills(tree.path()).unwrap();
         assert_eq!(found.len(), SKILLS.len() + 1);
         let ours: Vec<&str> = found
             .iter()
@@ -275,7 +275,7 @@ mod tests {
             .collect();
         assert_eq!(ours, ["ralph", "ship"]);
         write("other", "ship");
-        assert!(skills_of(tree.path()).unwrap_err().why.contains("folder ship"));
+        assert!(load_skills(tree.path()).unwrap_err().why.contains("folder ship"));
     }
 
     #[test]
@@ -283,8 +283,8 @@ mod tests {
         let tree = tempfile::tempdir().unwrap();
         let folder = tree.path().join("skills/ship");
         std::fs::create_dir_all(&folder).unwrap();
-        assert!(skills_of(tree.path()).unwrap_err().file.ends_with("ship/SKILL.md"));
+        assert!(load_skills(tree.path()).unwrap_err().file.ends_with("ship/SKILL.md"));
         std::os::unix::fs::symlink("/etc/hostname", folder.join("SKILL.md")).unwrap();
-        assert!(skills_of(tree.path()).unwrap_err().why.contains("plain file"));
+        assert!(load_skills(tree.path()).unwrap_err().why.contains("plain file"));
     }
 }

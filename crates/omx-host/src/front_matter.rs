@@ -1,51 +1,51 @@
-//! The lines between two `---` at the head of a file of the catalogue.
+//! Front matter: the lines between two `---` lines at the start of a catalog file.
 //!
-//! `KEY: VALUE` lines, a small part of YAML. A role's front matter is ours and
-//! closed; a skill's belongs to its host as well, so what is not understood
-//! there is passed over.
+//! The format is `KEY: VALUE` lines, a small subset of YAML. A role's front matter is
+//! only for omx, so unknown keys are errors. A skill's is for its host as well, so
+//! unknown keys are ignored.
 
-/// What is wrong with a file of the catalogue.
+/// An error in a catalog file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {why}")]
-pub struct CatalogueError {
-    /// Which file.
+pub struct CatalogError {
+    /// The file.
     pub file: String,
-    /// Which line.
+    /// The line, from 1.
     pub line: usize,
     /// What is wrong.
     pub why: String,
 }
 
-/// Which keys a front matter takes.
+/// The keys that a front matter may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keys<'a> {
-    /// These and no other.
+    /// Only these.
     Only(&'a [&'a str]),
-    /// These matter, others are passed over whatever they hold.
+    /// Any; only these are read.
     Among(&'a [&'a str]),
 }
 
-/// A front matter and what follows it.
+/// A file's front matter and body.
 #[derive(Debug)]
 pub(crate) struct FrontMatter<'a> {
     file: &'a str,
     found: Vec<(&'a str, &'a str, usize)>,
-    /// The rest, without white space around it.
+    /// The text after the front matter, trimmed.
     pub body: String,
 }
 
 impl<'a> FrontMatter<'a> {
-    /// Reads a text. `what` and `file` are only for messages.
+    /// Parses a file. `what` and `file` appear only in messages.
     pub fn parse(
         text: &'a str,
         what: &str,
         file: &'a str,
         keys: Keys<'_>,
-    ) -> Result<Self, CatalogueError> {
-        let fail = |line: usize, why: String| CatalogueError { file: file.to_owned(), line, why };
+    ) -> Result<Self, CatalogError> {
+        let fail = |line: usize, why: String| CatalogError { file: file.to_owned(), line, why };
         let mut lines = text.lines().enumerate();
         if lines.next().map(|(_, line)| line.trim_end()) != Some("---") {
-            return Err(fail(1, format!("a {what} begins with front matter between --- lines")));
+            return Err(fail(1, format!("a {what} starts with front matter between --- lines")));
         }
         let mut found: Vec<(&str, &str, usize)> = Vec::new();
         let mut end = None;
@@ -59,19 +59,19 @@ impl<'a> FrontMatter<'a> {
                 (Some((key, value)), Keys::Only(known)) => {
                     let key = key.trim_start();
                     if !known.contains(&key) {
-                        let why = format!("unknown key {key:?}; known are {}", known.join(", "));
+                        let why = format!("unknown key {key:?}; the keys are {}", known.join(", "));
                         return Err(fail(index + 1, why));
                     }
                     (key, value)
                 }
                 (None, Keys::Only(_)) => {
-                    return Err(fail(index + 1, "wanted KEY: VALUE".to_owned()));
+                    return Err(fail(index + 1, "expected KEY: VALUE".to_owned()));
                 }
                 (Some((key, value)), Keys::Among(known)) if known.contains(&key) => (key, value),
                 (_, Keys::Among(_)) => continue,
             };
             if found.iter().any(|(known, ..)| *known == key) {
-                return Err(fail(index + 1, format!("{key} stands there twice")));
+                return Err(fail(index + 1, format!("{key} is given twice")));
             }
             found.push((key, value, index + 1));
         }
@@ -83,8 +83,8 @@ impl<'a> FrontMatter<'a> {
         Ok(Self { file, found, body })
     }
 
-    /// The value of a key that must be there, and its line.
-    pub fn get(&self, key: &str) -> Result<(&'a str, usize), CatalogueError> {
+    /// The value of a required key, and its line.
+    pub fn get(&self, key: &str) -> Result<(&'a str, usize), CatalogError> {
         let found = self.found.iter().find(|(known, value, _)| *known == key && !value.is_empty());
         match found {
             Some((_, value, line)) => Ok((value, *line)),
@@ -92,8 +92,8 @@ impl<'a> FrontMatter<'a> {
         }
     }
 
-    /// The complaint about a line.
-    pub fn fail(&self, line: usize, why: String) -> CatalogueError {
-        CatalogueError { file: self.file.to_owned(), line, why }
+    /// An error at a line.
+    pub fn fail(&self, line: usize, why: String) -> CatalogError {
+        CatalogError { file: self.file.to_owned(), line, why }
     }
 }

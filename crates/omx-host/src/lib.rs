@@ -1,8 +1,12 @@
-//! What a host CLI, and an agent in it, sees of omx.
+//! What a host CLI, and the agent in it, sees of omx.
 //!
-//! Its hooks; setup, omx's parts in the hosts' files; the catalogue, roles an agent can take and skills it can follow,
-//! built into the program and overridden by a project's own; and the block of
-//! guidance for a host's file of instructions; the doctor, whether all of it works.
+//! - [`hook`]: events of the hosts, and what omx answers;
+//! - [`setup`]: omx's parts in the hosts' files, put in and taken out again;
+//! - [`catalog`]: roles and skills, built in or a project's own;
+//! - [`guidance`]: the block for a host's file of instructions;
+//! - [`doctor`]: checks that all of it works.
+//!
+//! It changes the person's files only in [`setup::apply`], and only as planned.
 
 pub mod catalog;
 pub mod doctor;
@@ -15,7 +19,7 @@ mod role;
 pub mod setup;
 mod skill;
 
-pub use front_matter::CatalogueError;
+pub use front_matter::CatalogError;
 pub use guidance::{GUIDANCE_END, GUIDANCE_START, guidance};
 pub use hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm, host_spec};
 pub use omx_kernel::HostKind;

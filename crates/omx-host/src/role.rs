@@ -1,39 +1,39 @@
-//! A role: front matter that omx reads, and a prompt that an agent reads.
+//! A role: front matter for omx, and a prompt for an agent.
 
 use std::path::PathBuf;
 
-use crate::front_matter::{CatalogueError, FrontMatter, Keys};
+use crate::front_matter::{CatalogError, FrontMatter, Keys};
 
-/// How capable a model the role wants.
+/// How capable a model a role needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ModelTier {
     /// The cheapest.
     Low,
-    /// The usual one.
+    /// The default.
     Medium,
     /// The best.
     High,
 }
 
-/// Whether the role may change files.
+/// Whether a role may change files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ToolAccess {
-    /// It looks and runs checks.
+    /// It reads and runs checks.
     ReadOnly,
     /// It edits.
     Write,
 }
 
-/// What the role answers with.
+/// What a role returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoleResult {
     /// A plan with subtasks.
     Plan,
     /// A verdict with findings.
     Review,
-    /// What was done, with its evidence.
+    /// A report of the work, with evidence.
     Work,
-    /// Whether it holds, with its checks.
+    /// Whether the work passes its checks.
     Verification,
     /// Free text.
     Text,
@@ -50,7 +50,7 @@ macro_rules! words {
             fn parse(word: &str) -> Result<Self, String> {
                 match word {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(format!("{word:?} is none of {}", [$($word),+].join(", "))),
+                    _ => Err(format!("{word:?} is not one of {}", [$($word),+].join(", "))),
                 }
             }
         }
@@ -67,30 +67,30 @@ words!(RoleResult {
     Text = "text",
 });
 
-/// A role of the catalogue.
+/// A role of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Its name.
     pub name: String,
     /// When to use it, in one line.
     pub description: String,
-    /// How capable a model it wants.
+    /// How capable a model it needs.
     pub tier: ModelTier,
     /// Whether it may change files.
     pub tools: ToolAccess,
-    /// What it answers with.
+    /// What it returns.
     pub answer: RoleResult,
-    /// What the agent reads.
+    /// The prompt for the agent.
     pub prompt: String,
-    /// The project's own file, where it is not built in.
+    /// The project's file; `None` for a built-in role.
     pub file: Option<PathBuf>,
 }
 
 const KEYS: [&str; 5] = ["name", "description", "tier", "tools", "result"];
 
 impl Role {
-    /// Reads a role. `file` is only for messages.
-    pub fn parse(text: &str, file: &str) -> Result<Self, CatalogueError> {
+    /// Parses a role. `file` appears only in messages.
+    pub fn parse(text: &str, file: &str) -> Result<Self, CatalogError> {
         let matter = FrontMatter::parse(text, "role", file, Keys::Only(&KEYS))?;
         let (tier, tier_line) = matter.get("tier")?;
         let (tools, tools_line) = matter.get("tools")?;

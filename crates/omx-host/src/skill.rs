@@ -1,35 +1,35 @@
-//! A skill: front matter that a host reads, and a text that its agent reads.
+//! A skill: front matter for a host, and instructions for its agent.
 
 use std::path::PathBuf;
 
-use crate::front_matter::{CatalogueError, FrontMatter, Keys};
+use crate::front_matter::{CatalogError, FrontMatter, Keys};
 
-/// A skill of the catalogue.
+/// A skill of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
-    /// Its name, which is also its folder's.
+    /// Its name, which is also the name of its folder.
     pub name: String,
     /// When to use it, in one line.
     pub description: String,
-    /// What the agent reads.
+    /// The instructions for the agent.
     pub prompt: String,
-    /// The file as it is stored.
+    /// The whole file.
     pub text: String,
-    /// The project's own file, where it is not built in.
+    /// The project's file; `None` for a built-in skill.
     pub file: Option<PathBuf>,
 }
 
 const KEYS: [&str; 2] = ["name", "description"];
 
-/// Hosts refuse longer names.
-const LONGEST_NAME: usize = 64;
+/// Hosts reject longer names.
+const MAX_NAME_CHARS: usize = 64;
 
-/// Hosts cut or refuse longer descriptions.
-const LONGEST_DESCRIPTION: usize = 500;
+/// Hosts cut or reject longer descriptions.
+const MAX_DESCRIPTION_CHARS: usize = 500;
 
 impl Skill {
-    /// Reads a skill. `file` is only for messages.
-    pub fn parse(text: &str, file: &str) -> Result<Self, CatalogueError> {
+    /// Parses a skill. `file` appears only in messages.
+    pub fn parse(text: &str, file: &str) -> Result<Self, CatalogError> {
         let matter = FrontMatter::parse(text, "skill", file, Keys::Among(&KEYS))?;
         let (name, name_line) = matter.get("name")?;
         let (description, line) = matter.get("description")?;
@@ -38,21 +38,21 @@ impl Skill {
                 !part.is_empty()
                     && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             };
-            name.len() <= LONGEST_NAME && name.split('-').all(is_part)
+            name.len() <= MAX_NAME_CHARS && name.split('-').all(is_part)
         };
         let name = unquoted(name);
         if !fits(name) {
             let why = format!(
-                "{name:?} is no name: small letters, digits and single hyphens, at most {LONGEST_NAME}"
+                "{name:?} is not a valid name; use lowercase letters, digits and single hyphens, at most {MAX_NAME_CHARS} characters"
             );
             return Err(matter.fail(name_line, why));
         }
         if description.starts_with(['>', '|']) {
-            return Err(matter.fail(line, "description must stand on its line".to_owned()));
+            return Err(matter.fail(line, "description must be on one line".to_owned()));
         }
         let description = unquoted(description);
-        if description.chars().count() > LONGEST_DESCRIPTION {
-            let why = format!("description has more than {LONGEST_DESCRIPTION} characters");
+        if description.chars().count() > MAX_DESCRIPTION_CHARS {
+            let why = format!("description has more than {MAX_DESCRIPTION_CHARS} characters");
             return Err(matter.fail(line, why));
         }
         Ok(Self {
@@ -65,7 +65,7 @@ impl Skill {
     }
 }
 
-/// A value without the quotation marks around it.
+/// Removes the quotation marks around a value.
 fn unquoted(value: &str) -> &str {
     ['"', '\'']
         .into_iter()
@@ -92,11 +92,11 @@ mod tests {
         let long = format!("description: {}", "x".repeat(501));
         for (from, to, line, word) in [
             ("---\nname", "name", 1, "skill"),
-            ("name: x-1", "name: X", 2, "small letters"),
-            ("name: x-1", "name: ../x", 2, "small letters"),
+            ("name: x-1", "name: X", 2, "lowercase letters"),
+            ("name: x-1", "name: ../x", 2, "lowercase letters"),
             ("name: x-1", "name: x--1", 2, "hyphens"),
             ("name: x-1", "", 1, "name is missing"),
-            ("description: \"d e\"", "description: >", 3, "its line"),
+            ("description: \"d e\"", "description: >", 3, "one line"),
             ("description: \"d e\"", &long, 3, "500"),
             ("description: \"d e\"", "name: y", 3, "twice"),
             ("Do it.", "", 6, "prompt"),

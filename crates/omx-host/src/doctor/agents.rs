@@ -1,4 +1,4 @@
-//! Whether there is an agent that can work.
+//! Checks that at least one agent is ready.
 
 use omx_ops::config;
 
@@ -8,11 +8,11 @@ use super::finding::{CheckArea, DoctorFinding};
 const AREA: CheckArea = CheckArea::Agents;
 
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
-    let mut findings: Vec<DoctorFinding> = env.agents.iter().map(one).collect();
+    let mut findings: Vec<DoctorFinding> = env.agents.iter().map(check_agent).collect();
     let ready = |agent: &AgentCheck| matches!(agent.state, AgentReadiness::Ready(_));
     if !env.agents.iter().any(ready) {
-        let what = "no agent can work";
-        let fix = "install one of codex, claude and gemini, and log in";
+        let what = "no agent is ready";
+        let fix = "install codex, claude or gemini, and log in";
         findings.push(DoctorFinding::failure(AREA, "no_agent", what, fix));
     }
     let wanted = config::load(env.context, env.store)
@@ -21,15 +21,15 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     if let Some(wanted) = wanted.filter(|wanted| wanted != "rehearsal") {
         let found = env.agents.iter().find(|agent| agent.name == wanted);
         if !found.is_some_and(ready) {
-            let what = format!("the configuration wants {wanted}, which cannot work here");
-            let fix = format!("make {wanted} work, or change it: omx config set agent NAME");
+            let what = format!("the configuration selects {wanted}, which is not ready");
+            let fix = format!("make {wanted} ready, or select another: omx config set agent NAME");
             findings.push(DoctorFinding::failure(AREA, "configured_agent", what, fix));
         }
     }
     findings
 }
 
-fn one(agent: &AgentCheck) -> DoctorFinding {
+fn check_agent(agent: &AgentCheck) -> DoctorFinding {
     let name = &agent.name;
     match &agent.state {
         AgentReadiness::Ready(version) => {
@@ -39,7 +39,7 @@ fn one(agent: &AgentCheck) -> DoctorFinding {
             DoctorFinding::fine(AREA, "agent", format!("{name} is not installed"))
         }
         AgentReadiness::Unusable(why, remedy) => {
-            let fix = remedy.clone().unwrap_or_else(|| format!("see what {name} itself says"));
+            let fix = remedy.clone().unwrap_or_else(|| format!("run {name} to see what is wrong"));
             DoctorFinding::warning(AREA, "agent", format!("{name}: {why}"), fix)
         }
     }

@@ -1,10 +1,10 @@
-//! All checks in the order in which they are told.
+//! All checks, in the order of the report.
 
 use super::env::DoctorEnv;
 use super::finding::DoctorReport;
 use super::{agents, config, hooks, leftovers, server, setup, state, store, tools};
 
-/// Examines everything. Nothing is changed; a missing folder is not made.
+/// Runs all checks. Changes nothing, and creates no missing folder.
 pub fn run_checks(env: &DoctorEnv<'_>) -> DoctorReport {
     let mut findings = agents::check(env);
     findings.extend(tools::check(env));

@@ -1,4 +1,4 @@
-//! Whether the configuration can be read: all of it, and nothing unknown in it.
+//! Checks that the configuration is valid.
 
 use omx_ops::config;
 
@@ -8,10 +8,10 @@ use super::finding::{CheckArea, DoctorFinding};
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     match config::load(env.context, env.store) {
         Ok(_) => {
-            vec![DoctorFinding::fine(CheckArea::Config, "config", "the configuration is in order")]
+            vec![DoctorFinding::fine(CheckArea::Config, "config", "the configuration is valid")]
         }
         Err(refusal) => {
-            let fix = "change the line it names; omx config schema tells what is known";
+            let fix = "correct the line named above; omx config schema lists the keys";
             vec![DoctorFinding::failure(CheckArea::Config, "config", refusal.message, fix)]
         }
     }

@@ -1,4 +1,4 @@
-//! What the doctor is handed: everything the edge knows.
+//! What the doctor checks. The binary passes it in.
 
 use std::path::PathBuf;
 
@@ -8,27 +8,27 @@ use omx_store::Store;
 use crate::setup::{SetupCatalog, SetupPaths};
 use omx_kernel::HostKind;
 
-/// An agent program as it was found.
+/// An agent, and whether it is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentCheck {
     /// Its name.
     pub name: String,
-    /// What is known of it.
+    /// Whether it is ready.
     pub state: AgentReadiness,
 }
 
-/// What is known of an agent.
+/// Whether an agent is ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AgentReadiness {
-    /// It is installed and can work; its version.
+    /// It is installed and works; its version.
     Ready(String),
-    /// It is not installed; how it would be.
+    /// It is not installed; how to install it.
     Missing(Option<String>),
-    /// It is installed and cannot work: why, and what to do.
+    /// It is installed but does not work: why, and what to do.
     Unusable(String, Option<String>),
 }
 
-/// A place where omx can have been set up, and what setup brings there.
+/// A scope in which omx may be set up, and what setup installs there.
 #[derive(Clone, Debug)]
 pub struct Installation {
     /// Where.
@@ -37,15 +37,15 @@ pub struct Installation {
     pub catalog: SetupCatalog,
 }
 
-/// Everything that is examined.
+/// Everything the doctor checks.
 pub struct DoctorEnv<'a> {
     /// The circumstances of this call.
     pub context: &'a Context<'a>,
     /// The project.
     pub store: &'a Store,
-    /// Where omx can have been set up: for the person, for the project.
+    /// The scopes in which omx may be set up: the person's and the project's.
     pub installed: Vec<Installation>,
-    /// The hosts that are on this machine.
+    /// The hosts that are installed.
     pub hosts: Vec<HostKind>,
     /// The agents.
     pub agents: Vec<AgentCheck>,
@@ -53,6 +53,6 @@ pub struct DoctorEnv<'a> {
     pub git: Option<PathBuf>,
     /// Where tmux is.
     pub tmux: Option<PathBuf>,
-    /// The variable that marks processes omx started.
+    /// The variable that marks processes started by omx.
     pub mark: String,
 }

@@ -1,8 +1,8 @@
-//! What a check found: what, where, how to put it right.
+//! What a check found, where, and how to fix it.
 
 use std::path::Path;
 
-/// What a check is about.
+/// The area of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CheckArea {
     /// The agents omx drives.
@@ -21,12 +21,12 @@ pub enum CheckArea {
     Hooks,
     /// The MCP server.
     Server,
-    /// What ended runs left behind.
+    /// What finished runs left behind.
     Leftovers,
 }
 
 impl CheckArea {
-    /// Its name, for programs.
+    /// The name in JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Agents => "agents",
@@ -41,7 +41,7 @@ impl CheckArea {
         }
     }
 
-    /// Its heading, for people.
+    /// The heading in text output.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Agents => "Agents",
@@ -57,12 +57,12 @@ impl CheckArea {
     }
 }
 
-/// How bad it is.
+/// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FindingLevel {
     /// It works.
     Fine,
-    /// To know; nothing is broken.
+    /// Worth knowing; nothing is broken.
     Warning,
     /// It does not work.
     Failure,
@@ -84,28 +84,28 @@ impl FindingLevel {
 pub enum Fix {
     /// Move unreadable documents aside.
     SetAside,
-    /// Set up again what was set up.
+    /// Run setup again.
     SetUp,
-    /// Make the project's folders and their `.gitignore`.
+    /// Create the project's folders and their `.gitignore`.
     Folders,
 }
 
-/// One check and what came of it.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// What it is about.
+    /// The area.
     pub area: CheckArea,
-    /// How bad it is.
+    /// How serious a finding is.
     pub level: FindingLevel,
-    /// A word for programs.
+    /// The name in JSON output.
     pub name: &'static str,
     /// What was found, in one line.
     pub what: String,
     /// Where.
     pub place: Option<String>,
-    /// What to do about it.
+    /// What the person can do.
     pub remedy: Option<String>,
-    /// Whether `--fix` does it.
+    /// What `--fix` does about it.
     pub fix: Option<Fix>,
 }
 
@@ -120,12 +120,12 @@ impl DoctorFinding {
         Self { area, level, name, what, place: None, remedy: None, fix: None }
     }
 
-    /// Something works.
+    /// A check that passed.
     pub(crate) fn fine(area: CheckArea, name: &'static str, what: impl Into<String>) -> Self {
         Self::new(area, FindingLevel::Fine, name, what)
     }
 
-    /// Something to know, and what to do about it.
+    /// A warning, and what the person can do.
     pub(crate) fn warning(
         area: CheckArea,
         name: &'static str,
@@ -135,7 +135,7 @@ impl DoctorFinding {
         Self { remedy: Some(remedy.into()), ..Self::new(area, FindingLevel::Warning, name, what) }
     }
 
-    /// Something does not work, and what to do about it.
+    /// A failed check, and what the person can do.
     pub(crate) fn failure(
         area: CheckArea,
         name: &'static str,
@@ -145,31 +145,31 @@ impl DoctorFinding {
         Self { remedy: Some(remedy.into()), ..Self::new(area, FindingLevel::Failure, name, what) }
     }
 
-    /// Where it is.
+    /// Adds the place.
     pub(crate) fn at(self, place: &Path) -> Self {
         Self { place: Some(place.to_string_lossy().into_owned()), ..self }
     }
 
-    /// That `--fix` can do it.
+    /// Adds what `--fix` does.
     pub(crate) fn fixed_by(self, fix: Fix) -> Self {
         Self { fix: Some(fix), ..self }
     }
 }
 
-/// All checks, by area.
+/// The results of all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DoctorReport {
-    /// What came of each.
+    /// The findings, by area.
     pub findings: Vec<DoctorFinding>,
 }
 
 impl DoctorReport {
-    /// Whether something does not work.
+    /// Whether a check failed.
     pub fn has_failed(&self) -> bool {
         self.findings.iter().any(|finding| finding.level == FindingLevel::Failure)
     }
 
-    /// What can be put right, each once.
+    /// The fixes that apply, each once.
     pub fn fixes(&self) -> Vec<Fix> {
         let mut fixes: Vec<Fix> = Vec::new();
         for fix in self.findings.iter().filter_map(|finding| finding.fix) {

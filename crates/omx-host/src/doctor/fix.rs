@@ -1,5 +1,4 @@
-//! Putting right what can be put right without risk: nothing of the person's is
-//! changed or deleted.
+//! Fixes what can be fixed without risk. Nothing of the person's is changed or deleted.
 
 use std::time::Duration;
 
@@ -11,10 +10,10 @@ use super::finding::{DoctorReport, Fix};
 use super::setup::plan_again;
 use crate::setup::{Manifest, apply, lock_setup};
 
-/// How long to wait for others.
+/// How long to wait for a lock.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Does what the report says can be done; tells what was done, or why not.
+/// Applies the fixes of a report, and returns what was done, or why not.
 pub fn apply_fixes(env: &DoctorEnv<'_>, report: &DoctorReport) -> Vec<Result<String, String>> {
     let mut done = Vec::new();
     for fix in report.fixes() {
@@ -30,7 +29,7 @@ pub fn apply_fixes(env: &DoctorEnv<'_>, report: &DoctorReport) -> Vec<Result<Str
 fn folders(env: &DoctorEnv<'_>) -> Result<String, String> {
     let purpose = format!("{} doctor", env.context.dialect.name);
     match env.store.lock(PATIENCE, &purpose) {
-        Ok(_) => Ok(format!("made the folders of {}", env.store.tree().display())),
+        Ok(_) => Ok(format!("created the folders of {}", env.store.tree().display())),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -61,13 +60,13 @@ fn set_aside(env: &DoctorEnv<'_>) -> Vec<Result<String, String>> {
     done
 }
 
-/// Sets up again what was set up in this scope.
+/// Runs setup again in one scope.
 fn set_up(installed: &Installation) -> Vec<Result<String, String>> {
     let path = installed.paths.manifest();
     let fail = |error: &dyn std::error::Error| vec![Err(error.to_string())];
     match Manifest::load(&path) {
         Ok(Some(_)) => {}
-        // Nothing was set up here; what cannot be read is told already.
+        // Nothing is set up here, or the manifest is unreadable, which is a finding.
         Ok(None) | Err(_) => return Vec::new(),
     }
     let held = match lock_setup(&installed.paths.manifests, PATIENCE) {

@@ -1,4 +1,4 @@
-//! What ended runs left behind: documents that say they go on, and processes.
+//! Checks what finished runs left behind: active documents and processes.
 
 use omx_kernel::{Mode, Scope, SessionId};
 use omx_store::runs::Liveness;
@@ -12,7 +12,10 @@ const AREA: CheckArea = CheckArea::Leftovers;
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let mut findings = dead_runs(env);
     for orphan in orphans::orphans(&env.mark, env.store) {
-        let what = format!("process {} ({}) outlived its run", orphan.pid, orphan.name);
+        let what = format!(
+            "process {} ({}) is still running although its run has ended",
+            orphan.pid, orphan.name
+        );
         let fix = format!("end it: kill {}", orphan.pid);
         findings.push(DoctorFinding::failure(AREA, "orphan", what, fix).at(&orphan.folder));
     }
@@ -22,7 +25,7 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     findings
 }
 
-/// Runs that nobody drives and whose documents are active.
+/// Runs without a process whose documents are still active.
 fn dead_runs(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let (Ok(runs), Ok(Some(state))) = (env.store.runs(), env.store.read()) else {
         return Vec::new();
@@ -36,7 +39,7 @@ fn dead_runs(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
             continue;
         }
         let id = run.id.as_str();
-        let what = format!("run {id} was killed; {} is still active", modes.join(", "));
+        let what = format!("run {id} has no process, but {} is still active", modes.join(", "));
         let fix = format!("omx runs resume {id}, or omx cancel --session-id {id}");
         findings.push(DoctorFinding::failure(AREA, "dead_run", what, fix).at(&run.path));
     }

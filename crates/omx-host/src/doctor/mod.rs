@@ -1,8 +1,8 @@
-//! The doctor: does everything omx relies on work, and if not, what to do.
+//! The doctor: checks that everything omx relies on works, and says what to do if not.
 //!
-//! Every check does the thing it reports on: the lock is taken, the hook is
-//! called, the server is asked. What is wrong is one finding with a place and a
-//! way out; what can be put right without risk is put right by [`apply_fixes`].
+//! Every check does what it reports on: it takes the lock, runs the hook, queries the
+//! server. A problem is one finding with a place and a remedy. [`apply_fixes`] fixes
+//! what can be fixed without risk.
 
 mod agents;
 mod checks;

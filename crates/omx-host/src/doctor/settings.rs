@@ -1,4 +1,4 @@
-//! The hooks that stand in a host's files, whoever wrote them.
+//! Reads the hooks in a host's files, whoever wrote them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use omx_kernel::HostKind;
 
 use crate::hosts::host_spec;
 
-/// One hook of a host.
+/// One hook in a host's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HookEntry {
-    /// Whose.
+    /// The host.
     pub host: HostKind,
-    /// For which event.
+    /// The event.
     pub event: String,
     /// Its command line.
     pub command: String,
-    /// Where it stands.
+    /// The file.
     pub file: PathBuf,
 }
 
@@ -41,16 +41,16 @@ fn files(paths: &SetupPaths, host: HostKind) -> Vec<PathBuf> {
     spec.hook_files.iter().map(|name| folder.join(name)).collect()
 }
 
-/// A file as JSON; nothing if it is not there or is none: setup tells that.
-pub(super) fn read(path: &Path) -> Option<Value> {
+/// Reads a JSON file; `None` if it is missing or invalid, which is a finding of setup.
+pub(super) fn read_json(path: &Path) -> Option<Value> {
     serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
 }
 
-/// All hooks of a host in one scope.
-pub(super) fn entries(paths: &SetupPaths, host: HostKind) -> Vec<HookEntry> {
+/// Reads all hooks of a host in one scope.
+pub(super) fn read_hooks(paths: &SetupPaths, host: HostKind) -> Vec<HookEntry> {
     let mut entries = Vec::new();
     for file in files(paths, host) {
-        let Some(settings) = read(&file) else { continue };
+        let Some(settings) = read_json(&file) else { continue };
         for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
             let groups = groups.as_array().map(Vec::as_slice).unwrap_or_default();
             let hooks = groups.iter().flat_map(|group| group["hooks"].as_array()).flatten();
@@ -63,11 +63,11 @@ pub(super) fn entries(paths: &SetupPaths, host: HostKind) -> Vec<HookEntry> {
     entries
 }
 
-/// Plugins of a host that are switched on.
-pub(super) fn plugins(paths: &SetupPaths, host: HostKind) -> Vec<(String, PathBuf)> {
+/// Reads the enabled plugins of a host.
+pub(super) fn read_plugins(paths: &SetupPaths, host: HostKind) -> Vec<(String, PathBuf)> {
     let mut plugins = Vec::new();
     for file in files(paths, host) {
-        let Some(settings) = read(&file) else { continue };
+        let Some(settings) = read_json(&file) else { continue };
         for (name, on) in settings["enabledPlugins"].as_object().into_iter().flatten() {
             if on.as_bool() == Some(true) {
                 plugins.push((name.clone(), file.clone()));

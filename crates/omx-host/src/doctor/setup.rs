@@ -1,5 +1,5 @@
-//! Whether what setup wrote is still there: setup is planned again, and what it
-//! would change is what is wrong.
+//! Checks that what setup wrote is still in place: plans setup again and reports what
+//! it would change.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::setup::{
 
 const AREA: CheckArea = CheckArea::Setup;
 
-/// How setup names what it wrote about Codex's trust.
+/// How setup's notes about trust records start.
 const TRUST: &str = "the trust in ";
 
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
@@ -23,12 +23,12 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         match Manifest::load(&path) {
             Ok(Some(manifest)) if !manifest.is_empty() => {
                 any = true;
-                findings.extend(compare(installed, manifest));
+                findings.extend(check_manifest(installed, manifest));
             }
             Ok(_) => {}
             Err(error) => {
                 any = true;
-                let fix = "put the file back from a backup, or delete it and run omx setup";
+                let fix = "restore the file from a backup, or delete it and run omx setup";
                 findings.push(
                     DoctorFinding::failure(AREA, "manifest", error.to_string(), fix).at(&path),
                 );
@@ -36,7 +36,7 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         }
     }
     if !any && !env.hosts.is_empty() {
-        let what = "omx is not set up in any agent's own conversations";
+        let what = "omx is not set up in any agent";
         findings.push(DoctorFinding::warning(AREA, "not_set_up", what, "omx setup"));
     }
     findings
@@ -49,7 +49,7 @@ fn scope_flag(paths: &SetupPaths) -> &'static str {
     }
 }
 
-/// The plan of setting up again what was set up, with the program it was set up with.
+/// Plans the same setup again, with the program that was set up.
 pub(super) fn plan_again(installed: &Installation, manifest: Manifest) -> SetupPlan {
     let mut paths = installed.paths.clone();
     if is_program(&manifest.omx) {
@@ -65,30 +65,32 @@ fn is_program(path: &Path) -> bool {
     data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-fn compare(installed: &Installation, manifest: Manifest) -> Vec<DoctorFinding> {
+fn check_manifest(installed: &Installation, manifest: Manifest) -> Vec<DoctorFinding> {
     let flag = scope_flag(&installed.paths);
     let again = format!("omx setup{flag}, or omx doctor --fix");
     let mut findings = Vec::new();
     let mut finding = |finding: DoctorFinding| findings.push(finding);
     let gone = !is_program(&manifest.omx);
     if gone {
-        let what = "the program the hosts are told to call is not there";
+        let what = "the program that the hosts call does not exist";
         let one = DoctorFinding::failure(AREA, "program_gone", what, again.clone());
         finding(one.at(&manifest.omx).fixed_by(Fix::SetUp));
     } else if manifest.omx_version != installed.paths.version {
-        let what =
-            format!("set up by omx {}; this is {}", manifest.omx_version, installed.paths.version);
+        let what = format!(
+            "set up by omx {}, but this is omx {}",
+            manifest.omx_version, installed.paths.version
+        );
         finding(DoctorFinding::warning(AREA, "version", what, format!("omx setup{flag}")));
     }
     let hosts: Vec<&str> = manifest.hosts().iter().map(|host| host.as_str()).collect();
     let plan = plan_again(installed, manifest);
     if !gone {
         for change in &plan.changes {
-            finding(differs(change, &again));
+            finding(change_finding(change, &again));
         }
     }
     for note in &plan.notes {
-        if let Some(one) = noted(note) {
+        if let Some(one) = note_finding(note) {
             finding(one);
         }
     }
@@ -99,32 +101,32 @@ fn compare(installed: &Installation, manifest: Manifest) -> Vec<DoctorFinding> {
     findings
 }
 
-fn differs(change: &FileChange, fix: &str) -> DoctorFinding {
+fn change_finding(change: &FileChange, fix: &str) -> DoctorFinding {
     let what = match change.old {
-        None => "a file of omx's is missing",
-        Some(_) => "a part of omx's is missing or not as it was written",
+        None => "a file that setup wrote is missing",
+        Some(_) => "an entry that setup wrote is missing or has changed",
     };
     DoctorFinding::failure(AREA, "part", what, fix).at(&change.path).fixed_by(Fix::SetUp)
 }
 
-fn noted(note: &SetupNote) -> Option<DoctorFinding> {
+fn note_finding(note: &SetupNote) -> Option<DoctorFinding> {
     let what = note.text.clone();
     let one = match note.kind {
         SetupNoteKind::Refused => {
             let what = format!("the file cannot be read: {what}");
-            DoctorFinding::failure(AREA, "broken_file", what, "mend the file, then: omx setup")
+            DoctorFinding::failure(AREA, "broken_file", what, "fix the file, then run omx setup")
         }
         SetupNoteKind::Taken => {
-            let fix = "take away what stands there, then: omx setup";
+            let fix = "remove that entry, then run omx setup";
             DoctorFinding::failure(AREA, "taken", what, fix)
         }
-        // A hook Codex does not trust is passed over without a word.
+        // Codex silently skips a hook it does not trust.
         SetupNoteKind::Edited if what.starts_with(TRUST) => {
-            let fix = "start codex and trust omx's hooks, or delete that entry and run omx setup";
+            let fix = "start codex and trust omx's hooks, or delete the entry and run omx setup";
             DoctorFinding::failure(AREA, "untrusted", what, fix)
         }
         SetupNoteKind::Edited => {
-            let fix = "if you did not mean to: put it back, then omx setup";
+            let fix = "if that was not intended, restore it and run omx setup";
             DoctorFinding::warning(AREA, "edited", what, fix)
         }
         SetupNoteKind::Hint => {

@@ -11,8 +11,8 @@ const AREA: CheckArea = CheckArea::State;
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let state = match env.store.read() {
         Ok(Some(state)) => state,
-        Ok(None) => return vec![DoctorFinding::fine(AREA, "documents", "there are no documents")],
-        // Told under the store.
+        Ok(None) => return vec![DoctorFinding::fine(AREA, "documents", "no documents")],
+        // A finding of the store.
         Err(_) => return Vec::new(),
     };
     let (mut findings, mut count) = (Vec::new(), 0);
@@ -20,37 +20,33 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         count += read.snapshot.documents.len();
         findings.extend(read.unreadable.iter().map(unreadable));
         for (mode, document) in &read.snapshot.documents {
-            findings.extend(document_of(env, &state, &read, *mode, document));
+            findings.extend(check_document(env, &state, &read, *mode, document));
         }
     }
     for stray in state.foreign_session_entries() {
-        let fix = "move away what stands there";
+        let fix = "move it away";
         findings.push(DoctorFinding::failure(AREA, "stray", stray.to_string(), fix));
     }
     findings.extend(quarantined(&state));
     if findings.is_empty() {
-        findings.push(DoctorFinding::fine(
-            AREA,
-            "documents",
-            format!("documents in order: {count}"),
-        ));
+        findings.push(DoctorFinding::fine(AREA, "documents", format!("{count} valid")));
     }
     findings
 }
 
-/// Every scope that can be read; what cannot is told.
+/// Reads every scope; what cannot be read is a finding.
 fn scopes(state: &StateDir, findings: &mut Vec<DoctorFinding>) -> Vec<ScopeContents> {
     let mut reads = Vec::new();
-    let mut tell = |error: omx_store::StoreError| {
-        let fix = "change who may read there";
+    let mut report = |error: omx_store::StoreError| {
+        let fix = "change the permissions so that you can read it";
         findings.push(DoctorFinding::failure(AREA, "documents", error.to_string(), fix));
     };
     match state.scope(&Scope::Compatibility) {
         Ok(read) => reads.push(read),
-        Err(error) => tell(error),
+        Err(error) => report(error),
     }
     if let Err(error) = state.for_each_session(|read| reads.push(read)) {
-        tell(error);
+        report(error);
     }
     reads
 }
@@ -58,15 +54,15 @@ fn scopes(state: &StateDir, findings: &mut Vec<DoctorFinding>) -> Vec<ScopeConte
 fn unreadable(found: &UnreadableDocument) -> DoctorFinding {
     let what = found.error.to_string();
     let finding = if found.can_be_moved() {
-        let fix = "omx doctor --fix moves it aside";
+        let fix = "omx doctor --fix moves it to quarantine";
         DoctorFinding::failure(AREA, "unreadable", what, fix).fixed_by(Fix::SetAside)
     } else {
-        DoctorFinding::failure(AREA, "unreadable", what, "move away what stands there")
+        DoctorFinding::failure(AREA, "unreadable", what, "move it away")
     };
     finding.at(&found.path)
 }
 
-fn document_of(
+fn check_document(
     env: &DoctorEnv<'_>,
     state: &StateDir,
     read: &ScopeContents,
@@ -80,27 +76,28 @@ fn document_of(
         Some(session) => format!("end it: omx cancel --session-id {session}"),
         None => "end it: omx cancel".to_owned(),
     };
-    if let Some(what) = contradiction(mode, session, document) {
+    if let Some(what) = find_contradiction(mode, session, document) {
         return Some(DoctorFinding::failure(AREA, "contradiction", what, end).at(&path));
     }
     let now = env.context.clock.now();
     (document.is_active() && read.snapshot.is_stale(mode, now)).then(|| {
-        let what = format!("{} is stale: it is active and gave no sign for 2 hours", mode.name());
+        let what =
+            format!("{} is stale: it is active, but nothing has happened for 2 hours", mode.name());
         DoctorFinding::warning(AREA, "stale", what, end).at(&path)
     })
 }
 
-/// What in a document cannot be true together (state.md 2.3).
-fn contradiction(mode: Mode, session: Option<&str>, document: &Document) -> Option<String> {
+/// A contradiction in a document (state.md 2.3).
+fn find_contradiction(mode: Mode, session: Option<&str>, document: &Document) -> Option<String> {
     let name = mode.name();
     let outcome = document.get_str("run_outcome");
     let ended = matches!(outcome, Some("finish" | "blocked_on_user" | "failed" | "cancelled"));
     if document.is_active() && (ended || document.get_time("completed_at").is_some()) {
-        return Some(format!("{name} says that it is active and that it has ended"));
+        return Some(format!("{name} is both active and ended"));
     }
     let named = document.get_str("session_id");
     if named.is_some() && session.is_some() && named != session {
-        return Some(format!("{name} stands in the folder of another session"));
+        return Some(format!("{name} is in the folder of another session"));
     }
     let counts = (document.get_u64("iteration"), document.get_u64("max_iterations"));
     match counts {
@@ -115,8 +112,8 @@ fn quarantined(state: &StateDir) -> Option<DoctorFinding> {
     let folder = state.path().join("quarantine");
     let count = std::fs::read_dir(&folder).ok()?.count();
     (count > 0).then(|| {
-        let what = format!("{count} unreadable documents were moved aside");
-        let fix = "look at them, then delete them";
+        let what = format!("{count} unreadable documents in quarantine");
+        let fix = "inspect them, then delete them";
         DoctorFinding::warning(AREA, "quarantine", what, fix).at(&folder)
     })
 }

@@ -10,7 +10,7 @@ use super::probe::{Probe, run};
 
 const AREA: CheckArea = CheckArea::Tools;
 
-/// The first git that merges without a worktree.
+/// The first version of git that can merge without a worktree.
 const GIT: (u32, u32) = (2, 38);
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -18,14 +18,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     match &env.git {
-        Some(git) => findings.extend(git_works(git, env.store.root())),
+        Some(git) => findings.extend(check_git(git, env.store.root())),
         None => {
             let fix = format!("install git, {}.{} or newer", GIT.0, GIT.1);
             findings.push(DoctorFinding::failure(AREA, "git", "git is not installed", fix));
         }
     }
     findings.push(match &env.tmux {
-        Some(tmux) => tmux_works(tmux),
+        Some(tmux) => check_tmux(tmux),
         None => DoctorFinding::warning(
             AREA,
             "tmux",
@@ -36,16 +36,16 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     findings
 }
 
-fn git_works(git: &Path, root: &Path) -> Vec<DoctorFinding> {
+fn check_git(git: &Path, root: &Path) -> Vec<DoctorFinding> {
     let call = |args: &[&str]| {
         let mut command = Command::new(git);
         command.current_dir(root).args(args);
         run(command, b"", PATIENCE)
     };
     let Probe::Exited(Some(0), said, _) = call(&["--version"]) else {
-        let fix = format!("see what is wrong with it: {} --version", git.display());
+        let fix = format!("run {} --version to see what is wrong", git.display());
         return vec![
-            DoctorFinding::failure(AREA, "git", "git does not tell its version", fix).at(git),
+            DoctorFinding::failure(AREA, "git", "git does not print its version", fix).at(git),
         ];
     };
     let version = said.trim().trim_start_matches("git version ").to_owned();
@@ -54,15 +54,20 @@ fn git_works(git: &Path, root: &Path) -> Vec<DoctorFinding> {
         let fix = format!("install git {}.{} or newer", GIT.0, GIT.1);
         return vec![DoctorFinding::failure(AREA, "git", what, fix).at(git)];
     }
-    let known = ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"].iter().all(|who| {
+    let is_known = ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"].iter().all(|who| {
         let asked = call(&["-c", "user.useConfigOnly=true", "var", who]);
         matches!(asked, Probe::Exited(Some(0), ..))
     });
-    let identity = if known {
-        DoctorFinding::fine(AREA, "git_identity", "git knows who you are")
+    let identity = if is_known {
+        DoctorFinding::fine(AREA, "git_identity", "git has your name and email address")
     } else {
         let fix = "git config --global user.name NAME; git config --global user.email ADDRESS";
-        DoctorFinding::failure(AREA, "git_identity", "git does not know who you are", fix)
+        DoctorFinding::failure(
+            AREA,
+            "git_identity",
+            "git has no name or email address for you",
+            fix,
+        )
     };
     vec![DoctorFinding::fine(AREA, "git", format!("git {version}")), identity]
 }
@@ -73,7 +78,7 @@ fn is_new_enough(version: &str) -> bool {
     first >= GIT
 }
 
-fn tmux_works(tmux: &Path) -> DoctorFinding {
+fn check_tmux(tmux: &Path) -> DoctorFinding {
     let mut command = Command::new(tmux);
     command.arg("-V");
     match run(command, b"", PATIENCE) {
@@ -81,8 +86,8 @@ fn tmux_works(tmux: &Path) -> DoctorFinding {
             DoctorFinding::fine(AREA, "tmux", said.trim().to_owned())
         }
         _ => {
-            let fix = format!("see what is wrong with it: {} -V", tmux.display());
-            DoctorFinding::warning(AREA, "tmux", "tmux does not tell its version", fix).at(tmux)
+            let fix = format!("run {} -V to see what is wrong", tmux.display());
+            DoctorFinding::warning(AREA, "tmux", "tmux does not print its version", fix).at(tmux)
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The events of all hosts, by what they mean.
+//! The events of all hosts, by their meaning.
 
 use std::borrow::Cow;
 
@@ -6,59 +6,59 @@ use omx_kernel::Timestamp;
 use omx_kernel::stop::StopCause;
 use serde_json::value::RawValue;
 
-/// Why a conversation begins to be told things.
+/// Why a session starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionOpening {
-    /// It begins, or is taken up again.
+    /// It is new, or resumed.
     Started,
-    /// Its past was compacted.
+    /// Its history was compacted.
     Compacted,
 }
 
-/// Something that happened in a host.
+/// An event that a host reports.
 #[derive(Clone, Debug)]
 pub enum HookEvent<'a> {
-    /// A conversation begins, goes on or was compacted.
+    /// A conversation starts, is resumed or was compacted.
     SessionStart(SessionOpening),
     /// A conversation ends.
     SessionEnd,
-    /// The person typed something.
+    /// The person submits a prompt.
     Prompt(Cow<'a, str>),
-    /// A tool is about to be used.
+    /// The agent is about to use a tool.
     BeforeTool {
-        /// Its name.
+        /// The tool's name.
         tool: Cow<'a, str>,
-        /// Its arguments.
+        /// The tool's arguments.
         input: Option<&'a RawValue>,
     },
-    /// A tool was used.
+    /// The agent has used a tool.
     AfterTool {
-        /// Its name.
+        /// The tool's name.
         tool: Cow<'a, str>,
     },
     /// The agent wants to stop.
     Stop {
         /// Why.
         cause: StopCause,
-        /// Its last words.
-        last_words: Cow<'a, str>,
+        /// The agent's last message.
+        last_message: Cow<'a, str>,
     },
-    /// The agent was stopped by trouble.
+    /// A failure stopped the agent.
     StopFailure {
-        /// By which.
+        /// Which failure.
         cause: StopCause,
-        /// Until when, where that is known.
+        /// When it passes, if known.
         until: Option<Timestamp>,
     },
-    /// The person interrupted.
+    /// The person interrupted the agent.
     Interrupted,
-    /// The conversation is about to be compacted.
+    /// The host is about to compact the conversation.
     Compacting,
     /// Nothing that concerns omx.
     Other,
 }
 
-/// What kind of event a host's name for it means.
+/// The kind of an event, by the host's name for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HookEventKind {
     SessionStart,
@@ -74,8 +74,8 @@ pub(super) enum HookEventKind {
 }
 
 impl HookEventKind {
-    /// Reads a name in any host's spelling.
-    pub fn named(name: &str) -> Self {
+    /// Parses a name in any host's spelling.
+    pub fn parse(name: &str) -> Self {
         let plain = |c: &char| c.is_ascii_alphanumeric();
         let name: String = name.chars().filter(plain).map(|c| c.to_ascii_lowercase()).collect();
         match name.as_str() {

@@ -1,4 +1,4 @@
-//! An event carried out: which operation it asks for, and what the host is told.
+//! Carries an event out: chooses the operation, and the output for the host.
 
 use std::fs;
 use std::io::Write;
@@ -17,16 +17,16 @@ use super::output::HookOutput;
 use super::payload::HookPayload;
 use crate::process;
 
-/// What a hook may know of the files besides its project.
+/// The files a hook uses outside its project.
 #[derive(Clone, Debug, Default)]
 pub struct HookFiles {
-    /// Where it is recorded which process holds which conversation.
+    /// The folder of records that say which process holds which conversation.
     pub records: Option<PathBuf>,
-    /// A file whose exports the host hands to every command of the conversation.
+    /// A file whose exports the host passes to every command of the conversation.
     pub environment_file: Option<PathBuf>,
 }
 
-/// Work that takes longer than a hook may.
+/// Work that takes longer than a hook may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FollowUp {
     /// None.
@@ -35,26 +35,26 @@ pub enum FollowUp {
     FinishCancel,
 }
 
-/// What came of an event.
+/// The result of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookOutcome {
-    /// What the host is told.
-    pub answer: HookOutput,
-    /// What somebody else has to do now.
-    pub errand: FollowUp,
+    /// What the hook answers.
+    pub output: HookOutput,
+    /// What another process has to do now.
+    pub follow_up: FollowUp,
 }
 
 impl From<HookOutput> for HookOutcome {
-    fn from(answer: HookOutput) -> Self {
-        Self { answer, errand: FollowUp::None }
+    fn from(output: HookOutput) -> Self {
+        Self { output, follow_up: FollowUp::None }
     }
 }
 
-/// No more than this is told at the start of a conversation.
-const LONGEST_CONTEXT: usize = 3_500;
+/// The most context a session start adds, in bytes.
+const MAX_CONTEXT_BYTES: usize = 3_500;
 
-/// Carries an event out. An error means that nothing is said or held.
-pub fn handle(
+/// Carries an event out. After an error the hook answers nothing and holds nothing.
+pub fn handle_event(
     payload: &HookPayload<'_>,
     context: &Context<'_>,
     files: &HookFiles,
@@ -63,7 +63,7 @@ pub fn handle(
     let is_main = payload.agent == StoppingAgent::Main;
     Ok(match &payload.event {
         HookEvent::SessionStart(opening) if is_main => {
-            open(context, files, session, *opening).map(HookOutcome::from)?
+            start_session(context, files, session, *opening).map(HookOutcome::from)?
         }
         HookEvent::SessionEnd if is_main => {
             if let (Some(records), Some(host)) = (&files.records, process::host()) {
@@ -76,11 +76,11 @@ pub fn handle(
             Prompted::Told(text) => HookOutput::Context(text).into(),
             Prompted::Cancelled { text, rest: Rest::Nothing } => HookOutput::Context(text).into(),
             Prompted::Cancelled { text, rest: Rest::Processes } => {
-                HookOutcome { answer: HookOutput::Context(text), errand: FollowUp::FinishCancel }
+                HookOutcome { output: HookOutput::Context(text), follow_up: FollowUp::FinishCancel }
             }
         },
         HookEvent::BeforeTool { tool, input } => {
-            // What omx's own tool is asked must not fail for want of a note.
+            // A call of omx's own tool must not fail because a note cannot be written.
             let noted = hook::tool_used(context, session, ToolClass::from_tool_name(tool));
             match with_session(context, session, tool, input.map(|raw| raw.get())) {
                 Some(input) if is_main => HookOutput::Arguments(input).into(),
@@ -91,8 +91,8 @@ pub fn handle(
             hook::tool_used(context, session, ToolClass::from_tool_name(tool))?;
             HookOutput::Empty.into()
         }
-        HookEvent::Stop { cause, last_words } if is_main => {
-            let seen = StopSeen { cause: *cause, agent: payload.agent, last_words };
+        HookEvent::Stop { cause, last_message } if is_main => {
+            let seen = StopSeen { cause: *cause, agent: payload.agent, last_words: last_message };
             match hook::stop(context, session, &seen)? {
                 StopOutcome::Allowed(_) => HookOutput::Empty.into(),
                 StopOutcome::Held(text) => {
@@ -122,9 +122,9 @@ pub fn handle(
     })
 }
 
-/// A conversation begins: who it is becomes known to the commands it will run,
-/// and it hears what is active.
-fn open(
+/// Starts a session: records its id for the commands it will run, and tells the
+/// agent what is active.
+fn start_session(
     context: &Context<'_>,
     files: &HookFiles,
     session: &SessionId,
@@ -133,7 +133,7 @@ fn open(
     let store = context.store()?;
     if let (Some(records), Some(host)) = (&files.records, process::host()) {
         identity::prune(records, omx_process::ProcessId::is_running);
-        // Where it cannot be noted, the agent can still name the id it is told.
+        // Without a record the agent can still pass the id it is told.
         let _ = identity::record(records, host, session, store.root());
     }
     if let Some(file) = &files.environment_file {
@@ -151,7 +151,7 @@ fn open(
         );
     }
     for line in lines {
-        if text.len() + line.len() < LONGEST_CONTEXT {
+        if text.len() + line.len() < MAX_CONTEXT_BYTES {
             text.push('\n');
             text.push_str(&line);
         }
@@ -166,8 +166,8 @@ fn append_once(file: &Path, line: &str) -> std::io::Result<()> {
     fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes())
 }
 
-/// The arguments of a call of omx's own tools with the session filled in, where
-/// it is missing. Nothing else is touched.
+/// The arguments of a call of omx's own tools, with the session added if it is
+/// missing. Other tools' arguments stay as they are.
 fn with_session(
     context: &Context<'_>,
     session: &SessionId,

@@ -1,4 +1,4 @@
-//! A host's events in, effects out.
+//! Hooks: a host's event in, the output for the host out.
 
 mod event;
 mod handle;
@@ -6,6 +6,6 @@ mod output;
 mod payload;
 
 pub use event::{HookEvent, SessionOpening};
-pub use handle::{FollowUp, HookFiles, HookOutcome, handle};
+pub use handle::{FollowUp, HookFiles, HookOutcome, handle_event};
 pub use output::HookOutput;
 pub use payload::HookPayload;

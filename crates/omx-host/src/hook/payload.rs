@@ -1,8 +1,7 @@
-//! A host's payload: read once, nothing of it parsed that nobody asks for.
+//! A host's payload. It is read once, and only the fields an event needs are parsed.
 //!
-//! Hosts differ in spelling and change over time. A field of another type than
-//! expected is a field that is not there; what is no JSON object at all is no
-//! event.
+//! Hosts differ in spelling and change over time, so a field of an unexpected type
+//! counts as missing, and a payload that is not a JSON object is no event.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -15,24 +14,24 @@ use serde_json::value::RawValue;
 use super::event::{HookEvent, HookEventKind, SessionOpening};
 use crate::HostKind;
 
-/// An event with who and where.
+/// An event, and where it comes from.
 #[derive(Clone, Debug)]
 pub struct HookPayload<'a> {
-    /// Who runs the hook.
+    /// The host that runs the hook.
     pub host: HostKind,
-    /// What happened.
+    /// The event.
     pub event: HookEvent<'a>,
-    /// The host's own name for it; answers repeat it.
+    /// The host's own name for the event; the output repeats it.
     pub name: Cow<'a, str>,
-    /// In which conversation; `None` where none is told or it is no usable id.
+    /// The conversation; `None` if the payload names none or no valid id.
     pub session: Option<SessionId>,
-    /// In which folder.
+    /// The working directory.
     pub cwd: Option<PathBuf>,
-    /// By the conversation's own agent, or by one it started.
+    /// Whether the conversation's own agent acts, or one it started.
     pub agent: StoppingAgent,
 }
 
-/// The fields omx looks at, as they stand.
+/// The fields omx may read, unparsed.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Raw<'a> {
@@ -70,10 +69,10 @@ struct Raw<'a> {
     resets_at: Option<&'a RawValue>,
 }
 
-/// The string a field holds; empty ones say nothing.
+/// The string in a field; an empty one counts as missing.
 fn text<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
     let raw = raw?.get();
-    // A text without escapes is borrowed as it stands.
+    // A string without escapes can be borrowed.
     let inner = raw.strip_prefix('"').and_then(|raw| raw.strip_suffix('"'));
     let text = match inner {
         Some(inner) if !inner.contains('\\') => Cow::Borrowed(inner),
@@ -83,9 +82,9 @@ fn text<'a>(raw: Option<&'a RawValue>) -> Option<Cow<'a, str>> {
 }
 
 impl<'a> HookPayload<'a> {
-    /// Reads a payload; `event` is what the command line said, for hosts whose
-    /// payload does not.
-    pub fn read(host: HostKind, event: Option<&'a str>, bytes: &'a [u8]) -> Option<Self> {
+    /// Parses a payload. `event` is the name from the command line, for hosts whose
+    /// payload has none.
+    pub fn parse(host: HostKind, event: Option<&'a str>, bytes: &'a [u8]) -> Option<Self> {
         let raw: Raw<'a> = serde_json::from_slice(bytes.trim_ascii()).ok()?;
         let name = text(raw.hook_event_name).or_else(|| event.map(Cow::Borrowed))?;
         let agent = match text(raw.agent_id) {
@@ -94,7 +93,7 @@ impl<'a> HookPayload<'a> {
         };
         Some(Self {
             host,
-            event: raw.event(HookEventKind::named(&name)),
+            event: raw.event(HookEventKind::parse(&name)),
             name,
             session: text(raw.session_id).and_then(|id| SessionId::new(&id).ok()),
             cwd: text(raw.cwd).map(|cwd| PathBuf::from(cwd.as_ref())),
@@ -121,7 +120,7 @@ impl<'a> Raw<'a> {
             HookEventKind::AfterTool => HookEvent::AfterTool { tool: words(self.tool_name) },
             HookEventKind::Stop => HookEvent::Stop {
                 cause: self.cause().unwrap_or(StopCause::TurnEnded),
-                last_words: words(self.last_assistant_message.or(self.prompt_response)),
+                last_message: words(self.last_assistant_message.or(self.prompt_response)),
             },
             HookEventKind::StopFailure => match self.cause() {
                 Some(cause) => HookEvent::StopFailure { cause, until: self.until() },
@@ -133,7 +132,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Why the turn ended, where the host says more than that it did.
+    /// Why the turn ended, if the host gives a reason.
     fn cause(&self) -> Option<StopCause> {
         if self.user_requested.is_some_and(|raw| raw.get() == "true") {
             return Some(StopCause::Interrupted);
@@ -143,7 +142,7 @@ impl<'a> Raw<'a> {
             .find_map(|raw| session_events::parse_stop_cause(&text(raw)?))
     }
 
-    /// When the limit passes: a time, or seconds since 1970.
+    /// When the limit resets: a timestamp, or seconds since 1970.
     fn until(&self) -> Option<Timestamp> {
         let raw = self.resets_at?;
         match text(Some(raw)) {

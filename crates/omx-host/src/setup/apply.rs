@@ -1,8 +1,8 @@
-//! Carrying a plan out. The only place of setup that writes.
+//! Carries a plan out. Nothing else in setup writes.
 //!
-//! Order: the manifest that knows both states, then the files one by one, each
-//! whole or not at all, then the manifest that knows only the new state.
-//! Killed anywhere, the same command again finishes it.
+//! The order is: the manifest that records the states before and after, then the
+//! files one by one, each atomically, then the manifest of the new state. If the
+//! process is killed at any point, the same command finishes the work.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -16,15 +16,15 @@ use super::disk::{RealDisk, SetupDisk};
 use super::manifest::Manifest;
 use super::planner::{FileChange, SetupNote, SetupNoteKind, SetupPlan};
 
-const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Why nothing could be done.
+/// Why a plan could not be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Another setup is at it.
-    #[error("another setup or uninstall is at work")]
+    /// Another setup or uninstall is running.
+    #[error("another setup or uninstall is running; try again when it has finished")]
     Busy,
-    /// The manifest cannot be written; without it nothing else is.
+    /// The manifest cannot be written, so nothing else is.
     #[error("cannot write {path}: {source}")]
     Manifest {
         /// The manifest or its folder.
@@ -34,16 +34,16 @@ pub enum ApplyError {
     },
 }
 
-/// Held while a plan is made and carried out.
+/// The lock that is held while a plan is made and carried out.
 #[derive(Debug)]
 pub struct SetupLock {
     _folder: File,
-    /// The folders that had to be made for manifests, outermost first.
+    /// The folders that were created for manifests, outermost first.
     made: Vec<PathBuf>,
 }
 
-/// Waits until no other setup is at work. The folder of manifests itself is
-/// what is locked, so nothing is left behind.
+/// Waits until no other setup runs. It locks the folder of manifests itself, so no
+/// lock file stays behind.
 pub fn lock_setup(manifests: &Path, deadline: Duration) -> Result<SetupLock, ApplyError> {
     let fail = |source| ApplyError::Manifest { path: manifests.to_owned(), source };
     let start = Instant::now();
@@ -60,17 +60,17 @@ pub fn lock_setup(manifests: &Path, deadline: Duration) -> Result<SetupLock, App
         builder.recursive(true).mode(0o700).create(manifests).map_err(fail)?;
         let folder = match File::open(manifests) {
             Ok(folder) => folder,
-            // Another process took its folder away just now.
+            // Another process has just removed the folder.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => return Err(fail(error)),
         };
         match folder.try_lock() {
-            Ok(()) if is_there(&folder, manifests) => {
+            Ok(()) if is_same_folder(&folder, manifests) => {
                 return Ok(SetupLock { _folder: folder, made });
             }
             Ok(()) => {}
             Err(TryLockError::WouldBlock) if start.elapsed() < deadline => {
-                std::thread::sleep(BETWEEN_TRIES);
+                std::thread::sleep(RETRY_INTERVAL);
             }
             Err(TryLockError::WouldBlock) => return Err(ApplyError::Busy),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
@@ -78,7 +78,7 @@ pub fn lock_setup(manifests: &Path, deadline: Duration) -> Result<SetupLock, App
     }
 }
 
-fn is_there(folder: &File, path: &Path) -> bool {
+fn is_same_folder(folder: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     match (folder.metadata(), fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),
@@ -86,8 +86,8 @@ fn is_there(folder: &File, path: &Path) -> bool {
     }
 }
 
-/// Carries a plan out; what could not be done is told. Nothing is written if
-/// there is nothing to do.
+/// Carries a plan out and returns what could not be done. Writes nothing if there is
+/// nothing to do.
 pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, ApplyError> {
     let mut failed = Vec::new();
     let current = Manifest::load(&plan.manifest).ok().flatten();
@@ -99,7 +99,7 @@ pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, Apply
         save(&plan.manifest, &during)?;
     }
     if current.as_ref().is_some_and(|current| current.unfinished) {
-        sweep(plan);
+        remove_temporary_files(plan);
     }
     for change in &plan.changes {
         if let Err(why) = carry_out(change, &plan.after.folders) {
@@ -108,7 +108,7 @@ pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, Apply
                 path: change.path.clone(),
                 text: why,
             });
-            // What may or may not be there stays known.
+            // Keep recording what may or may not be in the file.
             after.files.retain(|record| record.path != change.path);
             after.files.extend(plan.during.file(&change.path).cloned());
         }
@@ -130,8 +130,8 @@ pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, Apply
     Ok(failed)
 }
 
-/// Removes what a killed change left beside the files it was to change.
-fn sweep(plan: &SetupPlan) {
+/// Removes temporary files that a killed process left beside the person's files.
+fn remove_temporary_files(plan: &SetupPlan) {
     for path in plan.during.files.iter().map(|record| &record.path) {
         let real = RealDisk.real(path);
         let Some(name) = real.file_name().and_then(|name| name.to_str()) else { continue };
@@ -148,13 +148,13 @@ fn save(path: &Path, manifest: &Manifest) -> Result<(), ApplyError> {
     let mut text = serde_json::to_string_pretty(manifest)
         .map_err(|error| fail(io::Error::new(io::ErrorKind::InvalidData, error)))?;
     text.push('\n');
-    private(path).map_err(fail)?;
+    create_private(path).map_err(fail)?;
     change_file::<StoreError>(path, Duration::from_secs(1), |_| Ok(text))
         .map_err(|error| fail(io::Error::other(error.to_string())))
 }
 
-/// A file of one's own has to be there with its mode before it is written.
-fn private(path: &Path) -> io::Result<()> {
+/// Creates the manifest with its private mode before anything is written to it.
+fn create_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let made = File::options().write(true).create_new(true).mode(0o600).open(path);
     match made {
@@ -164,9 +164,9 @@ fn private(path: &Path) -> io::Result<()> {
 }
 
 fn carry_out(change: &FileChange, made: &[PathBuf]) -> Result<(), String> {
-    // A link of the person's stays a link.
+    // Keep the person's links: change the file they lead to.
     let real = RealDisk.real(&change.path);
-    let stale = "it was changed just now; run the command again";
+    let stale = "it was changed in the meantime; run the command again";
     let Some(new) = &change.new else {
         if RealDisk.read(&real)? != change.old {
             return Err(stale.to_owned());
@@ -176,7 +176,7 @@ fn carry_out(change: &FileChange, made: &[PathBuf]) -> Result<(), String> {
     for folder in made.iter().filter(|folder| change.path.starts_with(folder)) {
         match fs::create_dir(folder) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(format!("cannot make {}: {error}", folder.display()));
+                return Err(format!("cannot create {}: {error}", folder.display()));
             }
             _ => {}
         }
@@ -203,7 +203,7 @@ fn carry_out(change: &FileChange, made: &[PathBuf]) -> Result<(), String> {
     })
 }
 
-/// Removes a file for good, and the link that led to it if it was one.
+/// Deletes a file, and the link that led to it if there was one.
 fn remove(path: &Path) -> io::Result<()> {
     let real = RealDisk.real(path);
     for path in [real.as_path(), path] {
@@ -218,7 +218,7 @@ fn remove(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the folders omx made and that hold nothing any more.
+/// Removes empty folders that omx created.
 fn remove_folders(manifest: &mut Manifest, own: &Path) {
     let mut files: Vec<PathBuf> = manifest.files.iter().map(|record| record.path.clone()).collect();
     if !files.is_empty() {
@@ -230,7 +230,7 @@ fn remove_folders(manifest: &mut Manifest, own: &Path) {
         if files.iter().any(|file| file.starts_with(&folder)) {
             manifest.folders.insert(0, folder);
         } else {
-            // One that is not empty holds what is not ours.
+            // It fails for a folder that holds files of others.
             let _ = fs::remove_dir(&folder);
         }
     }

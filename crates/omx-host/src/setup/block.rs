@@ -7,36 +7,34 @@ use serde_json::Value;
 use super::EditError;
 use super::fragment::{Fragment, FragmentSlot};
 
-/// How the block begins.
+/// The line that starts the block.
 pub(crate) const START: &str = "<!-- OMX:START -->";
-/// How the block ends.
+/// The line that ends the block.
 pub(crate) const END: &str = "<!-- OMX:END -->";
 
-/// A block as it is remembered: without white space around it, with `\n` as its line ends.
-pub(crate) fn plain(block: &str) -> String {
+/// A block as the manifest keeps it: trimmed, with `\n` as line ending.
+pub(crate) fn normalize(block: &str) -> String {
     block.trim().replace("\r\n", "\n")
 }
 
-/// Where the block is.
+/// Finds the block.
 fn find(text: &str) -> Result<Option<Range<usize>>, EditError> {
     let starts: Vec<usize> = text.match_indices(START).map(|(at, _)| at).collect();
     let ends: Vec<usize> = text.match_indices(END).map(|(at, _)| at).collect();
     match (&starts[..], &ends[..]) {
         ([], []) => Ok(None),
         ([start], [end]) if start < end => Ok(Some(*start..end + END.len())),
-        _ => {
-            Err(EditError(format!("{START} and {END} do not stand there once each, in this order")))
-        }
+        _ => Err(EditError(format!("{START} and {END} must appear once each, in this order"))),
     }
 }
 
-/// What stands between the marks, and the marks.
-pub(crate) fn standing(text: &str) -> Result<Vec<Value>, EditError> {
+/// Reads the block, marks included.
+pub(crate) fn read_values(text: &str) -> Result<Vec<Value>, EditError> {
     let block = find(text)?.map(|range| text[range].replace("\r\n", "\n"));
     Ok(block.map(Value::String).into_iter().collect())
 }
 
-/// Puts the block at the end.
+/// Appends the block.
 pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Fragment) {
     let block = value.as_str().unwrap_or_default().replace('\n', newline);
     let lead = match text {
@@ -49,17 +47,17 @@ pub(crate) fn insert(text: &str, value: &Value, newline: &str) -> (String, Fragm
     (format!("{text}{piece}"), part)
 }
 
-/// Puts another text between the marks.
+/// Replaces the block's text.
 pub(crate) fn replace(
     text: &str,
     old: &Fragment,
     value: &Value,
     newline: &str,
 ) -> Result<(String, Fragment), EditError> {
-    let range = find(text)?.ok_or_else(|| EditError("omx's block is not there".to_owned()))?;
+    let range = find(text)?.ok_or_else(|| EditError("omx's block is missing".to_owned()))?;
     let block = value.as_str().unwrap_or_default().replace('\n', newline);
     let mut piece = String::new();
-    if let Some(whole) = exact(text, old, &range) {
+    if let Some(whole) = find_inserted(text, old, &range) {
         piece =
             format!("{}{block}{}", &text[whole.start..range.start], &text[range.end..whole.end]);
     }
@@ -68,18 +66,18 @@ pub(crate) fn replace(
     Ok((format!("{}{block}{}", &text[..range.start], &text[range.end..]), part))
 }
 
-fn exact(text: &str, part: &Fragment, block: &Range<usize>) -> Option<Range<usize>> {
+fn find_inserted(text: &str, part: &Fragment, block: &Range<usize>) -> Option<Range<usize>> {
     let start = block.start.checked_sub(part.lead)?;
     let range = start..start + part.text.len();
     (!part.text.is_empty() && text.get(range.clone())? == part.text).then_some(range)
 }
 
-/// Takes the block out.
+/// Removes the block.
 pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
-    let block = find(text)?.ok_or_else(|| EditError("omx's block is not there".to_owned()))?;
-    let mut range = exact(text, part, &block);
+    let block = find(text)?.ok_or_else(|| EditError("omx's block is missing".to_owned()))?;
+    let mut range = find_inserted(text, part, &block);
     if range.is_none() {
-        // At least the line end after the block was ours.
+        // The line ending after the block is ours in any case.
         let rest = &text[block.end..];
         let line_end = rest.len() - rest.trim_start_matches(['\r', '\n']).len();
         range = Some(block.start..block.end + line_end.min(rest.find('\n').map_or(0, |at| at + 1)));

@@ -1,24 +1,24 @@
-//! What planning may see of the disk.
+//! What planning may read from the disk.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Reading, as planning needs it.
+/// Read access for planning.
 pub trait SetupDisk {
-    /// The text of a file; `None` if there is none; a sentence why it cannot be used.
+    /// Reads a file: its text, `None` if it does not exist, or why it cannot be used.
     fn read(&self, path: &Path) -> Result<Option<String>, String>;
-    /// Where a file really is: links followed, also one that leads to nothing.
+    /// Resolves links, including one whose target does not exist.
     fn real(&self, path: &Path) -> PathBuf;
-    /// Whether there is a folder.
+    /// Whether a folder exists.
     fn is_folder(&self, path: &Path) -> bool;
 }
 
-/// The disk of this machine.
+/// The file system.
 #[derive(Clone, Copy, Debug)]
 pub struct RealDisk;
 
-/// More than any configuration; a file beyond it is none.
+/// The most bytes of a configuration file.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 impl SetupDisk for RealDisk {
@@ -29,14 +29,14 @@ impl SetupDisk for RealDisk {
             Err(error) => return Err(error.to_string()),
         };
         if !data.is_file() {
-            return Err("it is not a file".to_owned());
+            return Err("not a regular file".to_owned());
         }
         if data.len() > MAX_BYTES {
-            return Err("it is too large".to_owned());
+            return Err("larger than 64 MiB".to_owned());
         }
         match fs::read(path) {
             Ok(bytes) => {
-                String::from_utf8(bytes).map(Some).map_err(|_| "it is not UTF-8 text".to_owned())
+                String::from_utf8(bytes).map(Some).map_err(|_| "not UTF-8 text".to_owned())
             }
             Err(error) => Err(error.to_string()),
         }
@@ -44,7 +44,7 @@ impl SetupDisk for RealDisk {
 
     fn real(&self, path: &Path) -> PathBuf {
         let mut path = path.to_owned();
-        // As many links as the system follows.
+        // The system follows no more links either.
         for _ in 0..40 {
             if let Ok(real) = fs::canonicalize(&path) {
                 return real;

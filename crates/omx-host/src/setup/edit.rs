@@ -1,5 +1,5 @@
-//! One file: from its text, what is wanted and what is remembered, to the new
-//! text and what to remember of it.
+//! The edit of one file: takes its text, the desired fragments and the manifest's
+//! record, and computes the new text and the new record.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::manifest::{FileOrigin, FileRecord};
 use super::text::{TextForm, hash};
 use super::{EditError, block, json, toml};
 
-/// The language of a file.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
     Json,
@@ -17,7 +17,7 @@ pub(crate) enum FileFormat {
 }
 
 impl FileFormat {
-    /// What a file that was not there begins as.
+    /// The text of a new file before anything is inserted.
     fn seed(self, newline: &str) -> String {
         match self {
             Self::Json => format!("{{}}{newline}"),
@@ -25,11 +25,11 @@ impl FileFormat {
         }
     }
 
-    fn standing(self, text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
+    fn read_values(self, text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
         match self {
-            Self::Json => json::standing(text, slot),
-            Self::Toml => toml::standing(text, slot),
-            Self::Markdown => block::standing(text),
+            Self::Json => json::read_values(text, slot),
+            Self::Toml => toml::read_values(text, slot),
+            Self::Markdown => block::read_values(text),
         }
     }
 
@@ -69,18 +69,18 @@ impl FileFormat {
     }
 }
 
-/// Why a part is not as omx would have it.
+/// Why a fragment is not as omx wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FragmentConflict {
     /// The person has changed it since omx wrote it.
     Edited(String),
-    /// Something of the person's stands there, and may.
+    /// The person has their own value there, and keeps it.
     Theirs(String),
-    /// Something that is not omx's stands where omx's part must be.
+    /// A foreign value is where omx's fragment must be.
     Taken(String),
 }
 
-/// A file with omx's parts.
+/// A file with omx's fragments.
 #[derive(Debug)]
 pub(crate) struct EditedFile {
     pub text: String,
@@ -89,14 +89,14 @@ pub(crate) struct EditedFile {
     pub kept: Vec<FragmentConflict>,
 }
 
-/// Brings the wanted parts into a file.
+/// Brings the desired fragments into a file.
 pub(crate) fn set_up(
     kind: FileFormat,
     old: Option<&str>,
     wishes: &[DesiredFragment],
     record: Option<&FileRecord>,
 ) -> Result<EditedFile, EditError> {
-    let (form, body) = TextForm::of(old.unwrap_or_default());
+    let (form, body) = TextForm::split(old.unwrap_or_default());
     let newline = form.newline;
     let is_blank = body.trim().is_empty();
     let origin = match (old, record) {
@@ -111,19 +111,19 @@ pub(crate) fn set_up(
     };
     let mut parts: Vec<Fragment> = record.map(|record| record.parts.clone()).unwrap_or_default();
     let known = || record.into_iter().flat_map(|record| record.parts.iter().chain(&record.earlier));
-    // What an older omx wrote and this one does not.
+    // Remove what an older omx wrote and this one does not.
     for part in parts.clone().iter().rev() {
         if wishes.iter().any(|wish| wish.slot == part.slot) {
             continue;
         }
-        if kind.standing(&text, &part.slot)?.contains(&part.value) {
+        if kind.read_values(&text, &part.slot)?.contains(&part.value) {
             text = kind.remove(&text, part)?;
         }
         parts.retain(|kept| kept != part);
     }
     let mut kept = Vec::new();
     for wish in wishes {
-        let there = kind.standing(&text, &wish.slot)?;
+        let there = kind.read_values(&text, &wish.slot)?;
         let mut remembered = known().filter(|part| part.slot == wish.slot);
         let is_remembered = remembered.clone().next().is_some();
         let mut put = |part: Fragment| match parts.iter_mut().find(|known| known.slot == part.slot)
@@ -136,11 +136,11 @@ pub(crate) fn set_up(
             put(part.cloned().unwrap_or_else(|| Fragment::found(&wish.slot, &wish.value)));
             continue;
         }
-        let unfounded = || there.iter().find(|value| wish.own.matches(value));
+        let find_unrecorded = || there.iter().find(|value| wish.own.matches(value));
         let old = match remembered.find(|part| there.contains(&part.value)) {
             Some(part) => Some(part.clone()),
             None if is_remembered => None,
-            None => unfounded().map(|value| {
+            None => find_unrecorded().map(|value| {
                 let before = (wish.own == Recognizer::NewTrust).then(|| value.clone());
                 Fragment { before, ..Fragment::found(&wish.slot, value) }
             }),
@@ -156,42 +156,43 @@ pub(crate) fn set_up(
             continue;
         }
         let is_list = matches!(wish.slot, FragmentSlot::Element(_));
-        let is_edited = is_remembered && (unfounded().is_some() || !is_list && !there.is_empty());
+        let is_edited =
+            is_remembered && (find_unrecorded().is_some() || !is_list && !there.is_empty());
         if is_edited {
             kept.push(FragmentConflict::Edited(wish.what.clone()));
         } else if is_list || there.is_empty() {
-            // Only what is put in now is to be remembered, and last.
+            // Keep the order of insertion in the manifest.
             parts.retain(|part| part.slot != wish.slot);
             let (new, part) = kind.insert(&text, wish, newline)?;
             text = new;
             parts.push(part);
         } else {
             kept.push(match wish.rule {
-                ConflictRule::IfNone => FragmentConflict::Theirs(wish.what.clone()),
-                ConflictRule::Needed => FragmentConflict::Taken(wish.what.clone()),
+                ConflictRule::OnlyIfMissing => FragmentConflict::Theirs(wish.what.clone()),
+                ConflictRule::Required => FragmentConflict::Taken(wish.what.clone()),
             });
         }
     }
-    Ok(EditedFile { text: form.whole(text), origin, parts, kept })
+    Ok(EditedFile { text: form.join(text), origin, parts, kept })
 }
 
-/// A file without omx's parts.
+/// A file without omx's fragments.
 #[derive(Debug)]
 pub(crate) struct RestoredFile {
-    /// `None`: the file is to go.
+    /// The new text; `None` if the file is to be deleted.
     pub text: Option<String>,
-    /// Parts the person has changed; they stay.
+    /// Fragments the person has changed; they stay.
     pub left: Vec<Fragment>,
 }
 
-/// Takes omx's parts out of a file, last first.
+/// Removes omx's fragments from a file, last first.
 pub(crate) fn take_out(
     kind: FileFormat,
     old: Option<&str>,
     record: &FileRecord,
 ) -> Result<RestoredFile, EditError> {
     let Some(old) = old else { return Ok(RestoredFile { text: None, left: Vec::new() }) };
-    let (form, body) = TextForm::of(old);
+    let (form, body) = TextForm::split(old);
     let mut text = body.to_owned();
     if kind == FileFormat::Json && text.trim().is_empty() {
         return Ok(RestoredFile { text: Some(old.to_owned()), left: Vec::new() });
@@ -199,11 +200,11 @@ pub(crate) fn take_out(
     let mut left = Vec::new();
     let mut is_changed = false;
     for part in record.parts.iter().rev() {
-        let there = kind.standing(&text, &part.slot)?;
+        let there = kind.read_values(&text, &part.slot)?;
         let earlier = record.earlier.iter().filter(|earlier| earlier.slot == part.slot);
         let found = [part].into_iter().chain(earlier).find(|part| there.contains(&part.value));
         match found {
-            Some(part) => match undone(kind, &text, part, form.newline) {
+            Some(part) => match undo(kind, &text, part, form.newline) {
                 Ok(rest) => {
                     text = rest;
                     is_changed = true;
@@ -223,38 +224,37 @@ pub(crate) fn take_out(
     let is_seed = is_changed && (text == kind.seed("\n") || text == kind.seed("\r\n"));
     let text = match &record.origin {
         FileOrigin::Absent if is_seed => None,
-        FileOrigin::Blank(blank) if is_seed => Some(form.whole(blank.clone())),
-        _ => Some(form.whole(text)),
+        FileOrigin::Blank(blank) if is_seed => Some(form.join(blank.clone())),
+        _ => Some(form.join(text)),
     };
     Ok(RestoredFile { text, left })
 }
 
-/// The text without a part, or with what stood in its place.
-fn undone(
-    kind: FileFormat,
-    text: &str,
-    part: &Fragment,
-    newline: &str,
-) -> Result<String, EditError> {
+/// Removes a fragment, or restores the value it replaced.
+fn undo(kind: FileFormat, text: &str, part: &Fragment, newline: &str) -> Result<String, EditError> {
     match &part.before {
         Some(before) => kind.replace(text, part, before, newline).map(|(text, _)| text),
         None => kind.remove(text, part),
     }
 }
 
-/// A whole file of omx's.
+/// Whose a file is that omx wants to write as a whole.
 #[derive(Debug)]
 pub(crate) enum WholeFile {
-    /// It is, or is to be, this text.
+    /// omx's: it has, or will have, this text.
     Ours(Fragment),
-    /// The person has changed it since.
+    /// omx's, but the person has changed it.
     Edited,
-    /// It is the person's.
+    /// The person's.
     Theirs,
 }
 
-/// What to do with a file that is to be omx's as a whole.
-pub(crate) fn whole(old: Option<&str>, new: &str, record: Option<&FileRecord>) -> WholeFile {
+/// Decides whose a file is that omx wants to write as a whole.
+pub(crate) fn classify_whole_file(
+    old: Option<&str>,
+    new: &str,
+    record: Option<&FileRecord>,
+) -> WholeFile {
     let of = |text: &str| Value::String(hash(text.as_bytes()));
     let ours = || WholeFile::Ours(Fragment::found(&FragmentSlot::Whole, &of(new)));
     match (old, record) {
@@ -266,7 +266,7 @@ pub(crate) fn whole(old: Option<&str>, new: &str, record: Option<&FileRecord>) -
     }
 }
 
-/// Whether a whole file is as omx wrote it.
+/// Whether a file is as omx wrote it.
 pub(crate) fn is_recorded(text: &str, record: &FileRecord) -> bool {
     let value = Value::String(hash(text.as_bytes()));
     record.parts.iter().chain(&record.earlier).any(|part| part.value == value)

@@ -1,11 +1,11 @@
-//! A part: one thing of omx's in a file of the person's, as it is wanted and
-//! as the manifest remembers it.
+//! Fragments: the pieces omx adds to the person's files, as desired and as the
+//! manifest records them.
 
 use omx_kernel::Dialect;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where a part stands.
+/// Where in a file a fragment is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FragmentSlot {
@@ -22,7 +22,7 @@ pub enum FragmentSlot {
 }
 
 impl FragmentSlot {
-    /// The names that lead to it.
+    /// The path of names to it.
     pub(crate) fn path(&self) -> &[String] {
         match self {
             Self::Member(path) | Self::Element(path) | Self::Table(path) => path,
@@ -31,34 +31,34 @@ impl FragmentSlot {
     }
 }
 
-/// A part as it was written.
+/// A fragment as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fragment {
-    /// Where it stands.
+    /// Where it is.
     pub slot: FragmentSlot,
-    /// What it says: a JSON value, a block's text, or the hash of a whole file.
+    /// Its value: a JSON value, a block's text, or the hash of a whole file.
     pub value: Value,
-    /// The very text that was put in; empty if the part was found, not written.
+    /// Exactly the inserted text; empty if omx found the fragment and did not write it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// How many bytes of the text stand before the part proper.
+    /// How many bytes of the text precede the fragment itself.
     #[serde(default)]
     pub lead: usize,
-    /// How many of the containers around it came with it.
+    /// How many containers around it were inserted with it.
     #[serde(default)]
     pub made: usize,
-    /// What stood there before and is to be put back.
+    /// The value it replaced, which uninstall restores.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
 }
 
 impl Fragment {
-    /// A part that stands there already.
+    /// A fragment that exists already.
     pub(crate) fn found(slot: &FragmentSlot, value: &Value) -> Self {
         Self::written(slot, value, String::new(), 0, 0)
     }
 
-    /// A part that was put in with this text.
+    /// A fragment that was inserted with this text.
     pub(crate) fn written(
         slot: &FragmentSlot,
         value: &Value,
@@ -70,25 +70,25 @@ impl Fragment {
     }
 }
 
-/// How omx knows a thing of its own again when the manifest does not tell.
+/// How omx recognizes its own fragment without a record in the manifest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recognizer {
-    /// Only by the manifest.
+    /// Not at all.
     Recorded,
     /// A group of hooks that calls `… hook --host HOST` and nothing else.
     Hook,
-    /// A server that is started as `omx mcp`.
+    /// A server whose command is `omx mcp`.
     Server,
-    /// A status line that is `… hud`.
+    /// A status line whose command is `… hud`.
     StatusLine,
-    /// A record of trust: its place is its name, so whatever stands there is about ours.
+    /// A trust record. It is named after the hook's place, so it is about omx's hook.
     Trust,
-    /// A record of trust that may be about something else which stood there before.
+    /// A trust record that may be about another hook that was in this place before.
     NewTrust,
 }
 
 impl Recognizer {
-    /// Whether a value was written by some omx.
+    /// Whether some version of omx wrote the value.
     pub fn matches(self, value: &Value) -> bool {
         let calls = |value: &Value, words: &str| {
             let command = value["command"].as_str().unwrap_or_default();
@@ -110,32 +110,32 @@ impl Recognizer {
     }
 }
 
-/// Whether a program, as a command line names it, has a name of omx's.
+/// Whether a program in a command line has one of omx's names.
 fn is_omx(program: &str) -> bool {
     let name = program.trim_matches('\'').rsplit('/').next().unwrap_or_default();
     Dialect::parse(name).is_some()
 }
 
-/// What is wanted of a part that is already there with another content.
+/// What to do where another value exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConflictRule {
-    /// Ours or nothing: what stands there and is not ours is a conflict.
-    Needed,
-    /// Only where nothing stands: what is there is the person's choice.
-    IfNone,
+    /// Report a conflict: the fragment is required.
+    Required,
+    /// Keep it: it is the person's choice.
+    OnlyIfMissing,
 }
 
-/// A part as it should be.
+/// A fragment as omx wants it.
 #[derive(Clone, Debug)]
 pub(crate) struct DesiredFragment {
     /// Where.
     pub slot: FragmentSlot,
     /// What.
     pub value: Value,
-    /// How it is known again.
+    /// How omx recognizes it.
     pub own: Recognizer,
-    /// What to do when the place is taken.
+    /// What to do where another value exists.
     pub rule: ConflictRule,
-    /// In words, for messages: `the hook Stop`.
+    /// A noun for messages, such as `omx's hook for Stop`.
     pub what: String,
 }

@@ -1,6 +1,6 @@
-//! Changing JSON, with or without comments, byte for byte: the text is read
-//! into a tree that knows where everything stands, and a change is one piece
-//! of text put in or cut out. Nothing is ever printed anew.
+//! Edits JSON in place, with or without comments. The text is parsed into a tree with
+//! the position of every node, and an edit inserts or removes one piece of text. The
+//! rest of the file is never printed again, so its bytes stay as they are.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use serde_json::Value;
 
 use super::EditError;
 use super::fragment::{Fragment, FragmentSlot};
-use super::json_text::{JsonLayout, render, style_of};
+use super::json_text::{JsonLayout, layout_for, render};
 
-/// A value with its place in the text.
+/// A value with its position in the text.
 pub(crate) struct JsonNode {
     pub span: Range<usize>,
     pub value: Value,
     pub inside: NodeContent,
 }
 
-/// What a value holds.
+/// The content of a value.
 pub(crate) enum NodeContent {
     Members(Vec<Member>),
     Elements(Vec<JsonNode>),
@@ -42,7 +42,7 @@ impl JsonNode {
         }
     }
 
-    /// The nodes below a path, from the root on, as far as they are there.
+    /// The nodes along a path from the root, as far as they exist.
     fn walk(&self, path: &[String]) -> Vec<&JsonNode> {
         let mut nodes = vec![self];
         for name in path {
@@ -65,7 +65,7 @@ impl JsonNode {
         }
     }
 
-    /// Where the children stand, first to last.
+    /// The positions of the children, in order.
     pub fn children(&self) -> Vec<Range<usize>> {
         match &self.inside {
             NodeContent::Members(members) => members.iter().map(|m| m.span.clone()).collect(),
@@ -75,7 +75,7 @@ impl JsonNode {
     }
 }
 
-/// Reads a file whose content is an object.
+/// Parses a file that must hold an object.
 pub(crate) fn read(text: &str) -> Result<JsonNode, EditError> {
     let options = ParseOptions {
         allow_loose_object_property_names: false,
@@ -134,8 +134,8 @@ fn node(value: &ast::Value<'_>) -> Result<JsonNode, EditError> {
     Ok(JsonNode { span, value, inside })
 }
 
-/// What stands in a slot: a member's value, or all elements of an array.
-pub(crate) fn standing(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
+/// Reads the values in a slot: a member's value, or all elements of an array.
+pub(crate) fn read_values(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
     let root = read(text)?;
     let Some(node) = root.at(slot.path()) else { return Ok(Vec::new()) };
     Ok(match slot {
@@ -146,7 +146,7 @@ pub(crate) fn standing(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, Ed
     })
 }
 
-/// Puts a value into an empty slot, with the containers that are missing.
+/// Inserts a value into an empty slot, along with missing containers.
 pub(crate) fn insert(
     text: &str,
     slot: &FragmentSlot,
@@ -160,7 +160,7 @@ pub(crate) fn insert(
         Some(node) if walked.len() <= path.len() || matches!(slot, FragmentSlot::Element(_)) => {
             (*node, walked.len() - 1)
         }
-        _ => return Err(EditError(format!("{} stands there already", path.join(".")))),
+        _ => return Err(EditError(format!("{} exists already", path.join(".")))),
     };
     let fits = matches!(
         (&container.inside, there == path.len()),
@@ -168,7 +168,9 @@ pub(crate) fn insert(
     );
     if !fits {
         let name = path[..there].join(".");
-        return Err(EditError(format!("{name} is not what omx would put its part into")));
+        return Err(EditError(format!(
+            "{name} has an unexpected type, so omx cannot add its entry to it"
+        )));
     }
     let missing = &path[there..];
     let mut inner = match slot {
@@ -182,14 +184,14 @@ pub(crate) fn insert(
         FragmentSlot::Element(_) => missing.len(),
         _ => missing.len() - 1,
     };
-    let style = style_of(text, container, there, newline);
+    let style = layout_for(text, container, there, newline);
     let body = render(missing.first().map(String::as_str), &inner, &style);
     let (at, piece, lead) = piece(container, &body, &style);
     let part = Fragment::written(slot, value, piece.clone(), lead, made);
     Ok((format!("{}{piece}{}", &text[..at], &text[at..]), part))
 }
 
-/// The text to put in, where, and how many bytes of it come before the child.
+/// Where to insert, the text, and how many bytes of it precede the child.
 fn piece(container: &JsonNode, body: &str, style: &JsonLayout) -> (usize, String, usize) {
     match container.children().last() {
         Some(last) => {
@@ -204,7 +206,7 @@ fn piece(container: &JsonNode, body: &str, style: &JsonLayout) -> (usize, String
     }
 }
 
-/// Gives a part another value, in its place.
+/// Replaces a fragment's value where it is.
 pub(crate) fn replace(
     text: &str,
     old: &Fragment,
@@ -212,22 +214,22 @@ pub(crate) fn replace(
     newline: &str,
 ) -> Result<(String, Fragment), EditError> {
     let root = read(text)?;
-    let Some((span, depth, is_plain)) = place_of(&root, text, old) else {
-        return Err(EditError("omx's part is not there".to_owned()));
+    let Some((span, depth, is_plain)) = find_value(&root, text, old) else {
+        return Err(EditError("omx's entry is missing".to_owned()));
     };
     let style = JsonLayout::at(text, span.start, depth, newline, is_plain);
     let body = render(None, value, &style);
     let new = format!("{}{body}{}", &text[..span.start], &text[span.end..]);
-    // Other parts may stand inside what came with this one, so the text that
-    // was put in is known by itself, not by what is in the file now.
+    // Other fragments may be inside containers that came with this one, so the
+    // inserted text is derived from the old one, not from the file.
     let before = &text[span];
     let is_known = old.text.matches(before).count() == 1;
     let piece = if is_known { old.text.replace(before, &body) } else { String::new() };
     Ok((new, Fragment { value: value.clone(), text: piece, ..old.clone() }))
 }
 
-/// Where a part's own value stands, how deep, and whether on one line.
-fn place_of(root: &JsonNode, text: &str, part: &Fragment) -> Option<(Range<usize>, usize, bool)> {
+/// The position of a fragment's value, its depth, and whether it is on one line.
+fn find_value(root: &JsonNode, text: &str, part: &Fragment) -> Option<(Range<usize>, usize, bool)> {
     let path = part.slot.path();
     let node = root.at(path)?;
     let (found, depth) = match part.slot {
@@ -240,8 +242,8 @@ fn place_of(root: &JsonNode, text: &str, part: &Fragment) -> Option<(Range<usize
     Some((found.span.clone(), depth, is_plain))
 }
 
-/// The outermost thing that came with a part: a member or an element.
-fn outer(root: &JsonNode, part: &Fragment) -> Option<Range<usize>> {
+/// The outermost member or element that came with a fragment.
+fn find_outermost(root: &JsonNode, part: &Fragment) -> Option<Range<usize>> {
     let path = part.slot.path();
     let inner = matches!(part.slot, FragmentSlot::Element(_)) && part.made == 0;
     if inner {
@@ -253,37 +255,37 @@ fn outer(root: &JsonNode, part: &Fragment) -> Option<Range<usize>> {
     Some(root.at(above)?.member(name)?.span.clone())
 }
 
-/// Where the very text that was put in still stands.
-fn exact(root: &JsonNode, text: &str, part: &Fragment) -> Option<Range<usize>> {
+/// Where the inserted text still is, byte for byte.
+fn find_inserted(root: &JsonNode, text: &str, part: &Fragment) -> Option<Range<usize>> {
     if part.text.is_empty() {
         return None;
     }
-    let start = outer(root, part)?.start.checked_sub(part.lead)?;
+    let start = find_outermost(root, part)?.start.checked_sub(part.lead)?;
     let range = start..start + part.text.len();
     (text.get(range.clone())? == part.text).then_some(range)
 }
 
-/// Takes a part out: the very text that was put in where it still stands as
-/// it was, else the value with its comma and containers left empty.
+/// Removes a fragment: exactly the inserted text if it is unchanged, else the value
+/// with its comma and the containers that are empty then.
 pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
     let root = read(text)?;
-    if let Some(range) = exact(&root, text, part) {
+    if let Some(range) = find_inserted(&root, text, part) {
         let rest = format!("{}{}", &text[..range.start], &text[range.end..]);
-        // Something may have been added on our comma.
+        // Something that was added later may need our comma.
         if read(&rest).is_ok() {
             return Ok(rest);
         }
     }
     let path = part.slot.path();
-    let node = root.at(path).ok_or_else(|| EditError("omx's part is not there".to_owned()))?;
+    let node = root.at(path).ok_or_else(|| EditError("omx's entry is missing".to_owned()))?;
     let mut rest;
     let mut up = path.len();
     if let FragmentSlot::Element(_) = part.slot {
         let index = node.elements().iter().position(|element| element.value == part.value);
-        let index = index.ok_or_else(|| EditError("omx's part is not there".to_owned()))?;
-        rest = without(text, node, index);
+        let index = index.ok_or_else(|| EditError("omx's entry is missing".to_owned()))?;
+        rest = remove_child(text, node, index);
     } else {
-        rest = without_member(text, &root, path)?;
+        rest = remove_member(text, &root, path)?;
         up -= 1;
     }
     for _ in 0..part.made {
@@ -295,24 +297,23 @@ pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
         if !is_empty || up == 0 {
             break;
         }
-        rest = without_member(&rest, &root, &path[..up])?;
+        rest = remove_member(&rest, &root, &path[..up])?;
         up -= 1;
     }
     Ok(rest)
 }
 
-fn without_member(text: &str, root: &JsonNode, path: &[String]) -> Result<String, EditError> {
-    let missing = || EditError("omx's part is not there".to_owned());
+fn remove_member(text: &str, root: &JsonNode, path: &[String]) -> Result<String, EditError> {
+    let missing = || EditError("omx's entry is missing".to_owned());
     let (name, above) = path.split_last().ok_or_else(missing)?;
     let container = root.at(above).ok_or_else(missing)?;
     let NodeContent::Members(members) = &container.inside else { return Err(missing()) };
     let index = members.iter().position(|member| member.name == *name).ok_or_else(missing)?;
-    Ok(without(text, container, index))
+    Ok(remove_child(text, container, index))
 }
 
-/// The text without a container's child and one of the commas beside it.
-/// Comments stay.
-fn without(text: &str, container: &JsonNode, index: usize) -> String {
+/// Removes a container's child and one of the commas beside it. Comments stay.
+fn remove_child(text: &str, container: &JsonNode, index: usize) -> String {
     let children = container.children();
     let child = &children[index];
     let is_bare = |gap: &str| gap.chars().all(|c| c.is_whitespace() || c == ',');
@@ -327,23 +328,23 @@ fn without(text: &str, container: &JsonNode, index: usize) -> String {
             let is_alone = is_bare(&text[open..child.start]) && is_bare(&text[child.end..close]);
             cut(if is_alone { open..close } else { child.clone() })
         }
-        // A comment stands in the way: only the comma nearest to us goes.
+        // A comment is in the way: remove only the nearest comma.
         (Some(end), _) => {
             let gap = &text[end..child.start];
-            let comma = end + comma_of(gap).unwrap_or(0);
+            let comma = end + find_comma(gap).unwrap_or(0);
             let kept = &text[comma + 1..child.start];
             format!("{}{kept}{}", &text[..comma], &text[child.end..])
         }
         (None, Some(next)) => {
-            let comma = child.end + comma_of(&text[child.end..next]).unwrap_or(0);
+            let comma = child.end + find_comma(&text[child.end..next]).unwrap_or(0);
             let kept = &text[child.end..comma];
             format!("{}{kept}{}", &text[..child.start], &text[comma + 1..])
         }
     }
 }
 
-/// Where the comma between two children is; one in a comment does not count.
-fn comma_of(gap: &str) -> Option<usize> {
+/// Finds the comma between two children, ignoring commas in comments.
+fn find_comma(gap: &str) -> Option<usize> {
     let mut rest = 0;
     while let Some(next) = gap.get(rest..) {
         let comma = next.find(',');

@@ -1,27 +1,27 @@
-//! How omx's JSON is laid out so that it looks like the text around it.
+//! Lays out omx's JSON like the text around it.
 
 use serde_json::Value;
 
 use super::json::JsonNode;
 
-/// The layout at one place of a text.
+/// The layout at one position of a text.
 pub(crate) struct JsonLayout {
-    /// What stands between a comma and the next child.
+    /// White space between a comma and the next child.
     pub between: String,
-    /// What stands before an only child.
+    /// White space before an only child.
     pub before_only: String,
-    /// What stands after an only child.
+    /// White space after an only child.
     pub after_only: String,
-    /// How lines end; nothing for text on one line.
+    /// The line ending; `None` for text on one line.
     newline: Option<String>,
-    /// How far in the child itself stands.
+    /// The indentation of the child.
     indent: String,
-    /// One step further in.
+    /// One more level of indentation.
     step: String,
 }
 
 impl JsonLayout {
-    /// The layout of a value that begins at `start`, `depth` levels down.
+    /// The layout of a value that starts at `start`, `depth` levels deep.
     pub fn at(text: &str, start: usize, depth: usize, newline: &str, is_plain: bool) -> Self {
         let indent = indent_of(text, start).to_owned();
         Self {
@@ -35,14 +35,14 @@ impl JsonLayout {
     }
 }
 
-/// The white space the line of a place begins with.
+/// The indentation of the line at a position.
 fn indent_of(text: &str, at: usize) -> &str {
     let line = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let length = text[line..at].len() - text[line..at].trim_start().len();
     &text[line..line + length]
 }
 
-/// One step of indentation, from the indentation of something `depth` steps in.
+/// One level of indentation, derived from that of a value `depth` levels deep.
 fn step_of(indent: &str, depth: usize) -> String {
     match indent.chars().next() {
         Some('\t') => "\t".to_owned(),
@@ -53,8 +53,8 @@ fn step_of(indent: &str, depth: usize) -> String {
     }
 }
 
-/// The layout of a new child of a container which stands `depth` levels down.
-pub(crate) fn style_of(
+/// The layout of a new child of a container `depth` levels deep.
+pub(crate) fn layout_for(
     text: &str,
     container: &JsonNode,
     depth: usize,
@@ -64,7 +64,7 @@ pub(crate) fn style_of(
         Some(last) => {
             let before = &text[..last.start];
             let gap = &before[before.trim_end().len()..];
-            // Blank lines are the person's; one line end is enough.
+            // Do not repeat the person's blank lines.
             let is_plain = !gap.contains('\n');
             let between = match gap.rfind('\n') {
                 Some(at) => format!("{newline}{}", &gap[at + 1..]),
@@ -78,7 +78,7 @@ pub(crate) fn style_of(
             let step = step_of(&outer, depth);
             let indent = format!("{outer}{step}");
             let inner = &text[container.span.start + 1..close];
-            // A line may have been begun already.
+            // The closing bracket may be on a line of its own.
             let begun = inner.rfind('\n').map(|at| &inner[at + 1..]);
             let begun = begun.filter(|line| line.trim().is_empty());
             let before_only = match begun {
@@ -97,7 +97,7 @@ pub(crate) fn style_of(
     }
 }
 
-/// The text of a child: a value, with its name if it is a member.
+/// Formats a child: a value, with its name if it is a member.
 pub(crate) fn render(name: Option<&str>, value: &Value, style: &JsonLayout) -> String {
     let mut out = String::new();
     if let Some(name) = name {

@@ -1,5 +1,5 @@
-//! The manifest: what omx wrote where. It is written before the files it
-//! speaks of, so that whatever omx put anywhere can be taken out again.
+//! The manifest: what omx wrote, and where. It is written before the files it
+//! describes, so that uninstall can remove everything omx wrote.
 
 use std::path::{Path, PathBuf};
 
@@ -8,37 +8,36 @@ use serde::{Deserialize, Serialize};
 use super::fragment::Fragment;
 use omx_kernel::HostKind;
 
-/// The form of manifests this program writes.
+/// The format version this program writes.
 const VERSION: u32 = 1;
 
 /// What omx wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The form of this file.
+    /// The format version.
     pub version: u32,
     /// The program the hosts call.
     pub omx: PathBuf,
-    /// Which omx wrote it.
+    /// The version of omx that wrote it.
     pub omx_version: String,
-    /// The files with parts of omx's.
+    /// The files with omx's fragments.
     pub files: Vec<FileRecord>,
-    /// The folders omx made, outermost first.
+    /// The folders omx created, outermost first.
     pub folders: Vec<PathBuf>,
-    /// Set while files are being changed: if it is still there, a change was
-    /// not finished.
+    /// Set while files are being changed. If it is still set, a change was interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
 }
 
-/// What a file was before omx came.
+/// What a file was before omx changed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileOrigin {
-    /// It was not there.
+    /// It did not exist.
     Absent,
-    /// It held nothing but this white space.
+    /// It held only this white space.
     Blank(String),
-    /// It had a content of this hash.
+    /// Its content had this hash.
     Content(String),
 }
 
@@ -47,16 +46,16 @@ pub enum FileOrigin {
 pub struct FileRecord {
     /// The file.
     pub path: PathBuf,
-    /// For which host.
+    /// The host.
     #[serde(with = "host_name")]
     pub host: HostKind,
-    /// What was there before.
+    /// What it was before.
     pub origin: FileOrigin,
-    /// The hash of what omx made of it.
+    /// The hash of the content omx wrote.
     pub after: String,
-    /// The parts, in the order they were put in.
+    /// The fragments, in the order of insertion.
     pub parts: Vec<Fragment>,
-    /// Parts of the state before a change that may not have been finished.
+    /// Fragments from before a change that may have been interrupted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Fragment>,
 }
@@ -64,12 +63,12 @@ pub struct FileRecord {
 /// Why a manifest cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
-    /// It is from another time.
-    #[error("{path}: written by a newer omx (form {version}); use that one")]
+    /// A newer omx wrote it.
+    #[error("{path}: written by a newer omx (format {version}); use that version")]
     Newer {
         /// The manifest.
         path: PathBuf,
-        /// Its form.
+        /// Its format version.
         version: u32,
     },
     /// It cannot be read.
@@ -83,7 +82,7 @@ pub enum ManifestError {
 }
 
 impl Manifest {
-    /// An empty one.
+    /// An empty manifest.
     pub fn new(omx: &Path, omx_version: &str) -> Self {
         Self {
             version: VERSION,
@@ -103,7 +102,7 @@ impl Manifest {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(fail(error.to_string())),
         };
-        // Made and not yet written: whoever began it wrote nothing else either.
+        // Created but not written: the process that created it changed no file.
         if text.is_empty() {
             return Ok(None);
         }
@@ -123,12 +122,12 @@ impl Manifest {
         self.files.iter().find(|record| record.path == path)
     }
 
-    /// Whether it remembers nothing.
+    /// Whether it records nothing.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.folders.is_empty()
     }
 
-    /// The hosts it speaks of.
+    /// The hosts it records.
     pub fn hosts(&self) -> Vec<HostKind> {
         let mut hosts: Vec<HostKind> = self.files.iter().map(|record| record.host).collect();
         hosts.sort_unstable();
@@ -137,7 +136,7 @@ impl Manifest {
     }
 }
 
-/// A host by its name.
+/// Serializes a host as its name.
 mod host_name {
     use serde::de::{Deserialize, Deserializer, Error};
     use serde::ser::Serializer;
@@ -150,7 +149,6 @@ mod host_name {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<HostKind, D::Error> {
         let name = String::deserialize(from)?;
-        HostKind::parse(&name)
-            .ok_or_else(|| D::Error::custom(format!("no host is called {name:?}")))
+        HostKind::parse(&name).ok_or_else(|| D::Error::custom(format!("unknown host {name:?}")))
     }
 }

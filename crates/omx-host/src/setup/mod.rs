@@ -1,8 +1,8 @@
-//! Setup and uninstall: omx's parts in the files of the host programs.
+//! Setup and uninstall: omx's parts in the files of the hosts.
 //!
-//! Planning is pure: the person's text goes in, the new text and what to
-//! remember come out. Every part is one piece of text put into the person's,
-//! so taking it out again gives the original bytes back. Only `apply` writes.
+//! Planning is pure: it takes the person's text, and computes the new text and what to
+//! record. Every fragment is one inserted piece of text, so removing it restores the
+//! original bytes. Only [`apply`] writes.
 
 mod apply;
 mod block;
@@ -33,7 +33,7 @@ pub use paths::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 pub use plan::{plan_setup, plan_uninstall};
 pub use planner::{FileChange, SetupNote, SetupNoteKind, SetupPlan};
 
-/// Why a file is not touched.
+/// Why omx cannot edit a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct EditError(pub String);

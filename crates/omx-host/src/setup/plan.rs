@@ -1,4 +1,4 @@
-//! The plan of a whole setup or uninstall.
+//! Plans a whole setup or uninstall.
 
 use super::disk::SetupDisk;
 use super::manifest::{FileRecord, Manifest};
@@ -8,7 +8,7 @@ use omx_kernel::HostKind;
 
 use crate::hosts::host_spec;
 
-/// What setting up these hosts would do.
+/// Plans the setup of these hosts.
 pub fn plan_setup(
     paths: &SetupPaths,
     disk: &dyn SetupDisk,
@@ -29,7 +29,7 @@ pub fn plan_setup(
     planner.finish()
 }
 
-/// What taking omx out of these hosts would do.
+/// Plans the removal of omx from these hosts.
 pub fn plan_uninstall(
     paths: &SetupPaths,
     disk: &dyn SetupDisk,

@@ -1,4 +1,4 @@
-//! A plan, and how it grows file by file.
+//! A plan, and the planner that builds it file by file.
 
 use std::path::{Path, PathBuf};
 
@@ -12,34 +12,34 @@ use super::paths::SetupPaths;
 use super::text::hash;
 use crate::HostKind;
 
-/// What happens to one file.
+/// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
     /// The file.
     pub path: PathBuf,
-    /// What it holds; `None`: it is not there.
+    /// The text before; `None` if the file does not exist.
     pub old: Option<String>,
-    /// What it will hold; `None`: it will not be there.
+    /// The text after; `None` if the file is deleted.
     pub new: Option<String>,
 }
 
-/// What a note is about.
+/// The kind of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupNoteKind {
-    /// A file that is not touched because it cannot be used.
+    /// omx cannot use the file and leaves it alone.
     Refused,
-    /// Something that is not omx's stands where omx's part must be.
+    /// A foreign value is where omx's fragment must be.
     Taken,
-    /// The person has changed omx's part: it stays as it is.
+    /// The person has changed omx's fragment; it stays.
     Edited,
-    /// The person has their own: it stays.
+    /// The person has their own value; it stays.
     Theirs,
-    /// Something else to know.
+    /// Other advice.
     Hint,
 }
 
 impl SetupNoteKind {
-    /// The word programs know it by.
+    /// The name in JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -50,41 +50,41 @@ impl SetupNoteKind {
         }
     }
 
-    /// Whether something that was asked for could not be done.
+    /// Whether omx could not do what was asked.
     pub const fn is_failure(self) -> bool {
         matches!(self, Self::Refused | Self::Taken)
     }
 }
 
-/// Something the person should know.
+/// A message for the person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupNote {
-    /// What it is about.
+    /// Its kind.
     pub kind: SetupNoteKind,
     /// The file.
     pub path: PathBuf,
-    /// In words.
+    /// The message.
     pub text: String,
 }
 
-/// Everything that is to be done.
+/// All changes of a setup or uninstall.
 #[derive(Clone, Debug)]
 pub struct SetupPlan {
     /// Where the manifest is.
     pub manifest: PathBuf,
-    /// The manifest that holds while files are changed: it knows the parts
+    /// The manifest while files are being changed: it records the fragments from
     /// before and after.
     pub during: Manifest,
-    /// The manifest when all is done.
+    /// The manifest after all changes.
     pub after: Manifest,
-    /// The changes, in the order they are made.
+    /// The changes, in order.
     pub changes: Vec<FileChange>,
-    /// What the person should know.
+    /// Messages for the person.
     pub notes: Vec<SetupNote>,
 }
 
 impl SetupPlan {
-    /// Whether something that was asked for could not be done.
+    /// Whether omx could not do what was asked.
     pub fn has_failed(&self) -> bool {
         self.notes.iter().any(|note| note.kind.is_failure())
     }
@@ -114,7 +114,7 @@ impl<'a> SetupPlanner<'a> {
         self.notes.push(SetupNote { kind, path: path.to_owned(), text: text.into() });
     }
 
-    /// Brings parts into a file; the text it will have, if that is known.
+    /// Adds fragments to a file, and returns its new text if the file can be edited.
     pub fn file(
         &mut self,
         host: HostKind,
@@ -135,13 +135,13 @@ impl<'a> SetupPlanner<'a> {
         for kept in done.kept {
             let (kind, text) = match kept {
                 FragmentConflict::Edited(what) => {
-                    (SetupNoteKind::Edited, format!("{what} was changed since omx wrote it"))
+                    (SetupNoteKind::Edited, format!("{what} has changed since omx wrote it"))
                 }
                 FragmentConflict::Theirs(what) => {
                     (SetupNoteKind::Theirs, format!("{what} is your own"))
                 }
                 FragmentConflict::Taken(what) => {
-                    (SetupNoteKind::Taken, format!("{what} is there and was not written by omx"))
+                    (SetupNoteKind::Taken, format!("{what} exists and was not written by omx"))
                 }
             };
             self.note(kind, path, text);
@@ -152,19 +152,19 @@ impl<'a> SetupPlanner<'a> {
             let after = hash(done.text.as_bytes());
             self.remember(host, path, done.origin, after, done.parts);
         }
-        // A file only for a seed would be nobody's wish.
+        // Do not create a file that would hold no fragment.
         let is_needed = old.is_some() || self.after.file(path).is_some();
         let new = is_needed.then_some(done.text);
         self.change(path, old, new.clone());
         new
     }
 
-    /// Makes a whole file omx's.
+    /// Writes a whole file.
     pub fn whole(&mut self, host: HostKind, path: &Path, text: &str) {
         self.seen.push(path.to_owned());
         let Some(old) = self.read(path) else { return };
         let record = self.old.file(path).cloned();
-        match edit::whole(old.as_deref(), text, record.as_ref()) {
+        match edit::classify_whole_file(old.as_deref(), text, record.as_ref()) {
             WholeFile::Ours(part) => {
                 let origin = record.map_or(FileOrigin::Absent, |record| record.origin);
                 let after = hash(text.as_bytes());
@@ -172,13 +172,13 @@ impl<'a> SetupPlanner<'a> {
                 self.change(path, old, Some(text.to_owned()));
             }
             WholeFile::Edited => {
-                self.note(SetupNoteKind::Edited, path, "it was changed since omx wrote it");
+                self.note(SetupNoteKind::Edited, path, "it has changed since omx wrote it");
             }
             WholeFile::Theirs => self.note(SetupNoteKind::Theirs, path, "it is your own"),
         }
     }
 
-    /// Takes omx's parts out of a file.
+    /// Removes omx's fragments from a file.
     pub fn take_out(&mut self, record: &FileRecord) {
         let path = &record.path;
         let Some(old) = self.read(path) else { return };
@@ -189,7 +189,7 @@ impl<'a> SetupPlanner<'a> {
                     self.note(
                         SetupNoteKind::Edited,
                         path,
-                        "it was changed since omx wrote it; it stays",
+                        "it has changed since omx wrote it, so it stays",
                     );
                 }
                 _ => self.change(path, old, None),
@@ -197,20 +197,20 @@ impl<'a> SetupPlanner<'a> {
             self.forget(path);
             return;
         }
-        let kind = kind_of(record);
+        let kind = format_for(record);
         let done = match edit::take_out(kind, old.as_deref(), record) {
             Ok(done) => done,
             Err(broken) => return self.note(SetupNoteKind::Refused, path, broken.to_string()),
         };
         for part in &done.left {
-            let text = format!("{} was changed since omx wrote it; it stays", name_of(part));
+            let text = format!("{} has changed since omx wrote it, so it stays", describe(part));
             self.note(SetupNoteKind::Edited, path, text);
         }
         self.forget(path);
         self.change(path, old, done.text);
     }
 
-    /// What omx wrote for a host into its folders and does not write any more.
+    /// Removes what an older omx wrote for a host and this one does not.
     pub fn take_out_rest(&mut self, host: HostKind, folders: &[&Path]) {
         let is_stale = |record: &&FileRecord| {
             record.host == host
@@ -223,7 +223,7 @@ impl<'a> SetupPlanner<'a> {
         }
     }
 
-    /// Another host's record of the same file, reached by another name.
+    /// Whether another host's record is about the same file under another name.
     pub fn is_shared(&self, host: HostKind, path: &Path) -> bool {
         let real = self.disk.real(path);
         let mut others = self.after.files.iter().filter(|record| record.host != host);
@@ -255,7 +255,7 @@ impl<'a> SetupPlanner<'a> {
         self.changes.push(FileChange { path: path.to_owned(), old, new });
     }
 
-    /// The text a file has before, and the one it will have.
+    /// A file's text before and after.
     pub fn texts(&self, path: &Path) -> (Option<String>, Option<String>) {
         match self.changes.iter().find(|change| change.path == path) {
             Some(change) => (change.old.clone(), change.new.clone()),
@@ -266,7 +266,7 @@ impl<'a> SetupPlanner<'a> {
         }
     }
 
-    /// Changes a text once more.
+    /// Replaces a file's new text.
     pub fn rewrite(&mut self, path: &Path, new: String) {
         match self.changes.iter_mut().find(|change| change.path == path) {
             Some(change) => change.new = Some(new),
@@ -319,7 +319,7 @@ impl<'a> SetupPlanner<'a> {
     }
 }
 
-fn kind_of(record: &FileRecord) -> FileFormat {
+fn format_for(record: &FileRecord) -> FileFormat {
     match record.parts.first().map(|part| &part.slot) {
         Some(FragmentSlot::Table(_)) => FileFormat::Toml,
         Some(FragmentSlot::Block) => FileFormat::Markdown,
@@ -327,15 +327,15 @@ fn kind_of(record: &FileRecord) -> FileFormat {
     }
 }
 
-/// A part in words.
-fn name_of(part: &Fragment) -> String {
+/// A noun for a fragment, for messages.
+fn describe(part: &Fragment) -> String {
     match &part.slot {
         FragmentSlot::Block => "the block".to_owned(),
         FragmentSlot::Whole => "it".to_owned(),
         slot => {
             let path: Vec<String> =
                 slot.path().iter().map(|n| Value::from(n.as_str()).to_string()).collect();
-            format!("omx's part in {}", path.join("."))
+            format!("omx's entry {}", path.join("."))
         }
     }
 }

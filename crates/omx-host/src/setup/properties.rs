@@ -206,7 +206,7 @@ fn shelf() -> impl Strategy<Value = MemoryDisk> {
 }
 
 fn has_members(text: &str) -> bool {
-    let (_, body) = super::text::TextForm::of(text);
+    let (_, body) = super::text::TextForm::split(text);
     body.starts_with('{') && super::json::read(body).is_ok_and(|root| !root.children().is_empty())
 }
 

@@ -1,5 +1,5 @@
-//! Changing TOML byte for byte. A table of omx's is put at the end of the
-//! file under its own header, or into an inline table where the person has one.
+//! Edits TOML in place. omx adds its table at the end of the file under its own header,
+//! or to an inline table if the person has one. All other bytes stay as they are.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use toml_edit::{Document, Item, Key, TableLike};
 use super::EditError;
 use super::fragment::{Fragment, FragmentSlot};
 
-/// Reads a file.
+/// Parses a file.
 pub(crate) fn read(text: &str) -> Result<Document<&str>, EditError> {
     Document::parse(text).map_err(|error| {
         let line = error.span().map(|span| 1 + text[..span.start].matches('\n').count());
@@ -18,8 +18,8 @@ pub(crate) fn read(text: &str) -> Result<Document<&str>, EditError> {
     })
 }
 
-/// The item at a path.
-pub(crate) fn at<'a>(document: &'a Document<&str>, path: &[String]) -> Option<&'a Item> {
+/// Finds the item at a path.
+pub(crate) fn item_at<'a>(document: &'a Document<&str>, path: &[String]) -> Option<&'a Item> {
     let mut item = document.as_item();
     for name in path {
         item = item.as_table_like()?.get(name)?;
@@ -27,30 +27,30 @@ pub(crate) fn at<'a>(document: &'a Document<&str>, path: &[String]) -> Option<&'
     Some(item)
 }
 
-/// What an item says, as JSON.
-pub(crate) fn value_of(item: &Item) -> Value {
+/// Converts an item to JSON.
+pub(crate) fn to_json(item: &Item) -> Value {
     if let Some(table) = item.as_table_like() {
-        return Value::Object(table.iter().map(|(k, v)| (k.to_owned(), value_of(v))).collect());
+        return Value::Object(table.iter().map(|(k, v)| (k.to_owned(), to_json(v))).collect());
     }
     match item.as_value() {
         Some(toml_edit::Value::String(text)) => Value::String(text.value().clone()),
         Some(toml_edit::Value::Integer(number)) => Value::from(*number.value()),
         Some(toml_edit::Value::Boolean(boolean)) => Value::Bool(*boolean.value()),
         Some(toml_edit::Value::Array(array)) => {
-            Value::Array(array.iter().map(|one| value_of(&Item::Value(one.clone()))).collect())
+            Value::Array(array.iter().map(|one| to_json(&Item::Value(one.clone()))).collect())
         }
-        // omx writes nothing else; the text is enough to tell that it differs.
+        // omx writes nothing else; the text is enough to see a difference.
         _ => Value::String(item.to_string()),
     }
 }
 
-/// What stands in a slot.
-pub(crate) fn standing(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
+/// Reads the value in a slot.
+pub(crate) fn read_values(text: &str, slot: &FragmentSlot) -> Result<Vec<Value>, EditError> {
     let document = read(text)?;
-    Ok(at(&document, slot.path()).map(value_of).into_iter().collect())
+    Ok(item_at(&document, slot.path()).map(to_json).into_iter().collect())
 }
 
-/// Puts a table into an empty slot.
+/// Inserts a table into an empty slot.
 pub(crate) fn insert(
     text: &str,
     slot: &FragmentSlot,
@@ -58,7 +58,7 @@ pub(crate) fn insert(
     newline: &str,
 ) -> Result<(String, Fragment), EditError> {
     let part = |text: &str, lead| Fragment::written(slot, value, text.to_owned(), lead, 0);
-    let holds = |text: &str| standing(text, slot).is_ok_and(|there| there == [value.clone()]);
+    let holds = |text: &str| read_values(text, slot).is_ok_and(|there| there == [value.clone()]);
     let lead = match text {
         "" => String::new(),
         text if text.ends_with('\n') => newline.to_owned(),
@@ -76,7 +76,7 @@ pub(crate) fn insert(
         }
     }
     let name = slot.path().join(".");
-    Err(EditError(format!("{name} does not fit into it; write it by hand")))
+    Err(EditError(format!("{name} cannot be added without changing other lines; add it by hand")))
 }
 
 fn table_text(path: &[String], value: &Value, newline: &str) -> String {
@@ -106,7 +106,7 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// The text for an inline table on the way, where it goes, and its lead.
+/// Where to insert into an inline table along the path, the text, and its lead.
 fn inline_piece(
     text: &str,
     path: &[String],
@@ -114,7 +114,7 @@ fn inline_piece(
 ) -> Result<Option<(usize, String, usize)>, EditError> {
     let document = read(text)?;
     for depth in (1..path.len()).rev() {
-        let Some(item) = at(&document, &path[..depth]) else { continue };
+        let Some(item) = item_at(&document, &path[..depth]) else { continue };
         let Some(table) = item.as_inline_table() else { return Ok(None) };
         let Some(span) = table.span() else { return Ok(None) };
         let body = format!("{} = {}", dotted(&path[depth..]), inline(value));
@@ -127,13 +127,13 @@ fn inline_piece(
     Ok(None)
 }
 
-/// Where the thing proper begins: its header, or its key in an inline table.
-fn start_of(document: &Document<&str>, path: &[String]) -> Option<(usize, Kind)> {
-    if let Some(table) = at(document, path)?.as_table() {
+/// Where a table starts: its header, or its key in an inline table.
+fn find_start(document: &Document<&str>, path: &[String]) -> Option<(usize, Kind)> {
+    if let Some(table) = item_at(document, path)?.as_table() {
         return Some((table.span()?.start, Kind::Header));
     }
     let (name, above) = path.split_last()?;
-    Some((at(document, above)?.as_table_like()?.key(name)?.span()?.start, Kind::Inline))
+    Some((item_at(document, above)?.as_table_like()?.key(name)?.span()?.start, Kind::Inline))
 }
 
 enum Kind {
@@ -141,24 +141,24 @@ enum Kind {
     Inline,
 }
 
-fn exact(document: &Document<&str>, text: &str, part: &Fragment) -> Option<Range<usize>> {
+fn find_inserted(document: &Document<&str>, text: &str, part: &Fragment) -> Option<Range<usize>> {
     if part.text.is_empty() {
         return None;
     }
-    let start = start_of(document, part.slot.path())?.0.checked_sub(part.lead)?;
+    let start = find_start(document, part.slot.path())?.0.checked_sub(part.lead)?;
     let range = start..start + part.text.len();
     (text.get(range.clone())? == part.text).then_some(range)
 }
 
-/// Gives a part another value, in its place.
+/// Replaces a fragment's value where it is.
 pub(crate) fn replace(
     text: &str,
     old: &Fragment,
     value: &Value,
 ) -> Result<(String, Fragment), EditError> {
     let document = read(text)?;
-    let table = at(&document, old.slot.path()).and_then(Item::as_table_like);
-    let table = table.ok_or_else(|| EditError("omx's part is not there".to_owned()))?;
+    let table = item_at(&document, old.slot.path()).and_then(Item::as_table_like);
+    let table = table.ok_or_else(|| EditError("omx's table is missing".to_owned()))?;
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
     let (before, after) = (Map::new(), Map::new());
     let before = old.value.as_object().unwrap_or(&before);
@@ -168,74 +168,73 @@ pub(crate) fn replace(
             continue;
         }
         let span = table.get(name).and_then(Item::span);
-        let span = span.ok_or_else(|| EditError(format!("omx's {name} is not there")))?;
+        let span = span.ok_or_else(|| EditError(format!("{name} is missing from omx's table")))?;
         changes.push((span, inline(new)));
     }
     changes.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
     let (mut whole, mut piece) = (text.to_owned(), old.text.clone());
     for (span, new) in changes {
-        // Other parts may stand beside this one, so the text that was put in is
-        // known by itself, not by what is in the file now.
+        // Other fragments may be beside this one, so the inserted text is derived
+        // from the old one, not from the file.
         let before = &text[span.clone()];
         let is_known = piece.matches(before).count() == 1;
         piece = if is_known { piece.replace(before, &new) } else { String::new() };
         whole.replace_range(span, &new);
     }
-    if standing(&whole, &old.slot)? != [value.clone()] {
-        return Err(EditError("omx's part cannot be renewed".to_owned()));
+    if read_values(&whole, &old.slot)? != [value.clone()] {
+        return Err(EditError("omx's table cannot be updated in place".to_owned()));
     }
     Ok((whole, Fragment { value: value.clone(), text: piece, ..old.clone() }))
 }
 
-/// Takes a part out.
+/// Removes a fragment.
 pub(crate) fn remove(text: &str, part: &Fragment) -> Result<String, EditError> {
     let document = read(text)?;
-    if let Some(range) = exact(&document, text, part) {
+    if let Some(range) = find_inserted(&document, text, part) {
         let rest = format!("{}{}", &text[..range.start], &text[range.end..]);
-        if standing(&rest, &part.slot).is_ok_and(|there| there.is_empty()) {
+        if read_values(&rest, &part.slot).is_ok_and(|there| there.is_empty()) {
             return Ok(rest);
         }
     }
-    let missing = || EditError("omx's part is not there".to_owned());
-    let (start, kind) = start_of(&document, part.slot.path()).ok_or_else(missing)?;
-    let item = at(&document, part.slot.path()).ok_or_else(missing)?;
+    let missing = || EditError("omx's table is missing".to_owned());
+    let (start, kind) = find_start(&document, part.slot.path()).ok_or_else(missing)?;
+    let item = item_at(&document, part.slot.path()).ok_or_else(missing)?;
     let rest = match kind {
         Kind::Header => {
             let table = item.as_table_like().ok_or_else(missing)?;
-            without_lines(text, start, table)
+            remove_lines(text, start, table)
         }
-        Kind::Inline => without_pair(text, start..item.span().ok_or_else(missing)?.end),
+        Kind::Inline => remove_pair(text, start..item.span().ok_or_else(missing)?.end),
     };
-    match standing(&rest, &part.slot)?.is_empty() {
+    match read_values(&rest, &part.slot)?.is_empty() {
         true => Ok(rest),
-        false => Err(EditError("omx's part is written in another way than omx writes".to_owned())),
+        false => Err(EditError("omx's table was rewritten in another form".to_owned())),
     }
 }
 
-/// The text with a table under another name, if it is there under the old one
-/// and not under the new.
-pub(crate) fn renamed(text: &str, path: &[String], name: &str) -> String {
+/// Renames a table if it exists under its old name and not under the new one.
+pub(crate) fn rename_table(text: &str, path: &[String], name: &str) -> String {
     let plain = || text.to_owned();
     let Ok(document) = read(text) else { return plain() };
     let Some((old, above)) = path.split_last() else { return plain() };
     let new: Vec<String> = above.iter().cloned().chain([name.to_owned()]).collect();
-    if at(&document, &new).is_some() {
+    if item_at(&document, &new).is_some() {
         return plain();
     }
-    let Some((start, _)) = start_of(&document, path) else { return plain() };
-    // The name stands in the header, or is the key of an inline table.
+    let Some((start, _)) = find_start(&document, path) else { return plain() };
+    // The name is in the header, or is the key of an inline table.
     let line = text[start..].find('\n').map_or(text.len(), |end| start + end);
     let changed = text[start..line].replacen(old, name, 1);
     let whole = format!("{}{changed}{}", &text[..start], &text[line..]);
-    if standing(&whole, &FragmentSlot::Table(new)).is_ok_and(|there| !there.is_empty()) {
+    if read_values(&whole, &FragmentSlot::Table(new)).is_ok_and(|there| !there.is_empty()) {
         whole
     } else {
         plain()
     }
 }
 
-/// The text without a header's line and the lines of its values.
-fn without_lines(text: &str, header: usize, table: &dyn TableLike) -> String {
+/// Removes a header's line and the lines of its values.
+fn remove_lines(text: &str, header: usize, table: &dyn TableLike) -> String {
     let pair = |name: &str, item: &Item| Some((table.key(name)?.span()?.start, item.span()?.end));
     let mut spans: Vec<(usize, usize)> =
         table.iter().filter_map(|(name, item)| pair(name, item)).collect();
@@ -250,8 +249,8 @@ fn without_lines(text: &str, header: usize, table: &dyn TableLike) -> String {
     rest
 }
 
-/// The text without a pair of an inline table and the comma beside it.
-fn without_pair(text: &str, pair: Range<usize>) -> String {
+/// Removes a pair of an inline table and the comma beside it.
+fn remove_pair(text: &str, pair: Range<usize>) -> String {
     let before = text[..pair.start].trim_end();
     let after = text[pair.end..].trim_start();
     let range = if before.ends_with(',') {

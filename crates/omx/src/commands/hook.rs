@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omx_host::HostKind;
-use omx_host::hook::{FollowUp, HookEvent, HookOutcome, HookOutput, HookPayload, handle};
+use omx_host::hook::{FollowUp, HookEvent, HookOutcome, HookOutput, HookPayload, handle_event};
 use omx_kernel::Dialect;
 use omx_prompt::{
     self as prompt, CallTarget, CandidateVerdict, KeywordPolicy, PromptDecision, SessionState,
@@ -37,14 +37,14 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
     let begun = Instant::now();
     answer_panics();
     if let Some(bytes) = read(begun)
-        && let Some(payload) = HookPayload::read(host, event, &bytes)
+        && let Some(payload) = HookPayload::parse(host, event, &bytes)
     {
         if may_flush(&payload.event) {
             watch(begun);
         }
         let handled = answer(&payload, by_name).unwrap_or(HookOutput::Empty.into());
-        say(&handled.answer.format_line(host, &payload.name));
-        if let (FollowUp::FinishCancel, Some(session)) = (handled.errand, &payload.session) {
+        say(&handled.output.format_line(host, &payload.name));
+        if let (FollowUp::FinishCancel, Some(session)) = (handled.follow_up, &payload.session) {
             finish_cancel(&payload, session.as_str());
         }
     }
@@ -59,7 +59,7 @@ fn answer_panics() {
 
 fn answer(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookOutcome> {
     let surroundings = edge::hook(payload, by_name)?;
-    handle(payload, &surroundings.context, &surroundings.files).ok()
+    handle_event(payload, &surroundings.context, &surroundings.files).ok()
 }
 
 /// Reads standard input to its end; `None` if that takes too long or too much.

@@ -8,7 +8,7 @@ use omx_host::setup::{
     SetupNoteKind, SetupPaths, SetupPlan, SetupScope, SkillFile, apply, lock_setup, plan_setup,
     plan_uninstall, unified_diff,
 };
-use omx_host::{CatalogueError, HostKind, Skill, catalog, guidance};
+use omx_host::{CatalogError, HostKind, Skill, catalog, guidance};
 use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
 use omx_ops::Context;
 
@@ -133,11 +133,11 @@ pub(super) fn load_catalog(
         SetupScope::User => PathBuf::new(),
         SetupScope::Project(_) => context.store()?.tree().to_owned(),
     };
-    let broken = |error: CatalogueError| Refusal::invalid_input(error.to_string());
+    let broken = |error: CatalogError| Refusal::invalid_input(error.to_string());
     let file = |skill: Skill| SkillFile { name: skill.name, text: skill.text };
     Ok(SetupCatalog {
-        roles: catalog::roles(&tree).map_err(broken)?,
-        skills: catalog::skills_of(&tree).map_err(broken)?.into_iter().map(file).collect(),
+        roles: catalog::load_roles(&tree).map_err(broken)?,
+        skills: catalog::load_skills(&tree).map_err(broken)?.into_iter().map(file).collect(),
         guidance: HostKind::ALL.map(|host| (host, guidance(host).to_owned())).to_vec(),
     })
 }

@@ -1,16 +1,16 @@
-//! Claude Code: hooks and status line in its settings, the server in its own
-//! file, or in the project's `.mcp.json` together with the person's consent.
+//! Claude Code: hooks and status line in its settings, the server in `.claude.json` or,
+//! with the person's consent, in the project's `.mcp.json`.
 //!
-//! In a project omx writes the settings that are the person's own
-//! (`settings.local.json`): a path of this machine is nobody else's business.
+//! In a project omx writes the person's own settings (`settings.local.json`), because
+//! the path of a program on this machine must not be committed.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::common::{
-    HookForm, HostSetup, NAME, guidance, hook_wishes, markdown_agent, names, server_wish,
-    shell_word, skills,
+    HookForm, HostSetup, NAME, add_guidance, add_skills, desired_hooks, desired_server,
+    format_markdown_agent, names, shell_word,
 };
 use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::role::ToolAccess;
@@ -67,22 +67,22 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
         }
     };
     let settings = folder.join(settings);
-    let mut wishes = hook_wishes(&omx, HOST);
-    wishes.extend(status_line(planner, &omx, &folder, &settings));
+    let mut desired = desired_hooks(&omx, HOST);
+    desired.extend(status_line(planner, &omx, &folder, &settings));
     if let SetupScope::Project(_) = planner.paths.scope {
-        wishes.push(DesiredFragment {
+        desired.push(DesiredFragment {
             slot: FragmentSlot::Element(names(&["enabledMcpjsonServers"])),
             value: Value::from(NAME),
             own: Recognizer::Recorded,
-            rule: ConflictRule::Needed,
+            rule: ConflictRule::Required,
             what: "the consent to the server".to_owned(),
         });
     }
-    planner.file(HOST, &settings, FileFormat::Json, &wishes);
-    let server = server_wish(&omx, FragmentSlot::Member(names(&["mcpServers", NAME])));
+    planner.file(HOST, &settings, FileFormat::Json, &desired);
+    let server = desired_server(&omx, FragmentSlot::Member(names(&["mcpServers", NAME])));
     planner.file(HOST, &servers, FileFormat::Json, &[server]);
     if setting(planner, &settings, "disableAllHooks") == Some(Value::Bool(true)) {
-        let words = "disableAllHooks is true: claude calls no hooks, omx's neither";
+        let words = "disableAllHooks is true, so claude runs no hooks, including omx's";
         planner.note(SetupNoteKind::Hint, &settings, words);
     }
     for role in &catalog.roles {
@@ -91,14 +91,14 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
             ToolAccess::ReadOnly => &["disallowedTools: Write, Edit, NotebookEdit"],
             ToolAccess::Write => &[],
         };
-        planner.whole(HOST, &path, &markdown_agent(role, more));
+        planner.whole(HOST, &path, &format_markdown_agent(role, more));
     }
-    skills(planner, HOST, &folder.join("skills"), catalog);
-    guidance(planner, HOST, &words, catalog);
+    add_skills(planner, HOST, &folder.join("skills"), catalog);
+    add_guidance(planner, HOST, &words, catalog);
 }
 
-/// omx's status line, unless the person has one: also one in settings that
-/// this one would go before.
+/// omx's status line, unless the person has one, in these settings or in settings
+/// that these would override.
 fn status_line(
     planner: &mut SetupPlanner<'_>,
     omx: &Path,
@@ -120,14 +120,14 @@ fn status_line(
         slot: FragmentSlot::Member(names(&["statusLine"])),
         value: json!({"type": "command", "command": format!("{} hud", shell_word(omx))}),
         own: Recognizer::StatusLine,
-        rule: ConflictRule::IfNone,
+        rule: ConflictRule::OnlyIfMissing,
         what: "the status line".to_owned(),
     })
 }
 
 fn setting(planner: &SetupPlanner<'_>, path: &Path, name: &str) -> Option<Value> {
     let text = planner.disk.read(path).ok().flatten()?;
-    let (_, body) = text::TextForm::of(&text);
+    let (_, body) = text::TextForm::split(&text);
     let root = json::read(body).ok()?;
     Some(root.member(name)?.node.value.clone())
 }

@@ -1,17 +1,18 @@
-//! Codex: hooks in `hooks.json`, the server and the records of trust in
-//! `config.toml`.
+//! Codex: hooks in `hooks.json`, the server and trust records in `config.toml`.
 //!
-//! Codex passes over a hook it was not told to trust, without a word. It keeps
-//! its trust in the person's `config.toml`: for each hook, by file, event,
-//! group and place in the group, the hash of what the hook was when it was
-//! trusted. omx records it as Codex itself would after asking.
+//! Codex silently skips a hook that the person has not trusted. Its trust records in
+//! `config.toml` are keyed by file, event, group and position in the group, and hold
+//! the hash of the hook at that time. omx writes the records that Codex would write
+//! after asking the person.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use toml_edit::Item;
 
-use super::common::{HookForm, HostSetup, NAME, guidance, hook_wishes, names, server_wish, skills};
+use super::common::{
+    HookForm, HostSetup, NAME, add_guidance, add_skills, desired_hooks, desired_server, names,
+};
 use crate::HostKind;
 use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::role::Role;
@@ -57,59 +58,58 @@ pub(crate) static SPEC: HostSpec = HostSpec {
 fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
     let home = planner.paths.homes.folder(HOST).to_owned();
     let scope = planner.paths.scope.clone();
-    let folder = folder_of(planner);
+    let folder = codex_folder(planner);
     let words = match &scope {
         SetupScope::User => home.join("AGENTS.md"),
         SetupScope::Project(root) => root.join("AGENTS.md"),
     };
     let omx = planner.paths.omx.clone();
     let hooks = folder.join("hooks.json");
-    let wishes = match is_hooked(planner) {
+    let desired = match is_hooked_everywhere(planner) {
         true => Vec::new(),
-        false => hook_wishes(&omx, HOST),
+        false => desired_hooks(&omx, HOST),
     };
-    let written = planner.file(HOST, &hooks, FileFormat::Json, &wishes);
+    let written = planner.file(HOST, &hooks, FileFormat::Json, &desired);
     let person = home.join("config.toml");
     let trust = match &written {
         Some(text) => {
             let (old, _) = planner.texts(&hooks);
-            trust_wishes(&spellings(planner, &hooks), old.as_deref(), text, &wishes)
+            desired_trust(&known_paths(planner, &hooks), old.as_deref(), text, &desired)
         }
-        None if wishes.is_empty() => Vec::new(),
-        None => remembered_trust(planner, &person),
+        None if desired.is_empty() => Vec::new(),
+        None => recorded_trust(planner, &person),
     };
-    let server = server_wish(&omx, FragmentSlot::Table(names(&["mcp_servers", NAME])));
+    let server = desired_server(&omx, FragmentSlot::Table(names(&["mcp_servers", NAME])));
     if let SetupScope::Project(root) = &scope {
         planner.file(HOST, &folder.join("config.toml"), FileFormat::Toml, &[server]);
         planner.file(HOST, &person, FileFormat::Toml, &trust);
-        hint_of_trust(planner, &person, root);
+        note_untrusted_project(planner, &person, root);
     } else {
-        let wishes: Vec<DesiredFragment> = [server].into_iter().chain(trust).collect();
-        planner.file(HOST, &person, FileFormat::Toml, &wishes);
+        let desired: Vec<DesiredFragment> = [server].into_iter().chain(trust).collect();
+        planner.file(HOST, &person, FileFormat::Toml, &desired);
     }
-    hint_of_hooks(planner, &person);
+    note_disabled_hooks(planner, &person);
     for role in &catalog.roles {
         let path = folder.join("agents").join(format!("{}.toml", role.name));
-        planner.whole(HOST, &path, &agent(role));
+        planner.whole(HOST, &path, &format_agent(role));
     }
-    skills(planner, HOST, &folder.join("skills"), catalog);
-    guidance(planner, HOST, &words, catalog);
+    add_skills(planner, HOST, &folder.join("skills"), catalog);
+    add_guidance(planner, HOST, &words, catalog);
 }
 
-/// Whether Codex calls omx in every project already; it would call it twice.
-fn is_hooked(planner: &mut SetupPlanner<'_>) -> bool {
+/// Whether Codex already calls omx in every project; another hook would be a second call.
+fn is_hooked_everywhere(planner: &mut SetupPlanner<'_>) -> bool {
     let SetupScope::Project(root) = planner.paths.scope.clone() else { return false };
     let is_hooked = planner.paths.hooked.contains(&HOST);
     if is_hooked {
-        let words =
-            "codex calls omx's hooks in all your projects already; they are not set up twice";
-        planner.note(SetupNoteKind::Hint, &root, words);
+        let text = "codex already calls omx's hooks in all your projects, so this project gets none of its own";
+        planner.note(SetupNoteKind::Hint, &root, text);
     }
     is_hooked
 }
 
-/// The names Codex may know a file by: as it is reached, and as it really is.
-fn spellings(planner: &SetupPlanner<'_>, hooks: &Path) -> Vec<PathBuf> {
+/// The paths under which Codex may know a file: as given, and with links resolved.
+fn known_paths(planner: &SetupPlanner<'_>, hooks: &Path) -> Vec<PathBuf> {
     let folder = hooks.parent().unwrap_or(hooks);
     let real = planner.disk.real(folder).join(hooks.file_name().unwrap_or_default());
     let mut all = vec![hooks.to_owned(), real];
@@ -117,17 +117,17 @@ fn spellings(planner: &SetupPlanner<'_>, hooks: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The records of trust for omx's hooks as they stand in this text.
-fn trust_wishes(
+/// The trust records for omx's hooks in this text.
+fn desired_trust(
     spellings: &[PathBuf],
     old: Option<&str>,
     text: &str,
     hooks: &[DesiredFragment],
 ) -> Vec<DesiredFragment> {
-    let root = |text: &str| json::read(TextForm::of(text).1).ok();
+    let root = |text: &str| json::read(TextForm::split(text).1).ok();
     let Some(after) = root(text) else { return Vec::new() };
     let before = old.and_then(root);
-    let mut wishes = Vec::new();
+    let mut desired = Vec::new();
     for hook in hooks {
         let event = hook.slot.path().last().map(String::as_str).unwrap_or_default();
         let groups = after.at(hook.slot.path()).and_then(|node| node.value.as_array());
@@ -136,7 +136,7 @@ fn trust_wishes(
         let command = hook.value["hooks"][0]["command"].as_str().unwrap_or_default();
         let seconds = hook.value["hooks"][0]["timeout"].as_u64().unwrap_or_default();
         let label = label(event);
-        // What stood in this place before tells what the trust was in.
+        // The hook that was in this place before tells what a record is about.
         let was = before.as_ref().and_then(|root| root.at(hook.slot.path())?.value.get(group));
         let own = match was.is_some_and(|was| Recognizer::Hook.matches(was)) {
             true => Recognizer::Trust,
@@ -144,20 +144,20 @@ fn trust_wishes(
         };
         for path in spellings {
             let key = format!("{}:{label}:{group}:0", path.display());
-            wishes.push(DesiredFragment {
+            desired.push(DesiredFragment {
                 slot: FragmentSlot::Table(vec!["hooks".to_owned(), "state".to_owned(), key]),
                 value: json!({"trusted_hash": trusted_hash(event, command, seconds)}),
                 own,
-                rule: ConflictRule::Needed,
+                rule: ConflictRule::Required,
                 what: format!("the trust in omx's hook for {event}"),
             });
         }
     }
-    wishes
+    desired
 }
 
-/// The records of trust that are there, for when nothing else is known.
-fn remembered_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFragment> {
+/// The trust records from the manifest, for when `hooks.json` cannot be read.
+fn recorded_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFragment> {
     let parts = planner.old.file(config).map(|record| record.parts.clone()).unwrap_or_default();
     let is_trust = |slot: &FragmentSlot| slot.path().first().is_some_and(|name| name == "hooks");
     let trust = parts.into_iter().filter(|part| is_trust(&part.slot));
@@ -165,41 +165,40 @@ fn remembered_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFra
         slot: part.slot,
         value: part.value,
         own: Recognizer::Trust,
-        rule: ConflictRule::Needed,
+        rule: ConflictRule::Required,
         what: "the trust in omx's hooks".to_owned(),
     };
     trust.map(wish).collect()
 }
 
-/// Codex's trust in a hook hangs on the hook's place. When ours goes, those
-/// after it move up, and the trust in them moves with them.
+/// Moves trust records with their hooks. Codex keys them by position, so when omx's
+/// hook is removed, the hooks after it move up.
 fn keep_trust(planner: &mut SetupPlanner<'_>) {
-    let hooks = folder_of(planner).join("hooks.json");
+    let hooks = codex_folder(planner).join("hooks.json");
     let (Some(old), Some(new)) = planner.texts(&hooks) else { return };
     let moved = moved_groups(&old, &new);
     let config = planner.paths.homes.folder(HOST).join("config.toml");
     let (_, Some(text)) = planner.texts(&config) else { return };
-    let (form, body) = TextForm::of(&text);
+    let (form, body) = TextForm::split(&text);
     let mut body = body.to_owned();
     for (event, from, to, count) in moved {
-        for path in spellings(planner, &hooks) {
+        for path in known_paths(planner, &hooks) {
             for place in 0..count {
                 let key =
                     |group: usize| format!("{}:{}:{group}:{place}", path.display(), label(&event));
-                body = toml::renamed(&body, &names(&["hooks", "state", &key(from)]), &key(to));
+                body = toml::rename_table(&body, &names(&["hooks", "state", &key(from)]), &key(to));
             }
         }
     }
-    let whole = form.whole(body);
+    let whole = form.join(body);
     if whole != text {
         planner.rewrite(&config, whole);
     }
 }
 
-/// Groups of hooks that stand in another place: event, from where, to where,
-/// and how many hooks they hold.
+/// Groups of hooks that have moved: event, old position, new position, number of hooks.
 fn moved_groups(old: &str, new: &str) -> Vec<(String, usize, usize, usize)> {
-    let value = |text: &str| json::read(TextForm::of(text).1).ok().map(|root| root.value);
+    let value = |text: &str| json::read(TextForm::split(text).1).ok().map(|root| root.value);
     let (Some(old), Some(new)) = (value(old), value(new)) else { return Vec::new() };
     let mut moved = Vec::new();
     for (event, groups) in old["hooks"].as_object().into_iter().flatten() {
@@ -219,15 +218,15 @@ fn moved_groups(old: &str, new: &str) -> Vec<(String, usize, usize, usize)> {
     moved
 }
 
-/// The folder of what is set up.
-fn folder_of(planner: &SetupPlanner<'_>) -> PathBuf {
+/// Codex's folder in this scope.
+fn codex_folder(planner: &SetupPlanner<'_>) -> PathBuf {
     match &planner.paths.scope {
         SetupScope::User => planner.paths.homes.folder(HOST).to_owned(),
         SetupScope::Project(root) => root.join(".codex"),
     }
 }
 
-/// An event as Codex writes it in its records: `PreToolUse` is `pre_tool_use`.
+/// The name of an event in Codex's records: `PreToolUse` is `pre_tool_use`.
 fn label(event: &str) -> String {
     let mut label = String::new();
     for (index, letter) in event.char_indices() {
@@ -239,10 +238,9 @@ fn label(event: &str) -> String {
     label
 }
 
-/// The hash by which Codex knows a hook again: of the hook as JSON without
-/// white space, its names in order.
+/// The hash by which Codex recognizes a hook: of its compact JSON with sorted names.
 pub fn trusted_hash(event: &str, command: &str, seconds: u64) -> String {
-    // The names of a `Value` are always in order.
+    // The names in a `Value` are sorted.
     let identity = json!({
         "event_name": label(event),
         "hooks": [{"async": false, "command": command, "timeout": seconds, "type": "command"}],
@@ -250,37 +248,37 @@ pub fn trusted_hash(event: &str, command: &str, seconds: u64) -> String {
     hash(identity.to_string().as_bytes())
 }
 
-/// Says when Codex does not look at this project's settings.
-fn hint_of_trust(planner: &mut SetupPlanner<'_>, person: &Path, root: &Path) {
+/// Notes that Codex ignores the settings of a project the person has not trusted.
+fn note_untrusted_project(planner: &mut SetupPlanner<'_>, person: &Path, root: &Path) {
     let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
     let is_trusted = |root: &Path| {
         let path = names(&["projects", &root.to_string_lossy(), "trust_level"]);
         read_at(&text, &path) == Some(Value::from("trusted"))
     };
     if !is_trusted(root) && !is_trusted(&planner.disk.real(root)) {
-        let words = "codex reads the settings of a project only when you trust it: start codex \
-                     there once and say so";
-        planner.note(SetupNoteKind::Hint, root, words);
+        let text = "codex reads a project's settings only if you trust the project: start codex \
+                     there once and confirm";
+        planner.note(SetupNoteKind::Hint, root, text);
     }
 }
 
-/// Says when hooks are switched off.
-fn hint_of_hooks(planner: &mut SetupPlanner<'_>, person: &Path) {
+/// Notes that hooks are disabled.
+fn note_disabled_hooks(planner: &mut SetupPlanner<'_>, person: &Path) {
     let text = planner.disk.read(person).ok().flatten().unwrap_or_default();
     if read_at(&text, &names(&["features", "hooks"])) == Some(Value::Bool(false)) {
-        let words = "features.hooks is false: codex calls no hooks, omx's neither";
-        planner.note(SetupNoteKind::Hint, person, words);
+        let text = "features.hooks is false, so codex runs no hooks, including omx's";
+        planner.note(SetupNoteKind::Hint, person, text);
     }
 }
 
 fn read_at(text: &str, path: &[String]) -> Option<Value> {
-    let (_, body) = TextForm::of(text);
+    let (_, body) = TextForm::split(text);
     let document = toml::read(body).ok()?;
-    toml::at(&document, path).map(|item: &Item| toml::value_of(item))
+    toml::item_at(&document, path).map(|item: &Item| toml::to_json(item))
 }
 
-/// A role as Codex reads it.
-fn agent(role: &Role) -> String {
+/// Formats a role as a Codex agent.
+fn format_agent(role: &Role) -> String {
     let text = |text: &str| toml_edit::Value::from(text).to_string();
     format!(
         "name = {}\ndescription = {}\ndeveloper_instructions = {}\n",

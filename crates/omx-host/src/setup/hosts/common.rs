@@ -1,4 +1,4 @@
-//! What the hosts have in common.
+//! What the setups of all hosts share.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::setup::fragment::{ConflictRule, DesiredFragment, FragmentSlot, Recogn
 use crate::setup::paths::SetupCatalog;
 use crate::setup::planner::SetupPlanner;
 
-/// The name of omx's server, and of its hooks where they have one.
+/// The name of omx's server, and of its hooks if the host names them.
 pub(super) const NAME: &str = "omx";
 
 /// How setup changes a host's files.
@@ -34,12 +34,12 @@ pub enum HookForm {
     NamedMilliseconds,
 }
 
-/// The command line of omx's hook, for a shell.
+/// The command line of omx's hook, as a shell reads it.
 pub fn hook_command(omx: &Path, host: HostKind) -> String {
     format!("{} hook --host {}", shell_word(omx), host.as_str())
 }
 
-/// A path as one word of a shell.
+/// Quotes a path for a shell.
 pub(super) fn shell_word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
@@ -49,18 +49,18 @@ pub(super) fn shell_word(path: &Path) -> String {
     }
 }
 
-/// The groups of hooks for every event.
-pub(super) fn hook_wishes(omx: &Path, host: HostKind) -> Vec<DesiredFragment> {
+/// omx's hooks, one group for each event.
+pub(super) fn desired_hooks(omx: &Path, host: HostKind) -> Vec<DesiredFragment> {
     let command = hook_command(omx, host);
     let spec = host_spec(host);
-    let wish = |(event, seconds): &(&str, u64)| DesiredFragment {
+    let desired = |(event, seconds): &(&str, u64)| DesiredFragment {
         slot: FragmentSlot::Element(vec!["hooks".to_owned(), (*event).to_owned()]),
         value: json!({"hooks": [hook_entry(spec.hook_form, &command, *seconds)]}),
         own: Recognizer::Hook,
-        rule: ConflictRule::Needed,
+        rule: ConflictRule::Required,
         what: format!("omx's hook for {event}"),
     };
-    spec.events.iter().map(wish).collect()
+    spec.events.iter().map(desired).collect()
 }
 
 fn hook_entry(form: HookForm, command: &str, seconds: u64) -> Value {
@@ -72,46 +72,46 @@ fn hook_entry(form: HookForm, command: &str, seconds: u64) -> Value {
     }
 }
 
-/// The server in a list of servers.
-pub(super) fn server_wish(omx: &Path, slot: FragmentSlot) -> DesiredFragment {
+/// omx's server in a list of servers.
+pub(super) fn desired_server(omx: &Path, slot: FragmentSlot) -> DesiredFragment {
     DesiredFragment {
         slot,
         value: json!({"command": omx.to_string_lossy(), "args": ["mcp"]}),
         own: Recognizer::Server,
-        rule: ConflictRule::Needed,
+        rule: ConflictRule::Required,
         what: "an MCP server named omx".to_owned(),
     }
 }
 
-/// A list of names as a path.
+/// A path of names.
 pub(super) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// The marked block of guidance.
-pub(super) fn guidance(
+/// Adds the marked block of guidance.
+pub(super) fn add_guidance(
     planner: &mut SetupPlanner<'_>,
     host: HostKind,
     path: &Path,
     catalog: &SetupCatalog,
 ) {
     let Some(text) = catalog.guidance(host) else { return };
-    // One file under two names needs one block.
+    // A file that two hosts share needs only one block.
     if planner.is_shared(host, path) {
         return;
     }
-    let wish = DesiredFragment {
+    let desired = DesiredFragment {
         slot: FragmentSlot::Block,
-        value: Value::String(block::plain(text)),
+        value: Value::String(block::normalize(text)),
         own: Recognizer::Recorded,
-        rule: ConflictRule::Needed,
+        rule: ConflictRule::Required,
         what: "a block between omx's marks".to_owned(),
     };
-    planner.file(host, path, FileFormat::Markdown, &[wish]);
+    planner.file(host, path, FileFormat::Markdown, &[desired]);
 }
 
-/// Skills as folders.
-pub(super) fn skills(
+/// Writes skills, each in its folder.
+pub(super) fn add_skills(
     planner: &mut SetupPlanner<'_>,
     host: HostKind,
     folder: &Path,
@@ -123,8 +123,8 @@ pub(super) fn skills(
     }
 }
 
-/// A role as a Markdown file with front matter. `more` are lines of it.
-pub(super) fn markdown_agent(role: &Role, more: &[&str]) -> String {
+/// Formats a role as a Markdown file with front matter, to which `more` lines are added.
+pub(super) fn format_markdown_agent(role: &Role, more: &[&str]) -> String {
     let description = Value::from(role.description.as_str());
     let mut head = format!("---\nname: {}\ndescription: {description}\n", role.name);
     for line in more {

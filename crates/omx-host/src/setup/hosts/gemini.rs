@@ -1,11 +1,11 @@
-//! Gemini CLI: hooks and server in its settings. Hooks of a project it calls
-//! with a warning, until they are in its list of trusted ones.
+//! Gemini CLI: hooks and server in its settings. It warns about a project's hooks until
+//! they are in its list of trusted hooks.
 
 use serde_json::Value;
 
 use super::common::{
-    HookForm, HostSetup, NAME, guidance, hook_command, hook_wishes, markdown_agent, names,
-    server_wish, skills,
+    HookForm, HostSetup, NAME, add_guidance, add_skills, desired_hooks, desired_server,
+    format_markdown_agent, hook_command, names,
 };
 use crate::hosts::{ApprovalForm, HomeVariable, HostHome, HostSpec, OutputForm};
 use crate::setup::edit::FileFormat;
@@ -48,23 +48,23 @@ fn set_up(planner: &mut SetupPlanner<'_>, catalog: &SetupCatalog) {
         SetupScope::User => (home.clone(), home.join("GEMINI.md")),
         SetupScope::Project(root) => (root.join(".gemini"), root.join("GEMINI.md")),
     };
-    let mut wishes = hook_wishes(&omx, HOST);
-    wishes.push(server_wish(&omx, FragmentSlot::Member(names(&["mcpServers", NAME]))));
-    planner.file(HOST, &folder.join("settings.json"), FileFormat::Json, &wishes);
+    let mut desired = desired_hooks(&omx, HOST);
+    desired.push(desired_server(&omx, FragmentSlot::Member(names(&["mcpServers", NAME]))));
+    planner.file(HOST, &folder.join("settings.json"), FileFormat::Json, &desired);
     if let SetupScope::Project(root) = &scope {
         let trust = DesiredFragment {
             slot: FragmentSlot::Element(vec![root.to_string_lossy().into_owned()]),
             value: Value::from(format!("{NAME}:{}", hook_command(&omx, HOST))),
             own: Recognizer::Recorded,
-            rule: ConflictRule::Needed,
+            rule: ConflictRule::Required,
             what: "the trust in omx's hooks".to_owned(),
         };
         planner.file(HOST, &home.join("trusted_hooks.json"), FileFormat::Json, &[trust]);
     }
     for role in &catalog.roles {
         let path = folder.join("agents").join(format!("{}.md", role.name));
-        planner.whole(HOST, &path, &markdown_agent(role, &[]));
+        planner.whole(HOST, &path, &format_markdown_agent(role, &[]));
     }
-    skills(planner, HOST, &folder.join("skills"), catalog);
-    guidance(planner, HOST, &words, catalog);
+    add_skills(planner, HOST, &folder.join("skills"), catalog);
+    add_guidance(planner, HOST, &words, catalog);
 }

@@ -1,4 +1,4 @@
-//! What each host is given, and where.
+//! What setup writes for each host, and where.
 
 pub(crate) mod claude;
 pub(crate) mod codex;

@@ -114,8 +114,8 @@ fn run_env<'a>(
     let kind = AgentKind::parse(&spec.agent)
         .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", spec.agent)))?;
     let installation = driver(kind).find(&agents).map_err(|failure| refusal(&failure))?;
-    let roles =
-        catalog::roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))?;
+    let roles = catalog::load_roles(store.tree())
+        .map_err(|error| Refusal::invalid_input(error.to_string()))?;
     let roles: BTreeMap<String, RoleCard> = roles
         .into_iter()
         .map(|role| {

@@ -179,8 +179,8 @@ fn hosts_6_hooks_are_actually_called() {
     clinic.has("hooks", "hook", "exit 127");
     for (script, told) in [
         ("#!/bin/sh\necho no such thing >&2\nexit 3\n", "exit 3: no such thing"),
-        ("#!/bin/sh\necho hello\n", "it answers"),
-        ("#!/bin/sh\nsleep 600\n", "no answer within 2 s"),
+        ("#!/bin/sh\necho hello\n", "its output is"),
+        ("#!/bin/sh\nsleep 600\n", "no output within 2 s"),
     ] {
         write_program(&program, script);
         let found = clinic.has("hooks", "hook", told);
@@ -198,7 +198,7 @@ fn hosts_6_a_server_that_does_not_answer() {
     change(&clinic, ".claude.json", |file| file["mcpServers"]["omx"]["command"] = json!(program));
     clinic.has("mcp", "server", "stand-in");
     write_program(&program, "#!/bin/sh\necho hello\n");
-    clinic.has("mcp", "server", "says");
+    clinic.has("mcp", "server", "printed");
     write_program(&program, "#!/bin/sh\nexit 0\n");
     clinic.has("mcp", "server", "stand-in");
 }
@@ -211,7 +211,7 @@ fn hosts_6_text_output_has_one_line_per_check_and_the_remedy() {
     assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(1), ""));
     let home = clinic.project.home();
     let wanted = format!(
-        "\nSetup\n  failed   a file of omx's is missing ({}/.claude/agents/critic.md)\n           omx setup, or omx doctor --fix\n",
+        "\nSetup\n  failed   a file that setup wrote is missing ({}/.claude/agents/critic.md)\n           omx setup, or omx doctor --fix\n",
         home.display()
     );
     assert!(outcome.stdout.contains(&wanted), "{}", outcome.stdout);

@@ -37,9 +37,9 @@ fn hosts_6_a_project_without_omx_stays_untouched() {
 fn hosts_6_agents_are_checked() {
     let clinic = DoctorProject::new();
     fs::remove_file(clinic.project.home().join(".codex/auth.json")).unwrap();
-    clinic.fails_for_good("agents", "no_agent", "no agent can work");
+    clinic.fails_for_good("agents", "no_agent", "no agent is ready");
     fs::remove_file(clinic.bin().join("codex")).unwrap();
-    clinic.fails_for_good("agents", "no_agent", "no agent can work");
+    clinic.fails_for_good("agents", "no_agent", "no agent is ready");
 }
 
 #[test]

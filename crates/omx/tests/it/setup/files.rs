@@ -140,7 +140,7 @@ fn hosts_2_3_a_part_the_person_edited_stays_and_is_named() {
     let again = project.omx(&ALL);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert_eq!(hosts(&project), before);
-    for words in ["MCP server named omx was changed", "hook for", "critic.toml: it was changed"] {
+    for words in ["MCP server named omx has changed", "hook for", "critic.toml: it has changed"] {
         assert!(again.stdout.contains(words), "{words}: {}", again.stdout);
     }
     assert_eq!(run(&project, &moved, &ALL).code, Some(0));
@@ -149,9 +149,9 @@ fn hosts_2_3_a_part_the_person_edited_stays_and_is_named() {
     let gone = project.omx(&["uninstall"]);
     assert_eq!(gone.code, Some(0), "{gone:?}");
     for words in [
-        "\"mcp_servers\".\"omx\" was changed",
-        "critic.toml: it was changed",
-        "settings.json: omx's part",
+        "\"mcp_servers\".\"omx\" has changed",
+        "critic.toml: it has changed",
+        "settings.json: omx's entry",
     ] {
         assert!(gone.stdout.contains(words), "{words}: {}", gone.stdout);
     }
@@ -231,7 +231,7 @@ fn hosts_2_1_a_foreign_server_of_the_same_name_is_left_and_named() {
     );
     let done = project.omx(&["setup", "--host", "claude"]);
     assert_eq!(done.code, Some(1), "{done:?}");
-    assert!(done.stderr.contains("an MCP server named omx is there and was not written by omx"));
+    assert!(done.stderr.contains("an MCP server named omx exists and was not written by omx"));
     assert_eq!(
         home(&project, ".claude.json"),
         "{\"mcpServers\":{\"omx\":{\"command\":\"theirs\"}}}"
