@@ -1,4 +1,4 @@
-//! What one asks of an agent: to open a conversation, and to do something in it.
+//! The interface to an agent: how to open a conversation, and the commands it takes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,21 +10,21 @@ use omx_kernel::approval::AllowLevel;
 
 use crate::event::ApprovalId;
 
-/// The name an agent's own program has for a conversation; with it the
-/// conversation can be gone on with later. Safe as an argument and in a path.
+/// The agent program's own id of a conversation, with which the conversation
+/// can be resumed. Safe as an argument and in a path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConversationId(String);
 
 impl ConversationId {
-    /// Takes an id of letters, digits, `_` and `-` that begins with a letter
-    /// or digit, as those of all drivers are.
+    /// Accepts letters, digits, `_` and `-`, starting with a letter or digit, as
+    /// in the ids of all supported programs.
     pub fn new(text: &str) -> Option<Self> {
         let begins = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         (begins && text.len() <= 128 && text.bytes().all(fits)).then(|| Self(text.to_owned()))
     }
 
-    /// A new one, for programs that let us choose.
+    /// A new id, for programs that let the caller choose.
     pub fn random() -> Self {
         Self(uuid::Uuid::new_v4().to_string())
     }
@@ -41,16 +41,16 @@ impl fmt::Display for ConversationId {
     }
 }
 
-/// Whether a conversation is new.
+/// Whether a conversation is new or resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConversationStart {
     /// A new conversation.
     New,
-    /// Go on with this one.
+    /// Resume this conversation.
     Resume(ConversationId),
 }
 
-/// An MCP server the agent gets besides its own.
+/// An MCP server that the agent gets in addition to the person's own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct McpServerSpec {
     /// Its name, as the agent sees it.
@@ -64,107 +64,106 @@ pub struct McpServerSpec {
     pub env: BTreeMap<String, String>,
 }
 
-/// A conversation to be opened.
+/// How to open a conversation.
 #[derive(Clone, Debug)]
 pub struct ConversationSpec {
-    /// New, or which one to go on with.
+    /// New, or the conversation to resume.
     pub start: ConversationStart,
-    /// The folder the agent works in. It exists.
+    /// The folder the agent works in. It must exist.
     pub folder: PathBuf,
-    /// The role's prompt, put before the agent's own instructions where the
-    /// program has a place for it, before the first message where not.
+    /// The role's prompt. It joins the program's own instructions where the
+    /// program supports that, and precedes the first message otherwise.
     pub role: Option<String>,
-    /// The model; without one, the program's own default.
+    /// The model; the program's default if there is none.
     pub model: Option<String>,
-    /// What the agent may do unasked.
+    /// What the agent may do without approval.
     pub allow: AllowLevel,
-    /// MCP servers of ours. The tools of the one named `omx` need no approval.
+    /// Additional MCP servers. Tools of the one named `omx` need no approval.
     pub servers: Vec<McpServerSpec>,
-    /// What the answer to the first message must fit, where that is known: some
-    /// programs take it when they start, and would have to be started again.
+    /// The schema of the answer to the first message, if it is known. Some
+    /// programs take it only at start and would have to be restarted.
     pub schema: Option<Value>,
 }
 
-/// What a message belongs to. The rehearsal agent chooses by it what to play;
-/// a model is told of it in words only.
+/// What a message belongs to. The rehearsal agent chooses its scenario entry
+/// by these labels; models never see them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MessageLabels {
     /// The role's name.
     pub role: Option<String>,
     /// The mode's phase.
     pub phase: Option<String>,
-    /// The step of the run. A message of the same step as the one before goes
-    /// on with the same matter.
+    /// The step of the run. Consecutive messages of one step belong together.
     pub step: Option<String>,
 }
 
-/// Something said to the agent that begins a turn.
+/// A message that starts a turn.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AgentMessage {
-    /// The words.
+    /// The prompt.
     pub text: String,
-    /// The JSON schema the final answer must fit. Given to the program where
-    /// it can use one; the answer is checked by us in any case.
+    /// The JSON schema of the final answer. Programs that support schemas get
+    /// it; omx checks the answer in any case.
     pub schema: Option<Value>,
-    /// What it belongs to.
+    /// What the message belongs to.
     pub labels: MessageLabels,
 }
 
 impl AgentMessage {
-    /// A message whose answer is free text.
+    /// A message without a schema or labels.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 }
 
-/// The answer to an approval.
+/// The answer to an approval request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalDecision {
-    /// Yes, this once.
+    /// Allow the action once.
     Allow,
-    /// No, with the reason for the agent.
+    /// Deny the action, with the reason for the agent.
     Deny(String),
 }
 
-/// What one can tell an agent to do.
+/// A command to an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentCommand {
-    /// Begin a turn. While one runs, it is kept until that one is over.
+    /// Start a turn. If a turn is running, the message waits until it ends.
     Send(AgentMessage),
-    /// Say something while a turn runs: heard at once where the program can,
-    /// else with the next step. Without a turn it begins one.
+    /// Add text to the running turn: at once if the program supports that,
+    /// otherwise with its next step. Starts a turn if none is running.
     Steer(String),
-    /// End the turn; the conversation stays.
+    /// Interrupt the running turn and keep the conversation.
     Interrupt,
-    /// Answer an approval.
+    /// Answer an approval request.
     Answer(ApprovalId, ApprovalDecision),
-    /// End the conversation and everything it started.
+    /// End the conversation and terminate everything it started.
     End,
 }
 
-/// One agent in one conversation. What happens is told as events to whoever
-/// opened it; the last one is always [`Event::Ended`](crate::Event::Ended).
+/// One agent in one conversation. Whoever opened it receives its events; the
+/// last one is always [`AgentEvent::Ended`](crate::AgentEvent::Ended).
 pub trait Agent: Send {
-    /// Gives an order. An agent that is gone ignores it: that it is gone has
-    /// been told as an event.
+    /// Sends a command. An agent that has ended ignores it; its end was
+    /// reported as an event.
     fn command(&self, command: AgentCommand);
 
-    /// Begins a turn.
+    /// Starts a turn.
     fn send(&self, message: AgentMessage) {
         self.command(AgentCommand::Send(message));
     }
 
-    /// Says something to a working agent.
+    /// Adds text to the running turn.
     fn steer(&self, text: &str) {
         self.command(AgentCommand::Steer(text.to_owned()));
     }
 
-    /// Ends the turn.
+    /// Interrupts the running turn.
     fn interrupt(&self) {
         self.command(AgentCommand::Interrupt);
     }
 
-    /// Answers an approval.
+    /// Answers an approval request.
     fn answer(&self, approval: ApprovalId, decision: ApprovalDecision) {
         self.command(AgentCommand::Answer(approval, decision));
     }

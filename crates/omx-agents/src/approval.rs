@@ -1,4 +1,4 @@
-//! Where a path lies, seen from the agent's folder, for the policy on approvals.
+//! Whether a path lies inside the agent's folder, for the approval policy.
 
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
@@ -29,12 +29,11 @@ pub fn reach_of_all<'a>(
     if some { TargetLocation::Inside } else { TargetLocation::Outside }
 }
 
-/// How many links are followed before they count as a circle.
+/// After this many symbolic links, a path counts as a loop.
 const LINKS: usize = 40;
 
-/// The path with every link in it followed, also where its end does not exist
-/// yet: a link that points nowhere would be followed on writing. Nothing if
-/// its links lead in a circle.
+/// The path with every symbolic link resolved, even if its end does not exist
+/// yet: writing through a dangling link would follow it. None for a loop.
 fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut done = PathBuf::new();
     let mut links = 0;
@@ -44,7 +43,7 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
             done.pop();
             continue;
         }
-        // From the root on again, if it is one.
+        // Pushing a root component starts over at the root.
         done.push(&word);
         let Ok(target) = done.read_link() else { continue };
         links += 1;
@@ -57,7 +56,7 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
     Some(done)
 }
 
-/// The words of a path, the last one first.
+/// The components of a path, last first.
 fn components_reversed(path: &Path) -> Vec<OsString> {
     let named = path.components().rev().filter(|word| *word != Component::CurDir);
     named.map(|word| word.as_os_str().to_owned()).collect()

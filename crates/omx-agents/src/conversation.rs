@@ -1,5 +1,5 @@
-//! A conversation with a real process: one thread that feeds a protocol from
-//! one channel, carries out what it wants, and keeps every deadline.
+//! A conversation over a real process: one thread feeds a protocol from one
+//! channel, carries out its effects, and enforces every deadline.
 
 mod deadlines;
 mod running_process;
@@ -25,41 +25,41 @@ use omx_process::{GuardedProcess, ProcessEvent};
 /// An open conversation. Dropping it ends it.
 #[derive(Debug)]
 pub struct Conversation {
-    orders: Sender<LoopEvent>,
+    commands: Sender<LoopEvent>,
 }
 
 impl Agent for Conversation {
     fn command(&self, command: AgentCommand) {
-        let _ = self.orders.send(LoopEvent::Order(command));
+        let _ = self.commands.send(LoopEvent::Command(command));
     }
 }
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        let _ = self.orders.send(LoopEvent::Order(AgentCommand::End));
+        let _ = self.commands.send(LoopEvent::Command(AgentCommand::End));
     }
 }
 
-/// Opens a conversation; what happens in it is told to `tell`, in order, from
-/// a thread of its own. That it could not be opened is told as well.
+/// Opens a conversation. Its events go to `emit`, in order, from a thread of its
+/// own; a failure to open is an event as well.
 pub fn open(
     driver: &dyn Driver,
     installation: &AgentInstallation,
     spec: &ConversationSpec,
     env: &AgentEnv,
     limits: AgentLimits,
-    tell: impl FnMut(AgentEvent) + Send + 'static,
+    emit: impl FnMut(AgentEvent) + Send + 'static,
 ) -> Result<Conversation, Failure> {
     let protocol = driver.protocol(spec, installation, env, &limits)?;
-    let (orders, heard) = channel();
+    let (commands, received) = channel();
     let mut lead = ConversationLoop {
         agent: driver.kind(),
         protocol,
         limits,
         omx: env.omx.clone(),
         worker_variable: env.worker_variable.clone(),
-        noises: orders.clone(),
-        emit_to: Box::new(tell),
+        sender: commands.clone(),
+        listener: Box::new(emit),
         running: None,
         generation: ProcessGeneration::default(),
         deferred: VecDeque::new(),
@@ -71,18 +71,18 @@ pub fn open(
         over: None,
     };
     let start = std::thread::Builder::new().name(format!("{}-agent", driver.kind()));
-    start.spawn(move || lead.run(&heard)).map_err(|error| {
+    start.spawn(move || lead.run(&received)).map_err(|error| {
         Failure::new(driver.kind(), FailureCause::CannotStart { detail: error.to_string() })
     })?;
-    Ok(Conversation { orders })
+    Ok(Conversation { commands })
 }
 
 enum LoopEvent {
-    Order(AgentCommand),
-    Noise(ProcessGeneration, ProcessEvent),
+    Command(AgentCommand),
+    Process(ProcessGeneration, ProcessEvent),
 }
 
-/// Whether a turn runs, as far as the owner was told.
+/// The turn, as far as the owner knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TurnState {
     None,
@@ -90,7 +90,7 @@ enum TurnState {
     Interrupting,
 }
 
-/// Why the conversation is over: ordered, or trouble.
+/// Why the conversation ended: none if it was commanded.
 type EndReason = Option<Failure>;
 
 struct ConversationLoop {
@@ -99,42 +99,42 @@ struct ConversationLoop {
     limits: AgentLimits,
     omx: PathBuf,
     worker_variable: String,
-    noises: Sender<LoopEvent>,
-    emit_to: Box<dyn FnMut(AgentEvent) + Send>,
+    sender: Sender<LoopEvent>,
+    listener: Box<dyn FnMut(AgentEvent) + Send>,
     running: Option<RunningProcess>,
     generation: ProcessGeneration,
-    /// Effects that wait until the process before is gone; the first is a launch.
+    /// Effects that wait until the previous process is gone, starting with a launch.
     deferred: VecDeque<ProtocolEffect>,
     deadlines: ConversationDeadlines,
-    /// Whether the owner knows that the conversation is open.
+    /// Whether the owner has received `Started`.
     opened: bool,
     turn: TurnState,
     approvals: BTreeSet<ApprovalId>,
-    /// How many processes would not end.
+    /// How many processes could not be terminated.
     processes_left: usize,
     over: Option<EndReason>,
 }
 
 impl ConversationLoop {
-    fn run(&mut self, heard: &Receiver<LoopEvent>) {
+    fn run(&mut self, received: &Receiver<LoopEvent>) {
         let now = Instant::now();
         let effects = self.protocol.start(now);
         self.carry_out(effects, now);
         while !(self.over.is_some() && self.running.is_none()) {
             let next = self.next_deadline();
             let now = Instant::now();
-            let heard = match next {
-                Some(next) => heard.recv_timeout(next.saturating_duration_since(now)),
-                None => heard.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            let received = match next {
+                Some(next) => received.recv_timeout(next.saturating_duration_since(now)),
+                None => received.recv().map_err(|_| RecvTimeoutError::Disconnected),
             };
             let now = Instant::now();
-            match heard {
-                Ok(LoopEvent::Order(command)) => self.handle_command(command, now),
-                Ok(LoopEvent::Noise(generation, noise)) => {
-                    self.handle_output(generation, noise, now)
+            match received {
+                Ok(LoopEvent::Command(command)) => self.handle_command(command, now),
+                Ok(LoopEvent::Process(generation, event)) => {
+                    self.handle_process_event(generation, event, now)
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                // Not possible: this loop holds a sender itself.
+                // Unreachable: this loop holds a sender itself.
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.check_deadlines(Instant::now());
@@ -142,7 +142,7 @@ impl ConversationLoop {
         if let Some(why) = self.over.take() {
             let count = self.processes_left;
             let left = (count > 0).then(|| self.failure(FailureCause::ProcessesLeft { count }));
-            (self.emit_to)(AgentEvent::Ended(why.or(left)));
+            (self.listener)(AgentEvent::Ended(why.or(left)));
         }
     }
 
@@ -205,13 +205,13 @@ impl ConversationLoop {
 
     fn launch(&mut self, launch: &Launch, now: Instant) {
         self.generation = self.generation.next();
-        let (generation, noises) = (self.generation, self.noises.clone());
-        let tell = move |noise| {
-            let _ = noises.send(LoopEvent::Noise(generation, noise));
+        let (generation, sender) = (self.generation, self.sender.clone());
+        let emit = move |event| {
+            let _ = sender.send(LoopEvent::Process(generation, event));
         };
         let mark = launch.environment.get(std::ffi::OsStr::new(&self.worker_variable));
         let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
-        match GuardedProcess::start(launch, &self.omx, self.limits.line, tell) {
+        match GuardedProcess::start(launch, &self.omx, self.limits.line, emit) {
             Ok(process) => {
                 let program = launch.program.display().to_string();
                 self.running = Some(RunningProcess::new(process, program, mark));
@@ -244,7 +244,7 @@ impl ConversationLoop {
         match &event {
             AgentEvent::Started { .. } => {
                 self.deadlines.clear(DeadlineKind::Start);
-                // Another process of the same conversation is no news.
+                // A new process of the same conversation is not a new conversation.
                 if std::mem::replace(&mut self.opened, true) {
                     return;
                 }
@@ -252,7 +252,7 @@ impl ConversationLoop {
             AgentEvent::Delivered(Delivery::Turn) => self.begin_turn(now),
             AgentEvent::ApprovalNeeded { approval, .. } => {
                 self.approvals.insert(approval.clone());
-                // It waits for us now, not we for it.
+                // The agent now waits for the owner, so silence is expected.
                 self.deadlines.clear(DeadlineKind::Silence);
             }
             AgentEvent::TurnFinished(_)
@@ -265,18 +265,23 @@ impl ConversationLoop {
             }
             _ => {}
         }
-        (self.emit_to)(event);
+        (self.listener)(event);
     }
 
-    fn handle_output(&mut self, generation: ProcessGeneration, noise: ProcessEvent, now: Instant) {
+    fn handle_process_event(
+        &mut self,
+        generation: ProcessGeneration,
+        event: ProcessEvent,
+        now: Instant,
+    ) {
         if generation != self.generation {
             return;
         }
         let Some(running) = &mut self.running else { return };
-        if let ProcessEvent::Line(line) | ProcessEvent::ErrorLine(line) = &noise {
+        if let ProcessEvent::Line(line) | ProcessEvent::ErrorLine(line) = &event {
             running.process.acknowledge(line);
         }
-        match running.record(&noise) {
+        match running.record(&event) {
             ProcessState::Lives => {}
             ProcessState::Leaving => {
                 self.deadlines.program_gone(now + GUARD_TIMEOUT);
@@ -287,9 +292,9 @@ impl ConversationLoop {
             }
             ProcessState::Gone => return self.process_ended(now),
         }
-        match noise {
+        match event {
             ProcessEvent::Line(line) if self.over.is_none() => self.handle_line(&line, now),
-            // What a dismissed process still says is not told.
+            // Output of a process that is being replaced is discarded.
             ProcessEvent::ErrorLine(line) if self.over.is_none() && self.deferred.is_empty() => {
                 let effects = self.protocol.handle_stderr(&String::from_utf8_lossy(&line), now);
                 self.carry_out(effects, now);
@@ -317,11 +322,11 @@ impl ConversationLoop {
             Ok(value) => {
                 running.garbage.clear();
                 if self.opened {
-                    // One that goes on with an open conversation need only speak.
+                    // A restarted process only has to respond.
                     self.deadlines.clear(DeadlineKind::Start);
                 }
                 self.restart_silence_timer(now);
-                // What a dismissed process still says is not told.
+                // Output of a process that is being replaced is discarded.
                 if self.deferred.is_empty() {
                     self.feed(ProtocolEvent::Line(value), now);
                 }

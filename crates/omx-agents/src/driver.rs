@@ -1,4 +1,4 @@
-//! Which agents there are, and what each must bring.
+//! The drivers: how each agent's program is found and spoken to.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -12,12 +12,12 @@ use crate::failure::Failure;
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
 
-/// What a driver knows of the world: read once at the edge.
+/// The environment of an agent, read once by the command line and passed down.
 #[derive(Clone, Debug)]
 pub struct AgentEnv {
-    /// The caller's environment. Agents get the part of it that they need.
+    /// The caller's environment variables. An agent gets only those it needs.
     pub variables: BTreeMap<OsString, OsString>,
-    /// This program: it is also the guard and the rehearsal agent.
+    /// The omx program, which also serves as guard and rehearsal agent.
     pub omx: PathBuf,
     /// The variable that marks a process as one of omx's workers.
     pub worker_variable: String,
@@ -27,11 +27,12 @@ pub struct AgentEnv {
     pub scenario: Option<PathBuf>,
     /// Where the rehearsal agent keeps its conversations.
     pub rehearsal_folder: PathBuf,
-    /// The wall clock: some vendors tell the end of a limit as a time from now.
+    /// The wall clock. Some vendors report the end of a rate limit as a
+    /// duration from now.
     pub clock: fn() -> Timestamp,
 }
 
-/// An agent's program, found and fit to be started as far as files can tell.
+/// An agent's program that is installed and, as far as files show, logged in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentInstallation {
     /// The agent.
@@ -40,16 +41,16 @@ pub struct AgentInstallation {
     pub program: PathBuf,
 }
 
-/// One agent's driver: how to find the program and how to speak with it.
+/// The driver of one agent.
 pub trait Driver: Sync {
     /// Which agent.
     fn kind(&self) -> AgentKind;
 
-    /// Finds the program and looks whether it can work: installed, logged in.
-    /// Reads files, starts nothing.
+    /// Finds the program and checks that it is installed and logged in. Reads
+    /// files and starts nothing.
     fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure>;
 
-    /// The machine that speaks its protocol in one conversation.
+    /// The protocol state machine of one conversation.
     fn protocol(
         &self,
         spec: &ConversationSpec,
@@ -59,8 +60,8 @@ pub trait Driver: Sync {
     ) -> Result<Box<dyn Protocol>, Failure>;
 }
 
-/// The driver of a vendor's agent. The rehearsal agent lives in a crate of its
-/// own, `omx-rehearsal`, whose `driver` knows every agent.
+/// The driver of a vendor's agent. `omx-rehearsal` adds the rehearsal agent:
+/// its `driver` function knows every agent.
 pub fn driver(kind: AgentKind) -> Option<&'static dyn Driver> {
     match kind {
         AgentKind::Codex => Some(&crate::codex::CodexDriver),

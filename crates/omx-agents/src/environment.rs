@@ -1,5 +1,5 @@
-//! An agent's environment: what it needs to work, and nothing else of the
-//! person's. A secret meant for something else never reaches an agent, its
+//! The environment of an agent's process: the variables it needs and nothing
+//! else, so that a secret meant for another program never reaches an agent, its
 //! tools or its logs.
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use crate::driver::AgentEnv;
 
-/// What every program needs.
+/// Variables that every program gets.
 const COMMON: &[&str] = &[
     "PATH",
     "HOME",
@@ -31,7 +31,7 @@ const COMMON: &[&str] = &[
     "SSL_CERT_FILE",
     "SSL_CERT_DIR",
     "NODE_EXTRA_CA_CERTS",
-    // Where compilers and package managers of the project live.
+    // Locations of the project's compilers and package managers.
     "CARGO_HOME",
     "RUSTUP_HOME",
     "RUSTUP_TOOLCHAIN",
@@ -57,11 +57,11 @@ const COMMON: &[&str] = &[
     "GIT_COMMITTER_EMAIL",
 ];
 
-/// Beginnings of names that every program gets.
+/// Prefixes of variables that every program gets.
 const COMMON_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
-/// The environment of an agent: the common part, the names and the beginnings
-/// of names that its driver adds, and the mark of a worker.
+/// The environment of an agent: the common variables, the names and prefixes
+/// its driver adds, the run's context, and the mark of a worker.
 pub fn agent_environment(
     env: &AgentEnv,
     names: &[&str],
@@ -83,7 +83,7 @@ pub fn agent_environment(
     environment
 }
 
-/// A program on the caller's search path.
+/// Finds a program on the caller's `PATH`.
 pub fn find_on_path(env: &AgentEnv, name: &str) -> Option<PathBuf> {
     let path = env.variables.get(OsStr::new("PATH"))?;
     std::env::split_paths(path)
@@ -94,7 +94,7 @@ pub fn find_on_path(env: &AgentEnv, name: &str) -> Option<PathBuf> {
         })
 }
 
-/// A variable of the caller's that is set and not empty.
+/// The value of a variable, if it is set and not empty.
 pub fn variable<'a>(env: &'a AgentEnv, name: &str) -> Option<&'a OsStr> {
     let value = env.variables.get(OsStr::new(name))?;
     (!value.is_empty()).then_some(value)

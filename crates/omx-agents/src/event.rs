@@ -1,4 +1,4 @@
-//! What an agent tells while it works: the same events for every program.
+//! Events of a conversation, the same for every agent.
 
 use std::path::PathBuf;
 
@@ -9,130 +9,130 @@ pub use omx_kernel::approval::{ApprovalRequest, TargetLocation};
 use crate::agent::ConversationId;
 use crate::failure::Failure;
 
-/// A tool call of the agent, by the program's own name for it.
+/// The program's own id of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CallId(pub String);
 
-/// An approval that waits for an answer.
+/// The id of an approval request.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalId(pub String);
 
-/// What kind of tool is at work.
+/// What a tool call does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolAction {
-    /// A command line in a shell.
+    /// Runs a command line in a shell.
     Command(String),
-    /// A change of these files.
+    /// Edits these files.
     Edit(Vec<PathBuf>),
-    /// A tool of an MCP server.
+    /// Calls a tool of an MCP server.
     Mcp {
         /// The server's name.
         server: String,
         /// The tool's name.
         tool: String,
     },
-    /// Any other tool of the program, by its name.
+    /// Uses another tool of the program, by name.
     Other(String),
 }
 
 /// How a tool call ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolOutcome {
-    /// It did what it should.
+    /// It succeeded.
     Succeeded,
-    /// It failed, or was not allowed.
+    /// It failed or was denied.
     Failed,
-    /// A command ended with this code.
+    /// A command exited with this code.
     Exited(i64),
 }
 
-/// How words that were said to the agent reached it.
+/// How a message reached the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// They began a turn.
+    /// It started a turn.
     Turn,
-    /// They reached the turn that runs.
+    /// It reached the running turn.
     Steered,
-    /// They wait until the turn that runs is over.
+    /// It waits until the running turn ends.
     Queued,
 }
 
-/// What was spent since the last such event.
+/// Tokens and money used since the previous report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UsageDelta {
-    /// Tokens read, those from a cache included.
+    /// Input tokens, including cached ones.
     pub input_tokens: u64,
-    /// Of these, tokens read from a cache.
+    /// Input tokens that were read from a cache.
     pub cached_tokens: u64,
-    /// Tokens written, thinking included.
+    /// Output tokens, including reasoning.
     pub output_tokens: u64,
-    /// Millionths of a US dollar, where the program says so.
+    /// Millionths of a US dollar, if the program reports a cost.
     pub micro_usd: Option<u64>,
 }
 
-/// The end of a turn's work.
+/// The answer that ends a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnAnswer {
-    /// The final words.
+    /// The final message.
     pub text: String,
-    /// The result the program says fits the message's schema. It still is
-    /// only what the program says.
+    /// The structured result, if the program returned one. It is unchecked:
+    /// the program's claim that it matches the schema is not trusted.
     pub structured: Option<Value>,
 }
 
 /// Something that happened in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEvent {
-    /// The conversation is open. Told before anything is sent to a model,
-    /// except where `Listening` was.
+    /// The conversation is open. Emitted before anything is sent to a model,
+    /// unless `Listening` was emitted first.
     Started {
         /// Its id.
         conversation: ConversationId,
-        /// The model, where the program says it.
+        /// The model, if the program reports it.
         model: Option<String>,
     },
-    /// The program takes words, and names the conversation only when it has the
-    /// first of them: `Started` follows then.
+    /// The program accepts messages but names the conversation only after the
+    /// first one; `Started` follows then.
     Listening,
-    /// The agent's program has taken what was said.
+    /// The agent's program has accepted a message.
     Delivered(Delivery),
-    /// The agent said this: a finished piece of text, not a fragment.
+    /// A complete piece of text from the agent, not a fragment.
     Text(String),
-    /// A tool is at work.
+    /// A tool call started.
     ToolStarted {
         /// The call.
         call: CallId,
         /// The tool.
         tool: ToolAction,
     },
-    /// A tool is done.
+    /// A tool call finished.
     ToolFinished {
         /// The call.
         call: CallId,
         /// How it ended.
         end: ToolOutcome,
     },
-    /// The agent's program says it changed a file.
+    /// The agent's program reports that it changed a file.
     FileChanged(PathBuf),
-    /// The agent waits for an answer.
+    /// The agent waits for an approval.
     ApprovalNeeded {
-        /// What to answer to.
+        /// The id to answer with.
         approval: ApprovalId,
         /// What it wants to do.
         ask: ApprovalRequest,
     },
-    /// What was spent.
+    /// Tokens and money used.
     Usage(UsageDelta),
-    /// The program met trouble and tries again by itself.
+    /// A request failed and the program retries it on its own.
     Retrying(Failure),
-    /// The turn is over.
+    /// The turn finished.
     TurnFinished(TurnAnswer),
-    /// The turn was interrupted, as ordered.
+    /// The turn was interrupted, as commanded.
     TurnInterrupted,
     /// The turn failed. The conversation may still be usable.
     TurnFailed(Failure),
-    /// The conversation is over and nothing it started is left. With trouble
-    /// if it was not ordered, or if something would not end. Always the last
-    /// event.
+    /// The conversation has ended and everything it started is gone. Carries
+    /// a failure if the end was not commanded or a process survived. Always
+    /// the last event.
     Ended(Option<Failure>),
 }

@@ -1,4 +1,5 @@
-//! Everything that can go wrong with an agent, by name, with what to do about it.
+//! Failures of an agent: each has a named cause, a message and, where there is
+//! one, a remedy.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +8,7 @@ use omx_kernel::Timestamp;
 
 use crate::driver::AgentKind;
 
-/// Why something did not work.
+/// A failure of an agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Failure {
     /// Which agent.
@@ -16,104 +17,104 @@ pub struct Failure {
     pub cause: FailureCause,
 }
 
-/// The causes.
+/// The cause of a failure. `detail` is the program's own message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FailureCause {
-    /// The program is not there.
+    /// The program is not installed.
     NotInstalled,
-    /// It is there, and has no account to work with.
+    /// The program has no account to work with.
     NotLoggedIn {
-        /// The program's own words, where it said any.
+        /// The program's own message, if it gave one.
         detail: String,
     },
-    /// It does not work in folders nobody has trusted.
+    /// The program refuses to work in an untrusted folder.
     FolderNotTrusted,
-    /// It does not know the model.
+    /// The vendor does not know the model.
     UnknownModel {
-        /// The model, where it is known.
+        /// The model, if it is known.
         model: Option<String>,
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
-    /// Too much was asked in too short a time, or the plan's share is used up.
+    /// The rate limit or the plan's quota is exhausted.
     RateLimited {
-        /// When it is over, where the vendor says so.
+        /// When the limit resets, if the vendor reports it.
         until: Option<Timestamp>,
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
     /// The vendor cannot be reached.
     Network {
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
     /// The vendor's service failed.
     Service {
-        /// The HTTP status, where it is known.
+        /// The HTTP status, if it is known.
         status: Option<u16>,
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
-    /// The answer broke off.
+    /// The connection broke in the middle of an answer.
     CutOff {
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
-    /// The vendor refused the request.
+    /// The vendor rejected the request.
     Rejected {
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
-    /// The conversation to go on with is not there.
+    /// The conversation to resume does not exist.
     UnknownConversation {
-        /// The program's own words.
+        /// The program's own message.
         detail: String,
     },
-    /// It said nothing for this long.
+    /// The program did not respond in time.
     Silent {
         /// How long.
         waited: Duration,
-        /// What was waited for.
+        /// What it was doing.
         during: &'static str,
     },
-    /// It said things that are not its protocol.
+    /// The program wrote lines that are not JSON.
     Garbage {
-        /// The first of it.
+        /// The beginning of the first such line.
         sample: String,
     },
-    /// A line longer than any of its protocol.
+    /// The program wrote a line over the length limit.
     LineTooLong {
-        /// The longest there may be.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// It closed a pipe and lived on, or took no more input.
+    /// The program closed a pipe without exiting, or stopped reading its input.
     PipeClosed {
-        /// Which.
+        /// Which pipe.
         which: &'static str,
     },
-    /// It ended though nobody asked it to.
+    /// The program exited unexpectedly.
     Crashed {
-        /// Its exit code; none after a signal.
+        /// The exit code; none after a signal.
         code: Option<i32>,
-        /// The last it wrote to standard error.
+        /// The last lines of its standard error.
         stderr: String,
     },
-    /// Some of what it started would not end.
+    /// Some processes of the agent could not be terminated.
     ProcessesLeft {
         /// How many processes.
         count: usize,
     },
-    /// Its protocol is another one than this driver's.
+    /// The program does not speak the protocol this driver expects.
     Protocol {
-        /// What did not fit.
+        /// What is different.
         detail: String,
     },
-    /// It could not be started.
+    /// The program could not be started.
     CannotStart {
-        /// The system's words.
+        /// The system's error message.
         detail: String,
     },
-    /// The rehearsal's scenario is wrong, or has nothing for this call.
+    /// The rehearsal scenario is invalid, or has no entry for this call.
     Scenario {
         /// With file and line.
         detail: String,
@@ -121,12 +122,12 @@ pub enum FailureCause {
 }
 
 impl Failure {
-    /// Trouble with an agent.
+    /// A failure of this agent.
     pub fn new(agent: AgentKind, cause: FailureCause) -> Self {
         Self { agent, cause }
     }
 
-    /// The word for programs.
+    /// The stable name of the cause, for programs.
     pub fn kind(&self) -> &'static str {
         match self.cause {
             FailureCause::NotInstalled => "not_installed",
@@ -151,7 +152,7 @@ impl Failure {
         }
     }
 
-    /// What the person can do about it, where there is something.
+    /// What the person can do about it, if anything.
     pub fn remedy(&self) -> Option<String> {
         let agent = self.agent;
         match self.cause {
@@ -165,7 +166,8 @@ impl Failure {
                 Some(format!("open the folder once in {agent} and trust it"))
             }
             FailureCause::UnknownModel { .. } => Some(
-                "name another with --model, or clear the tiers in the configuration".to_owned(),
+                "choose another one with --model, or remove the tiers from the configuration"
+                    .to_owned(),
             ),
             FailureCause::RateLimited { until: None, .. } => Some("try again later".to_owned()),
             FailureCause::Network { .. } => Some("check the connection, then try again".to_owned()),
@@ -195,11 +197,13 @@ impl fmt::Display for Failure {
             FailureCause::UnknownModel { model: None, detail } => {
                 write_with_detail(f, format_args!("{agent} does not know the model"), detail)
             }
-            FailureCause::RateLimited { until: Some(until), detail } => {
-                write_with_detail(f, format_args!("{agent} is limited until {until}"), detail)
-            }
+            FailureCause::RateLimited { until: Some(until), detail } => write_with_detail(
+                f,
+                format_args!("{agent} has reached its rate limit until {until}"),
+                detail,
+            ),
             FailureCause::RateLimited { until: None, detail } => {
-                write_with_detail(f, format_args!("{agent} is limited"), detail)
+                write_with_detail(f, format_args!("{agent} has reached its rate limit"), detail)
             }
             FailureCause::Network { detail } => {
                 write_with_detail(f, format_args!("{agent} cannot reach its service"), detail)
@@ -213,44 +217,44 @@ impl fmt::Display for Failure {
                 write_with_detail(f, format_args!("{agent}'s service failed"), detail)
             }
             FailureCause::CutOff { detail } => {
-                write_with_detail(f, format_args!("{agent}'s answer broke off"), detail)
+                write_with_detail(f, format_args!("{agent}'s answer was cut off"), detail)
             }
             FailureCause::Rejected { detail } => {
-                write_with_detail(f, format_args!("{agent}'s service refused the request"), detail)
+                write_with_detail(f, format_args!("{agent}'s service rejected the request"), detail)
             }
             FailureCause::UnknownConversation { detail } => {
-                write_with_detail(f, format_args!("{agent} does not know the conversation"), detail)
+                write_with_detail(f, format_args!("{agent} cannot find the conversation"), detail)
             }
             FailureCause::Silent { waited, during } => {
                 write!(
                     f,
-                    "{agent} said nothing for {} s while {during}",
+                    "{agent} did not respond for {} s while {during}",
                     waited.as_secs_f32().ceil()
                 )
             }
             FailureCause::Garbage { sample } => {
-                write!(f, "{agent} said something that is not its protocol: {sample:?}")
+                write!(f, "{agent} wrote something other than its protocol: {sample:?}")
             }
             FailureCause::LineTooLong { limit } => {
                 write!(f, "{agent} wrote a line of more than {limit} bytes")
             }
             FailureCause::PipeClosed { which } => {
-                write!(f, "{agent} closed its {which} and lived on")
+                write!(f, "{agent} closed its {which} without exiting")
             }
             FailureCause::Crashed { code: Some(code), stderr } => write_with_detail(
                 f,
-                format_args!("{agent} ended by itself with exit code {code}"),
+                format_args!("{agent} exited unexpectedly with code {code}"),
                 stderr,
             ),
             FailureCause::Crashed { code: None, stderr } => {
-                write_with_detail(f, format_args!("{agent} was ended by a signal"), stderr)
+                write_with_detail(f, format_args!("{agent} was killed by a signal"), stderr)
             }
             FailureCause::ProcessesLeft { count } => {
-                write!(f, "{count} of the processes that {agent} started would not end")
+                write!(f, "{count} processes started by {agent} could not be terminated")
             }
             FailureCause::Protocol { detail } => write_with_detail(
                 f,
-                format_args!("{agent} speaks another protocol than expected"),
+                format_args!("{agent} does not speak the expected protocol"),
                 detail,
             ),
             FailureCause::CannotStart { detail } => {
@@ -264,7 +268,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// A sentence, and the program's own words after it if there are any.
+/// Writes a sentence, followed by the program's own message if there is one.
 fn write_with_detail(
     f: &mut fmt::Formatter<'_>,
     sentence: fmt::Arguments<'_>,

@@ -1,11 +1,11 @@
-//! Events as programs see them: one JSON object each.
+//! Events as JSON objects, for programs that read omx's output.
 
 use serde_json::{Value, json};
 
 use crate::event::{AgentEvent, ApprovalRequest, Delivery, ToolAction, ToolOutcome};
 use crate::failure::Failure;
 
-/// An event as an object; its kind stands under `event`.
+/// An event as an object, with its kind under `event`.
 pub fn event_object(event: &AgentEvent) -> Value {
     match event {
         AgentEvent::Started { conversation, model } => {
@@ -57,7 +57,7 @@ pub fn event_object(event: &AgentEvent) -> Value {
     }
 }
 
-/// What an agent wants to do, as an object.
+/// An approval request as an object.
 pub fn ask_object(ask: &ApprovalRequest) -> Value {
     let reach = |reach| match reach {
         crate::event::TargetLocation::Inside => "inside",
@@ -77,7 +77,7 @@ pub fn ask_object(ask: &ApprovalRequest) -> Value {
     }
 }
 
-/// Trouble as an object: its word, its sentence, and what to do about it.
+/// A failure as an object: its cause, its message and its remedy.
 pub fn failure_object(event: &str, failure: &Failure) -> Value {
     json!({
         "event": event,

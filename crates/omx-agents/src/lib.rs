@@ -1,11 +1,11 @@
-//! Coding agents behind one seam: a conversation in a folder that takes
-//! orders and tells typed events, whichever program stands behind it.
+//! Drives coding agents behind one interface: a conversation in a folder that
+//! takes commands and emits typed events, whichever program runs behind it.
 //!
 //! Each program is driven over its own machine protocol. A [`Protocol`] is a
-//! pure state machine: lines and orders in, lines and events out. One loop
-//! ([`Conversation`]) runs any of them over a real process, keeps every
-//! deadline, and ends the process with all it started. Adding a program means
-//! adding one module with a [`Driver`] and a [`Protocol`].
+//! pure state machine: lines and commands in, lines and events out. One loop
+//! ([`Conversation`]) runs any of them over a real process, enforces every
+//! deadline, and terminates the process with everything it started. To add a
+//! program, add one module with a [`Driver`] and a [`Protocol`].
 
 pub mod agent;
 pub mod approval;

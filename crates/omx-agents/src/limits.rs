@@ -1,26 +1,27 @@
-//! How long anything may take. Nothing in this crate waits without one of these.
+//! Deadlines and limits of a conversation. Nothing in this crate waits without
+//! one of these deadlines.
 
 use std::time::Duration;
 
-/// The deadlines of a conversation.
+/// The deadlines and limits of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AgentLimits {
     /// From the start of the process until the conversation is open.
     pub start: Duration,
-    /// For the answer to a request of ours.
+    /// For the program's response to a request.
     pub request: Duration,
-    /// Without a line from the program while a turn runs. Long commands of an
-    /// agent are silent, so this is long.
+    /// Without output from the program while a turn is running. An agent's
+    /// long commands print nothing, so this is long.
     pub silence: Duration,
-    /// From the order to interrupt until the turn is over.
+    /// From the interrupt command until the turn is over.
     pub interrupt: Duration,
-    /// From the order to end until the program has left by itself.
+    /// From the end command until the program must have exited on its own.
     pub end: Duration,
-    /// For the program to take a line from its standard input.
+    /// For the program to read a line from its standard input.
     pub write: Duration,
-    /// Bytes of one line; a longer one is not read.
+    /// Maximum length of a line, in bytes.
     pub line: usize,
-    /// Lines in a row that are not JSON.
+    /// Maximum number of consecutive lines that are not JSON.
     pub garbage: usize,
 }
 

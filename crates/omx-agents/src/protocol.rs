@@ -1,4 +1,5 @@
-//! What a driver is made of: a pure machine between orders and lines.
+//! The protocol of an agent's program: a pure state machine between commands
+//! and lines.
 
 use std::time::Instant;
 
@@ -9,66 +10,66 @@ use crate::agent::AgentCommand;
 use crate::event::AgentEvent;
 use crate::failure::Failure;
 
-/// How a process ended, with the last it wrote to standard error.
+/// How a process ended, with the last lines of its standard error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentExit {
-    /// The exit code; none if a signal ended it, or it could not be learnt.
+    /// The exit code; none after a signal, or if it is unknown.
     pub code: Option<i32>,
     /// The last lines of standard error.
     pub stderr: String,
 }
 
-/// What a protocol is told.
+/// An input of a protocol.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProtocolEvent {
-    /// An order of the owner.
+    /// A command from the owner of the conversation.
     Command(AgentCommand),
-    /// One line of the program's standard output: JSON.
+    /// One line of the program's standard output, parsed as JSON.
     Line(Value),
-    /// The process of the last [`Effect::Launch`] is gone.
+    /// The process of the last [`ProtocolEffect::Launch`] exited.
     Exited(AgentExit),
-    /// A moment asked for by [`Protocol::wake`] has come.
+    /// The time returned by [`Protocol::next_tick`] has come.
     Tick,
 }
 
-/// What a protocol wants done, in this order.
+/// An output of a protocol. Effects are carried out in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProtocolEffect {
-    /// Start this process. One that runs is ended first; what it still says
-    /// is not told, and neither is its end.
+    /// Start this process. A running process is terminated first; its
+    /// remaining output and its exit are discarded.
     Launch(Launch),
-    /// Write this as one line to the process.
+    /// Write this as one line to the process's standard input.
     Write(Value),
-    /// Write this to the process as it is: for programs that read plain words.
+    /// Write this text unchanged, for programs that read plain text.
     WriteText(String),
-    /// Close the process's standard input: the polite way to end it.
+    /// Close the process's standard input, which asks it to exit.
     CloseInput,
-    /// End the process and all it started, now. Its end is told as
-    /// [`Input::Exited`].
+    /// Terminate the process and everything it started, now. Its exit is
+    /// reported as [`ProtocolEvent::Exited`].
     Stop,
-    /// Tell the owner. [`Event::Started`] is due after each launch; the owner is
-    /// told once.
+    /// Emit an event. [`AgentEvent::Started`] is due after each launch; the
+    /// owner receives only the first.
     Emit(AgentEvent),
-    /// The conversation cannot go on: end the process and tell the owner.
+    /// The conversation cannot continue: terminate the process and report why.
     Fail(Failure),
 }
 
 /// The rules of one program's protocol. Pure: no clock, no process, no file.
-/// Deadlines for starting, silence, interrupting and ending are kept by the
-/// loop that runs it; a protocol keeps those of its own requests.
+/// The loop that runs it enforces the deadlines for starting, silence,
+/// interrupting and ending; a protocol enforces those of its own requests.
 pub trait Protocol: Send {
-    /// The first effects: at least a launch.
+    /// The first effects, at least a launch.
     fn start(&mut self, now: Instant) -> Vec<ProtocolEffect>;
-    /// What follows from an input.
+    /// Handles an input.
     fn handle(&mut self, input: ProtocolEvent, now: Instant) -> Vec<ProtocolEffect>;
-    /// Whether words were ordered whose turn is not over, also those that wait
-    /// for the end of another: the loop then expects its program to go on.
+    /// Whether a commanded turn is running or waiting. The loop then expects
+    /// output from the program.
     fn has_pending_turn(&self) -> bool;
-    /// What follows from a line of standard error. Most programs say nothing
-    /// there that their protocol does not say; a long line is cut.
+    /// Handles a line of standard error. Few programs write anything there that
+    /// their protocol does not report. Long lines are truncated.
     fn handle_stderr(&mut self, _line: &str, _now: Instant) -> Vec<ProtocolEffect> {
         Vec::new()
     }
-    /// When it wants a [`Input::Tick`], at the latest.
+    /// When the next [`ProtocolEvent::Tick`] is due, at the latest.
     fn next_tick(&self) -> Option<Instant>;
 }

@@ -1,49 +1,48 @@
-//! JSON-RPC as lines, both ways: ids, requests, answers, notifications, and a
-//! deadline for each request. Codex's app-server and the agent client
-//! protocol both speak it.
+//! JSON-RPC over lines, in both directions, with a deadline for each request.
+//! Codex's app-server and the Agent Client Protocol use it.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// What a line of the other side is.
+/// A parsed line from the peer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RpcIncoming<Purpose> {
-    /// The answer to a request of ours.
+    /// The response to one of our requests.
     Response(Purpose, Result<Value, RpcFailure>),
-    /// A request that wants an answer.
+    /// A request that expects a response.
     Request {
-        /// To be given back with the answer.
+        /// The id to respond with.
         id: Value,
-        /// What is asked.
+        /// The method.
         method: String,
-        /// With what.
+        /// The parameters.
         params: Value,
     },
-    /// Something told.
+    /// A notification.
     Notification {
-        /// What.
+        /// The method.
         method: String,
-        /// With what.
+        /// The parameters.
         params: Value,
     },
-    /// An answer nobody waits for, or no JSON-RPC at all.
+    /// A response to no pending request, or not JSON-RPC at all.
     Unknown(Value),
 }
 
-/// The other side's refusal.
+/// An error response from the peer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RpcFailure {
-    /// Its code.
+    /// The error code.
     pub code: i64,
-    /// Its words.
+    /// The message.
     pub message: String,
-    /// What it adds.
+    /// Additional data.
     pub data: Value,
 }
 
-/// One end of the line. `Purpose` tells requests of ours apart.
+/// One end of the connection. `Purpose` identifies our pending requests.
 #[derive(Debug)]
 pub struct Rpc<Purpose> {
     version: Option<&'static str>,
@@ -53,17 +52,17 @@ pub struct Rpc<Purpose> {
 }
 
 impl<Purpose> Rpc<Purpose> {
-    /// An end that writes `"jsonrpc":"2.0"` into its lines, as most want.
+    /// Writes `"jsonrpc":"2.0"` into its lines, as the standard requires.
     pub fn version_2(patience: Duration) -> Self {
         Self { version: Some("2.0"), timeout: patience, last_id: 0, pending: BTreeMap::new() }
     }
 
-    /// An end that leaves the version out.
+    /// Omits the version, as codex does.
     pub fn unversioned(patience: Duration) -> Self {
         Self { version: None, ..Self::version_2(patience) }
     }
 
-    /// A request that must be answered in the usual time.
+    /// A request with the default timeout.
     pub fn request(
         &mut self,
         purpose: Purpose,
@@ -75,7 +74,7 @@ impl<Purpose> Rpc<Purpose> {
         self.request_until(purpose, method, params, deadline)
     }
 
-    /// A request that must be answered by then.
+    /// A request with a deadline.
     pub fn request_until(
         &mut self,
         purpose: Purpose,
@@ -88,27 +87,27 @@ impl<Purpose> Rpc<Purpose> {
         self.line(json!({"id": self.last_id, "method": method, "params": params}))
     }
 
-    /// Something told.
+    /// A notification.
     pub fn notification(&self, method: &str, params: Value) -> Value {
         self.line(json!({"method": method, "params": params}))
     }
 
-    /// The answer to a request of the other side.
+    /// The response to a request of the peer.
     pub fn response(&self, id: &Value, result: Value) -> Value {
         self.line(json!({"id": id, "result": result}))
     }
 
-    /// The refusal of a request of the other side.
+    /// An error response to a request of the peer.
     pub fn reject(&self, id: &Value, code: i64, message: &str) -> Value {
         self.line(json!({"id": id, "error": {"code": code, "message": message}}))
     }
 
-    /// Understands a line of the other side.
+    /// Parses a line from the peer and matches responses with pending requests.
     pub fn parse_incoming(&mut self, line: Value) -> RpcIncoming<Purpose> {
         let Value::Object(mut fields) = line else { return RpcIncoming::Unknown(line) };
         let method = match fields.get("method") {
             Some(Value::String(method)) => Some(method.clone()),
-            // It must not pass for an answer.
+            // It must not be mistaken for a response.
             Some(_) => return RpcIncoming::Unknown(Value::Object(fields)),
             None => None,
         };
@@ -132,18 +131,19 @@ impl<Purpose> Rpc<Purpose> {
         }
     }
 
-    /// When the next request runs out of time.
+    /// The earliest deadline of a pending request.
     pub fn next_deadline(&self) -> Option<Instant> {
         self.pending.values().map(|(_, deadline)| *deadline).min()
     }
 
-    /// Takes a request that has run out of time; its answer is nobody's from now on.
+    /// Removes a request whose deadline has passed; a later response to it is
+    /// ignored.
     pub fn take_expired(&mut self, now: Instant) -> Option<Purpose> {
         let id = *self.pending.iter().find(|(_, (_, deadline))| *deadline <= now)?.0;
         self.pending.remove(&id).map(|(purpose, _)| purpose)
     }
 
-    /// Gives up every request that waits for an answer; the oldest comes first.
+    /// Removes every pending request, oldest first.
     pub fn take_pending(&mut self) -> Vec<Purpose> {
         std::mem::take(&mut self.pending).into_values().map(|(purpose, _)| purpose).collect()
     }

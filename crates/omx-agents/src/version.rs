@@ -1,4 +1,4 @@
-//! Which version of an agent's program is installed: the program is asked.
+//! The installed version of an agent's program, as the program reports it.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::protocol::Launch;
 /// How much of the program's answer is read.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// Asks a program for its version; the answer's first word that begins with a
-/// digit. The rehearsal agent has omx's own.
+/// Runs the program with its version flag and returns the first word that begins
+/// with a digit. The rehearsal agent has omx's own version.
 pub fn version(
     installation: &AgentInstallation,
     env: &AgentEnv,

@@ -8,21 +8,21 @@ use std::time::Instant;
 pub(super) enum DeadlineKind {
     /// The conversation must be open.
     Start,
-    /// The program must say something.
+    /// The program must produce output.
     Silence,
-    /// The interrupted turn must be over.
+    /// The interrupted turn must have ended.
     Interrupt,
-    /// A line must be taken.
+    /// The program must have read a line.
     Write,
-    /// A process with a closed stream must be gone.
+    /// A process that closed a stream must have exited.
     Drain,
-    /// A process that was asked to leave must have left.
+    /// A process whose input was closed must have exited.
     Exit,
-    /// The guard must have ended the tree.
+    /// The guard must have terminated the process tree.
     Guard,
 }
 
-/// When each is due.
+/// The pending deadlines.
 #[derive(Debug, Default, Clone)]
 pub(super) struct ConversationDeadlines(BTreeMap<DeadlineKind, Instant>);
 
@@ -31,7 +31,7 @@ impl ConversationDeadlines {
         self.0.insert(due, when);
     }
 
-    /// Sets it unless it is set.
+    /// Sets a deadline unless it is already set.
     pub(super) fn set_once(&mut self, due: DeadlineKind, when: Instant) {
         self.0.entry(due).or_insert(when);
     }
@@ -44,20 +44,21 @@ impl ConversationDeadlines {
         self.0.values().min().copied()
     }
 
-    /// Takes one that has passed.
+    /// Removes a deadline that has passed.
     pub(super) fn take_due(&mut self, now: Instant) -> Option<DeadlineKind> {
         let due = *self.0.iter().find(|(_, when)| **when <= now)?.0;
         self.0.remove(&due);
         Some(due)
     }
 
-    /// There is no process of which something could be expected. An interrupt
-    /// is a promise to the owner, whatever becomes of the process.
+    /// Clears the deadlines of a process that is gone. The deadline of an
+    /// interrupt stays: it is a promise to the owner, whatever happens to the
+    /// process.
     pub(super) fn process_gone(&mut self) {
         self.0.retain(|due, _| *due == DeadlineKind::Interrupt);
     }
 
-    /// The program is gone; what it left behind must be gone by then.
+    /// The program exited; everything it left behind must be gone by then.
     pub(super) fn program_gone(&mut self, when: Instant) {
         self.0.retain(|due, _| matches!(due, DeadlineKind::Interrupt | DeadlineKind::Guard));
         self.set_once(DeadlineKind::Guard, when);

@@ -1,9 +1,9 @@
-//! What is known of the process that runs now.
+//! The state of the running process.
 
 use omx_process::guard::GuardReport;
 use omx_process::{GuardedProcess, ProcessEvent};
 
-/// Tells the noises of one process from those of the one before.
+/// Distinguishes the output of one process from that of its predecessor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ProcessGeneration(u64);
 
@@ -13,14 +13,14 @@ impl ProcessGeneration {
     }
 }
 
-/// How a process is after a noise.
+/// The state of a process after an event.
 pub(super) enum ProcessState {
     Lives,
-    /// It closed this stream and may live on.
+    /// It closed this stream and may still be running.
     HalfClosed(&'static str),
-    /// The program is gone; its guard ends what it left behind.
+    /// The program exited; its guard terminates what it left behind.
     Leaving,
-    /// The tree is gone and every stream is closed.
+    /// The process tree is gone and every stream is closed.
     Gone,
 }
 
@@ -28,15 +28,15 @@ pub(super) struct RunningProcess {
     pub(super) process: GuardedProcess,
     /// The program's name.
     pub(super) program: String,
-    /// The mark in the environment of all it starts.
+    /// The mark in the environment of everything it starts.
     pub(super) mark: Option<String>,
     pub(super) unwritten: usize,
     pub(super) garbage: GarbageLines,
     pub(super) exit_code: Option<i32>,
     pub(super) cannot_start: Option<i32>,
-    /// The program is gone, or its guard was told to end it.
+    /// The program exited, or its guard was told to terminate it.
     pub(super) is_ending: bool,
-    /// How many processes would not die, as far as the guard could tell.
+    /// How many processes could not be terminated, as the guard reported.
     pub(super) left: Option<usize>,
     pub(super) guard_gone: bool,
     pub(super) half_closed: Option<&'static str>,
@@ -63,10 +63,10 @@ impl RunningProcess {
         }
     }
 
-    /// Takes a noise into account.
-    pub(super) fn record(&mut self, noise: &ProcessEvent) -> ProcessState {
+    /// Updates the state after an event of the process.
+    pub(super) fn record(&mut self, event: &ProcessEvent) -> ProcessState {
         let mut state = ProcessState::Lives;
-        match noise {
+        match event {
             ProcessEvent::Written => self.unwritten = self.unwritten.saturating_sub(1),
             ProcessEvent::InputClosed => state = ProcessState::HalfClosed("standard input"),
             ProcessEvent::OutputClosed => {
@@ -89,7 +89,7 @@ impl RunningProcess {
                 self.guard_gone = true;
                 state = ProcessState::HalfClosed("standard output");
             }
-            // It is read no more.
+            // Nothing more is read from it.
             ProcessEvent::LineTooLong => self.output_closed = true,
             ProcessEvent::Line(_)
             | ProcessEvent::ErrorLine(_)
@@ -97,7 +97,7 @@ impl RunningProcess {
         }
         match state {
             _ if self.guard_gone && self.output_closed && self.errors_closed => ProcessState::Gone,
-            // A program that is about to go closes its streams.
+            // A program that is exiting closes its streams.
             ProcessState::HalfClosed(_) if self.is_ending && !self.guard_gone => {
                 ProcessState::Lives
             }
@@ -106,14 +106,14 @@ impl RunningProcess {
     }
 }
 
-/// Lines in a row that are not JSON.
+/// Consecutive lines that are not JSON.
 #[derive(Debug, Default)]
 pub(super) struct GarbageLines {
     lines: usize,
     first: String,
 }
 
-/// How much of a line that cannot be understood is shown.
+/// How much of such a line a message shows, in bytes.
 const SAMPLE: usize = 200;
 
 impl GarbageLines {
@@ -133,7 +133,7 @@ impl GarbageLines {
         self.lines
     }
 
-    /// The first of them, if there are any.
+    /// The beginning of the first one, if there is one.
     pub(super) fn sample(&self) -> Option<String> {
         (self.lines > 0).then(|| self.first.clone())
     }

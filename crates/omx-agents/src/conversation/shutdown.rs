@@ -1,4 +1,4 @@
-//! How a process, and with it a conversation, comes to its end.
+//! How a process, and with it the conversation, ends.
 
 use std::time::{Duration, Instant};
 
@@ -9,14 +9,14 @@ use crate::event::AgentEvent;
 use crate::failure::FailureCause;
 use crate::protocol::{AgentExit, ProtocolEvent};
 
-/// How long its processes are looked for after a guard was killed.
+/// How long to look for leftover processes after a guard was killed.
 const SWEEP: Duration = Duration::from_secs(2);
 
 impl ConversationLoop {
-    /// The process and all it started are gone.
+    /// The process and everything it started are gone.
     pub(super) fn process_ended(&mut self, now: Instant) {
         let Some(running) = self.running.take() else { return };
-        // A guard that did not say so was killed; what it guarded may live.
+        // A guard that reported nothing was killed; its processes may be alive.
         self.processes_left += running.left.unwrap_or_else(|| {
             let mark = running.mark.as_deref().map(|mark| (self.worker_variable.as_str(), mark));
             running.process.kill_leftovers(mark, SWEEP)
@@ -42,21 +42,21 @@ impl ConversationLoop {
         self.feed(ProtocolEvent::Exited(exit), now);
     }
 
-    /// Ends a process that makes room for the next.
+    /// Ends a process so that the next one can start.
     pub(super) fn replace_process(&mut self, now: Instant) {
         self.close_and_expect_exit(now + self.limits.end);
     }
 
-    /// Ends a process whose end the protocol waits for.
+    /// Ends a process whose exit the protocol waits for.
     pub(super) fn stop_process(&mut self, now: Instant) {
         self.close_and_expect_exit(now);
         if self.turn == TurnState::Interrupting {
-            // The program has done its part; what is left is the guard's.
+            // The program has done its part; the guard cleans up.
             self.deadlines.set(DeadlineKind::Interrupt, now + GUARD_TIMEOUT + DRAIN_TIMEOUT);
         }
     }
 
-    /// Ends a process, by force if it is still there by then.
+    /// Closes a process's input, and terminates it if it has not exited by then.
     fn close_and_expect_exit(&mut self, by: Instant) {
         if let Some(running) = &mut self.running {
             running.process.close_input();
@@ -65,14 +65,14 @@ impl ConversationLoop {
         }
     }
 
-    /// The conversation is over; its process is told to go.
+    /// Ends the conversation and its process.
     pub(super) fn finish(&mut self, mut why: EndReason, now: Instant) {
         if self.over.is_some() {
             return;
         }
         let garbage = self.running.as_ref().and_then(|running| running.garbage.sample());
         if let (Some(failure), Some(sample)) = (&mut why, garbage) {
-            // It was not silent: it said nothing of its protocol.
+            // It was not silent: it wrote something other than its protocol.
             if matches!(failure.cause, FailureCause::Silent { .. }) {
                 failure.cause = FailureCause::Garbage { sample };
             }
@@ -81,10 +81,10 @@ impl ConversationLoop {
         match (self.turn, &why) {
             (TurnState::None, _) => {}
             (TurnState::Running, Some(failure)) => {
-                (self.emit_to)(AgentEvent::TurnFailed(failure.clone()))
+                (self.listener)(AgentEvent::TurnFailed(failure.clone()))
             }
             (TurnState::Running | TurnState::Interrupting, _) => {
-                (self.emit_to)(AgentEvent::TurnInterrupted)
+                (self.listener)(AgentEvent::TurnInterrupted)
             }
         }
         self.turn = TurnState::None;

@@ -1,4 +1,4 @@
-//! What must happen by when, and what follows if it does not.
+//! What happens when a deadline passes.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,11 @@ use crate::failure::FailureCause;
 use crate::protocol::ProtocolEvent;
 use omx_process::guard::GuardCommand;
 
-/// How long the streams of a process may stay open after its tree is gone,
-/// and the process after its streams are closed.
+/// How long a process may keep its streams open after its tree is gone, or run
+/// on after it closed its streams.
 pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
-/// How long a guard may take to end a tree, all its own patience included.
+/// How long a guard may take to terminate a process tree, including the time
+/// it grants the processes.
 pub(super) const GUARD_TIMEOUT: Duration = Duration::from_secs(8);
 
 impl ConversationLoop {
@@ -20,7 +21,7 @@ impl ConversationLoop {
         [self.deadlines.next(), wake].into_iter().flatten().min()
     }
 
-    /// The program must say something soon, if it is its turn to.
+    /// Restarts the silence timer if the program is expected to produce output.
     pub(super) fn restart_silence_timer(&mut self, now: Instant) {
         let leaves = self.running.as_ref().is_some_and(|running| running.is_ending);
         if self.turn != TurnState::None && self.approvals.is_empty() && !leaves {
@@ -33,7 +34,7 @@ impl ConversationLoop {
             self.feed(ProtocolEvent::Tick, now);
         }
         if self.over.is_none() && self.protocol.has_pending_turn() {
-            // Words that waited for the end of a turn are the next.
+            // A message that waited for the end of a turn starts the next one.
             self.begin_turn(now);
         }
         while let Some(due) = self.deadlines.take_due(now) {
@@ -41,7 +42,7 @@ impl ConversationLoop {
         }
     }
 
-    /// A deadline has passed.
+    /// Handles a deadline that has passed.
     pub(super) fn deadline_passed(&mut self, due: DeadlineKind, now: Instant) {
         let cause = match (due, &mut self.running) {
             (DeadlineKind::Exit, Some(running)) => {
@@ -49,13 +50,13 @@ impl ConversationLoop {
                 running.process.send_command(GuardCommand::Terminate);
                 return self.deadlines.set(DeadlineKind::Guard, now + GUARD_TIMEOUT);
             }
-            // A guard that does not answer, or streams held by someone else.
+            // The guard does not respond, or another process holds the streams.
             (DeadlineKind::Guard, Some(_)) => return self.process_ended(now),
             (DeadlineKind::Drain, Some(running)) if running.guard_gone => {
                 return self.process_ended(now);
             }
-            // The program is gone and the guard ends what it left behind, or
-            // was told to end it all: that takes its own time.
+            // The program exited and the guard is cleaning up; that has its
+            // own deadline.
             (DeadlineKind::Drain, Some(running)) if running.is_ending => {
                 return self.deadlines.set_once(DeadlineKind::Guard, now + GUARD_TIMEOUT);
             }

@@ -281,7 +281,7 @@ fn a_request_without_an_answer_is_told_by_what_it_was_for() {
     talk.order(send("go"));
     talk.request("turn/start");
     talk.wait();
-    assert_eq!(talk.failure(), "codex said nothing for 30 s while taking a message");
+    assert_eq!(talk.failure(), "codex did not respond for 30 s while taking a message");
 }
 
 /// The way without an app-server: each process tells that it is open.

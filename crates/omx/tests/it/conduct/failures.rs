@@ -85,7 +85,7 @@ fn conductor_5_1_a_limit_with_an_end_is_waited_out_and_counts_nothing() {
 fn conductor_5_1_a_limit_without_an_end_needs_the_person() {
     let repository = builder_fails("{ kind = \"rate_limit\", message = \"no more today\" }");
     let outcome = repository.run("autopilot", &["greet people by name"]);
-    let words = ["rehearsal is limited", "no more today", "try again later"];
+    let words = ["rehearsal has reached its rate limit", "no more today", "try again later"];
     assert_needs_person(&repository, &outcome, &words);
     assert!(waits(&repository).is_empty());
     let outcome = repository.resume(&[]);
@@ -120,7 +120,8 @@ fn r14_a_service_that_fails_once_is_retried_and_counts_nothing() {
     let outcome = repository.run("autopilot", &["greet people by name"]);
     repository.assert_complete(&outcome);
     assert_eq!(waits(&repository), ["network"; 3]);
-    for words in ["cannot reach its service: refused", "failed with status 500", "answer broke off"]
+    for words in
+        ["cannot reach its service: refused", "failed with status 500", "answer was cut off"]
     {
         assert!(outcome.stdout.contains(words), "{words}: {outcome:?}");
     }
@@ -144,7 +145,7 @@ fn r14_a_crashing_agent_is_reopened_and_given_up_if_it_keeps_crashing() {
     let repository = failing(&[crash; 3]);
     let outcome = repository.run("autopilot", &["greet people by name"]);
     assert_eq!(outcome.code, Some(1), "{outcome:?}");
-    assert!(outcome.stdout.contains("failed: rehearsal was ended by a signal"), "{outcome:?}");
+    assert!(outcome.stdout.contains("failed: rehearsal was killed by a signal"), "{outcome:?}");
     assert_eq!(repository.document("autopilot")["run_outcome"], "failed");
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
