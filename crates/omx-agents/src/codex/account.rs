@@ -1,5 +1,4 @@
-//! Whether codex is there and has an account, as far as files and the
-//! environment can tell.
+//! Whether codex is installed and logged in, as far as files and variables show.
 
 use std::ffi::OsStr;
 
@@ -8,20 +7,20 @@ use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 
-/// Variables that hold a key for OpenAI, the more special one first.
+/// Variables that hold an OpenAI API key, the more specific one first.
 const KEYS: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];
 
-/// With what codex reaches its service.
+/// How codex authenticates.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum CodexAccount {
-    /// With what it has itself: a login, a variable its settings name, nothing.
+    /// On its own: a login, a variable named in its settings, or nothing.
     Own,
-    /// With this key of OpenAI's. Codex's app-server takes none from the
-    /// environment, so it must be given.
+    /// With this API key. Codex's app-server ignores keys in the environment,
+    /// so the driver passes it on.
     Key(String),
 }
 
-/// Finds codex.
+/// Finds the codex program and checks its account.
 pub(super) fn find_codex(env: &AgentEnv) -> Result<AgentInstallation, Failure> {
     let failure = |cause| Failure::new(AgentKind::Codex, cause);
     let program = find_on_path(env, "codex").ok_or_else(|| failure(FailureCause::NotInstalled))?;
@@ -29,7 +28,7 @@ pub(super) fn find_codex(env: &AgentEnv) -> Result<AgentInstallation, Failure> {
     Ok(AgentInstallation { kind: AgentKind::Codex, program })
 }
 
-/// The account codex will have; without one, why.
+/// How codex will authenticate, or why it cannot.
 pub(super) fn find_account(env: &AgentEnv) -> Result<CodexAccount, String> {
     let home = codex_home(env);
     let config = CodexConfig::read(home.as_deref());
@@ -57,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// The account of a home with these files and these variables besides.
+    /// The account with these files in `~/.codex` and these variables.
     fn account_of(
         files: &[(&str, &str)],
         variables: &[(&str, &str)],

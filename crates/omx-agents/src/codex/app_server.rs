@@ -1,8 +1,8 @@
-//! The protocol of `codex app-server`: JSON lines, requests both ways.
+//! The protocol of `codex app-server`: JSON-RPC lines in both directions.
 //!
-//! An interrupt ends codex's process once the turn is over, and opens the
-//! conversation again in a new one: codex leaves the commands of an
-//! interrupted turn running.
+//! After an interrupt, codex leaves the turn's commands running. So the driver
+//! terminates the process once the turn is over and resumes the conversation in
+//! a new one.
 
 mod commands;
 mod notifications;
@@ -26,46 +26,46 @@ use crate::failure::FailureCause;
 use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
 use crate::rpc::{Rpc, RpcFailure, RpcIncoming};
 
-/// What a request of ours is for.
+/// A pending request to the app-server.
 #[derive(Debug)]
 enum AppServerRequest {
     Initialize,
     Login,
     Open,
     Turn(TurnNumber),
-    /// Words for the turn that runs.
+    /// Text for the running turn.
     Steer(String),
-    /// The reason of a refusal, which this approval then gets.
+    /// The reason of a denial; the approval request is answered afterwards.
     Reason(PendingApproval),
     Interrupt,
 }
 
-/// How far the process is.
+/// The state of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AppServerState {
-    /// It has not answered yet.
+    /// It has not responded yet.
     Starting,
-    /// It speaks the protocol; the conversation is being opened.
+    /// It speaks the protocol; the thread is being opened.
     Opening,
-    /// Turns can be begun.
+    /// Turns can be started.
     Open,
-    /// It was stopped and will be started anew. The end of a turn that was
-    /// ordered is told then.
+    /// It is being terminated and will be restarted. The end of an interrupted
+    /// turn of the owner is reported then.
     Stopping(TurnOrigin),
     /// It does not speak the protocol.
     Unusable,
 }
 
-/// The machine.
+/// The state machine.
 pub(super) struct AppServer {
     options: CodexOptions,
     rpc: Rpc<AppServerRequest>,
     state: AppServerState,
-    /// The conversation, once it is known.
+    /// The thread, once it is known.
     thread: Option<ConversationId>,
-    /// Whether the owner knows it.
+    /// Whether the owner has received `Started`.
     is_announced: bool,
-    /// It ended before it spoke, and was started once more.
+    /// Whether it exited before responding and was started again.
     was_restarted: bool,
     turn: Option<CodexTurn>,
     last_turn: TurnNumber,
@@ -103,12 +103,12 @@ impl AppServer {
         self.launch(now)
     }
 
-    /// Whether this program has no app-server that could be spoken with.
+    /// Whether this codex has no usable app-server.
     pub(super) fn is_unusable(&self) -> bool {
         self.state == AppServerState::Unusable
     }
 
-    /// Hands over what was not begun.
+    /// Hands over the options and the messages that were not sent.
     pub(super) fn take_remaining(&mut self) -> (CodexOptions, VecDeque<AgentMessage>) {
         (self.options.clone(), std::mem::take(&mut self.queue))
     }
@@ -150,8 +150,8 @@ impl AppServer {
         }
     }
 
-    /// What a process still says on its way out means nothing, but that it
-    /// has heard words.
+    /// Handles output of a process that is being terminated. Only the delivery of
+    /// steering text still matters.
     fn handle_line_while_stopping(&mut self, line: Value) -> Vec<ProtocolEffect> {
         match self.rpc.parse_incoming(line) {
             RpcIncoming::Response(AppServerRequest::Steer(_), Ok(_)) => {
@@ -167,8 +167,8 @@ impl AppServer {
 
     fn launch(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.state = AppServerState::Starting;
-        // Answers of the process before will not come. Words it may not have
-        // heard are said again, before all others.
+        // The previous process will not respond any more. Text that may not have
+        // reached it is sent again, before everything else.
         for purpose in self.rpc.take_pending().into_iter().rev() {
             if let AppServerRequest::Steer(text) = purpose {
                 self.queue.push_front(AgentMessage::text(text));
@@ -182,7 +182,7 @@ impl AppServer {
             "capabilities": {
                 "experimentalApi": true,
                 "requestAttestation": false,
-                // The whole difference since the turn began, again and again.
+                // It repeats the whole diff of the turn with every change.
                 "optOutNotificationMethods": ["turn/diff/updated"],
             },
         });
@@ -194,8 +194,8 @@ impl AppServer {
 
     fn handle_exit(&mut self, exit: &AgentExit, now: Instant) -> Vec<ProtocolEffect> {
         match self.state {
-            // Several that begin in a new home at the same time disturb each
-            // other; only one that does not know the word has no app-server.
+            // Processes that start together in a new home disturb each other,
+            // so try twice. A usage error means that there is no app-server.
             AppServerState::Starting
                 if !self.is_announced && !self.was_restarted && !is_usage_error(exit) =>
             {
@@ -260,18 +260,18 @@ impl AppServer {
             (AppServerRequest::Steer(_), Ok(_)) => {
                 vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Steered))]
             }
-            // The turn was over, or is none that hears.
+            // The turn has ended, or does not take text.
             (AppServerRequest::Steer(text), Err(_)) => self.send(AgentMessage::text(text), now),
             (AppServerRequest::Reason(waiting), _) => {
                 let answer = waiting.response(&ApprovalDecision::Deny(String::new()));
                 vec![ProtocolEffect::Write(self.rpc.response(&waiting.request, answer))]
             }
-            // Its end is told as the turn's.
+            // The end of the turn is reported separately.
             (AppServerRequest::Interrupt, _) => Vec::new(),
         }
     }
 
-    /// The process speaks the protocol.
+    /// The process speaks the protocol: log in if needed, then open the thread.
     fn initialized(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         self.state = AppServerState::Opening;
         let ready = ProtocolEffect::Write(self.rpc.notification("initialized", json!({})));
@@ -309,7 +309,7 @@ impl AppServer {
         effects
     }
 
-    /// Codex has taken a message. Its turn begins a little later.
+    /// Codex has accepted a message. Its turn starts a little later.
     fn turn_accepted(&mut self, number: TurnNumber, id: Option<&str>) -> Vec<ProtocolEffect> {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == number) else {
             return Vec::new();
@@ -323,7 +323,7 @@ impl AppServer {
         vec![ProtocolEffect::Emit(AgentEvent::Delivered(Delivery::Turn))]
     }
 
-    /// The turn runs: now it hears what it was told before.
+    /// The turn is running and takes the text that came too early for it.
     fn turn_running(&mut self, id: &str, now: Instant) -> Vec<ProtocolEffect> {
         let Some(turn) = &mut self.turn else { return Vec::new() };
         turn.id = Some(id.to_owned());
@@ -358,7 +358,7 @@ impl AppServer {
         effects
     }
 
-    /// What comes after a turn: words that came too early for it are the next.
+    /// Starts the next turn. Text that came too early for the last one goes first.
     fn start_next_after(&mut self, turn: CodexTurn, now: Instant) -> Vec<ProtocolEffect> {
         for words in turn.early_steers.into_iter().rev() {
             self.queue.push_front(AgentMessage::text(words));
@@ -366,7 +366,7 @@ impl AppServer {
         self.start_next_turn(now)
     }
 
-    /// A turn of ours is over.
+    /// Reports the end of one of our turns.
     fn turn_ended(
         &mut self,
         turn: CodexTurn,
@@ -379,7 +379,7 @@ impl AppServer {
         }
         match ending {
             TurnEnd::Interrupted => {
-                // What its commands left is gone when the process is.
+                // Terminating the process also ends the turn's commands.
                 self.state = AppServerState::Stopping(turn.origin);
                 effects.push(ProtocolEffect::Stop);
             }
@@ -403,7 +403,7 @@ impl AppServer {
     }
 }
 
-/// Whether a program ended because it did not understand its command line.
+/// Whether a program rejected its command line.
 fn is_usage_error(exit: &AgentExit) -> bool {
     exit.code == Some(2)
 }

@@ -1,5 +1,4 @@
-//! Approvals: what codex's requests ask for, and the answer in the form each
-//! of them wants.
+//! Approval requests of codex, and the response in the form that each expects.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,45 +10,45 @@ use crate::agent::ApprovalDecision;
 use crate::approval::reach_of_all;
 use crate::event::{ApprovalId, ApprovalRequest, TargetLocation};
 
-/// How a request wants to be answered.
+/// The form of the response to a request.
 #[derive(Clone, Debug, PartialEq)]
 enum ResponseForm {
     /// `{"decision": "accept" | "decline"}`
     Decision,
     /// `{"action": "accept" | "decline"}`
     Elicitation,
-    /// The permissions that are granted; these were asked for.
+    /// The granted permissions; these were requested.
     Permissions(Value),
-    /// Words for each of these questions.
+    /// An answer to each of these questions.
     Questions(Vec<String>),
 }
 
-/// A request of codex's that waits for an answer.
+/// An approval request that waits for its response.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PendingApproval {
-    /// The request's own id.
+    /// The JSON-RPC id of the request.
     pub(super) request: Value,
-    /// Whose conversation it is about.
+    /// The thread it belongs to.
     pub(super) thread: Option<String>,
     form: ResponseForm,
 }
 
-/// The requests that wait for an answer.
+/// The approval requests that wait for a response.
 #[derive(Debug, Default)]
 pub(super) struct PendingApprovals {
     waiting: BTreeMap<ApprovalId, PendingApproval>,
-    /// Codex counts its requests; every process of it begins anew.
+    /// Counts processes: each numbers its requests from the start again.
     process: u32,
 }
 
 impl PendingApprovals {
-    /// Nothing of the process before waits any more.
+    /// Drops the requests of the previous process.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.process += 1;
     }
 
-    /// Understands a request; nothing if it is none that can be answered.
+    /// Records a request; none if it is not an approval request.
     pub(super) fn add_request(
         &mut self,
         request: Value,
@@ -81,23 +80,23 @@ impl PendingApprovals {
         Some((id, ask))
     }
 
-    /// Codex does not wait for this one any more.
+    /// Drops a request that codex no longer waits for.
     pub(super) fn remove_resolved(&mut self, request: &Value) {
         self.waiting.retain(|_, waiting| waiting.request != *request);
     }
 
-    /// Takes one to be answered.
+    /// Removes a request in order to respond to it.
     pub(super) fn take(&mut self, id: &ApprovalId) -> Option<PendingApproval> {
         self.waiting.remove(id)
     }
 }
 
 impl PendingApproval {
-    /// The answer in the request's own form.
+    /// The response, in the form that the request expects.
     pub(super) fn response(&self, decision: &ApprovalDecision) -> Value {
         match (&self.form, decision) {
             (ResponseForm::Decision, ApprovalDecision::Allow) => json!({"decision": "accept"}),
-            // "cancel" would end the whole turn.
+            // "cancel" would end the turn.
             (ResponseForm::Decision, ApprovalDecision::Deny(_)) => json!({"decision": "decline"}),
             (ResponseForm::Elicitation, ApprovalDecision::Allow) => {
                 json!({"action": "accept", "content": {}, "_meta": null})
@@ -127,7 +126,7 @@ impl PendingApproval {
         }
     }
 
-    /// The reason for the agent, where the answer has no place for it.
+    /// The reason of a denial, if the response has no room for it.
     pub(super) fn reason_to_steer<'a>(&self, decision: &'a ApprovalDecision) -> Option<&'a str> {
         match (&self.form, decision) {
             (ResponseForm::Questions(_), _) | (_, ApprovalDecision::Allow) => None,
@@ -138,8 +137,8 @@ impl PendingApproval {
     }
 }
 
-/// Whatever codex asks about a command, a yes lets it run outside the sandbox:
-/// inside it, nothing is asked.
+/// A command that codex asks about would run outside the sandbox: inside, codex
+/// does not ask.
 fn command_request(params: &Value) -> ApprovalRequest {
     match params["command"].as_str() {
         Some(command) => ApprovalRequest::Command {
@@ -160,20 +159,20 @@ fn command_request(params: &Value) -> ApprovalRequest {
 fn edit_request(params: &Value, folder: &Path, items: &TurnItems) -> ApprovalRequest {
     let mut paths: Vec<PathBuf> =
         params["itemId"].as_str().map(|id| items.paths_of_edit(id).to_vec()).unwrap_or_default();
-    // Leave for a whole folder, for the rest of the conversation.
+    // Permission for a whole folder, for the rest of the conversation.
     paths.extend(params["grantRoot"].as_str().map(PathBuf::from));
     let reach = reach_of_all(folder, paths.iter().map(PathBuf::as_path));
     let paths = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     ApprovalRequest::Edit { paths, location: reach }
 }
 
-/// Codex asks for leave to use a tool in the words of an elicitation. A real
-/// one, a server's question to the person, is told by its words.
+/// Codex asks for permission to use a tool in the form of an elicitation. A real
+/// elicitation, which is a server's question to the person, has no such mark.
 fn elicitation_request(params: &Value) -> ApprovalRequest {
     let server = params["serverName"].as_str().unwrap_or_default().to_owned();
     let message = params["message"].as_str().or(params["title"].as_str()).unwrap_or_default();
     if params["_meta"]["codex_approval_kind"] == "mcp_tool_call" {
-        // The tool's name stands in the sentence alone: … to run tool "add"?
+        // The tool's name appears only in the sentence: … to run tool "add"?
         let tool = message.split('"').nth(1).unwrap_or_default().to_owned();
         return ApprovalRequest::Tool { server, tool };
     }
@@ -193,7 +192,7 @@ fn user_input_request(params: &Value) -> (ApprovalRequest, ResponseForm) {
     (ApprovalRequest::Other { what: texts.join("; ") }, ResponseForm::Questions(ids))
 }
 
-/// The reason codex gives, else these words.
+/// The reason that codex gives, or this text.
 fn reason_or(params: &Value, otherwise: &str) -> String {
     params["reason"].as_str().filter(|reason| !reason.is_empty()).unwrap_or(otherwise).to_owned()
 }
@@ -244,7 +243,7 @@ mod tests {
         assert_eq!(judge(&inside, Value::Null), TargetLocation::Inside);
         assert_eq!(judge("/etc/x", Value::Null), TargetLocation::Outside);
         assert_eq!(judge(&inside, json!("/etc")), TargetLocation::Outside);
-        // Nobody knows which files.
+        // The files are unknown.
         let unknown =
             edit_request(&json!({"itemId": "other"}), folder.path(), &TurnItems::default());
         assert_eq!(

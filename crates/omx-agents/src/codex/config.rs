@@ -1,6 +1,5 @@
-//! What codex's own configuration says, as far as a driver must know it before
-//! codex runs. A file that is missing or broken says nothing: codex itself
-//! tells what is wrong with it.
+//! The parts of codex's configuration that the driver needs before codex runs.
+//! A missing or broken file counts as empty: codex itself reports what is wrong.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,25 +21,25 @@ pub(super) fn codex_home(env: &AgentEnv) -> Option<PathBuf> {
 #[derive(Debug, Default)]
 pub(super) struct CodexConfig(DocumentMut);
 
-/// Where the model is asked.
+/// The provider of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ModelProvider {
-    /// OpenAI, with an account of codex.
+    /// OpenAI, with codex's own account.
     OpenAi,
-    /// A service whose key is in this variable.
+    /// A service whose API key is in this variable.
     Key(String),
-    /// A service that needs none, or one only codex can tell of.
+    /// A service that needs no key, or one that only codex knows.
     Open,
 }
 
 impl CodexConfig {
-    /// Reads it.
+    /// Reads the file.
     pub(super) fn read(home: Option<&Path>) -> Self {
         let text = home.and_then(|home| std::fs::read_to_string(home.join("config.toml")).ok());
         Self(text.and_then(|text| text.parse().ok()).unwrap_or_default())
     }
 
-    /// The provider that is chosen.
+    /// The selected provider.
     pub(super) fn provider(&self) -> ModelProvider {
         let name = self.0.get("model_provider").and_then(Item::as_str).unwrap_or("openai");
         let Some(provider) = self.entries("model_providers").find(|(key, _)| *key == name) else {
@@ -56,14 +55,14 @@ impl CodexConfig {
         }
     }
 
-    /// Whether codex keeps its account where no file shows it.
+    /// Whether codex stores its account in the keyring.
     pub(super) fn keeps_account_in_keyring(&self) -> bool {
         let store = self.0.get("cli_auth_credentials_store").and_then(Item::as_str);
         matches!(store, Some("keyring" | "auto"))
     }
 
-    /// The environment variables that the settings name: the person's word
-    /// that codex is to have them.
+    /// The environment variables named in the settings, which the person thereby
+    /// grants to codex.
     pub(super) fn variables(&self) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
         for (_, table) in self.entries("model_providers").chain(self.entries("mcp_servers")) {
@@ -83,8 +82,7 @@ impl CodexConfig {
         names
     }
 
-    /// The person's MCP servers of whose tools the person has not said whether
-    /// they may be used unasked.
+    /// The person's MCP servers without a configured approval mode.
     pub(super) fn servers_without_approval_mode(&self) -> impl Iterator<Item = &str> {
         let servers = self.entries("mcp_servers");
         let silent = servers.filter(|(_, server)| {
@@ -93,7 +91,7 @@ impl CodexConfig {
         silent.map(|(name, _)| name)
     }
 
-    /// Whether the person has said something about trust in this folder.
+    /// Whether the person has configured the trust in this folder.
     pub(super) fn has_project(&self, folder: &Path) -> bool {
         self.entries("projects").any(|(path, _)| Path::new(path) == folder)
     }

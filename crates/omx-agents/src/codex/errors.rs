@@ -1,6 +1,5 @@
-//! What codex's errors mean. Codex names a kind (`codexErrorInfo`) for most of
-//! them and leaves the rest to its sentence, which may also be the service's
-//! whole answer.
+//! Classifies codex's errors. Most have a kind (`codexErrorInfo`); the rest have
+//! only a message, which may be the service's entire response.
 
 use serde_json::Value;
 
@@ -9,18 +8,18 @@ use crate::driver::AgentKind;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::AgentExit;
 
-/// What an error is judged by.
+/// What is known when an error is classified.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ErrorContext<'a> {
-    /// The model that was asked for.
+    /// The requested model.
     pub(super) model: Option<&'a str>,
-    /// When limits end.
+    /// When rate limits reset.
     pub(super) resets: LimitResets,
-    /// When the error was told.
+    /// When the error was reported.
     pub(super) reported_at: Option<omx_kernel::Timestamp>,
 }
 
-/// Trouble with codex.
+/// A failure of codex.
 pub(super) fn codex_failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Codex, cause)
 }
@@ -45,7 +44,7 @@ pub(super) fn classify(error: &Value, known: ErrorContext<'_>) -> FailureCause {
         ("usageLimitExceeded" | "rateLimitExceeded", _) | (_, Some(429)) => limited(),
         ("unauthorized", _) | (_, Some(401)) => FailureCause::NotLoggedIn { detail },
         ("modelNotFound", _) => unknown_model(),
-        // Codex keeps this name for status 500 alone.
+        // Codex uses this kind for status 500 only.
         ("internalServerError", _) => FailureCause::Service { status: Some(500), detail },
         ("serverOverloaded" | "flexUnavailable" | "policyCapacityUnavailable", status) => {
             FailureCause::Service { status, detail }
@@ -71,7 +70,7 @@ pub(super) fn classify(error: &Value, known: ErrorContext<'_>) -> FailureCause {
     }
 }
 
-/// Why a conversation cannot be opened, from the refusal's sentence.
+/// Why a conversation cannot be opened, from the error message.
 pub(super) fn classify_open_error(sentence: &str) -> FailureCause {
     let unknown =
         ["no rollout found", "invalid session id", "thread not found", "No saved session"];
@@ -83,12 +82,12 @@ pub(super) fn classify_open_error(sentence: &str) -> FailureCause {
     }
 }
 
-/// A process that ended though nobody asked it to.
+/// The cause for a process that exited unexpectedly.
 pub(super) fn crash_cause(exit: &AgentExit) -> FailureCause {
     FailureCause::Crashed { code: exit.code, stderr: strip_colors(&exit.stderr) }
 }
 
-/// The kind's name and the HTTP status it carries.
+/// The kind of an error, with its HTTP status if it carries one.
 fn parse_kind(info: &Value) -> (&str, Option<u16>) {
     match info {
         Value::String(name) => (name, None),
@@ -110,9 +109,9 @@ fn parse_status(sentence: &str) -> Option<u16> {
     rest.get(..3)?.parse().ok()
 }
 
-/// Whether a sentence says that there is no such model.
+/// Whether a message says that the model does not exist.
 fn reports_unknown_model(sentence: &str) -> bool {
-    // Neither the status's own name ("Not Found") nor an address counts.
+    // Ignore the name of the status ("Not Found") and the address.
     let words = sentence.split(", url: ").next().unwrap_or_default();
     let words = match parse_status(words) {
         Some(_) => words.split_once(": ").map_or("", |(_, words)| words),
@@ -123,7 +122,7 @@ fn reports_unknown_model(sentence: &str) -> bool {
     sentence.contains("model") && absent.iter().any(|words| sentence.contains(words))
 }
 
-/// The service's own words, where codex passes its whole answer on.
+/// The service's own message, if codex passes on its entire response.
 fn service_message(sentence: &str) -> String {
     let answer: Option<Value> = serde_json::from_str(sentence).ok();
     let words = answer.as_ref().and_then(|answer| {
@@ -133,7 +132,7 @@ fn service_message(sentence: &str) -> String {
     words.unwrap_or(sentence).trim().to_owned()
 }
 
-/// Text without the colours meant for a terminal.
+/// Removes terminal escape sequences.
 fn strip_colors(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -141,7 +140,7 @@ fn strip_colors(text: &str) -> String {
         if letter != '\u{1b}' {
             plain.push(letter);
         } else if letters.next() == Some('[') {
-            // The sequence ends with its first letter.
+            // The sequence ends with its first letter in this range.
             let _ = letters.find(|letter| ('@'..='~').contains(letter));
         }
     }
@@ -161,7 +160,7 @@ mod tests {
         codex_failure(classify(&error, KNOWN)).kind()
     }
 
-    /// As the app-server of 0.166.0 tells them.
+    /// As reported by the app-server of version 0.166.0.
     #[test]
     fn the_kinds_of_the_app_server_are_told_apart() {
         let of = |info: Value, message: &str| {
@@ -203,7 +202,7 @@ mod tests {
         assert_eq!(retry("something new", Value::Null), "cut_off");
     }
 
-    /// `codex exec` gives the sentence alone.
+    /// `codex exec` reports only a message.
     #[test]
     fn the_sentence_alone_is_enough() {
         let of = |message: &str| judged(json!({"message": message}));

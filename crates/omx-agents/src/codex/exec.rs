@@ -1,7 +1,7 @@
-//! The protocol of `codex exec --json`: one process for each turn, its words
-//! on standard input, events as JSON lines. The way for a codex without an
-//! app-server. Nothing can be said to a running turn and nobody can be asked;
-//! a new conversation has its id only when its first turn has begun.
+//! The protocol of `codex exec --json`, for a codex without an app-server: one
+//! process per turn, the prompt on standard input, events as JSON lines. A
+//! running turn takes no more input and cannot ask for approval; a new
+//! conversation gets its id only when its first turn starts.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -18,41 +18,41 @@ use crate::event::{AgentEvent, Delivery, TurnAnswer};
 use crate::failure::FailureCause;
 use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
 
-/// How far the turn of the process that runs is.
+/// The progress of the running process's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ExecProgress {
     /// Under way.
     Running,
-    /// Its end was told; the process is on its way out.
+    /// Its end was reported; the process is exiting.
     Over,
-    /// It was interrupted; its end is told with the process's.
+    /// It was interrupted; its end is reported when the process exits.
     Stopping,
 }
 
 #[derive(Debug)]
 struct ExecTurn {
     progress: ExecProgress,
-    /// Its process has said which conversation it is in.
+    /// Whether the process has named its conversation.
     is_named: bool,
     has_schema: bool,
     last_message: Option<String>,
-    /// The last error that was told.
+    /// The last error that was reported.
     error: Option<String>,
 }
 
-/// The machine.
+/// The state machine.
 pub(super) struct ExecProtocol {
     options: CodexOptions,
     thread: Option<ConversationId>,
-    /// The turn of the process that runs.
+    /// The turn of the running process.
     turn: Option<ExecTurn>,
     queue: VecDeque<AgentMessage>,
     items: TurnItems,
     usage: UsageTotals,
-    /// Whether the sum of what was spent before is known.
+    /// Whether the usage before this conversation was resumed is known.
     has_baseline: bool,
-    /// By when a new conversation must have a first message: until then it
-    /// has no id, and an owner who waits for it would wait for ever.
+    /// When a new conversation must have its first message. It has no id until
+    /// then, and an owner waiting for the id would wait forever.
     first_message_by: Option<Instant>,
     /// How the app-server ended.
     app_server_exit: Option<AgentExit>,
@@ -140,8 +140,7 @@ impl ExecProtocol {
         self.start_next_turn()
     }
 
-    /// Begins the next turn, if one waits. A process that has told the end of
-    /// its turn makes room.
+    /// Starts the next waiting turn. A process whose turn has ended is replaced.
     fn start_next_turn(&mut self) -> Vec<ProtocolEffect> {
         if self.is_busy() {
             return Vec::new();
@@ -231,8 +230,8 @@ impl ExecProtocol {
     fn turn_completed(&mut self, usage: &Value) -> Vec<ProtocolEffect> {
         let sum = parse_exec_usage(usage);
         let mut effects = Vec::new();
-        // The first sum of a conversation that is gone on with holds all that
-        // was spent before, and nothing tells how much that was.
+        // The first total of a resumed conversation includes everything used
+        // before, and codex does not report how much that was.
         if std::mem::replace(&mut self.has_baseline, true) {
             effects.extend(emit(self.usage.add_total("", sum).map(AgentEvent::Usage)));
         } else {
@@ -246,7 +245,7 @@ impl ExecProtocol {
         effects
     }
 
-    /// The turn is over; the process goes by itself.
+    /// Reports the end of the turn; the process exits on its own.
     fn turn_ended(&mut self, event: AgentEvent) -> Vec<ProtocolEffect> {
         if let Some(turn) = &mut self.turn {
             turn.progress = ExecProgress::Over;
@@ -258,7 +257,7 @@ impl ExecProtocol {
 
     fn handle_exit(&mut self, exit: &AgentExit) -> Vec<ProtocolEffect> {
         match self.turn.take().map(|turn| turn.progress) {
-            // The app-server, or a process whose turn was over.
+            // The app-server, or a process whose turn had ended.
             None | Some(ExecProgress::Over) => self.start_next_turn(),
             Some(ExecProgress::Stopping) => {
                 let mut effects = vec![ProtocolEffect::Emit(AgentEvent::TurnInterrupted)];

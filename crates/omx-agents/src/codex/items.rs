@@ -1,5 +1,5 @@
-//! Items: what codex does in a turn, as the app-server and `codex exec` tell
-//! it. The two spell the same things differently.
+//! Items: what codex does in a turn, as the app-server and `codex exec` report
+//! it. The two spell the same items differently.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::shell;
 use crate::event::{AgentEvent, CallId, ToolAction, ToolOutcome};
 
-/// The tools at work, and the files each edit is about.
+/// The running tool calls, and the files of each edit.
 #[derive(Debug, Default)]
 pub(super) struct TurnItems {
     started: BTreeSet<String>,
@@ -17,7 +17,7 @@ pub(super) struct TurnItems {
 }
 
 impl TurnItems {
-    /// An item has begun.
+    /// An item has started.
     pub(super) fn started(&mut self, item: &Value) -> Vec<AgentEvent> {
         let (Some(id), Some(tool)) = (item["id"].as_str(), parse_tool(item)) else {
             return Vec::new();
@@ -31,7 +31,7 @@ impl TurnItems {
         vec![AgentEvent::ToolStarted { call: CallId(id.to_owned()), tool }]
     }
 
-    /// An item is done. One whose beginning was not told has begun as well.
+    /// An item is complete. Its start is reported as well if it was missed.
     pub(super) fn completed(&mut self, item: &Value) -> Vec<AgentEvent> {
         let mut events = self.started(item);
         let (Some(id), Some(tool)) = (item["id"].as_str(), parse_tool(item)) else { return events };
@@ -45,19 +45,19 @@ impl TurnItems {
         events
     }
 
-    /// The files an edit under way is about.
+    /// The files of a running edit.
     pub(super) fn paths_of_edit(&self, id: &str) -> &[PathBuf] {
         self.edits.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 }
 
-/// The words of an item in which the agent speaks.
+/// The text of an agent message.
 pub(super) fn message_text(item: &Value) -> Option<&str> {
     let speaks = matches!(item["type"].as_str()?, "agentMessage" | "agent_message");
     item["text"].as_str().filter(|text| speaks && !text.is_empty())
 }
 
-/// The tool an item is about; nothing for thoughts, plans and words.
+/// The tool of an item; none for reasoning, plans and messages.
 fn parse_tool(item: &Value) -> Option<ToolAction> {
     let text = |key: &str| item[key].as_str().unwrap_or_default().to_owned();
     Some(match item["type"].as_str()? {
@@ -78,7 +78,7 @@ fn parse_tool(item: &Value) -> Option<ToolAction> {
     })
 }
 
-/// The files of a change; of a moved one both names.
+/// The files of a change; both names of a moved file.
 fn changed_paths(changes: &Value) -> Vec<PathBuf> {
     let changes = changes.as_array().map(Vec::as_slice).unwrap_or_default();
     let named = |change: &Value| {
@@ -92,7 +92,7 @@ fn parse_outcome(item: &Value) -> ToolOutcome {
     let code = item["exitCode"].as_i64().or(item["exit_code"].as_i64());
     match (item["status"].as_str(), code) {
         (Some("declined"), _) => ToolOutcome::Failed,
-        // Codex says -1 of a command that was ended.
+        // Codex reports -1 for a command that was terminated.
         (_, Some(code)) if code >= 0 => ToolOutcome::Exited(code),
         (Some("completed") | None, None) => ToolOutcome::Succeeded,
         _ => ToolOutcome::Failed,

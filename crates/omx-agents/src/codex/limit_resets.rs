@@ -1,17 +1,17 @@
-//! When a limit ends. Codex passes on what its service says of the windows of
-//! a plan; where that is missing, the moment stands only in codex's sentence,
-//! in the words of a clock on the wall: "try again at Jan 1st, 2030 3:04 PM."
+//! When a rate limit resets. Codex passes on the rate-limit windows of the plan;
+//! if they are missing, the time appears only in its message, in local time:
+//! "try again at Jan 1st, 2030 3:04 PM."
 
 use serde_json::Value;
 
 use omx_kernel::Timestamp;
 
-/// The windows of the plan, as last told, and the wall clock codex goes by.
+/// The last reported rate-limit window, and codex's local time zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LimitResets {
-    /// When the last of the windows that are used up begins anew.
+    /// When the last exhausted window resets.
     window: Option<Timestamp>,
-    /// How far codex's wall clock is ahead of UTC, in milliseconds.
+    /// The offset of codex's local time from UTC, in milliseconds.
     utc_offset_ms: Option<i64>,
 }
 
@@ -22,8 +22,8 @@ impl LimitResets {
     /// Nothing is known yet.
     pub(super) const UNKNOWN: Self = Self { window: None, utc_offset_ms: None };
 
-    /// Takes the newest `account/rateLimits/updated`. One that tells of no
-    /// window changes nothing, as codex says itself.
+    /// Takes an `account/rateLimits/updated`. As codex documents, an update
+    /// without windows changes nothing.
     pub(super) fn learn_windows(&mut self, limits: &Value) {
         let windows = [&limits["primary"], &limits["secondary"]];
         if windows.iter().all(|window| window.is_null()) {
@@ -37,14 +37,14 @@ impl LimitResets {
             ends.max().map(|seconds| Timestamp::from_millis(seconds.saturating_mul(1000)));
     }
 
-    /// Learns the wall clock from a conversation's record: codex names the
-    /// file by it, and tells the same moment in seconds. Should the clock be
-    /// put forward or back until a limit ends, the words mislead by that hour.
+    /// Learns the local time zone from a thread: codex names its file in local
+    /// time and reports the same moment in UTC. A change to or from daylight
+    /// saving time before the reset makes the result wrong by an hour.
     pub(super) fn learn_clock(&mut self, thread: &Value) {
         self.utc_offset_ms = self.utc_offset_ms.or_else(|| clock_offset(thread));
     }
 
-    /// When the limit of this sentence, told at this moment, is over.
+    /// When the limit resets, given codex's message and when it was reported.
     pub(super) fn find_reset(&self, sentence: &str, told: Option<Timestamp>) -> Option<Timestamp> {
         let window = self.window.filter(|end| told.is_none_or(|told| *end > told));
         window.or_else(|| parse_reset_time(sentence, told?, self.utc_offset_ms?))
@@ -57,12 +57,12 @@ fn clock_offset(thread: &Value) -> Option<i64> {
     let name = thread["path"].as_str()?.rsplit('/').next()?.strip_prefix("rollout-")?;
     let (date, time) = (name.get(..10)?, name.get(11..19)?.replace('-', ":"));
     let wall = Timestamp::parse(&format!("{date}T{time}Z"))?.millis();
-    // Clocks differ by quarters of an hour; the two moments by a second at most.
+    // Time zones differ by quarters of an hour, the two moments by at most a second.
     let quarter = 15 * MINUTE;
     Some(wall.checked_sub(created)?.checked_add(quarter / 2)?.div_euclid(quarter) * quarter)
 }
 
-/// The moment in a sentence that ends with "… try again at MOMENT.".
+/// The time in a message that ends with "… try again at TIME.".
 fn parse_reset_time(sentence: &str, told: Timestamp, ahead: i64) -> Option<Timestamp> {
     let (_, moment) = sentence.split_once("ry again at ")?;
     let moment = moment.trim_end().trim_end_matches('.');
@@ -75,7 +75,7 @@ fn parse_reset_time(sentence: &str, told: Timestamp, ahead: i64) -> Option<Times
         None => (today.to_string().get(..10)?.to_owned(), moment),
     };
     let wall = Timestamp::parse(&format!("{day}T{}:00Z", parse_clock(clock)?))?;
-    // The seconds are not told; too late by a minute is better than too early.
+    // The message has no seconds: better a minute late than too early.
     let mut end = wall.millis() - ahead + MINUTE;
     if !moment.contains(',') && end <= told.millis() {
         end += DAY;
@@ -115,7 +115,7 @@ mod tests {
         Timestamp::parse(text)
     }
 
-    /// A conversation that began in Tokyo.
+    /// A conversation that was started in Tokyo.
     fn tokyo() -> LimitResets {
         let path = "/x/rollout-2026-11-15T21-43-34-01a1df3c-022c-77d2-a692-51c79cedbfb0.jsonl";
         let mut resets = LimitResets::UNKNOWN;
@@ -137,7 +137,7 @@ mod tests {
         // Sparse updates change nothing.
         resets.learn_windows(&json!({"primary": null, "secondary": null}));
         assert_eq!(resets.find_reset("", told), end);
-        // What is over is not what is waited for.
+        // A reset in the past does not count.
         assert_eq!(resets.find_reset("", moment("2031-01-01T00:00:00Z")), None);
         resets.learn_windows(&json!({"primary": {"usedPercent": 99.5, "resetsAt": 1}}));
         assert_eq!(resets.find_reset("", told), None);

@@ -1,5 +1,5 @@
-//! The driver of Codex CLI: over `codex app-server`, and over `codex exec`
-//! where that does not work.
+//! The driver of Codex CLI, over `codex app-server`, with `codex exec` as the
+//! fallback.
 
 mod account;
 mod app_server;

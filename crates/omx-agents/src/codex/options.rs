@@ -1,5 +1,5 @@
-//! What stays the same for a whole conversation: how codex is started, and
-//! what it is told when a conversation is opened.
+//! The options of one conversation: how codex is started, and the parameters
+//! with which a thread is opened.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,8 +18,8 @@ use crate::environment::agent_environment;
 use crate::limits::AgentLimits;
 use crate::protocol::Launch;
 
-/// Variables of codex's own. Those that codex sets for its commands are not
-/// among them: omx may itself run inside a codex.
+/// Codex's own variables, without those that codex sets for the commands it
+/// runs: omx may itself run inside codex.
 const VARIABLES: &[&str] = &[
     "CODEX_HOME",
     "CODEX_SQLITE_HOME",
@@ -29,16 +29,16 @@ const VARIABLES: &[&str] = &[
     "OPENAI_PROJECT",
 ];
 
-/// The variable from which `codex exec` takes a key; the app-server does not.
+/// The variable from which `codex exec`, but not the app-server, takes a key.
 const EXEC_KEY: &str = "CODEX_API_KEY";
 
-/// Codex would try for ever to reach a service that is not there, and say so
-/// nowhere but on its screen.
+/// Without this, codex retries an unreachable service forever and reports it
+/// only in its terminal interface.
 const BOUNDED_RETRIES: &str = "features.unbounded_connection_retries=false";
-/// A key that is given stays in memory, out of the person's files.
+/// Keeps the API key in memory, out of the person's files.
 const KEY_IN_MEMORY: &str = "cli_auth_credentials_store=\"ephemeral\"";
 
-/// One conversation's setup.
+/// The options of one conversation.
 #[derive(Clone)]
 pub(super) struct CodexOptions {
     pub(super) start: ConversationStart,
@@ -50,12 +50,12 @@ pub(super) struct CodexOptions {
     role: Option<String>,
     allow: AllowLevel,
     account: CodexAccount,
-    /// Settings of this conversation alone, over those of the person.
+    /// Settings of this conversation only, which override the person's.
     settings: Map<String, Value>,
 }
 
 impl CodexOptions {
-    /// From what is asked for and what there is.
+    /// Combines the conversation's specification with the person's configuration.
     pub(super) fn new(
         spec: &ConversationSpec,
         installation: &AgentInstallation,
@@ -81,7 +81,7 @@ impl CodexOptions {
         }
     }
 
-    /// The app-server's process.
+    /// The process of the app-server.
     pub(super) fn app_server_launch(&self) -> Launch {
         let mut args = vec!["app-server".to_owned(), "-c".to_owned(), BOUNDED_RETRIES.to_owned()];
         if self.api_key().is_some() {
@@ -90,7 +90,7 @@ impl CodexOptions {
         self.launch(args, self.environment.clone())
     }
 
-    /// The key the app-server must be given.
+    /// The API key to pass to the app-server.
     pub(super) fn api_key(&self) -> Option<&str> {
         match &self.account {
             CodexAccount::Own => None,
@@ -98,17 +98,17 @@ impl CodexOptions {
         }
     }
 
-    /// What the app-server is told to open a conversation, or to open it again.
+    /// The parameters of `thread/start`, or of `thread/resume` with an id.
     pub(super) fn thread_params(&self, id: Option<&ConversationId>) -> Value {
         let (policy, sandbox) = match self.allow {
-            // Every command and every edit is asked about.
+            // Codex asks before every command and every edit.
             AllowLevel::Edits => ("untrusted", "workspace-write"),
-            // What wants out of the sandbox is asked about.
+            // Codex asks before anything that leaves the sandbox.
             AllowLevel::Commands => ("on-request", "workspace-write"),
             AllowLevel::All => ("never", "danger-full-access"),
         };
         let mut params = json!({
-            // A path that is no text is the process's own folder anyway.
+            // A path that is not UTF-8 is null; the process runs there anyway.
             "cwd": self.folder.to_str(),
             "model": self.model,
             "approvalPolicy": policy,
@@ -119,15 +119,15 @@ impl CodexOptions {
         });
         if let Some(id) = id {
             params["threadId"] = id.as_str().into();
-            // The history of a long conversation would be a very long line.
+            // The history of a long conversation would exceed the line limit.
             params["excludeTurns"] = true.into();
         }
         params
     }
 
-    /// The process of one turn with `codex exec`, which reads its words from
-    /// standard input. Nobody can be asked there, so what would be asked about
-    /// is not to be had: without leave for commands there is no shell.
+    /// The process of one `codex exec` turn, which reads its prompt from standard
+    /// input. It cannot ask for approval, so anything that needs approval is
+    /// disabled: without permission for commands there is no shell.
     pub(super) fn exec_launch(&self, id: Option<&ConversationId>) -> Launch {
         let mut args: Vec<String> =
             ["exec", "--json", "--skip-git-repo-check", "-c", BOUNDED_RETRIES]
@@ -184,8 +184,8 @@ fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<S
         }
         servers.insert(server.name.clone(), entry);
     }
-    // Codex would believe a tool that says of itself that it does no harm.
-    // Where everything is allowed nobody can be asked, and nobody need be.
+    // Codex trusts a tool that declares itself harmless, so every server must
+    // ask explicitly, unless everything is allowed.
     if spec.allow != AllowLevel::All {
         let known = config.servers_without_approval_mode().map(str::to_owned);
         let asked: Vec<String> = known.chain(servers.keys().cloned()).collect();
@@ -210,7 +210,7 @@ fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<S
     settings
 }
 
-/// A setting as it stands in TOML.
+/// Converts a setting to TOML.
 fn to_toml(value: &Value) -> toml_edit::Value {
     match value {
         Value::Bool(value) => (*value).into(),
@@ -219,7 +219,7 @@ fn to_toml(value: &Value) -> toml_edit::Value {
             fields.iter().map(|(key, value)| (key.as_str(), to_toml(value))).collect(),
         ),
         Value::String(text) => text.as_str().into(),
-        // No setting of ours is one of these.
+        // None of our settings is null or a number.
         Value::Null | Value::Number(_) => value.to_string().into(),
     }
 }

@@ -1,7 +1,7 @@
 //! The command line inside `bash -lc '…'`: codex tells commands together with
 //! the shell it gives them to, which says nothing to a person.
 
-/// The line that the shell is given; the whole command where it is no shell's.
+/// The command line inside `bash -lc '…'`; any other command unchanged.
 pub(super) fn unwrap_shell(command: &str) -> String {
     match split_words(command).as_deref() {
         Some([shell, flag, line]) if is_shell(shell) && matches!(&**flag, "-lc" | "-c") => {
@@ -16,8 +16,7 @@ fn is_shell(program: &str) -> bool {
     matches!(name, "sh" | "bash" | "zsh" | "dash")
 }
 
-/// Splits a command line at blanks, as a shell reads quotes; nothing if a
-/// quote is open at the end.
+/// Splits a command line into words as a shell does; none if a quote is not closed.
 fn split_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,5 +1,5 @@
-//! Which way codex is spoken with: over its app-server, and where that does
-//! not work, a process of `codex exec` for each turn.
+//! The transport to codex: its app-server, or one `codex exec` process per turn
+//! if the app-server does not work.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use super::exec::ExecProtocol;
 use super::options::CodexOptions;
 use crate::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 
-/// The way that is taken.
+/// The transport in use.
 pub(super) enum CodexTransport {
     AppServer(Box<AppServer>),
     Exec(Box<ExecProtocol>),

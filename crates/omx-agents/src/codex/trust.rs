@@ -1,7 +1,6 @@
-//! Trust in a folder. Codex writes into the person's settings that a folder is
-//! trusted as soon as a conversation may write there. The person has not said
-//! so; therefore codex is told for each conversation that it is not, unless
-//! the person has settled it.
+//! Trust in a folder. As soon as a conversation may write to a folder, codex
+//! records it as trusted in the person's settings. To prevent that, each
+//! conversation declares the folder untrusted, unless the person has decided.
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +8,8 @@ use omx_process::git_dir::{find_worktree_top, read_git_pointer};
 
 use super::config::CodexConfig;
 
-/// The folders for which codex must be told that nobody trusted them: the
-/// folder itself, its repository, and the repository whose worktree it is.
+/// The folders to declare untrusted: the folder itself, its repository, and the
+/// main repository if it is a worktree.
 pub(super) fn untrusted_folders(config: &CodexConfig, folder: &Path) -> Vec<PathBuf> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut folders = vec![folder];

@@ -1,5 +1,4 @@
-//! What a conversation has spent. Codex tells sums; the seam tells what was
-//! spent since the last time.
+//! Token usage. Codex reports totals per thread; omx reports differences.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +6,19 @@ use serde_json::Value;
 
 use crate::event::UsageDelta;
 
-/// The sums told so far, by conversation: helpers that codex starts by itself
-/// have their own.
+/// The last total of each thread. Subagents that codex starts have threads of
+/// their own.
 #[derive(Debug, Default)]
 pub(super) struct UsageTotals(BTreeMap<String, UsageDelta>);
 
 impl UsageTotals {
-    /// Takes a sum for what was there before.
+    /// Records a total without reporting it.
     pub(super) fn set_baseline(&mut self, thread: &str, sum: UsageDelta) {
         self.0.insert(thread.to_owned(), sum);
     }
 
-    /// What was spent since the last sum; nothing if that is nothing.
+    /// Records a total and returns the difference to the previous one, unless it
+    /// is zero.
     pub(super) fn add_total(&mut self, thread: &str, sum: UsageDelta) -> Option<UsageDelta> {
         let before = self.0.insert(thread.to_owned(), sum).unwrap_or_default();
         let spent = UsageDelta {
@@ -31,7 +31,7 @@ impl UsageTotals {
     }
 }
 
-/// A sum in the app-server's words.
+/// Parses a total of the app-server.
 pub(super) fn parse_app_server_usage(total: &Value) -> UsageDelta {
     UsageDelta {
         input_tokens: count(&total["inputTokens"]),
@@ -41,7 +41,7 @@ pub(super) fn parse_app_server_usage(total: &Value) -> UsageDelta {
     }
 }
 
-/// A sum in the words of `codex exec`.
+/// Parses a total of `codex exec`.
 pub(super) fn parse_exec_usage(usage: &Value) -> UsageDelta {
     UsageDelta {
         input_tokens: count(&usage["input_tokens"]),
@@ -70,7 +70,7 @@ mod tests {
         assert_eq!(spent.add_total("a", usage(1500, 110)), Some(usage(500, 10)));
         assert_eq!(spent.add_total("a", usage(1500, 110)), None);
         assert_eq!(spent.add_total("b", usage(7, 1)), Some(usage(7, 1)));
-        // A sum that shrinks was begun anew.
+        // A total that shrinks was reset.
         assert_eq!(spent.add_total("a", usage(10, 1)), None);
         assert_eq!(spent.add_total("a", usage(30, 2)), Some(usage(20, 1)));
     }

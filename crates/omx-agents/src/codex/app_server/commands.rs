@@ -1,4 +1,4 @@
-//! What the owner orders, as requests of the app-server.
+//! The owner's commands, as requests to the app-server.
 
 use std::time::Instant;
 
@@ -39,7 +39,7 @@ impl AppServer {
         }
     }
 
-    /// Begins the next turn, if one waits and can be begun.
+    /// Starts the next waiting turn, if one can be started.
     pub(super) fn start_next_turn(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         if self.state != AppServerState::Open || self.turn.is_some() {
             return Vec::new();
@@ -76,19 +76,19 @@ impl AppServer {
     }
 
     fn interrupt(&mut self, now: Instant) -> Vec<ProtocolEffect> {
-        // The end of the interrupted one is still to be told.
+        // The end of the interrupted turn has yet to be reported.
         if self.state == AppServerState::Stopping(TurnOrigin::Owner) {
             return Vec::new();
         }
         let mut effects = Vec::new();
         if self.turn.as_ref().is_none_or(|turn| turn.origin == TurnOrigin::Codex) {
-            // What was ordered was not begun.
+            // The owner's message was not sent yet.
             let waited = self.queue.pop_front();
             effects.extend(waited.map(|_| ProtocolEffect::Emit(AgentEvent::TurnInterrupted)));
         }
         if let Some(turn) = self.turn.as_mut().filter(|turn| !turn.is_interrupted) {
             turn.is_interrupted = true;
-            // One that does not run yet is interrupted as soon as it does.
+            // A turn that is not running yet is interrupted as soon as it is.
             if let Some(id) = turn.running_id() {
                 effects.push(self.interrupt_turn(&id, now));
             }
@@ -106,7 +106,7 @@ impl AppServer {
         ))
     }
 
-    /// What a request about a turn must say.
+    /// The parameters of a request about a turn.
     fn turn_params(&self, id: &str, words: Option<&str>) -> Value {
         let thread = self.thread.as_ref().map(ConversationId::as_str);
         match words {
@@ -117,8 +117,8 @@ impl AppServer {
         }
     }
 
-    /// Answers an approval. No form of an answer has room for a reason; it is
-    /// said into the turn before, so that the agent reads both together.
+    /// Answers an approval request. No response has room for a reason, so the
+    /// reason is sent into the turn first and the agent reads both together.
     fn answer(
         &mut self,
         waiting: PendingApproval,

@@ -1,6 +1,6 @@
-//! What the app-server tells and asks by itself. Codex may tell of helpers it
-//! started as conversations of their own: what they do counts, what they say
-//! and how their turns end does not.
+//! The app-server's notifications and requests. Subagents of codex report as
+//! threads of their own: their tool calls and usage count, their messages and
+//! the ends of their turns do not.
 
 use std::time::Instant;
 
@@ -17,12 +17,12 @@ use crate::event::AgentEvent;
 use crate::failure::FailureCause;
 use crate::protocol::ProtocolEffect;
 
-/// JSON-RPC's number for a method nobody knows.
+/// JSON-RPC's error code for an unknown method.
 const METHOD_NOT_FOUND: i64 = -32601;
 
 impl AppServer {
-    /// A request of codex's. One that nobody can answer is refused, so that
-    /// codex does not wait for it.
+    /// Handles a request. An unknown one is rejected, so that codex does not wait
+    /// for a response.
     pub(super) fn handle_request(
         &mut self,
         id: Value,
@@ -88,7 +88,7 @@ impl AppServer {
         let sum = parse_app_server_usage(&params["tokenUsage"]["total"]);
         let turn = self.turn.as_ref().and_then(|turn| turn.id.as_deref());
         if is_own && turn != params["turnId"].as_str() {
-            // The sum of a conversation that is gone on with.
+            // The total of a resumed conversation.
             self.usage.set_baseline(thread, sum);
             return Vec::new();
         }
@@ -111,7 +111,7 @@ impl AppServer {
         let ordered = self.turn.as_ref().filter(|turn| turn.origin == TurnOrigin::Owner);
         match ordered.map(|turn| turn.id.as_deref()) {
             Some(name) if name.is_none_or(|name| name == id) => self.turn_running(id, now),
-            // One of codex's own, while ours is still to begin.
+            // A turn of codex's own, before ours has started.
             Some(_) => Vec::new(),
             None => {
                 self.last_turn = self.last_turn.next();

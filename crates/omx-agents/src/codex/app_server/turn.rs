@@ -1,11 +1,11 @@
-//! One turn of codex's, from the order to its end.
+//! One turn of codex, from the command to its end.
 
 use serde_json::Value;
 
 use crate::event::TurnAnswer;
 use crate::failure::FailureCause;
 
-/// Tells turns apart before codex has named them.
+/// Identifies a turn before codex has named it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct TurnNumber(u64);
 
@@ -15,36 +15,36 @@ impl TurnNumber {
     }
 }
 
-/// Who began a turn.
+/// Who started a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TurnOrigin {
-    /// A message of ours.
+    /// The owner of the conversation, with a message.
     Owner,
-    /// Codex itself, which goes on with a goal it has set itself. The owner
-    /// does not wait for its end.
+    /// Codex itself, in pursuit of its own goal. The owner does not wait for its
+    /// end.
     Codex,
 }
 
-/// A turn that is asked for or runs.
+/// A turn that was requested or is running.
 #[derive(Debug)]
 pub(super) struct CodexTurn {
     pub(super) number: TurnNumber,
     pub(super) origin: TurnOrigin,
-    /// Codex's name for it.
+    /// Codex's id of the turn.
     pub(super) id: Option<String>,
-    /// Whether it has begun; before, codex knows of no turn to speak to or
-    /// to interrupt.
+    /// Whether it is running. Before that, codex has no turn to steer or to
+    /// interrupt.
     pub(super) is_running: bool,
     pub(super) has_schema: bool,
-    /// Whether the owner knows that it was begun.
+    /// Whether the delivery was reported to the owner.
     pub(super) is_delivered: bool,
-    /// Whether the owner wants it ended.
+    /// Whether the owner has interrupted it.
     pub(super) is_interrupted: bool,
-    /// Words for it from before it ran.
+    /// Text for the turn that arrived before it was running.
     pub(super) early_steers: Vec<String>,
-    /// The last the agent said.
+    /// The agent's last message.
     pub(super) last_message: Option<String>,
-    /// The last error codex did not try again after.
+    /// The last error that codex does not retry.
     pub(super) error: Option<Value>,
 }
 
@@ -72,7 +72,7 @@ impl CodexTurn {
         }
     }
 
-    /// One that codex began by itself.
+    /// A turn that codex started itself.
     pub(super) fn started_by_codex(number: TurnNumber, id: &str) -> Self {
         Self {
             origin: TurnOrigin::Codex,
@@ -83,12 +83,12 @@ impl CodexTurn {
         }
     }
 
-    /// Codex's name for it, if it can be spoken to.
+    /// Codex's id of the turn, if it is running.
     pub(super) fn running_id(&self) -> Option<String> {
         self.id.clone().filter(|_| self.is_running)
     }
 
-    /// The answer, whose object is read where one was asked for.
+    /// The answer, with its JSON object if a schema was given.
     pub(super) fn take_answer(&mut self) -> TurnAnswer {
         let text = self.last_message.take().unwrap_or_default();
         let structured =
