@@ -1,5 +1,5 @@
-//! Whether claude is installed and has an account, as far as files and
-//! variables tell. Nothing is started.
+//! Whether claude is installed and logged in, as far as files and variables
+//! show. Nothing is started.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 
-/// Variables that are an account.
+/// Variables that hold credentials.
 const ACCOUNTS: [&str; 3] =
     ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"];
 
-/// Switches to a cloud that has accounts of its own.
+/// Switches for clouds with credentials of their own.
 const CLOUDS: [&str; 6] = [
     "CLAUDE_CODE_USE_BEDROCK",
     "CLAUDE_CODE_USE_VERTEX",
@@ -23,14 +23,14 @@ const CLOUDS: [&str; 6] = [
     "CLAUDE_CODE_USE_GATEWAY",
 ];
 
-/// Settings an organisation puts on its machines.
+/// Settings that an organization deploys to its machines.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
 
 pub(super) fn find_claude(env: &AgentEnv) -> Result<AgentInstallation, Failure> {
     let kind = AgentKind::Claude;
     let program = find_on_path(env, "claude")
         .ok_or_else(|| Failure::new(kind, FailureCause::NotInstalled))?;
-    // There the account may be in the keychain, which only claude itself opens.
+    // On macOS the account may be in the keychain, which only claude can open.
     let unseen = cfg!(target_os = "macos");
     if unseen || has_account_in_variables(env) || has_account_in_files(env) {
         Ok(AgentInstallation { kind, program })
@@ -39,7 +39,7 @@ pub(super) fn find_claude(env: &AgentEnv) -> Result<AgentInstallation, Failure> 
     }
 }
 
-/// Whether a switch of claude's is on.
+/// Whether one of claude's switches is on.
 pub(super) fn is_switched_on(env: &AgentEnv, name: &str) -> bool {
     variable(env, name).and_then(|value| value.to_str()).is_some_and(is_truthy)
 }
@@ -57,7 +57,7 @@ fn has_account_in_files(env: &AgentEnv) -> bool {
     let home = variable(env, "HOME").map(PathBuf::from);
     let own = variable(env, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
     let folder = own.clone().or_else(|| home.as_ref().map(|home| home.join(".claude")));
-    // Beside the folder, unless the folder was moved.
+    // The file is beside the default folder, but inside a configured one.
     let state = own.or(home).map(|folder| read_json(&folder.join(".claude.json")));
     let logged_in = |folder: &PathBuf| {
         is_non_empty(&read_json(&folder.join(".credentials.json"))["claudeAiOauth"]["accessToken"])
@@ -68,7 +68,7 @@ fn has_account_in_files(env: &AgentEnv) -> bool {
         || settings_have_account(&read_json(Path::new(MANAGED)))
 }
 
-/// A program that gives a key, or a variable that is an account.
+/// Whether the settings name a key helper or hold credentials.
 fn settings_have_account(settings: &Value) -> bool {
     let variables = &settings["env"];
     is_non_empty(&settings["apiKeyHelper"])
@@ -80,7 +80,7 @@ fn is_non_empty(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.is_empty())
 }
 
-/// A file of JSON; null if there is none.
+/// The content of a JSON file; null if it is missing or broken.
 fn read_json(path: &Path) -> Value {
     let bytes = std::fs::read(path).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
@@ -95,7 +95,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine with claude on its path and nothing else.
+    /// A machine with claude on its `PATH` and nothing else.
     struct Machine {
         folder: tempfile::TempDir,
         variables: BTreeMap<OsString, OsString>,
@@ -153,13 +153,13 @@ mod tests {
     const LOGIN: &str = r#"{"claudeAiOauth": {"accessToken": "x"}}"#;
 
     #[test]
-    fn a_program_that_is_not_there_is_not_installed() {
+    fn a_missing_program_is_not_installed() {
         assert_eq!(Machine::new().variable("PATH", "/nonexistent").found(), "not_installed");
     }
 
     #[test]
     #[cfg(not(target_os = "macos"))]
-    fn without_any_account_nobody_is_logged_in() {
+    fn without_credentials_claude_is_not_logged_in() {
         let none = "not_logged_in";
         assert_eq!(Machine::new().found(), none);
         assert_eq!(Machine::new().variable("ANTHROPIC_API_KEY", "").found(), none);
@@ -167,12 +167,12 @@ mod tests {
         assert_eq!(Machine::new().file(".claude/.credentials.json", "{}").found(), none);
         assert_eq!(Machine::new().file(".claude/.credentials.json", "torn{").found(), none);
         assert_eq!(Machine::new().file(".claude/settings.json", r#"{"env": 7}"#).found(), none);
-        // The folder was moved: what is in the old place does not count.
+        // With a configured folder, files in the default folder do not count.
         assert_eq!(Machine::new().moved().file(".claude/.credentials.json", LOGIN).found(), none);
     }
 
     #[test]
-    fn every_way_to_an_account_is_known() {
+    fn every_kind_of_account_is_found() {
         for name in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {
             assert_eq!(Machine::new().variable(name, "x").found(), "found", "{name}");
         }

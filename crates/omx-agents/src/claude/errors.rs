@@ -1,5 +1,5 @@
-//! What went wrong, from what claude says about it: a code of its own, the
-//! service's status, its words.
+//! Classifies claude's errors by its own code, the service's status, and the
+//! message.
 
 use serde_json::Value;
 
@@ -9,18 +9,18 @@ use crate::driver::AgentKind;
 use crate::failure::{Failure, FailureCause};
 use crate::protocol::AgentExit;
 
-/// What is known of a failure.
+/// What is known about an error.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ClaudeError {
-    /// Claude's own word for it, such as `rate_limit`.
+    /// Claude's own code, such as `rate_limit`.
     pub(super) code: String,
-    /// The service's status.
+    /// The HTTP status of the service.
     pub(super) status: Option<u16>,
-    /// What it said to the person.
+    /// The message for the person.
     pub(super) message: String,
-    /// When the limit in force ends.
+    /// When the current rate limit resets.
     pub(super) until: Option<Timestamp>,
-    /// The model that was asked.
+    /// The model in use.
     pub(super) model: Option<String>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn claude_failure(cause: FailureCause) -> Failure {
 }
 
 impl ClaudeError {
-    /// From `system/api_retry`, which has no words.
+    /// From `system/api_retry`, which has no message.
     pub(super) fn from_retry(line: &Value, until: Option<Timestamp>) -> Self {
         Self {
             code: text(&line["error"]),
@@ -43,7 +43,7 @@ impl ClaudeError {
         let Self { code, status, message: detail, until, model } = self;
         match (code.as_str(), status) {
             ("rate_limit", _) | (_, Some(429)) => FailureCause::RateLimited { until, detail },
-            // The money is used up: a limit that only the person lifts.
+            // The credit is used up: only the person can lift this limit.
             ("billing_error", _) => FailureCause::RateLimited { until: None, detail },
             ("authentication_failed" | "oauth_org_not_allowed", _) | (_, Some(401 | 403)) => {
                 FailureCause::NotLoggedIn { detail }
@@ -58,7 +58,8 @@ impl ClaudeError {
     }
 }
 
-/// Nobody answered, or not to the end.
+/// Classifies an error without a status: the service did not respond, or the
+/// connection broke.
 fn classify_without_status(detail: String) -> FailureCause {
     let words = detail.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
@@ -73,13 +74,13 @@ fn classify_without_status(detail: String) -> FailureCause {
     }
 }
 
-/// A process that ended though nobody asked it to.
+/// The cause for a process that exited unexpectedly.
 pub(super) fn classify_exit(exit: AgentExit) -> FailureCause {
     classify_message(&exit.stderr)
         .unwrap_or(FailureCause::Crashed { code: exit.code, stderr: exit.stderr })
 }
 
-/// What the words at the end of a process mean, where they mean something.
+/// The cause behind the last message of a process, if it is a known one.
 pub(super) fn classify_message(said: &str) -> Option<FailureCause> {
     let words = said.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| words.contains(phrase));
@@ -97,7 +98,7 @@ pub(super) fn classify_message(said: &str) -> Option<FailureCause> {
     }
 }
 
-/// The service's status in a line.
+/// The HTTP status in a line.
 pub(super) fn parse_status(value: &Value) -> Option<u16> {
     value.as_u64().and_then(|status| u16::try_from(status).ok())
 }
@@ -110,9 +111,9 @@ pub(super) fn text(value: &Value) -> String {
 mod tests {
     use super::*;
 
-    /// Codes, statuses and words as version 2.1.197 gives them.
+    /// Codes, statuses and messages as in version 2.1.197.
     #[test]
-    fn causes_by_code_status_and_words() {
+    fn errors_are_classified_by_code_status_and_message() {
         let until = Some(Timestamp::from_millis(1));
         let kind = |code: &str, status: Option<u16>, words: &str| {
             let (code, words) = (code.to_owned(), words.to_owned());
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_by_the_last_words_of_a_process() {
+    fn exits_are_classified_by_their_last_message() {
         let kind = |stderr: &str| {
             let exit = AgentExit { code: Some(1), stderr: stderr.to_owned() };
             claude_failure(classify_exit(exit)).kind()

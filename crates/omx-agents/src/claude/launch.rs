@@ -1,4 +1,4 @@
-//! How claude is started: its flags and its environment.
+//! The command line and the environment of claude.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,7 +14,7 @@ use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
 use crate::protocol::Launch;
 
-/// Names besides the common ones that claude understands.
+/// Claude's variables, in addition to the common ones.
 const NAMES: [&str; 14] = [
     "API_TIMEOUT_MS",
     "BASH_DEFAULT_TIMEOUT_MS",
@@ -34,7 +34,7 @@ const NAMES: [&str; 14] = [
 
 const PREFIXES: [&str; 2] = ["ANTHROPIC_", "CLAUDE_"];
 
-/// What belongs to a cloud is given only to a claude that uses the cloud.
+/// Variables of a cloud, which claude gets only if it uses that cloud.
 const CLOUDS: [(&str, &[&str]); 5] = [
     ("CLAUDE_CODE_USE_BEDROCK", &["AWS_"]),
     ("CLAUDE_CODE_USE_ANTHROPIC_AWS", &["AWS_"]),
@@ -43,8 +43,8 @@ const CLOUDS: [(&str, &[&str]); 5] = [
     ("CLAUDE_CODE_USE_FOUNDRY", &["AZURE_"]),
 ];
 
-/// What a claude that omx itself runs under leaves in the environment. A
-/// worker with these would take itself for a part of that conversation.
+/// Variables that an enclosing claude sets for its children. A worker with
+/// these would consider itself a part of that conversation.
 const ENCLOSING: [&str; 14] = [
     "CLAUDECODE",
     "CLAUDE_AGENT_SDK_VERSION",
@@ -62,41 +62,41 @@ const ENCLOSING: [&str; 14] = [
     "CLAUDE_PROJECT_DIR",
 ];
 
-/// What a worker gets unless the person has chosen otherwise.
+/// Defaults of a worker, which the person's own variables override.
 const DEFAULTS: [(&str, &str); 4] = [
-    // By itself claude tries ten times, for about three minutes, before it says
-    // that nobody answers. Four times are eight seconds: enough for a hiccup;
-    // whoever ordered the turn knows better what to do about anything longer.
+    // By default claude retries ten times, for about three minutes, before it
+    // reports that the service is unreachable. Four retries take eight seconds,
+    // enough for a hiccup; the caller handles anything longer.
     ("CLAUDE_CODE_MAX_RETRIES", "4"),
-    // A turn is over when claude says so: nothing of it goes on unseen, and no
-    // turn begins by itself because something in the background is done.
+    // A turn is over when claude reports its end: nothing continues unseen, and
+    // no background task starts a turn of its own.
     ("CLAUDE_CODE_DISABLE_BACKGROUND_TASKS", "1"),
     ("CLAUDE_CODE_DISABLE_CRON", "1"),
-    // A dozen workers must not all replace the person's program.
+    // Workers must not update the person's program, least of all concurrently.
     ("DISABLE_AUTOUPDATER", "1"),
 ];
 
-/// Tools that take the conversation to another folder, begin turns by
-/// themselves, or wait for a person in front of a screen.
+/// Tools that move the conversation to another folder, start turns on their own,
+/// or wait for a person at a terminal.
 const NOT_FOR_WORKERS: &str = "EnterPlanMode,EnterWorktree,ScheduleWakeup,CronCreate";
 
-/// Whether there is something to go on with.
+/// Whether claude has saved the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SavedHistory {
-    /// Claude keeps no conversation without a turn: its id is still free.
+    /// No. Claude saves nothing before the first turn, so the id is still free.
     Empty,
-    /// There were turns.
+    /// Yes, there were turns.
     Saved,
 }
 
-/// Starts claude in one conversation, as often as need be.
+/// Builds the command line of claude for one conversation.
 #[derive(Debug)]
 pub(super) struct ClaudeLauncher {
     program: PathBuf,
     folder: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     conversation: ConversationId,
-    /// The flags that stay the same.
+    /// The flags that never change.
     flags: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl ClaudeLauncher {
         }
     }
 
-    /// A process for this conversation whose answers fit this schema.
+    /// A process for this conversation, with this schema for its answers.
     pub(super) fn launch(&self, record: SavedHistory, schema: Option<&Value>) -> Launch {
         let id = match record {
             SavedHistory::Empty => "--session-id",
@@ -140,7 +140,7 @@ impl ClaudeLauncher {
     }
 }
 
-/// Claude drops a schema that names its dialect, without a word.
+/// Claude silently ignores a schema that declares its dialect.
 fn without_dialect(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Value::Object(fields) = &mut schema {
@@ -161,8 +161,8 @@ fn flags(spec: &ConversationSpec) -> Vec<String> {
     }
     flags.extend(["--disallowedTools", NOT_FOR_WORKERS].map(str::to_owned));
     let permissions: &[&str] = match spec.allow {
-        // To accept edits would also let `rm` and `mv` run unasked. So every
-        // edit is asked about, and granted by the policy if it lies inside.
+        // `acceptEdits` would also run `rm` and `mv` without asking. So claude
+        // asks about every edit, and the policy allows those inside the folder.
         AllowLevel::Edits => &["--permission-mode", "default", "--permission-prompt-tool", "stdio"],
         AllowLevel::Commands => {
             &["--permission-mode", "acceptEdits", "--permission-prompt-tool", "stdio"]
@@ -224,9 +224,9 @@ mod tests {
         names.filter(|name| name != "MARK" && !defaults(name)).collect()
     }
 
-    /// A worker inside another claude is a conversation of its own.
+    /// A worker inside another claude has a conversation of its own.
     #[test]
-    fn nothing_of_an_enclosing_claude_is_passed_on() {
+    fn variables_of_an_enclosing_claude_are_removed() {
         let all: Vec<_> = ENCLOSING.iter().map(|name| (*name, "1")).collect();
         assert_eq!(names(&all), Vec::<String>::new());
         assert_eq!(
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clouds_variables_go_only_to_a_claude_that_uses_it() {
+    fn cloud_variables_are_passed_only_if_the_cloud_is_used() {
         let aws = ("AWS_PROFILE", "p");
         assert_eq!(names(&[aws]), Vec::<String>::new());
         assert_eq!(names(&[aws, ("CLAUDE_CODE_USE_BEDROCK", "0")]), ["CLAUDE_CODE_USE_BEDROCK"]);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_chose_is_kept() {
+    fn the_persons_own_settings_are_kept() {
         let id = ConversationId::random();
         let chosen = worker_environment(&env(&[("CLAUDE_CODE_MAX_RETRIES", "9")]), &id);
         let value = |name: &str| chosen[std::ffi::OsStr::new(name)].clone();

@@ -1,24 +1,23 @@
-//! The lines that are written to claude.
+//! The lines written to claude.
 
 use serde_json::{Value, json};
 
 use crate::agent::ApprovalDecision;
 
-/// A message of the user, by an id that claude gives back when the model has it.
+/// A user message. Claude repeats its id when the model receives it.
 pub(super) fn message(text: &str, id: &str) -> Value {
-    // A slash at the beginning would be a command to the program, unheard by
-    // the model.
+    // A leading slash would be a command to the program, not to the model.
     let guarded = if text.starts_with('/') { format!(" {text}") } else { text.to_owned() };
     let content = json!([{"type": "text", "text": guarded}]);
     json!({"type": "user", "uuid": id, "message": {"role": "user", "content": content}})
 }
 
-/// A request to the program itself.
+/// A control request to the program itself.
 pub(super) fn request(id: &str, request: Value) -> Value {
     json!({"type": "control_request", "request_id": id, "request": request})
 }
 
-/// The answer to a question about a tool, with the input it may run with.
+/// The response to a tool permission request, with the input it may run with.
 pub(super) fn decision(id: &str, input: Value, decision: ApprovalDecision) -> Value {
     let answer = match decision {
         ApprovalDecision::Allow => json!({"behavior": "allow", "updatedInput": input}),
@@ -28,7 +27,7 @@ pub(super) fn decision(id: &str, input: Value, decision: ApprovalDecision) -> Va
     json!({"type": "control_response", "response": response})
 }
 
-/// The answer to a request nobody here understands; without one claude waits.
+/// The response to an unknown request; without one, claude would wait.
 pub(super) fn refusal(id: &str) -> Value {
     let error = "this client does not support the request";
     let response = json!({"subtype": "error", "request_id": id, "error": error});

@@ -1,5 +1,5 @@
-//! Claude Code, driven over its stream of JSON lines: one process for many
-//! turns, messages and control requests in, events out.
+//! The driver of Claude Code, over its stream of JSON lines: one process for
+//! many turns, with messages and control requests in and events out.
 
 mod account;
 mod errors;

@@ -1,9 +1,9 @@
-//! The protocol: a machine between orders and claude's lines.
+//! The protocol of claude's JSON stream.
 //!
-//! Claude keeps messages it gets during a turn and gives them to the model
-//! with the next step, or as a turn of their own after this one. So a message
-//! that is to be its own turn waits here; words for the running turn are
-//! written at once, and what became of them is told by the id claude repeats.
+//! Claude queues messages that arrive during a turn and gives them to the model
+//! with the next step, or as a separate turn after this one. So a message that
+//! must be its own turn waits here. Text for the running turn is written at
+//! once; claude repeats its id when the model receives it.
 
 mod handlers;
 #[cfg(test)]
@@ -32,56 +32,56 @@ use crate::failure::FailureCause;
 use crate::limits::AgentLimits;
 use crate::protocol::{Protocol, ProtocolEffect, ProtocolEvent};
 
-/// Whether the process takes messages.
+/// Whether the process accepts messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClaudePhase {
-    /// Not yet; by then it must.
+    /// Not yet; it must by then.
     Starting(Instant),
     Ready,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClaudeTurn {
-    /// Nothing to do.
+    /// No turn.
     None,
-    /// Claude has a message and has not begun with it.
+    /// Claude has a message but has not started on it.
     Sent,
     Running,
-    /// Claude works though nobody asked it to; its end is nobody's turn.
+    /// Claude works on its own; nobody waits for its end.
     Unrequested,
 }
 
-/// An order to interrupt.
+/// An interrupt that is not complete.
 #[derive(Clone, Copy, Debug)]
 struct PendingInterrupt {
     requested_at: Instant,
     acknowledged: bool,
-    /// A tool was at work: it may have left something behind.
+    /// A tool was running and may have left processes behind.
     in_tool: bool,
 }
 
-/// Words that were written during a turn and that no model has heard yet.
+/// Text written during a turn that the model has not received yet.
 #[derive(Debug)]
 struct PendingSteer {
     id: String,
     text: String,
     is_reported: bool,
-    /// Claude gave them back.
+    /// Claude returned it.
     is_withdrawn: bool,
 }
 
-/// What a request of ours is for.
+/// A pending control request.
 #[derive(Debug)]
 enum ControlRequest {
     Initialize,
     Interrupt,
-    /// Answered after claude has read the words before it.
+    /// Its response shows that claude has read the text before it.
     Fence(String),
-    /// Takes words back.
+    /// Withdraws text.
     Withdraw(String),
 }
 
-/// An approval that waits: the tool call, and its input.
+/// A tool call that waits for approval.
 #[derive(Debug)]
 struct PendingToolUse {
     call: CallId,
@@ -93,22 +93,22 @@ pub(super) struct ClaudeProtocol {
     launcher: ClaudeLauncher,
     folder: PathBuf,
     conversation: ConversationId,
-    /// How long the end of an interrupted turn may be held back.
+    /// How long the end of an interrupted turn may be delayed.
     interrupt_grace: Duration,
-    /// How long a process may take to be ready.
+    /// How long a process may take to become ready.
     start_timeout: Duration,
     history: SavedHistory,
     /// The schema the process was started with.
     schema: Option<Value>,
     phase: ClaudePhase,
     turn: ClaudeTurn,
-    /// The message that is ahead.
+    /// The id of the message that claude has not started on.
     sent_id: Option<String>,
     queue: VecDeque<AgentMessage>,
     steers: Vec<PendingSteer>,
     interrupt: Option<PendingInterrupt>,
-    /// An interrupted turn whose end is told when nothing of it is left, and
-    /// at the latest then.
+    /// An interrupted turn whose end is reported when its processes are gone,
+    /// and by then at the latest.
     interrupt_due: Option<Instant>,
     calls: BTreeMap<CallId, ToolAction>,
     pending_approvals: BTreeMap<ApprovalId, PendingToolUse>,
@@ -136,7 +136,7 @@ impl ClaudeProtocol {
             launcher: ClaudeLauncher::new(spec, installation, env, &conversation),
             folder: spec.folder.clone(),
             conversation,
-            // Short of the loop's own deadline, which ends the conversation.
+            // Shorter than the loop's own deadline, which ends the conversation.
             interrupt_grace: limits.interrupt * 3 / 4,
             start_timeout: limits.start,
             history: record,
@@ -160,7 +160,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Starts a process; what the one before had not heard is said again.
+    /// Starts a process. Text that did not reach the previous one is sent again.
     fn launch(&mut self, now: Instant) {
         let unheard = std::mem::take(&mut self.steers).into_iter().rev();
         for steer in unheard {
@@ -200,14 +200,14 @@ impl ClaudeProtocol {
         self.start_next_turn(now);
     }
 
-    /// Begins the next turn if it can be begun.
+    /// Starts the next turn if possible.
     fn start_next_turn(&mut self, now: Instant) {
         if self.phase != ClaudePhase::Ready || self.turn != ClaudeTurn::None {
             return;
         }
         let Some(message) = self.queue.pop_front() else { return };
         if message.schema != self.schema {
-            // A schema is for the life of a process.
+            // A process has one schema for its whole life.
             self.schema.clone_from(&message.schema);
             self.queue.push_front(message);
             return self.launch(now);
@@ -226,8 +226,8 @@ impl ClaudeProtocol {
         }
         let id = Uuid::new_v4().to_string();
         self.effects.push(ProtocolEffect::Write(lines::message(&text, &id)));
-        // Claude says nothing of words it keeps; an answer to a later line
-        // shows that it has them.
+        // Claude does not confirm queued text; the response to a later request
+        // shows that it has read it.
         let fence = ControlRequest::Fence(id.clone());
         self.request(fence, json!({"subtype": "get_binary_version"}));
         self.steers.push(PendingSteer { id, text, is_reported: false, is_withdrawn: false });
@@ -268,7 +268,7 @@ impl ClaudeProtocol {
         self.requests.insert(id, purpose);
     }
 
-    /// When the process must be ready.
+    /// The deadline for the process to become ready.
     fn ready_by(&self) -> Option<Instant> {
         match self.phase {
             ClaudePhase::Starting(moment) => Some(moment),
@@ -285,7 +285,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Tells the end of an interrupted turn that was held back.
+    /// Reports the delayed end of an interrupted turn.
     fn report_interrupt(&mut self) {
         if self.interrupt_due.take().is_some() {
             self.emit(AgentEvent::TurnInterrupted);

@@ -1,4 +1,4 @@
-//! Claude's tools in the words of all drivers.
+//! Translates claude's tools into the common terms.
 
 use std::path::{Path, PathBuf};
 
@@ -7,10 +7,10 @@ use serde_json::Value;
 use crate::approval::{reach, reach_of_all};
 use crate::event::{ApprovalRequest, TargetLocation, ToolAction, ToolOutcome};
 
-/// How much of an input is shown of a tool nobody here knows.
+/// How much of an unknown tool's input is shown, in characters.
 const SHOWN: usize = 200;
 
-/// What a tool is, by its name and input.
+/// The action of a tool, from its name and input.
 pub(super) fn parse_tool(name: &str, input: &Value) -> ToolAction {
     match name {
         "Bash" => ToolAction::Command(input["command"].as_str().unwrap_or_default().to_owned()),
@@ -27,11 +27,11 @@ pub(super) fn parse_tool(name: &str, input: &Value) -> ToolAction {
     }
 }
 
-/// What `can_use_tool` asks leave for.
+/// The approval request behind `can_use_tool`.
 pub(super) fn parse_request(request: &Value, folder: &Path) -> ApprovalRequest {
     let name = request["tool_name"].as_str().unwrap_or_default();
     let input = &request["input"];
-    // Files that would give the agent more than it may: settings, hooks, git's own.
+    // Files that could extend the agent's permissions: settings, hooks, git's own.
     let sensitive = request["decision_reason_type"] == "safetyCheck";
     match parse_tool(name, input) {
         ToolAction::Edit(paths) => {
@@ -73,7 +73,7 @@ fn describe_request(name: &str, request: &Value) -> String {
     }
 }
 
-/// How a tool ended, by its `tool_result`.
+/// How a tool call ended, from its `tool_result`.
 pub(super) fn parse_outcome(tool: &ToolAction, result: &Value) -> ToolOutcome {
     let failed = result["is_error"] == true;
     match tool {
@@ -86,16 +86,16 @@ pub(super) fn parse_outcome(tool: &ToolAction, result: &Value) -> ToolOutcome {
     }
 }
 
-/// A command that fails is told as `Exit code 3` and what it said.
+/// A failed command is reported as `Exit code 3`, followed by its output.
 fn parse_exit_code(content: &Value) -> Option<i64> {
     let first = content.as_str()?.lines().next()?;
     first.strip_prefix("Exit code ")?.trim().parse().ok()
 }
 
-/// The files a successful tool has changed.
+/// The files that a successful tool call changed.
 pub(super) fn changed_paths(tool: ToolAction, line: &Value) -> Vec<PathBuf> {
     let ToolAction::Edit(paths) = tool else { return Vec::new() };
-    // Where it really was, if it says so: the input may be relative.
+    // The result has the real path; the input may be relative.
     match line["tool_use_result"]["filePath"].as_str() {
         Some(path) if paths.len() == 1 => vec![path.into()],
         _ => paths,
@@ -108,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn tools_are_told_apart() {
+    fn tools_are_recognized_by_name() {
         assert_eq!(
             parse_tool("Bash", &json!({"command": "ls"})),
             ToolAction::Command("ls".to_owned())
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_command_has_its_code_if_it_ran() {
+    fn a_failed_command_has_an_exit_code_if_it_ran() {
         let command = ToolAction::Command(String::new());
         let failed = |content: &str| json!({"is_error": true, "content": content});
         assert_eq!(parse_outcome(&command, &failed("Exit code 3\nno")), ToolOutcome::Exited(3));
@@ -138,7 +138,7 @@ mod tests {
     /// conductor.md, what agents may do: inside its folder, and nothing that
     /// would widen what it may.
     #[test]
-    fn what_is_asked_lies_where_it_reaches() {
+    fn requests_are_inside_only_if_they_stay_in_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let write = |path: &str, kind: &str| {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_asked_in_words() {
+    fn other_requests_are_described() {
         let request = json!({"tool_name": "Read", "input": {"file_path": "/etc/hosts"},
             "description": "/etc/hosts", "decision_reason": "outside"});
         let ApprovalRequest::Other { what } = parse_request(&request, Path::new("/")) else {

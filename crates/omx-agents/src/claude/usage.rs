@@ -1,5 +1,5 @@
-//! What was spent since it was last told. Claude counts for the life of a
-//! process, and only at the end of a turn; a long turn is told step by step.
+//! Token usage. Claude reports exact totals per process, but only at the end of
+//! a turn; within a turn, usage is reported step by step.
 
 use std::collections::BTreeSet;
 
@@ -9,20 +9,20 @@ use crate::event::UsageDelta;
 
 #[derive(Debug, Default)]
 pub(super) struct UsageCounter {
-    /// Told so far, of this process.
+    /// Reported so far for this process.
     reported: UsageDelta,
-    /// Answers of the model in this turn that were told.
+    /// Model responses of this turn that were reported.
     steps: BTreeSet<String>,
 }
 
 impl UsageCounter {
-    /// A new process counts from nothing.
+    /// Starts over: a new process counts from zero.
     pub(super) fn restart(&mut self) {
         *self = Self::default();
     }
 
-    /// One answer of the model: what it read is known, what it wrote and what
-    /// it cost is known when the turn is over.
+    /// Adds one model response. Its input is exact; its output and cost are known
+    /// only at the end of the turn.
     pub(super) fn add_step(&mut self, message: &Value) -> Option<UsageDelta> {
         let id = message["id"].as_str()?;
         if !self.steps.insert(id.to_owned()) {
@@ -46,7 +46,8 @@ impl UsageCounter {
         (step != UsageDelta::default()).then_some(step)
     }
 
-    /// The end of a turn: all models and subagents, since the process began.
+    /// Reports the rest at the end of a turn, from the process's totals over all
+    /// models and subagents.
     pub(super) fn finish_turn(&mut self, result: &Value) -> Option<UsageDelta> {
         self.steps.clear();
         let mut whole = UsageDelta { micro_usd: micro_usd(result), ..UsageDelta::default() };
@@ -80,7 +81,7 @@ fn number(value: &Value) -> u64 {
 
 fn micro_usd(result: &Value) -> Option<u64> {
     let dollars = result["total_cost_usd"].as_f64()?;
-    // Casting takes what is below zero, or no number, as zero.
+    // The cast turns negative numbers and NaN into zero.
     Some((dollars * 1e6).round() as u64)
 }
 
@@ -96,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_what_is_told_is_what_claude_counts() {
+    fn reported_usage_adds_up_to_claudes_totals() {
         let mut tally = UsageCounter::default();
         let usage = json!({"input_tokens": 1000, "cache_read_input_tokens": 100,
             "cache_creation_input_tokens": 10, "output_tokens": 1});
         let message = json!({"id": "a", "usage": usage});
         let step = tally.add_step(&message).unwrap();
         assert_eq!((step.input_tokens, step.cached_tokens, step.output_tokens), (1110, 100, 1));
-        // The same answer in a second line: its text, then its tools.
+        // The same response in a second line: first its text, then its tools.
         assert_eq!(tally.add_step(&message), None);
         let rest = tally.finish_turn(&result(1000, 20, 0.0055)).unwrap();
         let expected =

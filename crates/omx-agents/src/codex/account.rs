@@ -35,7 +35,9 @@ pub(super) fn find_account(env: &AgentEnv) -> Result<CodexAccount, String> {
     match config.provider() {
         ModelProvider::Open => Ok(CodexAccount::Own),
         ModelProvider::Key(name) if variable(env, &name).is_some() => Ok(CodexAccount::Own),
-        ModelProvider::Key(name) => Err(format!("its provider's key {name} is not set")),
+        ModelProvider::Key(name) => {
+            Err(format!("the variable {name}, which holds the key of its provider, is not set"))
+        }
         ModelProvider::OpenAi => {
             let file = home.map(|home| home.join("auth.json"));
             if file.is_some_and(|file| file.is_file()) || config.keeps_account_in_keyring() {
@@ -84,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_login_is_seen_by_its_file_or_the_settings_that_hide_it() {
+    fn a_login_is_found_in_its_file_or_assumed_in_the_keyring() {
         assert!(account_of(&[], &[]).is_err());
         assert!(is_own(&account_of(&[("auth.json", "{}")], &[])));
         let hidden = "cli_auth_credentials_store = 'keyring'";
@@ -92,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_the_environment_is_given_unless_there_is_a_login() {
+    fn a_key_in_the_environment_is_used_without_a_login() {
         let keys = [("OPENAI_API_KEY", "general"), ("CODEX_API_KEY", "special")];
         let key = |account| matches!(account, Ok(CodexAccount::Key(key)) if key == "special");
         assert!(key(account_of(&[], &keys)));
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_key_is_named_where_it_is_missing() {
+    fn a_missing_provider_key_is_named() {
         let own = "model_provider = 'own'\n[model_providers.own]\nenv_key = 'OWN_KEY'\n";
         let files = [("config.toml", own), ("auth.json", "{}")];
         assert!(is_own(&account_of(&files, &[("OWN_KEY", "x")])));

@@ -225,7 +225,7 @@ impl AppServer {
             }
             AppServerRequest::Turn(_) => (limits.request, "taking a message"),
             AppServerRequest::Steer(_) | AppServerRequest::Reason(_) => {
-                (limits.request, "taking words")
+                (limits.request, "taking text")
             }
             AppServerRequest::Interrupt => (limits.request, "being interrupted"),
         };
@@ -296,7 +296,7 @@ impl AppServer {
         let thread = answer["thread"]["id"].as_str().and_then(ConversationId::new);
         let expected = thread.as_ref().filter(|id| self.thread.iter().all(|known| known == *id));
         let Some(conversation) = expected.cloned() else {
-            let detail = format!("opened the conversation {}", answer["thread"]["id"]);
+            let detail = format!("codex opened another thread: {}", answer["thread"]["id"]);
             return vec![ProtocolEffect::Fail(codex_failure(FailureCause::Protocol { detail }))];
         };
         self.resets.learn_clock(&answer["thread"]);
@@ -315,7 +315,7 @@ impl AppServer {
             return Vec::new();
         };
         let Some(id) = id else {
-            let detail = "a turn without a name".to_owned();
+            let detail = "codex accepted a turn without an id".to_owned();
             return vec![ProtocolEffect::Fail(codex_failure(FailureCause::Protocol { detail }))];
         };
         turn.id = Some(id.to_owned());

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_outside_and_wants_a_decision() {
+    fn a_command_request_is_outside_and_expects_a_decision() {
         let params = json!({"command": "/bin/bash -lc 'touch x'", "cwd": "/", "threadId": "t"});
         let (ask, waiting) = asked("item/commandExecution/requestApproval", params);
         let command = "touch x".to_owned();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_is_judged_by_its_files() {
+    fn an_edit_request_reaches_as_far_as_its_files() {
         let folder = tempfile::tempdir().unwrap();
         let judge = |path: &str, grant: Value| {
             let mut items = TurnItems::default();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_is_told_from_a_servers_own_question() {
+    fn a_tool_request_differs_from_a_servers_own_question() {
         let method = "mcpServer/elicitation/request";
         let params = json!({
             "serverName": "tiny", "_meta": {"codex_approval_kind": "mcp_tool_call"},
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_permissions_asked_for_are_granted() {
+    fn only_requested_permissions_are_granted() {
         let permissions = json!({"network": null, "fileSystem": {"write": ["/x"]}});
         let params = json!({"reason": "to write", "permissions": permissions});
         let (ask, waiting) = asked("item/permissions/requestApproval", params);
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_for_a_process_that_is_gone_reaches_nobody() {
+    fn an_answer_to_a_previous_process_is_dropped() {
         let mut approvals = PendingApprovals::default();
         let ask = |approvals: &mut PendingApprovals| {
             let method = "item/commandExecution/requestApproval";

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chosen_provider_says_what_it_needs() {
+    fn the_selected_provider_determines_the_credentials() {
         let provider = |text: &str| config(text).provider();
         assert_eq!(provider(""), ModelProvider::OpenAi);
         assert_eq!(provider("model_provider = 'ollama'"), ModelProvider::Open);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_the_settings_name_is_found() {
+    fn every_variable_named_in_the_settings_is_found() {
         let text = "[model_providers]\na = {env_key = 'A', env_http_headers = {'X-B' = 'B'}}\n\
                     [mcp_servers.c]\nenv_vars = ['C', {name = 'D', source = 'local'}, 7]\n\
                     bearer_token_env_var = 'E'\n[mcp_servers.d]\nenv_vars = 'no list'\n";
@@ -137,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_said_of_a_servers_tools_counts() {
+    fn servers_with_an_approval_mode_are_left_alone() {
         let text = "[mcp_servers]\na = {command = 'a'}\nb = {default_tools_approval_mode = 'auto'}\n\
                     [mcp_servers.c.tools.t]\napproval_mode = 'approve'\n";
         assert_eq!(config(text).servers_without_approval_mode().collect::<Vec<_>>(), ["a"]);
     }
 
     #[test]
-    fn a_broken_file_says_nothing() {
+    fn a_broken_file_counts_as_empty() {
         let broken = config("model_provider = 'own\n[[[");
         assert_eq!(broken.provider(), ModelProvider::OpenAi);
         assert!(broken.variables().is_empty());

@@ -162,7 +162,7 @@ mod tests {
 
     /// As reported by the app-server of version 0.166.0.
     #[test]
-    fn the_kinds_of_the_app_server_are_told_apart() {
+    fn app_server_errors_are_classified_by_kind() {
         let of = |info: Value, message: &str| {
             judged(json!({"message": message, "codexErrorInfo": info, "additionalDetails": null}))
         };
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_again_has_its_cause_in_the_details() {
+    fn a_retried_error_is_classified_by_its_details() {
         let retry = |details: &str, status: Value| {
             judged(json!({
                 "message": "Reconnecting... 1/2",
@@ -204,7 +204,7 @@ mod tests {
 
     /// `codex exec` reports only a message.
     #[test]
-    fn the_sentence_alone_is_enough() {
+    fn a_message_without_a_kind_is_classified() {
         let of = |message: &str| judged(json!({"message": message}));
         assert_eq!(of("unexpected status 401 Unauthorized: no, url: x"), "not_logged_in");
         assert_eq!(of("exceeded retry limit, last status: 429 Too Many Requests"), "rate_limit");
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_services_own_words_are_passed_on() {
+    fn the_services_own_message_is_kept() {
         let error = json!({"message": r#"{"error": {"message": " bad thing "}}"#});
         assert_eq!(
             classify(&error, KNOWN),
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_left_out() {
+    fn terminal_colors_are_removed() {
         let exit =
             AgentExit { code: Some(1), stderr: "\u{1b}[2mold\u{1b}[0m \u{1b}[31mERROR".into() };
         assert_eq!(
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_conversation_is_told_from_other_refusals() {
+    fn an_unknown_conversation_differs_from_other_open_errors() {
         for (sentence, kind) in [
             ("no rollout found for thread id 01a1", "unknown_conversation"),
             ("invalid session id: invalid character", "unknown_conversation"),

@@ -112,12 +112,12 @@ impl ExecProtocol {
                 if self.first_message_by.is_some_and(|patience| patience <= now) =>
             {
                 self.first_message_by = None;
-                let told = self
+                let stderr = self
                     .app_server_exit
                     .as_ref()
                     .map(|exit| exit.stderr.as_str())
                     .unwrap_or_default();
-                let detail = format!("its app-server does not work. {told}");
+                let detail = format!("its app-server does not work: {stderr}");
                 vec![ProtocolEffect::Fail(codex_failure(FailureCause::Protocol { detail }))]
             }
             ProtocolEvent::Tick => Vec::new(),

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_ends_with_its_code_in_both_spellings() {
+    fn exit_codes_are_read_in_both_spellings() {
         for (item, end) in [
             (
                 json!({"type": "commandExecution", "exitCode": 3, "status": "failed"}),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_was_made_tells_its_files() {
+    fn a_successful_edit_reports_its_files() {
         let changes = json!([
             {"path": "/p/a", "kind": {"type": "update", "move_path": "/p/b"}},
             {"path": "/p/c", "kind": "add"}, {"kind": 7}, 1
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tool_tells_nothing() {
+    fn items_that_are_not_tools_emit_nothing() {
         let mut items = TurnItems::default();
         for item in [json!({"type": "reasoning", "id": "r"}), json!({"id": "r"}), json!(null)] {
             assert_eq!(items.started(&item), []);

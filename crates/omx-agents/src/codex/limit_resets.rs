@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_used_up_tells_the_end_exactly() {
+    fn an_exhausted_window_gives_the_exact_reset() {
         let mut resets = tokyo();
         resets.learn_windows(&json!({
             "primary": {"usedPercent": 100, "resetsAt": 1_893_456_000},
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_is_read_by_the_clock_on_the_wall() {
+    fn the_message_is_read_in_local_time() {
         let told = moment("2026-11-15T12:43:37Z");
         for (sentence, end) in [
             ("Limit. Try again at 10:43 PM.", "2026-11-15T13:44:00Z"),
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_moment() {
+    fn other_messages_contain_no_reset_time() {
         let told = moment("2026-11-15T12:43:37Z");
         for sentence in [
             "try again later.",

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_of_a_shell_is_told_without_it() {
+    fn the_shell_wrapper_is_removed() {
         for (command, line) in [
             ("/bin/bash -lc 'cat made.txt > shell.txt'", "cat made.txt > shell.txt"),
             ("bash -lc ls", "ls"),
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn any_other_command_is_told_as_it_is() {
+    fn any_other_command_stays_unchanged() {
         for command in ["ls -l 'a b'", "bash -lc 'open", "bash -lc a b", "", "python -c 'x'"] {
             assert_eq!(unwrap_shell(command), command);
         }

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_worktree_stands_for_its_repository_too() {
+    fn a_worktree_includes_its_main_repository() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         let (main, tree) = (root.join("main"), root.join("tree"));
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_person_settled_is_left_alone() {
+    fn the_persons_own_trust_setting_is_respected() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
         fs::create_dir(root.join(".git")).unwrap();

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_told() {
+    fn only_the_difference_is_reported() {
         let mut spent = UsageTotals::default();
         spent.set_baseline("a", usage(1000, 100));
         assert_eq!(spent.add_total("a", usage(1500, 110)), Some(usage(500, 10)));

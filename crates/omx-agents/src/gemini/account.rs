@@ -1,5 +1,5 @@
-//! Whether gemini has an account to work with, as far as files and variables
-//! can tell, and which of its ways to log in that is.
+//! Whether gemini is logged in, as far as files and variables show, and with
+//! which login method.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::driver::AgentEnv;
 use crate::environment::variable;
 use crate::failure::FailureCause;
 
-/// Gemini's ways to log in that need no person.
+/// Login methods that need no interaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoginMethod {
     /// A key of the Gemini API.
@@ -29,18 +29,18 @@ impl LoginMethod {
     }
 }
 
-/// What is known of the account.
+/// What is known about the account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GeminiAccount {
-    /// The person has chosen, in gemini itself.
+    /// The person has chosen a method in gemini.
     Chosen,
-    /// Nobody has chosen; this is what there is.
+    /// No method is chosen; this one is available.
     Found(LoginMethod),
-    /// Gemini finds its way by itself.
+    /// Gemini logs in on its own.
     ByItself,
 }
 
-/// Looks for an account. Starts nothing.
+/// Finds the account. Starts nothing.
 pub(super) fn find_account(env: &AgentEnv) -> Result<GeminiAccount, FailureCause> {
     let home = GeminiHome::new(env);
     let account = match home.chosen().as_deref() {
@@ -48,12 +48,12 @@ pub(super) fn find_account(env: &AgentEnv) -> Result<GeminiAccount, FailureCause
         Some("gemini-api-key") => (home.has("GEMINI_API_KEY") || home.stored() || home.keychain())
             .then_some(GeminiAccount::Chosen),
         Some("vertex-ai") => home.vertex().then_some(GeminiAccount::Chosen),
-        // A gateway, the machine's own account, or a way of a later version.
+        // A gateway, the machine's own account, or a method of a later version.
         Some(_) => Some(GeminiAccount::Chosen),
         None => home.unchosen(),
     };
     account.ok_or_else(|| FailureCause::NotLoggedIn {
-        detail: "no GEMINI_API_KEY and no account in ~/.gemini".to_owned(),
+        detail: "there is neither GEMINI_API_KEY nor an account in ~/.gemini".to_owned(),
     })
 }
 
@@ -61,7 +61,7 @@ struct GeminiHome<'a> {
     env: &'a AgentEnv,
     /// The home directory gemini uses.
     folder: Option<PathBuf>,
-    /// The lines of its files with variables.
+    /// The content of its `.env` files.
     variables: String,
 }
 
@@ -81,7 +81,7 @@ impl<'a> GeminiHome<'a> {
         self.folder.as_ref().map(|folder| folder.join(".gemini").join(name))
     }
 
-    /// The way to log in that the person has chosen.
+    /// The login method that the person has chosen.
     fn chosen(&self) -> Option<String> {
         let text = fs::read_to_string(self.gemini("settings.json")?).ok()?;
         let options = jsonc_parser::ParseOptions::default();
@@ -98,7 +98,7 @@ impl<'a> GeminiHome<'a> {
         if says("GOOGLE_GENAI_USE_VERTEXAI") && self.vertex() {
             Some(GeminiAccount::Found(LoginMethod::Vertex))
         } else if self.has("GEMINI_API_KEY") || self.stored() {
-            // With an address of the person's own gemini takes it for a gateway.
+            // With a custom address, gemini treats it as a gateway.
             let gateway = self.has("GOOGLE_GEMINI_BASE_URL");
             Some(if gateway {
                 GeminiAccount::ByItself
@@ -113,7 +113,7 @@ impl<'a> GeminiHome<'a> {
         }
     }
 
-    /// Whether a variable is set, for us or in one of gemini's own files.
+    /// Whether a variable is set in the environment or in gemini's `.env` files.
     fn has(&self, name: &str) -> bool {
         let set = |line: &str| {
             let line = line.trim_start();
@@ -134,13 +134,13 @@ impl<'a> GeminiHome<'a> {
         self.has("GOOGLE_API_KEY") || (project && self.has("GOOGLE_CLOUD_LOCATION"))
     }
 
-    /// Gemini's own store, for machines without a keychain.
+    /// Whether gemini's own credential file exists, for machines without a keychain.
     fn stored(&self) -> bool {
         is_file(self.gemini("gemini-credentials.json"))
     }
 
-    /// Whether there is a keychain, into which nobody can look from here:
-    /// gemini itself will tell when the conversation is opened.
+    /// Whether there is a keychain. Only gemini can read it, and reports when the
+    /// session is opened.
     fn keychain(&self) -> bool {
         let bus = variable(self.env, "XDG_RUNTIME_DIR").map(|folder| Path::new(folder).join("bus"));
         cfg!(target_os = "macos")
@@ -203,7 +203,7 @@ mod tests {
     const KEY: (&str, &str) = ("GEMINI_API_KEY", "k");
 
     #[test]
-    fn without_anything_there_is_no_account() {
+    fn without_credentials_there_is_no_account() {
         assert_eq!(World::new(&[]).look(), None);
         assert_eq!(World::new(&[("GEMINI_API_KEY", "")]).look(), None);
         assert_eq!(World::new(&[]).file(".gemini/.env", "GEMINI_API_KEY=\n").look(), None);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_chosen_must_be_there() {
+    fn the_chosen_method_needs_its_credentials() {
         assert_eq!(World::new(&[]).chosen("gemini-api-key").look(), None);
         assert_eq!(World::new(&[KEY]).chosen("gemini-api-key").look(), Some(GeminiAccount::Chosen));
         assert_eq!(World::new(&[KEY]).chosen("oauth-personal").look(), None);
@@ -224,14 +224,14 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_a_keychain_cannot_be_seen_and_is_not_denied() {
+    fn a_possible_key_in_a_keychain_counts() {
         let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x");
         assert_eq!(World::new(&[bus]).chosen("gemini-api-key").look(), Some(GeminiAccount::Chosen));
         assert_eq!(World::new(&[bus]).look(), None);
     }
 
     #[test]
-    fn without_a_choice_what_is_found_counts() {
+    fn without_a_choice_the_available_method_counts() {
         let found = |method| Some(GeminiAccount::Found(method));
         assert_eq!(World::new(&[KEY]).look(), found(LoginMethod::ApiKey));
         let in_file = World::new(&[]).file(".gemini/.env", "# a\nexport GEMINI_API_KEY=\"k\"\n");
@@ -240,7 +240,7 @@ mod tests {
         let vertex =
             World::new(&[KEY, ("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GOOGLE_API_KEY", "k")]);
         assert_eq!(vertex.look(), found(LoginMethod::Vertex));
-        // A Google account takes a choice: without one gemini would ask for it.
+        // A Google account must be chosen explicitly; otherwise gemini would ask.
         assert_eq!(World::new(&[]).file(".gemini/oauth_creds.json", "{}").look(), None);
         let gateway = World::new(&[KEY, ("GOOGLE_GEMINI_BASE_URL", "http://x")]);
         assert_eq!(gateway.look(), Some(GeminiAccount::ByItself));

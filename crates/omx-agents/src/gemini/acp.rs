@@ -1,9 +1,9 @@
-//! The agent client protocol as gemini speaks it: JSON-RPC lines.
+//! The Agent Client Protocol as gemini speaks it: JSON-RPC lines.
 //!
-//! A conversation is opened (`initialize`, `session/new` or `session/load`),
-//! then one turn at a time is run (`session/prompt`, answered when the turn is
-//! over). Meanwhile gemini tells (`session/update`) and asks
-//! (`session/request_permission`).
+//! The driver opens a session (`initialize`, then `session/new` or
+//! `session/load`) and runs one turn at a time (`session/prompt`, which gemini
+//! answers at the end of the turn). During a turn, gemini sends `session/update`
+//! and asks with `session/request_permission`.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -22,14 +22,14 @@ use crate::limits::AgentLimits;
 use crate::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
 use crate::rpc::{Rpc, RpcFailure, RpcIncoming};
 
-/// A turn's request has no deadline of its own: silence is the loop's business.
+/// A turn has no deadline of its own: the loop watches for silence.
 const TURN: Duration = Duration::from_secs(30 * 24 * 3600);
-/// With which failed attempt gemini's own retries are given up.
+/// The failed attempt at which the driver stops gemini's own retries.
 const ATTEMPTS: u32 = 3;
-/// Longer than this gemini does not wait by itself.
+/// The longest pause between retries that the driver tolerates.
 const WAIT: Duration = Duration::from_secs(30);
-/// Within this time gemini lets go of a request it tried again: while it
-/// chooses a model it waits up to 40 seconds before it looks whether it was told to.
+/// How long gemini may take to abandon a request. While it selects a model, it
+/// checks for cancellation only every 40 seconds.
 const SETTLE: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +51,14 @@ impl AcpRequest {
     }
 }
 
-/// Whether gemini is busy.
+/// What gemini is doing.
 #[derive(Debug)]
 enum AcpActivity {
-    /// It waits for us.
+    /// Nothing.
     Idle,
-    /// A turn runs.
+    /// A turn is running.
     Turn(GeminiTurn),
-    /// A turn is over for us, and gemini has until then to see it.
+    /// The turn was abandoned; gemini must notice by then.
     Settling(Instant),
 }
 
@@ -70,8 +70,8 @@ pub(super) struct AcpProtocol {
     limits: AgentLimits,
     clock: fn() -> Timestamp,
     session: GeminiSession,
-    /// The role, until a turn with it has come to its end: gemini forgets a
-    /// turn that was interrupted.
+    /// The role, until a turn with it has finished: gemini forgets interrupted
+    /// turns.
     role: Option<String>,
     queue: VecDeque<String>,
     activity: AcpActivity,
@@ -110,7 +110,7 @@ impl AcpProtocol {
     fn handle_command(&mut self, command: AgentCommand, now: Instant) -> Vec<ProtocolEffect> {
         match command {
             AgentCommand::Send(message) => self.queue_message(message.text, now),
-            // Gemini hears nothing while a turn runs.
+            // Gemini takes no input during a turn.
             AgentCommand::Steer(text) => self.queue_message(text, now),
             AgentCommand::Interrupt => self.interrupt(now),
             AgentCommand::Answer(approval, decision) => {
@@ -132,7 +132,7 @@ impl AcpProtocol {
         }
     }
 
-    /// Begins the next turn if one waits and gemini is free for it.
+    /// Starts the next waiting turn if gemini is idle.
     fn next_turn(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         if !self.session.is_open() || !matches!(self.activity, AcpActivity::Idle) {
             return Vec::new();
@@ -151,7 +151,7 @@ impl AcpProtocol {
 
     fn interrupt(&mut self, now: Instant) -> Vec<ProtocolEffect> {
         let AcpActivity::Turn(turn) = &mut self.activity else {
-            // Said, and never sent.
+            // The message was never sent.
             let dropped = self.queue.pop_front();
             return dropped
                 .map(|_| ProtocolEffect::Emit(AgentEvent::TurnInterrupted))
@@ -164,7 +164,7 @@ impl AcpProtocol {
         if turn.interrupt() { self.cancel() } else { Vec::new() }
     }
 
-    /// Tells gemini to stop; it then waits for no permission any more.
+    /// Cancels the turn and the permission requests it waits for.
     fn cancel(&mut self) -> Vec<ProtocolEffect> {
         let params = json!({"sessionId": self.session.session_id()});
         let mut effects =
@@ -180,7 +180,7 @@ impl AcpProtocol {
         self.rpc.response(request, json!({"outcome": {"outcome": "cancelled"}}))
     }
 
-    /// Ends a turn in which gemini does nothing but try a request again.
+    /// Abandons a turn in which gemini only retries a request.
     fn abandon_turn(&mut self, last: AgentEvent, now: Instant) -> Vec<ProtocolEffect> {
         let mut effects = self.cancel();
         if let AcpActivity::Turn(mut turn) =
@@ -207,7 +207,11 @@ impl AcpProtocol {
 
     fn handle_request(&mut self, id: Value, method: &str, params: &Value) -> Vec<ProtocolEffect> {
         if method != "session/request_permission" {
-            return vec![ProtocolEffect::Write(self.rpc.reject(&id, -32601, "not offered"))];
+            return vec![ProtocolEffect::Write(self.rpc.reject(
+                &id,
+                -32601,
+                "not supported by this client",
+            ))];
         }
         let asked = match &mut self.activity {
             AcpActivity::Turn(turn) => turn.request_permission(id, params, self.session.spec()),
@@ -296,7 +300,7 @@ impl AcpProtocol {
         effects
     }
 
-    /// Gemini has answered a prompt: its turn is over.
+    /// Gemini has answered a prompt: the turn is over.
     fn turn_ended(
         &mut self,
         answer: Result<Value, RpcFailure>,
@@ -315,7 +319,7 @@ impl AcpProtocol {
         effects
     }
 
-    /// How a turn ended, with the words before its end put into the events.
+    /// How a turn ended. Adds the remaining text to the events.
     fn turn_outcome(
         &mut self,
         turn: &mut GeminiTurn,
@@ -329,21 +333,21 @@ impl AcpProtocol {
         };
         match result["stopReason"].as_str() {
             Some("cancelled") if turn.is_interrupted() => AgentEvent::TurnInterrupted,
-            Some("cancelled") => cut_off("it stopped by itself"),
+            Some("cancelled") => cut_off("gemini ended the turn on its own"),
             Some("end_turn") => match turn.finish(&result) {
                 Some((pieces, answer)) => {
                     self.role = None;
                     events.splice(0..0, pieces);
                     AgentEvent::TurnFinished(answer)
                 }
-                None => cut_off("the answer is not whole"),
+                None => cut_off("the answer is incomplete"),
             },
-            Some(reason) => {
-                turn_failed(FailureCause::Rejected { detail: format!("it stopped: {reason}") })
-            }
-            None => {
-                turn_failed(FailureCause::Protocol { detail: "a turn without an end".to_owned() })
-            }
+            Some(reason) => turn_failed(FailureCause::Rejected {
+                detail: format!("gemini stopped with the reason {reason}"),
+            }),
+            None => turn_failed(FailureCause::Protocol {
+                detail: "a turn ended without a stop reason".to_owned(),
+            }),
         }
     }
 

@@ -1,8 +1,8 @@
-//! What gemini's words about an error mean.
+//! Classifies gemini's errors.
 //!
-//! Gemini wraps the vendor's answer several times: the code of its own error
-//! is the HTTP status where it kept one and 500 where it did not; the message
-//! is plain text, or JSON inside JSON with the true status in it.
+//! Gemini wraps the vendor's response several times: the code of its own error is
+//! the HTTP status, or 500 if it lost the status; the message is plain text, or
+//! nested JSON that contains the real status.
 
 use std::time::Duration;
 
@@ -16,26 +16,26 @@ use crate::failure::{Failure, FailureCause};
 use crate::protocol::AgentExit;
 use crate::rpc::RpcFailure;
 
-/// The error with which gemini asks for an account.
+/// The error code with which gemini asks for a login.
 const AUTH_REQUIRED: i64 = -32000;
 
 /// Exit codes of gemini that have a meaning.
 const NO_ACCOUNT: i32 = 41;
 const NOT_TRUSTED: i32 = 55;
 
-/// How deep messages are unwrapped.
+/// How many levels of nested messages are unwrapped.
 const DEPTH: usize = 8;
 
-/// An error as the vendor gave it, as far as gemini kept it.
+/// The vendor's error, as far as gemini passed it on.
 #[derive(Debug, Default, PartialEq)]
 struct VendorError {
-    /// The HTTP status in the vendor's own words.
+    /// The HTTP status in the vendor's response.
     status: Option<u16>,
     message: String,
     wait: Option<Duration>,
 }
 
-/// Trouble with gemini.
+/// A failure of gemini.
 pub(super) fn gemini_failure(cause: FailureCause) -> Failure {
     Failure::new(AgentKind::Gemini, cause)
 }
@@ -45,12 +45,12 @@ pub(super) fn turn_failed(cause: FailureCause) -> AgentEvent {
     AgentEvent::TurnFailed(gemini_failure(cause))
 }
 
-/// A turn whose answer is not whole.
+/// A turn whose answer is incomplete.
 pub(super) fn cut_off(detail: &str) -> AgentEvent {
     turn_failed(FailureCause::CutOff { detail: detail.to_owned() })
 }
 
-/// The cause of a refused request of ours.
+/// The cause of an error response to one of our requests.
 pub(super) fn classify(error: &RpcFailure, model: Option<&str>, now: Timestamp) -> FailureCause {
     let said = unwrap_message(&error.message);
     let mut detail = said.message;
@@ -64,13 +64,13 @@ pub(super) fn classify(error: &RpcFailure, model: Option<&str>, now: Timestamp) 
     let code = u16::try_from(error.code).ok();
     match said.status.or(code.filter(|&code| code != 500)) {
         Some(status) => classify_status(status, detail, said.wait, model, now),
-        // Gemini's own number for "no number".
+        // Gemini uses 500 if it has lost the status.
         None if code == Some(500) => classify_message(detail, said.wait, model, now),
         None => FailureCause::Protocol { detail },
     }
 }
 
-/// The cause of a failed attempt, from its status and the vendor's words.
+/// The cause of a failed attempt, from its status and the vendor's message.
 pub(super) fn classify_attempt(status: Option<u16>, words: &str, now: Timestamp) -> FailureCause {
     let VendorError { status: inner, message, wait } = unwrap_message(words);
     match inner.or(status) {
@@ -79,7 +79,7 @@ pub(super) fn classify_attempt(status: Option<u16>, words: &str, now: Timestamp)
     }
 }
 
-/// Why gemini ended by itself.
+/// Why gemini exited unexpectedly.
 pub(super) fn classify_exit(exit: &AgentExit) -> FailureCause {
     let own = exit.stderr.lines().filter(|line| !is_log_line(line));
     let stderr = own.collect::<Vec<_>>().join("\n").trim().to_owned();
@@ -113,7 +113,7 @@ fn classify_status(
     }
 }
 
-/// An error without a number.
+/// Classifies an error without a status.
 fn classify_message(
     detail: String,
     wait: Option<Duration>,
@@ -185,7 +185,7 @@ fn unwrap_message(message: &str) -> VendorError {
     said
 }
 
-/// How long the vendor asks to wait, in a sentence.
+/// The waiting time in the vendor's message.
 pub(super) fn parse_wait(text: &str) -> Option<Duration> {
     const BEFORE: &[&str] =
         &["retry after ", "retry in ", "reset after ", "reset in ", "resets in "];
@@ -216,7 +216,7 @@ fn parse_duration(text: &str) -> Option<Duration> {
         some = true;
         rest = after;
     }
-    // What no clock can hold is no duration.
+    // A value beyond the range of `Duration` is not a duration.
     some.then(|| Duration::try_from_secs_f64(seconds).ok())?
 }
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_the_vendor_decides() {
+    fn the_vendors_status_decides() {
         assert_eq!(kind(429, "Rate limit exceeded. Try again later."), "rate_limit");
         assert_eq!(kind(401, "bad key"), "not_logged_in");
         assert_eq!(kind(403, "no"), "not_logged_in");
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_inside_counts_more_than_the_one_outside() {
+    fn an_inner_status_overrides_the_outer_one() {
         let inner = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"too much"}}"#;
         let outer = serde_json::json!({"error": {"message": inner}}).to_string();
         for message in [inner.to_owned(), outer, format!("[{inner}]")] {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn words_decide_where_gemini_lost_the_number() {
+    fn without_a_status_the_message_decides() {
         let fetch = "exception TypeError: fetch failed sending request";
         assert_eq!(kind(500, fetch), "network");
         assert_eq!(kind(500, "terminated"), "cut_off");
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_limit_is_found() {
+    fn the_end_of_a_rate_limit_is_parsed() {
         let until = |message: &str| match of(429, message) {
             FailureCause::RateLimited { until, .. } => {
                 until.map(|until| until.millis() - NOW.millis())

@@ -1,4 +1,4 @@
-//! How gemini is started.
+//! The command line and the environment of gemini.
 
 use std::ffi::OsString;
 
@@ -9,17 +9,18 @@ use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
 use crate::protocol::Launch;
 
-/// Where gemini is told to write its log.
+/// The variable that names gemini's log file.
 const LOG: &str = "GEMINI_DEBUG_LOG_FILE";
-/// The ways into the person's editor, which would show every change there.
+/// The prefix of variables that connect gemini to the person's editor, which
+/// would open every change there.
 const EDITOR: &str = "GEMINI_CLI_IDE_";
 
-/// The mode gemini is started in. What it answers tells whether it trusts the
-/// folder: in others it starts in its default mode, whatever it is told.
+/// The mode in which gemini starts. Its response shows whether it trusts the
+/// folder: in an untrusted one, it always starts in its default mode.
 pub(super) fn starting_mode(allow: AllowLevel) -> StartingMode {
     match allow {
-        // Afterwards it is set to ask about everything: this one would also
-        // fetch web pages unasked.
+        // Once open, the session switches to asking about everything: this
+        // mode would also fetch web pages without asking.
         AllowLevel::Edits | AllowLevel::Commands => {
             StartingMode { flag: "auto_edit", id: "autoEdit" }
         }
@@ -27,7 +28,7 @@ pub(super) fn starting_mode(allow: AllowLevel) -> StartingMode {
     }
 }
 
-/// A mode, as the command line and as the protocol name it.
+/// A mode, as named on the command line and in the protocol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StartingMode {
     flag: &'static str,
@@ -49,7 +50,7 @@ pub(super) fn launch(
     let mark = uuid::Uuid::new_v4().to_string();
     let mut environment = agent_environment(env, &names, &["GEMINI_", "GOOGLE_"], &mark);
     environment.retain(|name, _| !name.to_string_lossy().starts_with(EDITOR));
-    // A log the person wants elsewhere stays there; then retries are not seen.
+    // A log file that the person has set stays; retries are not visible then.
     environment.entry(LOG.into()).or_insert_with(|| "/dev/stderr".into());
     Launch { program: installation.program.clone(), args, environment, folder: spec.folder.clone() }
 }

@@ -1,4 +1,4 @@
-//! The driver of Gemini CLI, over the agent client protocol (`gemini --acp`).
+//! The driver of Gemini CLI, over the Agent Client Protocol (`gemini --acp`).
 
 mod account;
 mod acp;

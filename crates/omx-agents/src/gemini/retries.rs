@@ -1,8 +1,8 @@
-//! Gemini's own retries, as its log tells them.
+//! Gemini's own retries, read from its log.
 //!
-//! While gemini tries a failed request again it says nothing over its
-//! protocol: up to ten attempts, up to five minutes apart. Its log does tell,
-//! and can be sent to standard error.
+//! Gemini retries a failed request up to ten times, up to five minutes apart,
+//! and reports nothing over its protocol meanwhile. Its log, which can be sent to
+//! standard error, does.
 
 use std::time::Duration;
 
@@ -11,29 +11,29 @@ use omx_kernel::Timestamp;
 use super::errors;
 use crate::failure::FailureCause;
 
-/// How much of an entry is kept while it is read.
+/// The longest log entry that is kept, in bytes.
 const ENTRY: usize = 16 << 10;
 
-/// A failed attempt after which gemini means to try again.
+/// A failed attempt that gemini will retry.
 #[derive(Debug, PartialEq)]
 pub(super) struct RetryAttempt {
-    /// Which attempt failed, from one.
+    /// The number of the failed attempt, counted from 1.
     pub(super) attempt: u32,
     /// Why.
     pub(super) cause: FailureCause,
-    /// How long gemini waits now, where it says so.
+    /// How long gemini waits before the next attempt, if it says so.
     pub(super) wait: Option<Duration>,
 }
 
 /// Reads the log, line by line.
 #[derive(Debug, Default)]
 pub(super) struct RetryLog {
-    /// An attempt whose words go on in the next lines.
+    /// An attempt whose message continues on the next lines.
     open: Option<(u32, String)>,
 }
 
 impl RetryLog {
-    /// Takes a line; tells the retry that it completes.
+    /// Reads a line; returns the attempt that it completes.
     pub(super) fn read_line(&mut self, line: &str, now: Timestamp) -> Option<RetryAttempt> {
         let Some(message) = parse_warning(line) else {
             let (_, words) = self.open.as_mut()?;
@@ -55,7 +55,7 @@ impl RetryLog {
         let (status, words) = rest.split_once("Retrying with backoff...")?;
         let status = status.strip_prefix(" with status ");
         let status = status.and_then(|status| status.trim_end_matches(['.', ' ']).parse().ok());
-        // The name of the error stands before what it says.
+        // The name of the error precedes its message.
         let said = words.split_once(": ").map_or(words, |(_, said)| said);
         Some(RetryAttempt {
             attempt,
@@ -64,8 +64,8 @@ impl RetryLog {
         })
     }
 
-    /// The words of a quota error end with how long gemini waits, or with the
-    /// news that it does not try again.
+    /// The message of a quota error ends with the time gemini waits, or says that
+    /// it gives up.
     fn parse_open_entry(&mut self, now: Timestamp) -> Option<RetryAttempt> {
         let (attempt, words) = self.open.as_ref()?;
         let (said, wait) = words.rsplit_once(". Retrying after ")?;
@@ -78,17 +78,17 @@ impl RetryLog {
     }
 }
 
-/// What an entry of the log says, if this line begins one that warns.
-/// `[2026-11-15T12:43:01.996Z] [WARN] …`
+/// The message of a log entry that starts on this line; empty unless it is a
+/// warning. `[2026-11-15T12:43:01.996Z] [WARN] …`
 fn parse_warning(line: &str) -> Option<&str> {
     let (time, rest) = line.strip_prefix('[')?.split_once("] [")?;
     let (level, message) = rest.split_once("] ")?;
     Timestamp::parse(time)?;
-    // Entries of other levels end the one before too.
+    // Entries of other levels also end the previous entry.
     Some(if level == "WARN" { message } else { "" })
 }
 
-/// Whether a line was written by the log and not by the program's errors.
+/// Whether a line comes from the log and not from the program itself.
 pub(super) fn is_log_line(line: &str) -> bool {
     parse_warning(line).is_some()
 }
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_is_understood() {
+    fn a_retry_with_a_status_is_parsed() {
         let line = r#"Attempt 2 failed with status 429. Retrying with backoff... _ApiError: {"error":{"code":429,"message":"slow down"}}"#;
         let text = format!("{AT}{line}\n    at somewhere (file.js:1:2) {{\n  status: 429\n}}");
         let [
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_error_is_understood() {
+    fn a_retry_after_a_network_error_is_parsed() {
         let text = format!(
             "{AT}Attempt 1 failed. Retrying with backoff... TypeError: fetch failed sending request"
         );
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn words_over_several_lines_are_one_attempt() {
+    fn a_message_over_several_lines_is_one_attempt() {
         let text = format!(
             "{AT}Attempt 1 failed: too much\nSuggested retry after 60s.. Retrying after 61234ms..."
         );
@@ -152,16 +152,16 @@ mod tests {
     }
 
     #[test]
-    fn the_last_attempt_is_no_retry() {
+    fn the_last_attempt_is_not_a_retry() {
         let text = format!("{AT}Attempt 3 failed: too much. Max attempts reached");
         assert_eq!(read(&text), []);
-        // The entry after it has nothing to do with it.
+        // The next entry does not belong to it.
         let more = format!("{text}\n[2026-11-15T12:43:01.996Z] [DEBUG] x. Retrying after 5ms...");
         assert_eq!(read(&more), []);
     }
 
     #[test]
-    fn other_lines_mean_nothing() {
+    fn other_lines_are_ignored() {
         for line in [
             "",
             "[",

@@ -1,4 +1,4 @@
-//! How a conversation with gemini comes to be open: new, or gone on with.
+//! Opens a session with gemini: a new one, or one to resume.
 
 use std::time::{Duration, Instant};
 
@@ -13,28 +13,28 @@ use crate::failure::FailureCause;
 
 /// The version of the protocol.
 const VERSION: u64 = 1;
-/// How long the end of a conversation's history is waited for.
+/// How long to wait for the end of the history replay.
 const REPLAY: Duration = Duration::from_secs(2);
 
-/// A request to make: the method, and with what.
+/// A call: the method and its parameters.
 pub(super) type AcpCall = (&'static str, Value);
 
-/// What gemini is first told of us.
+/// The first call, which declares our capabilities.
 pub(super) fn initialize_call() -> AcpCall {
     let files = json!({"readTextFile": false, "writeTextFile": false});
     let capabilities = json!({"fs": files, "terminal": false});
     ("initialize", json!({"protocolVersion": VERSION, "clientCapabilities": capabilities}))
 }
 
-/// How far a conversation is open.
+/// A session that is being opened, or is open.
 #[derive(Debug)]
 pub(super) struct GeminiSession {
     spec: ConversationSpec,
-    /// The request that opens it.
+    /// The call that opens it.
     open_call: Option<AcpCall>,
-    /// How to log in, if gemini wants that and it was not tried.
+    /// The login method, until it has been tried.
     untried_login: Option<LoginMethod>,
-    /// Gemini's name for the conversation.
+    /// Gemini's id of the session.
     session_id: String,
     conversation: Option<ConversationId>,
     model: Option<String>,
@@ -43,12 +43,12 @@ pub(super) struct GeminiSession {
     is_open: bool,
 }
 
-/// The history that gemini tells again when it goes on with a conversation.
+/// The history that gemini replays when it resumes a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HistoryReplay {
-    /// It will come.
+    /// It has not started.
     Expected,
-    /// It comes, and is over by then at the latest.
+    /// It is running, and ends by then at the latest.
     Until(Instant),
     Over,
 }
@@ -72,30 +72,31 @@ impl GeminiSession {
         }
     }
 
-    /// What was asked for.
+    /// The conversation's specification.
     pub(super) fn spec(&self) -> &ConversationSpec {
         &self.spec
     }
 
-    /// Gemini's name for the conversation.
+    /// Gemini's id of the session.
     pub(super) fn session_id(&self) -> &str {
         &self.session_id
     }
 
-    /// The model that answers, as far as anybody said.
+    /// The model, as requested or as reported by gemini.
     pub(super) fn model(&self) -> Option<&str> {
         self.spec.model.as_deref().or(self.model.as_deref())
     }
 
-    /// Whether turns can be run.
+    /// Whether turns can be started.
     pub(super) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Gemini has introduced itself; what it is asked next.
+    /// Gemini is initialized; returns the call that opens the session.
     pub(super) fn initialized(&mut self, result: &Value) -> Result<AcpCall, FailureCause> {
         if result["protocolVersion"] != VERSION {
-            let detail = format!("version {} instead of {VERSION}", result["protocolVersion"]);
+            let detail =
+                format!("protocol version {} instead of {VERSION}", result["protocolVersion"]);
             return Err(FailureCause::Protocol { detail });
         }
         let servers = self.spec.servers.iter().map(|server| {
@@ -111,14 +112,13 @@ impl GeminiSession {
             return Ok(self.remember_open_call(("session/new", params)));
         };
         if result["agentCapabilities"]["loadSession"] != true {
-            let detail = "it cannot go on with a conversation".to_owned();
+            let detail = "this version cannot resume a session".to_owned();
             return Err(FailureCause::Protocol { detail });
         }
-        // Gemini makes an empty record under the very name it is given before
-        // it looks for the one to go on with: within the minute in which that
-        // one was begun over it, later beside it, and then its next start
-        // takes both for empty and deletes them. The blank keeps the names
-        // apart; gemini leaves it out when it looks.
+        // Before gemini looks up a session, it creates an empty record under
+        // the given id: over the old record within the first minute, beside it
+        // later; its next start then deletes both as empty. The leading space
+        // keeps the two apart, and gemini trims it when it looks up the session.
         self.session_id = format!(" {id}");
         self.conversation = Some(id.clone());
         params["sessionId"] = self.session_id.clone().into();
@@ -130,20 +130,20 @@ impl GeminiSession {
         asking
     }
 
-    /// Gemini wants to be told how it logs in, though its variables say it:
-    /// it opens some conversations only then. It keeps the answer in its
-    /// settings, as if the person had chosen. None if there is no way.
+    /// The call that logs in. Gemini asks for a login method even if its
+    /// variables imply one, and then stores it in its settings as if the person
+    /// had chosen it. None if there is no method to try.
     pub(super) fn login_call(&mut self) -> Option<AcpCall> {
         let method = self.untried_login.take()?;
         Some(("authenticate", json!({"methodId": method.as_str()})))
     }
 
-    /// The request to open it, once more.
+    /// The call that opens the session, to be repeated after a login.
     pub(super) fn take_open_call(&mut self) -> Option<AcpCall> {
         self.open_call.take()
     }
 
-    /// Gemini has opened the conversation; what it is asked next, if anything.
+    /// Gemini has opened the session; returns the next call, if any.
     pub(super) fn opened(
         &mut self,
         result: &Value,
@@ -157,7 +157,7 @@ impl GeminiSession {
             self.replay = HistoryReplay::Until(now + REPLAY);
         }
         if self.conversation.is_none() {
-            let detail = format!("a conversation named {}", result["sessionId"]);
+            let detail = format!("the session has the invalid id {}", result["sessionId"]);
             return Err(FailureCause::Protocol { detail });
         }
         let mode = starting_mode(self.spec.allow);
@@ -173,20 +173,20 @@ impl GeminiSession {
         Ok(Some(("session/set_mode", params)))
     }
 
-    /// Gemini will ask about everything.
+    /// Gemini is in the mode in which it asks about everything.
     pub(super) fn mode_set(&mut self) {
         self.mode_is_set = true;
     }
 
-    /// Takes an update that came before the conversation was open: it is part
-    /// of the history, up to the list of commands, which is told last.
+    /// Handles an update from before the session was open: part of the history,
+    /// which ends with the list of commands.
     pub(super) fn handle_replay(&mut self, update: &Value) {
         if update["sessionUpdate"] == "available_commands_update" {
             self.replay = HistoryReplay::Over;
         }
     }
 
-    /// When the history is over for certain.
+    /// When the replay counts as over.
     pub(super) fn replay_deadline(&self) -> Option<Instant> {
         match self.replay {
             HistoryReplay::Until(deadline) => Some(deadline),
@@ -194,12 +194,12 @@ impl GeminiSession {
         }
     }
 
-    /// The history's time has run out.
+    /// Stops waiting for the end of the replay.
     pub(super) fn end_replay(&mut self) {
         self.replay = HistoryReplay::Over;
     }
 
-    /// Opens once everything for it is done; then tells so.
+    /// Marks the session as open once everything is ready, and returns its event.
     pub(super) fn try_open(&mut self) -> Option<AgentEvent> {
         let conversation = self.conversation.clone()?;
         if self.is_open || !self.mode_is_set || self.replay != HistoryReplay::Over {

@@ -1,4 +1,4 @@
-//! What a tool call of gemini is, and what it asks leave for.
+//! Gemini's tool calls, and the approval requests for them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::agent::McpServerSpec;
 use crate::approval::{reach, reach_of_all};
 use crate::event::{CallId, ToolAction, ToolOutcome};
 
-/// A tool call as it is told in updates and in requests for permission.
+/// A tool call, as reported in updates and permission requests.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct GeminiToolCall {
     pub(super) id: CallId,
@@ -20,7 +20,7 @@ pub(super) struct GeminiToolCall {
 }
 
 impl GeminiToolCall {
-    /// Reads one; the servers are those we gave gemini.
+    /// Parses a tool call; `servers` are the MCP servers that omx gave gemini.
     pub(super) fn parse(told: &Value, servers: &[McpServerSpec]) -> Option<Self> {
         let id = told["toolCallId"].as_str()?;
         let title = told["title"].as_str().unwrap_or_default();
@@ -40,7 +40,7 @@ impl GeminiToolCall {
         })
     }
 
-    /// How it ended, if it did.
+    /// How it ended, if it has.
     pub(super) fn outcome(&self) -> Option<ToolOutcome> {
         let told = match self.status.as_str() {
             "completed" => ToolOutcome::Succeeded,
@@ -50,7 +50,7 @@ impl GeminiToolCall {
         if !matches!(self.tool, ToolAction::Command(_)) {
             return Some(told);
         }
-        // A command's code is told only if it wrote nothing.
+        // Gemini reports the exit code only of a command without output.
         let code = self.text.strip_prefix("Command exited with code: ");
         Some(if let Some(code) = code.and_then(|code| code.trim().parse().ok()) {
             ToolOutcome::Exited(code)
@@ -64,7 +64,7 @@ impl GeminiToolCall {
         })
     }
 
-    /// What it asks leave for, in this folder.
+    /// The approval request for it, in this folder.
     pub(super) fn request(&self, folder: &Path, title: &str) -> ApprovalRequest {
         match &self.tool {
             ToolAction::Command(command) => ApprovalRequest::Command {
@@ -85,7 +85,7 @@ impl GeminiToolCall {
     }
 }
 
-/// The files a call names, each once.
+/// The files that a call names, without duplicates.
 fn named_paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
     let locations = told["locations"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut paths = Vec::new();
@@ -97,15 +97,15 @@ fn named_paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
     paths
 }
 
-/// The tool's name, which gemini puts before the id of a call.
+/// The tool's name, which is the prefix of a call's id.
 fn tool_name(id: &str) -> &str {
     id.split_once("__").map_or(id, |(name, _)| name)
 }
 
-/// A tool of an MCP server. The id says `mcp_SERVER_TOOL__…`, the title
-/// `TOOL (SERVER MCP Server)`, except for a tool whose arguments have a
-/// `command`: then that is the title. The title can thus be anything the model
-/// likes and is believed only where the id agrees.
+/// A tool of an MCP server. The id is `mcp_SERVER_TOOL__…` and the title
+/// `TOOL (SERVER MCP Server)`, unless the arguments contain a `command`, which is
+/// then the title. So the model controls the title, and it counts only if it
+/// agrees with the id.
 fn parse_mcp_tool(id: &str, title: &str, servers: &[McpServerSpec]) -> Option<ToolAction> {
     let joined = id.strip_prefix("mcp_")?;
     let titled = title.strip_suffix(" MCP Server)").and_then(|title| title.rsplit_once(" ("));
@@ -121,20 +121,20 @@ fn parse_mcp_tool(id: &str, title: &str, servers: &[McpServerSpec]) -> Option<To
     })
 }
 
-/// A name with gemini's stand-in for letters the vendor does not take.
+/// A name with unsupported characters replaced, as gemini does it.
 fn sanitize_name(name: &str) -> String {
     let fits = |letter: char| letter.is_ascii_alphanumeric() || "_-.:".contains(letter);
     name.chars().map(|letter| if fits(letter) { letter } else { '_' }).collect()
 }
 
-/// Where a command would run: gemini says `[in FOLDER]`, if the model named
-/// one, or `[current working directory FOLDER]`, then other things.
+/// Where a command would run: gemini writes `[in FOLDER]` if the model named a
+/// folder, else `[current working directory FOLDER]`, followed by other text.
 fn command_reach(text: &str, folder: &Path) -> TargetLocation {
     let named = text.strip_prefix("[in ").or(text.strip_prefix("[current working directory "));
     let Some((named, rest)) = named.and_then(|text| text.split_once(']')) else {
         return TargetLocation::Outside;
     };
-    // A folder with a bracket in its name cannot be told from what follows.
+    // A folder with a bracket in its name is ambiguous.
     if !(rest.is_empty() || rest.starts_with(' ')) {
         return TargetLocation::Outside;
     }
@@ -168,16 +168,16 @@ mod tests {
     }
 
     #[test]
-    fn tools_of_servers_are_told_by_id_and_title() {
+    fn mcp_tools_are_recognized_by_id_and_title() {
         let state = tool("mcp_omx_state_write__fc_3", "state_write (omx MCP Server)");
         assert_eq!(state, of_server("omx", "state_write"));
         assert_eq!(tool("mcp_my_db_q__1", "q (my db MCP Server)"), of_server("my db", "q"));
-        // One with a command among its arguments.
+        // A tool with a `command` argument.
         assert_eq!(tool("mcp_omx_run__1", "ls -l"), of_server("omx", "run"));
     }
 
     #[test]
-    fn no_other_tool_passes_for_one_of_ours() {
+    fn no_other_tool_is_mistaken_for_one_of_ours() {
         let other = |name: &str| ToolAction::Other(name.to_owned());
         assert_eq!(tool("mcp_evil_do__1", "do (omx MCP Server)"), other("mcp_evil_do"));
         assert_eq!(tool("mcp_evil__omx_do__1", "x (omx MCP Server)"), other("mcp_evil"));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_of_an_edit_are_told_once() {
+    fn the_files_of_an_edit_are_listed_once() {
         let told = json!({"toolCallId": "write_file__1", "kind": "edit", "title": "Writing",
             "content": [{"type": "diff", "path": "/p/a"}], "locations": [{"path": "/p/a"}]});
         assert_eq!(read(&told).tool, ToolAction::Edit(vec!["/p/a".into()]));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_command_is_told_as_well_as_gemini_tells_it() {
+    fn command_outcomes_are_as_exact_as_gemini_reports_them() {
         let end = |status: &str, text: &str| {
             read(&json!({"toolCallId": "x", "kind": "execute", "title": "ls", "status": status,
                 "content": [{"type": "content", "content": {"type": "text", "text": text}}]}))
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_command_runs_is_believed_only_if_it_is_clear() {
+    fn an_ambiguous_command_folder_counts_as_outside() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("sub")).unwrap();
         let at = |text: &str| command_reach(text, folder.path());

@@ -1,4 +1,4 @@
-//! One turn: what gemini has said and done in it so far.
+//! One turn: gemini's text and tool calls so far.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,11 @@ use crate::event::{
     AgentEvent, ApprovalId, CallId, ToolAction, ToolOutcome, TurnAnswer, UsageDelta,
 };
 
-/// How gemini says that its mode has changed: as if the model had said it.
+/// The prefix with which gemini reports a change of mode, as if the model had
+/// written it.
 const MODE_CHANGED: &str = "[MODE_UPDATE] ";
 
-/// A request for permission that waits for an answer.
+/// A permission request that waits for a response.
 #[derive(Debug)]
 struct PendingPermission {
     request: Value,
@@ -25,7 +26,7 @@ struct PendingPermission {
 /// A running turn.
 #[derive(Debug, Default)]
 pub(super) struct GeminiTurn {
-    /// Words since the last tool call.
+    /// The text since the last tool call.
     text: String,
     running_calls: BTreeSet<CallId>,
     used_tools: bool,
@@ -33,42 +34,42 @@ pub(super) struct GeminiTurn {
     state: GeminiTurnState,
 }
 
-/// How a turn goes.
+/// The state of a turn.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum GeminiTurnState {
     #[default]
     Works,
-    /// Gemini tries a request to the model again.
+    /// Gemini retries a request to the model.
     Retries,
-    /// It was told to stop.
+    /// The turn was interrupted.
     Interrupted,
 }
 
 impl GeminiTurn {
-    /// Gemini tries a request to the model again.
+    /// Notes that gemini retries a request to the model.
     pub(super) fn note_retry(&mut self) {
         if self.state == GeminiTurnState::Works {
             self.state = GeminiTurnState::Retries;
         }
     }
 
-    /// Whether that is all it does.
+    /// Whether gemini is only retrying.
     pub(super) fn is_retrying(&self) -> bool {
         self.state == GeminiTurnState::Retries
     }
 
-    /// Notes that gemini is told to stop; false if it was told before.
+    /// Marks the turn as interrupted; false if it already was.
     pub(super) fn interrupt(&mut self) -> bool {
         std::mem::replace(&mut self.state, GeminiTurnState::Interrupted)
             != GeminiTurnState::Interrupted
     }
 
-    /// Whether gemini was told to stop.
+    /// Whether the turn was interrupted.
     pub(super) fn is_interrupted(&self) -> bool {
         self.state == GeminiTurnState::Interrupted
     }
 
-    /// Takes a `session/update` of this turn.
+    /// Handles a `session/update` of this turn.
     pub(super) fn update(&mut self, update: &Value, spec: &ConversationSpec) -> Vec<AgentEvent> {
         if self.state == GeminiTurnState::Retries {
             self.state = GeminiTurnState::Works;
@@ -106,7 +107,7 @@ impl GeminiTurn {
         events
     }
 
-    /// The events of a call that begins; none if it has begun before.
+    /// The events of a call that starts; none if it already has.
     fn start_call(&mut self, call: &GeminiToolCall) -> Vec<AgentEvent> {
         let mut events = self.take_text();
         if self.running_calls.insert(call.id.clone()) {
@@ -116,14 +117,14 @@ impl GeminiTurn {
         events
     }
 
-    /// The words so far, as a finished piece.
+    /// The text so far, as one event.
     fn take_text(&mut self) -> Vec<AgentEvent> {
         let text = std::mem::take(&mut self.text);
         if text.trim().is_empty() { Vec::new() } else { vec![AgentEvent::Text(text)] }
     }
 
-    /// Takes a request for permission; gives it back if it cannot be
-    /// understood, or if the turn is being interrupted.
+    /// Records a permission request; returns it as an error if it is malformed
+    /// or if the turn was interrupted.
     pub(super) fn request_permission(
         &mut self,
         request: Value,
@@ -147,8 +148,8 @@ impl GeminiTurn {
         Ok(events)
     }
 
-    /// Answers a request for permission: its id, the answer, and what follows.
-    /// Gemini has no place for the reason of a refusal.
+    /// Answers a permission request: its id, the response and the resulting
+    /// events. The response has no room for the reason of a denial.
     pub(super) fn answer(
         &mut self,
         approval: &ApprovalId,
@@ -160,7 +161,7 @@ impl GeminiTurn {
             ApprovalDecision::Deny(_) => (permission.reject, Some(ToolOutcome::Failed)),
         };
         let mut events = self.start_call(&permission.call);
-        // What cannot be answered as it should be is refused.
+        // A request without the needed option is denied.
         let end = if option.is_none() { Some(ToolOutcome::Failed) } else { end };
         if let Some(end) = end {
             self.running_calls.remove(&permission.call.id);
@@ -173,13 +174,12 @@ impl GeminiTurn {
         Some((permission.request, json!({"outcome": outcome}), events))
     }
 
-    /// The requests that nobody will answer any more.
+    /// Removes all permission requests and returns their ids.
     pub(super) fn take_pending_requests(&mut self) -> Vec<Value> {
         std::mem::take(&mut self.pending).into_values().map(|asked| asked.request).collect()
     }
 
-    /// What is told when the turn is over: tools that never ended, and what
-    /// was spent.
+    /// The last events of a turn: tool calls that never ended, and the usage.
     pub(super) fn close(&mut self, result: &Value) -> Vec<AgentEvent> {
         let at_work = std::mem::take(&mut self.running_calls).into_iter();
         let mut events: Vec<_> = at_work
@@ -189,11 +189,10 @@ impl GeminiTurn {
         events
     }
 
-    /// The answer of a turn that came to its end; none if it is not whole.
-    /// When the stream of an answer breaks, gemini tries again some times,
-    /// tells the words of every attempt, and then ends the turn as if nothing
-    /// had happened; only what it cost is missing. After a tool call not even
-    /// that tells.
+    /// The answer of a finished turn; none if it is incomplete. When a response
+    /// breaks off, gemini retries, sends the text of every attempt, and ends the
+    /// turn normally; only the usage is missing. After a tool call, even that
+    /// sign is absent.
     pub(super) fn finish(&mut self, result: &Value) -> Option<(Vec<AgentEvent>, TurnAnswer)> {
         if parse_usage(result).is_none() && !self.used_tools {
             return None;
@@ -203,7 +202,7 @@ impl GeminiTurn {
     }
 }
 
-/// What a turn has cost, as its end tells.
+/// The usage reported at the end of a turn.
 fn parse_usage(result: &Value) -> Option<UsageDelta> {
     let count = &result["_meta"]["quota"]["token_count"];
     let usage = UsageDelta {
@@ -214,9 +213,8 @@ fn parse_usage(result: &Value) -> Option<UsageDelta> {
     (usage != UsageDelta::default()).then_some(usage)
 }
 
-/// What is said to begin a turn, with the role before it. A message that
-/// begins like one of gemini's own commands would be carried out as one
-/// instead of being said to the model.
+/// The prompt of a turn, preceded by the role. A message that begins like one of
+/// gemini's own commands gets a prefix, so that it reaches the model.
 pub(super) fn prompt_text(role: Option<&str>, text: &str) -> String {
     let whole = match role {
         Some(role) => format!("{role}\n\n{text}"),

@@ -1,5 +1,5 @@
-//! Where a path lies, seen from the agent's folder: what looks inside and is
-//! not must never be taken for inside (conductor.md, "What agents may do").
+//! Whether a path lies inside the agent's folder: a path that only looks inside
+//! must never count as inside (conductor.md, "What agents may do").
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,7 +9,7 @@ use omx_agents::approval::{reach, reach_of_all};
 use omx_kernel::approval::TargetLocation;
 use tempfile::TempDir;
 
-/// A folder `work` beside a folder `other`, both with a file.
+/// A folder `work` beside a folder `other`, each with a file.
 struct Place(TempDir);
 
 impl Place {
@@ -40,7 +40,7 @@ impl Place {
 }
 
 #[test]
-fn the_folder_and_all_below_it_is_inside() {
+fn the_folder_and_everything_below_it_is_inside() {
     let place = Place::new();
     for path in ["", ".", "./", "file", "./file", "deep/file", "deep/../file", "new", "a/b/c"] {
         place.is(path, TargetLocation::Inside);
@@ -51,21 +51,21 @@ fn the_folder_and_all_below_it_is_inside() {
 }
 
 #[test]
-fn what_is_above_or_beside_is_outside() {
+fn paths_above_or_beside_are_outside() {
     let place = Place::new();
     for path in ["..", "../other", "../other/file", "deep/../..", "../workshop", "/", "/etc/passwd"]
     {
         place.is(path, TargetLocation::Outside);
     }
-    // Only the beginning of its name is the folder's.
+    // It only shares a prefix with the folder's name.
     place.is(place.at("workshop/file"), TargetLocation::Outside);
-    // Folders that do not exist yet do not hide what follows them.
+    // Folders that do not exist yet do not hide later components.
     place.is("new/../../other/file", TargetLocation::Outside);
     place.is("new/../file", TargetLocation::Inside);
 }
 
 #[test]
-fn a_link_is_where_it_points() {
+fn a_link_counts_where_it_points() {
     let place = Place::new();
     place.link("work/in", "deep");
     place.link("work/out", place.at("other"));
@@ -77,7 +77,7 @@ fn a_link_is_where_it_points() {
     for path in ["out", "out/file", "out/new", "out_file", "in/../out/new"] {
         place.is(path, TargetLocation::Outside);
     }
-    // `..` behind a link is the parent of its target.
+    // `..` after a link is the parent of its target.
     place.is("out/../work/file", TargetLocation::Inside);
     place.is("in/../../other/file", TargetLocation::Outside);
     place.is("../other/back/file", TargetLocation::Inside);
@@ -95,9 +95,9 @@ fn the_folder_may_itself_be_reached_by_a_link() {
     assert_eq!(reach(&place.at("alias"), &beside), TargetLocation::Outside);
 }
 
-/// Writing to a link that points nowhere makes the file it points to.
+/// Writing to a dangling link creates the file it points to.
 #[test]
-fn a_link_to_nothing_yet_is_where_the_file_would_be() {
+fn a_dangling_link_counts_where_the_file_would_be() {
     let place = Place::new();
     place.link("work/inner", "deep/new");
     place.link("work/up", "../other/new");
@@ -114,7 +114,7 @@ fn a_link_to_nothing_yet_is_where_the_file_would_be() {
 }
 
 #[test]
-fn links_in_a_circle_are_outside() {
+fn link_loops_are_outside() {
     let place = Place::new();
     place.link("work/a", "b");
     place.link("work/b", "a");
@@ -125,7 +125,7 @@ fn links_in_a_circle_are_outside() {
 }
 
 #[test]
-fn nothing_is_inside_a_folder_that_is_not_there() {
+fn nothing_is_inside_a_missing_folder() {
     let place = Place::new();
     let missing = place.at("missing");
     for path in ["", "file", "missing"] {

@@ -1,5 +1,5 @@
-//! Codex's protocol line by line: what no real codex can be made to do at the
-//! right moment. The lines are those of 0.166.0.
+//! Codex's protocol line by line, for what a real codex cannot be made to do at
+//! the right moment. The lines are those of version 0.166.0.
 
 mod anything;
 mod kit;
@@ -36,7 +36,7 @@ fn input(words: &str) -> Value {
 }
 
 #[test]
-fn a_conversation_is_opened_with_what_is_allowed() {
+fn a_thread_is_opened_with_its_permissions() {
     for (allow, policy, sandbox) in [
         (AllowLevel::Edits, "untrusted", "workspace-write"),
         (AllowLevel::Commands, "on-request", "workspace-write"),
@@ -58,10 +58,9 @@ fn a_conversation_is_opened_with_what_is_allowed() {
     }
 }
 
-/// A message from before is begun as soon as the conversation is open; a
-/// second one waits for it.
+/// An early message starts as soon as the thread is open; a second one waits.
 #[test]
-fn messages_from_before_are_not_lost() {
+fn early_messages_are_not_lost() {
     let mut talk = Talk::new(AllowLevel::Commands);
     talk.launched();
     talk.request("initialize");
@@ -74,7 +73,7 @@ fn messages_from_before_are_not_lost() {
 }
 
 #[test]
-fn words_and_interrupts_wait_until_the_turn_runs() {
+fn text_and_interrupts_wait_until_the_turn_is_running() {
     let mut talk = Talk::opened();
     talk.order(send("go"));
     talk.request("turn/start");
@@ -103,7 +102,7 @@ fn words_and_interrupts_wait_until_the_turn_runs() {
 }
 
 #[test]
-fn words_that_come_too_late_are_the_next_turn() {
+fn late_text_starts_the_next_turn() {
     let mut talk = Talk::running("u1");
     talk.order(AgentCommand::Steer("more".to_owned()));
     talk.request("turn/steer");
@@ -122,10 +121,10 @@ fn words_that_come_too_late_are_the_next_turn() {
     assert_eq!(talk.request("turn/start")["input"], input("more"));
 }
 
-/// The interrupted turn's process is ended, and the conversation opened again
-/// before anything else is said.
+/// The process of the interrupted turn is terminated, and the thread resumed
+/// before anything else is sent.
 #[test]
-fn an_interrupt_starts_codex_anew() {
+fn an_interrupt_restarts_codex() {
     let mut talk = Talk::running("u1");
     talk.order(AgentCommand::Interrupt);
     talk.request("turn/interrupt");
@@ -144,14 +143,14 @@ fn an_interrupt_starts_codex_anew() {
     assert_eq!(talk.notified(), "initialized");
     assert_eq!(talk.request("thread/resume")["threadId"], THREAD);
     talk.answer(json!({"thread": {"id": THREAD}}));
-    // Told after each launch: the loop waits for it, and tells the owner once.
+    // Emitted after each launch; the loop passes only the first one on.
     assert!(matches!(talk.take(), Told::Event(AgentEvent::Started { .. })));
     assert_eq!(talk.request("turn/start")["input"], input("next"));
     talk.nothing_more();
 }
 
 #[test]
-fn a_codex_that_does_not_come_back_is_told() {
+fn a_failed_restart_is_reported() {
     let mut talk = Talk::running("u1");
     talk.order(AgentCommand::Interrupt);
     talk.turn_completed("u1", "interrupted", "");
@@ -161,9 +160,9 @@ fn a_codex_that_does_not_come_back_is_told() {
     assert_eq!(talk.failed(), "crashed");
 }
 
-/// Finished before the interrupt reached it.
+/// The turn finished before the interrupt reached it.
 #[test]
-fn a_turn_that_was_quicker_than_its_interrupt_has_finished() {
+fn a_turn_faster_than_its_interrupt_finishes() {
     let mut talk = Talk::running("u1");
     talk.order(AgentCommand::Interrupt);
     talk.request("turn/interrupt");
@@ -173,9 +172,9 @@ fn a_turn_that_was_quicker_than_its_interrupt_has_finished() {
     talk.nothing_more();
 }
 
-/// A goal codex set itself: nobody waits for the end of that turn.
+/// Codex pursues its own goal: nobody waits for the end of that turn.
 #[test]
-fn a_turn_codex_begins_by_itself_is_not_told_as_an_answer() {
+fn a_turn_started_by_codex_is_not_an_answer() {
     let mut talk = Talk::opened();
     talk.turn_started("own");
     talk.order(send("go"));
@@ -186,7 +185,7 @@ fn a_turn_codex_begins_by_itself_is_not_told_as_an_answer() {
 }
 
 #[test]
-fn a_turn_that_ends_by_itself_has_failed() {
+fn a_turn_that_codex_interrupts_fails() {
     let mut talk = Talk::running("u1");
     talk.turn_completed("u1", "interrupted", "");
     let Told::Event(AgentEvent::TurnFailed(failure)) = talk.take() else { panic!("not failed") };
@@ -195,7 +194,7 @@ fn a_turn_that_ends_by_itself_has_failed() {
 }
 
 #[test]
-fn a_refused_message_is_a_failed_turn_and_the_next_one_is_begun() {
+fn a_rejected_message_fails_and_the_next_one_starts() {
     let mut talk = Talk::opened();
     talk.order(send("one"));
     talk.request("turn/start");
@@ -207,9 +206,9 @@ fn a_refused_message_is_a_failed_turn_and_the_next_one_is_begun() {
     assert_eq!(talk.request("turn/start")["input"], input("two"));
 }
 
-/// The end may overtake the answer.
+/// The end of a turn may arrive before the response to its request.
 #[test]
-fn an_end_before_the_answer_is_the_end() {
+fn a_turn_can_end_before_its_response() {
     let mut talk = Talk::opened();
     talk.order(send("go"));
     talk.request("turn/start");
@@ -220,9 +219,9 @@ fn an_end_before_the_answer_is_the_end() {
     talk.nothing_more();
 }
 
-/// What a helper of codex's does counts; what it says is not the agent's.
+/// A subagent's tool calls count; its text is not the agent's.
 #[test]
-fn helpers_count_and_do_not_speak() {
+fn subagents_count_but_do_not_speak() {
     let mut talk = Talk::running("u1");
     let of_helper = |params: Value| {
         let mut params = params;
@@ -252,14 +251,14 @@ fn helpers_count_and_do_not_speak() {
         ApprovalRequest::Command { command: "ls".to_owned(), location: TargetLocation::Outside };
     let needed = AgentEvent::ApprovalNeeded { approval: approval.clone(), ask };
     assert_eq!(talk.take(), Told::Event(needed));
-    // The reason would be said into the wrong turn.
+    // The reason would go to the wrong turn.
     talk.order(AgentCommand::Answer(approval, ApprovalDecision::Deny("no".to_owned())));
     assert_eq!(talk.written(), json!({"id": 7, "result": {"decision": "decline"}}));
     talk.nothing_more();
 }
 
 #[test]
-fn what_nobody_can_answer_is_refused_at_once() {
+fn unknown_requests_are_rejected_at_once() {
     let mut talk = Talk::running("u1");
     for method in ["item/tool/call", "attestation/generate", "something/new"] {
         talk.asked(3, method, json!({"threadId": THREAD}));
@@ -271,7 +270,7 @@ fn what_nobody_can_answer_is_refused_at_once() {
 }
 
 #[test]
-fn a_request_without_an_answer_is_told_by_what_it_was_for() {
+fn a_timeout_names_its_request() {
     let mut talk = Talk::new(AllowLevel::Commands);
     talk.wait();
     assert_eq!(talk.failed(), "silent");
@@ -284,9 +283,9 @@ fn a_request_without_an_answer_is_told_by_what_it_was_for() {
     assert_eq!(talk.failure(), "codex did not respond for 30 s while taking a message");
 }
 
-/// The way without an app-server: each process tells that it is open.
+/// Without an app-server, each process reports that it is open.
 #[test]
-fn each_process_of_exec_goes_on_with_the_conversation() {
+fn each_exec_process_resumes_the_thread() {
     let mut talk = Talk::new(AllowLevel::Commands);
     talk.drain();
     talk.exited(Some(2), "unknown command");
@@ -309,10 +308,9 @@ fn each_process_of_exec_goes_on_with_the_conversation() {
     }
 }
 
-/// An app-server that breaks at its start is started once more before it
-/// counts as none.
+/// An app-server that fails at start is tried once more.
 #[test]
-fn an_app_server_that_breaks_at_its_start_gets_another_try() {
+fn an_app_server_that_fails_at_start_is_retried() {
     let mut talk = Talk::new(AllowLevel::Commands);
     talk.drain();
     talk.exited(Some(1), "the database is locked");
@@ -324,7 +322,7 @@ fn an_app_server_that_breaks_at_its_start_gets_another_try() {
 }
 
 #[test]
-fn another_conversation_than_the_one_asked_for_is_none() {
+fn opening_another_thread_is_an_error() {
     for answer in [json!({"thread": {"id": "other"}}), json!({}), json!({"thread": {"id": "../x"}})]
     {
         let mut talk = Talk::resumed(THREAD);

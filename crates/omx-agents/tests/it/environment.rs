@@ -1,5 +1,4 @@
-//! What reaches an agent of the person's environment, and what never does
-//! (quality.md S5).
+//! Which of the person's variables reach an agent (quality.md S5).
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -30,7 +29,7 @@ fn names(environment: &BTreeMap<OsString, OsString>) -> Vec<&str> {
 }
 
 #[test]
-fn what_every_program_needs_is_there_with_its_value() {
+fn common_variables_are_passed_with_their_values() {
     let given = [
         ("PATH", "/bin"),
         ("HOME", "/home/x"),
@@ -50,7 +49,7 @@ fn what_every_program_needs_is_there_with_its_value() {
 }
 
 #[test]
-fn a_secret_for_something_else_is_not_there() {
+fn unrelated_secrets_are_not_passed() {
     let secrets = [
         "AWS_SECRET_ACCESS_KEY",
         "AWS_SESSION_TOKEN",
@@ -65,7 +64,7 @@ fn a_secret_for_something_else_is_not_there() {
         "OPENAI_API_KEY",
         "ANTHROPIC_API_KEY",
         "GEMINI_API_KEY",
-        // Near to what is let through.
+        // Similar to allowed names.
         "PATH_SECRET",
         "HOMEBREW_GITHUB_API_TOKEN",
         "MY_LC_SECRET",
@@ -79,7 +78,7 @@ fn a_secret_for_something_else_is_not_there() {
 }
 
 #[test]
-fn a_driver_adds_names_and_beginnings_and_gets_nothing_else() {
+fn a_driver_gets_only_the_names_and_prefixes_it_adds() {
     let given = [
         ("CODEX_HOME", "/c"),
         ("CODEXHOME", "canary"),
@@ -91,16 +90,16 @@ fn a_driver_adds_names_and_beginnings_and_gets_nothing_else() {
     assert_eq!(names(&made), ["CODEX_HOME", "MARK_OF_A_WORKER", "SCRIPTED_KEY"]);
 }
 
-/// An agent that itself starts agents must not hand on its own mark.
+/// An agent that starts agents must not pass on its own mark.
 #[test]
-fn the_mark_is_this_workers_own() {
+fn the_mark_is_the_workers_own() {
     let given = [("MARK_OF_A_WORKER", "of the caller")];
     let made = agent_environment(&env(&given), &["MARK_OF_A_WORKER"], &[], "mine");
     assert_eq!(made.get(OsStr::new("MARK_OF_A_WORKER")).unwrap(), "mine");
 }
 
 #[test]
-fn values_may_be_any_bytes_and_names_that_are_no_text_are_left_out() {
+fn values_may_be_any_bytes_but_names_must_be_utf8() {
     let mut given = env(&[]);
     let odd = OsStr::from_bytes(b"a\xff=b\n");
     given.variables.insert("LC_ODD".into(), odd.to_owned());
@@ -111,7 +110,7 @@ fn values_may_be_any_bytes_and_names_that_are_no_text_are_left_out() {
 }
 
 #[test]
-fn a_program_is_found_on_the_callers_path_only_if_it_can_be_started() {
+fn only_executable_programs_are_found_on_the_path() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
     for name in ["first", "second", "third"] {
@@ -134,7 +133,7 @@ fn a_program_is_found_on_the_callers_path_only_if_it_can_be_started() {
 }
 
 #[test]
-fn an_empty_variable_is_none() {
+fn an_empty_variable_counts_as_unset() {
     let given = env(&[("SET", "x"), ("EMPTY", "")]);
     assert_eq!(variable(&given, "SET"), Some(OsStr::new("x")));
     assert_eq!(variable(&given, "EMPTY"), None);

@@ -1,5 +1,4 @@
-//! Gemini's protocol without gemini: what follows from lines it has written,
-//! and from any others.
+//! Gemini's protocol without gemini: recorded lines and arbitrary ones.
 
 mod any;
 mod open;
@@ -41,7 +40,7 @@ fn conversation_spec(start: ConversationStart, allow: AllowLevel) -> Conversatio
     }
 }
 
-/// The protocol for somebody with a key and these variables.
+/// The protocol with an API key and these variables.
 fn protocol(spec: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol> {
     let own = [("GEMINI_API_KEY", "k"), ("HOME", "/nowhere")];
     let variables = own.iter().chain(more).map(|(name, value)| (name.into(), value.into()));
@@ -60,11 +59,11 @@ fn protocol(spec: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol>
     driver.protocol(spec, &installation, &env, &AgentLimits::default()).unwrap()
 }
 
-/// A protocol, and the time it is told.
+/// A protocol and its clock.
 struct Stage {
     protocol: Box<dyn Protocol>,
     now: Instant,
-    /// The id of the last request it made.
+    /// The id of its last request.
     last: Value,
 }
 
@@ -82,7 +81,7 @@ impl Stage {
         stage
     }
 
-    /// A new conversation that is open.
+    /// A new, open session.
     fn open() -> Self {
         let mut stage = Self::new(ConversationStart::New, AllowLevel::Commands);
         stage.introduce();
@@ -94,7 +93,7 @@ impl Stage {
         stage
     }
 
-    /// One in which a turn runs.
+    /// An open session with a running turn.
     fn busy() -> Self {
         let mut stage = Self::open();
         let effects = stage.order(AgentCommand::Send(AgentMessage::text("do it")));
@@ -154,7 +153,7 @@ impl Stage {
         self.protocol.handle_stderr(&line, self.now)
     }
 
-    /// Lets the time pass that it wants to be woken after.
+    /// Advances the clock to the next tick.
     fn wait(&mut self) -> Duration {
         let wake = self.protocol.next_tick().expect("it waits for something");
         let waited = wake - self.now;
@@ -187,7 +186,7 @@ fn events(effects: &[ProtocolEffect]) -> Vec<AgentEvent> {
     events.collect()
 }
 
-/// Why the conversation cannot go on.
+/// The cause of a failed conversation.
 #[track_caller]
 fn failed(effects: &[ProtocolEffect]) -> FailureCause {
     match effects {

@@ -1,4 +1,4 @@
-//! The agents, from outside.
+//! Tests of the public interface.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 

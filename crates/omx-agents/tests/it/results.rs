@@ -1,4 +1,4 @@
-//! conductor.md 4.1 and 4.2: what agents answer with.
+//! conductor.md 4.1 and 4.2: the results of agents.
 
 mod answers;
 mod checker;
@@ -11,12 +11,12 @@ mod schemas;
 use omx_agents::event::TurnAnswer;
 use serde_json::Value;
 
-/// An answer of words alone.
+/// An answer that is only text.
 fn said(text: impl Into<String>) -> TurnAnswer {
     TurnAnswer { text: text.into(), structured: None }
 }
 
-/// An answer whose program says that it fits.
+/// An answer with a structured result.
 fn structured(value: &Value) -> TurnAnswer {
     TurnAnswer { text: String::new(), structured: Some(value.clone()) }
 }

@@ -1,4 +1,4 @@
-//! JSON-RPC as lines: what goes out, what comes in, and how long it may take.
+//! JSON-RPC lines: requests, responses and deadlines.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn rpc() -> Rpc<Want> {
 }
 
 #[test]
-fn each_request_has_an_id_of_its_own_and_the_version() {
+fn each_request_has_its_own_id_and_the_version() {
     let (mut rpc, now) = (rpc(), Instant::now());
     let first = rpc.request(Want::Greeting, "initialize", json!({"a": 1}), now);
     let second = rpc.request(Want::Turn, "turn", Value::Null, now);
@@ -30,7 +30,7 @@ fn each_request_has_an_id_of_its_own_and_the_version() {
 }
 
 #[test]
-fn the_version_can_be_left_out_everywhere() {
+fn the_version_can_be_omitted() {
     let (mut rpc, now) = (Rpc::<Want>::unversioned(PATIENCE), Instant::now());
     let lines = [
         rpc.request(Want::Turn, "m", json!({}), now),
@@ -44,7 +44,7 @@ fn the_version_can_be_left_out_everywhere() {
 }
 
 #[test]
-fn answers_find_their_request_in_any_order_and_only_once() {
+fn responses_match_their_requests_in_any_order_and_once() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Greeting, "a", json!({}), now);
     rpc.request(Want::Turn, "b", json!({}), now);
@@ -52,14 +52,14 @@ fn answers_find_their_request_in_any_order_and_only_once() {
     assert_eq!(answer, RpcIncoming::Response(Want::Turn, Ok(json!({"x": 1}))));
     let again = json!({"id": 2, "result": {"x": 1}});
     assert_eq!(rpc.parse_incoming(again.clone()), RpcIncoming::Unknown(again));
-    // A result that is nothing may be left out.
+    // A null result may be omitted.
     let answer = rpc.parse_incoming(json!({"id": 1}));
     assert_eq!(answer, RpcIncoming::Response(Want::Greeting, Ok(Value::Null)));
     assert_eq!(rpc.next_deadline(), None);
 }
 
 #[test]
-fn a_refusal_is_told_with_all_it_says() {
+fn an_error_response_keeps_its_details() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     let error = json!({"code": -32000, "message": "limited", "data": {"until": 5}});
@@ -70,7 +70,7 @@ fn a_refusal_is_told_with_all_it_says() {
 }
 
 #[test]
-fn a_refusal_of_any_shape_is_a_refusal() {
+fn a_malformed_error_is_still_an_error() {
     for error in [json!("no"), json!(5), json!([1]), json!({}), json!({"code": "x", "message": 3})]
     {
         let (mut rpc, now) = (rpc(), Instant::now());
@@ -81,7 +81,7 @@ fn a_refusal_of_any_shape_is_a_refusal() {
         };
         assert_eq!((refusal.code, refusal.message.as_str()), (0, ""), "{error}");
     }
-    // Only an error that is there is one.
+    // A null error is no error.
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     let answer = rpc.parse_incoming(json!({"id": 1, "error": null, "result": 1}));
@@ -89,9 +89,9 @@ fn a_refusal_of_any_shape_is_a_refusal() {
 }
 
 #[test]
-fn requests_of_the_other_side_are_answered_with_their_own_id() {
+fn peer_requests_are_answered_with_their_id() {
     let mut rpc = rpc();
-    // Ids of the other side are its own affair; one may look like one of ours.
+    // The peer numbers its own requests; an id may equal one of ours.
     rpc.request(Want::Turn, "a", json!({}), Instant::now());
     for id in [json!(1), json!("abc"), json!(0), json!(1.5)] {
         let asked = rpc.parse_incoming(json!({"id": id, "method": "approve", "params": [1]}));
@@ -117,7 +117,7 @@ fn requests_of_the_other_side_are_answered_with_their_own_id() {
 }
 
 #[test]
-fn what_is_told_wants_no_answer() {
+fn notifications_expect_no_response() {
     let mut rpc = rpc();
     for line in [
         json!({"method": "said", "params": {"a": 1}}),
@@ -134,9 +134,9 @@ fn what_is_told_wants_no_answer() {
     );
 }
 
-/// Nothing of a wrong form may pass for the answer that is waited for.
+/// A malformed line must not match a pending request.
 #[test]
-fn what_is_no_rpc_is_unknown_and_answers_nothing() {
+fn other_lines_are_unknown_and_match_no_request() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     for line in [
@@ -163,7 +163,7 @@ fn what_is_no_rpc_is_unknown_and_answers_nothing() {
 }
 
 #[test]
-fn each_request_runs_out_in_its_own_time() {
+fn each_request_expires_at_its_own_deadline() {
     let (mut rpc, now) = (rpc(), Instant::now());
     let second = |seconds| now + Duration::from_secs(seconds);
     assert_eq!((rpc.next_deadline(), rpc.take_expired(second(1000))), (None, None));
@@ -174,7 +174,7 @@ fn each_request_runs_out_in_its_own_time() {
     assert_eq!(rpc.take_expired(second(5)), Some(Want::Turn));
     assert_eq!(rpc.take_expired(second(5)), None);
     assert_eq!(rpc.next_deadline(), Some(second(30)));
-    // Too late is an answer to nobody.
+    // A late response matches no request.
     let late = json!({"id": 2, "result": 1});
     assert_eq!(rpc.parse_incoming(late.clone()), RpcIncoming::Unknown(late));
     assert_eq!(rpc.take_expired(second(31)), Some(Want::Greeting));
@@ -182,7 +182,7 @@ fn each_request_runs_out_in_its_own_time() {
 }
 
 #[test]
-fn requests_that_are_given_up_are_named_in_their_order_and_wait_no_more() {
+fn pending_requests_are_taken_in_order() {
     let (mut rpc, now) = (rpc(), Instant::now());
     rpc.request(Want::Turn, "a", json!({}), now);
     rpc.request(Want::Greeting, "b", json!({}), now);

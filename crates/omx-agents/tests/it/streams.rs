@@ -1,8 +1,8 @@
-//! quality.md R16 for what agents' programs say: recorded lines of every
-//! driver's program, damaged, repeated, out of order and at odd times, among
-//! orders of all kinds. No driver panics, hangs or tells an end twice.
+//! quality.md R16 for the agents' output: recorded lines of every program,
+//! damaged, repeated, out of order and at odd times, among arbitrary commands.
+//! No driver panics, hangs or reports an end twice.
 //!
-//! Each driver is one row: what its program answers, and what it says unasked.
+//! Each driver is one row: its program's responses and its unsolicited lines.
 
 mod claude;
 mod codex;
@@ -28,7 +28,7 @@ fn every_agent_has_a_row() {
     }
 }
 
-/// Without damage the programs are understood; else nothing below would mean much.
+/// Without damage every turn succeeds; otherwise the tests below would prove little.
 fn hear_whole_turns(row: &'static Row) {
     let mut scene = Scene::plain(row);
     for turn in 1..=2 {

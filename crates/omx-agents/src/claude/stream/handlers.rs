@@ -1,4 +1,4 @@
-//! What claude's lines mean.
+//! Handlers for claude's lines.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use crate::failure::FailureCause;
 use crate::protocol::ProtocolEffect;
 
 impl ClaudeProtocol {
-    /// Takes a line. What is unknown, or not as expected, means nothing.
+    /// Handles a line. Unknown or malformed lines are ignored.
     pub(super) fn handle_line(&mut self, line: &Value, now: Instant) {
         match line["type"].as_str().unwrap_or_default() {
             "control_response" => self.handle_control_response(&line["response"], now),
@@ -42,7 +42,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Claude also repeats our own answers; they fit no request of ours.
+    /// Claude also repeats our own responses, which match no pending request.
     fn handle_control_response(&mut self, response: &Value, now: Instant) {
         let id = response["request_id"].as_str().unwrap_or_default();
         let done = response["subtype"] == "success";
@@ -58,7 +58,7 @@ impl ClaudeProtocol {
                 self.fail(FailureCause::Protocol { detail: text(&response["error"]) });
             }
             Some(ControlRequest::Interrupt) => match (&mut self.interrupt, self.turn) {
-                // It came after the turn it was meant for.
+                // It arrived after the turn had ended.
                 (_, ClaudeTurn::None) => self.interrupt = None,
                 (Some(interrupt), _) => interrupt.acknowledged = true,
                 (None, _) => {}
@@ -111,22 +111,22 @@ impl ClaudeProtocol {
         }
     }
 
-    /// The message that is ahead begins a turn; if none of ours is, the first
-    /// of the words that were kept.
+    /// A turn starts with the message that was sent, or else with the first
+    /// queued text.
     fn turn_started(&mut self) {
         if self.sent_id.take().is_none() && !self.steers.is_empty() {
             self.steers.remove(0);
         }
         self.turn = ClaudeTurn::Running;
         self.emit(AgentEvent::Delivered(Delivery::Turn));
-        // An interrupt that claude read before it began has interrupted nothing.
+        // An interrupt that claude read before the turn started had no effect.
         if let Some(interrupt) = self.interrupt.as_mut().filter(|one| one.acknowledged) {
             interrupt.acknowledged = false;
             self.request(ControlRequest::Interrupt, json!({"subtype": "interrupt"}));
         }
     }
 
-    /// The words of this id are part of the conversation.
+    /// The message with this id has reached the model.
     fn message_replayed(&mut self, id: &str) {
         self.history = SavedHistory::Saved;
         if self.turn == ClaudeTurn::Sent && self.sent_id.is_some() {
@@ -156,7 +156,7 @@ impl ClaudeProtocol {
             let code = code.to_owned();
             self.last_error = Some(ClaudeError { code, ..ClaudeError::default() });
         }
-        // What claude says in the model's place is no answer.
+        // Messages that claude writes in place of the model are not answers.
         if line["error"].is_string() || message["model"] == "<synthetic>" {
             return;
         }
@@ -165,7 +165,7 @@ impl ClaudeProtocol {
         }
         for block in message["content"].as_array().into_iter().flatten() {
             match block["type"].as_str().unwrap_or_default() {
-                // An interrupted turn ends in the middle of a sentence.
+                // The text of an interrupted turn stops in mid-sentence.
                 "text" if own && self.interrupt.is_none() => {
                     let said = text(&block["text"]);
                     if !said.trim().is_empty() {
@@ -202,7 +202,7 @@ impl ClaudeProtocol {
         }
     }
 
-    /// The turn is over.
+    /// Handles the end of a turn.
     fn handle_turn_result(&mut self, line: &Value, now: Instant) {
         if self.turn == ClaudeTurn::Sent {
             self.turn_started();
@@ -221,7 +221,7 @@ impl ClaudeProtocol {
         match (turn, interrupt) {
             (ClaudeTurn::None | ClaudeTurn::Unrequested, _) => {}
             (_, Some(interrupt)) if interrupt.in_tool => {
-                // What a command left behind goes with the process.
+                // Restart the process to terminate what a command left behind.
                 self.interrupt_due = Some(interrupt.requested_at + self.interrupt_grace);
                 return self.launch(now);
             }
@@ -234,7 +234,7 @@ impl ClaudeProtocol {
         if self.steers.is_empty() {
             return self.start_next_turn(now);
         }
-        // Claude goes on with the words it kept.
+        // Claude continues with the text it has queued.
         self.turn = ClaudeTurn::Sent;
         for at in 0..self.steers.len() {
             if !std::mem::replace(&mut self.steers[at].is_reported, true) {
@@ -243,8 +243,8 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Our interrupt, if it is why the turn is over. One that came too late
-    /// is forgotten as soon as claude has read it.
+    /// Our interrupt, if it ended the turn. One that came too late is dropped as
+    /// soon as claude has read it.
     fn take_interrupt(&mut self, line: &Value) -> Option<PendingInterrupt> {
         let interrupt = self.interrupt?;
         let aborted = text(&line["terminal_reason"]).starts_with("aborted")
@@ -255,7 +255,7 @@ impl ClaudeProtocol {
         aborted.then_some(interrupt)
     }
 
-    /// Words that were taken back wait here, before all others.
+    /// Puts withdrawn text at the front of the queue.
     fn requeue_withdrawn(&mut self) {
         let steers = std::mem::take(&mut self.steers);
         let (withdrawn, kept): (Vec<_>, Vec<_>) =
@@ -266,11 +266,11 @@ impl ClaudeProtocol {
         }
     }
 
-    /// Claude calls a failed turn a success with an error.
+    /// How the turn ended. Claude reports a failed turn as a success with an error.
     fn outcome(&self, line: &Value, fault: Option<ClaudeError>) -> AgentEvent {
         let words = result_text(line);
         match line["subtype"].as_str().unwrap_or_default() {
-            // A hook of the person's stopped the message: no model was asked.
+            // One of the person's hooks blocked the message before the model saw it.
             "success" if line["is_error"] != true && line["num_turns"] == 0 => {
                 AgentEvent::TurnFailed(claude_failure(FailureCause::Rejected { detail: words }))
             }
@@ -281,7 +281,7 @@ impl ClaudeProtocol {
                     structured: structured.cloned(),
                 })
             }
-            // The model answered, and never as it should.
+            // The model never returned a valid structured answer.
             "error_max_structured_output_retries" => {
                 AgentEvent::TurnFinished(TurnAnswer { text: words, structured: None })
             }
@@ -299,7 +299,7 @@ impl ClaudeProtocol {
     }
 }
 
-/// The last words of a turn, or what went wrong in it.
+/// The final message of a turn, or its errors.
 fn result_text(line: &Value) -> String {
     match line["result"].as_str() {
         Some(words) => words.to_owned(),
@@ -310,7 +310,7 @@ fn result_text(line: &Value) -> String {
     }
 }
 
-/// The end of a process that had not even begun.
+/// Why a process ended before it was ready.
 fn classify_start_failure(line: &Value) -> FailureCause {
     let detail = result_text(line);
     classify_message(&detail).unwrap_or(FailureCause::CannotStart { detail })

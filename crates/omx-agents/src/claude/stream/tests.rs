@@ -152,7 +152,7 @@ fn told(effects: &[ProtocolEffect]) -> Vec<String> {
 
 /// Some versions of claude repeat them, by the call they belong to.
 #[test]
-fn words_of_a_subagent_are_not_told() {
+fn text_of_a_subagent_is_not_emitted() {
     let mut play = Play::running();
     let message = json!({"id": "m", "content": [{"type": "text", "text": "from below"}]});
     let mut line = json!({"type": "assistant", "message": message, "parent_tool_use_id": "c"});
@@ -163,7 +163,7 @@ fn words_of_a_subagent_are_not_told() {
 
 /// A hook of the person's can stop a message; claude calls that a success.
 #[test]
-fn a_message_no_model_has_seen_was_rejected() {
+fn a_message_blocked_by_a_hook_is_rejected() {
     let mut play = Play::running();
     let mut line = result("UserPromptSubmit operation blocked by hook");
     line["num_turns"] = 0.into();
@@ -172,7 +172,7 @@ fn a_message_no_model_has_seen_was_rejected() {
 
 /// Otherwise claude would wait for ever.
 #[test]
-fn a_request_nobody_understands_is_refused() {
+fn an_unknown_request_is_rejected() {
     let mut play = Play::running();
     for subtype in ["elicitation", "hook_callback", "of the next version"] {
         let request = json!({"subtype": subtype});
@@ -185,7 +185,7 @@ fn a_request_nobody_understands_is_refused() {
 }
 
 #[test]
-fn an_answer_for_nobody_is_ignored() {
+fn an_answer_to_no_request_is_ignored() {
     let mut play = Play::running();
     let gone = ApprovalId("gone".to_owned());
     assert_eq!(play.order(AgentCommand::Answer(gone, ApprovalDecision::Allow)), []);
@@ -201,7 +201,7 @@ fn an_answer_for_nobody_is_ignored() {
 /// Claude may begin a turn by itself. Nobody ordered it, so nobody is told of
 /// its end; but a message waits for it.
 #[test]
-fn a_turn_nobody_asked_for_is_nobodys_turn() {
+fn an_unrequested_turn_emits_no_turn_events() {
     let mut play = Play::open();
     let message = json!({"id": "m", "content": [{"type": "text", "text": "by myself"}]});
     let effects = play.line(json!({"type": "assistant", "message": message}));
@@ -214,7 +214,7 @@ fn a_turn_nobody_asked_for_is_nobodys_turn() {
 }
 
 #[test]
-fn an_interrupt_that_comes_too_late_interrupts_nothing() {
+fn a_late_interrupt_has_no_effect() {
     let mut play = Play::running();
     let effects = play.order(AgentCommand::Interrupt);
     let interrupt = requests(&effects)[0].clone();
@@ -229,7 +229,7 @@ fn an_interrupt_that_comes_too_late_interrupts_nothing() {
 
 /// Claude forgets an interrupt that it reads between a message and its turn.
 #[test]
-fn an_interrupt_that_comes_too_early_is_repeated() {
+fn an_early_interrupt_is_repeated() {
     let mut play = Play::open();
     play.send("go");
     let effects = play.order(AgentCommand::Interrupt);
@@ -241,7 +241,7 @@ fn an_interrupt_that_comes_too_early_is_repeated() {
 }
 
 #[test]
-fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
+fn the_end_of_an_interrupted_turn_is_reported_in_time() {
     let mut play = Play::running();
     play.tool();
     play.order(AgentCommand::Interrupt);
@@ -267,7 +267,7 @@ fn the_end_of_an_interrupted_turn_is_not_held_back_for_ever() {
 
 /// conductor.md 1.3: a driver never waits without a deadline.
 #[test]
-fn a_process_that_is_not_ready_in_time_is_given_up() {
+fn a_process_that_is_not_ready_in_time_fails() {
     let mut play = Play::open();
     let message = AgentMessage { schema: Some(json!({})), ..AgentMessage::text("a") };
     play.order(AgentCommand::Send(message));
@@ -276,7 +276,7 @@ fn a_process_that_is_not_ready_in_time_is_given_up() {
 }
 
 #[test]
-fn a_message_that_was_not_said_yet_can_be_interrupted() {
+fn a_queued_message_can_be_interrupted() {
     let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
     let begun = play.stream.start(play.now);
     assert_eq!(told(&play.send("one")), Vec::<String>::new());
@@ -287,7 +287,7 @@ fn a_message_that_was_not_said_yet_can_be_interrupted() {
 
 /// A claude that cannot take words back goes on with them by itself.
 #[test]
-fn words_that_cannot_be_taken_back_are_still_a_turn() {
+fn text_that_cannot_be_withdrawn_starts_a_turn() {
     let mut play = Play::running();
     let effects = play.order(AgentCommand::Steer("more".to_owned()));
     let words = effects.iter().find_map(|effect| match effect {
@@ -310,7 +310,7 @@ fn words_that_cannot_be_taken_back_are_still_a_turn() {
 }
 
 #[test]
-fn a_claude_that_cannot_begin_says_why() {
+fn a_failed_start_has_a_cause() {
     let id = ConversationId::random();
     let mut play = Play { stream: stream(ConversationStart::Resume(id)), now: Instant::now() };
     let effects = play.stream.start(play.now);

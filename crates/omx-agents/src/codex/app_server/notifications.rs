@@ -35,7 +35,8 @@ impl AppServer {
                 vec![ProtocolEffect::Emit(AgentEvent::ApprovalNeeded { approval, ask })]
             }
             None => {
-                let refusal = self.rpc.reject(&id, METHOD_NOT_FOUND, "omx does not do this");
+                let refusal =
+                    self.rpc.reject(&id, METHOD_NOT_FOUND, "not supported by this client");
                 vec![ProtocolEffect::Write(refusal)]
             }
         }
@@ -150,9 +151,9 @@ impl AppServer {
                 errors::classify(error, self.error_context(moment.map(Timestamp::from_millis)))
             }
             (None, Some("interrupted")) => {
-                FailureCause::Rejected { detail: "codex ended the turn by itself".to_owned() }
+                FailureCause::Rejected { detail: "codex ended the turn on its own".to_owned() }
             }
-            (None, _) => FailureCause::Rejected { detail: "codex does not say why".to_owned() },
+            (None, _) => FailureCause::Rejected { detail: "codex gives no reason".to_owned() },
         }
     }
 }

@@ -1,6 +1,5 @@
-//! Whatever codex says, in whatever order, the protocol holds: nothing panics,
-//! no turn is begun before the conversation is told as open, by each process
-//! anew, and none while another one runs.
+//! Arbitrary lines from codex in arbitrary order: nothing panics, no process
+//! gets a turn before its thread is open, and none while another turn is running.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,7 @@ const METHODS: &[&str] = &[
     "something/new",
 ];
 
-/// Names and words that mean something to the protocol.
+/// Names and strings with a meaning in the protocol.
 const WORDS: &[&str] = &[
     THREAD,
     "u1",
@@ -151,7 +150,7 @@ fn line() -> impl Strategy<Value = Value> {
         }),
         2 => (1..8_u64, value()).prop_map(|(id, result)| json!({"id": id, "result": result})),
         1 => (1..8_u64, value()).prop_map(|(id, error)| json!({"id": id, "error": error})),
-        // What opens the conversation and begins turns.
+        // Lines that open the thread and start turns.
         3 => (1..8_u64, proptest::sample::select(&["u1", "u2"][..])).prop_map(|(id, turn)| {
             json!({"id": id, "result": {"thread": {"id": THREAD}, "turn": {"id": turn}}})
         }),

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// The conversation's id.
 pub const THREAD: &str = "01a1df37-c958-7513-a4a5-b51d8a3874e6";
 
-/// What the protocol wanted done.
+/// An effect of the protocol.
 #[derive(Debug, PartialEq)]
 pub enum Told {
     Event(AgentEvent),
@@ -25,16 +25,16 @@ pub enum Told {
     Other(ProtocolEffect),
 }
 
-/// A protocol, and what it wanted so far.
+/// A protocol and its effects so far.
 pub struct Talk {
     protocol: Box<dyn Protocol>,
     now: Instant,
     effects: VecDeque<ProtocolEffect>,
-    /// The requests that wait for an answer: id and params.
+    /// The pending requests: id and params.
     waiting: VecDeque<(u64, Value)>,
 }
 
-/// The protocol of codex on a machine where nothing of it is configured.
+/// The protocol of codex on a machine without any codex configuration.
 pub fn protocol(start: ConversationStart, allow: AllowLevel) -> Box<dyn Protocol> {
     let env = AgentEnv {
         variables: [("HOME".into(), "/nonexistent".into())].into(),
@@ -73,7 +73,7 @@ impl Talk {
         )
     }
 
-    /// Brings it from the launch to the open conversation.
+    /// Takes the protocol from the launch to the open thread.
     #[track_caller]
     pub fn open(&mut self) {
         self.launched();
@@ -81,7 +81,7 @@ impl Talk {
         self.welcome();
     }
 
-    /// The same from the answer to the first request on.
+    /// Continues from the response to the first request.
     #[track_caller]
     pub fn welcome(&mut self) {
         self.answer(json!({"userAgent": "codex"}));
@@ -101,7 +101,7 @@ impl Talk {
         talk
     }
 
-    /// With a turn of this name under way.
+    /// A protocol with this turn running.
     #[track_caller]
     pub fn running(turn: &str) -> Self {
         let mut talk = Self::opened();
@@ -125,7 +125,7 @@ impl Talk {
         self.feed(ProtocolEvent::Exited(AgentExit { code, stderr: stderr.to_owned() }));
     }
 
-    /// Lets all patience of the protocol run out.
+    /// Lets every deadline of the protocol pass.
     pub fn wait(&mut self) {
         self.now += Duration::from_secs(3600);
         if self.protocol.next_tick().is_some_and(|wake| wake <= self.now) {
@@ -133,7 +133,7 @@ impl Talk {
         }
     }
 
-    /// The next thing it wanted.
+    /// The next effect.
     #[track_caller]
     pub fn take(&mut self) -> Told {
         match self.effects.pop_front().expect("nothing was wanted") {
@@ -145,7 +145,7 @@ impl Talk {
 
     #[track_caller]
     pub fn launched(&mut self) -> Launch {
-        // Ids are counted anew.
+        // A new process counts its ids from the start.
         self.waiting.clear();
         match self.take() {
             Told::Other(ProtocolEffect::Launch(launch)) => launch,
@@ -161,7 +161,7 @@ impl Talk {
         }
     }
 
-    /// The params of a request that was written.
+    /// The params of the next request.
     #[track_caller]
     pub fn request(&mut self, method: &str) -> Value {
         let line = self.written();
@@ -178,7 +178,7 @@ impl Talk {
         line["method"].as_str().unwrap().to_owned()
     }
 
-    /// Takes all that was wanted.
+    /// Takes all effects.
     pub fn drain(&mut self) {
         while let Some(effect) = self.effects.pop_front() {
             if let ProtocolEffect::Write(line) = &effect
@@ -194,14 +194,14 @@ impl Talk {
         assert_eq!(self.effects, VecDeque::new());
     }
 
-    /// Answers the newest request.
+    /// Responds to the newest request.
     #[track_caller]
     pub fn answer(&mut self, result: Value) {
         let (id, _) = self.waiting.pop_back().expect("nothing was asked");
         self.feed(ProtocolEvent::Line(json!({"id": id, "result": result})));
     }
 
-    /// Refuses the newest request.
+    /// Rejects the newest request.
     #[track_caller]
     pub fn refuse(&mut self, message: &str) {
         let (id, _) = self.waiting.pop_back().expect("nothing was asked");
@@ -209,7 +209,7 @@ impl Talk {
         self.feed(ProtocolEvent::Line(json!({"id": id, "error": error})));
     }
 
-    /// Answers the request that says these words.
+    /// Responds to the request that contains this text.
     #[track_caller]
     pub fn answer_to(&mut self, words: &str, answer: Result<Value, Value>) {
         let at = self.waiting.iter().position(|(_, params)| params.to_string().contains(words));
@@ -220,7 +220,7 @@ impl Talk {
         }));
     }
 
-    /// A line of any form.
+    /// Passes an arbitrary line.
     pub fn said(&mut self, line: Value) {
         self.feed(ProtocolEvent::Line(line));
     }
@@ -231,7 +231,7 @@ impl Talk {
         ));
     }
 
-    /// Something about our own conversation.
+    /// Sends a notification about our own thread.
     pub fn told(&mut self, method: &str, params: Value) {
         let mut params = params;
         params["threadId"] = THREAD.into();
@@ -252,7 +252,7 @@ impl Talk {
         self.feed(ProtocolEvent::Line(json!({"id": id, "method": method, "params": params})));
     }
 
-    /// The kind of the failure it wanted to end with.
+    /// The kind of the failure that ended the conversation.
     #[track_caller]
     pub fn failed(&mut self) -> &'static str {
         let fails = |effect: &ProtocolEffect| match effect {
@@ -262,7 +262,7 @@ impl Talk {
         self.effects.iter().find_map(fails).expect("it did not fail")
     }
 
-    /// The words of that failure.
+    /// The message of that failure.
     #[track_caller]
     pub fn failure(&mut self) -> String {
         match self.take() {

@@ -1,4 +1,4 @@
-//! Lines and orders of any kind, in any order.
+//! Arbitrary lines and commands in arbitrary order.
 
 use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{ApprovalId, Delivery};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Stage;
 
-/// Any JSON, more often with the words of the protocol in it.
+/// Arbitrary JSON, biased toward the strings of the protocol.
 fn any_json() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "session/update",
@@ -110,8 +110,7 @@ fn any_step() -> impl Strategy<Value = Step> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
-    /// Nothing gemini can say makes the protocol panic, and a turn that was
-    /// begun ends once.
+    /// No line makes the protocol panic, and a started turn ends exactly once.
     #[test]
     fn any_line_is_survived(steps in prop::collection::vec(any_step(), 0..30)) {
         let mut stage = Stage::busy();

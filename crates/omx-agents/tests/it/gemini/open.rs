@@ -1,4 +1,4 @@
-//! How a conversation with gemini comes to be open.
+//! Opening a session with gemini.
 
 use std::ffi::OsStr;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{ID, Stage, conversation_spec, events, failed, methods, opened, protocol, written};
 
 #[test]
-fn gemini_is_started_with_what_it_needs_and_no_more() {
+fn gemini_gets_only_the_variables_it_needs() {
     let launched = |more: &[(&str, &str)], allow, model: Option<&str>| {
         let model = model.map(str::to_owned);
         let spec = ConversationSpec { model, ..conversation_spec(ConversationStart::New, allow) };
@@ -42,7 +42,7 @@ fn gemini_is_started_with_what_it_needs_and_no_more() {
 }
 
 #[test]
-fn what_is_said_early_is_sent_when_the_conversation_is_open() {
+fn early_messages_are_sent_once_the_session_is_open() {
     let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     assert_eq!(stage.order(AgentCommand::Send(AgentMessage::text("early"))), []);
     assert_eq!(methods(&stage.introduce()), ["session/new"]);
@@ -53,7 +53,7 @@ fn what_is_said_early_is_sent_when_the_conversation_is_open() {
 }
 
 #[test]
-fn what_is_interrupted_before_it_was_sent_never_is() {
+fn an_interrupted_message_is_never_sent() {
     let mut stage = Stage::new(ConversationStart::New, AllowLevel::All);
     stage.order(AgentCommand::Send(AgentMessage::text("early")));
     assert_eq!(events(&stage.order(AgentCommand::Interrupt)), [AgentEvent::TurnInterrupted]);
@@ -63,13 +63,13 @@ fn what_is_interrupted_before_it_was_sent_never_is() {
 }
 
 #[test]
-fn a_history_is_not_told_again() {
+fn replayed_history_is_not_emitted() {
     let id = ConversationId::new(ID).unwrap();
     let mut stage = Stage::new(ConversationStart::Resume(id.clone()), AllowLevel::Commands);
     let effects = stage.introduce();
     let load = written(&effects).next().unwrap();
     assert_eq!(load["method"], "session/load");
-    // Under its own name gemini would write over it.
+    // Under its own id, gemini would overwrite it.
     assert_eq!(load["params"]["sessionId"], format!(" {ID}"));
     stage.say("old words");
     stage.answer(opened("autoEdit"));
@@ -88,7 +88,7 @@ fn a_history_is_not_told_again() {
 }
 
 #[test]
-fn a_history_without_an_end_is_not_waited_for_long() {
+fn a_replay_without_an_end_times_out() {
     let id = ConversationId::new(ID).unwrap();
     let mut stage = Stage::new(ConversationStart::Resume(id), AllowLevel::All);
     stage.introduce();
@@ -98,7 +98,7 @@ fn a_history_without_an_end_is_not_waited_for_long() {
 }
 
 #[test]
-fn every_request_has_an_end() {
+fn every_request_has_a_deadline() {
     let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     for next in [json!({"protocolVersion": 1}), opened("autoEdit"), json!({})] {
         let waited = stage.wait();
@@ -114,7 +114,7 @@ fn every_request_has_an_end() {
 }
 
 #[test]
-fn another_protocol_is_told() {
+fn another_protocol_version_is_reported() {
     let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
     let cause = failed(&stage.answer(json!({"protocolVersion": 2})));
     assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");

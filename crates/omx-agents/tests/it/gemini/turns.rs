@@ -1,4 +1,4 @@
-//! Turns: approvals, interrupts, retries, ends.
+//! Turns: approvals, interrupts, retries and ends.
 
 use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{ApprovalId, ApprovalRequest, Delivery, ToolAction, ToolOutcome};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{ID, Stage, events, failed, methods, written};
 
-/// A request for permission as gemini makes it.
+/// A permission request as gemini sends it.
 fn permission(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission", "params": {
         "sessionId": ID,
@@ -25,7 +25,7 @@ fn permission(id: u64) -> Value {
 }
 
 #[test]
-fn an_approval_is_answered_with_an_option_for_once() {
+fn an_approval_selects_a_one_time_option() {
     for (decision, option) in [
         (ApprovalDecision::Allow, "proceed_once"),
         (ApprovalDecision::Deny("no".to_owned()), "cancel"),
@@ -48,13 +48,13 @@ fn an_approval_is_answered_with_an_option_for_once() {
         let refused =
             matches!(told.last(), Some(AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. }));
         assert_eq!(refused, decision != ApprovalDecision::Allow, "{told:?}");
-        // A second answer has nothing to answer.
+        // A second answer has no effect.
         assert_eq!(stage.order(AgentCommand::Answer(approval, decision)), []);
     }
 }
 
 #[test]
-fn an_interrupt_withdraws_what_waits_for_an_answer() {
+fn an_interrupt_cancels_pending_permissions() {
     let mut stage = Stage::busy();
     stage.line(permission(7));
     let effects = stage.order(AgentCommand::Interrupt);
@@ -63,7 +63,7 @@ fn an_interrupt_withdraws_what_waits_for_an_answer() {
     let lines: Vec<_> = written(&effects).collect();
     assert_eq!((&lines[0]["method"], lines[1]), (&json!("session/cancel"), &cancelled));
     assert_eq!(events(&effects), []);
-    // One that comes too late is withdrawn at once, and so is an order.
+    // A late request is cancelled at once, and a late answer is ignored.
     assert_eq!(written(&stage.line(permission(7))).collect::<Vec<_>>(), [&cancelled]);
     assert_eq!(stage.order(AgentCommand::Interrupt), []);
     let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
@@ -71,7 +71,7 @@ fn an_interrupt_withdraws_what_waits_for_an_answer() {
 }
 
 #[test]
-fn a_turn_that_ends_by_itself_is_not_called_interrupted() {
+fn a_turn_that_gemini_cancels_is_not_interrupted() {
     let mut stage = Stage::busy();
     let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
     assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "cut_off"));
@@ -81,7 +81,7 @@ fn a_turn_that_ends_by_itself_is_not_called_interrupted() {
 }
 
 #[test]
-fn what_gemini_wants_of_a_client_is_refused() {
+fn client_requests_of_gemini_are_rejected() {
     let mut stage = Stage::busy();
     for method in ["fs/read_text_file", "terminal/create", "anything"] {
         let effects = stage.line(json!({"id": 3, "method": method, "params": {}}));
@@ -90,9 +90,9 @@ fn what_gemini_wants_of_a_client_is_refused() {
     }
 }
 
-/// The turn is over at once; gemini may take its time to see it.
+/// The turn ends at once for the owner; gemini may take longer to notice.
 #[test]
-fn after_giving_up_the_next_message_waits_for_gemini() {
+fn after_an_abandoned_turn_the_next_message_waits() {
     let mut stage = Stage::busy();
     let line = |attempt| {
         format!("Attempt {attempt} failed with status 500. Retrying with backoff... E: x")
@@ -107,7 +107,7 @@ fn after_giving_up_the_next_message_waits_for_gemini() {
     let effects = stage.answer(json!({"stopReason": "cancelled"}));
     assert_eq!(methods(&effects), ["session/prompt"]);
     assert_eq!(events(&effects), [AgentEvent::Delivered(Delivery::Turn)]);
-    // And if gemini never sees it, the conversation ends.
+    // If gemini never notices, the conversation fails.
     stage.overhear(&line(3));
     let waited = stage.wait();
     let cause = failed(&stage.give(ProtocolEvent::Tick));
@@ -115,7 +115,7 @@ fn after_giving_up_the_next_message_waits_for_gemini() {
 }
 
 #[test]
-fn the_end_of_gemini_has_a_cause() {
+fn an_unexpected_exit_has_a_cause() {
     let end = |code, stderr: &str| {
         let exit = AgentExit { code, stderr: stderr.to_owned() };
         failed(&Stage::busy().give(ProtocolEvent::Exited(exit)))

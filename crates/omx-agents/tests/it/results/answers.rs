@@ -1,4 +1,4 @@
-//! Where in an answer the result is looked for, and how strictly it is read.
+//! Where a result may be in an answer, and how strictly it is read.
 
 use omx_agents::event::TurnAnswer;
 use omx_agents::results::{AgentResult, ResultKind, ResultProblem, instructions, parse};
@@ -18,7 +18,7 @@ fn block(json: &str) -> String {
 }
 
 #[test]
-fn conductor_4_1_the_result_is_found_in_each_of_its_places() {
+fn conductor_4_1_a_result_is_found_wherever_it_may_be() {
     let compact = good(WORK).to_string();
     let pretty = serde_json::to_string_pretty(&good(WORK)).unwrap();
     for json in [&compact, &pretty] {
@@ -41,7 +41,7 @@ fn conductor_4_1_the_result_is_found_in_each_of_its_places() {
 }
 
 #[test]
-fn conductor_4_1_fences_inside_the_result_are_no_fences() {
+fn conductor_4_1_fences_inside_a_result_do_not_count() {
     let plan = good(ResultKind::Plan);
     let text = block(&serde_json::to_string_pretty(&plan).unwrap());
     assert_eq!(
@@ -114,7 +114,7 @@ fn conductor_4_1_json_is_read_strictly() {
 }
 
 #[test]
-fn conductor_4_1_what_the_program_says_fits_comes_first_and_is_checked_all_the_same() {
+fn conductor_4_1_a_structured_result_comes_first_and_is_still_checked() {
     let text = block(&good(WORK).to_string());
     let answer =
         |structured: Value| TurnAnswer { text: text.clone(), structured: Some(structured) };
@@ -142,7 +142,7 @@ fn results_are_bounded_in_size_and_depth() {
             assert!(fits || result == Err(ResultProblem::TooBig));
         }
     }
-    // Words before the result do not count.
+    // Text before the result does not count.
     let talk = format!("{}\n{}", "word ".repeat(1 << 20), block(&good(WORK).to_string()));
     assert_eq!(parse(WORK, &said(talk)), Ok(wanted()));
 
@@ -168,7 +168,7 @@ fn results_are_bounded_in_size_and_depth() {
 }
 
 #[test]
-fn conductor_4_1_big_answers_are_judged_in_a_moment() {
+fn conductor_4_1_big_answers_are_read_quickly() {
     let start = std::time::Instant::now();
     for text in [
         "```json\n".repeat(1_000_000),
@@ -184,12 +184,12 @@ fn conductor_4_1_big_answers_are_judged_in_a_moment() {
     ] {
         parse(WORK, &said(text)).unwrap_err();
     }
-    // Far more than it takes; anything quadratic would be over it.
+    // Generous; anything quadratic would exceed it.
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
 }
 
 #[test]
-fn conductor_4_1_programs_without_schemas_are_told_in_words() {
+fn conductor_4_1_instructions_contain_the_schema() {
     for kind in ResultKind::ALL {
         let words = instructions(kind);
         assert!(words.contains(&kind.schema().to_string()) && words.contains("```json"), "{words}");

@@ -1,9 +1,9 @@
-//! A small checker of JSON schemas. It knows the words our schemas use and
-//! no other, so that none of them goes unchecked.
+//! A small JSON schema checker. It knows only the keywords that our schemas use
+//! and panics on any other, so that none goes unchecked.
 
 use serde_json::Value;
 
-/// Where a value does not fit a schema, if it does not.
+/// Where a value does not match a schema, if anywhere.
 pub fn misfit(schema: &Value, value: &Value) -> Option<String> {
     check(schema, value, "").err()
 }
@@ -62,7 +62,7 @@ fn is(kind: &Value, value: &Value) -> bool {
     }
 }
 
-/// The value with null for each field that may be null and is not there.
+/// Adds null for each absent optional field.
 pub fn filled(schema: &Value, mut value: Value) -> Value {
     if let (Some(properties), Value::Object(fields)) =
         (schema.get("properties").and_then(Value::as_object), &mut value)

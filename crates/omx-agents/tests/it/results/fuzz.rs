@@ -1,5 +1,5 @@
-//! quality.md R16 for answers of agents: no panic, no hang, and what is
-//! accepted is what was said.
+//! quality.md R16 for results: no panic, no hang, and an accepted result is
+//! exactly what the agent wrote.
 
 use omx_agents::event::TurnAnswer;
 use omx_agents::results::{AgentResult, ResultKind, parse};

@@ -1,5 +1,5 @@
-//! What is told to programs is what is accepted: generated results pass the
-//! reader and their schema alike, and damaged ones neither.
+//! Reader and schema agree: both accept generated results, and both reject
+//! damaged ones.
 
 use omx_agents::results::{AgentResult, ResultKind, ReviewKind};
 use proptest::collection::vec;
@@ -31,7 +31,7 @@ fn finding() -> impl Strategy<Value = Value> {
     )
 }
 
-/// Subtasks in any order, each waiting only for some of those drawn before.
+/// Subtasks in any order, each blocked only by subtasks drawn before it.
 fn subtasks() -> impl Strategy<Value = Vec<Value>> {
     let one = (
         words(),
@@ -116,7 +116,7 @@ fn any_result() -> impl Strategy<Value = (ResultKind, Value)> {
     })
 }
 
-/// What a program may get wrong about the form of one value.
+/// What a program may get wrong about one value.
 #[derive(Clone, Debug)]
 enum Damage {
     Remove,
@@ -137,7 +137,7 @@ fn damage() -> impl Strategy<Value = Damage> {
     prop_oneof![Just(Damage::Remove), Just(Damage::Add), other.prop_map(Damage::Become)]
 }
 
-/// Pointers to all values below the top.
+/// Pointers to all values below the root.
 fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     let inner: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, v)| (name.clone(), v)).collect(),
@@ -151,7 +151,7 @@ fn pointers(value: &Value, at: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Does it; false where it would be no damage to the form.
+/// Applies the damage; false if it would not change the form.
 fn apply(damage: Damage, pointer: &str, value: &mut Value) -> bool {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     match damage {
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn conductor_4_2_generated_results_pass_reader_and_schema((kind, value) in any_result()) {
+    fn conductor_4_2_generated_results_match_reader_and_schema((kind, value) in any_result()) {
         prop_assert_eq!(misfit(&kind.schema(), &value), None);
         let result = AgentResult::read(kind, value.clone());
         prop_assert!(result.is_ok(), "{} {value}", result.unwrap_err());
@@ -189,7 +189,7 @@ proptest! {
     }
 
     #[test]
-    fn conductor_4_2_a_wrong_form_is_refused_by_reader_and_schema_alike(
+    fn conductor_4_2_reader_and_schema_reject_the_same_damage(
         (kind, mut value) in any_result(),
         damage in damage(),
         at in any::<prop::sample::Index>(),
@@ -199,7 +199,7 @@ proptest! {
         let pointer = at.get(&all).clone();
         prop_assume!(apply(damage, &pointer, &mut value));
         let read = AgentResult::read(kind, value.clone());
-        // The reader takes a field that is left out for one that is null.
+        // The reader treats an absent optional field as null.
         let misfit = misfit(&kind.schema(), &filled(&kind.schema(), value.clone()));
         prop_assert_eq!(read.is_ok(), misfit.is_none(), "{:?} {:?} {}", misfit, read, value);
     }

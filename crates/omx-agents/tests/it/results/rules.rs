@@ -1,4 +1,4 @@
-//! What makes a result valid, and the sentence that tells what does not.
+//! The rules of results, and the message for each violation.
 
 use std::num::NonZeroU32;
 
@@ -17,7 +17,7 @@ fn read(kind: ResultKind, value: &Value) -> Result<AgentResult, ResultProblem> {
     parse(kind, &structured(value))
 }
 
-/// The sentence for a good result with one change.
+/// The message for a valid result with one change.
 fn sentence(kind: ResultKind, pointer: &str, new: Option<Value>) -> String {
     let value = with(good(kind), pointer, new);
     read(kind, &value).expect_err(pointer).to_string()
@@ -309,7 +309,7 @@ fn conductor_4_1_a_wrong_value_is_reported_in_one_sentence_with_its_path() {
 }
 
 #[test]
-fn conductor_4_2_a_field_that_may_be_left_out_may_be_null_or_blank_too() {
+fn conductor_4_2_an_optional_field_may_be_absent_null_or_blank() {
     for (kind, pointer) in [
         (CODE, "/findings/0/file"),
         (CODE, "/findings/0/line"),
@@ -330,7 +330,7 @@ fn conductor_4_2_a_field_that_may_be_left_out_may_be_null_or_blank_too() {
 }
 
 #[test]
-fn conductor_4_2_long_chains_and_circles_of_subtasks_are_judged_quickly() {
+fn conductor_4_2_long_chains_and_cycles_are_checked_quickly() {
     let plan = |first: &[&str]| {
         let ids: Vec<String> = (0..4000).map(|at| format!("t{at}")).collect();
         let rest = ids.windows(2).map(|pair| subtask(&pair[1], &[&pair[0]]));
@@ -344,12 +344,12 @@ fn conductor_4_2_long_chains_and_circles_of_subtasks_are_judged_quickly() {
         circle,
         r#"the subtasks "t0", "t3999", "t3998", "t3997", "t3996", … block each other through blocked_by"#
     );
-    // Far more than it takes; a quadratic rule would be over it.
+    // Generous; a quadratic check would exceed it.
     assert!(start.elapsed().as_secs() < 10);
 }
 
 #[test]
-fn conductor_4_1_a_retry_is_told_what_was_wrong() {
+fn conductor_4_1_the_retry_prompt_names_the_problem() {
     let problem = read(CODE, &with(good(CODE), "/verdict", Some(json!("LGTM")))).unwrap_err();
     let prompt = problem.retry_prompt();
     assert!(prompt.contains(&problem.to_string()) && prompt.lines().count() == 1, "{prompt}");

@@ -1,4 +1,4 @@
-//! One good result of each kind.
+//! One valid result of each kind.
 
 use omx_agents::results::{ResultKind, ReviewKind};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn finding() -> Value {
     })
 }
 
-/// The value with the one at this pointer changed; with none, taken away.
+/// Replaces the value at a pointer, or removes it.
 pub fn with(mut value: Value, pointer: &str, new: Option<Value>) -> Value {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     match (value.pointer_mut(parent).expect(pointer), new) {

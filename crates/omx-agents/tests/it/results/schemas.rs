@@ -1,5 +1,5 @@
-//! The schemas: what every vendor's strict mode asks of them, and that they
-//! stay as they were published.
+//! The schemas: they satisfy every vendor's strict mode and match the published
+//! files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,7 +23,7 @@ fn each_object<'a>(schema: &'a Value, see: &mut impl FnMut(&'a Value)) {
 }
 
 #[test]
-fn conductor_4_1_every_field_is_required_no_other_allowed_and_each_explained() {
+fn conductor_4_1_schemas_are_strict_and_explain_every_field() {
     for kind in ResultKind::ALL {
         let mut objects = 0;
         each_object(&kind.schema(), &mut |object| {
@@ -43,7 +43,7 @@ fn conductor_4_1_every_field_is_required_no_other_allowed_and_each_explained() {
 }
 
 #[test]
-fn conductor_4_2_the_fields_are_those_of_the_table() {
+fn conductor_4_2_schemas_have_the_specified_fields() {
     let fields = |kind: ResultKind, pointer: &str| {
         let schema = kind.schema();
         let names = schema.pointer(&format!("{pointer}/required")).expect(pointer);
@@ -72,7 +72,7 @@ fn conductor_4_2_the_fields_are_those_of_the_table() {
 }
 
 #[test]
-fn conductor_4_2_a_review_is_asked_for_in_the_words_of_its_lane_only() {
+fn conductor_4_2_a_review_schema_allows_only_the_words_of_its_lane() {
     let (_, general) = published().into_iter().find(|(name, _)| *name == "review").unwrap();
     for kind in ResultKind::ALL {
         let ResultKind::Review(review) = kind else { continue };
@@ -89,9 +89,9 @@ fn conductor_4_2_a_review_is_asked_for_in_the_words_of_its_lane_only() {
     }
 }
 
-/// To take over a change on purpose: `UPDATE_SCHEMAS=1 cargo test -p omx-agents published`.
+/// To accept a change: `UPDATE_SCHEMAS=1 cargo test -p omx-agents published`.
 #[test]
-fn conductor_4_2_published_schemas_are_fixed() {
+fn conductor_4_2_published_schemas_match_the_types() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schemas");
     let update = std::env::var_os("UPDATE_SCHEMAS").is_some();
     for (name, schema) in published() {
@@ -101,7 +101,7 @@ fn conductor_4_2_published_schemas_are_fixed() {
             std::fs::write(&file, &text).unwrap();
         }
         let kept = std::fs::read_to_string(&file).expect(name);
-        assert_eq!(kept, text, "{} is not what the program gives", file.display());
+        assert_eq!(kept, text, "{} differs from the types", file.display());
     }
     let files = std::fs::read_dir(&folder).unwrap();
     let names: BTreeSet<_> = files

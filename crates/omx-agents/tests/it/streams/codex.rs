@@ -140,7 +140,7 @@ fn interruptions(scene: &Scene) -> usize {
 }
 
 #[test]
-fn the_end_of_a_turn_codex_began_is_not_told_as_that_of_a_message() {
+fn the_end_of_codexs_own_turn_does_not_end_the_owners() {
     let mut scene = opened();
     let begun = json!({"threadId": THREAD, "turn": {"id": "turn-9", "status": "inProgress"}});
     scene.hear(json!({"method": "turn/started", "params": begun}));
@@ -156,7 +156,7 @@ fn the_end_of_a_turn_codex_began_is_not_told_as_that_of_a_message() {
 }
 
 #[test]
-fn words_codex_may_not_have_heard_before_it_was_stopped_are_said_again() {
+fn text_that_may_not_have_reached_codex_is_sent_again() {
     let mut scene = opened();
     scene.send("go");
     scene.hear(json!({"id": 3, "result": {"turn": {"id": "turn-1"}}}));

@@ -1,4 +1,4 @@
-//! Lines of `codex exec --json` 0.166, the way for a codex without an app-server.
+//! Lines of `codex exec --json` 0.166, the fallback without an app-server.
 
 use omx_agents::AgentKind;
 use serde_json::{Value, json};

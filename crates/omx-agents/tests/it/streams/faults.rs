@@ -1,4 +1,4 @@
-//! The scene notices each fault it is there for.
+//! The scene detects each fault it exists for.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ enum Fault {
     ForgetsTheTurn,
 }
 
-/// A protocol for which any line ends the turn.
+/// A protocol that ends the turn with any line.
 struct Faulty {
     fault: Fault,
     began: Option<Instant>,
@@ -104,12 +104,12 @@ fn plays(fault: Fault) -> bool {
         scene.hear(2.into());
         scene.wait_long();
     };
-    // The message of the fault is wanted here, not on the screen.
+    // The test checks the panic message; it must not be printed.
     std::panic::catch_unwind(play).is_ok()
 }
 
 #[test]
-fn each_fault_is_noticed() {
+fn each_seeded_fault_is_detected() {
     assert!(plays(Fault::None));
     for fault in [
         Fault::StartsTwice,

@@ -1,23 +1,23 @@
-//! What the other side of each driver is.
+//! The simulated program of each driver.
 
 use omx_agents::AgentKind;
 use omx_agents::protocol::Launch;
 use serde_json::Value;
 
-/// Whether a program can be made to ask before it acts.
+/// Whether a program can ask before it acts.
 #[derive(PartialEq)]
 pub enum Leave {
     Asked,
     NeverAsked,
 }
 
-/// One driver's program, as far as its lines go.
+/// The lines of one driver's program.
 pub struct Row {
     pub kind: AgentKind,
     pub leave: Leave,
-    /// What it says to a line written to it; plain words are a string.
+    /// Its response to a line; plain text is a string.
     pub answer: fn(&mut Mind, &Value) -> Vec<Value>,
-    /// Other lines it may say, at any time: one JSON value a line.
+    /// Other lines it may write at any time, one JSON value per line.
     pub unasked: &'static str,
     /// Lines it may write to standard error.
     pub complaints: &'static [&'static str],
@@ -30,14 +30,14 @@ impl Row {
     }
 }
 
-/// What a program keeps in mind.
+/// The memory of a program.
 #[derive(Default)]
 pub struct Mind {
     /// The arguments it was started with.
     pub args: Vec<String>,
-    /// Turns it was asked for.
+    /// The number of requested turns.
     pub turns: usize,
-    /// The id of the request that began the last turn.
+    /// The id of the request that started the last turn.
     pub request: Value,
 }
 

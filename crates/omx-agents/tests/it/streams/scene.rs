@@ -1,5 +1,5 @@
-//! A protocol between its owner and its program, with time that is only told.
-//! It does what the loop of a conversation does, and looks at every effect.
+//! Runs a protocol between a simulated owner and a simulated program, with a
+//! simulated clock. It acts like the loop of a conversation and checks every effect.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
@@ -21,17 +21,17 @@ use serde_json::{Value, json};
 use super::row::{Mind, Row};
 use super::warp::warped;
 
-/// No input has more effects: what waits is bounded by what was ordered.
+/// The most effects of one input: what waits is bounded by the commands.
 const MOST_EFFECTS: usize = 200;
-/// A moment that has passed is dealt with in so many ticks.
+/// A passed deadline is handled within this many ticks.
 const MOST_TICKS: usize = 200;
 
-/// The program that runs.
+/// The running program.
 struct Program {
     mind: Mind,
-    /// What it has still to say.
+    /// The lines it has yet to write.
     lines: VecDeque<Value>,
-    /// It was told to go.
+    /// Whether its input was closed.
     is_stopped: bool,
 }
 
@@ -39,22 +39,22 @@ pub struct Scene {
     row: &'static Row,
     protocol: Box<dyn Protocol>,
     now: Instant,
-    /// Things go wrong about once in so many times.
+    /// One in this many lines goes wrong.
     calm: usize,
     program: Option<Program>,
     starts_since_launch: usize,
-    /// Turns that were ordered and have not ended.
+    /// Commanded turns that have not ended.
     open_turns: usize,
-    /// Whether the owner was told that a turn runs, and not of its end.
+    /// Whether the owner knows of a running turn.
     in_turn: bool,
     approvals: Vec<ApprovalId>,
     over: bool,
-    /// All that the owner was told.
+    /// All events.
     pub told: Vec<AgentEvent>,
     trace: Vec<String>,
 }
 
-/// Enough for every driver, with nothing for which it would touch a file.
+/// Enough variables for every driver, so that none reads a file.
 fn environment() -> BTreeMap<OsString, OsString> {
     let set = [
         ("PATH", "/bin"),
@@ -66,12 +66,12 @@ fn environment() -> BTreeMap<OsString, OsString> {
 }
 
 impl Scene {
-    /// An ordinary conversation.
+    /// A conversation without damage.
     pub fn plain(row: &'static Row) -> Self {
         Self::opened(row, ConversationStart::New, AllowLevel::Edits)
     }
 
-    /// Any conversation.
+    /// An arbitrary conversation.
     pub fn any(row: &'static Row, rng: &mut Random) -> Self {
         let id = || ConversationId::new("01a1df44-58d4-7310-91d0-ac6d5f4ecbb8").unwrap();
         let start =
@@ -141,7 +141,7 @@ impl Scene {
         self.order(AgentCommand::Send(AgentMessage::text(text)));
     }
 
-    /// Hears everything the program has to say, as it says it, and allows what it asks for.
+    /// Passes on every line of the program undamaged and allows every request.
     pub fn hear_all(&mut self) {
         while let Some(program) = &mut self.program {
             match program.lines.pop_front() {
@@ -157,7 +157,7 @@ impl Scene {
         }
     }
 
-    /// Something happens.
+    /// Makes one random thing happen.
     pub fn step(&mut self, rng: &mut Random) {
         if self.over {
             return;
@@ -178,7 +178,7 @@ impl Scene {
         self.keep_time();
     }
 
-    /// Time passes and nobody says anything: whatever was waited for has been given up.
+    /// Lets time pass without output: every deadline passes.
     pub fn wait_long(&mut self) {
         while self.program.as_ref().is_some_and(|program| program.is_stopped) {
             self.exit(AgentExit { code: None, stderr: String::new() });
@@ -189,7 +189,7 @@ impl Scene {
         }
         let waits = self.protocol.next_tick();
         assert!(self.over || waits.is_none(), "it still waits after months; {}", self.story());
-        // Else nobody would notice that the program hangs.
+        // Otherwise a hanging program would go unnoticed.
         let is_watched = self.in_turn || self.protocol.has_pending_turn();
         let is_noticed = self.over || self.open_turns == 0 || is_watched;
         assert!(is_noticed, "an order is forgotten; {}", self.story());
@@ -216,7 +216,7 @@ impl Scene {
         }
     }
 
-    /// The next line: late, twice, never or damaged, if it is rough.
+    /// The next line; in a rough scene it may be late, repeated, lost or damaged.
     fn hear_next(&mut self, rng: &mut Random) {
         let (late, twice, never) = (self.is_rough(rng), self.is_rough(rng), self.is_rough(rng));
         let Some(Program { lines, .. }) = &mut self.program else { return };
@@ -260,14 +260,14 @@ impl Scene {
         }
     }
 
-    /// The owner orders something.
+    /// The owner sends a command.
     pub fn order(&mut self, command: AgentCommand) {
         if matches!(command, AgentCommand::Send(_) | AgentCommand::Steer(_)) {
             self.open_turns += 1;
         }
         let ends = command == AgentCommand::End;
         self.feed(ProtocolEvent::Command(command));
-        // The loop ends the process then, and asks the protocol nothing more.
+        // The loop then terminates the process and does not call the protocol again.
         self.over |= ends;
     }
 
@@ -296,18 +296,18 @@ impl Scene {
         self.exit(AgentExit { code, stderr: stderr.to_owned() });
     }
 
-    /// The program is gone.
+    /// The program exits.
     pub fn exit(&mut self, exit: AgentExit) {
         if self.program.take().is_none() {
             return;
         }
         self.feed(ProtocolEvent::Exited(exit));
         let goes_on = self.over || self.program.is_some();
-        // No deadline would be left that could tell the owner.
+        // No deadline would be left to inform the owner.
         assert!(goes_on || self.open_turns == 0, "a turn outlives its program; {}", self.story());
     }
 
-    /// What the loop does when the moment has come that the protocol asked for.
+    /// What the loop does at the time of the protocol's next tick.
     fn keep_time(&mut self) {
         for _ in 0..MOST_TICKS {
             if self.over || self.protocol.next_tick().is_none_or(|wake| wake > self.now) {
@@ -326,7 +326,7 @@ impl Scene {
         self.trace.push(shown.chars().take(300).collect());
         let effects = self.protocol.handle(input, self.now);
         self.carry_out(effects);
-        // Else an idle program would be ended for its silence.
+        // Otherwise an idle program would be terminated for its silence.
         let owes_none = self.open_turns > 0 || !self.protocol.has_pending_turn();
         assert!(self.over || owes_none, "a turn nobody ordered is owed; {}", self.story());
     }
@@ -378,7 +378,7 @@ impl Scene {
                 assert_eq!(self.starts_since_launch, 1, "started twice; {}", self.story());
             }
             AgentEvent::Delivered(Delivery::Turn) => self.in_turn = true,
-            // Words that joined a turn begin none.
+            // Text that joined a turn starts none.
             AgentEvent::Delivered(Delivery::Steered) => {
                 assert!(self.open_turns > 0, "steered into no turn; {}", self.story());
                 self.open_turns -= 1;
@@ -398,7 +398,7 @@ impl Scene {
         self.told.push(event);
     }
 
-    /// Reads trouble as a person would get to see it.
+    /// Formats a failure as a person would see it.
     fn read(&self, failure: &Failure) {
         assert_eq!(failure.agent, self.row.kind);
         assert!(!failure.to_string().is_empty() && !failure.kind().is_empty());

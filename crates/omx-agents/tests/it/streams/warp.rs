@@ -1,10 +1,9 @@
-//! Damage to a line that still is JSON.
+//! Damages a line that remains JSON.
 
 use omx_testkit::fuzz::{Random, json_value, mutated};
 use serde_json::{Value, json};
 
-/// The line with something wrong in it; none if it would not even be JSON,
-/// which no driver gets to see.
+/// The damaged line; none if it is no longer JSON, which no driver sees.
 pub fn warped(rng: &mut Random, line: &Value) -> Option<Value> {
     if rng.one_in(3) {
         return serde_json::from_slice(&mutated(rng, line.to_string().as_bytes())).ok();
