@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use rustix::fs::{MemfdFlags, RawDir, SeekFrom, memfd_create, seek};
 use rustix::net::{RecvFlags, SendFlags};
@@ -116,6 +117,16 @@ impl AsFd for ProcessHandle {
     }
 }
 
+/// A command that runs a program in a session of its own, so that it survives the terminal
+/// and the process that started it. Add the program's arguments and streams to it.
+pub fn detached_command(program: &Path) -> Command {
+    // A new session needs a call between fork and exec, which only unsafe code can make
+    // from here.
+    let mut command = Command::new("setsid");
+    command.arg(program);
+    command
+}
+
 /// Makes this process a child subreaper: a process below it that loses its parent
 /// becomes its child.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
@@ -179,7 +190,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("sleeper");
         fs::copy("/bin/sleep", &program).unwrap();
-        let mut child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+        let mut child = Command::new(&program).arg("60").spawn().unwrap();
         fs::remove_file(&program).unwrap();
         let found = read_executable(child.id());
         child.kill().unwrap();

@@ -8,6 +8,7 @@
 //! - `read_boot_id`: what tells one boot of the machine from the next
 //! - [`ProcessHandle`]: a process that stays the same one while the handle is open
 //! - `adopt_orphans`: makes this process the parent of orphans below it
+//! - `detached_command`: a program in a session of its own
 //! - `list_open_descriptors`, `anonymous_file`, `directory_names`
 //! - `SEND_FLAGS`, `RECEIVE_FLAGS`: for messages that carry descriptors
 
@@ -16,8 +17,8 @@ mod linux;
 
 #[cfg(target_os = "linux")]
 pub use linux::{
-    ProcessHandle, anonymous_file, directory_names, read_boot_id, read_executable,
-    read_working_directory,
+    ProcessHandle, anonymous_file, detached_command, directory_names, read_boot_id,
+    read_executable, read_working_directory,
 };
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{

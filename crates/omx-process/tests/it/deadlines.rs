@@ -3,7 +3,9 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use omx_process::{CommandLimits, CommandOutput, KeptOutput, Leftovers, run_with_deadline};
+use omx_process::{
+    CommandLimits, CommandOutput, KeptOutput, Leftovers, ProcessInfo, run_with_deadline,
+};
 
 use crate::stage::{LONG, Stage, wait_until};
 
@@ -89,6 +91,17 @@ fn a_process_left_in_the_background_delays_nothing() {
     let limits = CommandLimits { leftovers: Leftovers::Kill, ..LIMITS };
     sh(&stage, script, b"", limits);
     wait_until("it is killed", || !stage.process("left").is_running());
+}
+
+#[test]
+fn a_detached_program_leads_a_session_of_its_own() {
+    let mut command = omx_process::platform::detached_command("/bin/sleep".as_ref());
+    let mut child = command.arg("60").spawn().unwrap();
+    wait_until("it leads its session", || {
+        ProcessInfo::read(child.id()).is_some_and(|info| info.session == child.id())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Drives a run: in this process, with its view and signals, or in another one.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use omx_host::catalog;
 use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_ops::Context;
 use omx_ops::config;
+use omx_process::platform::detached_command;
 use omx_rehearsal::driver;
 use omx_runs::RunSpec;
 use omx_runs::progress::Progress;
@@ -193,8 +194,8 @@ fn detach(
     let omx = std::env::current_exe().map_err(io)?;
     let log = folder.path().join("output").join("drive.log");
     let file = std::fs::File::create(&log).map_err(io)?;
-    let mut command = Command::new("setsid");
-    command.arg(omx).args(["runs", "drive", id.as_str()]);
+    let mut command = detached_command(&omx);
+    command.args(["runs", "drive", id.as_str()]);
     command.envs(children::variables(context, store, Some(id))?);
     command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);
     let mut child = command.spawn().map_err(io)?;
