@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::dialect::Dialect;
 use crate::document::{Document, DocumentStatus};
 use crate::mode::{Mode, OnCancel, StartsAt};
-use crate::outcome::{RunEnding, RunOutcome};
+use crate::outcome::{DocumentOutcome, RunEnding};
 use crate::phase;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::request::{WriteIntent, WriteRequest};
@@ -162,7 +162,7 @@ fn reopen(mode: Mode, old: &Document) -> Document {
         .map_or_else(|| first_phase(mode, &stages), str::to_owned);
     document.set("active", Value::bool(true));
     document.set("current_phase", Value::string(&phase));
-    document.set("run_outcome", Value::string(RunOutcome::Continue.as_str()));
+    document.set("run_outcome", Value::string(DocumentOutcome::Continue.as_str()));
     for name in ["lifecycle_outcome", "completed_at", "ended_in_phase", "error"] {
         document.remove(name);
     }
@@ -196,7 +196,7 @@ pub(crate) fn fill_defaults(
     }
     document.set("active", Value::bool(true));
     document.set("current_phase", Value::string(&phase));
-    let outcome = goal.live_outcome.unwrap_or(RunOutcome::Continue);
+    let outcome = goal.live_outcome.unwrap_or(DocumentOutcome::Continue);
     document.set("run_outcome", Value::string(outcome.as_str()));
     let linked_team = mode == Mode::Ralph && document.is_set("linked_team");
     let limit = limits.get(&mode).copied().or(if linked_team {

@@ -82,10 +82,10 @@ pub(crate) fn apply_counter(
     document: &mut Document,
     base: &Document,
     request: &WriteRequest,
-    counts: CounterUpdate,
+    counter: CounterUpdate,
     to: &str,
 ) -> Result<Option<Exhaustion>, Refusal> {
-    match counts {
+    match counter {
         CounterUpdate::Nothing => Ok(match (request.mode, to) {
             (Mode::Ultraqa, "diagnose") => record_failure(document),
             _ => None,

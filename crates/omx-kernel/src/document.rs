@@ -1,7 +1,7 @@
 //! A mode's document: an ordered list of fields, some of which the rules read.
 
 use crate::mode::Mode;
-use crate::outcome::{RunEnding, RunOutcome, parse_lifecycle};
+use crate::outcome::{DocumentOutcome, RunEnding, parse_lifecycle};
 use crate::phase;
 use crate::time::Timestamp;
 use crate::value::{Value, last_field, set_field};
@@ -122,8 +122,8 @@ impl Document {
             return DocumentStatus::Active;
         }
         let by_outcome =
-            self.get_str("run_outcome").and_then(|word| match RunOutcome::parse(word) {
-                Ok(RunOutcome::Ended(ending)) => Some(ending),
+            self.get_str("run_outcome").and_then(|word| match DocumentOutcome::parse(word) {
+                Ok(DocumentOutcome::Ended(ending)) => Some(ending),
                 _ => None,
             });
         let ending = by_outcome

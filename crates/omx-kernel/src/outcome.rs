@@ -40,7 +40,7 @@ impl RunEnding {
 
 /// The value of `run_outcome`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum RunOutcome {
+pub enum DocumentOutcome {
     /// The run continues.
     Continue,
     /// The run continues and has made progress.
@@ -49,7 +49,7 @@ pub enum RunOutcome {
     Ended(RunEnding),
 }
 
-impl RunOutcome {
+impl DocumentOutcome {
     /// Parses an outcome in any known spelling.
     pub fn parse(word: &str) -> Result<Self, Refusal> {
         match word {
@@ -121,13 +121,13 @@ mod tests {
         ];
         for (stored, spellings) in table {
             for spelling in spellings {
-                assert_eq!(RunOutcome::parse(spelling).unwrap().as_str(), stored);
+                assert_eq!(DocumentOutcome::parse(spelling).unwrap().as_str(), stored);
             }
         }
         assert_eq!(parse_lifecycle("userinterlude").unwrap().lifecycle_outcome(), "cancelled");
         assert_eq!(parse_lifecycle("askuserQuestion").unwrap().lifecycle_outcome(), "blocked");
         assert_eq!(parse_lifecycle("done").unwrap().lifecycle_outcome(), "finished");
-        assert_eq!(RunOutcome::parse("bogus").unwrap_err().code, RefusalCode::InvalidOutcome);
+        assert_eq!(DocumentOutcome::parse("bogus").unwrap_err().code, RefusalCode::InvalidOutcome);
         assert_eq!(parse_lifecycle("continue").unwrap_err().code, RefusalCode::InvalidOutcome);
     }
 }

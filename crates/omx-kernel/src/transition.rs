@@ -45,7 +45,7 @@ impl TransitionTerms {
         TransitionTerms { requirement: Requirement::Nothing, counter: CounterUpdate::Nothing };
 
     const fn with_requirement(requirement: Requirement) -> Self {
-        TransitionTerms { requirement: requirement, counter: CounterUpdate::Nothing }
+        TransitionTerms { requirement, counter: CounterUpdate::Nothing }
     }
 }
 
@@ -59,16 +59,16 @@ pub enum TransitionTarget<'a> {
 }
 
 const fn step(from: &'static str, to: &'static str, requirement: Requirement) -> Transition {
-    Transition { from, to, requirement: requirement, counter: CounterUpdate::Nothing }
+    Transition { from, to, requirement, counter: CounterUpdate::Nothing }
 }
 
 const fn counted(
     from: &'static str,
     to: &'static str,
     requirement: Requirement,
-    counts: CounterUpdate,
+    counter: CounterUpdate,
 ) -> Transition {
-    Transition { from, to, requirement: requirement, counter: counts }
+    Transition { from, to, requirement, counter }
 }
 
 const COMPLETE: &str = "complete";

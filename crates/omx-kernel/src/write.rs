@@ -10,7 +10,7 @@ use crate::evidence::{FactQuery, FileFacts, Requirement, missing_evidence};
 use crate::fields;
 use crate::links;
 use crate::mode::Mode;
-use crate::outcome::{RunEnding, RunOutcome};
+use crate::outcome::{DocumentOutcome, RunEnding};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::request::WriteRequest;
 use crate::review::ReviewVerdict;
@@ -179,13 +179,14 @@ fn keep_ending(document: &mut Document, base: &Document) {
 
 /// Sets the outcome fields of a run that stays live.
 fn keep_live(document: &mut Document, goal: &WriteGoal) {
-    let stored = document.get_str("run_outcome").and_then(|word| RunOutcome::parse(word).ok());
+    let stored = document.get_str("run_outcome").and_then(|word| DocumentOutcome::parse(word).ok());
     let outcome = goal.live_outcome.or(match stored {
-        Some(RunOutcome::Progress) => Some(RunOutcome::Progress),
+        Some(DocumentOutcome::Progress) => Some(DocumentOutcome::Progress),
         _ => None,
     });
     document.set("active", Value::bool(true));
-    document.set("run_outcome", Value::string(outcome.unwrap_or(RunOutcome::Continue).as_str()));
+    document
+        .set("run_outcome", Value::string(outcome.unwrap_or(DocumentOutcome::Continue).as_str()));
     document.remove("lifecycle_outcome");
     document.remove("completed_at");
 }

@@ -3,7 +3,7 @@
 
 use crate::document::{Document, stage_phases};
 use crate::mode::Mode;
-use crate::outcome::{RunEnding, RunOutcome, parse_lifecycle};
+use crate::outcome::{DocumentOutcome, RunEnding, parse_lifecycle};
 use crate::phase::{self, PhaseTarget};
 use crate::refusal::{Refusal, RefusalCode};
 use crate::request::{WriteIntent, WriteRequest};
@@ -20,7 +20,7 @@ pub(crate) struct WriteGoal {
     /// The ending.
     pub ending: Option<RunEnding>,
     /// The outcome of a live run (`continue` or `progress`).
-    pub live_outcome: Option<RunOutcome>,
+    pub live_outcome: Option<DocumentOutcome>,
     /// The original spelling of the phase, if it was normalized.
     pub normalized_from: Option<String>,
     /// A pipeline's stages, from the request or the document.
@@ -51,8 +51,8 @@ impl WriteGoal {
             }
         }
         if let Some(word) = request.get_str("run_outcome") {
-            match RunOutcome::parse(word)? {
-                RunOutcome::Ended(ending) => goal.set_ending(ending)?,
+            match DocumentOutcome::parse(word)? {
+                DocumentOutcome::Ended(ending) => goal.set_ending(ending)?,
                 live => goal.live_outcome = Some(live),
             }
         }

@@ -99,12 +99,12 @@ pub fn strip_prefix_ignore_case<'a>(text: &'a str, prefix: &str) -> Option<&'a s
     head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
-/// Whether a text contains this anywhere, whatever its case. For short texts.
+/// Whether a text contains a part, ignoring ASCII case. For short texts.
 pub fn contains_ignore_case(text: &str, part: &str) -> bool {
     text.as_bytes().windows(part.len()).any(|window| window.eq_ignore_ascii_case(part.as_bytes()))
 }
 
-/// What is left of a text that begins with these words, with any space between.
+/// Removes words from the start of a text, with any space between them.
 pub fn strip_words<'a>(text: &'a str, wanted: &[&str]) -> Option<&'a str> {
     let mut rest = text;
     for (number, want) in wanted.iter().enumerate() {

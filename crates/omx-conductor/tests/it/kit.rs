@@ -5,7 +5,7 @@ use omx_conductor::workflow::{
     CompletedSteps, DocumentChange, JobStep, NextAction, ReplayCache, Step, StepKind, StepResult,
     WorkflowContext, WorkflowEnd, replay,
 };
-use omx_kernel::{Dialect, Mode, SessionId};
+use omx_kernel::{Dialect, Mode, SessionId, StatePaths};
 use omx_runs::{Budget, PipelineStage, RunSpec, StepKey, VerificationLevel, Workspace};
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ pub fn session() -> SessionId {
 }
 
 pub fn context() -> WorkflowContext {
-    let (dialect, state_folder) = (Dialect::OMX, ".omx".to_owned());
-    WorkflowContext { session: session(), dialect, state_folder }
+    let dialect = Dialect::OMX;
+    WorkflowContext { session: session(), dialect, paths: StatePaths::in_project(dialect) }
 }
 
 pub fn spec(mode: Mode) -> RunSpec {

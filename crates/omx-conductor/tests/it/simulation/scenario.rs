@@ -1,5 +1,7 @@
 //! What a seed stands for: the run, and how the world treats it.
 
+use std::path::Path;
+
 use omx_conductor::workflow::WorkflowContext;
 use omx_kernel::{Dialect, Mode};
 use omx_runs::{Budget, RunSpec, VerificationLevel};
@@ -198,7 +200,8 @@ fn context(random: &mut Random) -> WorkflowContext {
         (Dialect::OMC, ".omc"),
         (Dialect::OMX, "/var/state/project"),
     ]);
-    WorkflowContext { session: kit::session(), dialect, state_folder: state_folder.to_owned() }
+    let root = Path::new("/work/project");
+    WorkflowContext::new(kit::session(), dialect, root, &root.join(state_folder))
 }
 
 fn budget(random: &mut Random) -> Budget {

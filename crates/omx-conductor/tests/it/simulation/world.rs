@@ -82,9 +82,7 @@ impl SimWorld {
         let now = Timestamp::parse(&scenario.spec.started_at).unwrap();
         let mut workspace = SimWorkspace::default();
         let context = &scenario.context;
-        workspace
-            .files
-            .insert(format!("{}/runs/{}/journal.jsonl", context.state_folder, context.session));
+        workspace.files.insert(context.journal_path());
         let documents = Documents::new(context.session.clone());
         let mut world = Self {
             random,
@@ -313,10 +311,10 @@ impl SimWorld {
     }
 
     fn kept_plan(&mut self) -> KeptPlan {
-        let folder = &self.scenario.context.state_folder;
+        let paths = &self.scenario.context.paths;
         let kept = KeptPlan {
-            plan_path: format!("{folder}/plans/prd-x.md"),
-            test_spec_path: format!("{folder}/plans/test-spec-x.md"),
+            plan_path: paths.name("plans/prd-x.md"),
+            test_spec_path: paths.name("plans/test-spec-x.md"),
         };
         self.workspace.files.extend([kept.plan_path.clone(), kept.test_spec_path.clone()]);
         self.workspace.facts.push(Fact::Kept);
