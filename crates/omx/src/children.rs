@@ -1,5 +1,5 @@
-//! What this process was told by the omx process that started it, and what it
-//! tells the processes that it starts itself (see [`ChildContext`]).
+//! The context that this process inherits from the omx process that started it,
+//! and the context of the processes that it starts itself (see [`ChildContext`]).
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -38,7 +38,7 @@ pub fn variables(
         },
     };
     let absolute = |folder| context.place.working_directory.join(folder);
-    let told = ChildContext {
+    let child = ChildContext {
         root: store.root().to_owned(),
         dialect: context.dialect,
         state_dir: context.place.state_dir.as_ref().map(absolute),
@@ -47,7 +47,7 @@ pub fn variables(
         team: None,
         capability: None,
     };
-    let text = serde_json::to_string(&told).map_err(|error| {
+    let text = serde_json::to_string(&child).map_err(|error| {
         Refusal::new(
             RefusalCode::Io,
             format!("cannot write the context of a child process: {error}"),

@@ -1,4 +1,4 @@
-//! The one place that reads environment, arguments, home and working directory.
+//! Reads environment, arguments, home and working directory. Nothing else does.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -25,7 +25,7 @@ use crate::cli::Global;
 /// How long a command waits for the project's lock.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
 
-/// The dialect that goes with the name the program was called by.
+/// The dialect of the name that the program was called by.
 pub fn dialect_of_name(name: Option<OsString>) -> Dialect {
     let name = name.map(PathBuf::from);
     let stem = name.as_deref().and_then(|path| path.file_stem()).and_then(|stem| stem.to_str());
@@ -66,7 +66,7 @@ fn dialect_within(
     })
 }
 
-/// Reads everything an operation needs to know of its surroundings.
+/// Reads what an operation needs to know about its caller.
 pub fn context(
     global: &Global,
     by_name: Dialect,
@@ -93,7 +93,7 @@ pub fn context(
         .map(PathBuf::from)
         .or_else(|| user_folder.map(|folder| folder.join(dialect.name).join("config.toml")));
     let (root, state_dir, session) = match inherited {
-        Some(told) => (Some(told.root), told.state_dir, told.session),
+        Some(context) => (Some(context.root), context.state_dir, context.session),
         None => (path_from("ROOT"), path_from("STATE_DIR"), None),
     };
     Ok(Context {
@@ -177,7 +177,7 @@ pub fn agent_env(
     let omx = std::env::current_exe().map_err(|error| {
         Refusal::new(
             omx_kernel::RefusalCode::Io,
-            format!("cannot find this program itself: {error}"),
+            format!("cannot find the path of this program: {error}"),
         )
     })?;
     Ok(AgentEnv {
@@ -213,12 +213,12 @@ fn records_folder(dialect: Dialect) -> Option<PathBuf> {
     Some(state_folder(dialect)?.join("hosts"))
 }
 
-/// Where the hosts keep their files, and which program they are to call.
+/// Where hosts keep their files, and the program that they call.
 pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Refusal> {
     let lost = |what: String| Refusal::new(omx_kernel::RefusalCode::Io, what);
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
     let home =
-        home.ok_or_else(|| lost("HOME is not set: where your files are is not known".to_owned()))?;
+        home.ok_or_else(|| lost("HOME is not set; omx cannot find the hosts' files".to_owned()))?;
     let manifests =
         state_folder(dialect).unwrap_or_else(|| home.join(dialect.dir_name)).join("setup");
     let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -232,13 +232,13 @@ pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Re
     })
 }
 
-/// The path of this program as the person knows it: not what a link leads to,
-/// which may be gone after the next update.
+/// The path of this program as the person knows it. The target of a link may be gone
+/// after the next update.
 pub fn own_program() -> Result<PathBuf, Refusal> {
     let lost = |error: std::io::Error| {
         Refusal::new(
             omx_kernel::RefusalCode::Io,
-            format!("cannot find this program itself: {error}"),
+            format!("cannot find the path of this program: {error}"),
         )
     };
     let real = std::env::current_exe().map_err(lost)?;
@@ -264,7 +264,7 @@ pub fn on_path(name: &Path) -> Option<PathBuf> {
     folders.map(|folder| folder.join(name)).find(is_program)
 }
 
-/// Calls this for every Ctrl-C, and for every polite request to end.
+/// Calls this for every Ctrl-C and every request to terminate.
 pub fn on_interrupt(mut call: impl FnMut() + Send + 'static) -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -275,12 +275,12 @@ pub fn on_interrupt(mut call: impl FnMut() + Send + 'static) -> std::io::Result<
     Ok(())
 }
 
-/// The variables that tell which session a process lives in.
+/// The variables that name the session of a process.
 pub fn session_variables(dialect: Dialect) -> [String; 2] {
     [format!("{}SESSION_ID", dialect.env_prefix), HOST_SESSION.to_owned()]
 }
 
-/// Where Claude Code tells its session.
+/// The variable in which Claude Code passes its session.
 const HOST_SESSION: &str = "CLAUDE_CODE_SESSION_ID";
 
 /// The session the caller lives in: our own variable first, then the host's,

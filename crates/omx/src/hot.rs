@@ -67,7 +67,7 @@ fn from_command(args: &[OsString]) -> &[OsString] {
         };
         let used = match flag {
             flag if GLOBAL_FLAGS.contains(&flag) => 2,
-            _ if GLOBAL_FLAGS.iter().any(|known| is_attached(known)) => 1,
+            _ if GLOBAL_FLAGS.iter().any(is_attached) => 1,
             _ => break,
         };
         rest = rest.get(used..).unwrap_or_default();

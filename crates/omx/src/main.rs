@@ -1,4 +1,4 @@
-//! The program: arguments, environment, exit codes, wording. Nothing is decided here.
+//! The binary: arguments, environment, exit status, wording. It decides nothing.
 
 mod children;
 mod cli;
@@ -41,14 +41,14 @@ fn run() -> Exit {
     if let Some(cli) = hot::parse(&args, dialect) {
         return commands::run(cli, dialect);
     }
-    // The program ends before taking the description apart would pay.
+    // The process exits soon: dropping the description would only cost time.
     let mut command = ManuallyDrop::new(help::command(dialect));
     let parsed =
         command.try_get_matches_from_mut(args).and_then(|matches| Cli::from_arg_matches(&matches));
     match parsed {
         Ok(cli) => commands::run(cli, dialect),
         Err(error) => {
-            // Help and version are answers, everything else is wrong usage.
+            // Help and version are answers; everything else is a usage error.
             let _ = error.print();
             if !error.use_stderr() {
                 return Exit::Done;
@@ -56,13 +56,13 @@ fn run() -> Exit {
             if !error.render().to_string().contains("Usage: ") {
                 output::note(&format!("\n{}", usage(ManuallyDrop::into_inner(command))));
             }
-            // To a host, the code for wrong usage means: stop the person.
+            // To a host, the exit status of a usage error means "block".
             if called_by_host { Exit::Failed } else { Exit::Usage }
         }
     }
 }
 
-/// The usage of the command that was meant; some errors do not tell it.
+/// The usage of the command on the command line; some errors do not include it.
 fn usage(mut command: clap::Command) -> String {
     command.build();
     for word in std::env::args_os().skip(1) {

@@ -1,4 +1,4 @@
-//! Printing answers and refusals. A closed pipe is nobody's error.
+//! Prints answers and refusals. A closed pipe is not an error.
 
 use std::io::{self, Write};
 
@@ -7,10 +7,10 @@ use omx_store::json;
 
 use crate::exit::Exit;
 
-/// How answers are printed.
+/// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Text for people.
     Text,
     /// One compact line of JSON, errors too.
     Json,
@@ -31,7 +31,7 @@ pub fn text(text: &str) -> Exit {
         Ok(()) => Exit::Done,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
         Err(error) => {
-            note(&format!("error: cannot write the answer: {error}"));
+            note(&format!("error: cannot write to standard output: {error}"));
             Exit::Failed
         }
     }
@@ -54,7 +54,7 @@ pub fn value(value: &Value, format: Format) -> Exit {
     text(&out)
 }
 
-/// Prints a refusal where its reader looks for it.
+/// Prints a refusal: JSON on standard output, text on standard error.
 pub fn refusal(refusal: &Refusal, format: Format) -> Exit {
     match format {
         Format::Json => {

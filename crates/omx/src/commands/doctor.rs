@@ -65,9 +65,9 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
 fn env<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<DoctorEnv<'a>, Refusal> {
     let mut installed = Vec::new();
     for scope in [SetupScope::User, SetupScope::Project(store.root().to_owned())] {
-        // Without a home there is nothing that could have been set up.
+        // Without a home nothing can have been set up.
         let Ok(paths) = edge::setup_paths(context.dialect, scope) else { continue };
-        // A role that cannot be read is told by whoever needs it.
+        // Commands that need an unreadable role report it.
         let catalog = setup::load_catalog(context, &paths).unwrap_or_default();
         installed.push(Installation { paths, catalog });
     }
@@ -94,8 +94,8 @@ fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refus
     Ok(kinds
         .map(|kind| {
             let found = driver(kind).find(&surroundings);
-            let told = found.and_then(|found| version(&found, &surroundings, PATIENCE));
-            let state = match told {
+            let version = found.and_then(|found| version(&found, &surroundings, PATIENCE));
+            let state = match version {
                 Ok(version) => AgentReadiness::Ready(version),
                 Err(trouble) => troubled(&trouble),
             };

@@ -52,7 +52,7 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
     Exit::Done
 }
 
-/// With panic=abort there is no way back from a panic but this one.
+/// With `panic = "abort"` only a panic hook can still answer.
 fn answer_panics() {
     std::panic::set_hook(Box::new(|_| give_up()));
 }

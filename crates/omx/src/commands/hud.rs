@@ -32,7 +32,7 @@ pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
 }
 
 /// The preset of the flag, else the configured one. A status line is drawn
-/// for a person who did not ask for it: a broken configuration is not told here.
+/// for a person who did not ask for it: it does not report a broken configuration.
 fn preset(context: &Context<'_>, args: &HudArgs) -> Result<Preset, Refusal> {
     if let Some(preset) = args.preset.as_deref().and_then(Preset::named) {
         return Ok(preset);

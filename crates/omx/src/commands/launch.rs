@@ -1,4 +1,4 @@
-//! `launch`: the person's own agent, in this terminal.
+//! `launch`: starts the person's agent in this terminal.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
-/// Becomes the agent's program.
+/// Replaces this process with the agent.
 pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
         let host = match args.host {
@@ -35,7 +35,7 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
         }
         let mut command = Command::new(program);
         command.args(&args.args);
-        // The new conversation is not the one this was called from.
+        // The agent starts a conversation of its own.
         for name in edge::session_variables(context.dialect) {
             command.env_remove(name);
         }
@@ -68,7 +68,7 @@ fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
     })
 }
 
-/// Whether some setup that holds here has written for this host.
+/// Whether a setup that applies here includes this host.
 fn is_set_up(context: &Context<'_>, host: HostKind) -> Result<bool, Refusal> {
     let root = context.store()?.root().to_owned();
     let knows = |scope: SetupScope| -> Result<bool, Refusal> {

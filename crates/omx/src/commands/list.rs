@@ -1,4 +1,4 @@
-//! `list`: the catalogue, for people and programs.
+//! `list`: agents, roles, skills and modes.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub fn run(what: ListCommand, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-/// How long a program may take to tell its version.
+/// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The agents there are, and what keeps one from working.
@@ -198,7 +198,7 @@ fn show(context: &Context<'_>, asked: &str, format: Format) -> Result<Exit, Refu
         (Some(role), None) => Ok(show_role(role, format)),
         (None, Some(skill)) => Ok(show_skill(skill, format)),
         (None, None) => Err(Refusal::invalid_input(format!(
-            "there is no {} {name:?}; list them with list roles and list skills",
+            "no {} named {name:?}; see list roles and list skills",
             kind.unwrap_or("role or skill")
         ))),
     }

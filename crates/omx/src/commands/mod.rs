@@ -28,7 +28,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
-/// Carries out a command line.
+/// Runs a command.
 pub fn run(cli: Cli, by_name: Dialect) -> Exit {
     let global = cli.global;
     match cli.command {
@@ -73,7 +73,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
     }
 }
 
-/// Runs an operation in its circumstances and prints a refusal if there is one.
+/// Runs an operation in the context of the command line and prints its refusal, if any.
 fn with_context(
     global: &Global,
     by_name: Dialect,

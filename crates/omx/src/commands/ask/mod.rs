@@ -64,7 +64,7 @@ fn ask(
     let asked_before = AtomicBool::new(false);
     let stop = move || {
         if asked_before.swap(true, Ordering::Relaxed) {
-            // Twice: at once. The guard ends the agent when this process is gone.
+            // The second time, exit at once: the guard terminates the agent.
             std::process::exit(Exit::Interrupted.code());
         }
         stopper.stop();
@@ -172,7 +172,7 @@ fn wanted(role: &Role) -> Option<ResultKind> {
     }
 }
 
-/// Keeps question and answer in the project, and tells where.
+/// Saves question and answer in the project and returns the path.
 fn keep(
     context: &Context<'_>,
     store: &Store,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::stop::{CommandOutput, Commands};
+use super::stop::{Commands, DemoOutput};
 use crate::children;
 
 const SCENARIO: &str = include_str!("../../../../../assets/demo/scenario.toml");
@@ -71,12 +71,12 @@ impl Stage {
     }
 
     /// Runs git and captures what it prints.
-    pub(super) fn git(&self, args: &[&str]) -> Result<CommandOutput, String> {
+    pub(super) fn git(&self, args: &[&str]) -> Result<DemoOutput, String> {
         self.run("git", args, Stdio::piped())
     }
 
     /// Runs this program.
-    pub(super) fn omx(&self, args: &[&str], output: Stdio) -> Result<CommandOutput, String> {
+    pub(super) fn omx(&self, args: &[&str], output: Stdio) -> Result<DemoOutput, String> {
         self.run(&self.program, args, output)
     }
 
@@ -87,7 +87,7 @@ impl Stage {
         program: impl AsRef<std::ffi::OsStr>,
         args: &[&str],
         output: Stdio,
-    ) -> Result<CommandOutput, String> {
+    ) -> Result<DemoOutput, String> {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.path("project"));
         for (name, folder) in
@@ -124,7 +124,7 @@ impl Drop for Stage {
     }
 }
 
-impl CommandOutput {
+impl DemoOutput {
     /// Checks the exit code.
     pub(super) fn expect(self, code: i32, what: &str) -> Result<Self, String> {
         match self.code {

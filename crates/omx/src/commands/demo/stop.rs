@@ -34,7 +34,7 @@ struct State {
 }
 
 /// How a command ended, and what it printed if that was captured.
-pub(super) struct CommandOutput {
+pub(super) struct DemoOutput {
     pub(super) code: Option<i32>,
     pub(super) text: String,
 }
@@ -60,12 +60,12 @@ impl Commands {
 
     /// Runs a command to its end. It is in a process group of its own: Ctrl-C
     /// reaches the demo alone, which passes it on.
-    pub(super) fn run(&self, mut command: Command, output: Stdio) -> io::Result<CommandOutput> {
+    pub(super) fn run(&self, mut command: Command, output: Stdio) -> io::Result<DemoOutput> {
         command.process_group(0).stdin(Stdio::null()).stdout(output).stderr(Stdio::inherit());
         let (mut child, pid) = {
             let mut state = self.state();
             if state.stopped.is_some() {
-                return Ok(CommandOutput { code: None, text: String::new() });
+                return Ok(DemoOutput { code: None, text: String::new() });
             }
             let child = command.spawn()?;
             let pid = Pid::from_child(&child);
@@ -76,7 +76,7 @@ impl Commands {
         let exited = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         while matches!(exited(), Err(Errno::INTR)) {}
         self.state().running = None;
-        Ok(CommandOutput { code: child.wait()?.code(), text: text? })
+        Ok(DemoOutput { code: child.wait()?.code(), text: text? })
     }
 
     fn stop(&self, reason: StopReason) {
