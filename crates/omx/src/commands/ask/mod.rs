@@ -149,8 +149,8 @@ fn prompt(args: &AskArgs) -> Result<String, Refusal> {
 }
 
 fn find_role(context: &Context<'_>, store: &Store, name: &str) -> Result<Role, Refusal> {
-    let roles =
-        catalog::load_roles(store.tree()).map_err(|error| Refusal::invalid_input(error.to_string()))?;
+    let roles = catalog::load_roles(store.tree())
+        .map_err(|error| Refusal::invalid_input(error.to_string()))?;
     roles.into_iter().find(|role| role.name == name).ok_or_else(|| {
         let program = context.dialect.name;
         Refusal::invalid_input(format!("no role named {name:?}; list them: {program} list roles"))
