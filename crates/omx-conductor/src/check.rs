@@ -85,33 +85,3 @@ fn tail(log: &Path) -> String {
     let bytes = read().unwrap_or_default();
     String::from_utf8_lossy(&bytes).trim_end().to_owned()
 }
-
-/// The command that checks a project, where its files make it obvious.
-pub fn find(folder: &Path) -> Option<String> {
-    let has = |name: &str| folder.join(name).is_file();
-    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
-    if has("Cargo.toml") {
-        return Some("cargo test".to_owned());
-    }
-    if has("go.mod") {
-        return Some("go test ./...".to_owned());
-    }
-    if npm_has_tests(&text("package.json")) {
-        return Some("npm test".to_owned());
-    }
-    let python = ["pytest.ini", "conftest.py", "tests/conftest.py"].into_iter().any(has)
-        || text("pyproject.toml").contains("[tool.pytest");
-    if python {
-        return Some("pytest".to_owned());
-    }
-    let makefile = text("Makefile");
-    let target = |name: &str| makefile.lines().any(|line| line.starts_with(&format!("{name}:")));
-    ["check", "test"].into_iter().find(|name| target(name)).map(|name| format!("make {name}"))
-}
-
-/// A script that is not the one npm puts there to say that there is none.
-fn npm_has_tests(package: &str) -> bool {
-    let package: serde_json::Value = serde_json::from_str(package).unwrap_or_default();
-    let script = package["scripts"]["test"].as_str().unwrap_or_default();
-    !script.is_empty() && !script.contains("no test specified")
-}

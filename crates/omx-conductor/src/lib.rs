@@ -10,6 +10,5 @@ pub mod drive;
 pub mod engine;
 pub mod input;
 pub mod prompts;
-pub mod stages;
 pub mod start;
 pub mod workflow;

@@ -8,6 +8,7 @@
 mod call;
 mod protocol;
 mod rpc;
+mod run_tools;
 mod schema;
 mod serve;
 mod server;

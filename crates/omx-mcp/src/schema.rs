@@ -61,6 +61,27 @@ pub fn flag(name: &str, description: &str) -> Field {
     field(name, typed("boolean", description, vec![]))
 }
 
+/// A text.
+pub fn text(name: &str, description: &str) -> Field {
+    field(name, typed("string", description, vec![]))
+}
+
+/// One of these words.
+pub fn word(name: &str, description: &str, words: &[&str]) -> Field {
+    field(name, typed("string", description, vec![field("enum", Value::strings(words))]))
+}
+
+/// A positive integer.
+pub fn limit(name: &str, description: &str) -> Field {
+    field(name, typed("integer", description, vec![field("minimum", Value::integer(1))]))
+}
+
+/// A list of texts.
+pub fn texts(name: &str, description: &str) -> Field {
+    let items = field("items", Value::record([("type", Value::string("string"))]));
+    field(name, typed("array", description, vec![items]))
+}
+
 /// A non-negative integer.
 pub fn count(name: &str, description: &str) -> Field {
     field(name, typed("integer", description, vec![field("minimum", Value::integer(0))]))

@@ -1,10 +1,11 @@
 //! The tools: one row each, from name to operation.
 //!
-//! A new tool is a new row of [`TOOLS`].
+//! A new tool is a new row of [`TOOLS`]; the rows about runs are in `run_tools.rs`.
 
 use omx_kernel::{Refusal, Value};
 use omx_ops::{Context, RequestFields};
 
+use crate::run_tools;
 use crate::schema::{self, ExtraArguments};
 
 /// Tools that are offered together.
@@ -12,16 +13,19 @@ use crate::schema::{self, ExtraArguments};
 pub enum ToolGroup {
     /// Mode state and cancel.
     State,
+    /// Runs that omx drives.
+    Runs,
 }
 
 impl ToolGroup {
     /// Every group.
-    pub const ALL: [Self; 1] = [Self::State];
+    pub const ALL: [Self; 2] = [Self::State, Self::Runs];
 
     /// The name that `--tools` takes.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::State => "state",
+            Self::Runs => "runs",
         }
     }
 
@@ -165,7 +169,7 @@ pub const TOOLS: &[McpTool] = &[
     McpTool {
         name: "cancel",
         group: ToolGroup::State,
-        description: "Cancel the active modes of a session. With force, cancel everything and clear all state.",
+        description: "Cancel the active modes of a session and stop the runs that drive them. With force, cancel everything and clear all state.",
         annotations: ToolAnnotations::ENDS,
         pace: ToolPace::Waits,
         schema: || {
@@ -181,6 +185,17 @@ pub const TOOLS: &[McpTool] = &[
         },
         run: |context, fields| Ok(omx_ops::cancel(context, &fields.try_into()?)?.value()),
     },
+    run_tools::START,
+    run_tools::STATUS,
+    run_tools::LIST,
+    run_tools::SHOW,
+    run_tools::ANSWER,
+    run_tools::CANCEL,
+    run_tools::LIMIT,
+    run_tools::RESUME,
+    run_tools::INTEGRATE,
+    run_tools::DISCARD,
+    run_tools::GC,
 ];
 
 impl McpTool {

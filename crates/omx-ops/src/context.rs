@@ -14,6 +14,7 @@ use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project};
 use crate::caller::Caller;
 use crate::clock::Clock;
 use crate::config::Sources;
+use crate::runs::RunLauncher;
 
 /// Where the program was started, read once at the edge.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +66,8 @@ pub struct Context<'a> {
     pub config: Sources,
     /// Who waits for the result.
     pub caller: &'a dyn Caller,
+    /// What run operations need from the program around them.
+    pub runs: &'a dyn RunLauncher,
 }
 
 impl Context<'_> {

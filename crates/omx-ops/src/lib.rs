@@ -16,6 +16,7 @@ pub mod hook;
 mod list;
 mod report;
 mod request;
+mod runs;
 mod status;
 mod write;
 
@@ -33,6 +34,14 @@ pub use report::error_object;
 pub use request::{
     ClearSessions, StateClearRequest, StateListRequest, StateReadRequest, StateStatusRequest,
     StateWriteRequest, StatusRequest,
+};
+pub use runs::{
+    CheckGoal, GcReport, NewRun, NoLauncher, RunAnswerReport, RunAnswerRequest, RunDiscardReport,
+    RunDiscardRequest, RunIntegrateReport, RunLauncher, RunLimitReport, RunLimitRequest,
+    RunListReport, RunListRequest, RunReport, RunRequest, RunResumeRequest, RunSelector,
+    RunStartReport, RunStatusReport, find_resumable, find_run, open_run, parse_span, parse_stages,
+    parse_usd, preset_stages, read_stages, register_run, run_answer, run_cancel, run_discard,
+    run_gc, run_integrate, run_limit, run_list, run_resume, run_show, run_start, run_status,
 };
 pub use status::{ActiveMode, StatusReport, status};
 pub use write::state_write;

@@ -49,6 +49,12 @@ pub(crate) fn with_lists(
     Value::object(fields.into_iter().map(named).chain(told.map(named)).collect())
 }
 
+/// An object that was made with `serde_json`, as answers carry it.
+pub(crate) fn from_json(object: &serde_json::Value) -> Value {
+    // What serde_json prints is JSON.
+    omx_store::json::parse(&object.to_string()).unwrap_or_else(|_| Value::null())
+}
+
 /// A refusal as programs see it everywhere.
 pub fn error_object(refusal: &Refusal) -> Value {
     Value::record([

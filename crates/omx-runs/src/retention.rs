@@ -4,13 +4,13 @@
 
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Refusal, RunId, SessionId};
-use omx_store::runs::{LockHolder, RunAcquisition, RunFolder};
+use omx_kernel::{Refusal, RefusalCode, RunId, SessionId};
+use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRemoval};
 
 use crate::env::ProjectEnv;
-use crate::git::{BranchName, GitLocation, KeptWorktree, RemovedWorktree};
+use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
 use crate::overview::{Overview, overview};
-use crate::spec::Workspace;
+use crate::spec::{RunSpec, Workspace};
 use crate::workspace;
 
 /// What was removed, and what was kept.
@@ -128,5 +128,101 @@ fn describe(why: &KeptWorktree) -> String {
         KeptWorktree::Locked(reason) => format!("it is locked: {reason}"),
         KeptWorktree::Foreign => "it is not on its own branch".to_owned(),
         KeptWorktree::Refused(words) => words.clone(),
+    }
+}
+
+/// How much a discard may remove.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiscardScope {
+    /// Only runs whose work is committed and merged, or that changed nothing.
+    NothingOfValue,
+    /// Also work that exists nowhere else.
+    Everything,
+}
+
+/// What was removed of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiscardedRun {
+    /// Its worktree, if it had one.
+    pub worktree: Option<PathBuf>,
+    /// Its branch, if it had one.
+    pub branch: Option<String>,
+    /// The commit its branch was at: `git branch NAME COMMIT` brings it back
+    /// until git collects its own garbage.
+    pub commit: Option<CommitId>,
+    /// Its folder, with the journal.
+    pub folder: PathBuf,
+}
+
+/// Removes a run that nobody drives: its worktree, its branch, its documents and
+/// its folder. Refuses to lose work unless `scope` allows it.
+pub fn discard(
+    env: &ProjectEnv<'_>,
+    id: &RunId,
+    scope: DiscardScope,
+) -> Result<DiscardedRun, Refusal> {
+    let in_progress =
+        || Refusal::new(RefusalCode::Busy, format!("run {id} is in progress; cancel it first"));
+    let held = match env.store.acquire_run(id, &LockHolder::this_process())? {
+        RunAcquisition::Acquired(held) => held,
+        RunAcquisition::HeldBy(_) => return Err(in_progress()),
+        RunAcquisition::Missing => {
+            return Err(Refusal::invalid_input(format!("there is no run {id}")));
+        }
+    };
+    let spec = RunSpec::load(held.folder())?;
+    let folder = held.folder().path().to_owned();
+    let mut removed = DiscardedRun { worktree: None, branch: None, commit: None, folder };
+    if let Workspace::Worktree { branch, .. } = &spec.workspace {
+        removed.commit = discard_worktree(env, id, held.folder(), scope)?;
+        removed.worktree = Some(env.store.run_worktree(id));
+        removed.branch = Some(branch.clone());
+    }
+    // Removing the folder takes the run's lock itself.
+    drop(held);
+    let locked = env.store.lock(env.lock_deadline, "runs discard")?;
+    match locked.remove_run(id)? {
+        RunRemoval::Removed | RunRemoval::Missing => {}
+        RunRemoval::Alive(_) => return Err(in_progress()),
+    }
+    locked.remove_session(&SessionId::new(id.as_str())?)?;
+    Ok(removed)
+}
+
+fn discard_worktree(
+    env: &ProjectEnv<'_>,
+    id: &RunId,
+    folder: &RunFolder,
+    scope: DiscardScope,
+) -> Result<Option<CommitId>, Refusal> {
+    let path = env.store.run_worktree(id);
+    if !path.parent().is_some_and(Path::is_dir) {
+        return Ok(None);
+    }
+    let checkout = workspace::project_checkout(env, folder.scratch()?)?;
+    let branch = BranchName::of_run(&env.dialect, id);
+    let kept = |why: &KeptWorktree| {
+        Refusal::invalid_input(format!("the worktree {} stays: {}", path.display(), describe(why)))
+    };
+    match scope {
+        DiscardScope::Everything => checkout
+            .discard_worktree(&path, &branch)
+            .map_err(workspace::refusal)?
+            .map_err(|why| kept(&why)),
+        DiscardScope::NothingOfValue => {
+            match checkout.remove_worktree(&path, &branch).map_err(workspace::refusal)? {
+                RemovedWorktree::Removed => Ok(None),
+                RemovedWorktree::Kept(
+                    why @ (KeptWorktree::Dirty(_)
+                    | KeptWorktree::Unmerged
+                    | KeptWorktree::InProgress(_)),
+                ) => Err(Refusal::invalid_input(format!(
+                    "discarding run {id} would lose work ({}); to lose it: \
+                     omx runs discard {id} --force",
+                    describe(&why)
+                ))),
+                RemovedWorktree::Kept(why) => Err(kept(&why)),
+            }
+        }
     }
 }

@@ -155,7 +155,10 @@ pub fn integrate(
     checkout.integrate(&BranchName::of_run(&env.dialect, id)).map_err(refusal)
 }
 
-fn project_checkout(env: &ProjectEnv<'_>, scratch: PathBuf) -> Result<Checkout, Refusal> {
+pub(crate) fn project_checkout(
+    env: &ProjectEnv<'_>,
+    scratch: PathBuf,
+) -> Result<Checkout, Refusal> {
     match git(env.environment, scratch).look(env.store.root()).map_err(refusal)? {
         GitLocation::Checkout(checkout) => Ok(checkout),
         GitLocation::Outside | GitLocation::Bare => Err(Refusal::invalid_input(format!(

@@ -102,7 +102,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct McpArgs {
     /// Serve only these groups of tools, separated by commas
-    #[arg(long, value_name = "GROUPS", value_delimiter = ',', default_value = "state")]
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',', default_value = "state,runs")]
     pub tools: Vec<String>,
 }
 

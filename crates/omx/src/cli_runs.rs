@@ -183,11 +183,13 @@ pub enum RunsOperation {
     Answer(AnswerArgs),
     /// Raise a run's iteration limit or budget
     Limit(LimitArgs),
+    /// Remove a run with its worktree and branch
+    Discard(DiscardArgs),
     /// Remove old runs and merged worktrees
     Gc(RunsListArgs),
     /// Drive a run
     #[command(hide = true)]
-    Drive(RunArgs),
+    Drive(ResumeArgs),
 }
 
 #[derive(Debug, Args)]
@@ -231,6 +233,21 @@ pub struct AnswerArgs {
     /// The question's number [default: the oldest]
     #[arg(long, value_name = "N")]
     pub question: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct DiscardArgs {
+    /// The run's id or a unique prefix of it
+    pub id: String,
+    /// Also if that loses uncommitted or unmerged work
+    #[arg(long)]
+    pub force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Debug, Args)]
@@ -249,4 +266,7 @@ pub struct LimitArgs {
     /// The new time budget, including the time worked so far, for example 2h
     #[arg(long, value_name = "SPAN")]
     pub budget_time: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }

@@ -21,6 +21,7 @@ use signal_hook::iterator::Signals;
 
 use crate::children;
 use crate::cli::Global;
+use crate::launcher::ProcessLauncher;
 
 /// How long a command waits for the project's lock.
 const LOCK_DEADLINE: Duration = Duration::from_secs(5);
@@ -117,6 +118,7 @@ pub fn context(
             flags: global.config.clone(),
         },
         caller: &PatientCaller,
+        runs: &ProcessLauncher,
     })
 }
 

@@ -14,6 +14,7 @@ mod edge;
 mod exit;
 mod help;
 mod hot;
+mod launcher;
 mod live;
 mod output;
 mod terminal;

@@ -55,17 +55,8 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
     /// The context of the run, with a short wait for the project's lock.
     fn patient_context(&self) -> Context<'_> {
         let context = self.env.context;
-        Context {
-            place: context.place.clone(),
-            clock: context.clock,
-            dialect: context.dialect,
-            ambient: context.ambient.clone(),
-            actor: context.actor,
-            reader: context.reader,
-            lock_deadline: LOCK_PATIENCE.min(context.lock_deadline),
-            config: context.config.clone(),
-            caller: context.caller,
-        }
+        let lock_deadline = LOCK_PATIENCE.min(context.lock_deadline);
+        Context { lock_deadline, ..context.clone() }
     }
 }
 

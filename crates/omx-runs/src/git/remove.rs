@@ -67,6 +67,34 @@ impl Checkout {
         Ok(RemovedWorktree::Removed)
     }
 
+    /// Removes the worktree of a branch, and the branch, whatever they hold.
+    /// Returns the commit the branch was at, so that it can be found again.
+    /// A locked worktree and one that is on another branch stay.
+    pub fn discard_worktree(
+        &self,
+        path: &Path,
+        branch: &BranchName,
+    ) -> Result<Result<Option<CommitId>, KeptWorktree>, GitError> {
+        let path = real(path)?;
+        let known = self.registered()?.into_iter().find(|known| known.path == path);
+        let tip = self.tip(branch)?;
+        match self.reason_to_keep(&path, branch, known.as_ref())? {
+            None | Some(KeptWorktree::Dirty(_) | KeptWorktree::InProgress(_)) => {}
+            Some(why) => return Ok(Err(why)),
+        }
+        if known.is_some() {
+            let call = self.call(&["worktree", "remove", "--force"]).arg(&path).work();
+            let answer = call.answer()?;
+            if answer.code != Some(0) {
+                return Ok(Err(KeptWorktree::Refused(answer.words)));
+            }
+        }
+        if let Some(tip) = &tip {
+            self.call(&["update-ref", "-d", &branch.reference(), tip.as_str()]).output()?;
+        }
+        Ok(Ok(tip))
+    }
+
     fn reason_to_keep(
         &self,
         path: &Path,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, PatientCaller, Place as Surroundings};
+use omx_ops::{Ambient, Clock, Context, NoLauncher, PatientCaller, Place as Surroundings};
 use omx_testkit::fuzz::{MODES, Random, SESSIONS, document};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::value::RawValue;
@@ -113,6 +113,7 @@ impl Place {
             lock_deadline: Duration::from_secs(5),
             config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
             caller: &PatientCaller,
+            runs: &NoLauncher,
         }
     }
 

@@ -6,6 +6,7 @@ use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal};
 use omx_mcp::{McpServer, ToolGroup, serve};
 
+use crate::children;
 use crate::cli::{Global, McpArgs};
 use crate::edge;
 use crate::exit::Exit;
@@ -41,9 +42,14 @@ fn server(
     context.reader = MessageReader::Program;
     let groups = args.tools.iter().map(|name| {
         ToolGroup::parse(name).ok_or_else(|| {
-            Refusal::invalid_input(format!("unknown group of tools {name:?}; there is state"))
+            let known = ToolGroup::ALL.map(ToolGroup::as_str).join(", ");
+            Refusal::invalid_input(format!("unknown group of tools {name:?}; known are {known}"))
         })
     });
-    let groups = groups.collect::<Result<Vec<_>, _>>()?;
+    let mut groups = groups.collect::<Result<Vec<_>, _>>()?;
+    if children::inherited()?.is_some_and(|told| told.run.is_some()) {
+        // The agents of a run work on it; runs are the person's.
+        groups.retain(|group| *group != ToolGroup::Runs);
+    }
     Ok(McpServer::new(context, groups, env!("CARGO_PKG_VERSION")))
 }

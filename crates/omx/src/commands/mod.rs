@@ -19,6 +19,7 @@ mod setup;
 mod state;
 mod status;
 
+pub use conduct::agent::find_agent;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, RequestFields};
 

@@ -65,7 +65,18 @@ fn inspector_lists_the_tools() {
             "state_clear",
             "state_list_active",
             "state_get_status",
-            "cancel"
+            "cancel",
+            "run_start",
+            "run_status",
+            "run_list",
+            "run_show",
+            "run_answer",
+            "run_cancel",
+            "run_limit",
+            "run_resume",
+            "run_integrate",
+            "run_discard",
+            "run_gc"
         ]
     );
 }

@@ -84,6 +84,17 @@ fn mcp_tools_are_listed_with_schemas() {
         "state_list_active",
         "state_get_status",
         "cancel",
+        "run_start",
+        "run_status",
+        "run_list",
+        "run_show",
+        "run_answer",
+        "run_cancel",
+        "run_limit",
+        "run_resume",
+        "run_integrate",
+        "run_discard",
+        "run_gc",
     ];
     assert_eq!(names, wanted);
     for tool in tools {
@@ -103,7 +114,14 @@ fn mcp_tools_are_listed_with_schemas() {
             assert!(properties.contains_key(required.as_str().unwrap()), "{name}: {required}");
         }
         assert_eq!(schema["additionalProperties"], *name == "state_write", "{name}");
-        let reads = ["state_read", "state_list_active", "state_get_status"];
+        let reads = [
+            "state_read",
+            "state_list_active",
+            "state_get_status",
+            "run_status",
+            "run_list",
+            "run_show",
+        ];
         let is_reader = reads.contains(&name.as_str().unwrap());
         assert_eq!(tool["annotations"]["readOnlyHint"], is_reader, "{name}");
     }

@@ -6,13 +6,11 @@ use omx_kernel::{Refusal, RefusalCode};
 use omx_rehearsal::driver;
 
 /// Finds the agent with this name, or the first that is ready.
-pub(super) fn find_agent(
-    named: Option<&str>,
+pub fn find_agent(
+    named: Option<AgentKind>,
     surroundings: &AgentEnv,
 ) -> Result<AgentInstallation, Refusal> {
-    if let Some(name) = named {
-        let kind = AgentKind::parse(name)
-            .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {name:?}")))?;
+    if let Some(kind) = named {
         return driver(kind).find(surroundings).map_err(|trouble| refusal(&trouble));
     }
     let mut troubles = Vec::new();

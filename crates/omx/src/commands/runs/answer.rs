@@ -1,33 +1,28 @@
-//! The person's answer to a question of a run.
+//! Answers an open question of a run.
 
-use omx_kernel::{Refusal, RefusalCode};
-use omx_runs::attention::{self, AttentionAnswer};
-use omx_store::Store;
+use omx_kernel::Refusal;
+use omx_ops::{Context, RunAnswerRequest, RunSelector, run_answer};
+use omx_runs::attention::AttentionAnswer;
 
-use super::find;
 use crate::cli_runs::AnswerArgs;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Format};
 use crate::text::printable;
 
-pub(super) fn answer(store: &Store, args: &AnswerArgs) -> Result<Exit, Refusal> {
-    let id = find(store, Some(&args.id))?;
-    let folder =
-        store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
-    let open = attention::open(&folder)?;
-    let question = match args.question {
-        Some(number) => open.iter().find(|question| question.number == number),
-        None => open.first(),
+pub(super) fn answer(
+    context: &Context<'_>,
+    args: AnswerArgs,
+    format: Format,
+) -> Result<Exit, Refusal> {
+    let request = RunAnswerRequest {
+        run: RunSelector { project: None, id: Some(args.id) },
+        question: args.question,
+        answer: AttentionAnswer::parse(&args.answer)?,
     };
-    let question = question.ok_or_else(|| {
-        Refusal::invalid_input(match args.question {
-            Some(number) => format!("run {id} asks no question {number}"),
-            None => format!("run {id} does not ask anything"),
-        })
-    })?;
-    attention::answer(&folder, question.number, AttentionAnswer::parse(&args.answer)?).map_err(
-        |error| Refusal::new(RefusalCode::Io, format!("the answer cannot be written: {error}")),
-    )?;
-    let (answer, what) = (&args.answer, printable(&question.what));
-    Ok(output::text(&format!("Answered {answer}: {what} ({}).\n", question.step)))
+    let report = run_answer(context, &request)?;
+    if format == Format::Json {
+        return Ok(output::value(&report.value(), format));
+    }
+    let (answer, what) = (report.answer.as_str(), printable(&report.question.what));
+    Ok(output::text(&format!("Answered {answer}: {what} ({}).\n", report.question.step)))
 }

@@ -5,14 +5,13 @@ use std::io::{BufRead, BufReader, ErrorKind};
 use std::time::Duration;
 
 use omx_kernel::{Refusal, RefusalCode};
-use omx_ops::Context;
+use omx_ops::{Context, find_run};
 use omx_runs::overview::overview;
 use omx_runs::progress::EVENTS_FILE;
 use omx_runs::progress::Progress;
 use omx_store::Store;
 use omx_store::runs::Liveness;
 
-use super::find;
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::output::{self, Format};
@@ -27,7 +26,7 @@ pub(super) fn attach(
     words: Option<&str>,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let id = find(store, words)?;
+    let id = find_run(store, words)?;
     let folder =
         store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
     let path = folder.path().join(EVENTS_FILE);

@@ -1,57 +1,29 @@
-//! The person allows a run more: iterations, tokens, money, time.
+//! Raises a run's limits: iterations, tokens, money, time.
 
-use omx_kernel::{Refusal, RefusalCode};
-use omx_ops::Context;
-use omx_runs::Record;
-use omx_runs::spec::Budget;
-use omx_store::Store;
-use omx_store::runs::{LockHolder, RunAcquisition};
+use omx_kernel::Refusal;
+use omx_ops::{Context, RunLimitRequest, RunSelector, run_limit};
 
-use super::find;
 use crate::cli_runs::LimitArgs;
-use crate::commands::conduct::request::{micro_usd, seconds};
+use crate::commands::conduct::request::limit_budget;
 use crate::exit::Exit;
-use crate::output;
+use crate::output::{self, Format};
 
 pub(super) fn limit(
     context: &Context<'_>,
-    store: &Store,
-    args: &LimitArgs,
+    args: LimitArgs,
+    format: Format,
 ) -> Result<Exit, Refusal> {
-    let id = find(store, Some(&args.id))?;
-    let records = records(args)?;
-    let mut held = match store.acquire_run(&id, &LockHolder::this_process())? {
-        RunAcquisition::Acquired(held) => held,
-        RunAcquisition::HeldBy(_) => {
-            return Err(Refusal::new(
-                RefusalCode::Busy,
-                format!("run {id} is going on; its limits can be raised when it has stopped"),
-            ));
-        }
-        RunAcquisition::Missing => {
-            return Err(Refusal::invalid_input(format!("there is no run {id}")));
-        }
+    let request = RunLimitRequest {
+        max_iterations: args.max_iterations,
+        budget: limit_budget(&args)?,
+        run: RunSelector { project: None, id: Some(args.id) },
     };
-    for record in &records {
-        held.journal().append(context.clock.now(), record)?;
+    let report = run_limit(context, &request)?;
+    if format == Format::Json {
+        return Ok(output::value(&report.value(), format));
     }
-    Ok(output::text(&format!("Run {id} may do more. Go on: omx runs resume {id}\n")))
-}
-
-fn records(args: &LimitArgs) -> Result<Vec<Record>, Refusal> {
-    let budget = Budget {
-        tokens: args.budget_tokens,
-        micro_usd: args.budget_usd.as_deref().map(micro_usd).transpose()?,
-        seconds: args.budget_time.as_deref().map(seconds).transpose()?,
-    };
-    let iterations =
-        args.max_iterations.map(|max_iterations| Record::LimitRaised { max_iterations });
-    let budget = (budget != Budget::default()).then_some(Record::BudgetRaised { budget });
-    let records: Vec<Record> = iterations.into_iter().chain(budget).collect();
-    if records.is_empty() {
-        return Err(Refusal::invalid_input(
-            "say what it may do: a number of iterations, or a --budget-…",
-        ));
-    }
-    Ok(records)
+    let (id, program) = (&report.id, context.dialect.name);
+    Ok(output::text(&format!(
+        "Raised the limits of run {id}. Resume it: {program} runs resume {id}\n"
+    )))
 }

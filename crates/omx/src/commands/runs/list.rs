@@ -1,11 +1,10 @@
 //! Lists the runs of this project, and the live runs of all projects.
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
-use omx_ops::Context;
-use omx_runs::overview::{Overview, overview};
-use omx_store::Store;
+use omx_ops::{Context, RunListRequest, run_list};
+use omx_runs::overview::Overview;
 use omx_store::runs::RunRegistry;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::cli::Global;
 use crate::commands::with_context;
@@ -17,20 +16,15 @@ use crate::text::{clock, printable, thousands, truncate};
 /// How much of a task is shown in a list.
 const TASK_COLUMNS: usize = 61;
 
-pub(super) fn list(context: &Context<'_>, store: &Store, format: Format) -> Result<Exit, Refusal> {
-    let mut seen = Vec::new();
-    for run in store.runs()? {
-        // An unreadable run does not hide the others.
-        match store.run(&run.id)?.map(|folder| overview(store, &folder)) {
-            Some(Ok(overview)) => seen.push(overview),
-            Some(Err(refusal)) => output::note(&format!("{}: {}", run.id, refusal.message)),
-            None => {}
-        }
+pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
+    let report = run_list(context, &RunListRequest::default())?;
+    for (id, why) in &report.unreadable {
+        output::note(&format!("{id}: {why}"));
     }
     if format == Format::Json {
-        let runs: Vec<Value> = seen.iter().map(Overview::json).collect();
-        return Ok(output::text(&format!("{}\n", json!({ "runs": runs }))));
+        return Ok(output::value(&report.value(), format));
     }
+    let seen = report.runs;
     if seen.is_empty() {
         return Ok(output::text("No runs in this project.\n"));
     }

@@ -1,8 +1,8 @@
-//! `runs`: list, show, follow, resume, answer and integrate runs.
+//! `runs`: list, show, follow, resume, answer, integrate and discard runs.
 
 mod answer;
 mod attach;
-mod find;
+mod discard;
 mod gc;
 mod integrate;
 mod limit;
@@ -10,16 +10,15 @@ mod list;
 mod show;
 
 use omx_kernel::Dialect;
+use omx_ops::{RunSelector, find_run};
 
-pub use find::{find, find_to_resume};
-pub use gc::sweep_daily;
 pub use list::ps;
 
 use super::conduct::drive::RunPlacement;
 use super::conduct::resume_run;
 use super::with_context;
 use crate::cli::Global;
-use crate::cli_runs::{RunsArgs, RunsOperation};
+use crate::cli_runs::{RunArgs, RunsArgs, RunsOperation};
 use crate::exit::Exit;
 use crate::output::Format;
 
@@ -29,31 +28,35 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
         match args.operation {
-            None | Some(RunsOperation::List(_)) => list::list(context, &store, format),
-            Some(RunsOperation::Show(args)) => {
-                show::show(context, &store, args.id.as_deref(), format)
-            }
+            None | Some(RunsOperation::List(_)) => list::list(context, format),
+            Some(RunsOperation::Show(args)) => show::show(context, &selector(args), format),
             Some(RunsOperation::Attach(args)) => {
                 attach::attach(context, &store, args.id.as_deref(), format)
             }
-            Some(RunsOperation::Answer(args)) => answer::answer(&store, &args),
-            Some(RunsOperation::Limit(args)) => limit::limit(context, &store, &args),
+            Some(RunsOperation::Answer(args)) => answer::answer(context, args, format),
+            Some(RunsOperation::Limit(args)) => limit::limit(context, args, format),
             Some(RunsOperation::Drive(args)) => {
-                let id = find(&store, args.id.as_deref())?;
-                resume_run(context, &store, &id, &[], RunPlacement::Foreground, Format::Text)
+                let id = find_run(&store, args.id.as_deref())?;
+                let placement = RunPlacement::Foreground;
+                resume_run(context, &store, &id, &args.decide, placement, Format::Text)
             }
             Some(RunsOperation::Resume(args)) => {
-                let id = find(&store, args.id.as_deref())?;
+                let id = find_run(&store, args.id.as_deref())?;
                 let placement =
                     if args.detach { RunPlacement::Background } else { RunPlacement::Foreground };
                 resume_run(context, &store, &id, &args.decide, placement, format)
             }
             Some(RunsOperation::Integrate(args)) => {
-                integrate::integrate(context, &store, args.id.as_deref(), format)
+                integrate::integrate(context, &selector(args), format)
             }
-            Some(RunsOperation::Gc(_)) => gc::gc(context, &store, format),
+            Some(RunsOperation::Discard(args)) => discard::discard(context, args, format),
+            Some(RunsOperation::Gc(_)) => gc::gc(context, format),
         }
     })
+}
+
+fn selector(args: RunArgs) -> RunSelector {
+    RunSelector { project: None, id: args.id }
 }
 
 fn wants_json(operation: Option<&RunsOperation>) -> bool {
@@ -62,10 +65,12 @@ fn wants_json(operation: Option<&RunsOperation>) -> bool {
         Some(
             RunsOperation::Show(args)
             | RunsOperation::Attach(args)
-            | RunsOperation::Integrate(args)
-            | RunsOperation::Drive(args),
+            | RunsOperation::Integrate(args),
         ) => args.json,
-        Some(RunsOperation::Resume(args)) => args.json,
-        Some(RunsOperation::Answer(_) | RunsOperation::Limit(_)) | None => false,
+        Some(RunsOperation::Resume(args) | RunsOperation::Drive(args)) => args.json,
+        Some(RunsOperation::Answer(args)) => args.json,
+        Some(RunsOperation::Limit(args)) => args.json,
+        Some(RunsOperation::Discard(args)) => args.json,
+        None => false,
     }
 }

@@ -1,37 +1,25 @@
 //! A run's report, step by step.
 
 use omx_kernel::Refusal;
-use omx_ops::Context;
+use omx_ops::{Context, RunSelector, run_show};
 use omx_runs::Record;
-use omx_runs::overview::overview;
-use omx_store::Store;
 use omx_store::runs::JournalEntry;
-use serde_json::json;
 
-use super::find;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{printable, thousands};
 
 pub(super) fn show(
     context: &Context<'_>,
-    store: &Store,
-    words: Option<&str>,
+    run: &RunSelector,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let id = find(store, words)?;
-    let folder =
-        store.run(&id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
-    let seen = overview(store, &folder)?;
-    let entries: Vec<JournalEntry<Record>> = folder.journal()?.read_all()?;
+    let report = run_show(context, run)?;
     if format == Format::Json {
-        let mut object = seen.json();
-        let journal = entries.iter().map(
-            |entry| json!({"seq": entry.seq, "at": entry.at.to_string(), "record": entry.record}),
-        );
-        object["journal"] = journal.collect();
-        return Ok(output::text(&format!("{object}\n")));
+        return Ok(output::value(&report.value(), format));
     }
+    let (seen, entries) = (&report.overview, &report.entries);
+    let id = &seen.id;
     let mut lines = vec![
         format!("{} run {id}", seen.spec.mode.name()),
         format!("  task    {}", printable(&seen.spec.task)),

@@ -59,7 +59,7 @@ fn conductor_a_command_under_edits_needs_the_person_and_runs_on_yes() {
     let listed = repository.project.omx(&["runs"]).stdout;
     assert!(listed.contains("needs you"), "{listed}");
     let shown = repository.project.omx(&["runs", "show"]).stdout;
-    assert!(shown.contains("needs you: may work run echo done > work.txt?"), "{shown}");
+    assert!(shown.contains("needs you: allow work to run echo done > work.txt?"), "{shown}");
     assert!(shown.contains(&format!("omx runs answer {id} yes|no --question 1")), "{shown}");
     let question = &repository.project.omx(&["runs", "show", "--json"]).ok()["questions"][0];
     assert_eq!(question["number"], 1);
@@ -76,7 +76,7 @@ fn conductor_a_command_under_edits_needs_the_person_and_runs_on_yes() {
     assert_eq!(made, "done\n");
     let late = repository.project.omx(&["runs", "answer", &id, "yes"]);
     assert_eq!(late.code, Some(1), "{late:?}");
-    assert!(late.stderr.contains("does not ask anything"), "{late:?}");
+    assert!(late.stderr.contains("has no open question"), "{late:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod kills;
 mod kit;
 mod limits;
 mod moved;
+mod over_mcp;
 mod real;
 mod repeats;
 mod retention;

@@ -132,7 +132,7 @@ fn r12_gc_removes_old_clean_merged_runs_and_names_the_rest() {
     assert_eq!(thought, "not in git\n");
     // Again: nothing more is removed, and the text output agrees.
     let again = old.repository.project.omx(&["runs", "gc"]);
-    assert!(again.stdout.starts_with("Nothing is to be removed.\nkept: "), "{again:?}");
+    assert!(again.stdout.starts_with("Nothing to remove.\nkept: "), "{again:?}");
     assert_eq!(again.stdout.lines().count(), 4, "{again:?}");
 }
 

@@ -1,14 +1,37 @@
-//! A pipeline's stages from a TOML file of the person's own.
+//! The stages of a pipeline: a built-in preset, or a TOML file of the person's own.
 
-use omx_kernel::Refusal;
+use std::path::Path;
+
+use omx_kernel::{Refusal, presets};
 use toml_edit::{Document, Item, Table};
 
 use omx_runs::spec::PipelineStage;
 
 const KEYS: [&str; 4] = ["name", "role", "prompt", "model"];
 
-/// Reads stages; `file` is for messages, which name it with the line.
-pub fn parse(text: &str, file: &str) -> Result<Vec<PipelineStage>, Refusal> {
+/// The stages of a built-in preset; of the default one without a name.
+pub fn preset_stages(name: Option<&str>) -> Result<Vec<PipelineStage>, Refusal> {
+    let name = name.unwrap_or(presets::DEFAULT);
+    let roles = presets::stage_roles(name)
+        .ok_or_else(|| Refusal::invalid_input(format!("there is no preset {name:?}")))?;
+    let stage = |role: &&str| PipelineStage {
+        name: (*role).to_owned(),
+        role: (*role).to_owned(),
+        prompt: String::new(),
+        model: None,
+    };
+    Ok(roles.iter().map(stage).collect())
+}
+
+/// Reads stages from a file.
+pub fn read_stages(file: &Path) -> Result<Vec<PipelineStage>, Refusal> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Refusal::invalid_input(format!("{}: {error}", file.display())))?;
+    parse_stages(&text, &file.display().to_string())
+}
+
+/// Parses stages; `file` is for messages, which name it with the line.
+pub fn parse_stages(text: &str, file: &str) -> Result<Vec<PipelineStage>, Refusal> {
     let document = Document::parse(text).map_err(|error| {
         fail(text, file, error.span().map_or(0, |span| span.start), error.message())
     })?;

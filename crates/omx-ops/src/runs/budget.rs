@@ -1,0 +1,46 @@
+//! Budgets in the words people write them in.
+
+use omx_kernel::Refusal;
+use omx_runs::Budget;
+
+use crate::config::{Config, span_seconds};
+
+/// Parses an amount of dollars into millionths of a dollar.
+pub fn parse_usd(amount: &str) -> Result<u64, Refusal> {
+    let wrong = || {
+        Refusal::invalid_input(format!("--budget-usd {amount:?}: expected an amount such as 2.50"))
+    };
+    let dollars: f64 = amount.trim_start_matches('$').parse().map_err(|_| wrong())?;
+    if !dollars.is_finite() || dollars <= 0.0 || dollars > 1e9 {
+        return Err(wrong());
+    }
+    // In range, so that only fractions of a millionth are lost.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
+    Ok((dollars * 1e6).round() as u64)
+}
+
+/// Parses a span of time into seconds.
+pub fn parse_span(span: &str) -> Result<u64, Refusal> {
+    span_seconds(span).ok_or_else(|| {
+        Refusal::invalid_input(format!("--budget-time {span:?}: expected a span such as 90m or 2h"))
+    })
+}
+
+/// A requested budget, completed by the configured one.
+pub(super) fn with_configured(budget: Budget, config: &Config) -> Result<Budget, Refusal> {
+    let json = |key: &str| config.get(key).map(|setting| setting.value.as_json().to_owned());
+    let text =
+        |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
+    let configured = Budget {
+        tokens: json("budget.tokens").and_then(|tokens| tokens.parse().ok()),
+        micro_usd: match budget.micro_usd {
+            Some(_) => None,
+            None => json("budget.usd").as_deref().map(parse_usd).transpose()?,
+        },
+        seconds: match budget.seconds {
+            Some(_) => None,
+            None => text("budget.time").as_deref().map(parse_span).transpose()?,
+        },
+    };
+    Ok(configured.changed_by(budget))
+}

@@ -1,0 +1,45 @@
+//! Which run is meant.
+
+use omx_kernel::{Mode, Refusal, RunId};
+use omx_runs::overview::overview;
+use omx_store::Store;
+use omx_store::runs::RunFolder;
+
+/// The run whose id starts like this; without a start, the latest one.
+pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
+    let runs = store.runs()?;
+    let start = start.unwrap_or_default();
+    let mut matching = runs.iter().filter(|run| run.id.as_str().starts_with(start));
+    match (matching.next_back(), start.is_empty()) {
+        (None, true) => Err(Refusal::invalid_input("there is no run in this project")),
+        (None, false) => {
+            Err(Refusal::invalid_input(format!("there is no run {start}; omx runs lists them")))
+        }
+        (Some(run), false) if matching.next().is_some() => Err(Refusal::invalid_input(format!(
+            "several runs start with {start}, {} among them; give more of the id",
+            run.id
+        ))),
+        (Some(run), _) => Ok(run.id.clone()),
+    }
+}
+
+/// The run to resume: the one whose id starts like this, or the latest of this
+/// mode that did not finish.
+pub fn find_resumable(store: &Store, mode: Mode, start: &str) -> Result<RunId, Refusal> {
+    if !start.is_empty() {
+        return find_run(store, Some(start));
+    }
+    for run in store.runs()?.iter().rev() {
+        let Some(folder) = store.run(&run.id)? else { continue };
+        let seen = overview(store, &folder)?;
+        if seen.spec.mode == mode && seen.is_resumable() {
+            return Ok(run.id.clone());
+        }
+    }
+    Err(Refusal::invalid_input(format!("there is no {} run to resume", mode.name())))
+}
+
+/// Opens the folder of a run that was found.
+pub(super) fn open_folder(store: &Store, id: &RunId) -> Result<RunFolder, Refusal> {
+    store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))
+}

@@ -1,0 +1,73 @@
+//! What run operations need from the program around them. Operations link no
+//! agent and no conductor, so the edge finds agents and starts processes.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use omx_kernel::{AgentKind, Dialect, Refusal, RunId};
+use omx_store::Store;
+
+use crate::context::Context;
+
+/// Finds agents and starts the processes that drive runs.
+pub trait RunLauncher: Sync {
+    /// The environment for git.
+    fn environment(&self) -> BTreeMap<OsString, OsString>;
+
+    /// The folder that lists the live runs of all projects, if there is one.
+    fn registry_folder(&self, dialect: Dialect) -> Option<PathBuf>;
+
+    /// Finds this agent, or the first one that can work.
+    fn find_agent(
+        &self,
+        context: &Context<'_>,
+        store: &Store,
+        named: Option<AgentKind>,
+        scenario: Option<&Path>,
+    ) -> Result<AgentKind, Refusal>;
+
+    /// Starts a process that drives the run, independent of this one, and
+    /// returns when it holds the run. `decisions` are `STEP=rerun` or `STEP=skip`.
+    fn drive_detached(
+        &self,
+        context: &Context<'_>,
+        store: &Store,
+        id: &RunId,
+        decisions: &[String],
+    ) -> Result<(), Refusal>;
+}
+
+/// A launcher for programs that start no runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoLauncher;
+
+impl RunLauncher for NoLauncher {
+    fn environment(&self) -> BTreeMap<OsString, OsString> {
+        BTreeMap::new()
+    }
+
+    fn registry_folder(&self, _: Dialect) -> Option<PathBuf> {
+        None
+    }
+
+    fn find_agent(
+        &self,
+        _: &Context<'_>,
+        _: &Store,
+        _: Option<AgentKind>,
+        _: Option<&Path>,
+    ) -> Result<AgentKind, Refusal> {
+        Err(Refusal::invalid_input("this program starts no runs"))
+    }
+
+    fn drive_detached(
+        &self,
+        _: &Context<'_>,
+        _: &Store,
+        _: &RunId,
+        _: &[String],
+    ) -> Result<(), Refusal> {
+        Err(Refusal::invalid_input("this program starts no runs"))
+    }
+}

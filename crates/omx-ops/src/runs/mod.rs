@@ -1,0 +1,36 @@
+//! Operations on runs: start, watch, answer, limit, resume, integrate, discard,
+//! clean up. What drives a run is the conductor, in another process or in the
+//! caller's own.
+
+mod answer;
+mod budget;
+mod discard;
+mod find;
+mod gc;
+mod goal;
+mod integrate;
+mod launcher;
+mod limit;
+mod list;
+mod request;
+mod resume;
+mod select;
+mod show;
+mod stages;
+mod start;
+
+pub use answer::{RunAnswerReport, RunAnswerRequest, run_answer};
+pub use budget::{parse_span, parse_usd};
+pub use discard::{RunDiscardReport, RunDiscardRequest, run_discard};
+pub use find::{find_resumable, find_run};
+pub use gc::{GcReport, run_gc};
+pub use goal::CheckGoal;
+pub use integrate::{RunIntegrateReport, run_integrate};
+pub use launcher::{NoLauncher, RunLauncher};
+pub use limit::{RunLimitReport, RunLimitRequest, run_limit};
+pub use list::{RunListReport, RunListRequest, run_list};
+pub use resume::{RunResumeRequest, run_resume};
+pub use select::{RunSelector, run_cancel};
+pub use show::{RunReport, RunStatusReport, run_show, run_status};
+pub use stages::{parse_stages, preset_stages, read_stages};
+pub use start::{NewRun, RunRequest, RunStartReport, open_run, register_run, run_start};

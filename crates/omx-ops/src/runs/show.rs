@@ -1,0 +1,63 @@
+//! One run: what it looks like now, and everything it recorded.
+
+use omx_kernel::{Refusal, Value};
+use omx_runs::Record;
+use omx_runs::overview::{Overview, overview};
+use omx_store::runs::JournalEntry;
+use serde_json::json;
+
+use super::find::open_folder;
+use super::select::RunSelector;
+use crate::context::Context;
+use crate::report;
+
+/// A run as it is now.
+#[derive(Debug)]
+pub struct RunStatusReport {
+    /// The run.
+    pub overview: Overview,
+}
+
+/// A run with its journal.
+#[derive(Debug)]
+pub struct RunReport {
+    /// The run.
+    pub overview: Overview,
+    /// Its records.
+    pub entries: Vec<JournalEntry<Record>>,
+}
+
+impl RunStatusReport {
+    /// The report for programs.
+    pub fn value(&self) -> Value {
+        report::from_json(&self.overview.json())
+    }
+}
+
+impl RunReport {
+    /// The report for programs.
+    pub fn value(&self) -> Value {
+        let mut object = self.overview.json();
+        let journal = self.entries.iter().map(
+            |entry| json!({"seq": entry.seq, "at": entry.at.to_string(), "record": entry.record}),
+        );
+        object["journal"] = journal.collect();
+        report::from_json(&object)
+    }
+}
+
+/// Reads what a run looks like now.
+pub fn run_status(context: &Context<'_>, run: &RunSelector) -> Result<RunStatusReport, Refusal> {
+    let (store, id) = run.find(context)?;
+    let overview = overview(&store, &open_folder(&store, &id)?)?;
+    Ok(RunStatusReport { overview })
+}
+
+/// Reads a run with its journal.
+pub fn run_show(context: &Context<'_>, run: &RunSelector) -> Result<RunReport, Refusal> {
+    let (store, id) = run.find(context)?;
+    let folder = open_folder(&store, &id)?;
+    let overview = overview(&store, &folder)?;
+    let entries = folder.journal()?.read_all()?;
+    Ok(RunReport { overview, entries })
+}

@@ -1,0 +1,86 @@
+//! Finds agents and starts detached processes for the operations on runs.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use omx_kernel::{AgentKind, Dialect, Refusal, RefusalCode, RunId};
+use omx_ops::{Context, RunLauncher};
+use omx_process::platform::detached_command;
+use omx_store::Store;
+use omx_store::runs::Liveness;
+
+use crate::children;
+use crate::commands::find_agent;
+use crate::edge;
+
+/// How long a detached process has to take the run.
+const TAKE_OVER: Duration = Duration::from_secs(20);
+/// The poll interval meanwhile.
+const POLL: Duration = Duration::from_millis(10);
+
+/// The launcher of this program.
+pub struct ProcessLauncher;
+
+impl RunLauncher for ProcessLauncher {
+    fn environment(&self) -> BTreeMap<OsString, OsString> {
+        edge::environment()
+    }
+
+    fn registry_folder(&self, dialect: Dialect) -> Option<PathBuf> {
+        edge::registry_folder(dialect)
+    }
+
+    fn find_agent(
+        &self,
+        context: &Context<'_>,
+        store: &Store,
+        named: Option<AgentKind>,
+        scenario: Option<&Path>,
+    ) -> Result<AgentKind, Refusal> {
+        let env = edge::agent_env(context, store, scenario.map(Path::to_owned), None)?;
+        find_agent(named, &env).map(|installation| installation.kind)
+    }
+
+    fn drive_detached(
+        &self,
+        context: &Context<'_>,
+        store: &Store,
+        id: &RunId,
+        decisions: &[String],
+    ) -> Result<(), Refusal> {
+        let io = |error: std::io::Error| {
+            Refusal::new(RefusalCode::Io, format!("cannot run in the background: {error}"))
+        };
+        let missing = || Refusal::invalid_input(format!("run {id} is gone"));
+        let folder = store.run(id)?.ok_or_else(missing)?;
+        let omx = std::env::current_exe().map_err(io)?;
+        let log = folder.path().join("output").join("drive.log");
+        let file = std::fs::File::create(&log).map_err(io)?;
+        let mut command = detached_command(&omx);
+        command.args(["runs", "drive", id.as_str()]);
+        command.args(decisions.iter().flat_map(|decision| ["--decide", decision]));
+        command.current_dir(store.root());
+        command.envs(children::variables(context, store, Some(id))?);
+        command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);
+        let mut child = command.spawn().map_err(io)?;
+        // Wait, so that whoever looks at the run next finds it live or ended.
+        let deadline = Instant::now() + TAKE_OVER;
+        while folder.liveness()? == Liveness::Ended {
+            if child.try_wait().map_err(io)?.is_some() {
+                return Ok(());
+            }
+            if Instant::now() > deadline {
+                let why = format!("the run did not start in the background; see {}", log.display());
+                return Err(Refusal::new(RefusalCode::Busy, why));
+            }
+            std::thread::sleep(POLL);
+        }
+        // A server outlives the runs it starts, and must not keep them as zombies.
+        let reap = move || drop(child.wait());
+        let _ = std::thread::Builder::new().name("reap".to_owned()).spawn(reap);
+        Ok(())
+    }
+}
