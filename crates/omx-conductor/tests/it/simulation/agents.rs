@@ -2,7 +2,6 @@
 //! by it, whichever process talks; a process only goes on with it.
 
 use std::collections::VecDeque;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use omx_agents::AgentKind;
@@ -17,6 +16,7 @@ use omx_kernel::Timestamp;
 use omx_runs::StepKey;
 use serde_json::Value;
 
+use super::answers::kind_of;
 use super::scenario::AgentFault;
 use super::world::{SimWorld, Upcoming};
 
@@ -391,15 +391,6 @@ impl SimWorld {
         };
         if self.random.one_in(2) { Act::Die(cause) } else { Act::FailTurn(cause) }
     }
-}
-
-/// What a message wants to be answered with.
-fn kind_of(message: &AgentMessage) -> ResultKind {
-    static SCHEMAS: LazyLock<Vec<(ResultKind, Value)>> =
-        LazyLock::new(|| ResultKind::ALL.into_iter().map(|kind| (kind, kind.schema())).collect());
-    let wanted = message.schema.as_ref().expect("an errand has a schema");
-    let found = SCHEMAS.iter().find(|(_, schema)| schema == wanted);
-    found.expect("the schema of a result").0
 }
 
 fn failure(cause: FailureCause) -> Failure {

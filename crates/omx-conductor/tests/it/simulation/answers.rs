@@ -1,5 +1,8 @@
-//! What simulated agents answer with, rightly and wrongly.
+//! What simulated agents answer, rightly and wrongly.
 
+use std::sync::LazyLock;
+
+use omx_agents::agent::AgentMessage;
 use omx_agents::event::TurnAnswer;
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
@@ -133,4 +136,13 @@ impl SimWorld {
             _ => kit::review(lane, bad, &[&title]),
         }
     }
+}
+
+/// The kind of result a message wants.
+pub fn kind_of(message: &AgentMessage) -> ResultKind {
+    static SCHEMAS: LazyLock<Vec<(ResultKind, Value)>> =
+        LazyLock::new(|| ResultKind::ALL.into_iter().map(|kind| (kind, kind.schema())).collect());
+    let wanted = message.schema.as_ref().expect("a task has a schema");
+    let found = SCHEMAS.iter().find(|(_, schema)| schema == wanted);
+    found.expect("the schema of a result").0
 }

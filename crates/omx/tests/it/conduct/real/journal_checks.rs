@@ -114,7 +114,7 @@ impl RealProject {
         assert_eq!(begun.len(), names.len() + forgotten.len(), "begun twice: {begun:?}");
         let shown = fs::read_to_string(self.run_folder().join("events.jsonl")).unwrap();
         for step in &forgotten {
-            assert!(shown.contains(&format!("{step} is begun again")), "{shown}");
+            assert!(shown.contains(&format!("{step} begins again")), "{shown}");
         }
         let conversations = self.conversations();
         let mut ids = BTreeSet::new();
