@@ -97,12 +97,8 @@ impl<'a> Segments<'a> {
 
     /// Returns everything up to `end` as a segment that is not prose.
     fn take_until(&mut self, end: usize, kind: SegmentKind) -> Segment<'a> {
-        let segment = Segment {
-            text: &self.text[self.at..end],
-            at: self.at,
-            position: self.position,
-            kind: kind,
-        };
+        let segment =
+            Segment { text: &self.text[self.at..end], at: self.at, position: self.position, kind };
         self.at = end;
         let rest = &self.text[end..];
         let ends_line = segment.text.ends_with('\n');
