@@ -34,14 +34,14 @@ pub(crate) const START: McpTool = McpTool {
         let levels: Vec<&str> = AllowLevel::ALL.iter().map(|level| level.as_str()).collect();
         let modes = ["autopilot", "ralplan", "ralph", "code-review", "ultraqa", "pipeline"];
         let mut fields = vec![
-            schema::word("mode", "The mode", &modes),
+            schema::one_of("mode", "The mode", &modes),
             schema::text("task", "What to do"),
-            schema::word("agent", "The agent; the configured one if missing", &agents),
+            schema::one_of("agent", "The agent; the configured one if missing", &agents),
             schema::text("model", "The model for all roles"),
-            schema::word("allow", "What agents may do without asking", &levels),
+            schema::one_of("allow", "What agents may do without asking", &levels),
             schema::text("check", "The command that verifies the project"),
             schema::text("command", "ultraqa: the command that must succeed"),
-            schema::word("verify", "Verification level", &["light", "standard", "thorough"]),
+            schema::one_of("verify", "Verification level", &["light", "standard", "thorough"]),
             schema::limit("max_iterations", "Maximum number of iterations"),
             schema::flag("in_place", "Work in the checkout instead of a worktree"),
             schema::flag("dirty", "With in_place, allow uncommitted changes"),
@@ -109,7 +109,7 @@ pub(crate) const ANSWER: McpTool = McpTool {
     schema: || {
         let fields = vec![
             id(),
-            schema::word("answer", "The answer", &["yes", "no"]),
+            schema::one_of("answer", "The answer", &["yes", "no"]),
             schema::limit("question", "The question's number; the oldest if missing"),
             schema::working_directory(),
         ];

@@ -67,7 +67,7 @@ pub fn text(name: &str, description: &str) -> Field {
 }
 
 /// One of these words.
-pub fn word(name: &str, description: &str, words: &[&str]) -> Field {
+pub fn one_of(name: &str, description: &str, words: &[&str]) -> Field {
     field(name, typed("string", description, vec![field("enum", Value::strings(words))]))
 }
 

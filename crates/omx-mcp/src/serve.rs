@@ -10,7 +10,7 @@ use omx_store::json;
 use crate::call::{ActiveCall, ToolCall};
 use crate::rpc::{self, RequestId, RpcError, RpcErrorCode, RpcMessage};
 use crate::server::{McpServer, format_response, run_tool};
-use crate::session::{Flush, Job, QueuedCall, Session};
+use crate::session::{Flush, QueuedCall, ServerTask, Session};
 use crate::tools::ToolPace;
 
 /// A longer line is discarded and refused; no request needs as much.
@@ -55,14 +55,14 @@ impl<'scope, 'env, R: Read + Send, W: Write + Send> Worker<'scope, 'env, R, W> {
         let context = Context { caller: self, ..context };
         let mut line = Vec::new();
         loop {
-            match self.session.next_job() {
-                Job::Lead(input) => self.lead(input, &context, &mut line),
-                Job::Run(queued) => {
+            match self.session.next_task() {
+                ServerTask::Lead(input) => self.lead(input, &context, &mut line),
+                ServerTask::Run(queued) => {
                     self.current().call = Some(Arc::clone(&queued.active));
                     let result = run_tool(&queued.call, &context);
                     self.respond(&queued.active, &rpc::format_result(&queued.active.id, &result));
                 }
-                Job::End => return,
+                ServerTask::End => return,
             }
         }
     }

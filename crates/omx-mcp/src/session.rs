@@ -32,7 +32,7 @@ pub(crate) struct QueuedCall {
 }
 
 /// What a thread does next.
-pub(crate) enum Job<R> {
+pub(crate) enum ServerTask<R> {
     /// Read the input.
     Lead(BufReader<R>),
     /// Run a call.
@@ -98,22 +98,22 @@ impl<'a, R, W: Write> Session<'a, R, W> {
     }
 
     /// Waits for the next job of the calling thread.
-    pub fn next_job(&self) -> Job<R> {
+    pub fn next_task(&self) -> ServerTask<R> {
         let mut state = self.state();
         loop {
             if state.end.is_none()
                 && let Some(input) = state.input.take()
             {
-                return Job::Lead(input);
+                return ServerTask::Lead(input);
             }
             if state.running.len() < MAX_WAITING_CALLS
                 && let Some(queued) = state.queue.pop_front()
             {
                 state.running.push(Arc::clone(&queued.active));
-                return Job::Run(queued);
+                return ServerTask::Run(queued);
             }
             if state.end.is_some() {
-                return Job::End;
+                return ServerTask::End;
             }
             state.idle += 1;
             while state.woken == 0 && state.end.is_none() {

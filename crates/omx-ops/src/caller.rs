@@ -33,6 +33,6 @@ pub trait Caller: Sync {
 
 /// A caller that waits for the result and nothing else.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct PatientCaller;
+pub struct UncancelledCaller;
 
-impl Caller for PatientCaller {}
+impl Caller for UncancelledCaller {}

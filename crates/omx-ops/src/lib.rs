@@ -20,7 +20,7 @@ mod runs;
 mod status;
 mod write;
 
-pub use caller::{CallProgress, Caller, PatientCaller};
+pub use caller::{CallProgress, Caller, UncancelledCaller};
 pub use cancel::{
     CancelBreadth, CancelOptions, CancelReport, CancelRequest, RunProcesses, cancel,
     sessions_with_active_modes,

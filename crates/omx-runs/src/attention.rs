@@ -89,7 +89,13 @@ pub fn answer(run: &RunFolder, number: u64, answer: AttentionAnswer) -> io::Resu
 }
 
 /// Asks a question: `what` in words, `request` as the agent made it.
-pub fn ask(run: &Path, number: u64, step: &StepKey, what: &str, request: &Value) -> io::Result<()> {
+pub fn open_question(
+    run: &Path,
+    number: u64,
+    step: &StepKey,
+    what: &str,
+    request: &Value,
+) -> io::Result<()> {
     let object = json!({
         "number": number,
         "step": step,

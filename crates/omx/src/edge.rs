@@ -13,7 +13,7 @@ use omx_host::{host_spec, process};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, PatientCaller, Place, SystemClock};
+use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
 use omx_store::Store;
 use omx_store::identity::record_folder;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -117,7 +117,7 @@ pub fn context(
                 .collect(),
             flags: global.config.clone(),
         },
-        caller: &PatientCaller,
+        caller: &UncancelledCaller,
         runs: &ProcessLauncher,
     })
 }

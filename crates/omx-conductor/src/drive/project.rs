@@ -175,7 +175,7 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
 
     fn ask(&mut self, number: u64, step: &StepKey, ask: &ApprovalRequest) -> Result<(), String> {
         let folder = self.held.folder().path();
-        attention::ask(folder, number, step, &describe_ask(ask), &ask_object(ask))
+        attention::open_question(folder, number, step, &describe_ask(ask), &ask_object(ask))
             .map_err(|error| error.to_string())
     }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::env::{DoctorEnv, Installation};
 use super::finding::{CheckArea, DoctorFinding, Fix};
 use crate::setup::{
-    FileChange, Manifest, RealDisk, SetupNote, SetupNoteKind, SetupPaths, SetupPlan, SetupScope,
-    plan_setup,
+    Manifest, RealDisk, SetupFileChange, SetupNote, SetupNoteKind, SetupPaths, SetupPlan,
+    SetupScope, plan_setup,
 };
 
 const AREA: CheckArea = CheckArea::Setup;
@@ -101,7 +101,7 @@ fn check_manifest(installed: &Installation, manifest: Manifest) -> Vec<DoctorFin
     findings
 }
 
-fn change_finding(change: &FileChange, fix: &str) -> DoctorFinding {
+fn change_finding(change: &SetupFileChange, fix: &str) -> DoctorFinding {
     let what = match change.old {
         None => "a file that setup wrote is missing",
         Some(_) => "an entry that setup wrote is missing or has changed",

@@ -14,7 +14,7 @@ use omx_store::{StoreError, change_file, flush_all};
 
 use super::disk::{RealDisk, SetupDisk};
 use super::manifest::Manifest;
-use super::planner::{FileChange, SetupNote, SetupNoteKind, SetupPlan};
+use super::planner::{SetupFileChange, SetupNote, SetupNoteKind, SetupPlan};
 
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -163,7 +163,7 @@ fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn carry_out(change: &FileChange, made: &[PathBuf]) -> Result<(), String> {
+fn carry_out(change: &SetupFileChange, made: &[PathBuf]) -> Result<(), String> {
     // Keep the person's links: change the file they lead to.
     let real = RealDisk.real(&change.path);
     let stale = "it was changed in the meantime; run the command again";

@@ -2,13 +2,13 @@
 
 use similar::{Algorithm, TextDiff};
 
-use super::planner::FileChange;
+use super::planner::SetupFileChange;
 
 /// Unchanged lines around a change.
 const CONTEXT_LINES: usize = 3;
 
 /// Formats the diff of one file.
-pub fn unified_diff(change: &FileChange) -> String {
+pub fn unified_diff(change: &SetupFileChange) -> String {
     let path = change.path.display();
     let name = |text: &Option<String>| match text {
         Some(_) => path.to_string(),
@@ -28,7 +28,7 @@ mod tests {
 
     fn diff(old: Option<&str>, new: Option<&str>) -> String {
         let text = |text: Option<&str>| text.map(str::to_owned);
-        unified_diff(&FileChange { path: "f".into(), old: text(old), new: text(new) })
+        unified_diff(&SetupFileChange { path: "f".into(), old: text(old), new: text(new) })
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(crate) use hosts::{HostSetup, claude, codex, gemini};
 pub use manifest::{FileOrigin, FileRecord, Manifest, ManifestError};
 pub use paths::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile};
 pub use plan::{plan_setup, plan_uninstall};
-pub use planner::{FileChange, SetupNote, SetupNoteKind, SetupPlan};
+pub use planner::{SetupFileChange, SetupNote, SetupNoteKind, SetupPlan};
 
 /// Why omx cannot edit a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -14,7 +14,7 @@ use crate::HostKind;
 
 /// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileChange {
+pub struct SetupFileChange {
     /// The file.
     pub path: PathBuf,
     /// The text before; `None` if the file does not exist.
@@ -78,7 +78,7 @@ pub struct SetupPlan {
     /// The manifest after all changes.
     pub after: Manifest,
     /// The changes, in order.
-    pub changes: Vec<FileChange>,
+    pub changes: Vec<SetupFileChange>,
     /// Messages for the person.
     pub notes: Vec<SetupNote>,
 }
@@ -95,7 +95,7 @@ pub(crate) struct SetupPlanner<'a> {
     pub disk: &'a dyn SetupDisk,
     pub old: Manifest,
     after: Manifest,
-    changes: Vec<FileChange>,
+    changes: Vec<SetupFileChange>,
     notes: Vec<SetupNote>,
     seen: Vec<PathBuf>,
 }
@@ -252,7 +252,7 @@ impl<'a> SetupPlanner<'a> {
             missing.retain(|folder| !self.after.folders.contains(folder));
             self.after.folders.extend(missing);
         }
-        self.changes.push(FileChange { path: path.to_owned(), old, new });
+        self.changes.push(SetupFileChange { path: path.to_owned(), old, new });
     }
 
     /// A file's text before and after.

@@ -10,7 +10,7 @@ use omx_host::{HostKind, guidance};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, PatientCaller, Place};
+use omx_ops::{Ambient, Clock, Context, NoLauncher, Place, UncancelledCaller};
 use omx_store::{ProjectSearch, Store, find_project};
 
 struct FixedClock;
@@ -90,7 +90,8 @@ impl TestPlace {
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(60),
             config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
-            caller: &PatientCaller,
+            caller: &UncancelledCaller,
+            runs: &NoLauncher,
         }
     }
 

@@ -9,7 +9,7 @@ use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_mcp::{McpServer, McpTool, ToolGroup, serve};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, NoLauncher, PatientCaller, Place};
+use omx_ops::{Ambient, Clock, Context, NoLauncher, Place, UncancelledCaller};
 use omx_store::{ProjectSearch, Store, find_project};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ impl TestProject {
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(60),
             config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
-            caller: &PatientCaller,
+            caller: &UncancelledCaller,
             runs: &NoLauncher,
         }
     }

@@ -110,10 +110,10 @@ pub const KEYS: &[KeyRow] = &[
 ];
 
 /// What is wrong with a key or its value, in words.
-pub type Complaint = String;
+pub type KeyProblem = String;
 
 /// The row of a key, or what was probably meant.
-pub fn row_of(name: &str) -> Result<&'static KeyRow, Complaint> {
+pub fn row_of(name: &str) -> Result<&'static KeyRow, KeyProblem> {
     if let Some(row) = KEYS.iter().find(|row| fits(row.name, name)) {
         return Ok(row);
     }
@@ -130,7 +130,7 @@ pub fn row_of(name: &str) -> Result<&'static KeyRow, Complaint> {
 }
 
 /// Whether there is such a key; if not, what was probably meant.
-pub fn known(name: &str) -> Result<(), Complaint> {
+pub fn known(name: &str) -> Result<(), KeyProblem> {
     row_of(name).map(|_| ())
 }
 
@@ -167,7 +167,7 @@ fn spelled_out(pattern: &'static str) -> Vec<String> {
 }
 
 /// Checks a value against its key.
-pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), Complaint> {
+pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), KeyProblem> {
     let wanted = match kind {
         Kind::Any => return Ok(()),
         Kind::Choice(words) => {

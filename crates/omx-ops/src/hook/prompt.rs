@@ -143,7 +143,7 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
             Ok(Prompted::Cancelled { text, rest })
         }
         Err(refusal) if refusal.code == RefusalCode::Busy => {
-            cancelled::wish(&store, session);
+            cancelled::request_cancel(&store, session);
             let text = format!(
                 "[{}] Cancel was asked for; the state is locked by another process, so it is written as soon as that lets go. Nothing is held meanwhile.",
                 context.dialect.name

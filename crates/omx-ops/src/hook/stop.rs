@@ -47,7 +47,7 @@ pub fn stop(
     let Some(found) = look_at_active(context, session)? else {
         return Ok(StopOutcome::Allowed(AllowReason::NothingActive));
     };
-    if cancelled::is_wished(&found.store, session) {
+    if cancelled::is_requested(&found.store, session) {
         let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
         crate::cancel::cancel(context, &request)?;
         cancelled::forget(&found.store, session);

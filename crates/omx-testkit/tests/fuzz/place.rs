@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, NoLauncher, PatientCaller, Place as Surroundings};
+use omx_ops::{Ambient, Clock, Context, NoLauncher, Place as ContextPlace, UncancelledCaller};
 use omx_testkit::fuzz::{MODES, Random, SESSIONS, document};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::value::RawValue;
@@ -99,7 +99,7 @@ impl Place {
 
     pub fn context(&self) -> Context<'static> {
         Context {
-            place: Surroundings {
+            place: ContextPlace {
                 working_directory: self.root(),
                 home: Some(self.folder.path().join("home")),
                 root: Some(self.root()),
@@ -112,7 +112,7 @@ impl Place {
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(5),
             config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
-            caller: &PatientCaller,
+            caller: &UncancelledCaller,
             runs: &NoLauncher,
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_host::setup::{
-    ApplyError, FileChange, FragmentSlot, Manifest, RealDisk, SetupCatalog, SetupNote,
+    ApplyError, FragmentSlot, Manifest, RealDisk, SetupCatalog, SetupFileChange, SetupNote,
     SetupNoteKind, SetupPaths, SetupPlan, SetupScope, SkillFile, apply, lock_setup, plan_setup,
     plan_uninstall, unified_diff,
 };
@@ -209,7 +209,7 @@ fn words(note: &SetupNote) -> String {
 }
 
 /// The changes by line; many files of one kind are one line.
-fn summary(changes: &[FileChange]) -> Vec<String> {
+fn summary(changes: &[SetupFileChange]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for change in changes {
         let verb = match (&change.old, &change.new) {
@@ -238,7 +238,7 @@ fn summary(changes: &[FileChange]) -> Vec<String> {
 
 fn report(plan: &SetupPlan, paths: &SetupPaths, hosts: &[HostKind], action: SetupAction) -> Value {
     let path = |path: &Path| Value::string(&path.to_string_lossy());
-    let change = |change: &FileChange| {
+    let change = |change: &SetupFileChange| {
         let action = match (&change.old, &change.new) {
             (None, _) => "create",
             (_, None) => "remove",
