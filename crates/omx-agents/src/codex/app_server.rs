@@ -6,15 +6,17 @@
 
 mod commands;
 mod notifications;
+mod request;
 mod turn;
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use self::request::AppServerRequest;
 use self::turn::{CodexTurn, TurnEnd, TurnNumber, TurnOrigin};
-use super::approvals::{PendingApproval, PendingApprovals};
+use super::approvals::PendingApprovals;
 use super::errors::{self, ErrorContext, classify_open_error, codex_failure, crash_cause};
 use super::items::TurnItems;
 use super::limit_resets::LimitResets;
@@ -25,20 +27,6 @@ use crate::event::{AgentEvent, Delivery};
 use crate::failure::FailureCause;
 use crate::protocol::{AgentExit, ProtocolEffect, ProtocolEvent};
 use crate::rpc::{Rpc, RpcFailure, RpcIncoming};
-
-/// A pending request to the app-server.
-#[derive(Debug)]
-enum AppServerRequest {
-    Initialize,
-    Login,
-    Open,
-    Turn(TurnNumber),
-    /// Text for the running turn.
-    Steer(String),
-    /// The reason of a denial; the approval request is answered afterwards.
-    Reason(PendingApproval),
-    Interrupt,
-}
 
 /// The state of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +132,10 @@ impl AppServer {
             },
             ProtocolEvent::Exited(exit) => self.handle_exit(&exit, now),
             ProtocolEvent::Tick => match self.rpc.take_expired(now) {
-                Some(purpose) => vec![self.request_timed_out(&purpose)],
+                Some(purpose) => {
+                    let cause = purpose.timeout_cause(&self.options.limits);
+                    vec![ProtocolEffect::Fail(codex_failure(cause))]
+                }
                 None => Vec::new(),
             },
         }
@@ -214,22 +205,6 @@ impl AppServer {
             }
             _ => vec![ProtocolEffect::Fail(codex_failure(crash_cause(exit)))],
         }
-    }
-
-    fn request_timed_out(&self, purpose: &AppServerRequest) -> ProtocolEffect {
-        let limits = self.options.limits;
-        let (waited, during): (Duration, _) = match purpose {
-            AppServerRequest::Initialize => (limits.start, "starting"),
-            AppServerRequest::Login | AppServerRequest::Open => {
-                (limits.request, "opening the conversation")
-            }
-            AppServerRequest::Turn(_) => (limits.request, "taking a message"),
-            AppServerRequest::Steer(_) | AppServerRequest::Reason(_) => {
-                (limits.request, "taking text")
-            }
-            AppServerRequest::Interrupt => (limits.request, "being interrupted"),
-        };
-        ProtocolEffect::Fail(codex_failure(FailureCause::Silent { waited, during }))
     }
 
     fn handle_response(

@@ -60,7 +60,7 @@ impl GeminiSession {
             GeminiAccount::Chosen | GeminiAccount::ByItself => None,
         };
         Self {
-            spec: spec,
+            spec,
             open_call: None,
             untried_login: login,
             session_id: String::new(),

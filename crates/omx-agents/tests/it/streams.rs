@@ -9,6 +9,7 @@ mod codex;
 mod codex_exec;
 mod faults;
 mod gemini;
+mod open;
 mod rehearsal;
 mod row;
 mod scene;

@@ -1,23 +1,20 @@
 //! Runs a protocol between a simulated owner and a simulated program, with a
 //! simulated clock. It acts like the loop of a conversation and checks every effect.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::ffi::OsString;
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use omx_agents::Failure;
 use omx_agents::agent::{
-    AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationSpec,
-    ConversationStart, McpServerSpec,
+    AgentCommand, AgentMessage, ApprovalDecision, ConversationId, ConversationStart,
 };
 use omx_agents::event::{AgentEvent, ApprovalId, Delivery};
 use omx_agents::protocol::{AgentExit, Protocol, ProtocolEffect, ProtocolEvent};
-use omx_agents::{AgentEnv, AgentInstallation, AgentLimits, Failure};
-use omx_kernel::Timestamp;
 use omx_kernel::approval::AllowLevel;
-use omx_rehearsal::driver;
 use omx_testkit::fuzz::{Random, json_value, mutated};
 use serde_json::{Value, json};
 
+use super::open::protocol;
 use super::row::{Mind, Row};
 use super::warp::warped;
 
@@ -54,17 +51,6 @@ pub struct Scene {
     trace: Vec<String>,
 }
 
-/// Enough variables for every driver, so that none reads a file.
-fn environment() -> BTreeMap<OsString, OsString> {
-    let set = [
-        ("PATH", "/bin"),
-        ("HOME", "/h"),
-        ("GEMINI_API_KEY", "x"),
-        ("GEMINI_CLI_SYSTEM_DEFAULTS_PATH", "/h/defaults.json"),
-    ];
-    set.into_iter().map(|(name, value)| (name.into(), value.into())).collect()
-}
-
 impl Scene {
     /// A conversation without damage.
     pub fn plain(row: &'static Row) -> Self {
@@ -82,33 +68,7 @@ impl Scene {
     }
 
     fn opened(row: &'static Row, start: ConversationStart, allow: AllowLevel) -> Self {
-        let server = McpServerSpec {
-            name: "omx".into(),
-            program: "/bin/omx".into(),
-            args: vec!["mcp".into()],
-            env: Default::default(),
-        };
-        let spec = ConversationSpec {
-            start,
-            folder: "/w".into(),
-            role: Some("You build.".to_owned()),
-            model: Some("some-model".to_owned()),
-            allow,
-            servers: vec![server],
-            schema: None,
-        };
-        let installation = AgentInstallation { kind: row.kind, program: "/bin/agent".into() };
-        let env = AgentEnv {
-            variables: environment(),
-            omx: "/bin/omx".into(),
-            worker_variable: "OMX_WORKER".to_owned(),
-            child_variables: Default::default(),
-            scenario: Some("/w/scenario.toml".into()),
-            rehearsal_folder: "/w/rehearsal".into(),
-            clock: || Timestamp::from_millis(1_794_747_160_000),
-        };
-        let made = driver(row.kind).protocol(&spec, &installation, &env, &AgentLimits::default());
-        Self::with(row, made.unwrap())
+        Self::with(row, protocol(row.kind, start, allow))
     }
 
     /// A conversation with this protocol.
