@@ -11,12 +11,12 @@ pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
     let start = start.unwrap_or_default();
     let mut matching = runs.iter().filter(|run| run.id.as_str().starts_with(start));
     match (matching.next_back(), start.is_empty()) {
-        (None, true) => Err(Refusal::invalid_input("there is no run in this project")),
-        (None, false) => {
-            Err(Refusal::invalid_input(format!("there is no run {start}; omx runs lists them")))
-        }
+        (None, true) => Err(Refusal::invalid_input("no runs in this project")),
+        (None, false) => Err(Refusal::invalid_input(format!(
+            "no run has an id that starts with {start}; the runs command lists them"
+        ))),
         (Some(run), false) if matching.next().is_some() => Err(Refusal::invalid_input(format!(
-            "several runs start with {start}, {} among them; give more of the id",
+            "the id prefix {start} is ambiguous, {} is one of several matches; use a longer prefix",
             run.id
         ))),
         (Some(run), _) => Ok(run.id.clone()),
@@ -36,7 +36,7 @@ pub fn find_resumable(store: &Store, mode: Mode, start: &str) -> Result<RunId, R
             return Ok(run.id.clone());
         }
     }
-    Err(Refusal::invalid_input(format!("there is no {} run to resume", mode.name())))
+    Err(Refusal::invalid_input(format!("no unfinished {} run to resume", mode.name())))
 }
 
 /// Opens the folder of a run that was found.

@@ -226,6 +226,7 @@ fn messages_of_a_dry_setup() {
 #[test]
 fn messages_name_the_program_by_its_dialect() {
     let mut fixture = Fixture::new("omc");
+    fixture.run(&["runs", "show", "nope"]);
     fixture.run(&["ask", "rehearsal", "--role", "nobody", "why?"]);
     fixture.plan(&["--check", "sh check.sh"]);
     fixture.run(&["runs", "show"]);

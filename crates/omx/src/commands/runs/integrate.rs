@@ -20,7 +20,7 @@ pub(super) fn integrate(
         output::note(&format!("warning: {hook}"));
     }
     let text = if merge.before == merge.after {
-        format!("{} has all of {branch} already.\n", merge.into)
+        format!("{} already contains {branch}.\n", merge.into)
     } else {
         format!("Merged {branch} into {}.\n", merge.into)
     };
