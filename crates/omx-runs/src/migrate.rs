@@ -62,7 +62,6 @@ fn from_format_1(object: &mut Map<String, Value>) {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use omx_kernel::Mode;
 
