@@ -88,7 +88,7 @@ pub fn answer(run: &RunFolder, number: u64, answer: AttentionAnswer) -> io::Resu
     put(&run.path().join(FOLDER), &format!("{number}.answer"), answer.as_str())
 }
 
-/// Asks a question: `what` in words, `request` as the agent made it.
+/// Raises a question: `what` in words, `request` as the agent made it.
 pub fn open_question(
     run: &Path,
     number: u64,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use omx_kernel::message::MessageReader;
 use omx_kernel::{AgentKind, Dialect, Refusal, RunId, Timestamp};
 use omx_ops::config::Sources;
-use omx_ops::{Ambient, Clock, Context, PatientCaller, Place, RunLauncher};
+use omx_ops::{Ambient, Clock, Context, Place, RunLauncher, UncancelledCaller};
 use omx_store::Store;
 use tempfile::TempDir;
 
@@ -85,7 +85,7 @@ impl Project {
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(5),
             config: Sources::default(),
-            caller: &PatientCaller,
+            caller: &UncancelledCaller,
             runs: &self.launcher,
         }
     }

@@ -10,7 +10,7 @@ use super::place::Checkout;
 
 /// What happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FileChange {
+pub enum ChangedFile {
     /// It is new.
     Added,
     /// Its content or its rights changed.
@@ -27,7 +27,7 @@ pub struct Difference {
     /// Where, below the topmost folder.
     pub path: PathBuf,
     /// What happened to it.
-    pub change: FileChange,
+    pub change: ChangedFile,
     /// Lines that came and lines that went; `None` for a file that is no text.
     pub lines: Option<(u64, u64)>,
 }
@@ -80,10 +80,10 @@ impl Checkout {
             };
             debug_assert_eq!(name, counted);
             let change = match letter.first() {
-                Some(b'A') => FileChange::Added,
-                Some(b'D') => FileChange::Deleted,
-                Some(b'T') => FileChange::Turned,
-                _ => FileChange::Modified,
+                Some(b'A') => ChangedFile::Added,
+                Some(b'D') => ChangedFile::Deleted,
+                Some(b'T') => ChangedFile::Turned,
+                _ => ChangedFile::Modified,
             };
             files.push(Difference { path: path(name), change, lines: added.zip(removed) });
         }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use super::call::{parts, path};
 use super::commit::CommitIdentity;
-use super::diff::FileChange;
+use super::diff::ChangedFile;
 use super::error::GitError;
 use super::hooks::FailedHook;
 use super::names::{BranchName, CommitId};
@@ -188,7 +188,7 @@ impl Checkout {
         let files = self.changes(head, target)?.files;
         let goes: BTreeSet<&Path> = files
             .iter()
-            .filter(|file| file.change == FileChange::Deleted)
+            .filter(|file| file.change == ChangedFile::Deleted)
             .map(|file| file.path.as_path())
             .collect();
         let stands = |place: &Path| {
@@ -196,7 +196,7 @@ impl Checkout {
             found.is_ok_and(|found| !found.is_dir()) && !goes.contains(place)
         };
         let mut found = BTreeSet::new();
-        for file in files.iter().filter(|file| file.change == FileChange::Added) {
+        for file in files.iter().filter(|file| file.change == ChangedFile::Added) {
             // A file may also stand where a folder comes; the last one is no name.
             let places = file.path.ancestors().filter(|place| *place != Path::new(""));
             found.extend(places.filter(|place| stands(place)).map(Path::to_owned));

@@ -24,7 +24,7 @@ mod tree;
 pub use add::{AddedWorktree, WorktreeOrigin};
 pub use call::{Git, GitLimits};
 pub use commit::{CommitIdentity, CommitOutcome};
-pub use diff::{ChangeSet, Diff, Difference, FileChange};
+pub use diff::{ChangeSet, ChangedFile, Diff, Difference};
 pub use error::GitError;
 pub use hooks::FailedHook;
 pub use integrate::{Integration, MergePreview};

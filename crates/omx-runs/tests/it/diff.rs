@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 
-use omx_runs::git::{FileChange, Head};
+use omx_runs::git::{ChangedFile, Head};
 
 use super::stage::{NAMES, Stage, branch, write};
 
@@ -31,12 +31,12 @@ fn every_changed_file_is_told_with_its_lines_whatever_its_name() {
     assert_eq!(
         told,
         [
-            (&b"-rf"[..], FileChange::Deleted, Some((0, 3))),
-            (b"binary", FileChange::Added, None),
-            (b"line\nbreak", FileChange::Modified, Some((2, 1))),
-            ("new\tä/with space".as_bytes(), FileChange::Added, Some((2, 0))),
-            (b"no \xff text", FileChange::Added, Some((1, 0))),
-            (b"plain.txt", FileChange::Turned, Some((1, 3))),
+            (&b"-rf"[..], ChangedFile::Deleted, Some((0, 3))),
+            (b"binary", ChangedFile::Added, None),
+            (b"line\nbreak", ChangedFile::Modified, Some((2, 1))),
+            ("new\tä/with space".as_bytes(), ChangedFile::Added, Some((2, 0))),
+            (b"no \xff text", ChangedFile::Added, Some((1, 0))),
+            (b"plain.txt", ChangedFile::Turned, Some((1, 3))),
         ]
     );
     assert_eq!((changes.added(), changes.removed()), (6, 7));
