@@ -21,7 +21,7 @@ pub struct Attention {
     pub number: u64,
     /// The step whose agent asks.
     pub step: String,
-    /// What the agent wants to do, in words.
+    /// What the agent wants to do, for people.
     pub what: String,
 }
 
@@ -43,7 +43,7 @@ impl AttentionAnswer {
         }
     }
 
-    /// The answer that a word means.
+    /// Parses an answer.
     pub fn parse(word: &str) -> Result<Self, Refusal> {
         match word {
             "yes" => Ok(Self::Yes),
@@ -55,13 +55,13 @@ impl AttentionAnswer {
     }
 }
 
-/// The open questions of a run, the oldest first. Questions of a process that
-/// has exited do not count: nobody waits for their answers.
+/// Reads the open questions of a run, oldest first. Skips the questions of a process
+/// that has exited, because nobody waits for their answers.
 pub fn open(run: &RunFolder) -> Result<Vec<Attention>, Refusal> {
     let Liveness::Alive(holder) = run.liveness()? else { return Ok(Vec::new()) };
     if holder.as_ref().is_some_and(|holder| !holder.is_running()) {
-        // A process has just taken the lock and not written its id yet, so these
-        // are the questions of the process before it.
+        // A process has just taken the lock and not recorded its id yet, so these
+        // questions belong to the previous process.
         return Ok(Vec::new());
     }
     let is_current = |object: &Value| {
@@ -88,7 +88,7 @@ pub fn answer(run: &RunFolder, number: u64, answer: AttentionAnswer) -> io::Resu
     put(&run.path().join(FOLDER), &format!("{number}.answer"), answer.as_str())
 }
 
-/// Raises a question: `what` in words, `request` as the agent made it.
+/// Raises a question. `what` is for people, `request` is what the agent sent.
 pub fn open_question(
     run: &Path,
     number: u64,
@@ -107,13 +107,14 @@ pub fn open_question(
     put(&run.join(FOLDER), &format!("{number}.json"), &object.to_string())
 }
 
-/// The person's answer to a question, if there is one yet. Anything but `yes` is a no.
+/// Reads the person's answer to a question, if there is one yet. Anything but `yes`
+/// counts as no.
 pub fn read_answer(run: &Path, number: u64) -> Option<AttentionAnswer> {
     let text = fs::read_to_string(run.join(FOLDER).join(format!("{number}.answer"))).ok()?;
     Some(AttentionAnswer::parse(text.trim()).unwrap_or(AttentionAnswer::No))
 }
 
-/// The numbers of the questions that are answered, in no order.
+/// Returns the numbers of the answered questions, in no particular order.
 pub fn answered_numbers(run: &Path) -> Vec<u64> {
     let entries = fs::read_dir(run.join(FOLDER)).into_iter().flatten().flatten();
     let number =
@@ -133,7 +134,7 @@ pub fn clear(run: &Path) {
     let _ = fs::remove_dir_all(run.join(FOLDER));
 }
 
-/// Writes a file that appears under its name only when it is complete.
+/// Writes a file atomically: it appears under its name only when it is complete.
 fn put(folder: &Path, name: &str, text: &str) -> io::Result<()> {
     let beside: PathBuf = folder.join(format!(".{name}.tmp"));
     fs::write(&beside, text)?;

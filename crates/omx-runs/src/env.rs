@@ -1,4 +1,4 @@
-//! What operations on a project's runs need to know about their caller.
+//! The environment that operations on a project's runs share.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use omx_kernel::{Dialect, Timestamp};
 use omx_store::Store;
 
-/// A project and the caller's circumstances, read once at the edge.
+/// A project and its caller's environment, read once at the edge.
 #[derive(Clone, Copy, Debug)]
 pub struct ProjectEnv<'a> {
     /// The project's store.
     pub store: &'a Store,
-    /// The names of branches and folders.
+    /// Names branches and folders.
     pub dialect: Dialect,
     /// The environment for git.
     pub environment: &'a BTreeMap<OsString, OsString>,

@@ -1,6 +1,5 @@
-//! The model of a run, without its loop: what it was asked to do, what its
-//! journal records, where it works, how it looks from outside, and when its
-//! leftovers are removed.
+//! The model of a run, without its loop: the spec, the journal's records, the
+//! workspace, the overview, and the removal of leftovers.
 //!
 //! Nothing here starts an agent or decides what a run does next; that is the
 //! conductor's job. The only program this crate starts is git.

@@ -14,7 +14,7 @@ use crate::spec::RunSpec;
 /// The format of `run.json` that this version writes.
 const FORMAT: u64 = 2;
 
-/// A spec as it stands in `run.json`.
+/// A spec as `run.json` stores it.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub(crate) struct StoredSpec {
@@ -70,7 +70,7 @@ mod tests {
     use crate::spec::{Budget, VerificationLevel, Workspace};
     use crate::usage::Usage;
 
-    /// Written by omx 0.1.0, before formats had a number.
+    /// Written by omx 0.1.0, before formats had numbers.
     const FORMAT_1: &str = r#"{
         "mode": "ralph", "task": "add a greeting", "slug": "add-a-greeting",
         "started_at": "2026-11-15T12:00:00.000Z", "agent": "codex", "model": null,

@@ -1,4 +1,4 @@
-//! What a run looks like from outside, alive or not.
+//! The overview of a run, for lists and reports. It works for live and ended runs.
 
 use omx_kernel::{Refusal, RunId, Scope, SessionId, Timestamp};
 use omx_store::Store;
@@ -19,18 +19,18 @@ pub struct Overview {
     pub id: RunId,
     /// What it was asked to do.
     pub spec: RunSpec,
-    /// `running`, or the outcome its last process recorded, or `stopped` if that
+    /// `running`, the outcome that the last process recorded, or `stopped` if that
     /// process was killed before it could record one.
     pub state: String,
-    /// The reason, in words, or empty.
+    /// The reason, for people; may be empty.
     pub why: String,
-    /// The phase of its document.
+    /// The current phase, from the run's document.
     pub phase: Option<String>,
     /// What it waits for.
     pub waiting: Option<String>,
     /// What it has used so far.
     pub usage: Usage,
-    /// The same for each step that used anything, in the order of first use.
+    /// The same by step, in the order of first use. Omits steps that used nothing.
     pub usage_by_step: Vec<(StepKey, Usage)>,
     /// Its open questions for the person.
     pub attention: Vec<Attention>,
@@ -102,7 +102,7 @@ fn read_document(
 }
 
 impl Overview {
-    /// The run as programs see it.
+    /// Renders the run as JSON for programs.
     pub fn json(&self) -> Value {
         json!({
             "id": self.id.as_str(),
@@ -126,7 +126,7 @@ impl Overview {
         })
     }
 
-    /// Usage by agent and step, as programs see it.
+    /// Renders usage by agent and step as JSON for programs.
     pub fn usage_by(&self) -> Value {
         let by = self.usage_by_step.iter().map(|(step, usage)| {
             let mut object = serde_json::to_value(usage).unwrap_or_default();

@@ -1,82 +1,81 @@
-//! What a run shows while it works: for the live view, for programs, and for
-//! whoever attaches later.
+//! Progress of a run, for the live view, for programs, and for `omx runs attach`.
 
 use serde::{Deserialize, Serialize};
 
 use crate::step_key::StepKey;
 use crate::usage::Usage;
 
-/// The file in a run's folder that keeps what was shown.
+/// The file in a run's folder that keeps its progress.
 pub const EVENTS_FILE: &str = "events.jsonl";
 
-/// Something to show.
+/// One item of progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Progress {
-    /// A step began.
+    /// A step started.
     StepBegan {
-        /// Which.
+        /// The step.
         step: StepKey,
         /// The mode it belongs to.
         mode: String,
-        /// The phase.
+        /// The phase of that mode.
         phase: String,
-        /// Who does it: a role, or omx itself.
+        /// The role that does it, or omx itself.
         who: String,
-        /// What, in a few words.
+        /// What the step does, in a few words.
         what: String,
     },
-    /// A step is done.
+    /// A step finished.
     StepFinished {
-        /// Which.
+        /// The step.
         step: StepKey,
-        /// How, in a few words.
+        /// The result, in a few words.
         how: String,
     },
-    /// The agent's model.
+    /// The agent reported its model.
     Model {
-        /// In which step.
+        /// The step.
         step: StepKey,
-        /// Its name.
+        /// The model's name.
         model: String,
     },
-    /// The agent said something.
+    /// The agent wrote something.
     Said {
-        /// In which step.
+        /// The step.
         step: StepKey,
-        /// The words.
+        /// The text.
         text: String,
     },
     /// The agent uses a tool.
     Tool {
-        /// In which step.
+        /// The step.
         step: StepKey,
-        /// Which, and on what.
+        /// The tool and what it works on.
         tool: String,
     },
     /// What the run has used so far.
     #[serde(rename = "spent")]
     Usage(Usage),
-    /// Trouble.
+    /// Something failed.
     Trouble {
-        /// In which step.
+        /// The step.
         step: StepKey,
-        /// Its word.
+        /// The kind of failure, as a word for programs.
         kind: String,
-        /// In words.
+        /// The failure, for people.
         text: String,
     },
     /// The run waits.
     Waiting {
-        /// What for.
+        /// What it waits for.
         #[serde(rename = "for")]
         what: String,
-        /// Until when.
+        /// When the wait ends.
         until: String,
     },
-    /// Only the person can go on.
+    /// The run needs the person.
     NeedsYou {
-        /// In which step.
+        /// The step.
         step: StepKey,
         /// What the agent wants to do.
         what: String,

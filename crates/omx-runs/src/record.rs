@@ -1,5 +1,5 @@
-//! The records of a run's journal. The journal is the truth of a run:
-//! everything else is derived from it.
+//! The records of a run's journal. The journal is the source of truth for a run:
+//! everything else derives from it.
 //!
 //! Aliases name the kinds that earlier versions wrote; see `migrate.rs`.
 
@@ -19,13 +19,13 @@ pub enum Record {
         /// The program's version.
         version: String,
     },
-    /// A step begins. Written before anything of it happens.
+    /// A step starts. Written before any of its effects.
     StepStarted {
         /// The step.
         step: StepKey,
-        /// A hash of its input.
+        /// The hash of its input.
         input: String,
-        /// A hash of the workspace's content, if known.
+        /// The hash of the workspace's content, if known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
     },
@@ -39,8 +39,8 @@ pub enum Record {
         /// The conversation's id.
         id: String,
     },
-    /// The agent has shown that it received its message. Until then the step
-    /// cannot have had any effect.
+    /// The agent has shown that it received its message. Without this record, the
+    /// step cannot have had any effect.
     #[serde(alias = "heard")]
     Delivered {
         /// The step.
@@ -51,7 +51,7 @@ pub enum Record {
     Usage {
         /// The step.
         step: StepKey,
-        /// How many.
+        /// Tokens and money.
         #[serde(flatten)]
         usage: Usage,
     },
@@ -61,7 +61,7 @@ pub enum Record {
         step: StepKey,
         /// Its result.
         result: Value,
-        /// A hash of the workspace's content after the step.
+        /// The hash of the workspace's content after the step.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
     },
@@ -84,7 +84,7 @@ pub enum Record {
     InputAccepted {
         /// The step.
         step: StepKey,
-        /// A hash of the input as it is now.
+        /// The hash of the current input.
         input: String,
     },
     /// The run waits.
@@ -109,9 +109,9 @@ pub enum Record {
         /// The new limit.
         max_iterations: u64,
     },
-    /// The person changed the budget; limits it does not name stay.
+    /// The person changed the budget. Limits that it does not name stay in force.
     BudgetRaised {
-        /// What the run may use from now on, including all it has used.
+        /// The new limits. They cover the whole run, including past usage.
         budget: Budget,
     },
     /// A process stopped driving the run.

@@ -1,6 +1,6 @@
-//! Removes the leftovers of runs: worktrees whose work is merged, and everything
-//! of runs that ended long ago. A worktree with work that exists nowhere else
-//! stays, and is reported.
+//! Removes the leftovers of runs: worktrees whose work is merged, and everything of
+//! runs that ended long ago. Keeps and reports a worktree whose work exists nowhere
+//! else.
 
 use std::path::{Path, PathBuf};
 
@@ -20,24 +20,23 @@ pub struct RetentionReport {
     pub runs: Vec<RunId>,
     /// Runs whose worktree was removed.
     pub worktrees: Vec<RunId>,
-    /// Runs that are old enough to go but for what is in their worktrees.
+    /// Runs that are old enough to remove but have work in their worktrees.
     pub kept: Vec<KeptRun>,
 }
 
-/// A run that stays because of its worktree.
+/// A run that was kept because of its worktree.
 #[derive(Debug)]
 pub struct KeptRun {
     /// The run.
     pub id: RunId,
     /// Its worktree.
     pub path: PathBuf,
-    /// Why it stays, in words.
+    /// Why it was kept, for people.
     pub why: String,
 }
 
-/// Removes what is no longer needed. Ended runs are kept for `kept_ms`
-/// milliseconds after their last record; runs that can still be resumed are
-/// kept forever.
+/// Removes what is no longer needed. Keeps runs with a final outcome for `kept_ms`
+/// milliseconds after their last record, and all other runs forever.
 pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionReport, Refusal> {
     let mut report = RetentionReport::default();
     let store = env.store;
@@ -51,7 +50,7 @@ pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionRe
         match remove_worktree(env, &folder, &seen)? {
             WorktreeRemoval::None => {}
             WorktreeRemoval::Removed => report.worktrees.push(run.id.clone()),
-            // That a recent run is not merged yet is nothing to report.
+            // A recent run that is not merged yet is normal and not worth reporting.
             WorktreeRemoval::Kept(why) => {
                 if is_old {
                     let path = store.run_worktree(&run.id);
@@ -70,16 +69,16 @@ pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionRe
     Ok(report)
 }
 
-/// Whether a run has come to an end that nothing resumes.
+/// Whether a run has reached a final outcome.
 fn has_ended(seen: &Overview) -> bool {
     ["complete", "failed", "cancelled", "limit"].contains(&seen.state.as_str())
 }
 
 enum WorktreeRemoval {
-    /// There was none.
+    /// There is no worktree.
     None,
     Removed,
-    /// It stays: why, in words.
+    /// The worktree was kept, for this reason.
     Kept(String),
 }
 
@@ -91,7 +90,7 @@ fn remove_worktree(
     if matches!(seen.spec.workspace, Workspace::InPlace { .. }) {
         return Ok(WorktreeRemoval::None);
     }
-    // Hold the run meanwhile, so that nobody can resume it.
+    // Hold the run's lock so that no process can resume it meanwhile.
     let RunAcquisition::Acquired(_held) =
         env.store.acquire_run(&seen.id, &LockHolder::this_process())?
     else {
@@ -131,31 +130,31 @@ fn describe(why: &KeptWorktree) -> String {
     }
 }
 
-/// How much a discard may remove.
+/// What a discard may remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiscardScope {
-    /// Only runs whose work is committed and merged, or that changed nothing.
+    /// Only runs whose work is committed and merged, and runs that changed nothing.
     NothingOfValue,
     /// Also work that exists nowhere else.
     Everything,
 }
 
-/// What was removed of a run.
+/// What a discard removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiscardedRun {
     /// Its worktree, if it had one.
     pub worktree: Option<PathBuf>,
     /// Its branch, if it had one.
     pub branch: Option<String>,
-    /// The commit its branch was at: `git branch NAME COMMIT` brings it back
+    /// The commit its branch pointed to. `git branch NAME COMMIT` restores the branch
     /// until git collects its own garbage.
     pub commit: Option<CommitId>,
     /// Its folder, with the journal.
     pub folder: PathBuf,
 }
 
-/// Removes a run that nobody drives: its worktree, its branch, its documents and
-/// its folder. Refuses to lose work unless `scope` allows it.
+/// Removes a run that no process drives: its worktree, branch, documents and folder.
+/// Refuses to lose work unless `scope` allows it.
 pub fn discard(
     env: &ProjectEnv<'_>,
     id: &RunId,
@@ -178,7 +177,7 @@ pub fn discard(
         removed.worktree = Some(env.store.run_worktree(id));
         removed.branch = Some(branch.clone());
     }
-    // Removing the folder takes the run's lock itself.
+    // Removing the folder acquires the run's lock itself.
     drop(held);
     let locked = env.store.lock(env.lock_deadline, "runs discard")?;
     match locked.remove_run(id)? {

@@ -1,5 +1,5 @@
-//! What a run was asked to do: written once when it starts, read each time it
-//! is resumed.
+//! What a run was asked to do. Written once when the run starts, and read on every
+//! resume.
 
 use std::path::{Path, PathBuf};
 
@@ -21,19 +21,19 @@ pub enum VerificationLevel {
     Thorough,
 }
 
-/// Limits that end a run however far it is.
+/// Limits that end a run regardless of its progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
-    /// Tokens, read and written.
+    /// Input and output tokens.
     pub tokens: Option<u64>,
     /// Millionths of a US dollar.
     pub micro_usd: Option<u64>,
-    /// Seconds of work, over all resumes.
+    /// Seconds of work, summed over all resumes.
     pub seconds: Option<u64>,
 }
 
 impl Budget {
-    /// This budget, with every limit that `other` sets replaced.
+    /// Returns this budget with every limit that `other` sets replaced.
     pub fn changed_by(self, other: Self) -> Self {
         Self {
             tokens: other.tokens.or(self.tokens),
@@ -54,7 +54,7 @@ pub struct PipelineStage {
     /// Instructions in addition to the task itself.
     #[serde(default)]
     pub prompt: String,
-    /// The model; without one, the model of the role's tier.
+    /// The model. Defaults to the model of the role's tier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
@@ -123,19 +123,19 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
-    /// Reads the spec from a run's folder. Reads what older versions wrote, too.
+    /// Reads the spec from a run's folder, in the current or an older format.
     pub fn load(folder: &RunFolder) -> Result<Self, Refusal> {
         let stored: migrate::StoredSpec = folder.read_spec()?;
         Ok(stored.into_spec())
     }
 
-    /// The spec as it is written to a run's folder.
+    /// Returns the spec in the format that a run's folder stores.
     pub fn stored(&self) -> impl Serialize {
         migrate::StoredSpec::current(self.clone())
     }
 
-    /// The file name, without its extension, of the snapshot of what the run
-    /// knew when it started.
+    /// The file name, without its extension, of the context snapshot taken when the
+    /// run started.
     pub fn context_name(&self) -> String {
         let time: String = self.started_at.chars().filter(char::is_ascii_alphanumeric).collect();
         format!("{}-{time}", self.slug)

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The name of a step within its run, such as `c2.build.work`: the nested parts
-/// of the workflow it belongs to, joined by dots.
+/// The name of a step within its run, such as `c2.build.work`: the names of the
+/// enclosing workflow parts, joined by dots.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct StepKey(String);

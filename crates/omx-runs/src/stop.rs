@@ -12,16 +12,16 @@ const POLL: Duration = Duration::from_millis(20);
 /// How long a killed process may keep its lock.
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
-/// What came of terminating a run's process.
+/// The outcome of terminating a run's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunTermination {
     /// No process drove it.
     NotRunning,
-    /// The process exited when asked to.
+    /// The process exited on request.
     Exited,
-    /// It did not, and was killed.
+    /// The process did not exit in time and was killed.
     Killed,
-    /// A process that cannot be terminated from here still holds the run.
+    /// A process that cannot be terminated from here still drives the run.
     StillRunning,
 }
 
@@ -37,9 +37,8 @@ impl RunTermination {
     }
 }
 
-/// Waits for runs that have just started and have no document yet that a cancel
-/// could end. Returns whether there was one. Considers one session's run only,
-/// or all of them.
+/// Waits for runs that have just started and have no document yet for a cancel to
+/// end. Returns whether there was one. Considers one session's run, or all runs.
 pub fn wait_for_starting(
     store: &Store,
     only: Option<&SessionId>,
@@ -68,8 +67,8 @@ pub fn wait_for_starting(
     Ok(found)
 }
 
-/// Terminates the process that drives a run. By now the run's documents say that
-/// it is cancelled; its agents end with their guards.
+/// Terminates the process that drives a run. The caller has already cancelled the
+/// run's documents; the guards terminate the agents.
 pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTermination, Refusal> {
     let Some(folder) = store.run(id)? else { return Ok(RunTermination::NotRunning) };
     let Driver::Other(holder) = driver(&folder)? else { return Ok(RunTermination::NotRunning) };
@@ -93,9 +92,9 @@ pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTer
 /// Who drives a run.
 enum Driver {
     Nobody,
-    /// This very process, which must not signal or wait for itself.
+    /// This process, which must not signal or wait for itself.
     ThisProcess,
-    /// Another one, with its identity if that is known.
+    /// Another process, with its identity if known.
     Other(Option<LockHolder>),
 }
 

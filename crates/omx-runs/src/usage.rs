@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Tokens and money that a step or a run has used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens read.
+    /// Input tokens.
     pub input: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: u64,
     /// Millionths of a US dollar, if the agent reports its cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -15,7 +15,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds another usage to this one.
+    /// Adds another usage.
     pub fn add(&mut self, more: Self) {
         self.input = self.input.saturating_add(more.input);
         self.output = self.output.saturating_add(more.output);
@@ -25,7 +25,7 @@ impl Usage {
         };
     }
 
-    /// Tokens read and written.
+    /// Input plus output tokens.
     pub fn tokens(&self) -> u64 {
         self.input.saturating_add(self.output)
     }

@@ -18,7 +18,7 @@ use crate::spec::Workspace;
 pub enum WorkspaceChoice {
     /// In a worktree, if the project is under git.
     Worktree,
-    /// In the checkout, if everything in it is committed.
+    /// In the checkout, which must be clean.
     InPlace,
     /// In the checkout, whatever its state.
     InPlaceDirty,
@@ -26,13 +26,12 @@ pub enum WorkspaceChoice {
     ReadOnly,
 }
 
-/// Git for a project, with a folder for its temporary files.
+/// Returns git for a project, with a folder for its temporary files.
 pub fn git(environment: &BTreeMap<OsString, OsString>, scratch: PathBuf) -> Git {
     Git::new("git".into(), environment, scratch, GitLimits::default())
 }
 
-/// Creates the workspace of a new run. Also returns a warning for the person,
-/// if there is one.
+/// Creates the workspace of a new run. Also returns a warning for the person, if any.
 pub fn prepare(
     env: &ProjectEnv<'_>,
     id: &RunId,
@@ -72,7 +71,8 @@ pub fn prepare(
     let path = store.run_worktree(id);
     let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
     let warning = added.hook.map(|hook| hook.to_string());
-    // A project in a subdirectory of its repository is the same subdirectory there.
+    // A project in a subdirectory of its repository uses the same subdirectory of the
+    // worktree.
     let mut path = added.checkout.top().to_owned();
     path.extend(checkout.prefix());
     let workspace = Workspace::Worktree {
@@ -83,8 +83,8 @@ pub fn prepare(
     Ok((workspace, warning))
 }
 
-/// The workspace of a run where it is now. The project may have been moved or
-/// copied since the run started, or its disk mounted elsewhere.
+/// Returns the current location of a run's workspace. The project may have been
+/// moved, copied or mounted elsewhere since the run started.
 pub fn relocate(store: &Store, id: &RunId, workspace: Workspace) -> Workspace {
     match workspace {
         Workspace::InPlace { .. } => Workspace::InPlace { path: store.root().to_owned() },
@@ -98,7 +98,7 @@ pub fn relocate(store: &Store, id: &RunId, workspace: Workspace) -> Workspace {
     }
 }
 
-/// Restores the worktree of a run that is resumed, if it is gone.
+/// Restores the worktree of a run before a resume, if it is missing.
 pub fn restore(
     env: &ProjectEnv<'_>,
     id: &RunId,
@@ -114,8 +114,8 @@ pub fn restore(
     Ok(())
 }
 
-/// Commits what a step changed, if the branch is the run's own, and returns the
-/// hash of the workspace's content.
+/// Commits a step's changes if the branch belongs to the run, and returns the hash of
+/// the workspace's content.
 pub fn commit_step(
     git: &Git,
     workspace: &Workspace,
@@ -129,12 +129,12 @@ pub fn commit_step(
     checkout.tree().map(|tree| Some(tree.as_str().to_owned()))
 }
 
-/// A refusal that carries a git error's message.
+/// Turns a git error into a refusal.
 pub fn refusal(error: GitError) -> Refusal {
     Refusal::new(RefusalCode::InvalidInput, error.to_string())
 }
 
-/// The size of a run's change, for people: files and lines.
+/// Describes the size of a run's change for people: files and lines.
 pub fn describe_size(git: &Git, workspace: &Workspace) -> Option<String> {
     let Workspace::Worktree { base, path, .. } = workspace else { return None };
     let Ok(GitLocation::Checkout(checkout)) = git.look(path as &Path) else { return None };
@@ -145,7 +145,7 @@ pub fn describe_size(git: &Git, workspace: &Workspace) -> Option<String> {
     Some(format!("{files} {plural}, +{} -{}", changes.added(), changes.removed()))
 }
 
-/// Merges what a run made into the branch the person is on.
+/// Merges a run's branch into the branch the person has checked out.
 pub fn integrate(
     env: &ProjectEnv<'_>,
     id: &RunId,

@@ -1,5 +1,5 @@
-//! A worktree of a run's own: made once, found again when the run goes on,
-//! made anew from its branch if the folder is gone.
+//! The worktree of a run: created once, found again on a resume, and recreated from
+//! its branch if the folder is missing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ use super::place::Checkout;
 pub enum WorktreeOrigin {
     /// Branch and worktree are new.
     New,
-    /// It was there.
+    /// The worktree existed.
     Found,
-    /// The branch was there, the worktree was not.
+    /// The branch existed, but the worktree did not.
     Restored,
 }
 
@@ -28,26 +28,26 @@ pub struct AddedWorktree {
     pub checkout: Checkout,
     /// Where it came from.
     pub origin: WorktreeOrigin,
-    /// A hook of the person's that failed after all was done: to be told.
+    /// A hook of the person's that failed after the worktree was complete; report it.
     pub hook: Option<FailedHook>,
 }
 
-/// A worktree git knows of.
+/// A worktree that git has registered.
 #[derive(Debug, Default)]
 pub(super) struct Registered {
     pub path: PathBuf,
     /// The branch's full name.
     pub branch: Option<String>,
-    /// Why it is locked, if it is.
+    /// The reason for its lock, if it is locked.
     pub locked: Option<String>,
 }
 
-/// What git writes into the lock of a worktree while it makes it.
+/// The lock reason that git uses while it creates a worktree.
 const BEING_MADE: &str = "initializing";
 
 impl Checkout {
-    /// Makes the worktree of a branch at a path, or finds it there. A new
-    /// branch begins at `from`. This checkout is not touched, clean or not.
+    /// Creates the worktree of a branch at a path, or finds it there. A new branch
+    /// starts at `from`. Never touches this checkout, clean or not.
     pub fn add_worktree(
         &self,
         path: &Path,
@@ -69,7 +69,7 @@ impl Checkout {
                 checkout.is_on(branch)?;
                 return Ok(AddedWorktree { checkout, origin: WorktreeOrigin::Found, hook: None });
             } else {
-                // The folder is gone: this only lets git forget it.
+                // The folder is gone, so this only removes git's registration.
                 self.call(&["worktree", "remove"]).arg(&path).output()?;
             }
         }
@@ -84,7 +84,7 @@ impl Checkout {
             let add = add.arg("--no-track").arg("-b").arg(branch.as_str());
             add.arg(&path).arg(from.as_str()).answer()?
         };
-        // A hook that ran when all was done does not undo it.
+        // A hook that fails after the worktree is complete does not undo it.
         if answer.code != Some(0) && answer.hook.is_none() {
             return Err(answer.refusal());
         }
@@ -94,7 +94,7 @@ impl Checkout {
         Ok(AddedWorktree { checkout, origin, hook: answer.hook })
     }
 
-    /// The worktrees git knows of.
+    /// Lists the worktrees that git has registered.
     pub(super) fn registered(&self) -> Result<Vec<Registered>, GitError> {
         let output = self.call(&["worktree", "list", "--porcelain", "-z"]).output()?;
         let mut found: Vec<Registered> = Vec::new();
@@ -117,20 +117,20 @@ impl Checkout {
         Ok(found)
     }
 
-    /// Clears what a killed git left of a worktree it was making. Nobody was
-    /// given it, so there is nothing in it but what git put there.
+    /// Removes a worktree whose creation was killed. No caller has received it yet,
+    /// so it contains only what git wrote.
     fn clear_unfinished(&self, path: &Path) -> Result<(), GitError> {
         let remove = || self.call(&["worktree", "remove", "--force", "--force"]).arg(path);
         if remove().output().is_ok() {
             return Ok(());
         }
-        // It lacks what git tells a worktree by.
+        // Without its `.git` file, git no longer recognizes the folder as a worktree.
         fs::remove_dir_all(path).map_err(|error| GitError::io("remove", path, error))?;
         remove().output().map(drop)
     }
 }
 
-/// A path as git tells it: through no link. The last folder may be missing.
+/// Resolves links the way git prints paths. The last component may be missing.
 pub(super) fn real(path: &Path) -> Result<PathBuf, GitError> {
     let fail = |error| GitError::io("find", path, error);
     let missing = || fail(std::io::ErrorKind::NotFound.into());

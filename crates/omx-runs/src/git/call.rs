@@ -1,4 +1,4 @@
-//! Calling git: its arguments, its environment, its deadline.
+//! Calls git with explicit arguments, a controlled environment and a deadline.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -14,8 +14,8 @@ use super::error::GitError;
 use super::hooks::{FailedHook, failed_hook};
 use super::scratch::ScratchFile;
 
-/// Variables of git's that tell who the person is and what they configured.
-/// All others would turn a call to another repository, index or editor.
+/// git's variables that identify the person or carry their configuration. Any other
+/// one could redirect a call to another repository, index or editor.
 const PERSONS: &[&str] = &[
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
@@ -27,8 +27,8 @@ const PERSONS: &[&str] = &[
 ];
 const PERSONS_PREFIXES: &[&str] = &["GIT_CONFIG_", "GIT_LFS_"];
 
-/// Settings that keep git from asking, from guessing what changed, and from
-/// leaving something running.
+/// Settings that keep git from prompting, from trusting caches about what changed,
+/// and from leaving background processes.
 const SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
     "core.untrackedCache=false",
@@ -40,23 +40,23 @@ const SETTINGS: &[&str] = &[
     "maintenance.auto=false",
 ];
 
-/// How much of an answer is read: far more than any list of files.
+/// The most output to read, far more than any list of files needs.
 const MOST_OUTPUT: usize = 256 << 20;
 
-/// How much of the end of standard error is kept.
+/// How much of the end of standard error to keep.
 const MAX_STDERR: usize = 16 << 10;
 /// How long git may take to remove its lock files after SIGTERM.
 const TERMINATION_GRACE: Duration = Duration::from_secs(2);
-/// How long the output may stay open after git has exited: a process that a hook left in
-/// the background may hold it forever.
+/// How long to read output after git has exited. A background process of a hook may
+/// keep the pipe open forever.
 const OUTPUT_DRAIN: Duration = Duration::from_millis(300);
 
-/// How long git may take.
+/// Deadlines for git.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GitLimits {
-    /// For a call that only looks.
+    /// For read-only calls.
     pub look: Duration,
-    /// For one that fills a worktree, or runs the person's hooks.
+    /// For calls that fill a worktree or run the person's hooks.
     pub work: Duration,
 }
 
@@ -66,7 +66,7 @@ impl Default for GitLimits {
     }
 }
 
-/// git, as it is called from here.
+/// git with its program, environment, limits and scratch folder.
 #[derive(Clone, Debug)]
 pub struct Git {
     setup: Arc<Setup>,
@@ -81,8 +81,8 @@ struct Setup {
 }
 
 impl Git {
-    /// git under this name, for a caller with this environment. `scratch` is a
-    /// folder that nobody else writes to, outside every worktree.
+    /// Wraps this git program for a caller with this environment. `scratch` is a
+    /// folder outside every worktree that only omx writes to.
     pub fn new(
         program: PathBuf,
         environment: &BTreeMap<OsString, OsString>,
@@ -100,12 +100,12 @@ impl Git {
         let own = environment.iter().filter(|(name, _)| kept(name));
         let mut environment: BTreeMap<OsString, OsString> =
             own.map(|(name, value)| (name.clone(), value.clone())).collect();
-        // Not configured by the person: `git -c` hands these down to what it starts.
+        // The person did not set this: `git -c` exports it to its child processes.
         environment.remove(OsStr::new("GIT_CONFIG_PARAMETERS"));
         for (name, value) in [
             ("LC_ALL", "C.UTF-8"),
             ("GIT_TERMINAL_PROMPT", "0"),
-            // Looking must not write the index.
+            // Read-only calls must not refresh the index on disk.
             ("GIT_OPTIONAL_LOCKS", "0"),
             ("GIT_EDITOR", "true"),
             ("GIT_SEQUENCE_EDITOR", "true"),
@@ -117,12 +117,12 @@ impl Git {
         Self { setup: Arc::new(Setup { program, environment, scratch, limits }) }
     }
 
-    /// The folder for what is needed for a moment.
+    /// The folder for temporary files.
     pub(super) fn scratch(&self) -> &Path {
         &self.setup.scratch
     }
 
-    /// A call in a folder.
+    /// Prepares a call in a folder.
     pub(super) fn call(&self, folder: &Path, args: &[&str]) -> Call<'_> {
         Call {
             git: &self.setup,
@@ -137,7 +137,7 @@ impl Git {
     }
 }
 
-/// One call of git, not yet made.
+/// A prepared call of git.
 pub(super) struct Call<'a> {
     git: &'a Setup,
     folder: PathBuf,
@@ -149,49 +149,49 @@ pub(super) struct Call<'a> {
     trace: Option<ScratchFile>,
 }
 
-/// What came of a call that was made.
+/// The outcome of a call.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The exit code; none after a signal.
+    /// The exit code; `None` after a signal.
     pub code: Option<i32>,
-    /// Standard output, up to what was to be kept.
+    /// Standard output, up to the limit to keep.
     pub output: Vec<u8>,
-    /// How much there was.
+    /// The full length of standard output.
     pub output_length: usize,
     /// The end of standard error.
     pub words: String,
-    /// A hook that failed, whatever git made of it.
+    /// A hook that failed, even if git itself succeeded.
     pub hook: Option<FailedHook>,
     what: String,
     folder: PathBuf,
 }
 
 impl Call<'_> {
-    /// One more argument.
+    /// Adds an argument.
     pub(super) fn arg(mut self, arg: impl Into<OsString>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// A setting for this call.
+    /// Adds a setting for this call.
     pub(super) fn set(mut self, setting: &'static str) -> Self {
         self.settings.push(setting);
         self
     }
 
-    /// A variable for this call.
+    /// Sets a variable for this call.
     pub(super) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.environment.push((name, value.into()));
         self
     }
 
-    /// The person's hooks are not run.
+    /// Disables the person's hooks.
     pub(super) fn without_hooks(self) -> Self {
         self.set("core.hooksPath=/dev/null")
     }
 
-    /// It may take as long as filling a worktree and running hooks takes, and
-    /// which hook failed is found out.
+    /// Allows the time it takes to fill a worktree and run hooks, and records which
+    /// hook failed.
     pub(super) fn work(mut self) -> Self {
         let trace = ScratchFile::new(&self.git.scratch, "trace");
         self.environment.push(("GIT_TRACE2_EVENT", trace.path().into()));
@@ -200,13 +200,13 @@ impl Call<'_> {
         self
     }
 
-    /// Keeps only so many bytes of the output.
+    /// Keeps at most this many bytes of the output.
     pub(super) fn keep(mut self, bytes: usize) -> Self {
         self.keep = bytes;
         self
     }
 
-    /// Makes the call. That git says no is an answer, too.
+    /// Runs the call. A non-zero exit code is an answer, not an error.
     pub(super) fn answer(self) -> Result<Answer, GitError> {
         let what = self.args.first().map(|word| word.to_string_lossy().into_owned());
         let what = what.unwrap_or_default();
@@ -247,18 +247,18 @@ impl Call<'_> {
         })
     }
 
-    /// Makes a call that must succeed; its output.
+    /// Runs a call that must succeed and returns its output.
     pub(super) fn output(self) -> Result<Vec<u8>, GitError> {
         let answer = self.answer()?;
         if answer.code == Some(0) { Ok(answer.output) } else { Err(answer.refusal()) }
     }
 
-    /// The same, where the output is one line of text.
+    /// The same for output that is one line of text.
     pub(super) fn line(self) -> Result<String, GitError> {
         self.output().map(|output| String::from_utf8_lossy(&output).trim().to_owned())
     }
 
-    /// The same, where the output is one path: only the last byte is not part of it.
+    /// The same for output that is one path; strips only the final newline.
     pub(super) fn path(self) -> Result<PathBuf, GitError> {
         self.output().map(|mut output| {
             if output.last() == Some(&b'\n') {
@@ -270,7 +270,7 @@ impl Call<'_> {
 }
 
 impl Answer {
-    /// Why it was no.
+    /// The error for a call that git refused.
     pub(super) fn refusal(self) -> GitError {
         match self.hook {
             Some(hook) => GitError::Hook { hook },
@@ -279,7 +279,7 @@ impl Answer {
     }
 }
 
-/// The parts of an output that ends each with a zero byte.
+/// Splits output whose parts each end with a zero byte.
 pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|part| !part.is_empty())
 }

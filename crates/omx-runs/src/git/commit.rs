@@ -1,37 +1,37 @@
-//! Committing a run's work on its own branch, by nobody's leave but the hooks'.
+//! Commits a run's work on its own branch. The person's hooks may refuse a commit.
 
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
 use super::place::{Checkout, Head};
 
-/// In whose name a commit was made.
+/// Who a commit is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommitIdentity {
-    /// The person's, as git knows it.
+    /// The person, as configured in git.
     Person,
-    /// omx's own, because git knows nobody.
+    /// omx, because git has no identity configured.
     Omx,
 }
 
-/// What came of committing.
+/// The outcome of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommitOutcome {
-    /// There is a new commit.
+    /// A new commit was created.
     Commit {
-        /// Which.
+        /// The commit.
         commit: CommitId,
-        /// In whose name.
+        /// Who it is attributed to.
         identity: CommitIdentity,
     },
-    /// Everything was committed already; this is the last commit.
+    /// Everything was already committed; this is the last commit.
     Nothing(CommitId),
 }
 
 impl Checkout {
-    /// Commits everything that is not ignored on a branch of omx's own, which
-    /// must be checked out here. Hooks run and may refuse; nothing is signed.
-    /// Where git knows nobody, the commit is omx's: a run does not end for
-    /// that, and the person's branches never get such a commit by omx.
+    /// Commits everything that is not ignored to a branch of omx's own, which must be
+    /// checked out here. Hooks run and may refuse; commits are not signed. Without a
+    /// configured identity, omx commits in its own name: a missing identity must not
+    /// end a run. The person's own branches never get such a commit.
     pub fn commit_all(
         &self,
         branch: &BranchName,
@@ -53,7 +53,7 @@ impl Checkout {
             _ => return Err(staged.refusal()),
         }
         let identity = self.identity()?;
-        // No text has a zero byte, and no argument can.
+        // No argument can contain a zero byte.
         let message = format!("--message={}", message.replace('\0', ""));
         let mut call = self
             .call(&["commit", "--quiet", "--no-gpg-sign", "--cleanup=whitespace", &message])
@@ -73,7 +73,7 @@ impl Checkout {
         Ok(CommitOutcome::Commit { commit: self.is_on(branch)?, identity })
     }
 
-    /// The last commit, if this branch is checked out.
+    /// Returns the last commit, if this branch is checked out.
     pub(super) fn is_on(&self, branch: &BranchName) -> Result<CommitId, GitError> {
         let found = match self.head()? {
             Head::Branch { name, commit } if name == branch.as_str() => return Ok(commit),
@@ -85,7 +85,7 @@ impl Checkout {
         Err(GitError::WrongBranch { path, found, expected: branch.to_string() })
     }
 
-    /// Whether git knows who commits.
+    /// Determines whether git has an identity configured.
     pub(super) fn identity(&self) -> Result<CommitIdentity, GitError> {
         for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
             let answer = self.call(&["var", who]).answer()?;

@@ -1,5 +1,5 @@
-//! What differs between two commits or trees: which files, how much, and a text
-//! of it that is short enough to be shown.
+//! Compares two commits or trees: changed files, line counts, and a diff that is
+//! short enough to show.
 
 use std::path::PathBuf;
 
@@ -8,31 +8,31 @@ use super::error::GitError;
 use super::names::Treeish;
 use super::place::Checkout;
 
-/// What happened to a file.
+/// How a file changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedFile {
     /// It is new.
     Added,
-    /// Its content or its rights changed.
+    /// Its content or mode changed.
     Modified,
-    /// It is gone.
+    /// It was deleted.
     Deleted,
-    /// It became something else: a link, a submodule.
+    /// Its type changed, for example to a symbolic link or a submodule.
     Turned,
 }
 
-/// One file that differs. A renamed one is one that is gone and one that is new.
+/// A changed file. A rename appears as a deletion and an addition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where, below the topmost folder.
+    /// The path relative to the top of the checkout.
     pub path: PathBuf,
-    /// What happened to it.
+    /// How it changed.
     pub change: ChangedFile,
-    /// Lines that came and lines that went; `None` for a file that is no text.
+    /// Lines added and removed; `None` for a binary file.
     pub lines: Option<(u64, u64)>,
 }
 
-/// All that differs.
+/// All changed files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangeSet {
     /// The files, by path.
@@ -40,28 +40,28 @@ pub struct ChangeSet {
 }
 
 impl ChangeSet {
-    /// Lines that came.
+    /// The number of added lines.
     pub fn added(&self) -> u64 {
         self.files.iter().filter_map(|file| file.lines).map(|(added, _)| added).sum()
     }
 
-    /// Lines that went.
+    /// The number of removed lines.
     pub fn removed(&self) -> u64 {
         self.files.iter().filter_map(|file| file.lines).map(|(_, removed)| removed).sum()
     }
 }
 
-/// A difference as text.
+/// A diff as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diff {
-    /// Whole lines of it; bytes that are no text are replaced.
+    /// Complete lines only. Bytes that are not UTF-8 are replaced.
     pub text: String,
-    /// How many bytes are left out at the end.
+    /// How many bytes were cut off at the end.
     pub left_out: usize,
 }
 
 impl Checkout {
-    /// Which files differ, and how much.
+    /// Lists the changed files with their line counts.
     pub fn changes(&self, old: &impl Treeish, new: &impl Treeish) -> Result<ChangeSet, GitError> {
         let ask = |form: &str| {
             let args = ["diff-tree", "-r", "-z", "--no-renames", form, old.hash(), new.hash()];
@@ -90,7 +90,7 @@ impl Checkout {
         Ok(ChangeSet { files })
     }
 
-    /// The difference as text, not longer than this many bytes.
+    /// Returns the diff as text, cut to this many bytes.
     pub fn diff(
         &self,
         old: &impl Treeish,

@@ -1,4 +1,4 @@
-//! What git can say no to, by its cause, with what a person can do about it.
+//! Errors of git by cause, each with what the person can do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::time::Duration;
 use super::hooks::FailedHook;
 use super::place::GitOperation;
 
-/// Why git did not do something. The person's checkout is as it was.
+/// Why git failed. The person's checkout is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no git.
+    /// git is not installed.
     #[error("git is not installed, or not found as {}", program.display())]
     NotInstalled {
-        /// What was looked for.
+        /// The program that was looked up.
         program: PathBuf,
     },
-    /// A git that cannot do what is needed.
+    /// This version of git lacks a required feature.
     #[error("git 2.38 or newer is needed to look for conflicts without touching anything")]
     TooOld,
     /// The folder belongs to another user.
@@ -25,112 +25,112 @@ pub enum GitError {
          git config --global --add safe.directory {0}", folder.display()
     )]
     NotTrusted {
-        /// Which.
+        /// The folder.
         folder: PathBuf,
     },
-    /// A repository without a first commit.
+    /// The repository has no commit yet.
     #[error("there is no commit yet; make a first one: git commit --allow-empty -m start")]
     NoCommit,
-    /// The checkout is on no branch.
+    /// No branch is checked out.
     #[error("the checkout is on no branch; switch to one first: git switch BRANCH")]
     Detached,
-    /// A merge or the like was begun and not ended.
+    /// A merge, rebase or similar operation is in progress.
     #[error("{operation} is in progress; end it first: {}", operation.way_out())]
     InProgress {
-        /// Which.
+        /// The operation.
         operation: GitOperation,
     },
-    /// ChangeSet that are not committed.
+    /// The checkout has uncommitted changes.
     #[error("the checkout has changes that are not committed: {}", list(files))]
     Dirty {
-        /// In which files.
+        /// The changed files.
         files: Vec<PathBuf>,
     },
-    /// Both sides changed the same.
+    /// Both sides changed the same files.
     #[error("both sides changed {}; nothing was merged", list(files))]
     Conflict {
-        /// Which files.
+        /// The files in conflict.
         files: Vec<PathBuf>,
     },
-    /// Files that are not in git stand where others would be written.
+    /// Untracked files would be overwritten.
     #[error("files that are not in git would be overwritten: {}", list(files))]
     InTheWay {
-        /// Which.
+        /// The untracked files.
         files: Vec<PathBuf>,
     },
-    /// There is no such branch.
+    /// The branch does not exist.
     #[error("there is no branch {branch}")]
     NoBranch {
-        /// Which.
+        /// The branch.
         branch: String,
     },
-    /// The person's branch got a commit while this was at work.
+    /// The person's branch moved during the operation.
     #[error("the branch {branch} changed meanwhile; try again")]
     Moved {
-        /// Which.
+        /// The branch.
         branch: String,
     },
-    /// A worktree that is on another branch than the one it was made for.
+    /// A worktree has another branch checked out than its own.
     #[error("{} is on {found}, and belongs on {expected}", path.display())]
     WrongBranch {
-        /// Where.
+        /// The worktree.
         path: PathBuf,
-        /// What it is on.
+        /// The branch it has checked out.
         found: String,
-        /// What it should be on.
+        /// The branch it should have checked out.
         expected: String,
     },
-    /// Something else stands where a worktree belongs.
+    /// Something else occupies the path of a worktree.
     #[error("{} is there already and is no worktree of this run", path.display())]
     Occupied {
-        /// Where.
+        /// The path.
         path: PathBuf,
     },
-    /// A hook of the person's said no.
+    /// One of the person's hooks refused.
     #[error("{hook}")]
     Hook {
-        /// Which, and what it said.
+        /// The hook and its output.
         hook: FailedHook,
     },
-    /// git does not know who commits.
+    /// git has no identity configured.
     #[error(
         "git does not know who you are: git config --global user.name \"Your Name\" && \
          git config --global user.email you@example.com"
     )]
     NoIdentity,
-    /// Another git is at work, or was killed there.
+    /// Another git process is running, or was killed and left its lock.
     #[error(
         "another git is at work in this repository, or one was killed there; \
          if none is, remove {}", path.display()
     )]
     Locked {
-        /// The lock.
+        /// The lock file.
         path: PathBuf,
     },
-    /// It took too long and was stopped.
+    /// git timed out and was terminated.
     #[error("git {what} did not end within {} s and was stopped", after.as_secs())]
     TimedOut {
-        /// What was asked.
+        /// The call.
         what: String,
-        /// How long it had.
+        /// The deadline.
         after: Duration,
     },
-    /// Anything else, in git's own words.
+    /// Anything else, with git's own message.
     #[error("git {what} failed: {words}")]
     Failed {
-        /// What was asked.
+        /// The call.
         what: String,
-        /// What git said.
+        /// git's message.
         words: String,
     },
     /// A file could not be read or written.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed.
         doing: &'static str,
-        /// Where.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: io::Error,
     },
 }
@@ -140,8 +140,7 @@ impl GitError {
         Self::Io { doing, path: path.to_owned(), source: source.into() }
     }
 
-    /// What git's words mean, where they mean something of which a person
-    /// should know the cause.
+    /// Maps git's message to a specific cause where the person can act on it.
     pub(super) fn explain(what: String, folder: &Path, words: &str) -> Self {
         if words.contains("detected dubious ownership") {
             return Self::NotTrusted { folder: folder.to_owned() };
@@ -156,7 +155,7 @@ impl GitError {
     }
 }
 
-/// A few names of a long list.
+/// Names the first few files of a long list.
 fn list(files: &[PathBuf]) -> String {
     const SHOWN: usize = 5;
     let names: Vec<String> =

@@ -1,19 +1,19 @@
-//! Which hook failed. git's exit code does not tell, and what a hook prints is
-//! anybody's guess; git's own trace of what it started does.
+//! Finds out which hook failed. git's exit code does not say, and a hook's output is
+//! unreliable, so this reads git's own trace of its child processes.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::Deserialize;
 
-/// A hook of the person's that said no.
+/// One of the person's hooks that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedHook {
-    /// Its name, as `pre-commit`.
+    /// Its name, such as `pre-commit`.
     pub name: String,
     /// Its exit code.
     pub code: i32,
-    /// The end of what was said.
+    /// The end of standard error.
     pub words: String,
 }
 
@@ -33,13 +33,13 @@ struct Event {
     code: Option<i32>,
 }
 
-/// The last hook that failed, from a trace in git's event format.
+/// Returns the last hook that failed, from a trace in git's event format.
 pub(super) fn failed_hook(trace: &Path) -> Option<(String, i32)> {
     let text = std::fs::read_to_string(trace).ok()?;
     let events: Vec<Event> = text
         .lines()
         .filter_map(|line| serde_json::from_str(line).ok())
-        // What a hook itself starts writes into the same trace, as a child.
+        // Processes that a hook starts write to the same trace, as children.
         .filter(|event: &Event| !event.sid.contains('/'))
         .collect();
     let name_of = |child: Option<i64>| {

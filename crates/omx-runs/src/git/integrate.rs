@@ -1,10 +1,9 @@
-//! Bringing a run's branch to the branch the person has checked out.
+//! Integrates a run's branch into the branch the person has checked out.
 //!
-//! Everything that can fail is done elsewhere first: conflicts are looked for
-//! without a checkout, and the merge itself, with the person's hooks, is made
-//! in a worktree of its own. The person's checkout only moves forward to what
-//! is already there, in one step of git's; until then not a byte of it, its
-//! index or its branch changes.
+//! Everything that can fail happens elsewhere first: `merge-tree` finds conflicts
+//! without a checkout, and the merge itself, with the person's hooks, runs in a
+//! separate worktree. The person's checkout then fast-forwards to the finished result
+//! in one git command. Until then its files, index and branch do not change.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,43 +17,44 @@ use super::hooks::FailedHook;
 use super::names::{BranchName, CommitId};
 use super::place::{Checkout, Head, commit};
 
-/// What integrating would come to.
+/// What an integration would do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MergePreview {
-    /// All of it is there already.
+    /// Nothing: the branch is already merged.
     Nothing,
-    /// The person's branch would move forward.
+    /// Fast-forward the person's branch.
     Forward,
-    /// A merge, without a conflict.
+    /// Merge without conflicts.
     Merge,
-    /// Both sides changed these files.
+    /// Nothing: both sides changed these files.
     Conflict(Vec<PathBuf>),
 }
 
-/// What integrating came to.
+/// The result of an integration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Integration {
     /// The person's branch.
     pub into: String,
-    /// Its last commit before.
+    /// Its last commit before the integration.
     pub before: CommitId,
-    /// Its last commit now; the same if all was there already.
+    /// Its last commit now; the same if there was nothing to do.
     pub after: CommitId,
-    /// A hook of the person's that failed when all was done: to be told.
+    /// A hook of the person's that failed after the integration was complete; report
+    /// it.
     pub hook: Option<FailedHook>,
 }
 
 impl Checkout {
-    /// Tells what integrating a branch here would come to. Touches nothing.
+    /// Determines what integrating a branch here would do. Changes nothing.
     pub fn preview(&self, branch: &BranchName) -> Result<MergePreview, GitError> {
         let (_, head) = self.branch()?;
         let tip = self.tip_of(branch)?;
         self.compare(&head, &tip)
     }
 
-    /// Brings a branch to the one that is checked out here. Only into a clean
-    /// checkout, and only if nothing conflicts. One at a time for a scratch
-    /// folder: the caller holds the run's lock.
+    /// Integrates a branch into the one checked out here. Requires a clean checkout
+    /// and refuses conflicts. Integrations that share a scratch folder must not
+    /// overlap, so the caller holds the run's lock.
     pub fn integrate(&self, branch: &BranchName) -> Result<Integration, GitError> {
         if let Some(operation) = self.operation() {
             return Err(GitError::InProgress { operation });
@@ -72,7 +72,7 @@ impl Checkout {
             MergePreview::Merge => self.merge_aside(&into, &head, branch)?,
         };
         let hook = self.forward(&into, &head, &target)?;
-        // Integrated is what git calls so.
+        // Trust only what git reports now: the branch may have moved meanwhile.
         let (now, after) = self.branch()?;
         if now != into || !self.is_in(&tip, &after)? {
             return Err(GitError::Moved { branch: into });
@@ -103,7 +103,7 @@ impl Checkout {
         let answer = call.arg(head.as_str()).arg(tip.as_str()).answer()?;
         match answer.code {
             Some(0) => Ok(MergePreview::Merge),
-            // The first part is the tree that would be written.
+            // The first part is the resulting tree.
             Some(1) => {
                 Ok(MergePreview::Conflict(parts(&answer.output).skip(1).map(path).collect()))
             }
@@ -112,8 +112,8 @@ impl Checkout {
         }
     }
 
-    /// Merges in a worktree of its own, which goes afterwards. The person's
-    /// hooks run there; what they say no to never was in the person's checkout.
+    /// Merges in a temporary worktree, where the person's hooks run. If a hook
+    /// refuses, the person's checkout has never contained the merge.
     fn merge_aside(
         &self,
         into: &str,
@@ -138,20 +138,21 @@ impl Checkout {
         Ok(merged)
     }
 
-    /// The worktree for merging is omx's own, and nobody works in it.
+    /// Removes the temporary worktree. It belongs to omx, and nobody works in it.
     fn clear_aside(&self, aside: &Path) -> Result<(), GitError> {
         let remove = ["worktree", "remove", "--force", "--force"];
         let answer = self.call(&remove).arg(aside).work().answer()?;
         if answer.code != Some(0) && aside.exists() {
-            // A killed git left a folder without what git tells a worktree by.
+            // Without its `.git` file, git no longer recognizes the folder as a
+            // worktree.
             fs::remove_dir_all(aside).map_err(|error| GitError::io("remove", aside, error))?;
             self.call(&remove).arg(aside).answer()?;
         }
         Ok(())
     }
 
-    /// Moves the checkout forward to a commit that continues its history. A
-    /// hook can fail only when that is done.
+    /// Fast-forwards the checkout to a commit. A hook can fail only after that is
+    /// complete.
     fn forward(
         &self,
         into: &str,
@@ -169,7 +170,7 @@ impl Checkout {
         if lock.exists() {
             return Err(GitError::Locked { path: lock });
         }
-        // Ignored files are the person's, too.
+        // Ignored files belong to the person, so never overwrite them.
         let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat"];
         let made = self.call(&merge).work().arg(target.as_str()).answer();
         if self.branch().is_ok_and(|(name, commit)| name == into && commit == *target) {
@@ -182,8 +183,8 @@ impl Checkout {
         Err(answer.refusal())
     }
 
-    /// Files that are not in git and stand where others would be written. git
-    /// looks for itself, but leaves a trace of having tried.
+    /// Returns untracked files that the fast-forward would overwrite. git checks this
+    /// too, but its failed attempt leaves traces.
     fn in_the_way(&self, head: &CommitId, target: &CommitId) -> Result<Vec<PathBuf>, GitError> {
         let files = self.changes(head, target)?.files;
         let goes: BTreeSet<&Path> = files
@@ -197,7 +198,8 @@ impl Checkout {
         };
         let mut found = BTreeSet::new();
         for file in files.iter().filter(|file| file.change == ChangedFile::Added) {
-            // A file may also stand where a folder comes; the last one is no name.
+            // A file may also occupy the path of a new folder. The last ancestor is
+            // empty.
             let places = file.path.ancestors().filter(|place| *place != Path::new(""));
             found.extend(places.filter(|place| stands(place)).map(Path::to_owned));
         }

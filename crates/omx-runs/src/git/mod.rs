@@ -1,10 +1,9 @@
-//! git, by its command line: where a project stands, a worktree of its own for
-//! each run, what was changed, and bringing it to the person's branch.
+//! git, through its command line: where a project stands, a worktree for each run,
+//! what changed, and integration into the person's branch.
 //!
-//! Every call has a list of arguments and a deadline, and never a shell. What
-//! git says no to is told by its cause: a conflict is a conflict, a failed
-//! hook is a failed hook. Nothing is ever forced upon the person's checkout;
-//! what may fail is done elsewhere first.
+//! Every call has explicit arguments and a deadline, and never goes through a shell.
+//! Errors name their cause, such as a conflict or a failed hook. Nothing is ever
+//! forced on the person's checkout: anything that can fail happens elsewhere first.
 
 mod add;
 mod call;

@@ -1,9 +1,8 @@
-//! A worktree that was moved or copied together with its repository: git keeps
-//! the two apart by absolute paths, one in each, and both name the old place.
+//! Adopts a worktree that was moved or copied together with its repository. git links
+//! the two by absolute paths, one in each, and both still name the old place.
 //!
-//! The paths are set right here and not by `git worktree repair`: of a copy
-//! whose original is still there, older versions of git would take the
-//! original for its own and change it.
+//! This rewrites the paths itself instead of calling `git worktree repair`: if the
+//! original of a copy still exists, older versions of git would change the original.
 
 use std::fs;
 use std::path::Path;
@@ -15,8 +14,8 @@ use super::names::BranchName;
 use super::place::Checkout;
 
 impl Checkout {
-    /// Makes this repository know the worktree at a path, if it is the
-    /// worktree of this branch and came here with it.
+    /// Registers the worktree at a path with this repository, if it has this branch
+    /// checked out and was moved here together with the repository.
     pub(super) fn adopt_moved(&self, path: &Path, branch: &BranchName) -> Result<(), GitError> {
         let pointer = path.join(".git");
         let Some(named) = read_git_pointer(&pointer) else { return Ok(()) };
@@ -27,14 +26,16 @@ impl Checkout {
         let back = own.join("gitdir");
         let Ok(known) = fs::read_to_string(&back) else { return Ok(()) };
         let is_on_branch = head.trim() == format!("ref: {}", branch.reference());
-        // One that lives elsewhere and is this repository's keeps its place.
+        // A worktree of this repository that still exists elsewhere stays registered
+        // there.
         let lives =
             read_git_pointer(Path::new(known.trim())).is_some_and(|other| same(&other, &own));
         let is_elsewhere = !same(Path::new(known.trim()), &pointer);
         if !is_on_branch || (lives && is_elsewhere) {
             return Ok(());
         }
-        // This way round: until both are written it is found here again.
+        // In this order, a kill between the two writes leaves the worktree to be
+        // adopted again.
         write(&pointer, &own, "gitdir: ")?;
         write(&back, &pointer, "")
     }

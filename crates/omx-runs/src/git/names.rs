@@ -1,5 +1,5 @@
-//! Names git understands, checked before git sees them: none can be taken for
-//! an option, a range or a path.
+//! Names that are validated before git sees them: none can be mistaken for an option,
+//! a range or a path.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct CommitId(String);
 #[serde(try_from = "String", into = "String")]
 pub struct TreeId(String);
 
-/// What has a tree: something to compare.
+/// Something with a tree to compare.
 pub trait Treeish {
     /// The hash.
     fn hash(&self) -> &str;
@@ -25,7 +25,7 @@ pub trait Treeish {
 macro_rules! hash {
     ($name:ident, $what:literal) => {
         impl $name {
-            /// Checks and takes a hash.
+            /// Validates a hash.
             pub fn new(text: &str) -> Result<Self, Refusal> {
                 let fits = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
                 if matches!(text.len(), 40 | 64) && text.bytes().all(fits) {
@@ -72,7 +72,7 @@ macro_rules! hash {
 hash!(CommitId, "commit");
 hash!(TreeId, "tree");
 
-/// A branch of omx's own, without `refs/heads/`.
+/// A branch that belongs to omx, without `refs/heads/`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BranchName(String);
 
@@ -87,7 +87,7 @@ impl BranchName {
         &self.0
     }
 
-    /// The name as git keeps it: it can be no tag and no remote.
+    /// The full reference, which cannot be mistaken for a tag or a remote.
     pub fn reference(&self) -> String {
         format!("refs/heads/{}", self.0)
     }

@@ -1,5 +1,5 @@
-//! Where a folder stands: in no repository, in a bare one, or in a checkout,
-//! and what that checkout is in the middle of.
+//! Where a folder stands: outside any repository, in a bare one, or in a checkout,
+//! and which operation is in progress there.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use super::call::{Call, Git};
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
 
-/// What a folder is to git.
+/// What git knows about a folder.
 #[derive(Debug)]
 pub enum GitLocation {
-    /// No repository, or the inside of one's own folder.
+    /// No repository, or the inside of a `.git` folder.
     Outside,
     /// A repository without a checkout.
     Bare,
@@ -19,7 +19,7 @@ pub enum GitLocation {
     Checkout(Checkout),
 }
 
-/// A checked-out worktree: the person's, or one of omx's own.
+/// A checkout: the person's, or a worktree of omx's.
 #[derive(Clone, Debug)]
 pub struct Checkout {
     pub(super) git: Git,
@@ -31,9 +31,9 @@ pub struct Checkout {
 /// What is checked out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
-    /// A branch without a commit.
+    /// A branch without commits.
     Unborn,
-    /// A commit, on no branch.
+    /// A commit without a branch.
     Detached(CommitId),
     /// A branch.
     Branch {
@@ -44,12 +44,12 @@ pub enum Head {
     },
 }
 
-/// Something that was begun and not ended.
+/// A git operation that was started and not finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GitOperation {
     /// A merge.
     Merge,
-    /// A rebase, or patches of mail.
+    /// A rebase, or patches from mail.
     Rebase,
     /// A cherry-pick.
     CherryPick,
@@ -60,7 +60,7 @@ pub enum GitOperation {
 }
 
 impl GitOperation {
-    /// By the files git keeps of each.
+    /// The files by which git marks each operation.
     const FILES: [(&'static str, Self); 7] = [
         ("rebase-merge", Self::Rebase),
         ("rebase-apply", Self::Rebase),
@@ -71,7 +71,7 @@ impl GitOperation {
         ("BISECT_LOG", Self::Bisect),
     ];
 
-    /// The commands that end it.
+    /// The commands that finish or abort it.
     pub(super) const fn way_out(self) -> &'static str {
         match self {
             Self::Merge => "git commit, or git merge --abort",
@@ -96,7 +96,7 @@ impl fmt::Display for GitOperation {
 }
 
 impl Git {
-    /// Looks where a folder stands.
+    /// Determines where a folder stands.
     pub fn look(&self, folder: &Path) -> Result<GitLocation, GitError> {
         let ask = |question: &[&str]| self.call(folder, &[&["rev-parse"], question].concat());
         let answer = ask(&["--is-bare-repository", "--is-inside-work-tree"]).answer()?;
@@ -109,7 +109,7 @@ impl Git {
             ["true", _] => return Ok(GitLocation::Bare),
             _ => return Ok(GitLocation::Outside),
         }
-        // One call each: a path may hold any byte, also the one between two answers.
+        // One call for each path: a path may contain any byte, including a newline.
         Ok(GitLocation::Checkout(Checkout {
             git: self.clone(),
             top: ask(&["--show-toplevel"]).path()?,
@@ -118,7 +118,7 @@ impl Git {
         }))
     }
 
-    /// The checkout in a folder where there must be one.
+    /// Returns the checkout in a folder that must have one.
     pub(super) fn checkout(&self, folder: &Path) -> Result<Checkout, GitError> {
         match self.look(folder)? {
             GitLocation::Checkout(checkout) => Ok(checkout),
@@ -131,18 +131,18 @@ impl Git {
 }
 
 impl Checkout {
-    /// Its topmost folder.
+    /// The top folder of the checkout.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// The folder that was asked about, below the topmost one; empty if it is
-    /// that one. The same folder of another worktree is the join of the two.
+    /// The given folder relative to the top; empty for the top itself. Join it to the
+    /// top of another worktree to get the same folder there.
     pub fn prefix(&self) -> &Path {
         &self.prefix
     }
 
-    /// Where git keeps what belongs to this checkout alone.
+    /// The folder where git keeps what belongs to this checkout alone.
     pub(super) fn git_dir(&self) -> &Path {
         &self.git_dir
     }
@@ -151,7 +151,7 @@ impl Checkout {
         self.git.call(&self.top, args)
     }
 
-    /// What is checked out.
+    /// Returns what is checked out.
     pub fn head(&self) -> Result<Head, GitError> {
         let branch = self.call(&["symbolic-ref", "-q", "HEAD"]).answer()?;
         let Some(commit) = self.commit_of("HEAD")? else { return Ok(Head::Unborn) };
@@ -163,7 +163,7 @@ impl Checkout {
         }
     }
 
-    /// The last commit of a branch of omx's own; `None` if there is no such branch.
+    /// Returns the last commit of a branch of omx's own; `None` if it does not exist.
     pub fn tip(&self, branch: &BranchName) -> Result<Option<CommitId>, GitError> {
         self.commit_of(&branch.reference())
     }
@@ -179,14 +179,14 @@ impl Checkout {
         }
     }
 
-    /// What was begun here and not ended.
+    /// Returns the operation that is in progress here.
     pub fn operation(&self) -> Option<GitOperation> {
         let begun =
             |(file, _): &&(&str, GitOperation)| self.git_dir.join(file).symlink_metadata().is_ok();
         GitOperation::FILES.iter().find(begun).map(|(_, operation)| *operation)
     }
 
-    /// Whether all of one commit's history is in another's.
+    /// Whether one commit is an ancestor of another, or the same.
     pub fn is_in(&self, old: &CommitId, new: &CommitId) -> Result<bool, GitError> {
         let call = self.call(&["merge-base", "--is-ancestor", old.as_str(), new.as_str()]);
         let answer = call.answer()?;
@@ -198,7 +198,7 @@ impl Checkout {
     }
 }
 
-/// A commit as git printed it.
+/// Parses a commit id that git printed.
 pub(super) fn commit(output: &[u8]) -> Result<CommitId, GitError> {
     let text = String::from_utf8_lossy(output);
     CommitId::new(text.trim()).map_err(|refusal| GitError::Failed {

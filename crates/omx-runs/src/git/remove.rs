@@ -1,5 +1,5 @@
-//! Removing a worktree when nothing can be lost by it: everything in it is
-//! committed, and its commits are in the person's branch.
+//! Removes a worktree if that loses nothing: everything in it is committed, and its
+//! commits are in the person's branch.
 
 use std::path::{Path, PathBuf};
 
@@ -8,36 +8,36 @@ use super::error::GitError;
 use super::names::{BranchName, CommitId};
 use super::place::{Checkout, GitOperation, Head};
 
-/// What came of removing a worktree.
+/// The outcome of removing a worktree.
 #[derive(Debug, PartialEq, Eq)]
 pub enum RemovedWorktree {
     /// Worktree and branch are gone.
     Removed,
-    /// It stays.
+    /// The worktree was kept.
     Kept(KeptWorktree),
 }
 
-/// Why a worktree stays.
+/// Why a worktree was kept.
 #[derive(Debug, PartialEq, Eq)]
 pub enum KeptWorktree {
     /// Not everything in it is committed.
     Dirty(Vec<PathBuf>),
-    /// Something in it was begun and not ended.
+    /// A git operation in it is not finished.
     InProgress(GitOperation),
     /// Its commits are not in the checked-out branch.
     Unmerged,
     /// Somebody locked it, with this reason.
     Locked(String),
-    /// It is on another branch than its own, or no worktree of this repository.
+    /// It has another branch checked out, or belongs to another repository.
     Foreign,
     /// git itself refused, in its own words.
     Refused(String),
 }
 
 impl Checkout {
-    /// Removes the worktree of a branch, and the branch, if both are clean and
-    /// merged into what is checked out here. Files git ignores go with it, as
-    /// they can be made again; all others keep it.
+    /// Removes a branch and its worktree if both are clean and merged into what is
+    /// checked out here. Ignored files are removed too, because they can be
+    /// regenerated; any other uncommitted file keeps the worktree.
     pub fn remove_worktree(
         &self,
         path: &Path,
@@ -52,7 +52,7 @@ impl Checkout {
         if !self.has(tip.as_ref())? {
             return Ok(RemovedWorktree::Kept(KeptWorktree::Unmerged));
         }
-        // Never by force: git looks once more whether anything would be lost.
+        // No `--force`, so that git checks again whether anything would be lost.
         if known.is_some() {
             let answer = self.call(&["worktree", "remove"]).arg(&path).work().answer()?;
             if answer.code != Some(0) {
@@ -60,16 +60,16 @@ impl Checkout {
             }
         }
         if let Some(tip) = tip {
-            // Only as it was looked at; and `git branch` would write the person's
-            // configuration anew.
+            // Deletes the branch only at the commit that was checked. `git branch`
+            // would also rewrite the person's configuration.
             self.call(&["update-ref", "-d", &branch.reference(), tip.as_str()]).output()?;
         }
         Ok(RemovedWorktree::Removed)
     }
 
-    /// Removes the worktree of a branch, and the branch, whatever they hold.
-    /// Returns the commit the branch was at, so that it can be found again.
-    /// A locked worktree and one that is on another branch stay.
+    /// Removes a branch and its worktree, whatever they contain. Returns the commit
+    /// the branch pointed to, so that it can be restored. Keeps a locked worktree and
+    /// one that has another branch checked out.
     pub fn discard_worktree(
         &self,
         path: &Path,
@@ -123,7 +123,7 @@ impl Checkout {
         Ok(None)
     }
 
-    /// Whether everything up to a commit is in what is checked out here.
+    /// Whether a commit is merged into what is checked out here.
     fn has(&self, tip: Option<&CommitId>) -> Result<bool, GitError> {
         let Some(tip) = tip else { return Ok(true) };
         match self.head()? {

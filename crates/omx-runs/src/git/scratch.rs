@@ -1,11 +1,11 @@
-//! Files git needs for a moment: another index, a trace. They lie in a folder
-//! of omx's own, never in the worktree, and go when they are not needed.
+//! Temporary files for git, such as a second index or a trace. They live in a folder
+//! of omx's own, never in the worktree, and are removed after use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A path that nobody else uses; what is there goes with this value.
+/// A unique path. Dropping this value removes the file.
 #[derive(Debug)]
 pub(super) struct ScratchFile(PathBuf);
 
@@ -24,7 +24,7 @@ impl ScratchFile {
 impl Drop for ScratchFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
-        // git writes an index through its lock.
+        // git writes an index through a lock file.
         let _ = fs::remove_file(self.0.with_added_extension("lock"));
     }
 }

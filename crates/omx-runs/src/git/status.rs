@@ -1,4 +1,4 @@
-//! What in a checkout is not committed. Looking writes nothing, not even the
+//! Uncommitted changes of a checkout. Reading them writes nothing, not even the
 //! index.
 
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use super::call::{parts, path};
 use super::error::GitError;
 use super::place::Checkout;
 
-/// What is not committed.
+/// Uncommitted changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitStatus {
-    /// Files in git that are changed, staged or not.
+    /// Tracked files that changed, staged or not.
     pub changed: Vec<PathBuf>,
-    /// Files with a conflict that nobody resolved.
+    /// Files with an unresolved conflict.
     pub unmerged: Vec<PathBuf>,
-    /// Files that are not in git and not ignored; a folder stands for all in it.
+    /// Untracked files that are not ignored; a folder stands for everything in it.
     pub untracked: Vec<PathBuf>,
 }
 
@@ -24,14 +24,14 @@ impl GitStatus {
         self.touched().is_empty() && self.untracked.is_empty()
     }
 
-    /// Files in git that are not as they were committed.
+    /// Tracked files that differ from the last commit.
     pub fn touched(&self) -> Vec<PathBuf> {
         self.unmerged.iter().chain(&self.changed).cloned().collect()
     }
 }
 
 impl Checkout {
-    /// What is not committed.
+    /// Reads the uncommitted changes.
     pub fn status(&self) -> Result<GitStatus, GitError> {
         let call = self.call(&[
             "status",
@@ -43,7 +43,7 @@ impl Checkout {
         ]);
         let mut status = GitStatus::default();
         for part in parts(&call.output()?) {
-            // Fields before the path, by the kind of the line.
+            // The number of fields before the path depends on the kind of line.
             let (list, fields) = match part.first() {
                 Some(b'1') => (&mut status.changed, 8),
                 Some(b'u') => (&mut status.unmerged, 10),

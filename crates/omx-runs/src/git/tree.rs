@@ -1,8 +1,8 @@
 //! The hash of everything in a checkout that is not ignored, committed or not.
 //! Two checkouts with the same hash have the same content, to the byte.
 //!
-//! It is taken with an index of its own, outside the checkout: the checkout's
-//! index, and with it what the person or the agent staged, stays as it is.
+//! The hash is computed with a temporary index outside the checkout, so that the
+//! checkout's index, with whatever the person or the agent staged, does not change.
 
 use std::fs::{self, File, FileTimes};
 
@@ -12,7 +12,7 @@ use super::place::Checkout;
 use super::scratch::ScratchFile;
 
 impl Checkout {
-    /// The hash of what is there now.
+    /// Returns the hash of the current content.
     pub fn tree(&self) -> Result<TreeId, GitError> {
         let index = self.copy_index()?;
         let with_copy = |args: &[&str]| self.call(args).env("GIT_INDEX_FILE", index.path());
@@ -24,22 +24,23 @@ impl Checkout {
         })
     }
 
-    /// A copy saves hashing what did not change, and knows which ignored files
-    /// are in git all the same.
+    /// Copies the index. The copy saves hashing unchanged files, and lists files that
+    /// are tracked although they are ignored.
     fn copy_index(&self) -> Result<ScratchFile, GitError> {
         let copy = ScratchFile::new(self.git.scratch(), "index");
         let index = self.git_dir().join("index");
         let copied = File::open(&index).and_then(|original| {
             let times = original.metadata()?.modified()?;
             fs::copy(&index, copy.path())?;
-            // A file changed right after the index was written is told by that
-            // very time; a younger index would take it for unchanged.
+            // git detects a file that changed right after the index was written by
+            // the index's modification time. A newer time would make such a file look
+            // unchanged.
             let file = File::options().write(true).open(copy.path())?;
             file.set_times(FileTimes::new().set_modified(times))
         });
         match copied {
             Ok(()) => Ok(copy),
-            // A repository without a commit may have none.
+            // A repository without commits may have no index.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !index.exists() => {
                 Ok(copy)
             }
