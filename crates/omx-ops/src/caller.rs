@@ -1,11 +1,11 @@
-//! Who waits for an operation, and what the two tell each other meanwhile.
+//! The caller of an operation: progress goes to it, cancellation comes from it.
 
-/// How far an operation has come.
+/// The progress of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CallProgress<'a> {
-    /// Grows with every report of one call.
+    /// Increases with every report of a call.
     pub done: u64,
-    /// What `done` grows to, where that is known.
+    /// The final value of `done`, if known.
     pub total: Option<u64>,
     /// One line for a person.
     pub message: &'a str,
@@ -18,13 +18,13 @@ pub struct CallProgress<'a> {
 /// so that a caller with other work can start on it, and checks
 /// [`Caller::is_cancelled`] whenever it wakes up.
 pub trait Caller: Sync {
-    /// Whether nobody wants the result anymore. The operation stops at the next
-    /// point where it leaves nothing half done.
+    /// Whether nobody needs the result anymore. The operation stops at the next point
+    /// where it leaves nothing half done.
     fn is_cancelled(&self) -> bool {
         false
     }
 
-    /// Says that the operation may now wait for something outside this process.
+    /// Announces that the operation may now wait for something outside this process.
     fn before_wait(&self) {}
 
     /// Reports progress.

@@ -1,5 +1,4 @@
-//! Clearing a mode's document away. What it leaves behind is the memory that
-//! a cancelled run was cancelled.
+//! Removes a mode's document. A record stays that a cancelled run was cancelled.
 
 use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
 use omx_kernel::{Document, DocumentStatus, Mode, Refusal, RunEnding, Scope, Timestamp, Value};
@@ -32,7 +31,7 @@ pub fn state_clear(context: &Context<'_>, request: &StateClearRequest) -> Result
     let mut removed = Vec::new();
     let mut moved: Vec<QuarantinedDocument> = Vec::new();
     let mut events = Vec::new();
-    // What is refused is refused before anything is removed.
+    // Refuse before removing anything.
     let mut reads = Vec::with_capacity(scopes.len());
     for scope in &scopes {
         let read = locked.scope(scope)?;
@@ -60,8 +59,8 @@ pub fn state_clear(context: &Context<'_>, request: &StateClearRequest) -> Result
     Ok(answer(mode, &removed, &moved))
 }
 
-/// Notes what is about to be cleared, before it is: a late write of a
-/// cancelled run must not revive it, and revisions go on.
+/// Records what is about to be cleared, before it is: a late write of a cancelled run
+/// must not revive it, and revision numbers must keep increasing.
 pub(crate) fn remember(
     locked: &LockedStore,
     scope: &Scope,

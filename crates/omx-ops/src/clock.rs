@@ -1,4 +1,4 @@
-//! The time, as something that is handed in.
+//! The clock, as a dependency that callers inject.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -6,11 +6,11 @@ use omx_kernel::Timestamp;
 
 /// A source of wall-clock time.
 pub trait Clock: Send + Sync {
-    /// The time now.
+    /// The current time.
     fn now(&self) -> Timestamp;
 }
 
-/// The machine's own clock.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! What every operation is handed by the edge: where, when, for whom, in which words.
+//! The context that the edge gives to every operation: place, clock, caller, dialect.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,48 +21,48 @@ use crate::runs::RunLauncher;
 pub struct Place {
     /// The working directory.
     pub working_directory: PathBuf,
-    /// The person's home.
+    /// The person's home directory.
     pub home: Option<PathBuf>,
-    /// A root that was named by flag or environment.
+    /// A project root given by flag or environment.
     pub root: Option<PathBuf>,
-    /// A folder for all trees, outside their projects.
+    /// A folder outside the projects that holds the state of all of them.
     pub state_dir: Option<PathBuf>,
 }
 
-/// The session the caller lives in, as far as the environment tells.
+/// The caller's session, as far as the environment reveals it.
 #[derive(Clone, Debug, Default)]
 pub enum Ambient {
-    /// None.
+    /// No session.
     #[default]
     None,
-    /// This one.
+    /// This session.
     Session(SessionId),
-    /// That of the nearest process among these which holds conversations: the
-    /// caller's own ancestors, by their records, the nearest first. Asked anew
-    /// every time, because a host begins and ends conversations.
+    /// The session of the nearest host process. These are the records of the caller's
+    /// ancestors, nearest first. Looked up on every use, because a host opens and
+    /// closes conversations.
     Processes(Vec<PathBuf>),
-    /// Something that is no session id; an error only for those who need it.
+    /// Not a valid session id. Only operations that need a session fail.
     Unusable(Refusal),
 }
 
-/// The circumstances of an operation.
+/// The context of an operation.
 #[derive(Clone)]
 pub struct Context<'a> {
-    /// Where.
+    /// Where the program was started.
     pub place: Place,
-    /// When.
+    /// The clock.
     pub clock: &'a dyn Clock,
-    /// In which words.
+    /// The names of programs, files and folders.
     pub dialect: Dialect,
     /// The caller's session.
     pub ambient: Ambient,
-    /// Through which door, for the log.
+    /// The entry point, such as the command line or MCP, for the log.
     pub actor: &'static str,
-    /// Who reads the answer.
+    /// Who reads the messages.
     pub reader: MessageReader,
     /// How long to wait for the project's lock.
     pub lock_deadline: Duration,
-    /// Where configuration was found.
+    /// Where the edge found configuration.
     pub config: Sources,
     /// Who waits for the result.
     pub caller: &'a dyn Caller,
@@ -76,7 +76,7 @@ impl Context<'_> {
         self.store_for(None)
     }
 
-    /// The store of the project in this folder; the caller's own without one.
+    /// The store of the project in this folder; defaults to the caller's project.
     pub fn store_for(&self, project: Option<&Path>) -> Result<Store, Refusal> {
         let root = project.or(self.place.root.as_deref());
         let project = find_project(ProjectSearch {
@@ -89,7 +89,7 @@ impl Context<'_> {
         Ok(Store::new(project))
     }
 
-    /// The scope of this session; the caller's own without one.
+    /// The scope of this session; defaults to the caller's scope.
     pub fn scope(&self, session: Option<&SessionId>) -> Result<Scope, Refusal> {
         match session {
             Some(session) => Ok(Scope::Session(session.clone())),
@@ -107,7 +107,7 @@ impl Context<'_> {
         }
     }
 
-    /// This context for operations on the project's runs.
+    /// The environment for operations on the project's runs.
     pub fn project_env<'b>(
         &self,
         store: &'b Store,
@@ -142,7 +142,7 @@ impl Context<'_> {
     }
 }
 
-/// The conversation of the nearest process that has a record; none if that one
+/// The conversation of the nearest process with a record; `None` if that process
 /// holds several.
 fn session_of(records: &[PathBuf]) -> Option<SessionId> {
     records.iter().find_map(|folder| match identity::sessions(folder) {

@@ -6,7 +6,7 @@ use omx_kernel::StatePaths;
 use omx_kernel::evidence::{FactQuery, FileFacts, evidence_paths};
 use omx_store::{MAX_DOCUMENT_BYTES, Store, json};
 
-/// Looks up what a rule asks for. A file that cannot be read counts as missing.
+/// Looks up what a rule asks for. An unreadable file counts as missing.
 pub(crate) fn answer(query: &FactQuery, store: &Store, working_directory: &Path) -> FileFacts {
     let paths = StatePaths::new(store.root(), store.tree());
     let audit = query.audit_path.as_deref().and_then(|path| {
@@ -25,8 +25,8 @@ pub(crate) fn answer(query: &FactQuery, store: &Store, working_directory: &Path)
     FileFacts { existing, audit }
 }
 
-/// The real path of a file that lies in the project, its state folder or the working
-/// directory once links are resolved.
+/// Resolves links and returns the real path, if it is in the project, its state
+/// folder or the working directory.
 fn inside(file: &Path, paths: &StatePaths, working_directory: &Path) -> Option<PathBuf> {
     let real = std::fs::canonicalize(file).ok()?;
     let folders = paths.folders().into_iter().chain([working_directory]);

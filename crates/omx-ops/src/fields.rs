@@ -1,6 +1,5 @@
-//! The JSON object that a request arrives as, on the command line and over MCP
-//! alike. The two doors parse it here and turn it into a typed request
-//! (`request.rs`); no operation sees it.
+//! The JSON object of a request, from the command line or MCP. Both parse it here and
+//! turn it into a typed request (`request.rs`); no operation sees the object itself.
 
 use std::path::PathBuf;
 
@@ -14,7 +13,7 @@ pub struct RequestFields {
     fields: Vec<(String, Value)>,
 }
 
-/// A request wraps the document it writes at most twice (`state`, the request itself).
+/// How many levels a request adds around a document: `state`, and the request itself.
 const WRAPPING: usize = 2;
 
 /// Parses the text of a request.
@@ -57,7 +56,7 @@ impl RequestFields {
         Ok(())
     }
 
-    /// The field of that name.
+    /// The field with this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.fields.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
@@ -67,7 +66,7 @@ impl RequestFields {
         self.fields
     }
 
-    /// The string in that field; `null` counts as absent.
+    /// The string in this field; `null` counts as absent.
     pub fn text(&self, name: &str) -> Result<Option<&str>, Refusal> {
         match self.get(name) {
             None => Ok(None),
@@ -78,7 +77,7 @@ impl RequestFields {
         }
     }
 
-    /// Whether that field is true; absent and `null` count as false.
+    /// Whether this field is true; absent and `null` count as false.
     pub fn flag(&self, name: &str) -> Result<bool, Refusal> {
         match self.get(name) {
             None => Ok(false),
@@ -115,7 +114,7 @@ impl RequestFields {
         Ok(self.text("workingDirectory")?.map(PathBuf::from))
     }
 
-    /// The positive whole number in that field, if there is one.
+    /// The positive integer in this field, if there is one.
     pub fn count(&self, name: &str) -> Result<Option<u64>, Refusal> {
         match self.get(name) {
             None => Ok(None),
@@ -127,7 +126,7 @@ impl RequestFields {
         }
     }
 
-    /// Refuses fields that the request does not have.
+    /// Refuses fields that are not in `known`.
     pub fn only(&self, known: &[&str]) -> Result<(), Refusal> {
         match self.fields.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),

@@ -1,8 +1,8 @@
 //! One function for each thing omx can do.
 //!
-//! Each is the same walk: take the lock if something may change, read a
-//! snapshot, ask a rule of the kernel, carry out what it says, log it. Command
-//! line, MCP, hooks and views call these and nothing below them.
+//! Every operation works the same way: take the lock if something may change, read a
+//! snapshot, let a rule of the kernel decide, carry out the decision, log it. The
+//! command line, MCP, hooks and views call operations and nothing below them.
 
 mod caller;
 mod cancel;

@@ -1,4 +1,5 @@
-//! Looking without touching: read, list-active, get-status. No lock, no change.
+//! Read-only operations: read, list-active, get-status. They take no lock and change
+//! nothing.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Timestamp, Value};
 use omx_store::{ScopeContents, StateDir, UnreadableDocument};
@@ -7,7 +8,7 @@ use crate::context::Context;
 use crate::report;
 use crate::request::{StateListRequest, StateReadRequest, StateStatusRequest};
 
-/// The document of one mode, as it is stored.
+/// Returns the document of one mode as it is stored.
 pub fn state_read(context: &Context<'_>, request: &StateReadRequest) -> Result<Value, Refusal> {
     let mode = request.mode;
     let scope = context.scope(request.session.as_ref())?;
@@ -21,7 +22,7 @@ pub fn state_read(context: &Context<'_>, request: &StateReadRequest) -> Result<V
     })
 }
 
-/// What is active: in one session, or everywhere.
+/// Lists active modes in one session, or everywhere.
 pub fn state_list_active(
     context: &Context<'_>,
     request: &StateListRequest,
@@ -48,7 +49,7 @@ pub fn state_list_active(
     ))
 }
 
-/// Every document with its state: in one session, or everywhere.
+/// Returns every document with its status, in one session or everywhere.
 pub fn state_get_status(
     context: &Context<'_>,
     request: &StateStatusRequest,
@@ -80,8 +81,8 @@ pub fn state_get_status(
     Ok(report::with_lists(fields, [("unreadable", report::unreadable(unreadable))]))
 }
 
-/// One session if it is named, else the compatibility scope and every session,
-/// as far as they are `wanted`. What the environment says does not count here.
+/// Reads the named session, or else the compatibility scope and every session for
+/// which `wanted` holds. Ignores the caller's own session.
 pub(crate) fn read_scopes(
     state: Option<&StateDir>,
     session: Option<&SessionId>,
@@ -103,7 +104,7 @@ fn unreadable(reads: &[ScopeContents]) -> Vec<&UnreadableDocument> {
     reads.iter().flat_map(|read| &read.unreadable).collect()
 }
 
-/// One line of what is active.
+/// An active mode as one entry of a list.
 pub(crate) fn entry(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) -> Value {
     let snapshot = &read.snapshot;
     let document = &snapshot.documents[&mode];

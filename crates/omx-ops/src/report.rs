@@ -1,9 +1,9 @@
-//! Pieces of answers that several operations give.
+//! Parts of reports that several operations share.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Value};
 use omx_store::{QuarantinedDocument, UnreadableDocument};
 
-/// A scope as it stands in answers: the session id, or `null`.
+/// A scope in a report: the session id, or `null`.
 pub(crate) fn scope(scope: &Scope) -> Value {
     Value::string_or_null(scope.session().map(SessionId::as_str))
 }
@@ -39,7 +39,7 @@ pub(crate) fn unreadable<'a>(found: impl IntoIterator<Item = &'a UnreadableDocum
     Value::array(items.collect())
 }
 
-/// An object whose last fields are left out when they have nothing to say.
+/// Builds an object and omits those of `lists` that are empty.
 pub(crate) fn with_lists(
     fields: Vec<(&str, Value)>,
     lists: impl IntoIterator<Item = (&'static str, Value)>,
@@ -49,13 +49,13 @@ pub(crate) fn with_lists(
     Value::object(fields.into_iter().map(named).chain(told.map(named)).collect())
 }
 
-/// An object that was made with `serde_json`, as answers carry it.
+/// Converts an object from `serde_json`.
 pub(crate) fn from_json(object: &serde_json::Value) -> Value {
-    // What serde_json prints is JSON.
+    // Never fails: serde_json prints valid JSON.
     omx_store::json::parse(&object.to_string()).unwrap_or_else(|_| Value::null())
 }
 
-/// A refusal as programs see it everywhere.
+/// The error object that programs get for a refusal.
 pub fn error_object(refusal: &Refusal) -> Value {
     Value::record([
         ("error", Value::string(&refusal.message)),

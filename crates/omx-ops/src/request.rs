@@ -1,5 +1,4 @@
-//! Typed requests for operations on documents, and how each is read from the
-//! fields it arrives as.
+//! Typed requests for operations on documents, and their parsers.
 
 use std::path::PathBuf;
 
@@ -10,9 +9,9 @@ use crate::fields::RequestFields;
 /// A request to read one mode's document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateReadRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The session; the caller's own without one.
+    /// The session; defaults to the caller's.
     pub session: Option<SessionId>,
     /// The mode.
     pub mode: Mode,
@@ -21,64 +20,64 @@ pub struct StateReadRequest {
 /// A request to merge fields into one mode's document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateWriteRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The session; the caller's own without one.
+    /// The session; defaults to the caller's.
     pub session: Option<SessionId>,
     /// The mode.
     pub mode: Mode,
-    /// The fields, in the order they were given. Values keep their bytes.
+    /// The fields in the order given. Values keep their exact bytes.
     pub fields: Vec<(String, Value)>,
 }
 
 /// A request to remove one mode's document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateClearRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
     /// The mode.
     pub mode: Mode,
-    /// Where.
+    /// The sessions to clear.
     pub sessions: ClearSessions,
 }
 
-/// The sessions in which a document is removed.
+/// The sessions in which to remove a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClearSessions {
-    /// The caller's own.
+    /// The caller's session.
     Own,
-    /// This one.
+    /// This session.
     One(SessionId),
-    /// All of them, and the document outside any session.
+    /// Every session, and the document outside any session.
     All,
 }
 
 /// A request to list active modes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateListRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The session; all of them without one.
+    /// The session; all sessions if absent.
     pub session: Option<SessionId>,
 }
 
 /// A request for documents with their content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateStatusRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The session; all of them without one.
+    /// The session; all sessions if absent.
     pub session: Option<SessionId>,
-    /// The mode; all of them without one.
+    /// The mode; all modes if absent.
     pub mode: Option<Mode>,
 }
 
-/// A request for what is active and whether a Stop would be held.
+/// A request for the active modes and for whether a Stop would be held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The session; all of them without one.
+    /// The session; all sessions if absent.
     pub session: Option<SessionId>,
 }
 

@@ -1,4 +1,4 @@
-//! What runs, where, and whether a stop would be held: what cancel would act on.
+//! Active modes of a project, and whether a Stop would be held.
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
 use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
@@ -13,51 +13,51 @@ use crate::request::StatusRequest;
 /// One active mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveMode {
-    /// Which.
+    /// The mode.
     pub mode: Mode,
-    /// Whose.
+    /// The session it belongs to.
     pub scope: Scope,
-    /// In which phase.
+    /// The current phase.
     pub phase: Option<String>,
-    /// In which iteration, of how many.
+    /// The current iteration and the limit.
     pub iteration: (Option<u64>, Option<u64>),
-    /// When it last showed a sign of life.
+    /// When it was last active.
     pub updated_at: Option<Timestamp>,
     /// Whether that is too long ago.
     pub stale: bool,
-    /// What it is about.
+    /// The task.
     pub task: Option<String>,
     json: Value,
 }
 
-/// Whether the agent of a session may end its turn.
+/// Whether a Stop of a session would be held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopAnswer {
-    /// Whose turn.
+    /// The session.
     pub scope: Scope,
     /// The mode that would hold it.
     pub held_by: Option<Mode>,
-    /// Why, or what the agent would be told.
+    /// The reason, or the message that the agent would get.
     pub why: String,
 }
 
-/// The whole picture.
+/// The status of a project.
 #[derive(Debug)]
 pub struct StatusReport {
     /// The project's folder.
     pub root: std::path::PathBuf,
-    /// The time of the picture.
+    /// When the status was read.
     pub now: Timestamp,
-    /// Active modes, compatibility scope first.
+    /// Active modes; the compatibility scope comes first.
     pub active: Vec<ActiveMode>,
     /// One answer for each session that has active modes.
     pub stops: Vec<StopAnswer>,
-    /// Files in place of documents that could not be read.
+    /// Documents that could not be read.
     pub unreadable: Vec<UnreadableDocument>,
 }
 
 impl StatusReport {
-    /// What a program reads.
+    /// The report for programs.
     pub fn value(&self) -> Value {
         let stops = self.stops.iter().map(|stop| {
             Value::record([
@@ -82,7 +82,7 @@ impl StatusReport {
     }
 }
 
-/// Looks at everything of a project; at one session if it is named.
+/// Reads the status of a project, or of one session.
 pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     let now = context.now();

@@ -1,4 +1,4 @@
-//! Writing a document: lock, read, decide, write, log, answer.
+//! Writes a document: lock, read, decide, write, log, report.
 
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{WriteContext, WritePlan, plan_write, required_facts};
@@ -31,7 +31,8 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
         Ok::<WritePlan, Refusal>(plan)
     };
     if store.read()?.is_none() {
-        // A first write that is refused leaves no trace in the project.
+        // Check before locking, so that a refused first write leaves no trace in the
+        // project.
         decide(&Snapshot::empty(scope.clone()))?;
     }
     let locked = context.lock(&store, "state write")?;
@@ -39,8 +40,8 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
     if scope == Scope::Compatibility {
         no_session_has(&locked, mode)?;
     }
-    // An unreadable document is moved aside and the write goes on without it;
-    // anything else in its place stops the write.
+    // Move an unreadable document aside and continue without it. Anything else in its
+    // place stops the write.
     let broken = read.unreadable.iter().find(|found| found.mode == mode);
     if let Some(found) = broken
         && !matches!(found.error, StoreError::Corrupt { .. })
@@ -60,8 +61,8 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
     Ok(answer(&locked, &scope, mode, &plan, &moved))
 }
 
-/// One run never gets two documents: a mode that is active in a session is
-/// written there.
+/// Refuses to write outside a session a mode that is active in one: a run never has
+/// two documents.
 fn no_session_has(locked: &LockedStore, mode: Mode) -> Result<(), Refusal> {
     let mut sessions = Vec::new();
     for session in locked.state().sessions()? {
@@ -114,7 +115,7 @@ fn answer(
         ("revision", Value::integer(revision)),
     ];
     if let Some(ran_out) = &plan.exhausted {
-        // The request was honoured by ending the run; the caller must not miss it.
+        // The write succeeded by ending the run; the caller must notice.
         fields.push(("run_outcome", Value::string("failed")));
         fields.push(("ended_because", Value::string(ran_out.error())));
     }

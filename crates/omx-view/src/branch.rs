@@ -1,13 +1,13 @@
-//! The branch a folder is on, from git's own files: a status line that is
-//! drawn at every prompt starts no process for it.
+//! Reads the branch of a folder from git's own files. A status line is drawn at every
+//! prompt, so it must not start a process.
 
 use std::fs;
 use std::path::Path;
 
 use omx_process::git_dir::{find_worktree_top, git_dir};
 
-/// The branch of the working tree this folder is in; a short commit id where
-/// there is none.
+/// The branch of the working tree that contains this folder, or a short commit id if
+/// no branch is checked out.
 pub fn branch(folder: &Path) -> Option<String> {
     let git_dir = git_dir(find_worktree_top(folder)?)?;
     let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;

@@ -1,6 +1,6 @@
-//! Views of what runs. They read one snapshot and change nothing.
+//! Views of active modes. They read one snapshot and change nothing.
 //!
-//! So far there is the status line, for a prompt, tmux or an agent's own
+//! The only view so far is the status line, for a prompt, tmux or an agent's own
 //! status bar.
 
 mod branch;

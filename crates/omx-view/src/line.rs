@@ -1,21 +1,21 @@
-//! One line that says what runs.
+//! The status line: active modes in one line.
 
 use omx_kernel::{Mode, SessionId, Value};
 use omx_ops::{ActiveMode, StatusReport};
 
-/// How much the line says.
+/// How much the line shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// Modes and phases.
     Minimal,
-    /// And the branch and the iteration.
+    /// Also the branch and the iteration.
     Focused,
-    /// And the session.
+    /// Also the session.
     Full,
 }
 
 impl Preset {
-    /// The preset of that name.
+    /// The preset with this name.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "minimal" => Some(Self::Minimal),
@@ -26,14 +26,14 @@ impl Preset {
     }
 }
 
-/// What the line is made of.
+/// The contents of the line.
 #[derive(Debug)]
 pub struct StatusLine<'a> {
     /// The program's name.
     pub name: &'a str,
-    /// The branch, where there is one.
+    /// The branch, if there is one.
     pub branch: Option<String>,
-    /// What runs.
+    /// The active modes.
     pub report: &'a StatusReport,
 }
 
@@ -54,7 +54,7 @@ impl StatusLine<'_> {
         parts.join(" | ")
     }
 
-    /// The same for programs.
+    /// The same as JSON for programs.
     pub fn value(&self) -> Value {
         let modes = self.report.active.iter().map(|active| {
             let count = |count: Option<u64>| count.map_or_else(Value::null, Value::integer);
@@ -100,7 +100,7 @@ fn entry(active: &ActiveMode, preset: Preset) -> String {
     text
 }
 
-/// Words of others, without anything a terminal would obey.
+/// Replaces control characters in untrusted text, and cuts it to 40 characters.
 fn clean(text: &str) -> String {
     let plain = text.chars().map(|c| if c.is_control() { '?' } else { c });
     plain.take(40).collect()

@@ -1,4 +1,4 @@
-//! Ends active documents, in the order their links demand.
+//! Ends active documents, in the order that their links require.
 
 use omx_kernel::cancel::{CancelEntry, CancelTarget, plan_cancel, teams_in_scope};
 use omx_kernel::{Mode, Refusal, Scope, Value, message};
@@ -10,7 +10,7 @@ use omx_store::{
 use super::report::CancelReport;
 use crate::context::Context;
 
-/// Ends the active modes of these scopes, each in its own order.
+/// Ends the active modes of these scopes, each in its required order.
 pub(super) fn cancel_scopes(
     context: &Context<'_>,
     store: &Store,
@@ -18,7 +18,8 @@ pub(super) fn cancel_scopes(
     target: CancelTarget,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
-    // Nothing to do is found out without a lock: an idle project is not touched.
+    // Check without the lock first, so that a cancel leaves an idle project
+    // untouched.
     let Some(state) = store.read()? else { return Ok(()) };
     let mut busy = Vec::new();
     for scope in scopes {
@@ -36,7 +37,7 @@ pub(super) fn cancel_scopes(
     Ok(())
 }
 
-/// Ends the active modes of one scope while the lock is held.
+/// Ends the active modes of one scope. The caller holds the lock.
 pub(super) fn cancel_scope(
     context: &Context<'_>,
     locked: &LockedStore,
@@ -83,8 +84,8 @@ pub(super) fn cancel_scope(
     Ok(())
 }
 
-/// What a mode keeps outside its document and belongs to this scope: told for
-/// teams, removed for a swarm. Best effort, the documents are what counts.
+/// Handles what a mode keeps outside its document: reports teams, and removes the
+/// marker of a swarm. Errors are ignored, because only the documents decide.
 fn end_shared(
     context: &Context<'_>,
     locked: &LockedStore,
@@ -116,8 +117,8 @@ fn is_not_ours(found: &UnreadableDocument) -> bool {
     matches!(found.error, StoreError::Unsafe { .. })
 }
 
-/// Every scope that can be opened, and why others cannot: what stands in place
-/// of a session must not stop the cancel of the rest.
+/// Returns every scope that can be opened, and the errors of the others. An entry
+/// that is not a session must not stop the cancel of the rest.
 pub(super) fn every_scope(state: &StateDir) -> (Vec<Scope>, Vec<StoreError>) {
     let mut scopes = Vec::new();
     let mut closed = state.foreign_session_entries();

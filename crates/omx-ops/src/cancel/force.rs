@@ -1,4 +1,4 @@
-//! Force: every session through the same cancel, then everything is cleared away.
+//! Forced cancel: cancels every session, then removes all documents.
 
 use omx_kernel::cancel::CancelTarget;
 use omx_kernel::{Document, Mode, Refusal, Scope, Value};
@@ -9,14 +9,14 @@ use super::report::CancelReport;
 use crate::clear::remember;
 use crate::context::Context;
 
-/// Cancels and clears everything under one lock.
+/// Cancels and removes everything under one lock.
 pub(super) fn force(
     context: &Context<'_>,
     store: &Store,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     let locked = context.lock(store, "cancel --force")?;
-    // What cannot be opened is told by the sweep.
+    // `remove_all_documents` reports what cannot be opened.
     let (scopes, _) = every_scope(locked.state());
     for scope in &scopes {
         cancel_scope(context, &locked, scope, CancelTarget::Everything, report)?;
@@ -26,7 +26,7 @@ pub(super) fn force(
         let read = locked.scope(scope)?;
         let documents: Vec<(Mode, &Document)> =
             read.snapshot.documents.iter().map(|(mode, document)| (*mode, document)).collect();
-        // Whatever stands in the record's place must not stop this.
+        // An unwritable record must not stop a forced cancel.
         let _ = remember(&locked, scope, &documents, now);
     }
     let swept = locked.remove_all_documents()?;

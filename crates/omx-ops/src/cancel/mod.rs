@@ -1,4 +1,4 @@
-//! Cancel: what is asked for, what is ended, what is reported.
+//! Cancel: the request, the operation, the report.
 
 mod documents;
 mod force;

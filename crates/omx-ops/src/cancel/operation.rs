@@ -1,4 +1,4 @@
-//! Cancel: ends what is active, documents and processes, and says so.
+//! Ends active documents and the processes of their runs, and reports both.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use super::runs::{end_runs, wait_for_starting};
 use super::scope::{Checked, left_over, nothing_lines, only_scope};
 use crate::context::Context;
 
-/// Cancels. This is the one cancel there is, whichever way it is asked for: it
-/// ends documents and then the processes of the runs they belonged to.
+/// Cancels. Every cancel goes through this function, whatever requests it. It ends
+/// documents first, and then the processes of the runs they belong to.
 pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     let mut report = cancel_documents(context, &store, request)?;
@@ -78,8 +78,8 @@ fn cancel_documents(
     Ok(report)
 }
 
-/// Cancels one scope: the one the request names, the caller's, or the only one
-/// in which something is active.
+/// Cancels one scope: the one that the request names, the caller's, or the only one
+/// with active modes.
 fn scope_documents(
     context: &Context<'_>,
     store: &Store,
@@ -108,8 +108,8 @@ fn scope_documents(
 /// Who chose the scope of a cancel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Chosen {
-    /// The request or the caller's session; no other scope is considered.
+    /// The request, or the caller's session. No other scope is considered.
     ByCaller,
-    /// omx: the only scope in which something is active.
+    /// omx, because only one scope has active modes.
     ByOmx,
 }

@@ -12,31 +12,31 @@ use crate::report;
 /// What a cancel did.
 #[derive(Debug, Default)]
 pub struct CancelReport {
-    /// Ended documents, in the order in which they were written.
+    /// Ended documents, in the order they were written.
     pub cancelled: Vec<(Scope, CancelEntry)>,
-    /// Teams that belonged to what was cancelled, the oldest first.
+    /// Teams of the cancelled scopes, oldest first.
     pub teams: Vec<TeamCard>,
-    /// UnreadableDocument documents that were moved aside.
+    /// Unreadable documents that were moved aside.
     pub quarantined: Vec<QuarantinedDocument>,
-    /// Things in place of documents that were left alone.
+    /// Entries in place of documents that were left alone.
     pub unreadable: Vec<UnreadableDocument>,
     /// Files that force removed.
     pub removed: Vec<PathBuf>,
-    /// Files that force left, because they are not omx's.
+    /// Files that force kept, because they do not belong to omx.
     pub kept: Vec<PathBuf>,
-    /// Runs whose processes were to be terminated, and what came of it.
+    /// Runs whose processes were terminated, with the outcome.
     pub runs: Vec<(RunId, RunTermination)>,
-    /// The message for a person.
+    /// The lines for people.
     pub lines: Vec<String>,
 }
 
 impl CancelReport {
-    /// Says what could not be looked into.
+    /// Reports entries that could not be opened.
     pub(super) fn leave(&mut self, closed: &[StoreError]) {
         self.lines.extend(closed.iter().map(|error| format!("Left alone: {error}")));
     }
 
-    /// What a program reads.
+    /// The report for programs.
     pub fn value(&self) -> Value {
         let cancelled = self.cancelled.iter().map(|(scope, entry)| {
             Value::record([

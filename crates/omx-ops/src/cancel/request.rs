@@ -1,4 +1,4 @@
-//! What is to be cancelled.
+//! Requests to cancel.
 
 use std::path::PathBuf;
 
@@ -10,41 +10,41 @@ use crate::fields::RequestFields;
 /// A request to cancel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CancelRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The session; without one the caller's own, or the only one that is active.
+    /// The session; defaults to the caller's, or to the only one with active modes.
     pub session: Option<SessionId>,
-    /// How much of it.
+    /// What to cancel.
     pub breadth: CancelBreadth,
-    /// What happens to the processes of runs.
+    /// What to do about the processes of runs.
     pub runs: RunProcesses,
 }
 
-/// How much a cancel ends.
+/// What a cancel ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CancelBreadth {
     /// Active modes of one scope.
     Scope(CancelTarget),
     /// Active modes of every session and of the compatibility scope.
     EverySession,
-    /// The same, and every file of every mode is removed.
+    /// The same, and removes every file of every mode.
     Force,
-    /// The second half of a cancel whose documents a hook has ended already:
-    /// what is still active in the session, and the process of its run.
+    /// The second half of a cancel after a hook has ended the documents: whatever is
+    /// still active in the session, and the process of its run.
     Finish,
 }
 
-/// What a cancel does about the processes of the runs it ends.
+/// What to do about the processes of cancelled runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunProcesses {
-    /// Terminates them and waits until they are gone.
+    /// Terminate them and wait until they have exited.
     Terminate,
-    /// Leaves them to a second cancel, with [`CancelBreadth::Finish`], that has
-    /// the time to wait. A hook has not; a run ends its own process itself.
+    /// Leave them to a second cancel, with [`CancelBreadth::Finish`], that has time
+    /// to wait. A hook does not, and a run exits by itself.
     Leave,
 }
 
-/// The options of a cancel as a person gives them.
+/// The options of a cancel on the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CancelOptions {
     /// The project's folder.
@@ -53,9 +53,9 @@ pub struct CancelOptions {
     pub session: Option<SessionId>,
     /// One mode only.
     pub mode: Option<Mode>,
-    /// Everything, and remove its files.
+    /// Cancel everything and remove its files.
     pub force: bool,
-    /// Everything, and remove nothing.
+    /// Cancel everything and remove nothing.
     pub every_session: bool,
 }
 

@@ -1,6 +1,6 @@
-//! Ends the processes that drive cancelled runs.
+//! Terminates the processes that drive cancelled runs.
 //!
-//! Documents are ended first, so that nothing starts again whatever comes of this.
+//! Documents end first, so that nothing restarts even if terminating a process fails.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -33,8 +33,8 @@ pub(super) fn end_runs(
     Ok(())
 }
 
-/// Waits for a run that has just started and has no document yet. Returns
-/// whether there was one.
+/// Waits for a run that has just started and has no document yet. Returns whether
+/// there was one.
 pub(super) fn wait_for_starting(store: &Store, only: Option<&SessionId>) -> Result<bool, Refusal> {
     stop::wait_for_starting(store, only, STARTING)
 }

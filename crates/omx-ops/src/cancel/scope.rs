@@ -1,5 +1,5 @@
-//! Which scope a cancel is for when it names none, and what it says when
-//! nothing is active there.
+//! Chooses the scope of a cancel that names none, and words the report if nothing is
+//! active there.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use omx_store::{StateDir, Store};
 use super::report::CancelReport;
 use crate::context::Context;
 
-/// The scope of a cancel that names no session.
+/// Returns the scope of a cancel that names no session.
 pub(super) fn only_scope(
     context: &Context<'_>,
     state: &StateDir,
     report: &mut CancelReport,
 ) -> Result<Scope, Refusal> {
-    // A folder of sessions that cannot be entered has none to choose_scope from.
+    // If the folder of sessions cannot be opened, there is no session to choose.
     let active = state.active_sessions().unwrap_or_else(|error| {
         report.leave(&[error]);
         BTreeMap::new()
@@ -46,13 +46,13 @@ pub(super) fn only_scope(
 
 /// Where a cancel looked.
 pub(super) enum Checked<'a> {
-    /// In one scope.
+    /// One scope.
     Scope(&'a Scope),
-    /// In every session and outside any.
+    /// Every session and the compatibility scope.
     Everywhere,
 }
 
-/// What is said when there was nothing to cancel, with what was looked at.
+/// The lines for a cancel that found nothing active; they name what was checked.
 pub(super) fn nothing_lines(
     context: &Context<'_>,
     store: &Store,
@@ -85,7 +85,7 @@ pub(super) fn nothing_lines(
     lines
 }
 
-/// A hint that something is active without a session, too.
+/// A hint that something is also active outside any session.
 pub(super) fn left_over(context: &Context<'_>, state: &StateDir) -> Option<String> {
     let read = state.scope(&Scope::Compatibility).ok()?;
     let modes: Vec<&str> = read.snapshot.active_modes().map(Mode::name).collect();
@@ -98,7 +98,7 @@ pub(super) fn left_over(context: &Context<'_>, state: &StateDir) -> Option<Strin
     })
 }
 
-/// The sessions among which a person may choose_scope, if a cancel was ambiguous.
+/// The sessions to choose from if a cancel is ambiguous.
 pub fn sessions_with_active_modes(
     context: &Context<'_>,
 ) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {

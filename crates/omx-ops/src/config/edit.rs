@@ -1,4 +1,4 @@
-//! Setting one key in a file of the person's, every other byte as it was.
+//! Sets one key in a configuration file and keeps every other byte.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::files;
 use super::layers::{PROJECT_TOML, checked};
 use crate::context::Context;
 
-/// Sets a key in the person's own file, for all projects.
+/// Sets a key in the person's own file, which applies to all projects.
 pub fn set_for_user(
     context: &Context<'_>,
     path: &Path,
@@ -23,7 +23,7 @@ pub fn set_for_user(
     Ok(new)
 }
 
-/// Sets a key in the project's file. Its folder is made like any other of
+/// Sets a key in the project's file. Creates the folder like every other folder of
 /// omx's, so that `git status` stays clean.
 pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<Value, Refusal> {
     let new = checked(key, text).map_err(Refusal::invalid_input)?;
@@ -35,9 +35,9 @@ pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<V
     Ok(new)
 }
 
-/// A TOML file that is right already, with one key set.
+/// Returns the text of a valid TOML file with one key set.
 fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refusal> {
-    // The editor knows neither byte order marks nor two kinds of line ends.
+    // The TOML editor supports neither a byte order mark nor mixed line endings.
     let plain = old.trim_start_matches(BOM).replace("\r\n", "\n");
     let mut document: DocumentMut = plain.parse().map_err(|error| {
         Refusal::new(RefusalCode::Io, format!("cannot read {}: {error}", path.display()))
@@ -62,7 +62,7 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
     match table.get_mut(last) {
         Some(there) => {
             if let (Some(old), Some(new)) = (there.as_value(), item.as_value_mut()) {
-                // A comment behind the old value stays behind the new one.
+                // Keep a comment after the value.
                 *new.decor_mut() = old.decor().clone();
             }
             *there = item;
@@ -80,8 +80,8 @@ fn edited(path: &Path, old: &str, key: &str, new: &Value) -> Result<String, Refu
 
 const BOM: char = '\u{feff}';
 
-/// Makes the one change between `plain` and `edited` in `old`, of which
-/// `plain` is a copy without byte order mark and with plain line ends.
+/// Applies the change between `plain` and `edited` to `old`. `plain` is `old` without
+/// its byte order mark and with `\n` as line ending.
 fn transferred(old: &str, plain: &str, edited: &str) -> String {
     let same = |(one, other): &(u8, u8)| one == other;
     let before = plain.bytes().zip(edited.bytes()).take_while(same).count();
@@ -103,7 +103,7 @@ fn transferred(old: &str, plain: &str, edited: &str) -> String {
     [&old[..head], &middle, &old[tail..]].concat()
 }
 
-/// Where in `old` the byte is that stands at this place in its plain copy.
+/// Maps an offset in the plain copy to the offset in `old`.
 fn place_in(old: &str, plain_place: usize) -> usize {
     let bytes = old.as_bytes();
     let mut place = old.len() - old.trim_start_matches(BOM).len();

@@ -1,4 +1,4 @@
-//! Configuration files into flat settings, each with the line it stands on.
+//! Reads configuration files into flat settings, each with its line number.
 
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -11,18 +11,18 @@ use toml_edit::{Document, Item, Value as Toml};
 
 use super::keys::{check, is_section, row_of};
 
-/// One value of one file.
+/// One setting of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSetting {
     /// The dotted key.
     pub key: String,
     /// Its value.
     pub value: Value,
-    /// The line it stands on.
+    /// Its line number.
     pub line: usize,
 }
 
-/// A configuration file's settings; none if there is no such file.
+/// Reads a configuration file's settings; none if the file does not exist.
 pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
     let Some(text) = text(path)? else { return Ok(Vec::new()) };
     let file = File { path: path.to_owned(), text: &text };
@@ -39,7 +39,7 @@ pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
     Ok(settings)
 }
 
-/// The same for a file in omx's own folder, where nothing is read through a link.
+/// The same for a file in omx's own folder, where links are not followed.
 pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
     if std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
         let why = format!("{} is a symbolic link; nothing is read through it", path.display());
@@ -48,8 +48,8 @@ pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
     read(path)
 }
 
-/// A file's text; `None` if there is no such file. What is no plain file is
-/// not opened: a pipe would never answer.
+/// Reads a file's text; `None` if it does not exist. Opens regular files only,
+/// because reading a pipe could block forever.
 pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
     let unreadable = |why: &dyn Display| {
         Refusal::new(RefusalCode::Io, format!("cannot read {}: {why}", path.display()))

@@ -5,22 +5,22 @@ use omx_kernel::{AgentKind, Mode, Value};
 
 use omx_kernel::nearest::nearest;
 
-/// What a key takes.
+/// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// One of these words.
     Choice(&'static [&'static str]),
     /// Any text that is not empty.
     Text,
-    /// An integer from 1 on.
+    /// An integer, at least 1.
     Count,
-    /// A number from 0 on.
+    /// A number, at least 0.
     Amount,
-    /// A span of time such as `2h` or `30 days`.
+    /// A duration such as `2h` or `30 days`.
     Span,
-    /// The address of a database, without a password.
+    /// A database URL without a password.
     Store,
-    /// Whatever the notifier takes.
+    /// Anything; the notifier validates it.
     Any,
 }
 
@@ -29,11 +29,11 @@ pub enum Kind {
 pub struct KeyRow {
     /// The dotted name.
     pub name: &'static str,
-    /// What it takes.
+    /// The type of its value.
     pub kind: Kind,
-    /// The value without any configuration.
+    /// The default value.
     pub default: Option<&'static str>,
-    /// What it is for.
+    /// What the key does.
     pub meaning: &'static str,
 }
 
@@ -109,10 +109,10 @@ pub const KEYS: &[KeyRow] = &[
     ),
 ];
 
-/// What is wrong with a key or its value, in words.
+/// What is wrong with a key or its value, for people.
 pub type KeyProblem = String;
 
-/// The row of a key, or what was probably meant.
+/// Looks up the row of a key. The error suggests the nearest key.
 pub fn row_of(name: &str) -> Result<&'static KeyRow, KeyProblem> {
     if let Some(row) = KEYS.iter().find(|row| fits(row.name, name)) {
         return Ok(row);
@@ -129,12 +129,12 @@ pub fn row_of(name: &str) -> Result<&'static KeyRow, KeyProblem> {
     })
 }
 
-/// Whether there is such a key; if not, what was probably meant.
+/// Checks that a key exists. The error suggests the nearest key.
 pub fn known(name: &str) -> Result<(), KeyProblem> {
     row_of(name).map(|_| ())
 }
 
-/// Whether a table of that name leads to keys.
+/// Whether a table of this name can contain keys.
 pub fn is_section(name: &str) -> bool {
     let parts = name.split('.').count();
     KEYS.iter().any(|row| {
@@ -166,7 +166,7 @@ fn spelled_out(pattern: &'static str) -> Vec<String> {
     words.into_iter().map(|word| pattern.replace('*', word)).collect()
 }
 
-/// Checks a value against its key.
+/// Checks a value against its key's type.
 pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), KeyProblem> {
     let wanted = match kind {
         Kind::Any => return Ok(()),
@@ -209,7 +209,7 @@ fn is_span(text: &str) -> bool {
     span_seconds(text).is_some()
 }
 
-/// The seconds of a span such as `90m`, `2h` or `30 days`.
+/// Parses a duration such as `90m`, `2h` or `30 days` into seconds.
 pub fn span_seconds(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -226,7 +226,7 @@ pub fn span_seconds(text: &str) -> Option<u64> {
     Some(u64::from(number) * seconds)
 }
 
-/// Whether a database address carries a password; `None` if it is none.
+/// Whether a database URL contains a password; `None` if it is not a database URL.
 fn has_password(address: &str) -> Option<bool> {
     let rest =
         address.strip_prefix("postgres://").or_else(|| address.strip_prefix("postgresql://"))?;

@@ -1,4 +1,4 @@
-//! The layers, from the built-in defaults to the flags: later wins.
+//! The configuration layers, from built-in defaults to flags. Later layers win.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,27 +10,27 @@ use super::files;
 use super::keys::{KEYS, Kind, check, row_of};
 use crate::context::Context;
 
-/// Where the edge found configuration.
+/// The configuration sources that the edge found.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The person's own file, whether it is there or not.
+    /// The person's own file, which need not exist.
     pub user_file: Option<PathBuf>,
-    /// Keys set by the environment: key, value, name of the variable.
+    /// Keys set by the environment: key, value, variable name.
     pub environment: Vec<(&'static str, String, String)>,
-    /// `KEY=VALUE` of flags.
+    /// `KEY=VALUE` flags.
     pub flags: Vec<String>,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// Built in.
+    /// The built-in default.
     Default,
-    /// A file and a line of it.
+    /// A file, with the line number.
     File(PathBuf, usize),
-    /// A variable.
+    /// An environment variable.
     Environment(String),
-    /// A flag of this call.
+    /// A command-line flag.
     Flag,
 }
 
@@ -45,16 +45,16 @@ impl std::fmt::Display for Origin {
     }
 }
 
-/// A value in force.
+/// An effective setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     /// The value.
     pub value: Value,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
 }
 
-/// Everything in force, by key.
+/// All effective settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Settings by dotted key.
@@ -72,7 +72,7 @@ impl Config {
     }
 }
 
-/// The key with an older name of a mode replaced by the one it has now.
+/// Replaces an older name of a mode in a key by the current one.
 fn canonical(key: &str) -> String {
     let renamed = key
         .strip_prefix(LIMITS)
@@ -86,12 +86,12 @@ const LIMITS: &str = "limits.max_iterations.";
 /// The project's own file inside omx's folder.
 pub const PROJECT_TOML: &str = "config.toml";
 
-/// The project's files, in the order in which they count.
+/// The project's files; the later one wins.
 pub fn project_files(root: &Path, tree: &Path, dialect: Dialect) -> [PathBuf; 2] {
     [root.join(dialect.project_config), tree.join(PROJECT_TOML)]
 }
 
-/// Reads all layers. The first thing wrong in any of them is the answer.
+/// Reads all layers. Returns the first problem in any of them.
 pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
     let mut config = Config::default();
     for row in KEYS {
@@ -126,7 +126,7 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
     Ok(config)
 }
 
-/// Reads a value given as plain text, for this key.
+/// Parses and checks a value given as plain text for a key.
 pub fn checked(key: &str, text: &str) -> Result<Value, String> {
     let row = row_of(key)?;
     let value = typed(row.kind, text);
@@ -141,7 +141,7 @@ fn typed(kind: Kind, text: &str) -> Value {
     }
 }
 
-/// The limits of starts that the person configured.
+/// The configured iteration limits.
 pub fn limits(context: &Context<'_>, store: &Store) -> Result<IterationLimits, Refusal> {
     let config = load(context, store)?;
     let limit = |mode: Mode| {

@@ -1,4 +1,4 @@
-//! Configuration: layers, later wins, every value with the place it comes from.
+//! Configuration in layers. Later layers win, and every value knows its origin.
 
 mod edit;
 mod files;

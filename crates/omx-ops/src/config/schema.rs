@@ -1,4 +1,4 @@
-//! The JSON schema of the configuration, from the same table as everything else.
+//! The JSON schema of the configuration, generated from the table of keys.
 
 use omx_kernel::{AgentKind, Mode, Value};
 

@@ -1,8 +1,8 @@
 //! A cancel that was requested while another process held the project's lock.
 //!
-//! A hook waits only a moment for the lock. If somebody holds it longer, the hook
-//! keeps the request in a file of its own, which needs no lock, and the session's
-//! next event carries it out. Until then no Stop is held.
+//! A hook waits only briefly for the lock. If it cannot get the lock, it stores the
+//! request in a separate file, which needs no lock, and the session's next event
+//! carries the cancel out. Until then no Stop is held.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ fn path(store: &Store, session: &SessionId) -> PathBuf {
     store.state_path().join(".activity").join(format!("{session}.cancel"))
 }
 
-/// Keeps the request.
+/// Stores the request.
 pub fn request_cancel(store: &Store, session: &SessionId) {
     let path = path(store, session);
     if let Some(folder) = path.parent().filter(|folder| folder.is_dir()) {
@@ -27,7 +27,8 @@ pub fn is_requested(store: &Store, session: &SessionId) -> bool {
     fs::symlink_metadata(path(store, session)).is_ok()
 }
 
-/// Removes the request: it has been carried out, or the person continued instead.
+/// Removes the request after it was carried out, or because the person continued
+/// instead.
 pub fn forget(store: &Store, session: &SessionId) {
     let _ = fs::remove_file(path(store, session));
 }

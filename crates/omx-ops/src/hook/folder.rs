@@ -1,5 +1,5 @@
-//! How a folder stands, as far as a few small files tell: its commit and its
-//! index. Nothing is walked and no program is started.
+//! A fingerprint of a folder from a few small files: its commit and its index. Walks
+//! no directory and starts no program.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,11 +7,11 @@ use std::path::Path;
 
 use omx_process::git_dir::{find_worktree_top, git_dir};
 
-/// A text that changes when something is committed or staged.
+/// Returns a text that changes with every commit and every change to the index.
 pub fn standing(root: &Path) -> String {
     let Some(git) = find_worktree_top(root).and_then(git_dir) else { return String::new() };
     let head = fs::read_to_string(git.join("HEAD")).unwrap_or_default();
-    // A worktree keeps its branches with the repository it belongs to.
+    // A worktree shares the branches of its main repository.
     let common = fs::read_to_string(git.join("commondir"))
         .map_or_else(|_| git.clone(), |path| git.join(path.trim()));
     let commit = head.trim().strip_prefix("ref: ").map(|name| {

@@ -1,8 +1,7 @@
-//! What a host's events do: the operations behind a hook.
+//! The operations behind a host's hooks.
 //!
-//! All of them look first and take no lock for that; most events change
-//! nothing. An error is for the hook to swallow: a person is never held
-//! because omx has a problem.
+//! All of them read first, without a lock, because most events change nothing. The
+//! hook swallows their errors: a problem in omx must never hold a person up.
 
 mod cancelled;
 mod folder;
@@ -20,14 +19,14 @@ use omx_store::{EventKind, LockedStore, LogEvent, ScopeContents, Store};
 
 use crate::context::Context;
 
-/// A session that has something to decide about, read without a lock.
+/// A session with documents, read without a lock.
 struct Found {
     store: Store,
     scope: Scope,
     read: ScopeContents,
 }
 
-/// The documents of a session; `None` where there are none.
+/// Reads the documents of a session; `None` if it has none.
 fn look(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
     let store = context.store()?;
     let scope = Scope::Session(session.clone());
@@ -36,13 +35,13 @@ fn look(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Ref
     Ok((!read.snapshot.documents.is_empty()).then_some(Found { store, scope, read }))
 }
 
-/// The same, if anything of it is active.
+/// The same, if any of its modes is active.
 fn look_at_active(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
     let found = look(context, session)?;
     Ok(found.filter(|found| found.read.snapshot.active_modes().next().is_some()))
 }
 
-/// Writes documents in their order and logs them.
+/// Writes documents in the given order and logs them.
 fn write_all(
     context: &Context<'_>,
     locked: &LockedStore,

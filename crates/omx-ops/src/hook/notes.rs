@@ -1,4 +1,4 @@
-//! What is noted of a session while its agent works, and what it is told.
+//! Records a session's activity, and summarizes the session for its agent.
 
 use omx_kernel::activity::{SessionActivity, ToolClass};
 use omx_kernel::session_events;
@@ -8,7 +8,7 @@ use omx_store::EventKind;
 use super::{Found, look, look_at_active, write_all};
 use crate::context::Context;
 
-/// What a conversation is told of its session, a line each.
+/// Summarizes the session for a new conversation, one line for each fact.
 pub fn brief(context: &Context<'_>, session: &SessionId) -> Result<Vec<String>, Refusal> {
     let found = look(context, session)?;
     let now = context.now();
@@ -17,7 +17,7 @@ pub fn brief(context: &Context<'_>, session: &SessionId) -> Result<Vec<String>, 
     }))
 }
 
-/// A tool was used: holds begin anew, and what waited for a limit goes on.
+/// A tool was used: resets the count of holds and ends a wait for a rate limit.
 pub fn tool_used(
     context: &Context<'_>,
     session: &SessionId,
@@ -33,7 +33,7 @@ pub fn tool_used(
     )
 }
 
-/// The person said something that starts and cancels nothing.
+/// The person sent a prompt that neither starts nor cancels anything.
 pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
     super::cancelled::forget(&found.store, session);
@@ -46,7 +46,7 @@ pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal>
     )
 }
 
-/// The person interrupted: nothing is held until they speak again.
+/// The person interrupted the agent: no Stop is held until their next prompt.
 pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
     change(
@@ -58,9 +58,8 @@ pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Ref
     )
 }
 
-/// The conversation is about to be compacted. Documents are on the disk
-/// already; the sign of life is noted, so that what is active is not stale when
-/// it comes back.
+/// The conversation is about to be compacted. Documents are already on disk.
+/// Recording the activity keeps active modes from looking stale afterwards.
 pub fn checkpoint(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = look_at_active(context, session)? else { return Ok(()) };
     change(
@@ -72,7 +71,7 @@ pub fn checkpoint(context: &Context<'_>, session: &SessionId) -> Result<(), Refu
     )
 }
 
-/// A limit of the model's service stopped the agent.
+/// A rate limit of the model's service stopped the agent.
 pub fn limited(
     context: &Context<'_>,
     session: &SessionId,
@@ -84,7 +83,7 @@ pub fn limited(
     change(context, &found, EventKind::Limited, waiting, |_, _| None)
 }
 
-/// Carries a change out under the lock, if there is one.
+/// Carries a change out under the lock; skips the lock if nothing changes.
 fn change(
     context: &Context<'_>,
     found: &Found,
@@ -102,7 +101,7 @@ fn change(
     let locked = context.lock(&found.store, "hook")?;
     let read = locked.scope(&found.scope)?;
     if read.snapshot.active_modes().next().is_none() {
-        // Ended since: a hook writes nothing for a run that is gone.
+        // Ended in the meantime: a hook writes nothing for a run that is gone.
         return Ok(());
     }
     if let Some(activity) = record(&read.snapshot.activity, now) {

@@ -1,5 +1,5 @@
-//! What the person typed, before the agent sees it: it may start a mode, cancel
-//! what runs, or let what waits go on.
+//! Handles the person's prompt before the agent sees it: it may start a mode, cancel
+//! active modes, or resume a blocked one.
 
 use omx_kernel::document::DocumentStatus;
 use omx_kernel::ids::slug;
@@ -17,39 +17,39 @@ use crate::config::{limits, load};
 use crate::context::Context;
 use crate::facts;
 
-/// What came of a prompt.
+/// The outcome of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Prompted {
-    /// Nothing; the agent reads the prompt as it is.
+    /// Nothing; the agent reads the prompt unchanged.
     Nothing,
-    /// The agent is told this.
+    /// The agent gets this message in addition.
     Told(String),
-    /// Everything active was cancelled; the agent is told this.
+    /// Everything active was cancelled.
     Cancelled {
-        /// What the agent is told.
+        /// The message for the agent.
         text: String,
-        /// Whether processes are left that somebody has to stop.
+        /// Whether processes still have to be terminated.
         rest: Rest,
     },
 }
 
-/// What a cancel leaves to do outside the documents.
+/// What a cancel leaves to do besides the documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {
     /// Nothing.
     Nothing,
-    /// Processes run that belonged to what was cancelled, or the cancel itself
-    /// could not be written yet.
+    /// Processes of the cancelled runs are alive, or the cancel itself could not be
+    /// written yet.
     Processes,
 }
 
-/// Reads a prompt and does what it says.
+/// Interprets a prompt and carries it out.
 pub fn prompted(
     context: &Context<'_>,
     session: &SessionId,
     text: &str,
 ) -> Result<Prompted, Refusal> {
-    // Most prompts say nothing to omx; that is found out without a file.
+    // Most prompts do not concern omx; that is clear without reading any file.
     let Some(present) = wanted_present(context, session, text)? else {
         notes::spoken(context, session)?;
         return Ok(Prompted::Nothing);
@@ -66,7 +66,7 @@ pub fn prompted(
     }
 }
 
-/// What is in the session, if the prompt could mean anything there.
+/// The state of the session, if the prompt could mean anything in some state.
 fn wanted_present(
     context: &Context<'_>,
     session: &SessionId,
@@ -81,7 +81,7 @@ fn wanted_present(
     Ok(Some(found.map_or(SessionState::Idle, |found| present(&found.read.snapshot))))
 }
 
-/// What a session has that words could be about.
+/// The state of a session as far as prompts depend on it.
 pub fn present(snapshot: &Snapshot) -> SessionState {
     if snapshot.active_modes().next().is_some() {
         SessionState::Active
@@ -101,7 +101,7 @@ fn blocked(snapshot: &Snapshot) -> Option<Mode> {
     Mode::STOP_PRIORITY.into_iter().find(is_blocked)
 }
 
-/// A phrase suggests a mode, starts it or means nothing, as configured.
+/// Suggests a mode, starts it or ignores the phrase, as configured.
 fn phrase(
     context: &Context<'_>,
     session: &SessionId,
@@ -126,7 +126,7 @@ fn phrase(
 }
 
 fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
-    // A hook has no time to wait for a run's process: `Rest` says that it is left.
+    // A hook has no time to wait for a run's process; `Rest` reports that it is left.
     let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
     let store = context.store()?;
     match crate::cancel::cancel(context, &request) {
@@ -169,7 +169,7 @@ fn begin(
 ) -> Result<Prompted, Refusal> {
     match begun(context, session, wanted) {
         Ok(text) => Ok(Prompted::Told(format!("[{}] {text}", context.dialect.name))),
-        // Trouble with files is the hook's to swallow; a rule's no is the person's to hear.
+        // The hook swallows I/O errors; the person learns about a refusal by a rule.
         Err(refusal) if matches!(refusal.code, RefusalCode::Busy | RefusalCode::Io) => Err(refusal),
         Err(refusal) => Ok(Prompted::Told(format!(
             "[{}] {} was not started: {}. Tell the person.",
@@ -217,7 +217,8 @@ fn begun(
     let mut after = snapshot.clone();
     after.documents.extend(plan.writes);
     if plan.outcome != StartOutcome::AlreadyRunning {
-        // A new run begins with a clean record; what was cleared stays remembered.
+        // A new run starts with fresh counters, but keeps the record of cleared
+        // documents.
         let mut activity = snapshot.activity.clone();
         activity.last_seen = Some(now);
         activity.holds_in_a_row = 0;
@@ -231,8 +232,8 @@ fn begun(
     Ok(told(context, session, wanted, plan.outcome, &after))
 }
 
-/// What the person said, kept for the phases to come. Told as a path from the
-/// project's folder.
+/// Keeps the task for later phases. Returns the file's path relative to the project's
+/// root.
 fn keep_words(
     locked: &LockedStore,
     store: &omx_store::Store,

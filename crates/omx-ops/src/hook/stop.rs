@@ -1,4 +1,4 @@
-//! The agent wants to stop: decided by the rule, counted on the disk.
+//! Handles an agent's Stop: the kernel's rule decides, the documents count.
 
 use omx_kernel::session_events::{self, SessionSample};
 use omx_kernel::stop::{AllowReason, StopCause, StopDecision, StopEvent, StoppingAgent, decide};
@@ -11,34 +11,34 @@ use crate::cancel::{CancelRequest, RunProcesses};
 use crate::config::{load, span_seconds};
 use crate::context::Context;
 
-/// A stop as the host tells of it.
+/// A Stop as the host reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StopSeen<'a> {
-    /// Why.
+    /// The cause.
     pub cause: StopCause,
-    /// Who.
+    /// The agent.
     pub agent: StoppingAgent,
-    /// The agent's last words.
+    /// The agent's last message.
     pub last_words: &'a str,
 }
 
-/// What the agent is told.
+/// The outcome of a Stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopOutcome {
-    /// Nothing: it may stop.
+    /// The agent may stop.
     Allowed(AllowReason),
-    /// To go on.
+    /// The agent has to continue, with this message.
     Held(String),
-    /// It may stop; the person should know that a bound was reached.
+    /// The agent may stop, and the person learns that a limit was reached.
     RanOut {
-        /// Of which mode.
+        /// The mode.
         mode: Mode,
-        /// Which bound.
+        /// The limit.
         error: String,
     },
 }
 
-/// Decides a stop and keeps what the decision changes.
+/// Decides a Stop and writes what the decision changes.
 pub fn stop(
     context: &Context<'_>,
     session: &SessionId,
@@ -74,7 +74,7 @@ pub fn stop(
             (StopOutcome::RanOut { mode: end.mode, error: end.error }, end.activity)
         }
     };
-    // The iteration is counted in the document; the record may be lost.
+    // The document counts the iteration, so losing the activity record is harmless.
     let _ = locked.write_activity(&found.scope, &activity, now);
     Ok(outcome)
 }
@@ -88,7 +88,7 @@ fn event(
 ) -> StopEvent {
     let self_driven =
         if is_driven(store, session) { snapshot.active_modes().collect() } else { Vec::new() };
-    // A configuration that cannot be read sets no budget.
+    // An unreadable configuration sets no budget.
     let config = load(context, store).ok();
     let time_budget = config.as_ref().and_then(|config| {
         let span = config.get("budget.time")?.value.as_str()?;
@@ -112,7 +112,8 @@ fn fingerprint(store: &Store, snapshot: &Snapshot, seen: &StopSeen<'_>) -> u64 {
     )
 }
 
-/// Whether a live omx process drives the run of this session: it holds its lock.
+/// Whether a live omx process drives the run of this session, that is, holds its
+/// lock.
 pub(crate) fn is_driven(store: &Store, session: &SessionId) -> bool {
     let Ok(id) = RunId::new(session.as_str()) else { return false };
     let run = store.run(&id).ok().flatten();

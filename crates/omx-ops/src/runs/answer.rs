@@ -14,7 +14,7 @@ use crate::report;
 pub struct RunAnswerRequest {
     /// The run.
     pub run: RunSelector,
-    /// The question's number; the oldest one without it.
+    /// The question's number; defaults to the oldest question.
     pub question: Option<u64>,
     /// The answer.
     pub answer: AttentionAnswer,

@@ -1,4 +1,4 @@
-//! Budgets in the words people write them in.
+//! Parses budgets as people write them.
 
 use omx_kernel::Refusal;
 use omx_runs::Budget;
@@ -14,19 +14,19 @@ pub fn parse_usd(amount: &str) -> Result<u64, Refusal> {
     if !dollars.is_finite() || dollars <= 0.0 || dollars > 1e9 {
         return Err(wrong());
     }
-    // In range, so that only fractions of a millionth are lost.
+    // The value is in range, so rounding loses only fractions of a millionth.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
     Ok((dollars * 1e6).round() as u64)
 }
 
-/// Parses a span of time into seconds.
+/// Parses a duration into seconds.
 pub fn parse_span(span: &str) -> Result<u64, Refusal> {
     span_seconds(span).ok_or_else(|| {
         Refusal::invalid_input(format!("--budget-time {span:?}: expected a span such as 90m or 2h"))
     })
 }
 
-/// A requested budget, completed by the configured one.
+/// Completes a requested budget from the configuration.
 pub(super) fn with_configured(budget: Budget, config: &Config) -> Result<Budget, Refusal> {
     let json = |key: &str| config.get(key).map(|setting| setting.value.as_json().to_owned());
     let text =

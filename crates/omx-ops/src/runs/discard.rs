@@ -1,4 +1,4 @@
-//! Throwing a run away: its worktree, its branch, its documents and its folder.
+//! Discards a run: its worktree, branch, documents and folder.
 
 use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::retention::{DiscardScope, DiscardedRun, discard};
@@ -13,7 +13,7 @@ use crate::report;
 pub struct RunDiscardRequest {
     /// The run; it must be named.
     pub run: RunSelector,
-    /// Whether work that is nowhere else may be lost.
+    /// Whether the discard may lose work that exists nowhere else.
     pub scope: DiscardScope,
 }
 
@@ -22,7 +22,7 @@ pub struct RunDiscardRequest {
 pub struct RunDiscardReport {
     /// The run.
     pub id: RunId,
-    /// What of it.
+    /// What was removed.
     pub removed: DiscardedRun,
 }
 
@@ -40,7 +40,7 @@ impl RunDiscardReport {
     }
 }
 
-/// Discards a run that nobody drives.
+/// Discards a run that no process drives.
 pub fn run_discard(
     context: &Context<'_>,
     request: &RunDiscardRequest,

@@ -1,11 +1,11 @@
-//! Which run is meant.
+//! Finds the run that a request means.
 
 use omx_kernel::{Mode, Refusal, RunId};
 use omx_runs::overview::overview;
 use omx_store::Store;
 use omx_store::runs::RunFolder;
 
-/// The run whose id starts like this; without a start, the latest one.
+/// Finds the run whose id starts with `start`, or else the latest run.
 pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
     let runs = store.runs()?;
     let start = start.unwrap_or_default();
@@ -23,8 +23,8 @@ pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
     }
 }
 
-/// The run to resume: the one whose id starts like this, or the latest of this
-/// mode that did not finish.
+/// Finds the run to resume: the one whose id starts with `start`, or the latest
+/// unfinished run of this mode.
 pub fn find_resumable(store: &Store, mode: Mode, start: &str) -> Result<RunId, Refusal> {
     if !start.is_empty() {
         return find_run(store, Some(start));
@@ -39,7 +39,7 @@ pub fn find_resumable(store: &Store, mode: Mode, start: &str) -> Result<RunId, R
     Err(Refusal::invalid_input(format!("no unfinished {} run to resume", mode.name())))
 }
 
-/// Opens the folder of a run that was found.
+/// Opens the folder of a run.
 pub(super) fn open_folder(store: &Store, id: &RunId) -> Result<RunFolder, Refusal> {
     store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))
 }

@@ -1,4 +1,4 @@
-//! Removing what old runs left: when asked to, and once a day by itself.
+//! Removes the leftovers of old runs, on request and once a day.
 
 use std::path::PathBuf;
 
@@ -40,8 +40,8 @@ pub fn run_gc(context: &Context<'_>, project: Option<PathBuf>) -> Result<GcRepor
     collect(context, &store).map(GcReport)
 }
 
-/// Does the same if it was not done for a day. A failure is a warning: it must
-/// not keep a run from starting.
+/// Does the same unless it was done within a day. A failure becomes a warning: it
+/// must not keep a run from starting.
 pub(super) fn collect_daily(context: &Context<'_>, store: &Store) -> Option<String> {
     let is_due = || -> Result<bool, Refusal> {
         let last = store.last_run_cleanup()?;
@@ -56,7 +56,7 @@ pub(super) fn collect_daily(context: &Context<'_>, store: &Store) -> Option<Stri
 }
 
 fn collect(context: &Context<'_>, store: &Store) -> Result<RetentionReport, Refusal> {
-    // Recorded first, so that a cleanup that fails is not retried at every start.
+    // Record the cleanup first, so that a failing one is not retried at every start.
     context.lock(store, "runs gc")?.record_run_cleanup(context.now())?;
     let config = config::load(context, store)?;
     let retention = config.get("retention").and_then(|setting| setting.value.as_str());

@@ -31,8 +31,8 @@ impl CheckGoal {
         }
     }
 
-    /// The check command: the goal's own, the one that was named, the configured
-    /// one, or the one that the project's files make obvious.
+    /// Returns the check command: the goal's own, the requested one, the configured
+    /// one, or one that the project's files imply.
     pub(super) fn command(
         &self,
         named: Option<String>,
@@ -65,7 +65,7 @@ impl CheckGoal {
     }
 }
 
-/// The command that checks a project, if its files make it obvious.
+/// Returns the command that checks a project, if its files imply one.
 fn project_check(root: &Path) -> Option<String> {
     let has = |name: &str| root.join(name).is_file();
     let text = |name: &str| fs::read_to_string(root.join(name)).unwrap_or_default();

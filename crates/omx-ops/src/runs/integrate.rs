@@ -1,4 +1,4 @@
-//! Merging what a run made into the branch the person is on.
+//! Merges a run's branch into the branch the person has checked out.
 
 use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::git::Integration;
@@ -31,13 +31,13 @@ impl RunIntegrateReport {
     }
 }
 
-/// Merges the branch of a run that nobody drives.
+/// Merges the branch of a run that no process drives.
 pub fn run_integrate(
     context: &Context<'_>,
     run: &RunSelector,
 ) -> Result<RunIntegrateReport, Refusal> {
     let (store, id) = run.find_for_person(context, "merge")?;
-    // Hold the run meanwhile, so that nothing is added to its branch.
+    // Hold the run's lock so that nothing is added to its branch meanwhile.
     let held = acquire(&store, &id, "merge it when it has stopped")?;
     let spec = RunSpec::load(held.folder())?;
     let Workspace::Worktree { branch, .. } = spec.workspace else {

@@ -1,5 +1,5 @@
-//! What run operations need from the program around them. Operations link no
-//! agent and no conductor, so the edge finds agents and starts processes.
+//! What run operations need from the program around them. This crate links neither
+//! agents nor the conductor, so the edge finds agents and starts processes.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,10 +15,10 @@ pub trait RunLauncher: Sync {
     /// The environment for git.
     fn environment(&self) -> BTreeMap<OsString, OsString>;
 
-    /// The folder that lists the live runs of all projects, if there is one.
+    /// The folder of the registry of live runs, if there is one.
     fn registry_folder(&self, dialect: Dialect) -> Option<PathBuf>;
 
-    /// Finds this agent, or the first one that can work.
+    /// Finds this agent, or else the first one that is ready.
     fn find_agent(
         &self,
         context: &Context<'_>,
@@ -27,8 +27,8 @@ pub trait RunLauncher: Sync {
         scenario: Option<&Path>,
     ) -> Result<AgentKind, Refusal>;
 
-    /// Starts a process that drives the run, independent of this one, and
-    /// returns when it holds the run. `decisions` are `STEP=rerun` or `STEP=skip`.
+    /// Starts a separate process that drives the run, and returns once that process
+    /// holds the run. `decisions` are `STEP=rerun` or `STEP=skip`.
     fn drive_detached(
         &self,
         context: &Context<'_>,

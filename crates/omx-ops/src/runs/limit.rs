@@ -1,4 +1,4 @@
-//! Raising what a run may do: iterations, tokens, money, time.
+//! Raises the limits of a run: iterations, tokens, money, time.
 
 use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::{Budget, Record};
@@ -15,16 +15,16 @@ pub struct RunLimitRequest {
     pub run: RunSelector,
     /// The new iteration limit.
     pub max_iterations: Option<u64>,
-    /// The new budget; limits it does not name stay.
+    /// The new budget. Limits that it does not name stay in force.
     pub budget: Budget,
 }
 
-/// Limits that were raised.
+/// The raised limits.
 #[derive(Debug)]
 pub struct RunLimitReport {
     /// The run.
     pub id: RunId,
-    /// What was recorded.
+    /// The records added to the journal.
     pub records: Vec<Record>,
 }
 
@@ -35,7 +35,7 @@ impl RunLimitReport {
     }
 }
 
-/// Raises the limits of a run that nobody drives.
+/// Raises the limits of a run that no process drives.
 pub fn run_limit(
     context: &Context<'_>,
     request: &RunLimitRequest,

@@ -1,4 +1,4 @@
-//! The runs of a project.
+//! Lists the runs of a project.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ use crate::report;
 /// A request to list runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunListRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
 }
 
-/// The runs of a project, the oldest first.
+/// The runs of a project, oldest first.
 #[derive(Debug, Default)]
 pub struct RunListReport {
-    /// Runs.
+    /// The readable runs.
     pub runs: Vec<Overview>,
     /// Runs that cannot be read, and why.
     pub unreadable: Vec<(RunId, String)>,
@@ -39,7 +39,7 @@ impl RunListReport {
     }
 }
 
-/// Lists the runs of a project. A run that cannot be read hides no other.
+/// Lists the runs of a project. An unreadable run does not hide the others.
 pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunListReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     let mut report = RunListReport::default();

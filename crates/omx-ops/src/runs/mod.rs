@@ -1,6 +1,5 @@
-//! Operations on runs: start, watch, answer, limit, resume, integrate, discard,
-//! clean up. What drives a run is the conductor, in another process or in the
-//! caller's own.
+//! Operations on runs: start, show, answer, limit, resume, integrate, discard, clean
+//! up. The conductor drives a run, in another process or in the caller's own.
 
 mod answer;
 mod budget;

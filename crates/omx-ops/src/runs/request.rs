@@ -1,4 +1,4 @@
-//! How requests about runs are read from the fields they arrive as.
+//! Parses requests about runs.
 
 use std::path::PathBuf;
 
@@ -193,7 +193,8 @@ fn selector(fields: &RequestFields) -> Result<RunSelector, Refusal> {
     Ok(RunSelector { id, project: fields.project()? })
 }
 
-/// A selector for acts that must not hit the latest run by accident.
+/// A selector that must name a run, for operations that must not hit the latest run
+/// by accident.
 fn needed_selector(fields: &RequestFields) -> Result<RunSelector, Refusal> {
     needed(fields, "id")?;
     selector(fields)

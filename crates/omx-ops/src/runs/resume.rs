@@ -1,4 +1,4 @@
-//! Resuming a run that nobody drives.
+//! Resumes a run that no process drives.
 
 use omx_kernel::{Refusal, RefusalCode};
 use omx_runs::overview::overview;
@@ -17,7 +17,7 @@ pub struct RunResumeRequest {
     pub decisions: Vec<String>,
 }
 
-/// Resumes a run in a process of its own.
+/// Resumes a run in a separate process.
 pub fn run_resume(
     context: &Context<'_>,
     request: &RunResumeRequest,

@@ -1,4 +1,4 @@
-//! A request that names a run and nothing else; cancelling one.
+//! A request that only names a run, and the cancel of a run.
 
 use std::path::PathBuf;
 
@@ -13,22 +13,22 @@ use crate::context::Context;
 /// Names a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSelector {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
-    /// The start of the run's id; the latest run without one.
+    /// A prefix of the run's id; defaults to the latest run.
     pub id: Option<String>,
 }
 
 impl RunSelector {
-    /// The run, in its project.
+    /// Finds the run and its project.
     pub(super) fn find(&self, context: &Context<'_>) -> Result<(Store, RunId), Refusal> {
         let store = context.store_for(self.project.as_deref())?;
         let id = find_run(&store, self.id.as_deref())?;
         Ok((store, id))
     }
 
-    /// The run, for an act that only the person may decide on. An agent that
-    /// works for a run may not answer, limit, merge or discard any.
+    /// Finds the run for an operation that is up to the person. An agent that works
+    /// for a run may not answer, limit, merge or discard any run.
     pub(super) fn find_for_person(
         &self,
         context: &Context<'_>,
@@ -40,13 +40,13 @@ impl RunSelector {
     }
 }
 
-/// Refuses an act of the person to the agents that work for a run.
+/// Refuses an operation that is up to the person if an agent of a run calls it.
 pub(super) fn refuse_to_agents(
     context: &Context<'_>,
     store: &Store,
     act: &str,
 ) -> Result<(), Refusal> {
-    // A session that is not usable is not a run's.
+    // An unusable session id does not belong to a run.
     let own = context.ambient_scope().unwrap_or(Scope::Compatibility);
     let own = own.session().and_then(|own| RunId::new(own.as_str()).ok());
     match own {
@@ -57,8 +57,8 @@ pub(super) fn refuse_to_agents(
     }
 }
 
-/// Takes the lock of a run that must not be in progress; `why` continues
-/// "the run is in progress".
+/// Acquires a run that must not be in progress. `why` completes the message "the run
+/// is in progress".
 pub(super) fn acquire(store: &Store, id: &RunId, why: &str) -> Result<HeldRun, Refusal> {
     match store.acquire_run(id, &LockHolder::this_process())? {
         RunAcquisition::Acquired(held) => Ok(held),
@@ -69,7 +69,7 @@ pub(super) fn acquire(store: &Store, id: &RunId, why: &str) -> Result<HeldRun, R
     }
 }
 
-/// Cancels a run: its documents and its process.
+/// Cancels a run's documents and terminates its process.
 pub fn run_cancel(context: &Context<'_>, run: &RunSelector) -> Result<CancelReport, Refusal> {
     let (_, id) = run.find(context)?;
     let session = SessionId::new(id.as_str())?;

@@ -1,4 +1,4 @@
-//! One run: what it looks like now, and everything it recorded.
+//! Shows one run: its current state and its journal.
 
 use omx_kernel::{Refusal, Value};
 use omx_runs::Record;
@@ -11,7 +11,7 @@ use super::select::RunSelector;
 use crate::context::Context;
 use crate::report;
 
-/// A run as it is now.
+/// The current state of a run.
 #[derive(Debug)]
 pub struct RunStatusReport {
     /// The run.
@@ -46,7 +46,7 @@ impl RunReport {
     }
 }
 
-/// Reads what a run looks like now.
+/// Reads the current state of a run.
 pub fn run_status(context: &Context<'_>, run: &RunSelector) -> Result<RunStatusReport, Refusal> {
     let (store, id) = run.find(context)?;
     let overview = overview(&store, &open_folder(&store, &id)?)?;

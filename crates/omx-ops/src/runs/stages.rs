@@ -1,4 +1,4 @@
-//! The stages of a pipeline: a built-in preset, or a TOML file of the person's own.
+//! The stages of a pipeline, from a built-in preset or the person's TOML file.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use omx_runs::spec::PipelineStage;
 
 const KEYS: [&str; 4] = ["name", "role", "prompt", "model"];
 
-/// The stages of a built-in preset; of the default one without a name.
+/// The stages of a built-in preset; defaults to the default preset.
 pub fn preset_stages(name: Option<&str>) -> Result<Vec<PipelineStage>, Refusal> {
     let name = name.unwrap_or(presets::DEFAULT);
     let roles = presets::stage_roles(name)
@@ -30,7 +30,7 @@ pub fn read_stages(file: &Path) -> Result<Vec<PipelineStage>, Refusal> {
     parse_stages(&text, &file.display().to_string())
 }
 
-/// Parses stages; `file` is for messages, which name it with the line.
+/// Parses stages. Messages name `file` and the line.
 pub fn parse_stages(text: &str, file: &str) -> Result<Vec<PipelineStage>, Refusal> {
     let document = Document::parse(text).map_err(|error| {
         fail(text, file, error.span().map_or(0, |span| span.start), error.message())

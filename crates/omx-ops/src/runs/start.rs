@@ -1,5 +1,5 @@
-//! Starting a run: everything is checked, then its workspace and folder are
-//! created, then somebody drives it.
+//! Starts a run: checks the request, creates the workspace and the folder, then hands
+//! the run to a process that drives it.
 
 use std::path::PathBuf;
 
@@ -23,22 +23,23 @@ use crate::report;
 const DRIVEN: [Mode; 6] =
     [Mode::Autopilot, Mode::Ralplan, Mode::Ralph, Mode::CodeReview, Mode::Ultraqa, Mode::Pipeline];
 
-/// A request to start a run. What it leaves open is configured, found, or a default.
+/// A request to start a run. Absent options come from the configuration, detection or
+/// defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRequest {
-    /// The project's folder; the caller's own without one.
+    /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
     /// The mode.
     pub mode: Mode,
-    /// What to do, in the person's words.
+    /// The task, in the person's words.
     pub task: Option<String>,
     /// The agent.
     pub agent: Option<AgentKind>,
     /// The model for every role.
     pub model: Option<String>,
-    /// What agents may do without asking.
+    /// What agents may do without permission.
     pub allow: Option<AllowLevel>,
-    /// What must hold at the end.
+    /// What must hold when the run is complete.
     pub goal: CheckGoal,
     /// The project's check command.
     pub check: Option<String>,
@@ -52,14 +53,14 @@ pub struct RunRequest {
     pub workspace: WorkspaceChoice,
     /// The stages of a pipeline.
     pub stages: Vec<PipelineStage>,
-    /// The commit a review starts from.
+    /// The commit that a review compares with.
     pub base: Option<String>,
     /// The rehearsal agent's scenario.
     pub scenario: Option<PathBuf>,
 }
 
 impl RunRequest {
-    /// A request that leaves everything but the mode open.
+    /// A request with the mode and defaults.
     pub fn new(mode: Mode) -> Self {
         Self {
             project: None,
@@ -81,14 +82,14 @@ impl RunRequest {
     }
 }
 
-/// A run that exists and that nobody drives yet. This process holds its lock.
+/// A new run that nobody drives yet. This process holds its lock.
 #[derive(Debug)]
 pub struct NewRun {
     /// What it was asked to do.
     pub spec: RunSpec,
     /// Its folder and lock.
     pub held: HeldRun,
-    /// What the person should know.
+    /// Warnings for the person.
     pub warnings: Vec<String>,
 }
 
@@ -99,7 +100,7 @@ pub struct RunStartReport {
     pub id: RunId,
     /// What it was asked to do.
     pub spec: RunSpec,
-    /// What the person should know.
+    /// Warnings for the person.
     pub warnings: Vec<String>,
 }
 
@@ -119,21 +120,21 @@ impl RunStartReport {
     }
 }
 
-/// Starts a run that a process of its own drives.
+/// Starts a run in a separate process.
 pub fn run_start(context: &Context<'_>, request: RunRequest) -> Result<RunStartReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     refuse_to_agents(context, &store, "start")?;
     let NewRun { spec, held, mut warnings } = open_run(context, request)?;
     let id = held.id().clone();
     warnings.extend(register_run(context, &store, &spec, &held));
-    // The lock goes with it, and the other process takes it.
+    // Releases the lock for the other process.
     drop(held);
     context.caller.before_wait();
     context.runs.drive_detached(context, &store, &id, &[])?;
     Ok(RunStartReport { id, spec, warnings })
 }
 
-/// Creates a run for a caller that drives it.
+/// Creates a run that the caller drives.
 pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     let config = config::load(context, &store)?;
@@ -143,7 +144,7 @@ pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Re
         Mode::CodeReview => WorkspaceChoice::ReadOnly,
         _ => request.workspace,
     };
-    // The workspace comes last: what is refused leaves nothing behind.
+    // Create the workspace last, so that a refusal leaves nothing behind.
     let placeholder = Workspace::InPlace { path: store.root().to_owned() };
     let mut spec = check(context, &store, &config, request, placeholder, now)?;
     let environment = context.runs.environment();
@@ -227,7 +228,7 @@ fn check(
     })
 }
 
-/// What a review is about, for the reviewers.
+/// Describes the change under review, for the reviewers.
 fn reviewed_change(base: Option<&str>) -> String {
     match base {
         Some(base) => {
@@ -239,8 +240,8 @@ fn reviewed_change(base: Option<&str>) -> String {
     }
 }
 
-/// Enters a run in the list of live runs. The entry lapses when the run's lock is
-/// released. Returns a warning if it cannot be entered.
+/// Adds a run to the registry of live runs. The entry lapses with the run's lock.
+/// Returns a warning on failure.
 pub fn register_run(
     context: &Context<'_>,
     store: &Store,
@@ -257,7 +258,7 @@ pub fn register_run(
         pid: std::process::id(),
         started: context.now(),
     };
-    // A list that lacks the run is no reason not to start it.
+    // A missing registry entry is no reason not to start the run.
     let error = RunRegistry::new(folder).add(held, &entry).err()?;
     Some(format!("{} ps will not list this run: {error}", context.dialect.name))
 }
@@ -268,7 +269,7 @@ fn new_id(now: Timestamp) -> RunId {
     RunId::from_parts(now, random)
 }
 
-/// What the run knew when it started, for people.
+/// The context snapshot of a run, for people.
 fn snapshot(spec: &RunSpec, id: &RunId) -> String {
     let check = spec.check.as_deref().unwrap_or("none");
     format!(
