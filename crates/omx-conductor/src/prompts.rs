@@ -66,10 +66,10 @@ fn part(spec: &RunSpec, purpose: &StepPurpose) -> String {
              not objected to. Change nothing but the plan."
         }
         StepPurpose::Implement { plan: Some(_) } => {
-            "Build what the plan below says, with its tests. Permission no part of it for later."
+            "Build what the plan below says, with its tests. Leave no part of it for later."
         }
         StepPurpose::Implement { plan: None } => {
-            "Do the task completely, with tests where the project has any. Permission no part for later."
+            "Do the task completely, with tests where the project has any. Leave no part for later."
         }
         StepPurpose::Fix { .. } => {
             "Something below fails. Find the cause and fix it there; do not weaken a test or a \

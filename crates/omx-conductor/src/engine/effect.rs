@@ -30,7 +30,7 @@ pub enum RunEffect {
     StartJob(StepKey, Job),
     /// Stop a job that is running.
     StopJob(StepKey),
-    /// ApprovalRequest the person for a permission that the policy does not give.
+    /// Ask the person for a permission that the policy does not give.
     AskPerson(StepKey, ApprovalId, ApprovalRequest),
     /// Show progress.
     Show(Progress),

@@ -34,7 +34,7 @@ pub(super) fn attach(
     let live = Live::new(format, &id, context.dialect);
     let mut line = String::new();
     loop {
-        // RunSpec before reading: what was written until then is still shown.
+        // Asked before reading: what was written until then is still shown.
         let ended = matches!(folder.liveness()?, Liveness::Ended);
         if file.is_none() {
             file = match File::open(&path) {

@@ -227,7 +227,7 @@ fn processes_that_cannot_be_ended_are_reported() {
     let why = conversation.over().unwrap();
     assert!(begun.elapsed() < AT_MOST, "{:?}", begun.elapsed());
     assert_eq!(why.kind(), "outlived", "{why}");
-    assert!(why.to_string().starts_with("2 of the processes"), "{why}");
+    assert!(why.to_string().starts_with("2 processes started by"), "{why}");
     let left = place.processes();
     assert_eq!(left.len(), 2, "{left:#?}");
     left.into_keys().for_each(|pid| kill(pid, Signal::KILL));

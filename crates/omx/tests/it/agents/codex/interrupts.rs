@@ -39,8 +39,12 @@ fn no_command_survives_an_interrupt() {
             conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
         );
         chat.agent.send(AgentMessage::text(cue("slow")));
-        await_condition("the command runs", DEADLINE, || stage.root().join("near").exists());
-        assert!(lives(&stage, "sleep 1000") && lives(&stage, "trap : TERM"));
+        // The file is there before the shell has started its last command.
+        await_condition("the command runs", DEADLINE, || {
+            stage.root().join("near").exists()
+                && lives(&stage, "sleep 1000")
+                && lives(&stage, "trap : TERM")
+        });
         chat.agent.interrupt();
         assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
         assert!(!lives(&stage, "sleep 1000") && !lives(&stage, "trap : TERM"));
@@ -63,7 +67,7 @@ fn no_background_process_survives_an_interrupt() {
         let stage = stage([background, Script::named("slow").turn(slowly())]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("background")).text(), "left");
-        assert!(lives(&stage, "sleep 1001"));
+        await_condition("the command runs", DEADLINE, || lives(&stage, "sleep 1001"));
         chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         chat.agent.interrupt();

@@ -18,7 +18,7 @@ fn the_same_failure_three_times(cli: AgentCli) {
             answers("diagnose", &[parts::DIAGNOSE], parts::looked(cause)),
             works(
                 "fix",
-                &[parts::MEND],
+                &[parts::FIX],
                 "echo tried >> tried.txt",
                 parts::work("Tried something that does not help"),
             ),

@@ -13,7 +13,7 @@ pub fn scripts() -> Vec<Script> {
     let mended = parts::work("greet.sh greets the world too");
     vec![
         works("work", &[parts::DO], parts::NAMES_ONLY, parts::work("greet.sh greets by name")),
-        works("fix", &[parts::MEND, &parts::after("check1")], parts::RIGHT, mended),
+        works("fix", &[parts::FIX, &parts::after("check1")], parts::RIGHT, mended),
         answers("verify", &[parts::VERIFY], parts::verified()),
         answers("tidy", &[parts::TIDY], parts::looked("Nothing to tidy.")),
     ]
