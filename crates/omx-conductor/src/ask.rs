@@ -24,22 +24,22 @@ pub struct AskRequest {
     pub opening: ConversationSpec,
     /// The question.
     pub message: AgentMessage,
-    /// The kind of result the answer must be; without it, any text will do.
+    /// The kind of result that the answer must be; any text if absent.
     pub wants: Option<ResultKind>,
 }
 
 /// The answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AskReply {
-    /// The conversation, for resuming it.
+    /// The conversation, so that it can be resumed.
     pub conversation: Option<ConversationId>,
     /// The agent's final text.
     pub text: String,
-    /// The result, if one was wanted.
+    /// The result, if one was requested.
     pub result: Option<Value>,
     /// Tokens and money used.
     pub usage: Usage,
-    /// What the agent asked permission for and did not get.
+    /// Approval requests that were denied.
     pub refused: Vec<ApprovalRequest>,
 }
 
@@ -48,25 +48,26 @@ pub struct AskReply {
 pub enum AskError {
     /// The agent failed.
     Failed(Failure),
-    /// The person stopped it. The conversation can be resumed.
+    /// The person interrupted it. The conversation can be resumed.
     Interrupted(Option<ConversationId>),
-    /// The answer was not a result of the wanted kind, even when asked again.
+    /// The answer was not a result of the requested kind, even after a second
+    /// request.
     WrongResult(String),
 }
 
-/// A question that is being asked. Dropping it ends the agent.
+/// A question in progress. Dropping it ends the agent.
 #[derive(Debug)]
 pub struct AskSession {
     sender: Sender<AskEvent>,
     receiver: Receiver<AskEvent>,
 }
 
-/// Stops a question that is being asked, from any thread.
+/// Stops a question in progress, from any thread.
 #[derive(Clone, Debug)]
 pub struct AskHandle(Sender<AskEvent>);
 
 impl AskHandle {
-    /// Once: the agent is interrupted. Twice: it is ended.
+    /// The first call interrupts the agent, the second ends it.
     pub fn stop(&self) {
         let _ = self.0.send(AskEvent::Stop);
     }
@@ -91,12 +92,12 @@ impl Default for AskSession {
 }
 
 impl AskSession {
-    /// A handle that stops it.
+    /// Returns a handle that stops the question.
     pub fn handle(&self) -> AskHandle {
         AskHandle(self.sender.clone())
     }
 
-    /// Asks and waits for the answer. Every event of the agent is shown.
+    /// Asks, waits for the answer, and passes every event of the agent to `show`.
     pub fn ask(
         self,
         question: &AskRequest,
@@ -114,7 +115,7 @@ impl AskSession {
         let agent = conversation::open(driver, installation, opening, surroundings, limits, report)
             .map_err(AskError::Failed)?;
         let mut state = AskState::new(question);
-        // Every wait inside the conversation has a deadline, so this one ends.
+        // Every wait inside the conversation has a deadline, so this loop ends.
         for event in &self.receiver {
             match event {
                 AskEvent::Stop => state.stop(&agent),
@@ -135,11 +136,11 @@ struct AskState<'a> {
     conversation: Option<ConversationId>,
     usage: Usage,
     refused: Vec<ApprovalRequest>,
-    /// The question was sent.
+    /// Whether the question was sent.
     is_sent: bool,
     corrected: bool,
     stopped: bool,
-    /// What to return when the agent is gone.
+    /// What to return once the agent has exited.
     end: Option<Result<AskReply, AskError>>,
 }
 
@@ -157,8 +158,8 @@ impl<'a> AskState<'a> {
         }
     }
 
-    /// Interrupts the turn, so that the agent's own record of it is whole;
-    /// without one there is nothing to interrupt.
+    /// Interrupts the turn first, so that the agent's own record of it is complete.
+    /// Without a conversation there is nothing to interrupt.
     fn stop(&mut self, agent: &Conversation) {
         if self.conversation.is_some() && !std::mem::replace(&mut self.stopped, true) {
             agent.interrupt();
@@ -253,25 +254,25 @@ impl<'a> AskState<'a> {
     }
 }
 
-/// A question and its answer as a file for people.
+/// A question and its answer as a Markdown file for people.
 #[derive(Debug)]
 pub struct AskArtifact<'a> {
     /// The agent's name.
     pub agent: &'a str,
     /// The role's name.
     pub role: Option<&'a str>,
-    /// When it was asked.
+    /// When the question was asked.
     pub asked_at: &'a str,
     /// The person's question.
     pub prompt: &'a str,
     /// The answer.
     pub reply: &'a AskReply,
-    /// The folder it was asked in.
+    /// The folder in which the agent worked.
     pub folder: &'a PathBuf,
 }
 
 impl AskArtifact<'_> {
-    /// As Markdown.
+    /// Renders the file.
     pub fn markdown(&self) -> String {
         let reply = self.reply;
         let conversation = reply.conversation.as_ref().map_or("", ConversationId::as_str);

@@ -1,4 +1,4 @@
-//! The project's own check: found where it is obvious, and run by omx itself.
+//! Runs the project's own check.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,15 +29,15 @@ pub struct CheckRun<'a> {
     pub environment: BTreeMap<OsString, OsString>,
     /// Where its output goes.
     pub log: PathBuf,
-    /// This program, which guards it.
+    /// This program, which guards the check.
     pub omx: &'a Path,
     /// How long it may take.
     pub patience: Duration,
 }
 
 impl CheckRun<'_> {
-    /// Runs the check until it and everything it started are gone. The command is
-    /// the person's and goes to a shell; all of its output goes to the log.
+    /// Runs the check until it and everything it started have exited. The command is
+    /// the person's own and goes to a shell; all of its output goes to the log.
     pub fn run(self, stop: &AtomicBool) -> Result<CheckResult, String> {
         let script = "exec >\"$0\" 2>&1 </dev/null; eval \"$1\"";
         let launch = Launch {
@@ -68,7 +68,7 @@ impl CheckRun<'_> {
     }
 }
 
-/// The end of a log, from the beginning of a line on.
+/// The end of a log, starting at a line.
 fn tail(log: &Path) -> String {
     let read = || -> std::io::Result<Vec<u8>> {
         let mut file = fs::File::open(log)?;

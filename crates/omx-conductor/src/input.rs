@@ -1,5 +1,5 @@
-//! The hash of a step's input. If it differs at a resume, the journal belongs to
-//! a run that would now do something else.
+//! The hash of a step's input. If it differs on a resume, the journal does not match
+//! what the run would do now.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use crate::workflow::{CompletedSteps, JobStep, Step, StepKind};
 
-/// The hash of everything that decides what a step does: the task, the role, the
-/// purpose, and the results it reads. The wording of prompts is not part of it,
-/// nor is the seat: a resumed run may continue with another model.
+/// Hashes everything that determines what a step does: the task, the role, the
+/// purpose, and the results it reads. The wording of prompts is not included, nor is
+/// the seat: a resumed run may continue with another model.
 pub fn input_hash(spec: &RunSpec, completed: &CompletedSteps, step: &Step) -> String {
     let read = |key| completed.get(key).map(|done| &done.result);
     let input = match &step.kind {
@@ -32,8 +32,8 @@ pub fn input_hash(spec: &RunSpec, completed: &CompletedSteps, step: &Step) -> St
     short_hash(&input)
 }
 
-/// The input of an agent step. The hash covers its text, so the order of the
-/// fields, which is alphabetical, is part of the format.
+/// The input of an agent step. The hash covers its serialized text, so the
+/// alphabetical order of the fields is part of the format.
 #[derive(Serialize)]
 struct AgentInput<'a> {
     purpose: Value,
@@ -43,7 +43,7 @@ struct AgentInput<'a> {
     wants: &'a str,
 }
 
-/// The first 16 bytes of a SHA-256, in hexadecimal.
+/// The first 16 bytes of a SHA-256 hash, in hexadecimal.
 pub fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().take(16).fold(String::new(), |mut hex, byte| {

@@ -1,8 +1,8 @@
-//! Carries modes out: omx runs the loop, agents do the work.
+//! Executes modes: omx runs the loop, agents do the work.
 //!
-//! A [`workflow`] says what a mode does next, given the completed steps. The
-//! [`engine`] is the loop around it as a pure state machine: events in, effects
-//! out. [`drive`] carries the effects out, in a project or in the simulation.
+//! A [`workflow`] determines what a mode does next, given the completed steps. The
+//! [`engine`] is the loop around it as a pure state machine: events in, effects out.
+//! [`drive`] carries the effects out, in a project or in the simulation.
 
 pub mod ask;
 pub mod check;

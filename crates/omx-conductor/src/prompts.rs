@@ -1,4 +1,4 @@
-//! The messages agents receive: the person's task, the agent's part in it, and
+//! The messages that agents receive: the person's task, the agent's part in it, and
 //! the results it builds on. The role's own prompt is separate.
 
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::workflow::{AgentStep, CompletedSteps, StepPurpose};
 
-/// The longest text of one earlier result.
+/// The maximum length of one earlier result.
 const LONGEST: usize = 48 << 10;
 
 /// The message that gives an agent its task.
@@ -27,8 +27,8 @@ pub fn task(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> St
     text.trim_end().to_owned()
 }
 
-/// The message for a conversation that was interrupted before its agent showed
-/// that it had received its task.
+/// The message for a conversation that was interrupted before its agent acknowledged
+/// the task.
 pub fn task_again(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> String {
     format!(
         "You may have received this before and been interrupted. If so, look at what is already \
@@ -124,7 +124,7 @@ fn section(text: &mut String, title: &str, words: &str) {
     let _ = write!(text, "## {title}\n\n{words}\n\n");
 }
 
-/// A result for an agent to read: its long texts as they are, the rest as JSON.
+/// Renders a result for an agent: long texts as they are, the rest as JSON.
 fn render_result(result: &Value) -> String {
     let mut rest = result.clone();
     let mut text = String::new();
@@ -141,7 +141,7 @@ fn render_result(result: &Value) -> String {
     shortened(text)
 }
 
-/// The start and the end of a text that is too long.
+/// Keeps the start and the end of a text that is too long.
 fn shortened(text: String) -> String {
     if text.len() <= LONGEST {
         return text;

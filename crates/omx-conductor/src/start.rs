@@ -1,4 +1,4 @@
-//! Opening a run: a new one, or one that is resumed.
+//! Opens a new run, or resumes one.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct OpenedRun {
     pub held: HeldRun,
     /// Its engine.
     pub engine: Engine,
-    /// What opening the run adds to its journal.
+    /// The records that opening the run adds to its journal.
     pub changes: Vec<Record>,
 }
 

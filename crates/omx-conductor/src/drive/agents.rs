@@ -1,4 +1,4 @@
-//! Conversations with agents in the project.
+//! Conversations with agents, in a project.
 
 use omx_agents::agent::{ConversationSpec, McpServerSpec};
 use omx_agents::failure::{Failure, FailureCause};

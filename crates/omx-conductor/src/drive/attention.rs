@@ -1,4 +1,4 @@
-//! The questions a run has put to the person.
+//! The open questions of a run.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use omx_runs::StepKey;
 
 use super::world::World;
 
-/// Questions that are not answered yet, by their number in this process.
+/// Unanswered questions, by their number in this process.
 #[derive(Debug, Default)]
 pub(super) struct OpenQuestions {
     last: u64,
@@ -28,7 +28,8 @@ impl OpenQuestions {
         Ok(())
     }
 
-    /// Removes a question. Returns who asked it, unless nobody waits any more.
+    /// Removes a question. Returns who asked it, unless nobody waits for the answer
+    /// anymore.
     pub(super) fn close(
         &mut self,
         number: u64,

@@ -1,7 +1,7 @@
 //! Watches what the person does to a run from outside: cancels and answers.
 //!
-//! A thread of its own looks several times a second, so that nothing an agent
-//! reports, and nothing the loop is busy with, can delay it.
+//! A separate thread polls several times a second, so that neither an agent's reports
+//! nor a busy loop can delay a cancel.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,10 +17,10 @@ use super::documents::read_status;
 use super::mailbox::Mailbox;
 use super::world::{ControlEvent, ObservedDocument};
 
-/// How often the thread looks.
+/// The poll interval.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The thread that watches. It ends when this is dropped.
+/// The watching thread. Dropping this ends it.
 #[derive(Debug)]
 pub(super) struct ControlWatch {
     _stop: Sender<()>,
@@ -38,7 +38,7 @@ impl ControlWatch {
         let watch = move || {
             let mut answered = BTreeSet::new();
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                // The loop knows whether this cancel is one of its own run.
+                // The loop decides whether this cancel concerns its own run.
                 let status = read_status(&store, &session, mode);
                 if matches!(status, ObservedDocument::Cancelled | ObservedDocument::Missing) {
                     mailbox.send_control(ControlEvent::DocumentsCancelled);
@@ -58,7 +58,7 @@ impl ControlWatch {
     }
 }
 
-/// The answers that were not there before. A question's number is used once.
+/// Returns answers that are new. A question's number is never reused.
 fn new_answers(run: &Path, answered: &mut BTreeSet<u64>) -> Vec<(u64, ApprovalDecision)> {
     let mut new = Vec::new();
     for number in attention::answered_numbers(run) {

@@ -1,5 +1,5 @@
-//! The run's documents in the project. They are made from the journal, never
-//! the other way round.
+//! The run's documents in the project. They derive from the journal, never the other
+//! way round.
 
 use std::time::Duration;
 
@@ -15,8 +15,8 @@ use super::world::ObservedDocument;
 use crate::engine::DocumentFailure;
 use crate::workflow::DocumentChange;
 
-/// How long one attempt waits for the project's lock. The loop cannot hear
-/// anything meanwhile, so it is short; the engine decides about the next attempt.
+/// How long one attempt waits for the project's lock. The loop handles no events
+/// during that time, so it is short; the engine decides about retries.
 const LOCK_PATIENCE: Duration = Duration::from_millis(300);
 
 impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
@@ -60,7 +60,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
     }
 }
 
-/// What a run's own document says.
+/// Reads the status of a run's own document.
 pub(super) fn read_status(store: &Store, session: &SessionId, mode: Mode) -> ObservedDocument {
     let state = match store.read() {
         Ok(Some(state)) => state,

@@ -1,4 +1,4 @@
-//! Jobs: what omx does itself for a step, each in a thread of its own.
+//! Jobs: what omx does itself for a step, each in its own thread.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -56,7 +56,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         })
     }
 
-    /// Puts a plan where people find it.
+    /// Writes a plan to the project, where people find it.
     fn keep_plan(&self, plan: Value) -> Work {
         let (store, slug) = (self.env.store.clone(), self.spec.slug.clone());
         let patience = self.env.context.lock_deadline;
@@ -69,8 +69,8 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         })
     }
 
-    /// Commits what the step changed where the branch is the run's own, and
-    /// hashes the content of the workspace.
+    /// Commits the step's changes if the branch belongs to the run, and hashes the
+    /// workspace's content.
     fn commit(&self, message: Option<String>) -> Result<Work, JobFailure> {
         let failed = |error: &dyn std::fmt::Display| JobFailure::Failed(error.to_string());
         let scratch = self.held.folder().scratch().map_err(|error| failed(&error))?;

@@ -1,4 +1,4 @@
-//! The one channel of a run, with two priorities.
+//! The event channel of a run, with two priorities.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::world::{ControlEvent, WorldEvent};
 
-/// What threads have sent and the loop has not received yet.
+/// Events that the loop has not received yet.
 #[derive(Debug, Default)]
 struct Queues {
     control: VecDeque<ControlEvent>,
@@ -25,7 +25,7 @@ impl Mailbox {
 
     pub(super) fn send_control(&self, event: ControlEvent) {
         let mut queues = self.lock();
-        // The loop may be busy for a while; once is enough.
+        // The loop may be busy for a while; one copy of an event is enough.
         if !queues.control.contains(&event) {
             queues.control.push_back(event);
         }
@@ -37,8 +37,7 @@ impl Mailbox {
         self.lock().control.pop_front()
     }
 
-    /// Waits for an event. Returns nothing when a control event has arrived or
-    /// time is up.
+    /// Waits for an event. Returns `None` on a control event or a timeout.
     pub(super) fn wait(&self, patience: Option<Duration>) -> Option<WorldEvent> {
         let deadline = patience.and_then(|patience| Instant::now().checked_add(patience));
         let mut queues = self.lock();
@@ -70,7 +69,8 @@ impl Mailbox {
 pub struct RunHandle(pub(super) Mailbox);
 
 impl RunHandle {
-    /// The person wants the run to stop, or a cancel does: its documents say which.
+    /// Stops the run. Its documents tell whether the person interrupted or cancelled
+    /// it.
     pub fn stop(&self) {
         self.0.send_control(ControlEvent::Stop);
     }

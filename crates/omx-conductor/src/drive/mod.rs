@@ -1,9 +1,9 @@
-//! Carries a run out: feeds the engine events and carries its effects out.
+//! Executes a run: feeds events to the engine and carries its effects out.
 //!
 //! [`Drive`] makes every decision of the shell and works on any [`World`]. The
-//! production world ([`ProjectWorld`]) is files, threads and processes; the
-//! simulation is another world under the same `Drive`, so that the code that is
-//! tested is the code that runs.
+//! production world ([`ProjectWorld`]) consists of files, threads and processes. The
+//! simulation is another world under the same `Drive`, so that tests cover the code
+//! that runs.
 
 mod agents;
 mod attention;

@@ -27,18 +27,18 @@ use super::world::{ControlEvent, ObservedDocument, World, WorldEvent};
 use crate::engine::{DocumentFailure, Job, JobFailure, StepConversation, describe_ask};
 use crate::workflow::DocumentChange;
 
-/// A role as the conductor needs it.
+/// A role, reduced to what the conductor needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoleCard {
-    /// What the agent reads.
+    /// The role's prompt.
     pub prompt: String,
-    /// The model of the role's tier, where one is configured.
+    /// The model of the role's tier, if configured.
     pub model: Option<String>,
 }
 
-/// What a run needs besides itself.
+/// The environment of a run: store, roles, agents and limits.
 pub struct RunEnv<'a> {
-    /// How documents are written.
+    /// The context for writing documents.
     pub context: &'a Context<'a>,
     /// The project.
     pub store: &'a Store,
@@ -60,7 +60,7 @@ pub struct ProjectWorld<'a, Show> {
     pub(super) held: HeldRun,
     pub(super) mailbox: Mailbox,
     pub(super) agents: BTreeMap<StepKey, Conversation>,
-    /// What stops the jobs that are running.
+    /// Flags that stop the running jobs.
     pub(super) jobs: BTreeMap<StepKey, Arc<AtomicBool>>,
     show: Show,
     _control: ControlWatch,
@@ -76,7 +76,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
     ) -> Result<Self, Refusal> {
         let session = SessionId::new(held.id().as_str())?;
         let folder = held.folder().path();
-        // Nobody waits for answers to the questions of an earlier process.
+        // The questions of an earlier process are obsolete: its agents are gone.
         attention::clear(folder);
         let mailbox = Mailbox::default();
         let control = ControlWatch::start(
@@ -99,13 +99,13 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
         })
     }
 
-    /// A handle that stops the run.
+    /// Returns a handle that stops the run.
     pub fn handle(&self) -> RunHandle {
         RunHandle(self.mailbox.clone())
     }
 
-    /// Keeps what is shown. It is for looking at only, so it is not flushed,
-    /// and a full disk does not stop the run because of it.
+    /// Appends progress to the run's event file. The file is for display only, so it
+    /// is not flushed, and a full disk does not stop the run.
     fn log(&self, progress: &Progress) {
         let Ok(mut object) = serde_json::to_value(progress) else { return };
         object["at"] = json!(self.now().to_string());

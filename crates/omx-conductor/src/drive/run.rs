@@ -13,33 +13,33 @@ use crate::engine::{
 };
 use crate::workflow::DocumentChange;
 
-/// How a process let go of a run.
+/// How a process ended its work on a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EndedRun {
     /// The outcome.
     pub outcome: RunOutcome,
-    /// Tokens and money, over all processes of the run.
+    /// Tokens and money, summed over all processes of the run.
     pub usage: Usage,
 }
 
-/// A run that is being carried out in a world.
+/// A run in progress, in a world.
 #[derive(Debug)]
 pub struct Drive<'w, W> {
     world: &'w mut W,
     engine: Engine,
-    /// Consequences of effects, which come before anything new.
+    /// Events caused by effects. They come before any other event.
     follow_ups: VecDeque<RunEvent>,
     questions: OpenQuestions,
 }
 
 impl<'w, W: World> Drive<'w, W> {
-    /// A run that was opened.
+    /// Wraps an opened run.
     pub fn new(world: &'w mut W, engine: Engine) -> Self {
         let (follow_ups, questions) = (VecDeque::new(), OpenQuestions::default());
         Self { world, engine, follow_ups, questions }
     }
 
-    /// Carries the run out until it is let go of. `changes` is what opening the
+    /// Drives the run until it is closed. `changes` are the records that opening the
     /// run adds to its journal.
     pub fn run(mut self, version: &str, changes: Vec<Record>) -> EndedRun {
         let mut event = RunEvent::Opened { version: version.to_owned(), changes };
@@ -52,8 +52,8 @@ impl<'w, W: World> Drive<'w, W> {
         }
     }
 
-    /// The next event. Control events overtake what agents report: an agent that
-    /// reports without pause must not delay a cancel or an answer.
+    /// Returns the next event. Control events overtake what agents report: a chatty
+    /// agent must not delay a cancel or an answer.
     fn next_event(&mut self) -> RunEvent {
         loop {
             if let Some(event) = self.follow_ups.pop_front() {
@@ -78,7 +78,7 @@ impl<'w, W: World> Drive<'w, W> {
     fn control_event(&mut self, control: ControlEvent) -> Option<RunEvent> {
         match control {
             ControlEvent::DocumentsCancelled => self.is_cancelled().then_some(RunEvent::Cancelled),
-            // `cancel` writes the documents first and signals then.
+            // `cancel` writes the documents before it sends the signal.
             ControlEvent::Stop if self.is_cancelled() => Some(RunEvent::Cancelled),
             ControlEvent::Stop => Some(RunEvent::Interrupted),
             ControlEvent::Answered(number, decision) => {
@@ -88,7 +88,7 @@ impl<'w, W: World> Drive<'w, W> {
         }
     }
 
-    /// Whether somebody cancelled the run since this process has its documents.
+    /// Whether the run was cancelled after this process took over its documents.
     fn is_cancelled(&mut self) -> bool {
         self.engine.is_cancellable()
             && matches!(
@@ -148,13 +148,13 @@ impl<'w, W: World> Drive<'w, W> {
                 }
             }
             RunEffect::Show(progress) => self.world.show(&progress),
-            // Handled by the caller, who knows what comes after them.
+            // The caller handles these, because it knows which effects follow.
             RunEffect::Record(_) | RunEffect::Close(_) => {}
         }
     }
 
-    /// An effect that follows a record that could not be written. Nothing may
-    /// begin that the journal does not know, but what runs must still end.
+    /// Skips an effect after a record that could not be written. Nothing may start
+    /// that the journal does not know about, but whatever is running must still end.
     fn skip(&mut self, effect: RunEffect) {
         match effect {
             RunEffect::OpenAgent(step, _) => {
@@ -168,16 +168,16 @@ impl<'w, W: World> Drive<'w, W> {
         }
     }
 
-    /// Writes a change, unless the run was cancelled. The check before keeps a
-    /// cancelled run from touching its documents; the one after recognizes a
-    /// cancel that came in between.
+    /// Writes a change, unless the run was cancelled. The check before the write
+    /// keeps a cancelled run from touching its documents; the check after it
+    /// recognizes a cancel that came in between.
     fn write_document(&mut self, change: &DocumentChange) -> Result<(), DocumentFailure> {
         if self.is_cancelled() {
             return Err(DocumentFailure::Cancelled);
         }
         let written = self.world.write_document(change);
         let is_refused = matches!(written, Err(DocumentFailure::Refused(_)));
-        // Before the first change of this process only a fresh cancel refuses.
+        // Before this process's first change, only a fresh cancel causes a refusal.
         let was_cancelled = is_refused
             && (self.is_cancelled()
                 || self.world.observe_document() == ObservedDocument::Cancelled);
@@ -198,8 +198,8 @@ impl<'w, W: World> Drive<'w, W> {
         self.follow_ups.push_back(RunEvent::Agent(step, AgentEvent::Ended(failure)));
     }
 
-    /// Starts a job, unless the run was cancelled. A commit always happens: it
-    /// secures work that is done.
+    /// Starts a job, unless the run was cancelled. A commit always runs, because it
+    /// secures finished work.
     fn start_job(&mut self, step: StepKey, job: Job) {
         if !matches!(job, Job::Commit { .. }) && self.is_cancelled() {
             self.follow_ups.push_back(RunEvent::Cancelled);

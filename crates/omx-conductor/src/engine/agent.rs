@@ -1,4 +1,4 @@
-//! What agents report, and what follows.
+//! Handles what agents report.
 
 use omx_agents::agent::{AgentCommand, AgentMessage, MessageLabels};
 use omx_agents::event::{AgentEvent, TurnAnswer};
@@ -24,7 +24,7 @@ impl Engine {
         let is_news = active.state == StepState::Talking && !active.conversation.is_delivered;
         if is_news && proves_delivery(&event) {
             active.conversation.is_delivered = true;
-            // Usage is recorded anyway, and proves the same.
+            // Usage has its own record, which proves delivery as well.
             if !matches!(event, AgentEvent::Usage(_)) {
                 out.push(RunEffect::Record(Record::Delivered { step: key.clone() }));
             }
@@ -45,7 +45,8 @@ impl Engine {
                 }
                 start_talking(key, active, out);
             }
-            // Some programs name the conversation only after the first message.
+            // Some programs report the conversation's id only after the first
+            // message.
             AgentEvent::Listening => start_talking(key, active, out),
             AgentEvent::TurnFinished(answer) => self.turn_finished(key, &answer, out, now),
             AgentEvent::TurnFailed(failure) => self.agent_failed(key, failure, out, now),
@@ -81,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// A turn is over. Its answer counts if it is a result of the wanted kind.
+    /// A turn is over. Its answer counts if it is a result of the requested kind.
     fn turn_finished(
         &mut self,
         key: &StepKey,
@@ -115,7 +116,7 @@ impl Engine {
         }
     }
 
-    /// The agent and everything it started are gone.
+    /// The agent and all its processes have exited.
     fn agent_ended(
         &mut self,
         key: &StepKey,
@@ -136,7 +137,7 @@ impl Engine {
                 let failure =
                     failure.unwrap_or_else(|| Failure::new(active.step.seat.agent, cause));
                 self.agent_failed(key, failure, out, now);
-                // The agent is gone already, so no other `Ended` will follow.
+                // The agent has already exited, so no other `Ended` will follow.
                 self.agent_ended(key, None, out, now);
             }
             StepState::Resting(_)
@@ -146,7 +147,7 @@ impl Engine {
         }
     }
 
-    /// Opens the step's conversation again.
+    /// Reopens the step's conversation.
     pub(super) fn reopen(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
         let Some(active) = self.active.get(key).cloned() else { return };
         let StepKind::Agent(agent) = &active.step.kind else { return };
@@ -160,13 +161,13 @@ impl Engine {
     }
 }
 
-/// An agent's usage as the journal keeps it.
+/// Converts an agent's usage to the journal's format.
 pub(crate) fn journal_usage(usage: omx_agents::event::UsageDelta) -> Usage {
     let (input, output) = (usage.input_tokens, usage.output_tokens);
     Usage { input, output, micro_usd: usage.micro_usd }
 }
 
-/// Whether only an agent that received its task reports this.
+/// Whether an agent reports this only after it received its task.
 fn proves_delivery(event: &AgentEvent) -> bool {
     match event {
         AgentEvent::Text(_)
@@ -186,7 +187,7 @@ fn proves_delivery(event: &AgentEvent) -> bool {
     }
 }
 
-/// Sends the message the conversation was opened for.
+/// Sends the message for which the conversation was opened.
 fn start_talking(key: &StepKey, active: &mut ActiveStep, out: &mut Vec<RunEffect>) {
     if let StepState::Opening(message) = active.state.clone() {
         active.state = StepState::Talking;
@@ -194,7 +195,7 @@ fn start_talking(key: &StepKey, active: &mut ActiveStep, out: &mut Vec<RunEffect
     }
 }
 
-/// Sends a message whose answer is the step's result.
+/// Sends a message that the agent answers with the step's result.
 fn send(key: &StepKey, active: &ActiveStep, text: String) -> RunEffect {
     let (schema, role) = match &active.step.kind {
         StepKind::Agent(agent) => (Some(agent.wants.schema()), Some(agent.role.clone())),

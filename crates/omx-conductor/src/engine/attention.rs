@@ -1,4 +1,4 @@
-//! Approval requests: the policy answers, or the person does.
+//! Approval requests: the policy decides, or else the person does.
 
 use omx_agents::agent::{AgentCommand, ApprovalDecision};
 use omx_agents::event::{ApprovalId, ApprovalRequest};
@@ -10,11 +10,11 @@ use omx_runs::progress::Progress;
 use super::state::{PendingRequest, StepState, later};
 use super::{Engine, RunEffect, progress};
 
-/// How long to wait before a question is put to the person again.
+/// How long to wait before retrying to raise a question.
 const ASK_AGAIN_MS: u64 = 5_000;
 
 impl Engine {
-    /// An agent asks for permission. One that is being ended gets none.
+    /// An agent requests permission. An agent that is being ended gets no answer.
     pub(super) fn permission_requested(
         &mut self,
         key: &StepKey,
@@ -40,7 +40,7 @@ impl Engine {
         }
     }
 
-    /// The question is not where the person would find it: try again.
+    /// The question could not be raised: retry later.
     pub(super) fn ask_failed(
         &mut self,
         key: &StepKey,
@@ -70,7 +70,7 @@ impl Engine {
         }
     }
 
-    /// The person answered. It may be too late, or the second answer.
+    /// The person answered. The answer may be late, or a second one.
     pub(super) fn person_answered(
         &mut self,
         key: &StepKey,

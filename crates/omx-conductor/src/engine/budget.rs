@@ -1,5 +1,5 @@
-//! The budget of a run: tokens, money, time. When it is used up nothing begins
-//! any more, in this process or in a later one.
+//! Enforces the budget of a run: tokens, money, time. Once it is used up, nothing
+//! starts, in this process or in a later one.
 
 use omx_kernel::Timestamp;
 
@@ -7,7 +7,7 @@ use super::state::later;
 use super::{Engine, RunEffect, RunOutcome};
 
 impl Engine {
-    /// Which budget is used up, in words.
+    /// Names the exhausted budget, for people.
     fn exhausted_budget(&self, now: Timestamp) -> Option<String> {
         let budget = self.spec.budget;
         let is_spent = |most: Option<u64>, used: u64| most.filter(|most| used >= *most);
@@ -22,7 +22,7 @@ impl Engine {
         is_spent(most, worked).map(|_| "the budget of time is used up".to_owned())
     }
 
-    /// Stops the run if a budget is used up.
+    /// Stops the run if a budget is exhausted.
     pub(super) fn enforce_budget(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         if self.stopping.is_none()
             && let Some(words) = self.exhausted_budget(now)
@@ -31,7 +31,7 @@ impl Engine {
         }
     }
 
-    /// When the budget of time is used up.
+    /// When the time budget runs out.
     pub(super) fn budget_ends_at(&self) -> Option<Timestamp> {
         let seconds = self.spec.budget.seconds.filter(|_| self.stopping.is_none())?;
         let left = seconds.saturating_mul(1000).saturating_sub(self.worked_before);

@@ -1,4 +1,4 @@
-//! Letting go of a run: agents and jobs first, then the documents, then the journal.
+//! Closes a run: ends agents and jobs first, then the documents, then the journal.
 
 use omx_agents::agent::AgentCommand;
 use omx_kernel::Timestamp;
@@ -9,22 +9,22 @@ use super::state::{AfterEnd, StepState};
 use super::{Engine, RunEffect};
 use crate::workflow::{NextAction, StepKind, WorkflowEnd};
 
-/// How a process let go of a run.
+/// How a process ended its work on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunOutcome {
-    /// Everything is done.
+    /// The workflow completed, with this summary.
     Complete(String),
-    /// The run did not get there.
+    /// The workflow failed.
     Failed(String),
     /// The run used up its iterations.
     Limit(String),
     /// The run used up its budget.
     Budget(String),
-    /// Only the person can help.
+    /// Only the person can resolve this.
     Blocked(String),
     /// The run was cancelled.
     Cancelled,
-    /// The person stopped the run here.
+    /// The person interrupted the run.
     Interrupted,
 }
 
@@ -42,7 +42,7 @@ impl RunOutcome {
         }
     }
 
-    /// The reason or summary; empty where the word says everything.
+    /// The reason or summary; empty if the outcome says everything.
     pub fn words(&self) -> &str {
         match self {
             Self::Complete(words)
@@ -67,7 +67,7 @@ impl From<WorkflowEnd> for RunOutcome {
 }
 
 impl Engine {
-    /// Stops the run. The first reason counts, except that a cancel always does.
+    /// Stops the run. The first reason wins, except that a cancel always does.
     pub(super) fn stop(&mut self, why: RunOutcome, out: &mut Vec<RunEffect>, now: Timestamp) {
         let is_first = self.stopping.is_none();
         if why == RunOutcome::Cancelled {
@@ -85,8 +85,8 @@ impl Engine {
         self.close_if_idle(out, now);
     }
 
-    /// A workflow whose last changes are on their way to the documents has
-    /// ended, whatever else would stop it now.
+    /// If the workflow's last changes are already being written to the documents, the
+    /// workflow has ended, whatever else would stop it now.
     fn first_reason(&mut self, why: RunOutcome) -> RunOutcome {
         if self.documents.is_untouched() {
             self.drop_changes();
@@ -100,8 +100,8 @@ impl Engine {
         }
     }
 
-    /// The journal cannot be written: nothing can be recorded any more, so
-    /// nothing may happen any more either.
+    /// The journal cannot be written. What cannot be recorded must not happen, so the
+    /// run stops.
     pub(super) fn journal_failed(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
         if std::mem::replace(&mut self.journal_failed, true) {
             return;
@@ -109,7 +109,7 @@ impl Engine {
         let is_first = self.stopping.is_none();
         let words = format!("the journal cannot be written: {why}");
         if self.closed {
-            // The documents are in their final state already.
+            // The documents are already in their final state.
             self.closed = false;
         } else {
             self.ended_by_workflow = false;
@@ -125,7 +125,7 @@ impl Engine {
         self.close_if_idle(out, now);
     }
 
-    /// Ends what runs. A step that is about to be finished is finished.
+    /// Ends agents and checks. Short jobs, such as a commit, run to their end.
     fn end_active(&mut self, out: &mut Vec<RunEffect>) {
         self.active.retain(|_, active| {
             !matches!(active.state, StepState::Resting(_) | StepState::Retrying(..))
@@ -172,8 +172,8 @@ impl Engine {
         out.push(RunEffect::Close(why));
     }
 
-    /// Queues the changes that end the documents. The workflow writes its own
-    /// ends; these are the others.
+    /// Queues the changes that end the documents, unless the workflow has ended them
+    /// itself.
     fn queue_end(&mut self, why: &RunOutcome, out: &mut Vec<RunEffect>) {
         if *why == RunOutcome::Cancelled {
             return self.queue_cancel(out);

@@ -1,4 +1,4 @@
-//! The message of the commit that holds a step's work.
+//! The message of the commit for a step's work.
 
 use omx_agents::results::ResultKind;
 use omx_kernel::Mode;
@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use crate::workflow::{Step, StepKind};
 
-/// The longest first line of a commit message.
+/// The maximum length of a commit message's first line.
 const LONGEST: usize = 72;
 
-/// The commit message for a step of a run in this mode; none for steps that change nothing.
+/// Returns the commit message for a step of a run in this mode; `None` for steps that
+/// change nothing.
 pub(super) fn commit_message(mode: Mode, step: &Step, result: &Value) -> Option<String> {
     let StepKind::Agent(agent) = &step.kind else { return None };
     if agent.wants != ResultKind::Work {

@@ -1,6 +1,6 @@
-//! Documents: changes are written one at a time, in order, and nothing that a
-//! change announces begins before it is written. A change that cannot be
-//! written now is tried again; a cancel found in the documents ends the run.
+//! Writes document changes one at a time, in order. Nothing that a change announces
+//! starts before the change is written. A write that fails is retried; a cancel found
+//! in the documents ends the run.
 
 use std::collections::VecDeque;
 
@@ -12,22 +12,22 @@ use super::state::later;
 use super::{DocumentFailure, Engine, RunEffect, RunOutcome};
 use crate::workflow::DocumentChange;
 
-/// The first pause before another attempt, and the longest.
+/// The first pause before a retry, and the longest.
 const FIRST_PAUSE_MS: u64 = 250;
 const LONGEST_PAUSE_MS: u64 = 5_000;
-/// How often a failing file system is tried. A lock is waited for without end.
+/// How often to retry after a file system error. Waiting for a lock has no limit.
 const MOST_FAILURES: u32 = 8;
-/// How often a wait for the lock is reported.
+/// How often to report a wait for the lock.
 const REPORT_MS: u64 = 60_000;
 
-/// Something to do with the documents.
+/// A pending operation on the documents.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum DocumentTask {
     FindLeftovers,
     /// End a document that an earlier process left active.
     EndLeftover(DocumentChange),
     Write(DocumentChange),
-    /// Cancel what is still active.
+    /// Cancel whatever is still active.
     Cancel,
 }
 
@@ -43,25 +43,25 @@ impl DocumentTask {
     }
 }
 
-/// The pending changes of a run's documents.
+/// The pending operations on a run's documents.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DocumentQueue {
     tasks: VecDeque<DocumentTask>,
-    /// The first task is being carried out.
+    /// Whether the first task is being carried out.
     in_flight: bool,
     retry_at: Option<Timestamp>,
     attempts: u32,
     failures: u32,
     /// When a wait for the lock was last reported.
     reported_at: Option<Timestamp>,
-    /// How many of the workflow's changes were queued.
+    /// How many of the workflow's changes have been queued.
     queued: usize,
-    /// The documents that an earlier process left are not ended yet.
+    /// Whether documents left by an earlier process still have to be ended.
     is_opening: bool,
-    /// The run's own document is known to be active: if it ends otherwise than
-    /// by this process, the run was cancelled.
+    /// Whether the run's own document is known to be active. If anything but this
+    /// process ends it, the run was cancelled.
     is_active: bool,
-    /// This process has written the run's document.
+    /// Whether this process has written the run's document.
     has_begun: bool,
 }
 
@@ -74,12 +74,12 @@ impl DocumentQueue {
         self.tasks.is_empty()
     }
 
-    /// Whether the run's document is active or will be.
+    /// Whether the run's document is active, or will be.
     pub(super) fn needs_end(&self) -> bool {
         self.has_begun || !self.tasks.is_empty()
     }
 
-    /// Whether nothing has been written yet that would have to be ended.
+    /// Whether nothing has been written that would have to be ended.
     pub(super) fn is_untouched(&self) -> bool {
         !self.has_begun && !self.is_opening
     }
@@ -101,8 +101,8 @@ impl DocumentQueue {
 }
 
 impl Engine {
-    /// Whether a document that says `cancelled`, or is gone, means that somebody
-    /// cancelled this run. A cancel from before this process opened the run does not count.
+    /// Whether a cancelled or missing document means that this run was cancelled. A
+    /// cancel from before this process opened the run does not count.
     pub fn is_cancellable(&self) -> bool {
         self.documents.is_active
     }
@@ -113,9 +113,9 @@ impl Engine {
         self.documents.start(out);
     }
 
-    /// Ends what a process that was killed left active. Whoever holds the run's
-    /// lock is alone, so the documents are nobody else's. Ending one can end
-    /// others that are linked to it, so look again after each.
+    /// Ends the documents that a killed process left active. The run's lock
+    /// guarantees that no other process uses them. Ending one can end others linked
+    /// to it, so look again after each.
     pub(super) fn leftovers_found(
         &mut self,
         found: Result<Vec<Mode>, DocumentFailure>,
@@ -134,7 +134,7 @@ impl Engine {
         self.document_written(result, out, now);
     }
 
-    /// Queues the changes of a replayed workflow that are new.
+    /// Queues the new changes of a replayed workflow.
     pub(super) fn queue_workflow_changes(
         &mut self,
         changes: Vec<DocumentChange>,
@@ -148,7 +148,7 @@ impl Engine {
         self.continue_documents(out, now);
     }
 
-    /// Queues a change that no workflow makes.
+    /// Queues a change that is not part of a workflow.
     pub(super) fn queue_note(&mut self, fields: Value, out: &mut Vec<RunEffect>) {
         let change = DocumentChange { mode: self.spec.mode, fields };
         self.documents.tasks.push_back(DocumentTask::Write(change));
@@ -160,8 +160,8 @@ impl Engine {
         self.documents.start(out);
     }
 
-    /// Drops the changes that are not written yet: the run ends in another way.
-    /// What an earlier process left active still has to be ended.
+    /// Drops the changes that are not written yet, because the run ends in another
+    /// way. Documents that an earlier process left active still have to be ended.
     pub(super) fn drop_changes(&mut self) {
         if !self.documents.is_opening {
             self.documents.tasks.clear();
@@ -172,7 +172,7 @@ impl Engine {
         self.is_closing = false;
     }
 
-    /// The effect that was being carried out was skipped.
+    /// The pending effect was skipped.
     pub(super) fn skip_in_flight(&mut self, out: &mut Vec<RunEffect>) {
         self.documents.in_flight = false;
         self.documents.start(out);
@@ -230,7 +230,7 @@ impl Engine {
         self.continue_documents(out, now);
     }
 
-    /// A change cannot be written at all: the run ends, and says so.
+    /// A change cannot be written at all: the run fails and reports why.
     fn give_up_task(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
         self.documents.tasks.pop_front();
         self.documents.failures = 0;
@@ -240,7 +240,8 @@ impl Engine {
                 self.drop_changes();
                 self.stop(RunOutcome::Failed(words), out, now);
             }
-            // The document does not say so, but the journal and the outcome do.
+            // The document does not show the failure, but the journal and the outcome
+            // do.
             Some(RunOutcome::Failed(reason)) => {
                 if !reason.contains(&words) {
                     *reason = format!("{reason}; {words}");
@@ -274,7 +275,7 @@ impl Engine {
         }
     }
 
-    /// Writes the next change, or acts on the documents being written.
+    /// Writes the next change, or starts what the written documents announce.
     pub(super) fn continue_documents(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         self.documents.start(out);
         if !self.documents.is_empty() {

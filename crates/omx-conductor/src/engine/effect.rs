@@ -1,4 +1,4 @@
-//! What a run has to do next.
+//! The effects of a run.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::workflow::{DocumentChange, Seat};
 /// An output of the engine. Effects are carried out in order.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEffect {
-    /// Append to the journal and flush it before carrying out anything after this.
+    /// Append to the journal and flush it before carrying out any later effect.
     Record(Record),
     /// Find the documents that an earlier process left active.
     FindLeftovers,
@@ -26,15 +26,15 @@ pub enum RunEffect {
     OpenAgent(StepKey, StepConversation),
     /// Send a command to an agent.
     Command(StepKey, AgentCommand),
-    /// Start a job of omx's own.
+    /// Start a job.
     StartJob(StepKey, Job),
-    /// Stop a job that is running.
+    /// Stop a running job.
     StopJob(StepKey),
-    /// Ask the person for a permission that the policy does not give.
+    /// Ask the person for a permission that the policy does not grant.
     AskPerson(StepKey, ApprovalId, ApprovalRequest),
     /// Show progress.
     Show(Progress),
-    /// Let go of the run.
+    /// Close the run.
     Close(RunOutcome),
 }
 
@@ -51,10 +51,10 @@ pub enum Job {
         /// The plan, as its step produced it.
         plan: Value,
     },
-    /// Commit the step's work where the branch is the run's own, and hash the
-    /// content of the workspace.
+    /// Commit the step's work if the branch belongs to the run, and hash the
+    /// workspace's content.
     Commit {
-        /// The commit message; none for steps that change nothing.
+        /// The commit message; `None` for steps that change nothing.
         message: Option<String>,
     },
 }
@@ -64,7 +64,7 @@ pub enum Job {
 pub struct StepConversation {
     /// A new conversation, or the one to resume.
     pub start: ConversationStart,
-    /// Which agent, with which model and permissions, in which workspace.
+    /// The agent, with its model, permissions and workspace.
     pub seat: Arc<Seat>,
     /// The role.
     pub role: String,

@@ -1,4 +1,4 @@
-//! What can happen to a run.
+//! The events of a run.
 
 use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{AgentEvent, ApprovalId};
@@ -14,26 +14,26 @@ pub enum RunEvent {
     Opened {
         /// The program's version.
         version: String,
-        /// What opening the run adds to its journal.
+        /// The records that opening the run adds to its journal.
         changes: Vec<Record>,
     },
     /// An agent reported something.
     Agent(StepKey, AgentEvent),
     /// A job ended, or could not be started.
     JobDone(StepKey, Result<JobResult, JobFailure>),
-    /// The documents that an earlier process left active.
+    /// The search for documents that an earlier process left active has ended.
     LeftoversFound(Result<Vec<Mode>, DocumentFailure>),
-    /// The pending change of a document was written, or was not.
+    /// The pending document change was written, or failed.
     DocumentWritten(Result<(), DocumentFailure>),
-    /// The journal cannot be written. What followed the record was not carried out.
+    /// The journal cannot be written. Effects after the record were not carried out.
     JournalFailed(String),
-    /// A question could not be put to the person.
+    /// A question could not be raised.
     AskFailed(StepKey, ApprovalId, String),
     /// The person answered an approval request.
     Answered(StepKey, ApprovalId, ApprovalDecision),
-    /// The person wants the run to stop here.
+    /// The person interrupted the run.
     Interrupted,
-    /// The run was cancelled: its documents say so.
+    /// The run was cancelled, according to its documents.
     Cancelled,
     /// Time has passed.
     Time,
@@ -46,19 +46,19 @@ pub enum JobResult {
     Checked(CheckResult),
     /// The plan is in the project.
     PlanKept(KeptPlan),
-    /// The step's work is committed where the branch is the run's own. The hash
-    /// of the workspace's content, if it is a git checkout.
+    /// The step's work is committed, if the branch belongs to the run. Holds the hash
+    /// of the workspace's content if it is a git checkout.
     Committed(Option<String>),
 }
 
-/// Why a job produced nothing.
+/// Why a job produced no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JobFailure {
-    /// Another process holds what the job needs; a later attempt can succeed.
+    /// Another process holds a resource that the job needs; a retry can succeed.
     Busy(String),
     /// The job failed.
     Failed(String),
-    /// The job was never started: the run is being stopped.
+    /// The job was never started because the run is stopping.
     NotStarted,
 }
 
@@ -69,8 +69,8 @@ pub enum DocumentFailure {
     Busy(String),
     /// The documents say that the run is cancelled.
     Cancelled,
-    /// A rule refuses the change; it would refuse it again.
+    /// A rule refuses the change; a retry cannot succeed.
     Refused(String),
-    /// The file system failed; a later attempt can succeed.
+    /// The file system failed; a retry can succeed.
     Failed(String),
 }

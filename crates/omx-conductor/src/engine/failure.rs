@@ -1,4 +1,4 @@
-//! Failures of agents: wait, try again, ask the person, or give up, by cause.
+//! Handles failures of agents by cause: wait, retry, ask the person, or give up.
 
 use omx_agents::agent::AgentCommand;
 use omx_agents::failure::{Failure, FailureCause};
@@ -13,27 +13,27 @@ use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState, Wait, lat
 use super::{Engine, RunEffect, RunOutcome, progress};
 use crate::workflow::StepKind;
 
-/// How long to wait before each further attempt at a service that fails.
+/// How long to wait before each retry of a failing service.
 const PAUSES_MS: [u64; 3] = [5_000, 30_000, 120_000];
 /// The shortest wait for a rate limit.
 const SHORTEST_PAUSE_MS: u64 = 5_000;
-/// The reason of a wait that does not count as a failure.
+/// The reason for a wait that does not count as a failure.
 const RATE_LIMIT: &str = "rate_limit";
-/// How often an agent that broke is opened again.
+/// How often to reopen a broken agent.
 const REOPENINGS: u32 = 2;
 
-/// What to do about a failure.
+/// The response to a failure.
 enum Response {
     Wait(Wait),
-    /// Open the conversation again at once.
+    /// Reopen the conversation at once.
     Reopen,
-    /// Give the conversation up and begin the step again.
+    /// Abandon the conversation and restart the step.
     BeginAgain,
-    /// Only the person can help.
+    /// Only the person can resolve this.
     AskPerson,
-    /// Only the person can say whether the step is done.
+    /// Only the person can decide whether the step is done.
     AskDecision,
-    /// Trying again makes no sense.
+    /// A retry makes no sense.
     Fail,
 }
 
@@ -52,7 +52,7 @@ impl Engine {
         out.push(RunEffect::Show(progress::failure(key, &failure)));
         let after = match response(&failure.cause, active, now) {
             Response::Wait(wait) => {
-                // Only failures are counted, and a limit is none.
+                // Only failures count, and a rate limit is not one.
                 if wait.what != RATE_LIMIT {
                     active.pauses += 1;
                 }
@@ -96,7 +96,7 @@ impl Engine {
         out.push(RunEffect::Command(key.clone(), AgentCommand::End));
     }
 
-    /// A step failed, and the run with it. A resume tries the step again.
+    /// A step failed, and the run with it. A resume retries the step.
     pub(super) fn step_failed(
         &mut self,
         key: &StepKey,
@@ -125,8 +125,8 @@ impl Engine {
         out.push(RunEffect::Show(Progress::Waiting { what, until }));
     }
 
-    /// Keeps the run's document up to date about waiting: it names the wait
-    /// that ends first for as long as any step waits.
+    /// Keeps the run's document up to date about waiting. While any step waits, the
+    /// document names the wait that ends first.
     pub(super) fn note_waiting(&mut self, out: &mut Vec<RunEffect>) {
         let waits = self.active.values().filter_map(|active| match active.state {
             StepState::Resting(wait) | StepState::Ending(AfterEnd::Rest(wait)) => Some(wait),
@@ -144,7 +144,7 @@ impl Engine {
 
 fn response(cause: &FailureCause, active: &ActiveStep, now: Timestamp) -> Response {
     match cause {
-        // Some vendors name a moment in the past; do not hammer them.
+        // Some vendors report a reset time in the past; do not hammer them.
         FailureCause::RateLimited { until: Some(until), .. } => {
             let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
             Response::Wait(Wait { until, what: RATE_LIMIT })
@@ -154,7 +154,7 @@ fn response(cause: &FailureCause, active: &ActiveStep, now: Timestamp) -> Respon
         | FailureCause::NotLoggedIn { .. }
         | FailureCause::FolderNotTrusted
         | FailureCause::UnknownModel { .. }
-        // What is left may still change the folder.
+        // The remaining processes may still change the workspace.
         | FailureCause::ProcessesLeft { .. } => Response::AskPerson,
         FailureCause::Network { .. }
         | FailureCause::Service { .. }
@@ -165,8 +165,9 @@ fn response(cause: &FailureCause, active: &ActiveStep, now: Timestamp) -> Respon
                 Response::Wait(Wait { until: later(now, *pause), what: "network" })
             })
         }
-        // Only work leaves traces in the folder. And programs do not keep a
-        // conversation in which nothing was said.
+        // Only a work step whose task was delivered can have changed the workspace.
+        // Programs do not store a conversation without messages, so before delivery
+        // this failure is expected.
         FailureCause::UnknownConversation { .. } => match &active.step.kind {
             StepKind::Agent(agent)
                 if agent.wants == ResultKind::Work && active.conversation.is_delivered =>

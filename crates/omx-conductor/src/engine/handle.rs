@@ -1,4 +1,4 @@
-//! The engine's only entry point: an event goes in, effects come out.
+//! The engine's only entry point: events in, effects out.
 
 use omx_agents::agent::ConversationStart;
 use omx_kernel::{Refusal, Timestamp};
@@ -11,7 +11,7 @@ use crate::prompts;
 use crate::workflow::{AgentStep, JobStep, NextAction, Replay, Step, StepKind, replay};
 
 impl Engine {
-    /// Returns the effects of an event.
+    /// Handles an event and returns its effects.
     pub fn handle(&mut self, event: RunEvent, now: Timestamp) -> Vec<RunEffect> {
         let mut out = Vec::new();
         if self.closed && !matches!(event, RunEvent::JournalFailed(_)) {
@@ -19,9 +19,9 @@ impl Engine {
         }
         match event {
             RunEvent::Opened { .. } => self.opened_at = now,
-            // These count before everything else.
+            // These take precedence over an exhausted budget.
             RunEvent::Cancelled | RunEvent::JournalFailed(_) => {}
-            // An event that arrives late finds out first that time is up.
+            // A late event may arrive after the time budget has run out.
             _ => self.enforce_budget(&mut out, now),
         }
         match event {
@@ -52,7 +52,7 @@ impl Engine {
         out
     }
 
-    /// When the engine wants a [`RunEvent::Time`], at the latest.
+    /// The latest time at which the engine needs a [`RunEvent::Time`].
     pub fn wake(&self) -> Option<Timestamp> {
         if self.closed {
             return None;
@@ -66,7 +66,7 @@ impl Engine {
         steps.chain(self.budget_ends_at()).chain(self.documents.retry_at()).min()
     }
 
-    /// Tokens and money used so far, by all processes of the run.
+    /// Tokens and money used so far, summed over all processes of the run.
     pub fn usage(&self) -> Usage {
         self.usage
     }
@@ -75,7 +75,7 @@ impl Engine {
         replay(&self.spec, &self.context, &self.completed, &mut self.replay_cache)
     }
 
-    /// Replays the workflow, writes the documents and begins the next steps.
+    /// Replays the workflow, writes the documents and starts the next steps.
     pub(super) fn advance(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         if self.stopping.is_some() {
             return self.close_if_idle(out, now);
@@ -88,7 +88,7 @@ impl Engine {
         self.queue_workflow_changes(replay.changes, out, now);
     }
 
-    /// The documents are written: what they announce may begin.
+    /// The documents are written, so what they announce may start.
     pub(super) fn act_on_next(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         match self.next.take() {
             None => {}
@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// Begins steps that may run at the same time: all of them or none.
+    /// Starts steps that may run concurrently: all of them or none.
     fn begin_all(&mut self, mut steps: Vec<Step>, out: &mut Vec<RunEffect>, now: Timestamp) {
         steps.retain(|step| !self.active.contains_key(&step.key));
         self.enforce_budget(out, now);
@@ -143,7 +143,7 @@ impl Engine {
         out.push(RunEffect::StartJob(key, job));
     }
 
-    /// The job of a step that needs no agent.
+    /// The job of a step that omx does itself.
     pub(super) fn own_job(&self, kind: &StepKind) -> Job {
         match kind {
             StepKind::Job(JobStep::KeepPlan(plan)) => {
@@ -185,13 +185,13 @@ impl Engine {
         (spec, message)
     }
 
-    /// A rule of the kernel refuses what the workflow writes: a defect of omx.
+    /// A rule of the kernel refuses what the workflow writes. That is a bug in omx.
     fn workflow_refused(&mut self, refusal: &Refusal, out: &mut Vec<RunEffect>, now: Timestamp) {
         let words = format!("the workflow cannot continue: {}", refusal.message);
         self.stop(RunOutcome::Failed(words), out, now);
     }
 
-    /// Starts again whatever is due by the clock.
+    /// Restarts whatever is due.
     fn keep_time(&mut self, out: &mut Vec<RunEffect>, now: Timestamp) {
         self.enforce_budget(out, now);
         self.retry_documents(out, now);

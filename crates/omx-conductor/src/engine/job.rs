@@ -1,4 +1,4 @@
-//! Steps that omx does itself, and the commit that ends every step.
+//! Steps that omx does itself, and the commit at the end of every step.
 
 use omx_kernel::Timestamp;
 use omx_runs::progress::Progress;
@@ -10,13 +10,13 @@ use super::state::{AfterEnd, StepState, later};
 use super::{Engine, Job, JobFailure, JobResult, RunEffect, progress};
 use crate::workflow::StepResult;
 
-/// The first pause before a job is started again, and the longest.
+/// The first pause before a job is retried, and the longest.
 const FIRST_PAUSE_MS: u64 = 500;
 const LONGEST_PAUSE_MS: u64 = 10_000;
 
 impl Engine {
-    /// A job ended. One that was told to stop has no result: a check that was
-    /// stopped says nothing about the work.
+    /// A job ended. The result of a stopped job is ignored: a check that was stopped
+    /// says nothing about the work.
     pub(super) fn job_done(
         &mut self,
         key: &StepKey,
@@ -58,7 +58,7 @@ impl Engine {
         self.close_if_idle(out, now);
     }
 
-    /// Starts the job again later, for as long as it takes.
+    /// Retries the job later, without a limit.
     fn retry_job(
         &mut self,
         key: &StepKey,
@@ -79,7 +79,7 @@ impl Engine {
         active.state = StepState::Retrying(later(now, pause), result);
     }
 
-    /// Starts a step again that was waiting.
+    /// Restarts a step after a wait.
     pub(super) fn restart(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
         let Some(active) = self.active.get(key) else { return };
         match active.state.clone() {
@@ -102,7 +102,7 @@ impl Engine {
         out.push(RunEffect::StartJob(key.clone(), Job::Commit { message }));
     }
 
-    /// Finishes a step: the journal says so before anything follows from it.
+    /// Finishes a step. The journal records it before anything builds on it.
     fn finish(
         &mut self,
         key: &StepKey,

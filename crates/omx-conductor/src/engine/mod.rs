@@ -1,11 +1,11 @@
-//! The loop of a run as a pure state machine: an event goes in, effects come out.
+//! The loop of a run as a pure state machine: events in, effects out.
 //!
 //! The engine holds no file, no process and no clock. [`Drive`](crate::drive::Drive)
-//! feeds it events and carries its effects out in order, in production and in
-//! the simulation alike. Everything that must survive a kill is a
-//! [`Record`](omx_runs::Record), and stands in the list of effects before the
-//! effects it describes. An effect that fails comes back as an event, so that
-//! every decision about a failure is made here.
+//! feeds it events and carries its effects out in order, in production and in the
+//! simulation alike. Everything that must survive a kill is a
+//! [`Record`](omx_runs::Record), which precedes the effects it describes in the list.
+//! An effect that fails comes back as an event, so that every decision about a
+//! failure is made here.
 
 mod agent;
 mod attention;

@@ -1,4 +1,4 @@
-//! Opening a run: a new one, or one with a journal.
+//! Opens a run from its journal, which is empty for a new run.
 
 use std::collections::BTreeMap;
 
@@ -25,21 +25,21 @@ pub enum StepDecision {
     Skip,
 }
 
-/// What a journal says.
+/// The contents of a journal.
 #[derive(Default)]
 struct Journaled {
     completed: CompletedSteps,
     interrupted: BTreeMap<StepKey, InterruptedStep>,
     usage: Usage,
-    /// Milliseconds that processes before the last one worked.
+    /// Milliseconds of work of all processes before the last one.
     worked_earlier: u64,
-    /// The same, with the last process.
+    /// The same, including the last process.
     worked: u64,
 }
 
 impl Engine {
-    /// Opens a run from its journal, which is empty for a new run. Also returns
-    /// the records that the decisions add to the journal.
+    /// Opens a run from its journal, which is empty for a new run. Also returns the
+    /// records that the decisions add to the journal.
     pub fn open(
         mut spec: RunSpec,
         context: WorkflowContext,
@@ -74,8 +74,8 @@ impl Engine {
         Ok((engine, changes))
     }
 
-    /// Applies the person's decisions. A run that ended as blocked or failed
-    /// tries its last step again.
+    /// Applies the person's decisions. A run that ended as blocked or failed retries
+    /// its last step.
     fn apply(
         &mut self,
         decisions: &BTreeMap<String, StepDecision>,
@@ -112,8 +112,8 @@ impl Engine {
         Ok(changes)
     }
 
-    /// Applies the decision about an interrupted step. Returns whether the step
-    /// is finished by it.
+    /// Applies the decision about an interrupted step. Returns whether the step is
+    /// now finished.
     fn apply_to_interrupted(
         &mut self,
         step: Step,
@@ -151,9 +151,9 @@ impl Engine {
         Ok(true)
     }
 
-    /// Discards a finished step and everything after it, the last first. A kill
-    /// in between leaves the step itself to be decided about again, and nothing
-    /// after it that was made from its old result.
+    /// Discards a finished step and everything after it, the last first. A kill in
+    /// between leaves the step itself undecided, and nothing after it that was made
+    /// from its old result.
     fn discard_from(&mut self, step: &StepKey, changes: &mut Vec<Record>) {
         let keys = self.completed.keys();
         let from = keys.iter().position(|key| key == step).unwrap_or(keys.len());
@@ -170,7 +170,7 @@ impl Engine {
         changes.push(Record::StepDiscarded { step: step.clone(), why: why.to_owned() });
     }
 
-    /// A finished step would get another input now.
+    /// The input of a finished step has changed.
     pub(super) fn diverged(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
         let words = format!(
             "the journal does not match this run: the input of step {key} has changed; decide with \
@@ -180,7 +180,7 @@ impl Engine {
         self.stop(RunOutcome::Blocked(words), out, now);
     }
 
-    /// A step that was interrupted would get another input now.
+    /// The input of an interrupted step has changed.
     pub(super) fn interrupted_diverged(
         &mut self,
         step: &Step,
@@ -246,21 +246,21 @@ impl Journaled {
     }
 }
 
-/// Why a step was discarded that the person named.
+/// The reason for discarding a step that the person named.
 const DECIDED: &str = "the person decided to rerun it";
 
-/// Whether a step without a result can count as done. Work is in the folder
-/// and gets checked there; other steps are nothing but their result.
+/// Whether a step without a result can count as done. Work is in the workspace and
+/// gets checked there; other steps consist only of their result.
 fn can_be_skipped(step: &Step) -> bool {
     matches!(&step.kind, StepKind::Agent(agent) if agent.wants == ResultKind::Work)
 }
 
-/// The flag that reruns a step, for a sentence.
+/// The flag that reruns a step, for messages.
 pub(super) fn rerun_flag(key: &StepKey) -> String {
     format!("--decide {key}=rerun (rerun it and everything after it)")
 }
 
-/// The flag that accepts a step as done, for a sentence.
+/// The flag that accepts a step as done, for messages.
 pub(super) fn skip_flag(key: &StepKey) -> String {
     format!("--decide {key}=skip (accept it as done)")
 }

@@ -1,4 +1,4 @@
-//! What a run shows about its steps and agents.
+//! Progress of steps and agents.
 
 use omx_agents::event::{ApprovalRequest, ToolAction};
 use omx_agents::failure::Failure;
@@ -73,7 +73,7 @@ pub(super) fn needs_person(step: &StepKey, ask: &ApprovalRequest) -> Progress {
     Progress::NeedsYou { step: step.clone(), what: describe_ask(ask) }
 }
 
-/// What an agent wants to do, in words.
+/// Describes what an agent wants to do, for people.
 pub(crate) fn describe_ask(ask: &ApprovalRequest) -> String {
     match ask {
         ApprovalRequest::Edit { paths, .. } => format!("edit {}", paths.join(", ")),

@@ -19,7 +19,7 @@ pub struct Engine {
     pub(super) context: WorkflowContext,
     pub(super) completed: CompletedSteps,
     pub(super) replay_cache: ReplayCache,
-    /// Steps that an earlier process began and did not finish.
+    /// Steps that an earlier process started and did not finish.
     pub(super) interrupted: BTreeMap<StepKey, InterruptedStep>,
     pub(super) active: BTreeMap<StepKey, ActiveStep>,
     pub(super) usage: Usage,
@@ -29,33 +29,33 @@ pub struct Engine {
     pub(super) documents: DocumentQueue,
     /// What follows once the documents are written.
     pub(super) next: Option<NextAction>,
-    /// Why the run is being stopped.
+    /// Why the run is stopping.
     pub(super) stopping: Option<RunOutcome>,
-    /// The workflow has ended and its last document changes say so.
+    /// Whether the workflow has ended and its last document changes say so.
     pub(super) ended_by_workflow: bool,
     /// The wait that the run's document names.
     pub(super) waiting: Option<Wait>,
-    /// The journal cannot be written any more.
+    /// Whether writing the journal has failed.
     pub(super) journal_failed: bool,
-    /// The document changes that end the run are queued.
+    /// Whether the document changes that end the run are queued.
     pub(super) is_closing: bool,
     pub(super) closed: bool,
 }
 
-/// A step that is being carried out.
+/// A step in progress.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ActiveStep {
     pub(super) step: Step,
     pub(super) input: String,
     pub(super) state: StepState,
     pub(super) conversation: KnownConversation,
-    /// How often a failing service was waited for.
+    /// How often the step waited for a failing service.
     pub(super) pauses: u32,
-    /// How often the agent broke and was opened again.
+    /// How often the agent broke and was reopened.
     pub(super) reopenings: u32,
-    /// How often a job found what it needs in use.
+    /// How often a job found a resource in use.
     pub(super) busy_jobs: u32,
-    /// The agent was told once that its result does not fit.
+    /// Whether the agent was already asked to correct its result.
     pub(super) is_corrected: bool,
     /// Approval requests that wait for the person.
     pub(super) requests: BTreeMap<ApprovalId, PendingRequest>,
@@ -81,38 +81,38 @@ impl ActiveStep {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PendingRequest {
     pub(super) ask: ApprovalRequest,
-    /// When to try again to put it to the person, if that failed.
+    /// When to retry raising the question, if that failed.
     pub(super) retry_at: Option<Timestamp>,
 }
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StepState {
-    /// The conversation is being opened; this will be its first message.
+    /// The conversation is being opened; this is its first message.
     Opening(String),
     /// The agent works.
     Talking,
-    /// The agent or job was told to end; then this follows.
+    /// The agent or job is being ended; this follows.
     Ending(AfterEnd),
-    /// Nothing runs until then.
+    /// Nothing runs until the wait ends.
     Resting(Wait),
     /// The step's own job runs.
     Working,
     /// The step's work is being committed; this is its result.
     Committing(Value),
-    /// A job found what it needs in use and is started again at this time. With
-    /// the step's result if the job is its commit.
+    /// A job found a resource in use and restarts at this time. Holds the step's
+    /// result if the job is its commit.
     Retrying(Timestamp, Option<Value>),
 }
 
-/// A time to wait for, and the reason.
+/// When a wait ends, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Wait {
     pub(super) until: Timestamp,
     pub(super) what: &'static str,
 }
 
-/// What follows when an agent has ended.
+/// What follows after an agent has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum AfterEnd {
     Commit(Value),
@@ -125,19 +125,19 @@ pub(super) enum AfterEnd {
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct KnownConversation {
     pub(super) id: Option<ConversationId>,
-    /// The agent showed that it received its task. Before that, the task may
-    /// never have been sent, or the program may not have stored it.
+    /// Whether the agent has shown that it received its task. Before that, the task
+    /// may never have been sent, or the program may not have stored it.
     pub(super) is_delivered: bool,
 }
 
-/// A step that an earlier process began and did not finish.
+/// A step that an earlier process started and did not finish.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct InterruptedStep {
     pub(super) input: String,
     pub(super) conversation: KnownConversation,
 }
 
-/// The time so many milliseconds later.
+/// Adds milliseconds to a time.
 pub(super) fn later(from: Timestamp, millis: u64) -> Timestamp {
     Timestamp::from_millis(from.millis().saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
 }

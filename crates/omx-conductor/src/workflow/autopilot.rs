@@ -1,4 +1,4 @@
-//! Plan, build, review; and again from the plan until the review is clean.
+//! Plans, builds and reviews, and repeats from the plan until the review is clean.
 
 use omx_kernel::Mode;
 use serde_json::json;
@@ -81,7 +81,7 @@ impl Workflow<'_> {
         Ok(Cycle::Again(reviewed.steps))
     }
 
-    /// An end of a part ends the run, and its own document too.
+    /// Ends the run's own document when one of its parts ends the run.
     pub(super) fn end_with_part<T>(&mut self, flow: Flow<T>) -> Flow<T> {
         let mode = self.spec.mode;
         match flow {

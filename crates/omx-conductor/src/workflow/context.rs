@@ -1,17 +1,17 @@
-//! What a workflow knows about its surroundings.
+//! The context of a workflow.
 
 use std::path::Path;
 
 use omx_kernel::{Dialect, SessionId, StatePaths};
 
-/// Where a run belongs.
+/// The session, dialect and paths of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkflowContext {
     /// The session of the run's documents.
     pub session: SessionId,
     /// The names of files and programs.
     pub dialect: Dialect,
-    /// Names the files of the project's state folder, which documents give as evidence.
+    /// Names files in the project's state folder, for use as evidence in documents.
     pub paths: StatePaths,
 }
 

@@ -1,4 +1,4 @@
-//! The documents of a run in memory, under the kernel's own rules.
+//! The documents of a run in memory, subject to the kernel's rules.
 
 use omx_kernel::Document;
 use omx_kernel::evidence::FileFacts;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::WorkflowContext;
 
-/// A change of one of a run's documents.
+/// A change to one of a run's documents.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentChange {
     /// The document.
@@ -22,8 +22,8 @@ pub struct DocumentChange {
     pub fields: Value,
 }
 
-/// What the rules made of the changes of an earlier replay. A replay repeats
-/// them from the start, so only new changes need to go through the rules.
+/// The outcome of the changes of an earlier replay. A replay repeats them from the
+/// start, so only new changes need to go through the rules.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReplayCache(Vec<CachedChange>);
 
@@ -34,7 +34,7 @@ struct CachedChange {
     exhausted: Option<Exhaustion>,
 }
 
-/// What the documents would say, and the changes that lead there.
+/// The expected contents of the documents, and the changes that lead there.
 pub(super) struct Ledger<'a> {
     cache: &'a mut ReplayCache,
     snapshot: Snapshot,
@@ -64,18 +64,18 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The phase a mode is in.
+    /// The current phase of a mode.
     pub(super) fn phase(&self, mode: Mode) -> Option<String> {
         self.snapshot.documents.get(&mode)?.phase().map(str::to_owned)
     }
 
-    /// The iteration a mode is in.
+    /// The current iteration of a mode.
     pub(super) fn iteration(&self, mode: Mode) -> u64 {
         let document = self.snapshot.documents.get(&mode);
         document.and_then(|document| document.get_u64("iteration")).unwrap_or_default()
     }
 
-    /// The most iterations a mode may have.
+    /// The iteration limit of a mode.
     pub(super) fn max_iterations(&self, mode: Mode) -> u64 {
         let document = self.snapshot.documents.get(&mode);
         document.and_then(|document| document.get_u64("max_iterations")).unwrap_or(u64::MAX)
@@ -86,7 +86,8 @@ impl<'a> Ledger<'a> {
         self.snapshot.active(mode).is_some()
     }
 
-    /// Changes a document by the kernel's rules. Returns what ended it, if that did.
+    /// Changes a document by the kernel's rules. Returns the exhaustion, if one ended
+    /// it.
     pub(super) fn write(
         &mut self,
         mode: Mode,
@@ -110,7 +111,8 @@ impl<'a> Ledger<'a> {
     fn apply_rules(&self, change: DocumentChange) -> Result<CachedChange, Refusal> {
         let fields = parse_fields(&change.fields.to_string())?.into_fields();
         let request = WriteRequest::new(change.mode, Some(&self.session), fields)?;
-        // The files a document names exist: the steps that made them are completed.
+        // The files that a document names exist, because the steps that wrote them
+        // are completed.
         let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();
         let facts = FileFacts { existing, audit: None };
         let context = WriteContext {

@@ -1,11 +1,11 @@
-//! The workflows, as pure functions of the steps that are completed.
+//! The workflows, as pure functions of the completed steps.
 //!
-//! A workflow is replayed from its start each time. A completed step returns
-//! its result at once; the first step that is not completed ends the replay and
-//! is what has to be done next. There is no other state than the completed
-//! steps, so a run that was killed anywhere continues where it was. On its way
-//! a workflow changes documents. Every change goes through the kernel's rules in
-//! memory, so a workflow that breaks a rule cannot be replayed at all.
+//! A workflow is replayed from its start each time. A completed step returns its
+//! result at once; the first step that is not completed ends the replay and comes
+//! next. Completed steps are the only state, so a run that was killed anywhere
+//! continues where it was. During the replay a workflow changes documents. Every
+//! change goes through the kernel's rules in memory, so a workflow that breaks a rule
+//! cannot be replayed at all.
 
 mod autopilot;
 mod context;

@@ -1,4 +1,4 @@
-//! Stage after stage, each with the results of the stages before it.
+//! Runs one stage after another, each with the results of the stages before it.
 
 use omx_agents::results::{AgentResult, ResultKind, ReviewKind};
 use omx_kernel::{Mode, Refusal};
@@ -24,7 +24,7 @@ impl Workflow<'_> {
         let mut results = serde_json::Map::new();
         for (number, stage) in stages.iter().enumerate() {
             if number > 0 {
-                // The autopilot preset uses the bare names of its phases.
+                // The autopilot preset uses phase names without the `stage:` prefix.
                 let phase = match is_autopilot {
                     true => stage.name.clone(),
                     false => format!("stage:{}", stage.name),
@@ -70,8 +70,8 @@ fn wanted(role: &str) -> ResultKind {
     }
 }
 
-/// A result as the document holds it: whole results of many stages would not
-/// fit into one document. They are in the journal.
+/// Shortens a result for the document, which could not hold the full results of many
+/// stages. The journal has them.
 fn summarize(result: &AgentResult) -> Value {
     match result {
         AgentResult::Plan(plan) => json!({"title": plan.title, "summary": plan.summary}),
@@ -88,8 +88,8 @@ fn summarize(result: &AgentResult) -> Value {
     }
 }
 
-/// Why the next stage must not begin after this result. Findings are for the
-/// next stage to act on; only work that could not be done stops the pipeline.
+/// Why the next stage must not start after this result. The next stage acts on
+/// findings; only work that could not be done stops the pipeline.
 fn failure(result: &AgentResult) -> Option<String> {
     match result {
         AgentResult::Work(work) if !work.done => {

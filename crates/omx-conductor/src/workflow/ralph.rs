@@ -1,4 +1,4 @@
-//! Work, check, verify, fix, until the task is done and shown to be.
+//! Works, checks, verifies and fixes until the task is verifiably done.
 
 use omx_agents::results::{AgentResult, ResultKind, VerificationCheck, WorkResult};
 use omx_kernel::Mode;
@@ -19,15 +19,15 @@ pub(super) struct Built {
     pub(super) evidence: Vec<Value>,
 }
 
-/// The result of checking and verifying the work once.
+/// The result of one round of checking and verifying.
 enum Inspection {
     Passed(Vec<Value>),
-    /// The step that found something.
+    /// The step with the findings.
     Failed(StepKey),
 }
 
 impl Workflow<'_> {
-    /// The mode by itself.
+    /// Runs the mode by itself.
     pub(super) fn ralph_run(&mut self) -> Flow<WorkflowEnd> {
         let built = self.ralph(None)?;
         Ok(WorkflowEnd::Complete(built.summary))
@@ -74,7 +74,7 @@ impl Workflow<'_> {
             round += 1;
             self.begin_round(round)?;
         }
-        // The journal says who verified and what they said.
+        // The journal records who verified the work, and their results.
         built.evidence.push(json!({"path": self.context.journal_path()}));
         let checklist = vec![json!({"item": self.spec.task, "done": true})];
         let audit = json!({"passed": true, "checklist": checklist, "evidence": built.evidence});
@@ -86,7 +86,7 @@ impl Workflow<'_> {
         self.write(RALPH, json!({"current_phase": "executing", "iteration": round}))
     }
 
-    /// How things stand after an attempt to fix a failure.
+    /// A fingerprint of the state after an attempt to fix a failure.
     fn standing(&self, fix: &StepKey, failure: &StepKey) -> u64 {
         let last = self.completed.get(fix);
         let last_words = last.and_then(|last| last.result.get("summary")).and_then(Value::as_str);
@@ -123,7 +123,7 @@ impl Workflow<'_> {
         }
     }
 
-    /// A step that changes files.
+    /// Runs a step that changes files.
     fn work(
         &mut self,
         name: &str,
@@ -152,12 +152,12 @@ impl Workflow<'_> {
                 changed_files.push(file.as_str().to_owned());
             }
         }
-        // The summary is that of the step that built it, not of the one that tidied up.
+        // Keep the summary of the step that built it, not of the one that tidied up.
         let summary = before.map_or_else(|| work.summary.to_string(), |before| before.summary);
         Built { work: self.key(name), summary, changed_files, evidence: Vec::new() }
     }
 
-    /// The check, then whoever verifies, by the run's verification.
+    /// Runs the check, then the verifiers that the run's verification level requires.
     fn inspect(&mut self, round: u64, work: &StepKey) -> Flow<Inspection> {
         let mut evidence = match self.check_passes(&format!("check{round}"), RALPH)? {
             Ok(evidence) => evidence,
@@ -188,8 +188,8 @@ impl Workflow<'_> {
         Ok(Inspection::Passed(evidence))
     }
 
-    /// The check's evidence, or the step that failed. A project without a check
-    /// has neither.
+    /// Returns the check's evidence, or the step that failed. A project without a
+    /// check has neither.
     pub(super) fn check_passes(
         &mut self,
         name: &str,
@@ -219,7 +219,7 @@ fn titles(result: &Value) -> Vec<String> {
     titles
 }
 
-/// The evidence of a check that a verifier ran.
+/// The evidence for a check that a verifier ran.
 fn evidence_of_check(check: &VerificationCheck) -> Option<Value> {
     let passed = check.exit_code == Some(0);
     check

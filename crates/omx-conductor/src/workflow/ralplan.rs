@@ -1,4 +1,4 @@
-//! Plan and review the plan twice, until both reviewers approve.
+//! Plans, and has the plan reviewed twice, until both reviewers approve.
 
 use omx_agents::results::{AgentResult, ResultKind, ReviewKind, ReviewResult};
 use omx_kernel::Mode;
@@ -10,21 +10,21 @@ use super::{AgentStep, Flow, JobStep, KeptPlan, StepKind, StepPurpose, Workflow,
 
 const RALPLAN: Mode = Mode::Ralplan;
 
-/// A plan both reviewers approved, and where it is kept.
+/// A plan that both reviewers approved, and its path.
 pub(super) struct Agreed {
     pub(super) plan: StepKey,
     pub(super) kept: KeptPlan,
 }
 
 impl Workflow<'_> {
-    /// The mode by itself.
+    /// Runs the mode by itself.
     pub(super) fn ralplan_run(&mut self) -> Flow<WorkflowEnd> {
         let agreed = self.ralplan(Vec::new())?;
         Ok(WorkflowEnd::Complete(format!("The plan is in {}.", agreed.kept.plan_path)))
     }
 
-    /// Plans until architect and critic approve. Findings of a review that was
-    /// not clean are the first thing the planner reads.
+    /// Plans until the architect and the critic approve. The planner starts with the
+    /// findings of a review that was not clean.
     pub(super) fn ralplan(&mut self, findings: Vec<StepKey>) -> Flow<Agreed> {
         self.start(RALPLAN, json!({"current_phase": "draft"}))?;
         let agent = |purpose| AgentStep {
@@ -51,7 +51,7 @@ impl Workflow<'_> {
                 )?;
                 return Ok(Agreed { plan, kept });
             }
-            // The last plan is kept whatever becomes of the run.
+            // Keep the last plan, however the run ends.
             self.write(
                 RALPLAN,
                 json!({
@@ -66,7 +66,7 @@ impl Workflow<'_> {
             self.agent(&name, RALPLAN, agent(StepPurpose::Revise { plan, reviews }))?;
             plan = self.key(&name);
         }
-        // Unreachable: the kernel ends the rounds.
+        // Unreachable: the kernel limits the rounds.
         self.fail(RALPLAN, "no consensus")
     }
 

@@ -1,4 +1,4 @@
-//! Replaying a workflow as far as the completed steps go.
+//! Replays a workflow as far as its steps are completed.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use super::{
 };
 use crate::input::input_hash;
 
-/// What follows from the completed steps.
+/// What comes next, given the completed steps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum NextAction {
-    /// Begin these steps, which may run at the same time.
+    /// Start these steps, which may run concurrently.
     Begin(Vec<Step>),
     /// Nothing: the workflow has ended.
     End(WorkflowEnd),
-    /// Somebody has to decide: a completed step would get another input now.
+    /// The person has to decide: the input of a completed step has changed.
     Diverged {
         /// The step.
         step: StepKey,
-        /// The hash of the input it would get now.
+        /// The hash of its current input.
         input: String,
     },
 }
@@ -32,22 +32,22 @@ pub enum NextAction {
 /// How a workflow ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkflowEnd {
-    /// As it should, with a summary.
+    /// Completed, with a summary.
     Complete(String),
-    /// It did not get there.
+    /// Failed.
     Failed(String),
-    /// It used up its iterations.
+    /// Used up its iterations.
     Limit(String),
-    /// Only the person can help.
+    /// Only the person can resolve this.
     Blocked(String),
 }
 
-/// A workflow, as far as it could be replayed.
+/// The result of a replay.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Replay {
-    /// What follows.
+    /// What comes next.
     pub next: NextAction,
-    /// The changes of documents so far, in order.
+    /// The document changes so far, in order.
     pub changes: Vec<DocumentChange>,
 }
 
@@ -97,16 +97,16 @@ pub(super) enum Halt {
     Pending(Vec<Step>),
     /// The run is over.
     Ended(WorkflowEnd),
-    /// A completed step would get another input now.
+    /// The input of a completed step has changed; this is its current hash.
     Diverged(StepKey, String),
-    /// The kernel refused a change: a defect of the workflow.
+    /// The kernel refused a change: a bug in the workflow.
     Refused(Box<Refusal>),
 }
 
-/// A part of a workflow: its result, or why the replay stops in it.
+/// The result of a part of a workflow, or why the replay stops in it.
 pub(super) type Flow<T> = Result<T, Halt>;
 
-/// A workflow that is being replayed.
+/// A workflow during its replay.
 pub(super) struct Workflow<'a> {
     pub(super) spec: &'a RunSpec,
     pub(super) context: &'a WorkflowContext,
@@ -170,7 +170,7 @@ impl Workflow<'_> {
             .map_err(|problem| self.unreadable(name, &problem.to_string()))
     }
 
-    /// The result of the project's check; none if the project has no check.
+    /// The result of the project's check; `None` if the project has no check.
     pub(super) fn check(&self, name: &str, mode: Mode) -> Flow<Option<CheckResult>> {
         if self.spec.check.is_none() {
             return Ok(None);
@@ -180,7 +180,7 @@ impl Workflow<'_> {
         check.map(Some).map_err(|error| self.unreadable(name, &error.to_string()))
     }
 
-    /// The journal holds something else than this step produces.
+    /// The journal holds a result that this step cannot produce.
     pub(super) fn unreadable(&self, name: &str, problem: &str) -> Halt {
         let words =
             format!("the journal's result of step {} cannot be read: {problem}", self.key(name));
@@ -202,7 +202,8 @@ impl Workflow<'_> {
         self.write(mode, json!({"current_phase": phase}))
     }
 
-    /// Starts a mode's document, linked to the run's own if that is another.
+    /// Starts a mode's document, and links it to the run's own if that is another
+    /// one.
     pub(super) fn start(&mut self, mode: Mode, mut fields: Value) -> Flow<()> {
         fields["active"] = json!(true);
         fields["start"] = json!(true);
@@ -217,19 +218,19 @@ impl Workflow<'_> {
         self.write(mode, fields)
     }
 
-    /// Ends a document as failed, and the run with it.
+    /// Fails a document, and the run with it.
     pub(super) fn fail<T>(&mut self, mode: Mode, error: &str) -> Flow<T> {
         self.write(mode, json!({"run_outcome": "failed", "error": error}))?;
         Err(Halt::Ended(WorkflowEnd::Failed(error.to_owned())))
     }
 
-    /// Ends a document whose limit is reached, and the run with it.
+    /// Ends a document that reached its limit, and the run with it.
     pub(super) fn exhaust<T>(&mut self, mode: Mode, error: &str) -> Flow<T> {
         self.write(mode, json!({"run_outcome": "failed", "error": error}))?;
         Err(Halt::Ended(WorkflowEnd::Limit(error.to_owned())))
     }
 
-    /// Ends a document until the person helps, and the run with it.
+    /// Blocks a document until the person helps, and ends the run.
     pub(super) fn block<T>(&mut self, mode: Mode, reason: &str) -> Flow<T> {
         self.write(mode, json!({"run_outcome": "blocked_on_user", "error": reason}))?;
         Err(Halt::Ended(WorkflowEnd::Blocked(reason.to_owned())))

@@ -1,4 +1,4 @@
-//! Two lanes review a change at the same time.
+//! Reviews a change in two concurrent lanes.
 
 use omx_agents::results::{AgentResult, ResultKind, ReviewFinding, ReviewKind, ReviewResult};
 use omx_kernel::Mode;
@@ -11,16 +11,16 @@ const REVIEW: Mode = Mode::CodeReview;
 
 /// The verdict of both lanes.
 pub(super) struct Reviewed {
-    /// As the documents hold it.
+    /// The verdict in the documents' format.
     pub(super) verdict: Value,
     pub(super) is_clean: bool,
-    /// Why it is not clean, in one line.
+    /// Why the review is not clean, in one line.
     pub(super) reason: String,
     pub(super) steps: Vec<StepKey>,
 }
 
 impl Workflow<'_> {
-    /// The mode by itself.
+    /// Runs the mode by itself.
     pub(super) fn code_review_run(&mut self) -> Flow<WorkflowEnd> {
         let reviewed = self.code_review(None)?;
         Ok(if reviewed.is_clean {
@@ -63,7 +63,7 @@ impl Workflow<'_> {
         self.step(name, REVIEW, StepKind::Agent(agent))
     }
 
-    /// The results of two steps that run at the same time.
+    /// The results of two concurrent steps.
     fn both(&self, steps: [Step; 2]) -> Flow<[ReviewResult; 2]> {
         let missing: Vec<Step> =
             steps.iter().filter(|step| self.completed.get(&step.key).is_none()).cloned().collect();

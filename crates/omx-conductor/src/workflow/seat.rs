@@ -11,16 +11,16 @@ use omx_runs::{RunSpec, Workspace};
 pub struct Seat {
     /// The agent.
     pub agent: AgentKind,
-    /// The model; without one, that of the role's tier.
+    /// The model; defaults to that of the role's tier.
     pub model: Option<String>,
-    /// What the agent may do without asking.
+    /// What the agent may do without permission.
     pub allow: AllowLevel,
     /// Where the agent works.
     pub workspace: Workspace,
 }
 
 impl Seat {
-    /// The seat of a run's steps that do not have their own.
+    /// The seat of steps without their own.
     pub fn from_spec(spec: &RunSpec) -> Result<Self, Refusal> {
         let agent = AgentKind::parse(&spec.agent)
             .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", spec.agent)))?;

@@ -1,4 +1,4 @@
-//! Steps: the units a run is made of, each done at most once.
+//! Steps: the units of a run, each done at most once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Step {
     pub mode: Mode,
     /// The phase of that mode.
     pub phase: String,
-    /// What has to be done.
+    /// What the step does.
     pub kind: StepKind,
     /// Who does it, and where.
     pub seat: Arc<Seat>,
@@ -29,11 +29,11 @@ pub struct Step {
 /// What a step does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepKind {
-    /// An agent does something.
+    /// An agent does the step.
     Agent(AgentStep),
     /// omx runs the project's check.
     Check,
-    /// omx does something else itself.
+    /// omx does something else.
     Job(JobStep),
 }
 
@@ -65,11 +65,11 @@ pub struct AgentStep {
 #[serde(tag = "for", rename_all = "snake_case")]
 #[allow(missing_docs, reason = "a field is the step it is named after")]
 pub enum StepPurpose {
-    /// Plan the task; after a review that was not clean, start with its findings.
+    /// Plan the task, starting with the findings of earlier reviews.
     Draft { reviews: Vec<StepKey> },
     /// Review a plan.
     ReviewPlan { plan: StepKey },
-    /// Revise a plan by the reviewers' findings.
+    /// Revise a plan according to the reviewers' findings.
     Revise { plan: StepKey, reviews: Vec<StepKey> },
     /// Do the task, following a plan if there is one.
     Implement { plan: Option<StepKey> },
@@ -78,7 +78,7 @@ pub enum StepPurpose {
     Fix { failure: StepKey },
     /// Verify that the task is done.
     Verify { work: StepKey },
-    /// Remove from the change what need not be there.
+    /// Remove what the change does not need.
     Tidy,
     /// Review the change.
     ReviewChange { work: Option<StepKey> },
@@ -110,7 +110,7 @@ impl StepPurpose {
 pub struct CheckResult {
     /// The command line.
     pub command: String,
-    /// Its exit status; none if it timed out or a signal ended it.
+    /// Its exit status; `None` if it timed out or a signal ended it.
     pub exit_code: Option<i32>,
     /// The end of its output.
     pub output: String,
@@ -123,7 +123,7 @@ impl CheckResult {
     }
 }
 
-/// The paths of a kept plan, relative to the project's root where possible.
+/// The paths of a kept plan, relative to the project's root if possible.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptPlan {
     /// The plan.
@@ -169,7 +169,7 @@ impl CompletedSteps {
         self.steps.remove(key);
     }
 
-    /// Accepts another input as that of a completed step.
+    /// Accepts a changed input of a completed step.
     pub fn accept(&mut self, key: &StepKey, input: String) {
         if let Some(done) = self.steps.get_mut(key) {
             done.input = input;
@@ -181,13 +181,13 @@ impl CompletedSteps {
         self.order.last()
     }
 
-    /// All steps, in the order in which they were completed.
+    /// All steps, in the order of completion.
     pub fn keys(&self) -> &[StepKey] {
         &self.order
     }
 }
 
-/// A reviewer of a plan.
+/// A step in which a role reviews a plan.
 pub(super) fn plan_review(role: &str, kind: ReviewKind, plan: &StepKey) -> AgentStep {
     AgentStep {
         role: role.to_owned(),

@@ -1,4 +1,4 @@
-//! Run the check, find out why it fails, fix it, and repeat.
+//! Runs the check, diagnoses a failure, fixes it, and repeats.
 
 use omx_agents::results::{AgentResult, ResultKind};
 use omx_kernel::Mode;
@@ -30,16 +30,16 @@ impl Workflow<'_> {
             let failure = self.key(&name);
             let diagnosis =
                 self.debug(round, StepPurpose::Diagnose { failure: failure.clone() }, "diagnose")?;
-            // The diagnosis stays in the document if the run fails.
+            // The diagnosis stays in the document even if the run fails.
             self.write(ULTRAQA, json!({"current_phase": "fix", "diagnosis": diagnosis}))?;
             self.debug(round, StepPurpose::Fix { failure }, "fix")?;
             self.enter(ULTRAQA, "qa")?;
         }
-        // Unreachable: the kernel ends the cycles.
+        // Unreachable: the kernel limits the cycles.
         self.fail(ULTRAQA, "too many cycles")
     }
 
-    /// Lets a debugger look or fix. Returns the debugger's summary.
+    /// Has a debugger diagnose or fix. Returns the debugger's summary.
     fn debug(&mut self, round: u64, purpose: StepPurpose, name: &str) -> Flow<String> {
         let agent = AgentStep {
             role: "debugger".to_owned(),

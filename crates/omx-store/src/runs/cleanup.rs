@@ -1,5 +1,5 @@
-//! Cleaning up after runs that ended long ago: their documents, and when the last cleanup
-//! took place.
+//! Cleans up after runs that ended long ago: removes their documents and records the
+//! time of the last cleanup.
 
 use omx_kernel::{SessionId, Timestamp};
 use rustix::fs::{AtFlags, unlinkat};
@@ -18,7 +18,7 @@ const CLEANUP_FILE: &str = ".swept";
 const MAX_BYTES: usize = 100;
 
 impl Store {
-    /// When old runs were last cleaned up. `None` if never, or if that is unknown.
+    /// When old runs were last cleaned up; `None` if never or unknown.
     pub fn last_run_cleanup(&self) -> Result<Option<Timestamp>, StoreError> {
         let Some((runs, path)) = self.open_runs()? else { return Ok(None) };
         let read = dir::read(&runs, CLEANUP_FILE, &path.join(CLEANUP_FILE), MAX_BYTES)?;
@@ -27,7 +27,7 @@ impl Store {
 }
 
 impl LockedStore {
-    /// Records that old runs are being cleaned up now.
+    /// Records that a cleanup of old runs starts now.
     pub fn record_run_cleanup(&self, now: Timestamp) -> Result<(), StoreError> {
         let path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &path)?;

@@ -1,8 +1,9 @@
 //! Reads a journal: complete lines only, each with its expected number.
 //!
-//! A reader takes no lock and changes nothing. An incomplete last line is being written,
-//! or was when its writer was killed; it is left for the next read. Anything else that
-//! cannot be read is an error that names the line. No record is ever skipped.
+//! A reader takes no lock and changes nothing. An incomplete last line is still being
+//! written, or its writer was killed; the next read picks it up once it is complete.
+//! Any other unreadable line is an error that names the line. No record is ever
+//! skipped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -42,8 +43,8 @@ impl JournalReader {
         Self { file, path, offset: 0, next: 1 }
     }
 
-    /// The records that were added since the last call. Records before an unreadable line
-    /// are returned first; the next call returns the error.
+    /// Returns the records added since the last call. Returns records before an
+    /// unreadable line first; the next call returns the error.
     pub fn read_new<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         match self.each(|entry| entries.push(entry)) {
@@ -52,14 +53,15 @@ impl JournalReader {
         }
     }
 
-    /// All records from here to the end, or the error of the first unreadable line.
+    /// Returns all records from here to the end, or the error of the first unreadable
+    /// line.
     pub fn read_all<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         self.each(|entry| entries.push(entry))?;
         Ok(entries)
     }
 
-    /// How many bytes of complete lines were read so far.
+    /// How many bytes of complete lines have been read.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -69,7 +71,7 @@ impl JournalReader {
         self.next
     }
 
-    /// Passes every complete line to `visit` and moves behind the last one.
+    /// Passes every complete line to `visit` and moves past the last one.
     pub(super) fn each<R: DeserializeOwned>(
         &mut self,
         mut visit: impl FnMut(JournalEntry<R>),
@@ -81,7 +83,7 @@ impl JournalReader {
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One byte more than allowed reveals a line that is too long.
+            // Reading one byte more than allowed detects a line that is too long.
             let limited = reader.by_ref().take(MAX_RECORD_BYTES as u64 + 1);
             match { limited }.read_until(b'\n', &mut line) {
                 Ok(_) => {}
@@ -119,9 +121,9 @@ impl JournalReader {
     }
 }
 
-/// A power loss can leave a last line whose end is on the disk but whose middle is not:
-/// missing parts read as zeros, which no record contains. Such a line was never flushed,
-/// so its record was never acknowledged.
+/// A power loss can leave a last line whose end is on disk but whose middle is not:
+/// missing parts read as zeros, which no record contains. Such a line was never
+/// flushed, so its record was never acknowledged.
 fn is_torn(line: &[u8]) -> bool {
     line.contains(&0)
 }
@@ -129,7 +131,7 @@ fn is_torn(line: &[u8]) -> bool {
 fn parse_line<R: DeserializeOwned>(line: &[u8], number: u64) -> Result<JournalEntry<R>, String> {
     let entry: JournalEntry<R> = serde_json::from_slice(line).map_err(|error| {
         let text = error.to_string();
-        // "at line 1" means a line within this record and would mislead.
+        // "at line 1" refers to a line within this record and would mislead.
         let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
         format!("is not a record: {what} (column {})", error.column())
     })?;

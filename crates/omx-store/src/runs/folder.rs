@@ -1,6 +1,6 @@
-//! A run's folder, `runs/<id>`: the spec (`run.json`), the journal, the lock, and the logs
-//! of its steps. It is created under another name and renamed once it is complete, so it
-//! appears as a whole or not at all.
+//! A run's folder, `runs/<id>`: the spec (`run.json`), the journal, the lock, and the
+//! logs of its steps. It is created under another name and renamed once it is
+//! complete, so it appears as a whole or not at all.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,8 @@ impl LockedStore {
         let runs_path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &runs_path)?;
         ignore_in_git(&runs, &runs_path)?;
-        // Runs are created under the project's lock, so unfinished ones are leftovers.
+        // Runs are created under the project's lock, so any unfinished one is a
+        // leftover.
         clear_leftovers(&runs, &runs_path)?;
         let path = runs_path.join(id.as_str());
         let unfinished = format!("{UNFINISHED}{id}");
@@ -95,8 +96,8 @@ impl LockedStore {
         Ok(held)
     }
 
-    /// Creates the folder for the worktrees of runs and returns its path. git ignores it,
-    /// whatever the project's own rules are.
+    /// Creates the folder for the worktrees of runs and returns its path. git ignores
+    /// it regardless of the project's own rules.
     pub fn make_run_worktrees(&self) -> Result<PathBuf, StoreError> {
         let path = self.tree_path.join("worktrees");
         let folder = open_or_make(&self.tree, "worktrees", &path)?;
@@ -144,7 +145,7 @@ impl Store {
         Ok(open(&runs, id.as_str(), &path)?.map(|fd| RunFolder { id: id.clone(), fd, path }))
     }
 
-    /// Acquires a run that no process drives, to resume it.
+    /// Acquires a run that no process drives, in order to resume it.
     pub fn acquire_run(
         &self,
         id: &RunId,
@@ -156,7 +157,8 @@ impl Store {
             LockAttempt::HeldBy(holder) => return Ok(RunAcquisition::HeldBy(holder)),
             LockAttempt::Gone => return Ok(RunAcquisition::Missing),
         };
-        // Another process may have moved it away, to remove it, before it was locked.
+        // Another process may have moved the folder away to remove it before this
+        // lock.
         if !self.run(id)?.is_some_and(|there| same_folder(&there.fd, &folder.fd)) {
             return Ok(RunAcquisition::Missing);
         }

@@ -1,19 +1,19 @@
-//! The process that holds a run's lock: enough to signal exactly that process. It never
-//! decides whether a run is alive; only the lock does.
+//! Identifies the process that holds a run's lock, so that a signal reaches exactly
+//! that process. It never decides whether a run is alive; only the lock does.
 
 use omx_process::platform::read_boot_id;
 use omx_process::{ProcessId, Signal};
 use serde::{Deserialize, Serialize};
 
-/// A process, distinguished from every other one that had or will have its pid, also
-/// after a reboot.
+/// A process, distinguished from every other process with the same pid, even after a
+/// reboot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
     /// The pid.
     pub pid: u32,
-    /// The start time in the system's own unit, where it is known.
+    /// The start time in the system's own unit, if known.
     pub started: Option<u64>,
-    /// The boot in which pid and start time identify a process.
+    /// The boot within which pid and start time identify a process.
     pub boot: Option<String>,
 }
 

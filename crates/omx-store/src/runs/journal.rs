@@ -1,4 +1,4 @@
-//! A run's journal, for writing: each record is one line, written by one call and flushed
+//! Writes a run's journal: each record is one line, written with one call and flushed
 //! before the call returns. Only the process that holds the run's lock has one.
 
 use std::fs::File;
@@ -29,7 +29,7 @@ pub struct Journal {
     /// Where the last complete line ends.
     end: u64,
     next: u64,
-    /// Whether the contents behind `end` are unknown.
+    /// Whether the content after `end` is unknown.
     failed: bool,
 }
 
@@ -41,8 +41,8 @@ struct Line<'a, R> {
 }
 
 impl Journal {
-    /// Opens the journal in a run's folder, and creates it if it does not exist. Checks
-    /// every line, and cuts off an incomplete last one that a killed writer left.
+    /// Opens the journal in a run's folder, or creates it. Checks every line, and
+    /// cuts off an incomplete last line that a killed writer left.
     pub(super) fn open(folder: &OwnedFd, path: PathBuf) -> Result<Self, StoreError> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::APPEND;
         let file = open_journal(folder, &path, flags)?;
@@ -60,8 +60,8 @@ impl Journal {
         Ok(Self { file, path, end, next, failed: false })
     }
 
-    /// Appends a record and returns its number. After `Ok` the record survives a power
-    /// loss.
+    /// Appends a record and returns its number. After `Ok`, the record survives a
+    /// power loss.
     pub fn append<R: Serialize>(&mut self, at: Timestamp, record: &R) -> Result<u64, StoreError> {
         if self.failed {
             return Err(StoreError::JournalFailed { path: self.path.clone() });
@@ -69,7 +69,7 @@ impl Journal {
         let seq = self.next;
         let mut line = serde_json::to_vec(&Line { seq, at, record })
             .map_err(|error| StoreError::io("write", &self.path, error))?;
-        // Line ends occur only between the tokens of a raw value.
+        // Line breaks occur only between the tokens of a raw value.
         for byte in line.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')) {
             *byte = b' ';
         }
@@ -80,8 +80,8 @@ impl Journal {
         }
         self.write(&line)?;
         if let Err(error) = flush_data(&self.file) {
-            // The kernel reports a lost page only once. Only a new reader can find out what
-            // is on the disk.
+            // The kernel reports a lost page only once, so only a new reader can find
+            // out what is on disk.
             self.failed = true;
             let (path, source) = (self.path.clone(), error);
             return Err(StoreError::Unflushed { done: "written", path, source });
@@ -91,7 +91,7 @@ impl Journal {
         Ok(seq)
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> u64 {
         self.next - 1
     }
@@ -101,7 +101,7 @@ impl Journal {
         self.len() == 0
     }
 
-    /// Writes a line with one call, and takes an incomplete one back.
+    /// Writes a line with one call, and removes an incomplete one.
     fn write(&mut self, line: &[u8]) -> Result<(), StoreError> {
         let error = loop {
             match self.file.write(line) {

@@ -71,13 +71,15 @@ impl LockedStore {
         };
         let path = runs_path.join(id.as_str());
         let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(RunRemoval::Missing) };
-        // Held until everything is gone, so that no process can resume the run meanwhile.
+        // Hold the lock until everything is removed, so that no process can resume
+        // the run.
         let _lock = match acquire(&folder, &path.join(LOCK_FILE), &LockHolder::this_process())? {
             LockAttempt::Acquired(lock) => lock,
             LockAttempt::HeldBy(holder) => return Ok(RunRemoval::Alive(holder)),
             LockAttempt::Gone => return Ok(RunRemoval::Missing),
         };
-        // Takes it out of the list at once. The next call removes what a crash leaves.
+        // The rename removes the run from the list at once. The next call removes
+        // what a crash leaves.
         renameat(&runs, id.as_str(), &runs, format!("{REMOVED}{id}"))
             .map_err(|error| StoreError::io("remove", &path, error))?;
         clear_leftovers(&runs, &runs_path)?;
@@ -85,7 +87,8 @@ impl LockedStore {
     }
 }
 
-/// Removes what killed creations and removals left. Call it only under the project's lock.
+/// Removes the leftovers of killed creations and removals. Call this only under the
+/// project's lock.
 pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), StoreError> {
     let mut cleared = false;
     for name in dir::names(runs, runs_path)? {

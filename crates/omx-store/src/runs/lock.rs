@@ -1,6 +1,6 @@
-//! A run's lock. The process that drives a run holds it exclusively as long as it lives;
-//! the kernel releases it when the process is gone, for whatever reason. So "alive" means
-//! "locked", and a run that is alive cannot be resumed a second time.
+//! A run's lock. The process that drives a run holds it exclusively as long as it
+//! lives; the kernel releases it when the process exits for any reason. So "alive"
+//! means "locked", and a live run cannot be resumed a second time.
 //!
 //! A probe takes a shared lock for a moment. A process that acquires the run must not
 //! mistake a probe for the driver: if a shared lock is available, there is no driver.
@@ -18,9 +18,10 @@ use crate::dir::open_file;
 use crate::error::StoreError;
 
 pub(super) const LOCK_FILE: &str = "lock";
-/// Written with one call and a fixed length, so that a reader never sees a part.
+/// The holder is written with one call and a fixed length, so that a reader never
+/// sees a part.
 const HOLDER_LENGTH: usize = 160;
-/// How many times, a millisecond apart, acquiring is retried because of probes, which take
+/// How often, a millisecond apart, to retry acquiring because of probes, which take
 /// only microseconds each.
 const PROBE_ATTEMPTS: u32 = 500;
 
@@ -43,7 +44,7 @@ pub(super) struct RunLock {
 pub(super) enum LockAttempt {
     Acquired(RunLock),
     HeldBy(Option<LockHolder>),
-    /// The run was removed in the meantime.
+    /// The run was removed meanwhile.
     Gone,
 }
 
@@ -93,8 +94,8 @@ pub(super) fn probe(folder: &OwnedFd, path: &Path) -> Result<LockState, StoreErr
     }
 }
 
-/// Returns whether the lock was acquired. A driver prevents even a shared lock; a probe
-/// does not, and is over in a moment.
+/// Returns whether the lock was acquired. A driver prevents even a shared lock; a
+/// probe does not, and ends in a moment.
 fn lock_exclusively(file: &File, path: &Path) -> Result<bool, StoreError> {
     let fail = |error| StoreError::io("lock", path, error);
     for _ in 0..PROBE_ATTEMPTS {
@@ -113,7 +114,7 @@ fn lock_exclusively(file: &File, path: &Path) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Records the holder, as far as possible: for messages and signals.
+/// Records the holder for messages and signals. Errors are ignored.
 fn note_holder(lock: &File, holder: &LockHolder) {
     let text = serde_json::to_string(holder).unwrap_or_default();
     let line = format!("{text:<width$}\n", width = HOLDER_LENGTH - 1);

@@ -1,5 +1,5 @@
 //! Runs: each has a folder, a lock that its process holds as long as it lives, and a
-//! journal that survives whatever kills the run.
+//! journal that survives any crash.
 //!
 //! This module does not interpret records. It guarantees that an acknowledged record is
 //! never lost and a torn one never read.

@@ -1,6 +1,7 @@
-//! The live runs of all the person's projects: one small file each, in a folder outside
-//! every project. A file says where a run is; only the run's lock says whether it is alive.
-//! A file that a killed run left is therefore harmless, and the next reader removes it.
+//! The live runs of all the person's projects: one small file each, in a folder
+//! outside every project. A file says where a run is; only the run's lock says
+//! whether it is alive. A file left by a killed run is therefore harmless, and the
+//! next reader removes it.
 
 use std::fs::DirBuilder;
 use std::os::fd::OwnedFd;
@@ -22,7 +23,7 @@ use crate::replace::{Durability, replace};
 use crate::tree::{Store, open_plain};
 
 const MAX_ENTRY_BYTES: usize = 64 * 1024;
-/// How much of a task is kept.
+/// How much of a task to keep.
 const MAX_TASK_CHARS: usize = 1000;
 
 /// An entry of the registry.
@@ -38,11 +39,11 @@ pub struct RegisteredRun {
     pub tree: PathBuf,
     /// The mode's name.
     pub mode: String,
-    /// What the run was asked to do, cut if it is long.
+    /// What the run was asked to do, shortened if necessary.
     pub task: String,
     /// The process that drives it.
     pub pid: u32,
-    /// Since when it drives the run.
+    /// When the process started to drive it.
     pub started: Timestamp,
 }
 
@@ -58,7 +59,8 @@ impl RunRegistry {
         Self { folder }
     }
 
-    /// Adds a run. Only its holder can do so, so the entry is true and has one writer.
+    /// Adds a run. Only its holder can do so, so the entry is accurate and has one
+    /// writer.
     pub fn add(&self, held: &HeldRun, entry: &RegisteredRun) -> Result<(), StoreError> {
         let fail = |error| StoreError::io("make the folder", &self.folder, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(fail)?;
@@ -79,7 +81,7 @@ impl RunRegistry {
         remove_entry(&folder, &file_name(held.id()), &self.folder)
     }
 
-    /// The runs that are alive, oldest first. Removes the entries of others.
+    /// Returns the live runs, oldest first. Removes all other entries.
     pub fn live(&self) -> Result<Vec<RegisteredRun>, StoreError> {
         let Some(folder) = open_plain(&self.folder)? else { return Ok(Vec::new()) };
         let mut live = Vec::new();
@@ -95,7 +97,7 @@ impl RunRegistry {
         Ok(live)
     }
 
-    /// Reads an entry. `None` for anything else.
+    /// Reads an entry; `None` for anything else.
     fn read(&self, folder: &OwnedFd, name: &str) -> Option<RegisteredRun> {
         let id = RunId::new(name.strip_suffix(".json")?).ok()?;
         let file = dir::read(folder, name, &self.folder.join(name), MAX_ENTRY_BYTES).ok()??;
@@ -105,10 +107,10 @@ impl RunRegistry {
 
 enum RunPresence {
     Alive,
-    /// No process drives it, or it does not exist anymore. While the lock is kept, no
-    /// process can acquire the run and add it again.
+    /// No process drives the run, or it no longer exists. While this shared lock is
+    /// held, no process can acquire the run and add it again.
     Ended(Option<SharedRunLock>),
-    /// Unknown, so it is neither listed nor removed.
+    /// Unknown, so the entry is neither listed nor removed.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! Logs of a run's steps, one file each. They are for people; omx decides nothing by
-//! them, so they are not flushed.
+//! Logs of a run's steps, one file each. They are for people: omx never reads them,
+//! so they are not flushed.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -11,8 +11,8 @@ use rustix::fs::OFlags;
 use crate::dir::{open_file, open_or_make};
 use crate::error::StoreError;
 
-/// The name of a log, safe as a file name: at most 64 lowercase letters, digits and `-`,
-/// not beginning with `-`.
+/// The name of a log, safe as a file name: at most 64 lowercase letters, digits and
+/// `-`, not starting with `-`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLogName(String);
 

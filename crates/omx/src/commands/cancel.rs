@@ -1,4 +1,5 @@
-//! `cancel`: on a terminal, a person is asked which session is meant.
+//! `cancel`: on a terminal, asks the person to choose a session if several are
+//! active.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -15,11 +16,11 @@ use crate::cli_state::CancelArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
-/// Cancels.
+/// Runs the command.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     if args.finish {
-        // The host that ran the hook may end everything it started.
+        // Leave the host's session: the host may kill everything its hook started.
         let _ = rustix::process::setsid();
     }
     with_context(global, by_name, format, |context| {
@@ -52,7 +53,7 @@ fn options(args: &CancelArgs) -> Result<CancelOptions, Refusal> {
     })
 }
 
-/// Says which processes did not exit by themselves.
+/// Reports the processes that did not exit by themselves.
 fn report_runs(report: &CancelReport) -> Option<Exit> {
     let mut exit = None;
     for (run, termination) in &report.runs {
@@ -83,7 +84,7 @@ fn can_ask(format: Format) -> bool {
     format == Format::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks which session is meant; `None` if the person wants none of them.
+/// Asks the person to choose a session; `None` if they choose none.
 fn ask(context: &Context<'_>, options: CancelOptions) -> Result<Option<CancelOptions>, Refusal> {
     let sessions: Vec<(SessionId, Vec<Mode>)> = sessions_with_active_modes(context)?;
     output::note("Modes are active in several sessions:");

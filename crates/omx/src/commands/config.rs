@@ -1,4 +1,4 @@
-//! `config`: show values and their origin, and change them.
+//! `config`: shows values and their origins, and changes them.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ fn load(context: &Context<'_>) -> Result<Config, Refusal> {
     config::load(context, &context.store()?)
 }
 
-/// A value as a person types it.
+/// A value as people type it.
 fn plain(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| value.as_json())
 }

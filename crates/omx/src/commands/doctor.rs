@@ -1,4 +1,4 @@
-//! `doctor`: what works, what does not, and what to do about it.
+//! `doctor`: reports what works, what does not, and what to do about it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use crate::help;
 use crate::output::{self, Format};
 use crate::terminal::{FAILURE, Palette, SUCCESS, WARNING};
 
-/// How long an agent may take to tell its version.
+/// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What to do about findings.
@@ -35,7 +35,7 @@ enum DoctorAction {
     Fix,
 }
 
-/// Runs the checks, applies fixes if asked to, and prints the report.
+/// Runs the checks, applies fixes on request, and prints the report.
 pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     let action = if args.fix { DoctorAction::Fix } else { DoctorAction::Check };
@@ -48,7 +48,7 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
             done = apply_fixes(&env, &report);
             report = run_checks(&env);
         }
-        // Remedies are commands, written with the name of the default dialect.
+        // Remedies are commands that use the name of the default dialect.
         for finding in &mut report.findings {
             let remedy = finding.remedy.take();
             finding.remedy = remedy.map(|text| help::name_in(&text, context.dialect));
@@ -65,9 +65,9 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
 fn env<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<DoctorEnv<'a>, Refusal> {
     let mut installed = Vec::new();
     for scope in [SetupScope::User, SetupScope::Project(store.root().to_owned())] {
-        // Without a home nothing can have been set up.
+        // Without a home directory there is no setup to check.
         let Ok(paths) = edge::setup_paths(context.dialect, scope) else { continue };
-        // Commands that need an unreadable role report it.
+        // Ignore an unreadable role here; commands that need it report it.
         let catalog = setup::load_catalog(context, &paths).unwrap_or_default();
         installed.push(Installation { paths, catalog });
     }
@@ -104,7 +104,7 @@ fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refus
         .collect())
 }
 
-/// One line for each check, by area; below what is wrong, what to do.
+/// Formats one line for each check, by area, with the remedy below each problem.
 fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
     let palette = Palette::of_stdout();
     let mut lines: Vec<String> = Vec::new();
@@ -143,7 +143,7 @@ fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
     lines
 }
 
-/// The word for a level, in its color.
+/// The word for a level, in the level's color.
 fn mark(palette: Palette, level: FindingLevel) -> String {
     let style = match level {
         FindingLevel::Fine => SUCCESS,

@@ -6,7 +6,7 @@ use crate::cli::GuardArgs;
 use crate::exit::Exit;
 use crate::output;
 
-/// Guards until nothing is left to guard.
+/// Guards until no process is left.
 pub fn run(args: &GuardArgs) -> Exit {
     let Some((program, rest)) = args.command.split_first() else { return Exit::Usage };
     let Some(control) = guard::take_control() else {

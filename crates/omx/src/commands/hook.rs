@@ -1,7 +1,7 @@
-//! `hook`: a host's event on standard input, an effect on standard output.
+//! `hook`: reads a host's event from standard input and prints the effect.
 //!
-//! Whatever goes wrong, the answer is the empty effect, exit 0, within a second:
-//! a person is never stopped or delayed because omx has a problem.
+//! Whatever goes wrong, the hook prints the empty effect and exits with 0 within a
+//! second: a problem in omx must never stop or delay a person.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -22,14 +22,14 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output;
 
-/// From the start of the process to its answer: within a second, with something
-/// left for the start and the end of a process.
+/// The time from the start of the process to its answer. It leaves some of the second
+/// for starting and ending the process.
 const DEADLINE: Duration = Duration::from_millis(900);
 
-/// A payload that is longer is no event of ours.
+/// The maximum payload size. Anything larger is not an event.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// Whether somebody has answered; the first does, and nobody after.
+/// Whether an answer was printed. Only the first one is.
 static ANSWERED: AtomicBool = AtomicBool::new(false);
 
 /// Answers one event.
@@ -52,7 +52,7 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
     Exit::Done
 }
 
-/// With `panic = "abort"` only a panic hook can still answer.
+/// With `panic = "abort"`, only a panic hook can still print an answer.
 fn answer_panics() {
     std::panic::set_hook(Box::new(|_| give_up()));
 }
@@ -62,7 +62,7 @@ fn answer(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookOutcome> {
     handle_event(payload, &surroundings.context, &surroundings.files).ok()
 }
 
-/// Reads standard input to its end; `None` if that takes too long or too much.
+/// Reads standard input to its end; `None` if it takes too long or is too large.
 fn read(begun: Instant) -> Option<Vec<u8>> {
     let input = rustix::stdio::stdin();
     let mut bytes = Vec::with_capacity(16 * 1024);
@@ -84,12 +84,13 @@ fn read(begun: Instant) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether the event may wait for a disk: then somebody keeps the deadline.
+/// Whether handling the event may wait for a disk, so that a thread has to enforce
+/// the deadline.
 fn may_flush(event: &HookEvent<'_>) -> bool {
     !matches!(event, HookEvent::BeforeTool { .. } | HookEvent::AfterTool { .. } | HookEvent::Other)
 }
 
-/// Gives up when the time is over.
+/// Starts a thread that gives up at the deadline.
 fn watch(begun: Instant) {
     let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
         std::thread::sleep(DEADLINE.saturating_sub(begun.elapsed()));
@@ -97,13 +98,13 @@ fn watch(begun: Instant) {
     });
 }
 
-/// Ends the process with the empty effect, unless there was an answer.
+/// Exits with the empty effect, unless an answer was printed.
 fn give_up() {
     say("{}");
     std::process::exit(0);
 }
 
-/// Says it, unless something was said before.
+/// Prints an answer, unless one was printed before.
 fn say(line: &str) {
     if !ANSWERED.swap(true, Ordering::SeqCst) {
         let mut out = io::stdout().lock();
@@ -113,7 +114,7 @@ fn say(line: &str) {
     }
 }
 
-/// Leaves the processes of a cancelled run to one that may take its time.
+/// Hands the processes of a cancelled run over to a process that has time to wait.
 fn finish_cancel(payload: &HookPayload<'_>, session: &str) {
     let Ok(program) = edge::own_program() else { return };
     let mut command = Command::new(program);
@@ -125,7 +126,7 @@ fn finish_cancel(payload: &HookPayload<'_>, session: &str) {
     let _ = command.stdin(null()).stdout(null()).stderr(null()).spawn();
 }
 
-/// Says what a prompt would start, and why it would not start the others.
+/// Explains what a prompt would start, and why it would not start the others.
 pub fn explain(text: &str, global: &Global, by_name: Dialect) -> Exit {
     let keywords = edge::context(global, by_name, "cli").ok().and_then(|context| {
         let store = context.store().ok()?;

@@ -1,4 +1,5 @@
-//! `hud`: one line, drawn often, so it starts nothing and reads little.
+//! `hud`: prints the status line. It is drawn often, so it starts nothing and reads
+//! little.
 
 use omx_kernel::{Dialect, Refusal, Scope, SessionId};
 use omx_ops::{Context, StatusRequest, config, status};
@@ -14,7 +15,7 @@ use crate::output::{self, Format};
 pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
-        // A status line reports nothing about a session id that is not one.
+        // A status line does not report an invalid session id.
         let own = context.ambient_scope().unwrap_or(Scope::Compatibility);
         let session = match (&args.session_id, own.session()) {
             (Some(id), _) => Some(SessionId::new(id)?),
@@ -31,8 +32,8 @@ pub fn run(args: &HudArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-/// The preset of the flag, else the configured one. A status line is drawn
-/// for a person who did not ask for it: it does not report a broken configuration.
+/// The preset of the flag, or else the configured one. Ignores a broken
+/// configuration, because nobody asked for the status line.
 fn preset(context: &Context<'_>, args: &HudArgs) -> Result<Preset, Refusal> {
     if let Some(preset) = args.preset.as_deref().and_then(Preset::named) {
         return Ok(preset);

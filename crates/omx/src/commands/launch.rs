@@ -35,7 +35,7 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
         }
         let mut command = Command::new(program);
         command.args(&args.args);
-        // The agent starts a conversation of its own.
+        // The agent starts its own conversation.
         for name in edge::session_variables(context.dialect) {
             command.env_remove(name);
         }
@@ -54,7 +54,7 @@ fn not_installed(host: HostKind) -> Refusal {
     ))
 }
 
-/// The configured agent, else the first that is installed.
+/// Returns the configured agent, or else the first installed one.
 fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
     let store = context.store()?;
     let config = config::load(context, &store)?;

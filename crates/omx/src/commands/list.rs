@@ -1,4 +1,4 @@
-//! `list`: agents, roles, skills and modes.
+//! `list`: lists agents, roles, skills and modes.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
-/// Lists.
+/// Runs the command.
 pub fn run(what: ListCommand, global: &Global, by_name: Dialect) -> Exit {
     let format = match &what {
         ListCommand::Agents(flag)
@@ -37,7 +37,7 @@ pub fn run(what: ListCommand, global: &Global, by_name: Dialect) -> Exit {
 /// How long a program may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The agents there are, and what keeps one from working.
+/// Lists the agents, and what keeps each from working.
 fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let store = context.store()?;
     let surroundings = edge::agent_env(context, &store, None, None)?;
@@ -186,7 +186,7 @@ fn show(context: &Context<'_>, asked: &str, format: Format) -> Result<Exit, Refu
         Some((kind @ ("role" | "skill"), name)) => (Some(kind), name),
         _ => (None, asked),
     };
-    // Only what was asked for is read: a broken role must not hide a skill.
+    // Read only what was requested: a broken role must not hide a skill.
     let roles = if kind == Some("skill") { Vec::new() } else { load(context)? };
     let skills = if kind == Some("role") { Vec::new() } else { load_skills(context)? };
     let role = roles.iter().find(|role| role.name == name);

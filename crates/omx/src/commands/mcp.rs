@@ -1,4 +1,4 @@
-//! `mcp`: serves tools until the pipe closes or the parent is gone.
+//! `mcp`: serves tools until the pipe closes or the parent exits.
 
 use std::io::{self, BufReader, BufWriter};
 
@@ -12,12 +12,13 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
-/// Serves.
+/// Runs the server.
 pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
     match server(args, global, by_name) {
         Ok(server) => {
-            // A host that was killed may leave the pipe open in another process. If its
-            // exit cannot be watched, the closing pipe still ends the server.
+            // After a host is killed, another process may keep the pipe open. If the
+            // parent's exit cannot be watched, the closing pipe still ends the
+            // server.
             let _ = omx_process::on_parent_exit(None, || std::process::exit(0));
             let input = BufReader::with_capacity(64 * 1024, io::stdin());
             match serve(&server, input, BufWriter::new(io::stdout())) {
@@ -48,7 +49,7 @@ fn server(
     });
     let mut groups = groups.collect::<Result<Vec<_>, _>>()?;
     if children::inherited()?.is_some_and(|told| told.run.is_some()) {
-        // The agents of a run work on it; runs are the person's.
+        // The agents of a run must not manage runs; only the person does.
         groups.retain(|group| *group != ToolGroup::Runs);
     }
     Ok(McpServer::new(context, groups, env!("CARGO_PKG_VERSION")))

@@ -74,7 +74,8 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
     }
 }
 
-/// Runs an operation in the context of the command line and prints its refusal, if any.
+/// Runs an operation in the context of the command line and prints its refusal, if
+/// any.
 fn with_context(
     global: &Global,
     by_name: Dialect,
@@ -86,7 +87,7 @@ fn with_context(
         .unwrap_or_else(|refusal| output::refusal(&refusal, format))
 }
 
-/// Puts flags into the request they stand for.
+/// Sets the request fields that flags stand for.
 fn set_flags(input: &mut RequestFields, flags: &[(&str, Option<&String>)]) -> Result<(), Refusal> {
     for (name, value) in flags {
         if let Some(value) = value {

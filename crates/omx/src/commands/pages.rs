@@ -1,4 +1,4 @@
-//! What the program prints about itself: version, completions, manual pages.
+//! Prints the version, completion scripts and manual pages.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub fn completions(shell: clap_complete::Shell, dialect: Dialect) -> Exit {
     output::text(&String::from_utf8_lossy(&script))
 }
 
-/// Prints the manual page, or writes the pages of all commands.
+/// Prints the manual page, or writes the pages of all commands to a folder.
 pub fn man(folder: Option<&Path>, dialect: Dialect) -> Exit {
     let Some(folder) = folder else {
         return match page(help::command(dialect)) {

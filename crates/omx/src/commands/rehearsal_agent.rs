@@ -1,4 +1,4 @@
-//! `rehearsal-agent`: the hidden process that plays a scenario.
+//! `rehearsal-agent`: the hidden process that plays a scenario as an agent.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use omx_rehearsal::{PlayerConfig, PlayerExit, play};
 use crate::cli::RehearsalAgentArgs;
 use crate::exit::Exit;
 
-/// Plays until omx closes its input.
+/// Plays until omx closes standard input.
 pub fn run(args: RehearsalAgentArgs) -> Exit {
     let config =
         PlayerConfig { scenario: args.scenario, folder: args.folder, now: || SystemClock.now() };

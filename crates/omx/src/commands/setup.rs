@@ -1,4 +1,4 @@
-//! `setup` and `uninstall`: omx's parts in the hosts' files.
+//! `setup` and `uninstall`: add omx's parts to the hosts' files, and remove them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,7 +23,7 @@ use crate::output::{self, Format};
 /// How long to wait for another setup.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is to be done with the plan.
+/// What to do with the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SetupAction {
     /// Show it.
@@ -57,7 +57,7 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-/// Takes omx out.
+/// Removes omx from the hosts.
 pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
@@ -88,7 +88,7 @@ fn paths(context: &Context<'_>, scope: &str) -> Result<SetupPaths, Refusal> {
     Ok(SetupPaths { hooked, ..edge::setup_paths(context.dialect, scope)? })
 }
 
-/// The hosts that were given hooks for every project.
+/// The hosts whose hooks are installed for all projects.
 fn hooked_for_all(user: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let manifest = Manifest::load(&user.manifest())
         .map_err(|error| Refusal::new(RefusalCode::Io, error.to_string()))?;
@@ -99,7 +99,7 @@ fn hooked_for_all(user: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     Ok(files.map(|file| file.host).collect())
 }
 
-/// Agents also run omx by its name.
+/// Agents also run omx by name, so it should be on `PATH`.
 fn path_hint(paths: &SetupPaths, dialect: Dialect) -> Option<SetupNote> {
     if edge::on_path(Path::new(dialect.name)).is_some() {
         return None;
@@ -108,7 +108,7 @@ fn path_hint(paths: &SetupPaths, dialect: Dialect) -> Option<SetupNote> {
     Some(SetupNote { kind: SetupNoteKind::Hint, path: paths.omx.clone(), text: text.to_owned() })
 }
 
-/// The hosts that are installed or have been used.
+/// Returns the hosts that are installed or have been used.
 fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     let is_there = |host: &HostKind| {
         edge::on_path(Path::new(host.as_str())).is_some() || paths.homes.folder(*host).is_dir()
@@ -123,13 +123,13 @@ fn installed(paths: &SetupPaths) -> Result<Vec<HostKind>, Refusal> {
     Ok(hosts)
 }
 
-/// What is brought: a project brings its own roles and skills too.
+/// Loads what setup installs. A project adds its own roles and skills.
 pub(super) fn load_catalog(
     context: &Context<'_>,
     paths: &SetupPaths,
 ) -> Result<SetupCatalog, Refusal> {
     let tree = match paths.scope {
-        // No folder, so nothing but what is built in.
+        // An empty path loads only the built-in roles and skills.
         SetupScope::User => PathBuf::new(),
         SetupScope::Project(_) => context.store()?.tree().to_owned(),
     };
@@ -142,7 +142,7 @@ pub(super) fn load_catalog(
     })
 }
 
-/// Makes the plan and, if it is to be done, does it.
+/// Makes the plan and, if requested, carries it out.
 fn run_plan(
     paths: &SetupPaths,
     action: SetupAction,
@@ -196,7 +196,7 @@ fn print_plan(
     if plan.has_failed() { Exit::Failed } else { exit }
 }
 
-/// A note in one line.
+/// Formats a note as one line.
 fn words(note: &SetupNote) -> String {
     let path = note.path.display();
     let text = &note.text;
@@ -208,7 +208,7 @@ fn words(note: &SetupNote) -> String {
     }
 }
 
-/// The changes by line; many files of one kind are one line.
+/// Formats the changes; combines many files of one kind into one line.
 fn summary(changes: &[SetupFileChange]) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = Vec::new();
     for change in changes {

@@ -1,4 +1,4 @@
-//! `state`: the request from flags, a file or standard input; the answer as JSON.
+//! `state`: takes a request from flags, a file or standard input, and prints JSON.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -47,7 +47,7 @@ fn request(args: &StateInput) -> Result<RequestFields, Refusal> {
     Ok(input)
 }
 
-/// Reads a request; one byte more than allowed is enough to refuse it.
+/// Reads a request. One byte more than allowed is enough to refuse it.
 fn read_all(source: impl Read, name: &str) -> Result<String, Refusal> {
     let mut bytes = Vec::new();
     source

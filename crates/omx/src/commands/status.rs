@@ -1,4 +1,4 @@
-//! `status`: the active modes as a table.
+//! `status`: shows the active modes as a table.
 
 use omx_kernel::{Dialect, SessionId, Timestamp};
 use omx_ops::{StatusReport, StatusRequest, status};
@@ -10,9 +10,9 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{columns, pad, printable, truncate};
 
-/// How much of a phase's name is shown.
+/// The width of a phase's name.
 const PHASE_COLUMNS: usize = 24;
-/// How much of a task is shown.
+/// The width of a task.
 const TASK_COLUMNS: usize = 40;
 
 /// Shows the active modes.
@@ -29,7 +29,7 @@ pub fn run(args: &StatusArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-/// Shows the same and a hint, for a call without a command.
+/// Shows the same and a hint, when omx is called without a command.
 pub fn overview(global: &Global, by_name: Dialect) -> Exit {
     with_context(global, by_name, Format::Text, |context| {
         let report = status(context, &StatusRequest::default())?;

@@ -1,4 +1,4 @@
-//! `ask`: one question to one agent.
+//! `ask`: asks one agent one question.
 
 mod view;
 
@@ -29,7 +29,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::Format;
 
-/// Asks.
+/// Runs the command.
 pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
@@ -64,7 +64,7 @@ fn ask(
     let asked_before = AtomicBool::new(false);
     let stop = move || {
         if asked_before.swap(true, Ordering::Relaxed) {
-            // The second time, exit at once: the guard terminates the agent.
+            // On the second signal, exit at once: the guard terminates the agent.
             std::process::exit(Exit::Interrupted.code());
         }
         stopper.stop();
@@ -157,7 +157,7 @@ fn find_role(context: &Context<'_>, store: &Store, name: &str) -> Result<Role, R
     })
 }
 
-/// What a role answers with when it is asked by itself.
+/// The kind of result that a role returns on its own.
 fn wanted(role: &Role) -> Option<ResultKind> {
     match role.answer {
         RoleResult::Plan => Some(ResultKind::Plan),
@@ -172,7 +172,7 @@ fn wanted(role: &Role) -> Option<ResultKind> {
     }
 }
 
-/// Saves question and answer in the project and returns the path.
+/// Saves the question and the answer in the project, and returns the path.
 fn keep(
     context: &Context<'_>,
     store: &Store,
@@ -198,7 +198,7 @@ fn keep(
     Ok(path.display().to_string())
 }
 
-/// The person's own words, without what a role added.
+/// The person's own words, without the role's additions.
 fn prompt_of(args: &AskArgs, question: &AskRequest) -> String {
     if args.prompt == "-" { question.message.text.clone() } else { args.prompt.clone() }
 }

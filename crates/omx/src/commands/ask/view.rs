@@ -1,4 +1,4 @@
-//! What a person or a program sees of a question.
+//! Shows a question in progress to a person or a program.
 
 use std::io::IsTerminal;
 
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::printable;
 
-/// Shows progress on a terminal, events to a program.
+/// Shows progress on a terminal, or prints events for a program.
 pub(super) struct AskView {
     kind: AgentKind,
     format: Format,
@@ -24,7 +24,7 @@ impl AskView {
         Self { kind, format, person: std::io::stderr().is_terminal() && format == Format::Text }
     }
 
-    /// Prints what is in effect before anything happens.
+    /// Prints the effective settings before anything happens.
     pub(super) fn begins(&self, allow: AllowLevel) {
         if self.person {
             let allowed = match allow {

@@ -1,11 +1,11 @@
-//! Chooses the agent: the one that was named or configured, else the first that
-//! is installed and logged in.
+//! Chooses the agent: the named or configured one, or else the first that is
+//! installed and logged in.
 
 use omx_agents::{AgentEnv, AgentInstallation, AgentKind, Failure};
 use omx_kernel::{Refusal, RefusalCode};
 use omx_rehearsal::driver;
 
-/// Finds the agent with this name, or the first that is ready.
+/// Finds the agent with this name, or else the first that is ready.
 pub fn find_agent(
     named: Option<AgentKind>,
     surroundings: &AgentEnv,
@@ -29,7 +29,7 @@ pub fn find_agent(
     ))
 }
 
-/// Trouble as a refusal: what, and what to do.
+/// Turns a failure into a refusal, with its remedy.
 pub(super) fn refusal(trouble: &Failure) -> Refusal {
     let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
     Refusal::new(RefusalCode::InvalidInput, format!("{trouble}{remedy}"))

@@ -1,4 +1,4 @@
-//! Drives a run: in this process, with its view and signals, or in another one.
+//! Drives a run in this process, with its view and signals, or in another process.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,16 +26,16 @@ use crate::output::{self, Format};
 /// The process that drives the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPlacement {
-    /// This one.
+    /// This process.
     Foreground,
-    /// This one, for as long as its parent, with this process id, lives.
+    /// This process, until its parent with this process id exits.
     WithParent(u32),
-    /// Another one, in the background.
+    /// Another process, in the background.
     Background,
 }
 
 impl RunPlacement {
-    /// The placement that the flags ask for.
+    /// The placement that the flags request.
     pub fn from_flags(flags: &RunFlags) -> Self {
         match flags.parent {
             _ if flags.detach => Self::Background,
@@ -60,7 +60,7 @@ pub fn drive(
         output::note(&format!("warning: {warning}"));
     }
     if placement == RunPlacement::Background {
-        // Releases the lock, for the other process to acquire.
+        // Release the lock for the other process.
         drop(opened);
         context.runs.drive_detached(context, store, &id, decisions)?;
         if format == Format::Text {
@@ -73,7 +73,7 @@ pub fn drive(
         return Ok(Exit::Done);
     }
     let mut env = run_env(context, store, &opened.spec, &id)?;
-    // The rehearsal agent counts plays per run.
+    // The rehearsal agent counts plays for each run.
     env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");
     let spec = opened.spec.clone();
     let live = Live::new(format, &id, context.dialect);
@@ -91,8 +91,8 @@ pub fn drive(
     }
     edge::on_interrupt(move || {
         if stopped.swap(true, Ordering::Relaxed) {
-            // The second time, exit at once: guards terminate the agents, and the journal is
-            // consistent after every record.
+            // On the second signal, exit at once: guards terminate the agents, and
+            // the journal is consistent after every record.
             std::process::exit(Exit::Interrupted.code());
         }
         handle.stop();
@@ -135,7 +135,7 @@ fn run_env<'a>(
     })
 }
 
-/// Prints what is in effect before anything happens.
+/// Prints the effective settings before anything happens.
 fn announce(spec: &RunSpec, id: &RunId, format: Format) {
     if format == Format::Json {
         let report = RunStartReport { id: id.clone(), spec: spec.clone(), warnings: Vec::new() };

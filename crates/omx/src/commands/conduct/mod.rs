@@ -1,4 +1,4 @@
-//! Commands that start a run of a mode.
+//! Commands that start a run.
 
 pub mod agent;
 pub mod drive;
@@ -22,7 +22,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
-/// Runs a mode that needs nothing but a task.
+/// Runs a mode that needs only a task.
 pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) -> Exit {
     let request = RunRequest { task: args.task, ..RunRequest::new(mode) };
     run(request, &args.run, global, by_name)
@@ -77,7 +77,7 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
     })
 }
 
-/// Opens a run again and drives it.
+/// Resumes a run and drives it.
 pub fn resume_run(
     context: &Context<'_>,
     store: &Store,

@@ -1,4 +1,4 @@
-//! From flags to a request for a run.
+//! Turns flags into a request for a run.
 
 use omx_kernel::Refusal;
 use omx_ops::{CheckGoal, RunRequest, parse_span, parse_usd};
@@ -7,7 +7,7 @@ use omx_runs::{Budget, VerificationLevel};
 
 use crate::cli_runs::{LimitArgs, RunFlags, UltraqaArgs};
 
-/// The goal that the flags name.
+/// The goal that the flags select.
 pub(super) fn goal(args: &UltraqaArgs) -> CheckGoal {
     if let Some(command) = &args.command {
         CheckGoal::Command(command.clone())
@@ -22,7 +22,7 @@ pub(super) fn goal(args: &UltraqaArgs) -> CheckGoal {
     }
 }
 
-/// A request with the flags that every mode has.
+/// Adds the flags that all modes share to a request.
 pub(super) fn with_flags(request: RunRequest, flags: &RunFlags) -> Result<RunRequest, Refusal> {
     Ok(RunRequest {
         agent: flags.agent,
@@ -50,7 +50,7 @@ pub(super) fn with_flags(request: RunRequest, flags: &RunFlags) -> Result<RunReq
     })
 }
 
-/// The budget that the flags of `runs limit` name.
+/// The budget that the flags of `runs limit` set.
 pub(in crate::commands) fn limit_budget(args: &LimitArgs) -> Result<Budget, Refusal> {
     budget(args.budget_tokens, args.budget_usd.as_deref(), args.budget_time.as_deref())
 }

@@ -1,5 +1,4 @@
-//! The summary at the end of a run: outcome, results, usage, and the command
-//! that comes next.
+//! The summary at the end of a run: outcome, results, usage, and the next command.
 
 use omx_agents::{AgentEnv, AgentKind};
 use omx_conductor::drive::EndedRun;
@@ -73,7 +72,7 @@ fn outcome(outcome: &RunOutcome) -> String {
     }
 }
 
-/// Plan, verification and review of an autopilot, from its document.
+/// Plan, verification and review of an autopilot run, from its document.
 fn parts(document: &Document) -> Vec<String> {
     let artifact = |name: &str| document.get("handoff_artifacts")?.get(name);
     let plan = artifact("ralplan").and_then(|plan| plan.get("plan_path")?.as_str().map(printable));
@@ -95,7 +94,7 @@ fn parts(document: &Document) -> Vec<String> {
     lines.into_iter().flatten().collect()
 }
 
-/// Usage by agent and step, the largest first.
+/// Usage by agent and step, largest first.
 fn spending(seen: &Overview) -> Vec<String> {
     let mut by_step = seen.usage_by_step.clone();
     by_step.sort_by_key(|(_, spent)| std::cmp::Reverse(spent.tokens()));
@@ -116,7 +115,7 @@ fn money(micro_usd: Option<u64>) -> String {
     })
 }
 
-/// The command that comes next.
+/// The command to run next.
 fn next_command(
     program: &str,
     spec: &RunSpec,
@@ -147,7 +146,7 @@ fn next_command(
     }
 }
 
-/// Entries that a complete rehearsal should have played and did not.
+/// Entries of the scenario that a complete run should have played but did not.
 fn unplayed(spec: &RunSpec, outcome: &RunOutcome, agents: &AgentEnv) -> Vec<String> {
     let is_rehearsal = spec.agent == AgentKind::Rehearsal.as_str();
     let (RunOutcome::Complete(_), Some(scenario), true) = (outcome, &spec.scenario, is_rehearsal)

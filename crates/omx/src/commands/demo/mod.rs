@@ -1,8 +1,8 @@
-//! `demo`: a whole autopilot in a throw-away repository, played by the
-//! rehearsal agent, and verified afterwards.
+//! `demo`: runs a complete autopilot in a throwaway repository with the rehearsal
+//! agent, and verifies the result.
 //!
-//! Files, commands, checks, commits and the merge are real; only the thinking
-//! is rehearsed. The demo claims nothing at its end that it did not verify.
+//! Files, commands, checks, commits and the merge are real; only the thinking is
+//! rehearsed. At its end, the demo claims nothing that it did not verify.
 
 mod stage;
 mod stop;
@@ -32,7 +32,7 @@ pub fn run(args: &DemoArgs, dialect: Dialect) -> Exit {
     };
     let result = play(&stage, args.scenario.as_deref(), dialect);
     drop(stage);
-    // A command that was interrupted fails; that is not the demo's failure.
+    // An interrupted command fails, but that is not the demo's failure.
     match (commands.stopped(), result) {
         (Some(StopReason::Interrupted), _) => Exit::Interrupted,
         (Some(StopReason::ReaderGone), _) | (None, Ok(())) => Exit::Done,

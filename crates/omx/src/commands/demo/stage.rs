@@ -1,4 +1,4 @@
-//! The demo's throw-away repository, and the commands that run in it.
+//! The demo's throwaway repository, and the commands that run in it.
 
 use std::fs;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -15,7 +15,7 @@ const SCENARIO: &str = include_str!("../../../../../assets/demo/scenario.toml");
 const CHECK: &str = include_str!("../../../../../assets/demo/check.sh");
 const README: &str = include_str!("../../../../../assets/demo/README.md");
 
-/// How long processes that are being terminated may keep writing to the folder.
+/// How long terminating processes may keep writing to the folder.
 const CLEANUP: Duration = Duration::from_secs(5);
 
 /// The demo's folder. Dropping it removes the folder.
@@ -60,17 +60,17 @@ impl Stage {
         self.head()
     }
 
-    /// The scenario that the agents play.
+    /// The scenario to play.
     pub(super) fn scenario(&self) -> String {
         self.path("scenario.toml").display().to_string()
     }
 
-    /// The commit that is checked out.
+    /// The checked-out commit.
     pub(super) fn head(&self) -> Result<String, String> {
         Ok(self.git(&["rev-parse", "HEAD"])?.text)
     }
 
-    /// Runs git and captures what it prints.
+    /// Runs git and captures its output.
     pub(super) fn git(&self, args: &[&str]) -> Result<DemoOutput, String> {
         self.run("git", args, Stdio::piped())
     }
@@ -80,8 +80,8 @@ impl Stage {
         self.run(&self.program, args, output)
     }
 
-    /// Runs a program in the project, with a home of its own: the person's
-    /// configuration plays no part, and nothing is left in it.
+    /// Runs a program in the project with a temporary home directory, so that it
+    /// neither reads nor changes the person's configuration.
     pub(super) fn run(
         &self,
         program: impl AsRef<std::ffi::OsStr>,
@@ -135,7 +135,7 @@ impl DemoOutput {
     }
 }
 
-/// A number nobody can guess, for a name in a folder that everybody can write to.
+/// An unpredictable number, for a name in a world-writable folder.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }

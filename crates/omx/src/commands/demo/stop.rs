@@ -1,5 +1,5 @@
-//! Ending the demo early: Ctrl-C, a signal, or a reader of its output that left.
-//! The command that is running is interrupted; the demo then cleans up.
+//! Ends the demo early: on Ctrl-C, a signal, or when nobody reads its output anymore.
+//! Interrupts the running command; the demo then cleans up.
 
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
@@ -12,35 +12,35 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::edge;
 
-/// Why the demo ends before its time.
+/// Why the demo ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StopReason {
-    /// Ctrl-C, or a request to terminate.
+    /// Ctrl-C or a termination signal.
     Interrupted,
-    /// Nobody reads its output any more.
+    /// Nobody reads the output anymore.
     ReaderGone,
 }
 
-/// Runs one command at a time, and interrupts it when the demo is to stop.
+/// Runs one command at a time, and interrupts it when the demo has to stop.
 #[derive(Clone, Default)]
 pub(super) struct Commands(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     stopped: Option<StopReason>,
-    /// The command that runs. It is cleared before the process is reaped, so that
-    /// a signal never reaches another process with the same id.
+    /// The running command. Cleared before the process is reaped, so that a signal
+    /// never reaches another process with the same id.
     running: Option<Pid>,
 }
 
-/// How a command ended, and what it printed if that was captured.
+/// A command's exit status and its captured output, if any.
 pub(super) struct DemoOutput {
     pub(super) code: Option<i32>,
     pub(super) text: String,
 }
 
 impl Commands {
-    /// Watches for signals, and for the end of whoever reads standard output.
+    /// Watches for signals, and for the reader of standard output to disappear.
     pub(super) fn watched() -> io::Result<Self> {
         let commands = Self::default();
         let interrupted = commands.clone();
@@ -53,13 +53,13 @@ impl Commands {
         Ok(commands)
     }
 
-    /// Why the demo is to stop, if it is.
+    /// Why the demo has to stop, if it does.
     pub(super) fn stopped(&self) -> Option<StopReason> {
         self.state().stopped
     }
 
-    /// Runs a command to its end. It is in a process group of its own: Ctrl-C
-    /// reaches the demo alone, which passes it on.
+    /// Runs a command to its end, in its own process group, so that Ctrl-C reaches
+    /// only the demo, which passes it on.
     pub(super) fn run(&self, mut command: Command, output: Stdio) -> io::Result<DemoOutput> {
         command.process_group(0).stdin(Stdio::null()).stdout(output).stderr(Stdio::inherit());
         let (mut child, pid) = {
@@ -100,7 +100,7 @@ fn read_output(child: &mut Child) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// Waits until the other end of standard output is closed; for a file, for ever.
+/// Blocks until the reader of standard output closes it; forever for a file.
 fn await_reader_gone() {
     let output = io::stdout();
     let mut watched = [PollFd::new(&output, PollFlags::empty())];

@@ -1,8 +1,8 @@
-//! Checks that the demo was what it promises: every step, in order, with its result.
+//! Verifies that the demo ran every step in order, with its expected result.
 
 use serde_json::Value;
 
-/// Each step and its result; the text of plans and work is free.
+/// Each step and its result. The text of plans and work is not compared.
 const EXPECTED: &[(&str, &str)] = &[
     ("c1.plan.draft", ""),
     ("c1.plan.architect1", "APPROVE"),
@@ -52,7 +52,7 @@ pub(super) fn steps(shown: &str, code: Option<i32>) -> Result<(), String> {
             (record["step"].as_str().unwrap_or_default().to_owned(), describe(&record["result"]))
         })
         .collect();
-    // Both lanes of a review run at the same time; either may finish first.
+    // Both lanes of a review run concurrently, so either may finish first.
     for pair in
         steps.chunk_by_mut(|(one, _), (other, _)| lane(one).is_some() && lane(one) == lane(other))
     {

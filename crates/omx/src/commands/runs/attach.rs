@@ -17,7 +17,7 @@ use crate::live::Live;
 use crate::output::{self, Format};
 use crate::text::printable;
 
-/// Poll interval.
+/// The poll interval.
 const POLL: Duration = Duration::from_millis(100);
 
 pub(super) fn attach(
@@ -34,7 +34,7 @@ pub(super) fn attach(
     let live = Live::new(format, &id, context.dialect);
     let mut line = String::new();
     loop {
-        // Asked before reading: what was written until then is still shown.
+        // Check before reading, so that everything written until then is still shown.
         let ended = matches!(folder.liveness()?, Liveness::Ended);
         if file.is_none() {
             file = match File::open(&path) {
@@ -49,7 +49,7 @@ pub(super) fn attach(
             };
         }
         while let Some(reader) = &mut file {
-            // An incomplete line is completed by the next read.
+            // The next read completes an incomplete line.
             match reader.read_line(&mut line) {
                 Ok(0) | Err(_) => break,
                 Ok(_) if !line.ends_with('\n') => break,

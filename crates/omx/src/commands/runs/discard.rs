@@ -1,4 +1,4 @@
-//! Throws a run away.
+//! Discards a run.
 
 use omx_kernel::Refusal;
 use omx_ops::{Context, RunDiscardRequest, RunSelector, run_discard};

@@ -1,4 +1,4 @@
-//! Merges a run's branch into the branch the person is on.
+//! Merges a run's branch into the branch the person has checked out.
 
 use omx_kernel::Refusal;
 use omx_ops::{Context, RunSelector, run_integrate};

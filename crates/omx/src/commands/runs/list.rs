@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{clock, printable, thousands, truncate};
 
-/// How much of a task is shown in a list.
+/// The width of a task in a list.
 const TASK_COLUMNS: usize = 61;
 
 pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {

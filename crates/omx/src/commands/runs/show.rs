@@ -1,4 +1,4 @@
-//! A run's report, step by step.
+//! Shows a run's report, step by step.
 
 use omx_kernel::Refusal;
 use omx_ops::{Context, RunSelector, run_show};
