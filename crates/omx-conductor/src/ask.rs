@@ -50,8 +50,7 @@ pub enum AskError {
     Failed(Failure),
     /// The person interrupted it. The conversation can be resumed.
     Interrupted(Option<ConversationId>),
-    /// The answer was not a result of the requested kind, even after a second
-    /// request.
+    /// The answer was not a result of the requested kind, even after a second request.
     WrongResult(String),
 }
 

@@ -27,8 +27,7 @@ pub fn task(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> St
     text.trim_end().to_owned()
 }
 
-/// The message for a conversation that was interrupted before its agent acknowledged
-/// the task.
+/// The message for a conversation that was interrupted before its agent acknowledged the task.
 pub fn task_again(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> String {
     format!(
         "You may have received this before and been interrupted. If so, look at what is already \

@@ -142,8 +142,7 @@ impl Context<'_> {
     }
 }
 
-/// The conversation of the nearest process with a record; `None` if that process
-/// holds several.
+/// The conversation of the nearest process with a record; `None` if that process holds several.
 fn session_of(records: &[PathBuf]) -> Option<SessionId> {
     records.iter().find_map(|folder| match identity::sessions(folder) {
         HostSessions::Unknown => None,

@@ -1,5 +1,4 @@
-//! Read-only operations: read, list-active, get-status. They take no lock and change
-//! nothing.
+//! Read-only operations: read, list-active, get-status. They take no lock and change nothing.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Timestamp, Value};
 use omx_store::{ScopeContents, StateDir, UnreadableDocument};

@@ -31,8 +31,7 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
         Ok::<WritePlan, Refusal>(plan)
     };
     if store.read()?.is_none() {
-        // Check before locking, so that a refused first write leaves no trace in the
-        // project.
+        // Check before locking, so that a refused first write leaves no trace in the project.
         decide(&Snapshot::empty(scope.clone()))?;
     }
     let locked = context.lock(&store, "state write")?;
@@ -61,8 +60,7 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
     Ok(answer(&locked, &scope, mode, &plan, &moved))
 }
 
-/// Refuses to write outside a session a mode that is active in one: a run never has
-/// two documents.
+/// Refuses to write outside a session a mode that is active in one: a run never has two documents.
 fn no_session_has(locked: &LockedStore, mode: Mode) -> Result<(), Refusal> {
     let mut sessions = Vec::new();
     for session in locked.state().sessions()? {

@@ -1,5 +1,4 @@
-//! What a run was asked to do. Written once when the run starts, and read on every
-//! resume.
+//! What a run was asked to do. Written once when the run starts, and read on every resume.
 
 use std::path::{Path, PathBuf};
 
@@ -134,8 +133,7 @@ impl RunSpec {
         migrate::StoredSpec::current(self.clone())
     }
 
-    /// The file name, without its extension, of the context snapshot taken when the
-    /// run started.
+    /// The file name, without its extension, of the context snapshot taken when the run started.
     pub fn context_name(&self) -> String {
         let time: String = self.started_at.chars().filter(char::is_ascii_alphanumeric).collect();
         format!("{}-{time}", self.slug)

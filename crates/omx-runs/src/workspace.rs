@@ -71,8 +71,7 @@ pub fn prepare(
     let path = store.run_worktree(id);
     let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
     let warning = added.hook.map(|hook| hook.to_string());
-    // A project in a subdirectory of its repository uses the same subdirectory of the
-    // worktree.
+    // A project in a subdirectory of its repository uses the same subdirectory of the worktree.
     let mut path = added.checkout.top().to_owned();
     path.extend(checkout.prefix());
     let workspace = Workspace::Worktree {

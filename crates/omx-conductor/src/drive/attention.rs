@@ -28,8 +28,7 @@ impl OpenQuestions {
         Ok(())
     }
 
-    /// Removes a question. Returns who asked it, unless nobody waits for the answer
-    /// anymore.
+    /// Removes a question. Returns who asked it, unless nobody waits for the answer anymore.
     pub(super) fn close(
         &mut self,
         number: u64,

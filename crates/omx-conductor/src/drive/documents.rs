@@ -1,5 +1,4 @@
-//! The run's documents in the project. They derive from the journal, never the other
-//! way round.
+//! The run's documents in the project. They derive from the journal, never the other way round.
 
 use std::time::Duration;
 

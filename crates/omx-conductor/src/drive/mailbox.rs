@@ -69,8 +69,7 @@ impl Mailbox {
 pub struct RunHandle(pub(super) Mailbox);
 
 impl RunHandle {
-    /// Stops the run. Its documents tell whether the person interrupted or cancelled
-    /// it.
+    /// Stops the run. Its documents tell whether the person interrupted or cancelled it.
     pub fn stop(&self) {
         self.0.send_control(ControlEvent::Stop);
     }

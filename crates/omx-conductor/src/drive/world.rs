@@ -68,8 +68,7 @@ pub enum WorldEvent {
     JobDone(StepKey, Result<JobResult, JobFailure>),
 }
 
-/// What the person does to a run in progress. Control events overtake all reports of
-/// agents.
+/// What the person does to a run in progress. Control events overtake all reports of agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
     /// The run's document is cancelled or missing.
@@ -85,8 +84,7 @@ pub enum ControlEvent {
 pub enum ObservedDocument {
     /// Its outcome is `cancelled`.
     Cancelled,
-    /// The document is missing. A forced cancel removes documents, so this counts as
-    /// a cancel.
+    /// The document is missing. A forced cancel removes documents, so this counts as a cancel.
     Missing,
     /// Anything else.
     Other,

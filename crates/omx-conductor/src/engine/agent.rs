@@ -45,8 +45,7 @@ impl Engine {
                 }
                 start_talking(key, active, out);
             }
-            // Some programs report the conversation's id only after the first
-            // message.
+            // Some programs report the conversation's id only after the first message.
             AgentEvent::Listening => start_talking(key, active, out),
             AgentEvent::TurnFinished(answer) => self.turn_finished(key, &answer, out, now),
             AgentEvent::TurnFailed(failure) => self.agent_failed(key, failure, out, now),

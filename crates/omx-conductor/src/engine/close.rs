@@ -100,8 +100,7 @@ impl Engine {
         }
     }
 
-    /// The journal cannot be written. What cannot be recorded must not happen, so the
-    /// run stops.
+    /// The journal cannot be written. What cannot be recorded must not happen, so the run stops.
     pub(super) fn journal_failed(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
         if std::mem::replace(&mut self.journal_failed, true) {
             return;
@@ -172,8 +171,7 @@ impl Engine {
         out.push(RunEffect::Close(why));
     }
 
-    /// Queues the changes that end the documents, unless the workflow has ended them
-    /// itself.
+    /// Queues the changes that end the documents, unless the workflow has ended them itself.
     fn queue_end(&mut self, why: &RunOutcome, out: &mut Vec<RunEffect>) {
         if *why == RunOutcome::Cancelled {
             return self.queue_cancel(out);

@@ -240,8 +240,7 @@ impl Engine {
                 self.drop_changes();
                 self.stop(RunOutcome::Failed(words), out, now);
             }
-            // The document does not show the failure, but the journal and the outcome
-            // do.
+            // The document does not show the failure, but the journal and the outcome do.
             Some(RunOutcome::Failed(reason)) => {
                 if !reason.contains(&words) {
                     *reason = format!("{reason}; {words}");

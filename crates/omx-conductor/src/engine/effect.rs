@@ -51,8 +51,7 @@ pub enum Job {
         /// The plan, as its step produced it.
         plan: Value,
     },
-    /// Commit the step's work if the branch belongs to the run, and hash the
-    /// workspace's content.
+    /// Commit the step's work if the branch belongs to the run, and hash the workspace's content.
     Commit {
         /// The commit message; `None` for steps that change nothing.
         message: Option<String>,

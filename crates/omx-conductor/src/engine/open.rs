@@ -112,8 +112,7 @@ impl Engine {
         Ok(changes)
     }
 
-    /// Applies the decision about an interrupted step. Returns whether the step is
-    /// now finished.
+    /// Applies the decision about an interrupted step. Returns whether the step is now finished.
     fn apply_to_interrupted(
         &mut self,
         step: Step,

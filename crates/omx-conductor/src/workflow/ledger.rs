@@ -86,8 +86,7 @@ impl<'a> Ledger<'a> {
         self.snapshot.active(mode).is_some()
     }
 
-    /// Changes a document by the kernel's rules. Returns the exhaustion, if one ended
-    /// it.
+    /// Changes a document by the kernel's rules. Returns the exhaustion, if one ended it.
     pub(super) fn write(
         &mut self,
         mode: Mode,
@@ -111,8 +110,7 @@ impl<'a> Ledger<'a> {
     fn apply_rules(&self, change: DocumentChange) -> Result<CachedChange, Refusal> {
         let fields = parse_fields(&change.fields.to_string())?.into_fields();
         let request = WriteRequest::new(change.mode, Some(&self.session), fields)?;
-        // The files that a document names exist, because the steps that wrote them
-        // are completed.
+        // The files that a document names exist, because the steps that wrote them are completed.
         let existing = required_facts(&self.snapshot, &request).paths.into_iter().collect();
         let facts = FileFacts { existing, audit: None };
         let context = WriteContext {

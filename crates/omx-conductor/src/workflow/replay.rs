@@ -202,8 +202,7 @@ impl Workflow<'_> {
         self.write(mode, json!({"current_phase": phase}))
     }
 
-    /// Starts a mode's document, and links it to the run's own if that is another
-    /// one.
+    /// Starts a mode's document, and links it to the run's own if that is another one.
     pub(super) fn start(&mut self, mode: Mode, mut fields: Value) -> Flow<()> {
         fields["active"] = json!(true);
         fields["start"] = json!(true);

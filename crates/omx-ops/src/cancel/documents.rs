@@ -18,8 +18,7 @@ pub(super) fn cancel_scopes(
     target: CancelTarget,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
-    // Check without the lock first, so that a cancel leaves an idle project
-    // untouched.
+    // Check without the lock first, so that a cancel leaves an idle project untouched.
     let Some(state) = store.read()? else { return Ok(()) };
     let mut busy = Vec::new();
     for scope in scopes {

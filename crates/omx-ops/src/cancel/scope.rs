@@ -1,5 +1,4 @@
-//! Chooses the scope of a cancel that names none, and words the report if nothing is
-//! active there.
+//! Chooses the scope of a cancel that names none, and words the report if nothing is active there.
 
 use std::collections::BTreeMap;
 

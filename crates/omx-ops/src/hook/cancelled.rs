@@ -27,8 +27,7 @@ pub fn is_requested(store: &Store, session: &SessionId) -> bool {
     fs::symlink_metadata(path(store, session)).is_ok()
 }
 
-/// Removes the request after it was carried out, or because the person continued
-/// instead.
+/// Removes the request after it was carried out, or because the person continued instead.
 pub fn forget(store: &Store, session: &SessionId) {
     let _ = fs::remove_file(path(store, session));
 }

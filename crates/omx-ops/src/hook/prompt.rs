@@ -38,8 +38,7 @@ pub enum Prompted {
 pub enum Rest {
     /// Nothing.
     Nothing,
-    /// Processes of the cancelled runs are alive, or the cancel itself could not be
-    /// written yet.
+    /// Processes of the cancelled runs are alive, or the cancel itself could not be written yet.
     Processes,
 }
 
@@ -169,7 +168,7 @@ fn begin(
 ) -> Result<Prompted, Refusal> {
     match begun(context, session, wanted) {
         Ok(text) => Ok(Prompted::Told(format!("[{}] {text}", context.dialect.name))),
-        // The hook swallows I/O errors; the person learns about a refusal by a rule.
+        // The hook swallows I/O errors and a busy lock; the person learns about other refusals.
         Err(refusal) if matches!(refusal.code, RefusalCode::Busy | RefusalCode::Io) => Err(refusal),
         Err(refusal) => Ok(Prompted::Told(format!(
             "[{}] {} was not started: {}. Tell the person.",
@@ -217,8 +216,7 @@ fn begun(
     let mut after = snapshot.clone();
     after.documents.extend(plan.writes);
     if plan.outcome != StartOutcome::AlreadyRunning {
-        // A new run starts with fresh counters, but keeps the record of cleared
-        // documents.
+        // A new run starts with fresh counters, but keeps the record of cleared documents.
         let mut activity = snapshot.activity.clone();
         activity.last_seen = Some(now);
         activity.holds_in_a_row = 0;
@@ -232,8 +230,7 @@ fn begun(
     Ok(told(context, session, wanted, plan.outcome, &after))
 }
 
-/// Keeps the task for later phases. Returns the file's path relative to the project's
-/// root.
+/// Keeps the task for later phases. Returns the file's path relative to the project's root.
 fn keep_words(
     locked: &LockedStore,
     store: &omx_store::Store,

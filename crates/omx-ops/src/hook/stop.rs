@@ -112,8 +112,7 @@ fn fingerprint(store: &Store, snapshot: &Snapshot, seen: &StopSeen<'_>) -> u64 {
     )
 }
 
-/// Whether a live omx process drives the run of this session, that is, holds its
-/// lock.
+/// Whether a live omx process drives the run of this session, that is, holds its lock.
 pub(crate) fn is_driven(store: &Store, session: &SessionId) -> bool {
     let Ok(id) = RunId::new(session.as_str()) else { return false };
     let run = store.run(&id).ok().flatten();

@@ -193,8 +193,7 @@ fn selector(fields: &RequestFields) -> Result<RunSelector, Refusal> {
     Ok(RunSelector { id, project: fields.project()? })
 }
 
-/// A selector that must name a run, for operations that must not hit the latest run
-/// by accident.
+/// A selector that must name a run, for operations that must not hit the latest run by accident.
 fn needed_selector(fields: &RequestFields) -> Result<RunSelector, Refusal> {
     needed(fields, "id")?;
     selector(fields)

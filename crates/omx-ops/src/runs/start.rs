@@ -23,8 +23,7 @@ use crate::report;
 const DRIVEN: [Mode; 6] =
     [Mode::Autopilot, Mode::Ralplan, Mode::Ralph, Mode::CodeReview, Mode::Ultraqa, Mode::Pipeline];
 
-/// A request to start a run. Absent options come from the configuration, detection or
-/// defaults.
+/// A request to start a run. Absent options come from the configuration, detection or defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRequest {
     /// The project's folder; defaults to the caller's.

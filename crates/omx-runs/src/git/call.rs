@@ -190,8 +190,7 @@ impl Call<'_> {
         self.set("core.hooksPath=/dev/null")
     }
 
-    /// Allows the time it takes to fill a worktree and run hooks, and records which
-    /// hook failed.
+    /// Allows the time it takes to fill a worktree and run hooks, and records which hook failed.
     pub(super) fn work(mut self) -> Self {
         let trace = ScratchFile::new(&self.git.scratch, "trace");
         self.environment.push(("GIT_TRACE2_EVENT", trace.path().into()));

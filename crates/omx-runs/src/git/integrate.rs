@@ -39,8 +39,7 @@ pub struct Integration {
     pub before: CommitId,
     /// Its last commit now; the same if there was nothing to do.
     pub after: CommitId,
-    /// A hook of the person's that failed after the integration was complete; report
-    /// it.
+    /// A hook of the person's that failed after the integration was complete; report it.
     pub hook: Option<FailedHook>,
 }
 
@@ -143,16 +142,14 @@ impl Checkout {
         let remove = ["worktree", "remove", "--force", "--force"];
         let answer = self.call(&remove).arg(aside).work().answer()?;
         if answer.code != Some(0) && aside.exists() {
-            // Without its `.git` file, git no longer recognizes the folder as a
-            // worktree.
+            // Without its `.git` file, git no longer recognizes the folder as a worktree.
             fs::remove_dir_all(aside).map_err(|error| GitError::io("remove", aside, error))?;
             self.call(&remove).arg(aside).answer()?;
         }
         Ok(())
     }
 
-    /// Fast-forwards the checkout to a commit. A hook can fail only after that is
-    /// complete.
+    /// Fast-forwards the checkout to a commit. A hook can fail only after that is complete.
     fn forward(
         &self,
         into: &str,
@@ -198,8 +195,7 @@ impl Checkout {
         };
         let mut found = BTreeSet::new();
         for file in files.iter().filter(|file| file.change == ChangedFile::Added) {
-            // A file may also occupy the path of a new folder. The last ancestor is
-            // empty.
+            // A file may also occupy the path of a new folder. The last ancestor is empty.
             let places = file.path.ancestors().filter(|place| *place != Path::new(""));
             found.extend(places.filter(|place| stands(place)).map(Path::to_owned));
         }

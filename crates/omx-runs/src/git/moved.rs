@@ -26,16 +26,14 @@ impl Checkout {
         let back = own.join("gitdir");
         let Ok(known) = fs::read_to_string(&back) else { return Ok(()) };
         let is_on_branch = head.trim() == format!("ref: {}", branch.reference());
-        // A worktree of this repository that still exists elsewhere stays registered
-        // there.
+        // A worktree of this repository that still exists elsewhere stays registered there.
         let lives =
             read_git_pointer(Path::new(known.trim())).is_some_and(|other| same(&other, &own));
         let is_elsewhere = !same(Path::new(known.trim()), &pointer);
         if !is_on_branch || (lives && is_elsewhere) {
             return Ok(());
         }
-        // In this order, a kill between the two writes leaves the worktree to be
-        // adopted again.
+        // In this order, a kill between the two writes leaves the worktree to be adopted again.
         write(&pointer, &own, "gitdir: ")?;
         write(&back, &pointer, "")
     }

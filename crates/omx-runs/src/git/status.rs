@@ -1,5 +1,4 @@
-//! Uncommitted changes of a checkout. Reading them writes nothing, not even the
-//! index.
+//! Uncommitted changes of a checkout. Reading them writes nothing, not even the index.
 
 use std::path::PathBuf;
 

@@ -53,8 +53,7 @@ impl JournalReader {
         }
     }
 
-    /// Returns all records from here to the end, or the error of the first unreadable
-    /// line.
+    /// Returns all records from here to the end, or the error of the first unreadable line.
     pub fn read_all<R: DeserializeOwned>(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         let mut entries = Vec::new();
         self.each(|entry| entries.push(entry))?;

@@ -66,8 +66,7 @@ impl LockedStore {
         let runs_path = self.tree_path.join(RUNS);
         let runs = open_or_make(&self.tree, RUNS, &runs_path)?;
         ignore_in_git(&runs, &runs_path)?;
-        // Runs are created under the project's lock, so any unfinished one is a
-        // leftover.
+        // Runs are created under the project's lock, so any unfinished one is a leftover.
         clear_leftovers(&runs, &runs_path)?;
         let path = runs_path.join(id.as_str());
         let unfinished = format!("{UNFINISHED}{id}");
@@ -157,8 +156,7 @@ impl Store {
             LockAttempt::HeldBy(holder) => return Ok(RunAcquisition::HeldBy(holder)),
             LockAttempt::Gone => return Ok(RunAcquisition::Missing),
         };
-        // Another process may have moved the folder away to remove it before this
-        // lock.
+        // The folder may have been moved away for removal before it was locked.
         if !self.run(id)?.is_some_and(|there| same_folder(&there.fd, &folder.fd)) {
             return Ok(RunAcquisition::Missing);
         }

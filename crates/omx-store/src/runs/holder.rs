@@ -5,8 +5,7 @@ use omx_process::platform::read_boot_id;
 use omx_process::{ProcessId, Signal};
 use serde::{Deserialize, Serialize};
 
-/// A process, distinguished from every other process with the same pid, even after a
-/// reboot.
+/// A process, distinguished from every other process with the same pid, even after a reboot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockHolder {
     /// The pid.

@@ -1,5 +1,6 @@
 //! Writes a run's journal: each record is one line, written with one call and flushed
-//! before the call returns. Only the process that holds the run's lock has one.
+//! before the call returns. Only the process that holds the run's lock can open it
+//! for writing.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -60,8 +61,7 @@ impl Journal {
         Ok(Self { file, path, end, next, failed: false })
     }
 
-    /// Appends a record and returns its number. After `Ok`, the record survives a
-    /// power loss.
+    /// Appends a record and returns its number. After `Ok`, the record survives a power loss.
     pub fn append<R: Serialize>(&mut self, at: Timestamp, record: &R) -> Result<u64, StoreError> {
         if self.failed {
             return Err(StoreError::JournalFailed { path: self.path.clone() });

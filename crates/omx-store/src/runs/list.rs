@@ -44,8 +44,7 @@ pub enum RunRemoval {
 }
 
 impl Store {
-    /// All runs of the project, oldest first. Entries that are not the folder of a run are
-    /// skipped.
+    /// All runs of the project, oldest first. Entries that are not the folder of a run are skipped.
     pub fn runs(&self) -> Result<Vec<ListedRun>, StoreError> {
         let Some((folder, path)) = self.open_runs()? else { return Ok(Vec::new()) };
         let names = dir::names(&folder, &path)?;
@@ -71,8 +70,7 @@ impl LockedStore {
         };
         let path = runs_path.join(id.as_str());
         let Some(folder) = open(&runs, id.as_str(), &path)? else { return Ok(RunRemoval::Missing) };
-        // Hold the lock until everything is removed, so that no process can resume
-        // the run.
+        // Hold the lock until everything is removed, so that no process can resume the run.
         let _lock = match acquire(&folder, &path.join(LOCK_FILE), &LockHolder::this_process())? {
             LockAttempt::Acquired(lock) => lock,
             LockAttempt::HeldBy(holder) => return Ok(RunRemoval::Alive(holder)),
@@ -87,8 +85,7 @@ impl LockedStore {
     }
 }
 
-/// Removes the leftovers of killed creations and removals. Call this only under the
-/// project's lock.
+/// Removes the leftovers of killed creations and removals. Call this only under the project's lock.
 pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), StoreError> {
     let mut cleared = false;
     for name in dir::names(runs, runs_path)? {

@@ -59,8 +59,7 @@ impl RunRegistry {
         Self { folder }
     }
 
-    /// Adds a run. Only its holder can do so, so the entry is accurate and has one
-    /// writer.
+    /// Adds a run. Only its holder can do so, so the entry is accurate and has one writer.
     pub fn add(&self, held: &HeldRun, entry: &RegisteredRun) -> Result<(), StoreError> {
         let fail = |error| StoreError::io("make the folder", &self.folder, error);
         DirBuilder::new().recursive(true).mode(0o700).create(&self.folder).map_err(fail)?;

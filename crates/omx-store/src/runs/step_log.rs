@@ -1,5 +1,5 @@
-//! Logs of a run's steps, one file each. They are for people: omx never reads them,
-//! so they are not flushed.
+//! Logs of a run's steps, one file each. They are for people: omx bases no decision
+//! on them, so they are not flushed.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;

@@ -1,5 +1,4 @@
-//! `cancel`: on a terminal, asks the person to choose a session if several are
-//! active.
+//! `cancel`: on a terminal, asks the person to choose a session if several are active.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 

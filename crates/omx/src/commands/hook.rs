@@ -84,8 +84,7 @@ fn read(begun: Instant) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether handling the event may wait for a disk, so that a thread has to enforce
-/// the deadline.
+/// Whether handling the event may wait for a disk, so that a thread has to enforce the deadline.
 fn may_flush(event: &HookEvent<'_>) -> bool {
     !matches!(event, HookEvent::BeforeTool { .. } | HookEvent::AfterTool { .. } | HookEvent::Other)
 }

@@ -1,5 +1,4 @@
-//! `hud`: prints the status line. It is drawn often, so it starts nothing and reads
-//! little.
+//! `hud`: prints the status line. It is drawn often, so it starts nothing and reads little.
 
 use omx_kernel::{Dialect, Refusal, Scope, SessionId};
 use omx_ops::{Context, StatusRequest, config, status};

@@ -74,8 +74,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
     }
 }
 
-/// Runs an operation in the context of the command line and prints its refusal, if
-/// any.
+/// Runs an operation in the context of the command line and prints its refusal, if any.
 fn with_context(
     global: &Global,
     by_name: Dialect,
