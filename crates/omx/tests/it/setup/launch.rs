@@ -29,12 +29,19 @@ fn hosts_7_0_launch_says_what_is_missing_and_how_to_fix_it() {
     let refused = launch(&project, &["claude"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
     assert!(refused.stderr.contains("npm install -g @anthropic-ai/claude-code"), "{refused:?}");
-    assert!(launch(&project, &[]).stderr.contains("none of codex, claude and gemini"));
+    assert!(
+        launch(&project, &[])
+            .stderr
+            .contains("no agent is installed: looked for codex, claude, gemini")
+    );
 
     agent(&project, "claude");
     let started = launch(&project, &["claude"]);
     assert_eq!(started.code, Some(7), "{started:?}");
-    assert_eq!(started.stderr, "note: omx is not set up for claude: omx setup --host claude\n");
+    assert_eq!(
+        started.stderr,
+        "note: omx is not set up for claude; run: omx setup --host claude\n"
+    );
     project.omx(&["setup", "--host", "claude", "--scope", "project"]);
     assert_eq!(launch(&project, &["claude"]).stderr, "");
 }
