@@ -56,6 +56,26 @@ fn conductor_6_2_the_demo_checks_itself_and_leaves_nothing_behind() {
     }
 }
 
+/// The person's own settings neither move the demo into their project nor break it.
+#[test]
+fn the_demo_ignores_the_persons_settings() {
+    let project = project();
+    let (temporary, elsewhere) = (temporary_folder(&project), project.folder().join("elsewhere"));
+    let settings = [
+        ("TMPDIR", temporary.to_str().unwrap()),
+        ("OMX_ROOT", project.root().to_str().unwrap()),
+        ("OMX_STATE_DIR", elsewhere.to_str().unwrap()),
+        ("OMX_CONFIG", "/nowhere/config.toml"),
+    ]
+    .map(|(name, value)| (name, value.to_owned()));
+    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let outcome = project.omx_env(&["demo"], &settings);
+    assert_eq!(outcome.code, Some(0), "{outcome:?}");
+    assert_empty(&temporary);
+    assert_empty(&project.root());
+    assert!(!elsewhere.exists());
+}
+
 /// With any one answer changed, the demo reports that its result is wrong.
 #[test]
 fn conductor_6_2_the_demo_fails_if_one_answer_differs() {

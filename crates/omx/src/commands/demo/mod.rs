@@ -48,7 +48,7 @@ fn failed(message: &str) -> Exit {
 fn play(stage: &Stage, scenario: Option<&Path>, dialect: Dialect) -> Result<(), String> {
     let name = dialect.name;
     print(&[
-        "A small git repository, a task, and nobody at the keyboard: omx plans,",
+        &format!("A small git repository, a task, and nobody at the keyboard: {name} plans,"),
         "builds, checks and reviews until the review is clean. The agents are",
         "rehearsed, everything else is real.",
         "",

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use omx_kernel::Dialect;
+
 use super::stop::{Commands, DemoOutput};
 use crate::children;
 
@@ -96,6 +98,7 @@ impl Stage {
             command.env(name, self.path(folder));
         }
         children::forget(&mut command);
+        forget_settings(&mut command);
         for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
             command.env_remove(name);
         }
@@ -109,6 +112,18 @@ impl Stage {
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+}
+
+/// Removes the person's own settings: a root or a state folder of theirs would take
+/// the demo's run into their project.
+fn forget_settings(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        let is_setting =
+            |dialect: &Dialect| name.as_encoded_bytes().starts_with(dialect.env_prefix.as_bytes());
+        if Dialect::ALL.iter().any(is_setting) {
+            command.env_remove(&name);
+        }
     }
 }
 
