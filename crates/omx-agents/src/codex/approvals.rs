@@ -201,7 +201,7 @@ fn reason_or(params: &Value, otherwise: &str) -> String {
 mod tests {
     use super::*;
 
-    fn asked(method: &str, params: Value) -> (ApprovalRequest, PendingApproval) {
+    fn parse_request(method: &str, params: Value) -> (ApprovalRequest, PendingApproval) {
         let mut approvals = PendingApprovals::default();
         let folder = Path::new("/");
         let (id, ask) = approvals
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn a_command_request_is_outside_and_expects_a_decision() {
         let params = json!({"command": "/bin/bash -lc 'touch x'", "cwd": "/", "threadId": "t"});
-        let (ask, waiting) = asked("item/commandExecution/requestApproval", params);
+        let (ask, waiting) = parse_request("item/commandExecution/requestApproval", params);
         let command = "touch x".to_owned();
         assert_eq!(ask, ApprovalRequest::Command { command, location: TargetLocation::Outside });
         assert_eq!(waiting.response(&ApprovalDecision::Allow), json!({"decision": "accept"}));
@@ -259,14 +259,15 @@ mod tests {
             "serverName": "tiny", "_meta": {"codex_approval_kind": "mcp_tool_call"},
             "message": "Allow the tiny MCP server to run tool \"add\"?"
         });
-        let (ask, waiting) = asked(method, params);
+        let (ask, waiting) = parse_request(method, params);
         assert_eq!(
             ask,
             ApprovalRequest::Tool { server: "tiny".to_owned(), tool: "add".to_owned() }
         );
         assert_eq!(waiting.response(&ApprovalDecision::Allow)["action"], "accept");
         assert_eq!(waiting.response(&deny())["action"], "decline");
-        let (ask, _) = asked(method, json!({"serverName": "tiny", "message": "Your name?"}));
+        let (ask, _) =
+            parse_request(method, json!({"serverName": "tiny", "message": "Your name?"}));
         assert_eq!(ask, ApprovalRequest::Other { what: "tiny: Your name?".to_owned() });
     }
 
@@ -274,7 +275,7 @@ mod tests {
     fn only_requested_permissions_are_granted() {
         let permissions = json!({"network": null, "fileSystem": {"write": ["/x"]}});
         let params = json!({"reason": "to write", "permissions": permissions});
-        let (ask, waiting) = asked("item/permissions/requestApproval", params);
+        let (ask, waiting) = parse_request("item/permissions/requestApproval", params);
         assert!(matches!(ask, ApprovalRequest::Other { what } if what.starts_with("to write: ")));
         let granted = json!({"permissions": {"fileSystem": {"write": ["/x"]}}, "scope": "turn"});
         assert_eq!(waiting.response(&ApprovalDecision::Allow), granted);
@@ -284,7 +285,7 @@ mod tests {
     #[test]
     fn a_question_is_answered_with_the_reason() {
         let params = json!({"questions": [{"id": "q", "question": "Which?"}, 5]});
-        let (ask, waiting) = asked("item/tool/requestUserInput", params);
+        let (ask, waiting) = parse_request("item/tool/requestUserInput", params);
         assert_eq!(ask, ApprovalRequest::Other { what: "Which?".to_owned() });
         assert_eq!(
             waiting.response(&deny()),

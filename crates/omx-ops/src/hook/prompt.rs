@@ -227,7 +227,7 @@ fn begun(
         let _ = locked.write_activity(&scope, &activity, now);
         cancelled::forget(&store, session);
     }
-    Ok(told(context, session, wanted, plan.outcome, &after))
+    Ok(render_start(context, session, wanted, plan.outcome, &after))
 }
 
 /// Keeps the task for later phases. Returns the file's path relative to the project's root.
@@ -244,7 +244,7 @@ fn keep_words(
     Ok(path.display().to_string())
 }
 
-fn told(
+fn render_start(
     context: &Context<'_>,
     session: &SessionId,
     wanted: &ModeStart<'_>,

@@ -91,7 +91,10 @@ impl Play {
     fn running() -> Self {
         let mut play = Self::open();
         assert_eq!(written(&play.send("go")), ["go"]);
-        assert_eq!(told(&play.line(json!({"type": "system", "subtype": "init"}))), ["turn"]);
+        assert_eq!(
+            reported_texts(&play.line(json!({"type": "system", "subtype": "init"}))),
+            ["turn"]
+        );
         play
     }
 
@@ -131,7 +134,7 @@ fn requests(effects: &[ProtocolEffect]) -> Vec<&Value> {
 }
 
 /// The events among the effects, in a word each.
-fn told(effects: &[ProtocolEffect]) -> Vec<String> {
+fn reported_texts(effects: &[ProtocolEffect]) -> Vec<String> {
     let events = effects.iter().filter_map(|effect| match effect {
         ProtocolEffect::Emit(AgentEvent::Delivered(delivery)) => {
             Some(format!("{delivery:?}").to_lowercase())
@@ -156,9 +159,9 @@ fn text_of_a_subagent_is_not_emitted() {
     let mut play = Play::running();
     let message = json!({"id": "m", "content": [{"type": "text", "text": "from below"}]});
     let mut line = json!({"type": "assistant", "message": message, "parent_tool_use_id": "c"});
-    assert_eq!(told(&play.line(line.clone())), Vec::<String>::new());
+    assert_eq!(reported_texts(&play.line(line.clone())), Vec::<String>::new());
     line["parent_tool_use_id"] = Value::Null;
-    assert_eq!(told(&play.line(line)), ["said from below"]);
+    assert_eq!(reported_texts(&play.line(line)), ["said from below"]);
 }
 
 /// A hook of the person's can stop a message; claude calls that a success.
@@ -167,7 +170,7 @@ fn a_message_blocked_by_a_hook_is_rejected() {
     let mut play = Play::running();
     let mut line = result("UserPromptSubmit operation blocked by hook");
     line["num_turns"] = 0.into();
-    assert_eq!(told(&play.line(line)), ["failed rejected"]);
+    assert_eq!(reported_texts(&play.line(line)), ["failed rejected"]);
 }
 
 /// Otherwise claude would wait for ever.
@@ -205,12 +208,12 @@ fn an_unrequested_turn_emits_no_turn_events() {
     let mut play = Play::open();
     let message = json!({"id": "m", "content": [{"type": "text", "text": "by myself"}]});
     let effects = play.line(json!({"type": "assistant", "message": message}));
-    assert_eq!(told(&effects), ["said by myself"]);
+    assert_eq!(reported_texts(&effects), ["said by myself"]);
     let effects = play.send("mine");
-    assert_eq!((told(&effects), written(&effects)), (vec!["queued".to_owned()], vec![]));
+    assert_eq!((reported_texts(&effects), written(&effects)), (vec!["queued".to_owned()], vec![]));
     let effects = play.line(result("by myself"));
-    assert_eq!((told(&effects), written(&effects)), (Vec::<String>::new(), vec!["mine"]));
-    assert_eq!(told(&play.line(result("done"))), ["turn", "finished done"]);
+    assert_eq!((reported_texts(&effects), written(&effects)), (Vec::<String>::new(), vec!["mine"]));
+    assert_eq!(reported_texts(&play.line(result("done"))), ["turn", "finished done"]);
 }
 
 #[test]
@@ -218,13 +221,13 @@ fn a_late_interrupt_has_no_effect() {
     let mut play = Play::running();
     let effects = play.order(AgentCommand::Interrupt);
     let interrupt = requests(&effects)[0].clone();
-    assert_eq!(told(&play.line(result("done"))), ["finished done"]);
+    assert_eq!(reported_texts(&play.line(result("done"))), ["finished done"]);
     play.done(&interrupt);
     play.send("next");
-    assert_eq!(told(&play.line(result("next done"))), ["turn", "finished next done"]);
+    assert_eq!(reported_texts(&play.line(result("next done"))), ["turn", "finished next done"]);
     // And what fails by itself is no interrupted turn.
     play.send("again");
-    assert_eq!(told(&play.line(aborted())), ["turn", "failed service"]);
+    assert_eq!(reported_texts(&play.line(aborted())), ["turn", "failed service"]);
 }
 
 /// Claude forgets an interrupt that it reads between a message and its turn.
@@ -235,9 +238,9 @@ fn an_early_interrupt_is_repeated() {
     let effects = play.order(AgentCommand::Interrupt);
     play.done(requests(&effects)[0]);
     let effects = play.line(json!({"type": "system", "subtype": "init"}));
-    assert_eq!(told(&effects), ["turn"]);
+    assert_eq!(reported_texts(&effects), ["turn"]);
     assert_eq!(requests(&effects)[0]["request"]["subtype"], "interrupt");
-    assert_eq!(told(&play.line(aborted())), ["interrupted"]);
+    assert_eq!(reported_texts(&play.line(aborted())), ["interrupted"]);
 }
 
 #[test]
@@ -246,7 +249,7 @@ fn the_end_of_an_interrupted_turn_is_reported_in_time() {
     play.tool();
     play.order(AgentCommand::Interrupt);
     let effects = play.line(aborted());
-    assert_eq!(told(&effects), Vec::<String>::new());
+    assert_eq!(reported_texts(&effects), Vec::<String>::new());
     assert!(
         effects.iter().any(|effect| matches!(effect, ProtocolEffect::Launch(_))),
         "{effects:?}"
@@ -254,14 +257,14 @@ fn the_end_of_an_interrupted_turn_is_reported_in_time() {
     let moment = play.stream.next_tick().unwrap();
     assert!(moment < play.now + AgentLimits::default().interrupt);
     assert_eq!(play.stream.handle(ProtocolEvent::Tick, play.now), []);
-    assert_eq!(told(&play.stream.handle(ProtocolEvent::Tick, moment)), ["interrupted"]);
+    assert_eq!(reported_texts(&play.stream.handle(ProtocolEvent::Tick, moment)), ["interrupted"]);
     assert_eq!(play.stream.next_tick(), Some(play.now + AgentLimits::default().start));
     // And it is told once.
     let launched: Vec<_> = effects
         .into_iter()
         .filter(|effect| matches!(effect, ProtocolEffect::Launch(_) | ProtocolEffect::Write(_)))
         .collect();
-    assert_eq!(told(&play.accept(&launched)), Vec::<String>::new());
+    assert_eq!(reported_texts(&play.accept(&launched)), Vec::<String>::new());
     assert_eq!(play.stream.next_tick(), None);
 }
 
@@ -272,16 +275,16 @@ fn a_process_that_is_not_ready_in_time_fails() {
     let message = AgentMessage { schema: Some(json!({})), ..AgentMessage::text("a") };
     play.order(AgentCommand::Send(message));
     let moment = play.stream.next_tick().unwrap();
-    assert_eq!(told(&play.stream.handle(ProtocolEvent::Tick, moment)), ["over silent"]);
+    assert_eq!(reported_texts(&play.stream.handle(ProtocolEvent::Tick, moment)), ["over silent"]);
 }
 
 #[test]
 fn a_queued_message_can_be_interrupted() {
     let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
     let begun = play.stream.start(play.now);
-    assert_eq!(told(&play.send("one")), Vec::<String>::new());
-    assert_eq!(told(&play.send("two")), ["queued"]);
-    assert_eq!(told(&play.order(AgentCommand::Interrupt)), ["interrupted"]);
+    assert_eq!(reported_texts(&play.send("one")), Vec::<String>::new());
+    assert_eq!(reported_texts(&play.send("two")), ["queued"]);
+    assert_eq!(reported_texts(&play.order(AgentCommand::Interrupt)), ["interrupted"]);
     assert_eq!(written(&play.accept(&begun)), ["two"]);
 }
 
@@ -295,18 +298,18 @@ fn text_that_cannot_be_withdrawn_starts_a_turn() {
         _ => None,
     });
     let id = words.unwrap().to_owned();
-    assert_eq!(told(&play.done(requests(&effects)[0])), ["queued"]);
+    assert_eq!(reported_texts(&play.done(requests(&effects)[0])), ["queued"]);
     let effects = play.order(AgentCommand::Interrupt);
     let [withdraw, interrupt] = requests(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!(withdraw["request"]["message_uuid"], id.as_str());
     let refused = json!({"subtype": "error", "request_id": withdraw["request_id"]});
     play.line(json!({"type": "control_response", "response": refused}));
     play.done(interrupt);
-    assert_eq!(told(&play.line(aborted())), ["interrupted"]);
-    assert_eq!(told(&play.line(json!({"type": "system", "subtype": "init"}))), ["turn"]);
+    assert_eq!(reported_texts(&play.line(aborted())), ["interrupted"]);
+    assert_eq!(reported_texts(&play.line(json!({"type": "system", "subtype": "init"}))), ["turn"]);
     let replay = json!({"type": "user", "isReplay": true, "uuid": id});
-    assert_eq!(told(&play.line(replay)), Vec::<String>::new());
-    assert_eq!(told(&play.line(result("heard"))), ["finished heard"]);
+    assert_eq!(reported_texts(&play.line(replay)), Vec::<String>::new());
+    assert_eq!(reported_texts(&play.line(result("heard"))), ["finished heard"]);
 }
 
 #[test]
@@ -316,15 +319,18 @@ fn a_failed_start_has_a_cause() {
     let effects = play.stream.start(play.now);
     let error = "No conversation found with session ID: x";
     let line = json!({"type": "result", "subtype": "error_during_execution", "errors": [error]});
-    assert_eq!(told(&play.line(line)), ["over unknown_conversation"]);
+    assert_eq!(reported_texts(&play.line(line)), ["over unknown_conversation"]);
 
     let mut play = Play { stream: stream(ConversationStart::New), now: Instant::now() };
     play.stream.start(play.now);
     let request = &requests(&effects)[0]["request_id"];
     let refused = json!({"subtype": "error", "request_id": request, "error": "no"});
     let effects = play.line(json!({"type": "control_response", "response": refused}));
-    assert_eq!(told(&effects), ["over protocol"]);
+    assert_eq!(reported_texts(&effects), ["over protocol"]);
 
     let exit = AgentExit { code: Some(1), stderr: "oops".to_owned() };
-    assert_eq!(told(&play.stream.handle(ProtocolEvent::Exited(exit), play.now)), ["over crashed"]);
+    assert_eq!(
+        reported_texts(&play.stream.handle(ProtocolEvent::Exited(exit), play.now)),
+        ["over crashed"]
+    );
 }

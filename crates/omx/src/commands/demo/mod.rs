@@ -65,9 +65,9 @@ fn play(stage: &Stage, scenario: Option<&Path>, dialect: Dialect) -> Result<(), 
     print(&["", "Your checkout was not touched: the run worked in a worktree. Now merge it:", ""]);
     print(&[&format!("$ {name} runs integrate")]);
     let integrate = ["--dialect", name, "runs", "integrate"];
-    stage.omx(&integrate, Stdio::inherit())?.expect(0, "runs integrate")?;
+    stage.omx(&integrate, Stdio::inherit())?.expect_exit(0, "runs integrate")?;
     print(&["$ sh check.sh"]);
-    stage.run("sh", &["check.sh"], Stdio::inherit())?.expect(0, "sh check.sh")?;
+    stage.run("sh", &["check.sh"], Stdio::inherit())?.expect_exit(0, "sh check.sh")?;
     print(&[
         "",
         "The demo has verified what it showed: the critic's objection, the check that",

@@ -57,7 +57,7 @@ impl Stage {
             &["add", "--all"],
             &["commit", "--quiet", "--message=start"],
         ] {
-            self.git(args)?.expect(0, &format!("git {}", args.join(" ")))?;
+            self.git(args)?.expect_exit(0, &format!("git {}", args.join(" ")))?;
         }
         self.head()
     }
@@ -141,7 +141,7 @@ impl Drop for Stage {
 
 impl DemoOutput {
     /// Checks the exit code.
-    pub(super) fn expect(self, code: i32, what: &str) -> Result<Self, String> {
+    pub(super) fn expect_exit(self, code: i32, what: &str) -> Result<Self, String> {
         match self.code {
             Some(found) if found == code => Ok(self),
             Some(found) => Err(format!("{what} exited with {found} instead of {code}")),

@@ -115,7 +115,7 @@ proptest! {
         for input in inputs {
             let ordered = matches!(input, ProtocolEvent::Command(AgentCommand::Send(_) | AgentCommand::Steer(_)));
             open += usize::from(ordered);
-            for event in told(&play.stream.handle(input, play.now)) {
+            for event in reported_texts(&play.stream.handle(input, play.now)) {
                 let ends = ["finished", "failed", "interrupted"];
                 if ends.iter().any(|end| event.starts_with(end)) {
                     prop_assert!(open > 0, "{event}");
