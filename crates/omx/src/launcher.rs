@@ -57,7 +57,7 @@ impl RunLauncher for ProcessLauncher {
         let missing = || Refusal::invalid_input(format!("run {id} is gone"));
         let folder = store.run(id)?.ok_or_else(missing)?;
         let omx = std::env::current_exe().map_err(io)?;
-        let log = folder.path().join("output").join("drive.log");
+        let log = folder.logs()?.join("drive.log");
         let file = std::fs::File::create(&log).map_err(io)?;
         let mut command = detached_command(&omx);
         command.args(["runs", "drive", id.as_str()]);

@@ -23,7 +23,7 @@ type Work = Box<dyn FnOnce(&AtomicBool) -> Result<JobResult, JobFailure> + Send>
 impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
     pub(super) fn spawn_job(&mut self, step: &StepKey, job: Job) -> Result<(), JobFailure> {
         let (name, work) = match job {
-            Job::Check { command } => ("check", self.check(step, command)),
+            Job::Check { command } => ("check", self.check(step, command)?),
             Job::KeepPlan { plan } => ("plan", self.keep_plan(plan)),
             Job::Commit { message } => ("commit", self.commit(message)?),
         };
@@ -38,12 +38,14 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
     }
 
     /// Runs the project's check in the workspace of the run.
-    fn check(&self, step: &StepKey, command: String) -> Work {
+    fn check(&self, step: &StepKey, command: String) -> Result<Work, JobFailure> {
         let agents = &self.env.agents;
         let environment = agent_environment(agents, &[], &[], self.session.as_str());
-        let log = self.held.folder().path().join("output").join(format!("{step}.log"));
+        let logs = self.held.folder().logs();
+        let log = logs.map_err(|error| JobFailure::Failed(error.to_string()))?;
+        let log = log.join(format!("{step}.log"));
         let (folder, omx) = (self.spec.workspace.folder().to_owned(), agents.omx.clone());
-        Box::new(move |stop| {
+        Ok(Box::new(move |stop| {
             let check = CheckRun {
                 command: &command,
                 folder: &folder,
@@ -53,7 +55,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 patience: check::PATIENCE,
             };
             check.run(stop).map(JobResult::Checked).map_err(JobFailure::Failed)
-        })
+        }))
     }
 
     /// Writes a plan to the project, where people find it.

@@ -215,6 +215,13 @@ impl RunFolder {
         journal::reader(&self.fd, self.path.join(JOURNAL_FILE))
     }
 
+    /// The folder for the logs of this run, which may have been cleaned away.
+    pub fn logs(&self) -> Result<PathBuf, StoreError> {
+        let path = self.path.join("output");
+        open_or_make(&self.fd, "output", &path)?;
+        Ok(path)
+    }
+
     /// A folder for temporary files of this run.
     pub fn scratch(&self) -> Result<PathBuf, StoreError> {
         let path = self.path.join("scratch");
