@@ -40,6 +40,7 @@ pub fn version(
         deadline: patience,
         keep_stdout: MAX_ANSWER,
         at_deadline: GuardCommand::Kill,
+        mark: &env.worker_variable,
     };
     let output = run
         .run(&AtomicBool::new(false))

@@ -11,6 +11,7 @@ use std::time::Duration;
 use omx_process::guard::GuardCommand;
 use omx_process::{GuardedExit, GuardedRun, Launch};
 
+use crate::engine::JobFailure;
 use crate::workflow::CheckResult;
 
 /// How much of a check's output is kept in the journal.
@@ -29,6 +30,8 @@ pub struct CheckRun<'a> {
     pub environment: BTreeMap<OsString, OsString>,
     /// Where its output goes.
     pub log: PathBuf,
+    /// The variable of the environment that marks the check's processes.
+    pub mark: &'a str,
     /// This program, which guards the check.
     pub omx: &'a Path,
     /// How long it may take.
@@ -38,7 +41,7 @@ pub struct CheckRun<'a> {
 impl CheckRun<'_> {
     /// Runs the check until it and everything it started have exited. The command is
     /// the person's own and goes to a shell; all of its output goes to the log.
-    pub fn run(self, stop: &AtomicBool) -> Result<CheckResult, String> {
+    pub fn run(self, stop: &AtomicBool) -> Result<CheckResult, JobFailure> {
         let script = "exec >\"$0\" 2>&1 </dev/null; eval \"$1\"";
         let launch = Launch {
             program: "/bin/sh".into(),
@@ -52,9 +55,11 @@ impl CheckRun<'_> {
             deadline: self.patience,
             keep_stdout: 0,
             at_deadline: GuardCommand::Terminate,
+            mark: self.mark,
         };
-        let ended =
-            run.run(stop).map_err(|error| format!("the check could not be run: {error}"))?;
+        let ended = run
+            .run(stop)
+            .map_err(|error| JobFailure::Failed(format!("the check could not be run: {error}")))?;
         let mut output = tail(&self.log);
         let exit_code = match ended.exit {
             GuardedExit::Exited(code) => code,
@@ -62,10 +67,20 @@ impl CheckRun<'_> {
                 output.push_str("\n(it took too long and was ended)");
                 None
             }
-            GuardedExit::Stopped => return Err("the check was stopped".to_owned()),
+            GuardedExit::Stopped => return Err(interrupted("it was stopped")),
+            GuardedExit::GuardKilled(0) => return Err(interrupted("its guard was killed")),
+            GuardedExit::GuardKilled(left) => {
+                let why = format!("its guard was killed, and {left} of its processes still run");
+                return Err(interrupted(&why));
+            }
         };
         Ok(CheckResult { command: self.command.to_owned(), exit_code, output })
     }
+}
+
+/// A check that did not run to its end says nothing about the work.
+fn interrupted(why: &str) -> JobFailure {
+    JobFailure::Interrupted(format!("the check was interrupted: {why}"))
 }
 
 /// The end of a log, starting at a line.

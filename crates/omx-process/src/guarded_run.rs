@@ -1,6 +1,7 @@
 //! Runs a program under guard until it and everything it started are gone: a project's
 //! check, a version query.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,9 @@ pub struct GuardedRun<'a> {
     pub keep_stdout: usize,
     /// The command to the guard at the deadline.
     pub at_deadline: GuardCommand,
+    /// The variable of the program's environment whose value marks its processes. They
+    /// are found by it if the guard is killed.
+    pub mark: &'a str,
 }
 
 /// How a guarded program ended.
@@ -42,6 +46,9 @@ pub enum GuardedExit {
     TimedOut,
     /// It was terminated because the stop flag was set.
     Stopped,
+    /// Its guard was killed while it ran, so its processes were killed, except for this
+    /// many.
+    GuardKilled(usize),
 }
 
 /// How a guarded program ended, and what it printed.
@@ -76,7 +83,7 @@ impl GuardedRun<'_> {
     ) -> io::Result<GuardedOutput> {
         let deadline = Instant::now() + self.deadline;
         let mut stdout = Vec::new();
-        let mut code = None;
+        let mut exit = None;
         let mut terminated = None;
         let mut is_tree_gone = false;
         loop {
@@ -87,7 +94,9 @@ impl GuardedRun<'_> {
                     stdout.extend(line.iter().chain(b"\n").take(room));
                 }
                 Ok(ProcessEvent::ErrorLine(line)) => process.acknowledge(&line),
-                Ok(ProcessEvent::Guard(GuardReport::Exited(exit))) => code = exit,
+                Ok(ProcessEvent::Guard(GuardReport::Exited(code))) => {
+                    exit = Some(GuardedExit::Exited(code));
+                }
                 Ok(ProcessEvent::Guard(GuardReport::CannotStart(number))) => {
                     return Err(io::Error::from_raw_os_error(number));
                 }
@@ -95,11 +104,9 @@ impl GuardedRun<'_> {
                     is_tree_gone = true;
                 }
                 Ok(ProcessEvent::GuardGone) | Err(RecvTimeoutError::Disconnected) => {
-                    if !is_tree_gone {
-                        // The guard was killed; its tree may still run.
-                        process.kill_leftovers(None, LEFTOVER_DEADLINE);
-                    }
-                    let exit = terminated.unwrap_or(GuardedExit::Exited(code));
+                    // A guard that did not report this was killed, and its tree may run.
+                    let left = if is_tree_gone { 0 } else { self.kill_leftovers(process) };
+                    let exit = terminated.or(exit).unwrap_or(GuardedExit::GuardKilled(left));
                     return Ok(GuardedOutput { exit, stdout });
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
@@ -116,5 +123,11 @@ impl GuardedRun<'_> {
                 process.send_command(command);
             }
         }
+    }
+
+    /// Kills what a killed guard left behind. Returns how many processes are left.
+    fn kill_leftovers(&self, process: &GuardedProcess) -> usize {
+        let value = self.launch.environment.get(OsStr::new(self.mark)).and_then(|it| it.to_str());
+        process.kill_leftovers(value.map(|value| (self.mark, value)), LEFTOVER_DEADLINE)
     }
 }

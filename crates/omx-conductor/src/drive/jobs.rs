@@ -40,7 +40,9 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
     /// Runs the project's check in the workspace of the run.
     fn check(&self, step: &StepKey, command: String) -> Result<Work, JobFailure> {
         let agents = &self.env.agents;
-        let environment = agent_environment(agents, &[], &[], self.session.as_str());
+        // The mark differs from that of every other process of the run.
+        let (mark, session) = (agents.worker_variable.clone(), &self.session);
+        let environment = agent_environment(agents, &[], &[], &format!("{session}.{step}"));
         let logs = self.held.folder().logs();
         let log = logs.map_err(|error| JobFailure::Failed(error.to_string()))?;
         let log = log.join(format!("{step}.log"));
@@ -51,10 +53,11 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 folder: &folder,
                 environment,
                 log,
+                mark: &mark,
                 omx: &omx,
                 patience: check::PATIENCE,
             };
-            check.run(stop).map(JobResult::Checked).map_err(JobFailure::Failed)
+            check.run(stop).map(JobResult::Checked)
         }))
     }
 

@@ -58,6 +58,8 @@ pub enum JobFailure {
     Busy(String),
     /// The job failed.
     Failed(String),
+    /// The job was ended from outside before it had a result.
+    Interrupted(String),
     /// The job was never started because the run is stopping.
     NotStarted,
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::commit::commit_message;
 use super::state::{AfterEnd, StepState, later};
-use super::{Engine, Job, JobFailure, JobResult, RunEffect, progress};
+use super::{Engine, Job, JobFailure, JobResult, RunEffect, RunOutcome, progress};
 use crate::workflow::StepResult;
 
 /// The first pause before a job is retried, and the longest.
@@ -49,6 +49,9 @@ impl Engine {
             (StepState::Working | StepState::Committing(_), Err(JobFailure::Failed(error))) => {
                 self.step_failed(key, &error, out, now);
             }
+            (StepState::Working | StepState::Committing(_), Err(JobFailure::Interrupted(why))) => {
+                self.step_interrupted(key, &why, out, now);
+            }
             _ => {}
         }
     }
@@ -56,6 +59,18 @@ impl Engine {
     pub(super) fn drop_step(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
         self.active.remove(key);
         self.close_if_idle(out, now);
+    }
+
+    /// A job was ended from outside. Its step stays unfinished, and a resume reruns it.
+    fn step_interrupted(
+        &mut self,
+        key: &StepKey,
+        why: &str,
+        out: &mut Vec<RunEffect>,
+        now: Timestamp,
+    ) {
+        self.active.remove(key);
+        self.stop(RunOutcome::Failed(format!("{key}: {why}")), out, now);
     }
 
     /// Retries the job later, without a limit.

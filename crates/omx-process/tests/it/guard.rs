@@ -103,21 +103,23 @@ fn the_whole_tree_ends_when_it_is_stopped() {
 fn a_killed_guard_takes_its_tree_with_it() {
     let stage = Stage::new();
     // The guard is the parent of the program.
-    let script = format!("echo $PPID > guard-pid; {FAMILY} touch ready; sleep 1000");
+    // A process that has left both its session and its parents has only its mark.
+    let lost = "setsid sh -c \"( sh -c 'echo 1 > lost; exec sleep 1000' & )\"; until test -s lost; do sleep 0.01; done;";
+    let script = format!("echo $PPID > guard-pid; {lost} {FAMILY} touch ready; sleep 1000");
     let output = std::thread::scope(|scope| {
         let run = scope.spawn(|| stage.run(&script, LONG, &AtomicBool::new(false)));
         wait_until("the program runs", || stage.path("ready").exists());
         assert!(stage.process("guard-pid").signal(Signal::KILL));
         run.join().unwrap()
     });
-    assert_eq!(output.exit, GuardedExit::Exited(None));
+    assert_eq!(output.exit, GuardedExit::GuardKilled(0));
     assert_eq!(stage.processes(), []);
 }
 
 #[test]
 fn a_marked_tree_is_found_without_its_guard() {
     let stage = Stage::new();
-    let script = format!("export MARK=m; echo $PPID > guard-pid; {FAMILY} echo ready; sleep 1000");
+    let script = format!("echo $PPID > guard-pid; {FAMILY} echo ready; sleep 1000");
     let (process, events) = start(&stage, &script);
     until_ready(&process, &events);
     assert!(stage.process("guard-pid").signal(Signal::KILL));

@@ -64,7 +64,7 @@ impl Stage {
         Launch {
             program: "/bin/sh".into(),
             args: vec!["-c".into(), script.into()],
-            environment: BTreeMap::from([("PATH".into(), path)]),
+            environment: BTreeMap::from([("PATH".into(), path), ("MARK".into(), "m".into())]),
             folder: self.folder.path().to_owned(),
         }
     }
@@ -73,8 +73,14 @@ impl Stage {
         let launch = self.script(script);
         let guard_program = &self.guard();
         let at_deadline = GuardCommand::Terminate;
-        let run =
-            GuardedRun { launch: &launch, guard_program, deadline, keep_stdout: 1000, at_deadline };
+        let run = GuardedRun {
+            launch: &launch,
+            guard_program,
+            deadline,
+            keep_stdout: 1000,
+            at_deadline,
+            mark: "MARK",
+        };
         run.run(stop).unwrap()
     }
 
@@ -88,6 +94,7 @@ impl Stage {
             deadline: LONG,
             keep_stdout: 0,
             at_deadline: GuardCommand::Terminate,
+            mark: "MARK",
         };
         run.run(&AtomicBool::new(false)).unwrap_err()
     }

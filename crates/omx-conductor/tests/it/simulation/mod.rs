@@ -96,6 +96,7 @@ fn everything() -> impl Iterator<Item = &'static str> {
         "agent not opened",
         "job not started",
         "job failed",
+        "check interrupted",
         "question not stored",
         "cancel meets a write",
         "resumed after a cancel",

@@ -261,7 +261,7 @@ impl SimWorld {
                 self.jobs.remove(&step)?;
                 // A stopped job may report its end in one way or another.
                 let result = if self.random.one_in(2) {
-                    Err(JobFailure::Failed("it was stopped".to_owned()))
+                    Err(JobFailure::Interrupted("it was stopped".to_owned()))
                 } else {
                     let (command, output) = ("c".to_owned(), String::new());
                     Ok(JobResult::Checked(CheckResult { command, exit_code: None, output }))
@@ -280,6 +280,10 @@ impl SimWorld {
         }
         if self.random.one_in(self.scenario.breaks_one_in) {
             self.rules.something_broke();
+            if matches!(job, Job::Check { .. }) && self.random.one_in(2) {
+                self.seen.insert("check interrupted".to_owned());
+                return Err(JobFailure::Interrupted("its guard was killed".to_owned()));
+            }
             self.seen.insert("job failed".to_owned());
             return Err(JobFailure::Failed("the disk is full".to_owned()));
         }

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod cancels;
+mod checks;
 mod control;
 mod dialects;
 mod failures;
