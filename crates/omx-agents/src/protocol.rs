@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-pub use omx_process::Launch;
+pub use omx_process::{Confinement, Launch};
 use serde_json::Value;
 
 use crate::agent::AgentCommand;

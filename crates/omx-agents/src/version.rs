@@ -9,7 +9,7 @@ use omx_process::{GuardedExit, GuardedRun};
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::agent_environment;
 use crate::failure::{Failure, FailureCause};
-use crate::protocol::Launch;
+use crate::protocol::{Confinement, Launch};
 
 /// How much of the program's answer is read.
 const MAX_ANSWER: usize = 64 << 10;
@@ -32,6 +32,7 @@ pub fn version(
         args: vec![argument.into()],
         environment: agent_environment(env, &[], &[], &mark),
         folder: "/".into(),
+        confinement: Confinement::Unconfined,
     };
     let failure = |cause| Failure::new(kind, cause);
     let run = GuardedRun {

@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use omx_process::guard::GuardCommand;
-use omx_process::{GuardedExit, GuardedRun, Launch};
+use omx_process::{Confinement, GuardedExit, GuardedRun, Launch};
 
 use crate::engine::JobFailure;
 use crate::workflow::CheckResult;
@@ -48,6 +48,7 @@ impl CheckRun<'_> {
             args: vec!["-c".into(), script.into(), self.log.clone().into(), self.command.into()],
             environment: self.environment,
             folder: self.folder.to_owned(),
+            confinement: Confinement::Unconfined,
         };
         let run = GuardedRun {
             launch: &launch,

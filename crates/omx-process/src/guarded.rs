@@ -92,12 +92,12 @@ impl GuardedProcess {
         }
         // Only this end: the process sees an ordinary pipe.
         rustix::io::ioctl_fionbio(&writer, true)?;
-        guard::send_input(&control, input.as_fd())?;
+        let confinement = &launch.confinement;
+        guard::send_setup(&control, input.as_fd(), confinement.guard_rules())?;
         drop(input);
         let mut guard = Command::new(guard_program)
             .args(["guard", "--"])
-            .arg(&launch.program)
-            .args(&launch.args)
+            .args(confinement.command_line(&launch.program, &launch.args))
             .env_clear()
             .envs(&launch.environment)
             .current_dir(&launch.folder)

@@ -86,6 +86,7 @@ impl GuardedRun<'_> {
         let mut exit = None;
         let mut terminated = None;
         let mut is_tree_gone = false;
+        let mut is_refused = false;
         loop {
             match events.recv_timeout(STOP_POLL) {
                 Ok(ProcessEvent::Line(line)) => {
@@ -100,6 +101,12 @@ impl GuardedRun<'_> {
                 Ok(ProcessEvent::Guard(GuardReport::CannotStart(number))) => {
                     return Err(io::Error::from_raw_os_error(number));
                 }
+                Ok(ProcessEvent::Guard(GuardReport::CannotConfine)) => is_refused = true,
+                // The guard itself held the stream, so the whole reason was read.
+                Ok(ProcessEvent::ErrorsClosed) if is_refused => {
+                    return Err(io::Error::other(process.stderr()));
+                }
+                Ok(ProcessEvent::GuardGone) if is_refused => {}
                 Ok(ProcessEvent::Guard(GuardReport::Gone | GuardReport::Left(_))) => {
                     is_tree_gone = true;
                 }

@@ -6,6 +6,7 @@
 //! system is in [`platform`], and nowhere else.
 
 mod command_output;
+mod confinement;
 pub mod git_dir;
 pub mod guard;
 mod guarded;
@@ -17,6 +18,9 @@ mod process_info;
 
 pub use command_output::{
     CommandLimits, CommandOutput, KeptOutput, Leftovers, kill_group, run_with_deadline,
+};
+pub use confinement::{
+    Confinement, ConfinementMeans, FileRules, OLDEST_LANDLOCK, find_confinement, try_bubblewrap,
 };
 pub use guarded::{GuardedProcess, ProcessEvent};
 pub use guarded_run::{GuardedExit, GuardedOutput, GuardedRun};

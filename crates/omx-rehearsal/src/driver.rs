@@ -11,7 +11,7 @@ use omx_agents::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use omx_agents::environment::agent_environment;
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::limits::AgentLimits;
-use omx_agents::protocol::{Launch, Protocol};
+use omx_agents::protocol::{Confinement, Launch, Protocol};
 
 /// Drives the rehearsal agent.
 #[derive(Debug)]
@@ -56,6 +56,7 @@ impl Driver for Rehearsal {
             args: args.into(),
             environment: agent_environment(env, &[], &[], &mark),
             folder: spec.folder.clone(),
+            confinement: Confinement::Unconfined,
         };
         Ok(Box::new(RehearsalProtocol::new(launch, open_params(spec)?, limits.request)))
     }

@@ -15,6 +15,8 @@ pub enum Exit {
     Cancelled,
     /// A limit or budget was reached.
     Limit,
+    /// A guard cannot confine its program. Only guards exit with it.
+    CannotConfine,
     /// The person stopped it.
     Interrupted,
 }
@@ -29,6 +31,7 @@ impl Exit {
             Self::NeedsPerson => 3,
             Self::Cancelled => 4,
             Self::Limit => 5,
+            Self::CannotConfine => 126,
             Self::Interrupted => 130,
         }
     }

@@ -12,7 +12,7 @@ use super::account::is_switched_on;
 use crate::agent::{ConversationId, ConversationSpec, McpServerSpec};
 use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
-use crate::protocol::Launch;
+use crate::protocol::{Confinement, Launch};
 
 /// Claude's variables, in addition to the common ones.
 const NAMES: [&str; 14] = [
@@ -136,6 +136,7 @@ impl ClaudeLauncher {
             args,
             environment: self.environment.clone(),
             folder: self.folder.clone(),
+            confinement: Confinement::Unconfined,
         }
     }
 }

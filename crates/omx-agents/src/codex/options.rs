@@ -16,7 +16,7 @@ use crate::agent::{ConversationId, ConversationSpec, ConversationStart};
 use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
 use crate::limits::AgentLimits;
-use crate::protocol::Launch;
+use crate::protocol::{Confinement, Launch};
 
 /// Codex's own variables, without those that codex sets for the commands it
 /// runs: omx may itself run inside codex.
@@ -170,6 +170,7 @@ impl CodexOptions {
             args: args.into_iter().map(OsString::from).collect(),
             environment,
             folder: self.folder.clone(),
+            confinement: Confinement::Unconfined,
         }
     }
 }

@@ -34,6 +34,8 @@ pub(super) struct RunningProcess {
     pub(super) garbage: GarbageLines,
     pub(super) exit_code: Option<i32>,
     pub(super) cannot_start: Option<i32>,
+    /// It was not started because it cannot be confined.
+    pub(super) cannot_confine: bool,
     /// The program exited, or its guard was told to terminate it.
     pub(super) is_ending: bool,
     /// How many processes could not be terminated, as the guard reported.
@@ -54,6 +56,7 @@ impl RunningProcess {
             garbage: GarbageLines::default(),
             exit_code: None,
             cannot_start: None,
+            cannot_confine: false,
             is_ending: false,
             left: None,
             guard_gone: false,
@@ -81,6 +84,10 @@ impl RunningProcess {
             }
             ProcessEvent::Guard(GuardReport::CannotStart(number)) => {
                 self.cannot_start = Some(*number);
+                self.left = Some(0);
+            }
+            ProcessEvent::Guard(GuardReport::CannotConfine) => {
+                self.cannot_confine = true;
                 self.left = Some(0);
             }
             ProcessEvent::Guard(GuardReport::Gone) => self.left = Some(0),

@@ -38,6 +38,10 @@ impl ConversationLoop {
                 FailureCause::CannotStart { detail: format!("{}: {system}", running.program) };
             return self.finish(Some(self.failure(cause)), now);
         }
+        if running.cannot_confine {
+            let cause = FailureCause::CannotStart { detail: stderr };
+            return self.finish(Some(self.failure(cause)), now);
+        }
         let exit = AgentExit { code: running.exit_code, stderr };
         self.feed(ProtocolEvent::Exited(exit), now);
     }

@@ -7,7 +7,7 @@ use omx_kernel::approval::AllowLevel;
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentInstallation};
 use crate::environment::agent_environment;
-use crate::protocol::Launch;
+use crate::protocol::{Confinement, Launch};
 
 /// The variable that names gemini's log file.
 const LOG: &str = "GEMINI_DEBUG_LOG_FILE";
@@ -52,5 +52,11 @@ pub(super) fn launch(
     environment.retain(|name, _| !name.to_string_lossy().starts_with(EDITOR));
     // A log file that the person has set stays; retries are not visible then.
     environment.entry(LOG.into()).or_insert_with(|| "/dev/stderr".into());
-    Launch { program: installation.program.clone(), args, environment, folder: spec.folder.clone() }
+    Launch {
+        program: installation.program.clone(),
+        args,
+        environment,
+        folder: spec.folder.clone(),
+        confinement: Confinement::Unconfined,
+    }
 }

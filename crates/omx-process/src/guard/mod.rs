@@ -12,13 +12,14 @@ mod control;
 mod inherited;
 mod inputs;
 mod leftovers;
+mod rules;
 mod run;
 mod termination;
 mod tree;
 mod wire;
 
-pub(crate) use control::send_input;
+pub(crate) use control::send_setup;
 pub use control::{GuardControl, take_control};
 pub(crate) use leftovers::{LeftoverTraces, kill_leftovers};
-pub use run::run;
+pub use run::{GuardOutcome, run};
 pub use wire::{GuardCommand, GuardReport};

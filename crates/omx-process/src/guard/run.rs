@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -16,24 +16,49 @@ use super::control::GuardControl;
 use super::inputs::{GuardInput, GuardInputs};
 use super::termination::Termination;
 use super::wire::{GuardCommand, GuardReport};
-use crate::platform::adopt_orphans;
+use crate::platform::{Restriction, adopt_orphans};
+
+/// Whether a guard could do its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GuardOutcome {
+    /// The program ran, or could not be found.
+    Done,
+    /// The program could not be confined and was not started.
+    CannotConfine,
+}
 
 /// Runs a program under guard until nothing of it is left. The program gets the standard
 /// input that omx sent, and this process's standard output, standard error and environment.
-pub fn run(control: GuardControl, program: &OsString, args: &[OsString]) {
+pub fn run(control: GuardControl, program: &OsString, args: &[OsString]) -> GuardOutcome {
     // Fails only for a process that leads a session already, which is what is wanted.
     let _ = setsid();
     let _ = adopt_orphans();
-    let GuardControl { mut socket, input } = control;
+    let GuardControl { mut socket, input, rules } = control;
+    let mut command = Command::new(program);
+    command.args(args).stdin(Stdio::from(input));
+    match rules.as_ref().map(Restriction::prepare).transpose() {
+        Ok(restriction) => {
+            restriction.into_iter().for_each(|restriction| restriction.apply_to(&mut command));
+        }
+        Err(why) => {
+            let name = program.display();
+            let _ = writeln!(io::stderr(), "{name} was not started: it cannot be confined: {why}");
+            send_report(&mut socket, GuardReport::CannotConfine);
+            return GuardOutcome::CannotConfine;
+        }
+    }
     let started = GuardInputs::open(&socket).and_then(|inputs| {
-        let child = Command::new(program).args(args).stdin(Stdio::from(input)).spawn()?;
+        let child = command.spawn()?;
+        // It holds the program's standard input.
+        drop(command);
         Ok((inputs, child.id()))
     });
     let (mut inputs, program) = match started {
         Ok(started) => started,
         Err(error) => {
             let number = error.raw_os_error().unwrap_or_default();
-            return send_report(&mut socket, GuardReport::CannotStart(number));
+            send_report(&mut socket, GuardReport::CannotStart(number));
+            return GuardOutcome::Done;
         }
     };
     release_streams();
@@ -41,6 +66,7 @@ pub fn run(control: GuardControl, program: &OsString, args: &[OsString]) {
     let left = watch(program, &mut socket, &mut inputs);
     let last = if left == 0 { GuardReport::Gone } else { GuardReport::Left(left) };
     send_report(&mut socket, last);
+    GuardOutcome::Done
 }
 
 /// Watches until no process is left, or until the rest is given up. Returns how many are

@@ -18,6 +18,9 @@ pub enum GuardReport {
     Running(u32),
     /// The program could not be started, with the system's error number.
     CannotStart(i32),
+    /// The program was not started because it cannot be confined. The reason is on
+    /// standard error.
+    CannotConfine,
     /// The program exited with this code, or none if a signal killed it.
     Exited(Option<i32>),
     /// Nothing of the tree is left.
@@ -51,6 +54,7 @@ impl fmt::Display for GuardReport {
         match self {
             Self::Running(pid) => write!(f, "running {pid}"),
             Self::CannotStart(number) => write!(f, "cannot-start {number}"),
+            Self::CannotConfine => f.write_str("cannot-confine"),
             Self::Exited(Some(code)) => write!(f, "exited {code}"),
             Self::Exited(None) => write!(f, "exited signal"),
             Self::Gone => f.write_str("gone"),
@@ -66,6 +70,7 @@ impl GuardReport {
         match word {
             "running" => rest.parse().ok().map(Self::Running),
             "cannot-start" => rest.parse().ok().map(Self::CannotStart),
+            "cannot-confine" => Some(Self::CannotConfine),
             "exited" if rest == "signal" => Some(Self::Exited(None)),
             "exited" => rest.parse().ok().map(|code| Self::Exited(Some(code))),
             "gone" => Some(Self::Gone),
@@ -87,6 +92,7 @@ mod tests {
         let reports = [
             GuardReport::Running(7),
             GuardReport::CannotStart(2),
+            GuardReport::CannotConfine,
             GuardReport::Exited(Some(3)),
             GuardReport::Exited(None),
             GuardReport::Gone,

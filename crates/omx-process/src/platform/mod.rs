@@ -10,10 +10,18 @@
 //! - `adopt_orphans`: makes this process the parent of orphans below it
 //! - `detached_command`: a program in a session of its own
 //! - `list_open_descriptors`, `anonymous_file`, `directory_names`
+//! - `landlock_support`, `Restriction`: the confinement of a child
 //! - `SEND_FLAGS`, `RECEIVE_FLAGS`: for messages that carry descriptors
 
 #[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
 mod linux;
+
+#[cfg(target_os = "linux")]
+pub(crate) use landlock::Restriction;
+#[cfg(target_os = "linux")]
+pub use landlock::{LandlockSupport, landlock_support};
 
 #[cfg(target_os = "linux")]
 pub use linux::{

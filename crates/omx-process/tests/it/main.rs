@@ -3,6 +3,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, missing_docs, reason = "tests")]
 
+mod confinement;
 mod deadlines;
 mod guard;
 mod stage;

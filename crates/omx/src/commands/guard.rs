@@ -1,6 +1,6 @@
 //! `guard`: the hidden process between omx and an agent.
 
-use omx_process::guard;
+use omx_process::guard::{self, GuardOutcome};
 
 use crate::cli::GuardArgs;
 use crate::exit::Exit;
@@ -13,6 +13,8 @@ pub fn run(args: &GuardArgs) -> Exit {
         output::note("error: omx starts the guard itself; it cannot run on its own");
         return Exit::Usage;
     };
-    guard::run(control, program, rest);
-    Exit::Done
+    match guard::run(control, program, rest) {
+        GuardOutcome::Done => Exit::Done,
+        GuardOutcome::CannotConfine => Exit::CannotConfine,
+    }
 }

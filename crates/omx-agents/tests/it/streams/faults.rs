@@ -4,7 +4,9 @@ use std::time::Instant;
 
 use omx_agents::agent::{AgentCommand, ConversationId};
 use omx_agents::event::{AgentEvent, TurnAnswer};
-use omx_agents::protocol::{AgentExit, Launch, Protocol, ProtocolEffect, ProtocolEvent};
+use omx_agents::protocol::{
+    AgentExit, Confinement, Launch, Protocol, ProtocolEffect, ProtocolEvent,
+};
 
 use super::codex;
 use super::scene::Scene;
@@ -44,6 +46,7 @@ impl Protocol for Faulty {
             args: Vec::new(),
             environment: Default::default(),
             folder: "/w".into(),
+            confinement: Confinement::Unconfined,
         };
         let mut effects = vec![ProtocolEffect::Launch(launch), started.clone()];
         if self.has(Fault::StartsTwice) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use omx_agents::agent::AgentCommand;
 use omx_agents::event::{Delivery, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
-use omx_agents::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
+use omx_agents::protocol::{Confinement, Launch, Protocol, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
     Agent, AgentEnv, AgentEvent, AgentInstallation, AgentKind, AgentLimits, AgentMessage,
     ConversationId, ConversationSpec, ConversationStart, Driver, conversation,
@@ -48,6 +48,7 @@ impl Driver for Hanging {
             args: vec!["-c".into(), "read -r line; echo '{}'; exec sleep 1000".into()],
             environment: agent_env.variables.clone(),
             folder: spec.folder.clone(),
+            confinement: Confinement::Unconfined,
         };
         Ok(Box::new(HangingProtocol { launch, in_turn: false, queued: 0 }))
     }

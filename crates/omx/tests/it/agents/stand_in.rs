@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use omx_agents::event::{ApprovalId, ApprovalRequest, Delivery, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
-use omx_agents::protocol::{AgentExit, Launch, ProtocolEffect, ProtocolEvent};
+use omx_agents::protocol::{AgentExit, Confinement, Launch, ProtocolEffect, ProtocolEvent};
 use omx_agents::{
     AgentCommand, AgentEnv, AgentEvent, AgentInstallation, AgentKind, AgentLimits, Conversation,
     ConversationId, ConversationSpec, ConversationStart, Driver, Protocol, conversation,
@@ -54,6 +54,7 @@ impl StandIn {
             args: vec!["-c".into(), script.into()],
             environment: environment.map(|(name, value)| (name.into(), value)).into(),
             folder: folder.to_owned(),
+            confinement: Confinement::Unconfined,
         };
         Self {
             launch,
