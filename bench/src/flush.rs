@@ -12,13 +12,13 @@ pub const PAYLOAD: &[u8] = br#"{"mode":"ralph","active":true,"current_phase":"ex
 "#;
 
 /// A directory held open, and the two names used in it.
-pub struct Floor {
+pub struct FlushFloor {
     directory: File,
     temporary: PathBuf,
     target: PathBuf,
 }
 
-impl Floor {
+impl FlushFloor {
     /// Opens `directory`, which must exist.
     ///
     /// # Errors

@@ -5,11 +5,11 @@
 use omx_bench::clock;
 use omx_bench::error::{BenchResult, WithContext};
 use omx_bench::measure::short;
-use omx_bench::neighbours::Watch;
-use omx_bench::options::Options;
+use omx_bench::neighbours::CpuTimes;
+use omx_bench::options::BenchOptions;
 use omx_bench::report::{self, ResultRow, RowVerdict, TableHead};
 use omx_bench::rows::{hooks, reads, server, sessions, size, storm, writes};
-use omx_bench::systems::Systems;
+use omx_bench::systems::ComparedSystems;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
@@ -19,7 +19,8 @@ const DISTURBED: u64 = 15;
 const ATTEMPTS: usize = 3;
 
 /// A section's rows, what it is about, and how it is measured.
-type Section = (&'static str, &'static str, fn(&Systems, usize) -> BenchResult<Vec<ResultRow>>);
+type Section =
+    (&'static str, &'static str, fn(&ComparedSystems, usize) -> BenchResult<Vec<ResultRow>>);
 
 const SECTIONS: &[Section] = &[
     ("P1", "a hook with nothing active", hooks::idle),
@@ -46,8 +47,8 @@ fn main() -> ExitCode {
 
 /// Whether every figure was reached.
 fn run() -> BenchResult<bool> {
-    let options = Options::parse(std::env::args().skip(1))?;
-    let systems = Systems::find(&options)?;
+    let options = BenchOptions::parse(std::env::args().skip(1))?;
+    let systems = ComparedSystems::find(&options)?;
     let (mut rows, mut disturbance) = (Vec::new(), Vec::new());
     for (id, about, measure) in SECTIONS {
         if !options.wants(id) {
@@ -77,10 +78,13 @@ struct Attempt {
 
 /// Measures until nobody disturbs, `ATTEMPTS` times at most; the least
 /// disturbed attempt counts, whatever its figures are.
-fn quietest(systems: &Systems, measure: impl Fn() -> Vec<ResultRow>) -> BenchResult<Attempt> {
+fn quietest(
+    systems: &ComparedSystems,
+    measure: impl Fn() -> Vec<ResultRow>,
+) -> BenchResult<Attempt> {
     let mut best: Option<Attempt> = None;
     for _ in 0..ATTEMPTS {
-        let watch = Watch::start();
+        let watch = CpuTimes::start();
         let rows = measure();
         let others = watch.others();
         systems.clear()?;
@@ -99,7 +103,7 @@ fn missed(rows: &[ResultRow]) -> bool {
     rows.iter().any(|row| matches!(row.verdict, RowVerdict::Missed(_)))
 }
 
-fn head(options: &Options, disturbance: &[String]) -> TableHead {
+fn head(options: &BenchOptions, disturbance: &[String]) -> TableHead {
     let mut notes = vec![
         "All three systems run from one driver, in turns, with a clean environment and a throw-away home, in a network namespace without any connection.".to_owned(),
         "Wall time is from the start of the process to its end, CPU time and memory are the kernel's account of that process (wait4).".to_owned(),

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_mins(3);
 
 /// A running server.
 #[derive(Debug)]
-pub struct Client {
+pub struct BenchServer {
     child: Child,
     input: Option<ChildStdin>,
     output: ChildStdout,
@@ -29,7 +29,7 @@ pub struct Client {
 
 /// One slice of pipelined calls.
 #[derive(Clone, Copy, Debug)]
-pub struct Slice {
+pub struct CallSlice {
     /// Calls answered as they should be, per second.
     pub rate: f64,
     /// Calls answered as they should be.
@@ -38,7 +38,7 @@ pub struct Slice {
     pub refused: u64,
 }
 
-impl Client {
+impl BenchServer {
     /// Starts the server; also says how many ms passed until it answered
     /// `initialize`.
     ///
@@ -111,7 +111,7 @@ impl Client {
         tool: &str,
         arguments: impl Fn(u64) -> String,
         expected: &str,
-    ) -> BenchResult<Slice> {
+    ) -> BenchResult<CallSlice> {
         let mut open = HashSet::new();
         let (mut right, mut refused) = (0_u32, 0);
         let mut batch = Vec::new();
@@ -146,7 +146,7 @@ impl Client {
             }
         }
         let rate = f64::from(right) / start.elapsed().as_secs_f64();
-        Ok(Slice { rate, right, refused })
+        Ok(CallSlice { rate, right, refused })
     }
 
     /// The server's largest resident set so far, MiB.
@@ -204,7 +204,7 @@ impl Client {
     }
 }
 
-impl Drop for Client {
+impl Drop for BenchServer {
     /// Closes the input, which ends a well-behaved server; ends others.
     fn drop(&mut self) {
         drop(self.input.take());

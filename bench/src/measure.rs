@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// What one run took.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub struct RunSample {
     /// Wall time, ms.
     pub wall: f64,
     /// User and system time, ms.
@@ -73,7 +73,7 @@ impl ProbeRunner {
     /// # Errors
     /// When it cannot be run or does not end with exit code 0; the text then
     /// carries what it printed.
-    pub fn run(&self, run: &ProgramCall) -> BenchResult<(Sample, String)> {
+    pub fn run(&self, run: &ProgramCall) -> BenchResult<(RunSample, String)> {
         let input = match &run.input {
             Some(path) => File::open(path).context(|| format!("open {}", path.display()))?.into(),
             None => Stdio::null(),
@@ -122,13 +122,13 @@ fn read_text(path: &Path) -> BenchResult<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-fn parse(line: &str) -> Option<(Sample, i32)> {
+fn parse(line: &str) -> Option<(RunSample, i32)> {
     let mut fields = line.split_whitespace();
     let wall: u64 = fields.next()?.parse().ok()?;
     let cpu: u64 = fields.next()?.parse().ok()?;
     let rss_kib: u32 = fields.next()?.parse().ok()?;
     let status = fields.next()?.parse().ok()?;
-    let sample = Sample {
+    let sample = RunSample {
         wall: milliseconds(Duration::from_nanos(wall)),
         cpu: milliseconds(Duration::from_nanos(cpu)),
         rss: f64::from(rss_kib) / 1024.0,

@@ -6,13 +6,13 @@ use std::fs::read_to_string;
 
 /// Processor time, in ticks, at one moment.
 #[derive(Clone, Copy, Debug)]
-pub struct Watch {
+pub struct CpuTimes {
     all: u64,
     busy: u64,
     own: u64,
 }
 
-impl Watch {
+impl CpuTimes {
     /// Now; zeroes where the kernel does not say.
     #[must_use]
     pub fn start() -> Self {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// Everything the driver has to be told.
 #[derive(Debug, Default)]
-pub struct Options {
+pub struct BenchOptions {
     /// The omx to be judged.
     pub omx: PathBuf,
     /// The Node.js that runs the existing systems.
@@ -27,7 +27,7 @@ pub struct Options {
     pub results: Option<PathBuf>,
 }
 
-impl Options {
+impl BenchOptions {
     /// Reads the arguments (without the program's name).
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Medians. A median over interleaved runs survives a neighbour's build on a
 //! small machine; a mean does not.
 
-use crate::measure::Sample;
+use crate::measure::RunSample;
 
 /// A program of a millisecond is run so many times for each run of one of
 /// hundreds: a single hiccup of the machine is several times its own length.
@@ -22,7 +22,7 @@ pub fn median(values: &[f64]) -> f64 {
 
 /// What a series of process runs comes to.
 #[derive(Clone, Copy, Debug)]
-pub struct Summary {
+pub struct RunSummary {
     /// Median wall time, ms.
     pub wall: f64,
     /// Median CPU time (user and system), ms.
@@ -31,11 +31,11 @@ pub struct Summary {
     pub rss: f64,
 }
 
-impl Summary {
+impl RunSummary {
     /// Summarises the runs.
     #[must_use]
-    pub fn of(samples: &[Sample]) -> Self {
-        let column = |take: fn(&Sample) -> f64| samples.iter().map(take).collect::<Vec<_>>();
+    pub fn from_samples(samples: &[RunSample]) -> Self {
+        let column = |take: fn(&RunSample) -> f64| samples.iter().map(take).collect::<Vec<_>>();
         Self {
             wall: median(&column(|sample| sample.wall)),
             cpu: median(&column(|sample| sample.cpu)),

@@ -5,7 +5,7 @@
 use crate::clock;
 use crate::error::{BenchError, BenchResult, WithContext};
 use crate::measure::{ProbeRunner, ProgramCall};
-use crate::options::Options;
+use crate::options::BenchOptions;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,7 +18,7 @@ pub const PHASE: &str = "executing";
 
 /// The three systems, ready to be called.
 #[derive(Debug)]
-pub struct Systems {
+pub struct ComparedSystems {
     /// The measuring helper.
     pub probe: ProbeRunner,
     /// The `floor` program.
@@ -37,12 +37,12 @@ pub struct Systems {
     old_omx_environment: Vec<(String, String)>,
 }
 
-impl Systems {
+impl ComparedSystems {
     /// Finds the programs.
     ///
     /// # Errors
     /// When one is missing.
-    pub fn find(options: &Options) -> BenchResult<Self> {
+    pub fn find(options: &BenchOptions) -> BenchResult<Self> {
         let own = std::env::current_exe().context(|| "find the driver's own folder")?;
         let beside = own.parent().context(|| "the driver has no folder")?;
         let systems = Self {

@@ -2,7 +2,7 @@
 //! directory as argument one durable replacement of a small file. omx's
 //! `state write` is judged against the second.
 
-use omx_bench::flush::Floor;
+use omx_bench::flush::FlushFloor;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let Some(directory) = std::env::args_os().nth(1) else {
         return ExitCode::SUCCESS;
     };
-    match Floor::open(Path::new(&directory)).and_then(|floor| floor.replace()) {
+    match FlushFloor::open(Path::new(&directory)).and_then(|floor| floor.replace()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("floor: {error}");

@@ -1,10 +1,10 @@
 //! P1–P3: what hosts call at every step, each as a new process.
 
 use crate::error::{BenchError, BenchResult, WithContext};
-use crate::measure::{ProgramCall, Sample, short};
+use crate::measure::{ProgramCall, RunSample, short};
 use crate::report::{ResultRow, RowVerdict};
-use crate::stats::{Summary, TIMES, figure, median};
-use crate::systems::{Systems, active, write};
+use crate::stats::{RunSummary, TIMES, figure, median};
+use crate::systems::{ComparedSystems, active, write};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,7 +42,12 @@ const OMC_STOP: &[&str] = &[
 ];
 
 /// A payload in a file, as a host would send it.
-fn payload(systems: &Systems, project: &Path, event: &str, more: Value) -> BenchResult<PathBuf> {
+fn payload(
+    systems: &ComparedSystems,
+    project: &Path,
+    event: &str,
+    more: Value,
+) -> BenchResult<PathBuf> {
     let mut value = json!({
         "session_id": TALK, "transcript_path": "/nowhere.jsonl", "cwd": project,
         "hook_event_name": event, "model": "gpt-5.5", "permission_mode": "default",
@@ -88,7 +93,7 @@ fn snapshot(folder: &Path) -> BenchResult<BTreeMap<PathBuf, SystemTime>> {
 }
 
 /// Runs it and takes the figures, if the answer has what it must.
-fn checked(systems: &Systems, run: &ProgramCall, expected: &str) -> BenchResult<Sample> {
+fn checked(systems: &ComparedSystems, run: &ProgramCall, expected: &str) -> BenchResult<RunSample> {
     let (sample, answer) = systems.probe.run(run)?;
     answer
         .contains(expected)
@@ -100,7 +105,7 @@ fn checked(systems: &Systems, run: &ProgramCall, expected: &str) -> BenchResult<
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn idle(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn idle(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.empty_project("idle")?;
     // In use, with nothing active.
     write(&document(&project), &crate::systems::finished(TALK))?;
@@ -120,8 +125,8 @@ pub fn idle(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
         }
     }
     let written = snapshot(&project)? != before;
-    let (ours, floor) = (Summary::of(&omx), Summary::of(&empty));
-    let theirs = Summary::of(&old_omx);
+    let (ours, floor) = (RunSummary::from_samples(&omx), RunSummary::from_samples(&empty));
+    let theirs = RunSummary::from_samples(&old_omx);
     let (ratio, floors) = (theirs.cpu / ours.cpu, ours.wall / floor.wall);
     Ok(vec![ResultRow {
         id: "P1",
@@ -130,7 +135,7 @@ pub fn idle(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
             figure(floor.wall)
         ),
         old_omx: theirs.cell(),
-        old_omc: Summary::of(&old_omc).cell(),
+        old_omc: RunSummary::from_samples(&old_omc).cell(),
         omx: ours.cell(),
         required: format!(
             "≤ 1/{IDLE_CPU} of OMX's CPU time, ≤ {IDLE_FLOORS} × an empty program, 0 files written"
@@ -146,7 +151,7 @@ pub fn idle(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
 }
 
 /// A turn's processes and their CPU time, ms.
-fn sum(systems: &Systems, runs: &[ProgramCall]) -> BenchResult<f64> {
+fn total_cpu_ms(systems: &ComparedSystems, runs: &[ProgramCall]) -> BenchResult<f64> {
     let mut cpu = 0.0;
     for run in runs {
         cpu += systems.probe.run(run)?.0.cpu;
@@ -158,7 +163,7 @@ fn sum(systems: &Systems, runs: &[ProgramCall]) -> BenchResult<f64> {
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn turn(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn turn(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.empty_project("turn")?;
     let old = systems.empty_project("turn-old")?;
     let events = |project: &Path| -> BenchResult<[PathBuf; 4]> {
@@ -195,10 +200,10 @@ pub fn turn(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     for _ in 0..runs.min(5) {
         // The harder case: a mode is active, so tool use is noted and the stop held.
         write(&document(&project), &active(Some(TALK)))?;
-        cpu.push(sum(systems, &omx)?);
+        cpu.push(total_cpu_ms(systems, &omx)?);
     }
     let cpu = median(&cpu);
-    let (omx_cpu, omc_cpu) = (sum(systems, &old_omx)?, sum(systems, &old_omc)?);
+    let (omx_cpu, omc_cpu) = (total_cpu_ms(systems, &old_omx)?, total_cpu_ms(systems, &old_omc)?);
     Ok(vec![ResultRow {
         id: "P2",
         work: format!(
@@ -219,7 +224,7 @@ pub fn turn(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn deciding(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn deciding(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.project("deciding")?;
     let old = systems.project("deciding-old")?;
     let folder = systems.work.join("floor");
@@ -242,9 +247,9 @@ pub fn deciding(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
                 omx.push(checked(systems, &systems.omx_hook(&project, &ours), expected)?);
             }
         }
-        let (omx, old_omx) = (Summary::of(&omx), Summary::of(&old_omx));
+        let (omx, old_omx) = (RunSummary::from_samples(&omx), RunSummary::from_samples(&old_omx));
         let reached = old_omx.wall / omx.wall;
-        let floors = omx.wall / Summary::of(&floor).wall;
+        let floors = omx.wall / RunSummary::from_samples(&floor).wall;
         // A start that keeps nothing is no measure for one that does.
         let keeps = event == "Stop" || systems.old_omx_writes;
         rows.push(ResultRow {

@@ -1,11 +1,11 @@
 //! P4: the commands people and hooks call most, each as a new process.
 
 use crate::error::{BenchError, BenchResult, WithContext};
-use crate::mcp::Client;
-use crate::measure::{ProgramCall, Sample, short};
+use crate::mcp::BenchServer;
+use crate::measure::{ProgramCall, RunSample, short};
 use crate::report::{ResultRow, RowVerdict};
-use crate::stats::{Summary, TIMES, figure, median};
-use crate::systems::{PHASE, SESSION, Systems};
+use crate::stats::{RunSummary, TIMES, figure, median};
+use crate::systems::{ComparedSystems, PHASE, SESSION};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -67,13 +67,13 @@ const WORKS: &[Work] = &[
 ///
 /// # Errors
 /// When the existing systems cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let (ours, theirs) = (systems.project("reads")?, systems.project("reads-old")?);
     WORKS.iter().map(|work| row(systems, &ours, &theirs, work, runs)).collect()
 }
 
 fn row(
-    systems: &Systems,
+    systems: &ComparedSystems,
     project: &Path,
     old_project: &Path,
     work: &Work,
@@ -83,7 +83,7 @@ fn row(
     let theirs = systems.old_omx(old_project, work.old_omx);
     let pending = work.optional && !known(systems, project, work);
     let mut server = match work.old_omc {
-        Some(_) => Some(Client::start(&systems.old_omc_server(old_project))?.0),
+        Some(_) => Some(BenchServer::start(&systems.old_omc_server(old_project))?.0),
         None => None,
     };
     let (mut old_omx, mut old_omc, mut omx) = (Vec::new(), Vec::new(), Vec::new());
@@ -106,11 +106,11 @@ fn row(
             }
         }
     }
-    let theirs = Summary::of(&old_omx);
+    let theirs = RunSummary::from_samples(&old_omx);
     let (cell, verdict) = match trouble {
         None if pending => ("–".to_owned(), RowVerdict::Pending),
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
-        None => judge(&theirs, &Summary::of(&omx)),
+        None => judge(&theirs, &RunSummary::from_samples(&omx)),
     };
     Ok(ResultRow {
         id: "P4",
@@ -127,7 +127,7 @@ fn row(
     })
 }
 
-fn judge(theirs: &Summary, ours: &Summary) -> (String, RowVerdict) {
+fn judge(theirs: &RunSummary, ours: &RunSummary) -> (String, RowVerdict) {
     let ratio = theirs.wall / ours.wall;
     let verdict = RowVerdict::judge(
         ratio >= RATIO && ours.rss <= MEMORY,
@@ -137,13 +137,13 @@ fn judge(theirs: &Summary, ours: &Summary) -> (String, RowVerdict) {
 }
 
 /// Whether omx has the command at all.
-fn known(systems: &Systems, project: &Path, work: &Work) -> bool {
+fn known(systems: &ComparedSystems, project: &Path, work: &Work) -> bool {
     let command = work.omx.first().copied().unwrap_or_default();
     systems.probe.run(&systems.omx(project, &[command, "--help"])).is_ok()
 }
 
 /// One run whose answer contains what it must.
-fn checked(systems: &Systems, run: &ProgramCall, expected: &str) -> BenchResult<Sample> {
+fn checked(systems: &ComparedSystems, run: &ProgramCall, expected: &str) -> BenchResult<RunSample> {
     let (sample, answer) = systems.probe.run(run)?;
     answer
         .contains(expected)

@@ -3,12 +3,12 @@
 //! writes come to what the disk allows.
 
 use crate::error::{BenchError, BenchResult, WithContext};
-use crate::flush::Floor;
-use crate::mcp::Client;
+use crate::flush::FlushFloor;
+use crate::mcp::BenchServer;
 use crate::measure::ProgramCall;
 use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{figure, median};
-use crate::systems::{PHASE, SESSION, Systems};
+use crate::systems::{ComparedSystems, PHASE, SESSION};
 use std::time::{Duration, Instant};
 
 const READY: f64 = 20.0;
@@ -44,7 +44,7 @@ struct Subject {
 ///
 /// # Errors
 /// When the existing systems or the floor cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.project("server")?;
     let own_read: fn(u64) -> String = |_| r#"{"mode":"ralph"}"#.to_owned();
     let old_omx =
@@ -81,7 +81,7 @@ pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
 
 /// A fresh server: start, reads, writes, memory.
 fn round(subject: &Subject, figures: &mut Figures) -> BenchResult<()> {
-    let (mut client, ready) = Client::start(&subject.run)?;
+    let (mut client, ready) = BenchServer::start(&subject.run)?;
     figures.ready.push(ready);
     let slice = client.pump(SLICE, WINDOW, "state_read", subject.read, PHASE)?;
     figures.reads.push(slice.rate);
@@ -104,17 +104,17 @@ fn round(subject: &Subject, figures: &mut Figures) -> BenchResult<()> {
 }
 
 /// The document's revision; OMC's documents have none.
-fn revision(client: &mut Client, subject: &Subject) -> BenchResult<Option<u64>> {
+fn revision(client: &mut BenchServer, subject: &Subject) -> BenchResult<Option<u64>> {
     let arguments = serde_json::from_str(&(subject.read)(0)).context(|| "parse the arguments")?;
     let (answer, _) = client.call("state_read", &arguments)?;
     Ok(answer["structuredContent"]["revision"].as_u64())
 }
 
 /// Durable replacements a second, in this process.
-fn floor_rate(systems: &Systems) -> BenchResult<f64> {
+fn floor_rate(systems: &ComparedSystems) -> BenchResult<f64> {
     let folder = systems.work.join("floor");
     std::fs::create_dir_all(&folder).context(|| "make the floor's folder")?;
-    let floor = Floor::open(&folder)?;
+    let floor = FlushFloor::open(&folder)?;
     let start = Instant::now();
     let mut count = 0_u32;
     while start.elapsed() < SLICE {

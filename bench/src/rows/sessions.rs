@@ -2,11 +2,11 @@
 //! right before its time counts.
 
 use crate::error::{BenchError, BenchResult, WithContext};
-use crate::mcp::Client;
-use crate::measure::{Sample, short};
+use crate::mcp::BenchServer;
+use crate::measure::{RunSample, short};
 use crate::report::{ResultRow, RowVerdict};
-use crate::stats::{Summary, figure, median};
-use crate::systems::{Systems, active, active_omc, finished, write};
+use crate::stats::{RunSummary, figure, median};
+use crate::systems::{ComparedSystems, active, active_omc, finished, write};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,11 +25,11 @@ const FULL_RUNS: usize = 15;
 ///
 /// # Errors
 /// When the projects cannot be made or the existing systems cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     SIZES.iter().map(|&size| row(systems, size, runs)).collect()
 }
 
-fn row(systems: &Systems, size: usize, runs: usize) -> BenchResult<ResultRow> {
+fn row(systems: &ComparedSystems, size: usize, runs: usize) -> BenchResult<ResultRow> {
     let ours = systems.empty_project(&format!("sessions-{size}"))?;
     let theirs = systems.empty_project(&format!("sessions-{size}-omx"))?;
     let claude = systems.empty_project(&format!("sessions-{size}-omc"))?;
@@ -60,12 +60,15 @@ fn row(systems: &Systems, size: usize, runs: usize) -> BenchResult<ResultRow> {
     }
     let (cell, verdict) = match trouble {
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
-        None => judge(&Summary::of(&omx), largest),
+        None => judge(&RunSummary::from_samples(&omx), largest),
     };
     Ok(ResultRow {
         id: "P11",
         work: format!("`state list-active`, {size} sessions, {ACTIVE} active"),
-        old_omx: format!("{} ms, finds {seen_omx} of {ACTIVE}", figure(Summary::of(&old_omx).wall)),
+        old_omx: format!(
+            "{} ms, finds {seen_omx} of {ACTIVE}",
+            figure(RunSummary::from_samples(&old_omx).wall)
+        ),
         old_omc,
         omx: cell,
         required: if largest {
@@ -77,7 +80,7 @@ fn row(systems: &Systems, size: usize, runs: usize) -> BenchResult<ResultRow> {
     })
 }
 
-fn judge(ours: &Summary, limited: bool) -> (String, RowVerdict) {
+fn judge(ours: &RunSummary, limited: bool) -> (String, RowVerdict) {
     let verdict = RowVerdict::judge(
         !limited || ours.wall <= LIMIT,
         format!("right, {} ms", figure(ours.wall)),
@@ -87,12 +90,12 @@ fn judge(ours: &Summary, limited: bool) -> (String, RowVerdict) {
 
 /// OMC's answer over its server: the median, and how many it found.
 fn omc(
-    systems: &Systems,
+    systems: &ComparedSystems,
     project: &Path,
     living: &BTreeSet<String>,
     runs: usize,
 ) -> BenchResult<String> {
-    let (mut server, _) = Client::start(&systems.old_omc_server(project))?;
+    let (mut server, _) = BenchServer::start(&systems.old_omc_server(project))?;
     let (mut times, mut seen) = (Vec::new(), 0);
     while times.len() < runs && times.iter().sum::<f64>() < THEIR_TIME {
         let (answer, took) = server.call("state_list_active", &json!({"all": true}))?;
@@ -128,7 +131,11 @@ fn fill(sessions: &Path, size: usize, omc: bool) -> BenchResult<BTreeSet<String>
     Ok(living)
 }
 
-fn list(systems: &Systems, project: &Path, living: &BTreeSet<String>) -> BenchResult<Sample> {
+fn list(
+    systems: &ComparedSystems,
+    project: &Path,
+    living: &BTreeSet<String>,
+) -> BenchResult<RunSample> {
     let run = systems.omx(project, &["state", "list-active", "--json"]);
     let (sample, answer) = systems.probe.run(&run)?;
     let parsed: Value = serde_json::from_str(&answer)

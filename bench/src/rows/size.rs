@@ -3,7 +3,7 @@
 
 use crate::error::{BenchResult, WithContext};
 use crate::report::{ResultRow, RowVerdict};
-use crate::systems::Systems;
+use crate::systems::ComparedSystems;
 use std::path::Path;
 
 const LIMIT: u64 = 20_000_000;
@@ -12,7 +12,7 @@ const LIMIT: u64 = 20_000_000;
 ///
 /// # Errors
 /// When a size cannot be read.
-pub fn rows(systems: &Systems) -> BenchResult<Vec<ResultRow>> {
+pub fn rows(systems: &ComparedSystems) -> BenchResult<Vec<ResultRow>> {
     let own = std::fs::metadata(&systems.omx).context(|| "read omx's size")?.len();
     Ok(vec![ResultRow {
         id: "P14",

@@ -2,12 +2,12 @@
 //! counts only if nothing is lost.
 
 use crate::error::{BenchError, BenchResult, WithContext};
-use crate::mcp::Client;
+use crate::mcp::BenchServer;
 use crate::measure::{ProgramCall, short};
 use crate::report::{ResultRow, RowVerdict};
 use crate::stats::{figure, median};
 use crate::sys;
-use crate::systems::{PHASE, SESSION, Systems};
+use crate::systems::{ComparedSystems, PHASE, SESSION};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::path::Path;
@@ -37,7 +37,7 @@ struct Storm {
 ///
 /// # Errors
 /// When a project cannot be made or OMC's server cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     // A storm is 640 runs in itself.
     let rounds = (runs / 5).max(1);
     let required = format!("≥ {RATE} writes/s, none lost");
@@ -89,7 +89,7 @@ fn judge(storms: &[Storm], total: usize) -> (String, RowVerdict) {
 
 /// Every write is a process of its own; `writers` of them run at any time.
 fn processes(
-    systems: &Systems,
+    systems: &ComparedSystems,
     writers: usize,
     writes: usize,
     write: impl Fn(&str) -> ProgramCall + Sync,
@@ -176,7 +176,7 @@ fn kept(document: &str, writers: usize, writes: usize) -> BenchResult<usize> {
         .count())
 }
 
-fn theirs(systems: &Systems) -> BenchResult<String> {
+fn theirs(systems: &ComparedSystems) -> BenchResult<String> {
     if !systems.old_omx_writes {
         return Ok("cannot write without its native helper".to_owned());
     }
@@ -194,10 +194,10 @@ fn theirs(systems: &Systems) -> BenchResult<String> {
 }
 
 /// OMC writes only through its server: one server a writer.
-fn omc(systems: &Systems) -> BenchResult<String> {
+fn omc(systems: &ComparedSystems) -> BenchResult<String> {
     let project = systems.project("storm-omc")?;
     let mut servers = (0..THEIR_WRITERS)
-        .map(|_| Client::start(&systems.old_omc_server(&project)).map(|(server, _)| server))
+        .map(|_| BenchServer::start(&systems.old_omc_server(&project)).map(|(server, _)| server))
         .collect::<BenchResult<Vec<_>>>()?;
     let start = Instant::now();
     let acknowledged: u32 = thread::scope(|scope| {
@@ -220,7 +220,7 @@ fn omc(systems: &Systems) -> BenchResult<String> {
     ))
 }
 
-fn omc_writer(writer: usize, server: &mut Client) -> u32 {
+fn omc_writer(writer: usize, server: &mut BenchServer) -> u32 {
     let answers = (0..THEIR_WRITES).map(|turn| {
         let input = json!({"mode": "ralph", "session_id": SESSION, "active": true,
             "iteration": 1, "current_phase": PHASE, "state": {field(writer, turn): 1}});

@@ -2,11 +2,11 @@
 //! starts and replaces a file durably, and does nothing else.
 
 use crate::error::{BenchError, BenchResult, WithContext};
-use crate::mcp::Client;
-use crate::measure::{ProgramCall, Sample, short};
+use crate::mcp::BenchServer;
+use crate::measure::{ProgramCall, RunSample, short};
 use crate::report::{ResultRow, RowVerdict};
-use crate::stats::{Summary, TIMES, figure, median};
-use crate::systems::{PHASE, SESSION, Systems};
+use crate::stats::{RunSummary, TIMES, figure, median};
+use crate::systems::{ComparedSystems, PHASE, SESSION};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -17,11 +17,11 @@ const FLOORS: f64 = 3.0;
 ///
 /// # Errors
 /// When the existing systems or the floor cannot be run.
-pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
+pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let (project, old_project) = (systems.project("writes")?, systems.project("writes-old")?);
     let folder = systems.work.join("floor");
     std::fs::create_dir_all(&folder).context(|| "make the floor's folder")?;
-    let (mut server, _) = Client::start(&systems.old_omc_server(&old_project))?;
+    let (mut server, _) = BenchServer::start(&systems.old_omc_server(&old_project))?;
     let (mut empty, mut floor) = (Vec::new(), Vec::new());
     let (mut old_omx, mut old_omc, mut omx) = (Vec::new(), Vec::new(), Vec::new());
     let mut trouble = None;
@@ -43,16 +43,16 @@ pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     if trouble.is_none() {
         trouble = read_back(systems, &project, runs - 1).err();
     }
-    let (old_omx, floor) = (Summary::of(&old_omx), Summary::of(&floor));
+    let (old_omx, floor) = (RunSummary::from_samples(&old_omx), RunSummary::from_samples(&floor));
     let (cell, verdict) = match trouble {
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
-        None => judge(&old_omx, &floor, &Summary::of(&omx)),
+        None => judge(&old_omx, &floor, &RunSummary::from_samples(&omx)),
     };
     Ok(vec![ResultRow {
         id: "P5",
         work: format!(
             "`state write`, flushed (floor: start {} ms, start + flush {} ms)",
-            figure(Summary::of(&empty).wall),
+            figure(RunSummary::from_samples(&empty).wall),
             figure(floor.wall)
         ),
         old_omx: if systems.old_omx_writes {
@@ -67,7 +67,7 @@ pub fn rows(systems: &Systems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     }])
 }
 
-fn judge(theirs: &Summary, floor: &Summary, ours: &Summary) -> (String, RowVerdict) {
+fn judge(theirs: &RunSummary, floor: &RunSummary, ours: &RunSummary) -> (String, RowVerdict) {
     let ratio = theirs.wall / ours.wall;
     let floors = ours.wall / floor.wall;
     let verdict = RowVerdict::judge(
@@ -87,7 +87,7 @@ fn omc_input(turn: usize) -> Value {
         "current_phase": PHASE, "state": {"n": turn}})
 }
 
-fn ours(systems: &Systems, project: &Path, turn: usize) -> BenchResult<Sample> {
+fn ours(systems: &ComparedSystems, project: &Path, turn: usize) -> BenchResult<RunSample> {
     let input = input(turn);
     let run = systems.omx(project, &["state", "write", "--input", &input, "--json"]);
     succeeded(systems, &run)
@@ -95,7 +95,7 @@ fn ours(systems: &Systems, project: &Path, turn: usize) -> BenchResult<Sample> {
 
 /// OMX's write, or its read as the conservative stand-in (a write of its takes
 /// longer than a read, so the ratio can only be understated).
-fn theirs(systems: &Systems, project: &Path, turn: usize) -> BenchResult<Sample> {
+fn theirs(systems: &ComparedSystems, project: &Path, turn: usize) -> BenchResult<RunSample> {
     if systems.old_omx_writes {
         let input = input(turn);
         let arguments = ["state", "write", "--input", &input, "--json"];
@@ -106,7 +106,7 @@ fn theirs(systems: &Systems, project: &Path, turn: usize) -> BenchResult<Sample>
     }
 }
 
-fn succeeded(systems: &Systems, run: &ProgramCall) -> BenchResult<Sample> {
+fn succeeded(systems: &ComparedSystems, run: &ProgramCall) -> BenchResult<RunSample> {
     let (sample, answer) = systems.probe.run(run)?;
     answer
         .contains("\"success\":true")
@@ -114,7 +114,7 @@ fn succeeded(systems: &Systems, run: &ProgramCall) -> BenchResult<Sample> {
         .context(|| format!("{} answered {}", run.words(), short(&answer)))
 }
 
-fn read_back(systems: &Systems, project: &Path, last: usize) -> BenchResult<()> {
+fn read_back(systems: &ComparedSystems, project: &Path, last: usize) -> BenchResult<()> {
     let run = systems.omx(project, &["state", "read", "--mode", "ralph", "--json"]);
     let (_, answer) = systems.probe.run(&run)?;
     let document: Value = serde_json::from_str(&answer).context(|| "parse the document")?;

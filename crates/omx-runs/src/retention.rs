@@ -102,7 +102,8 @@ fn remove_worktree(
         return Ok(WorktreeRemoval::None);
     }
     let git = workspace::git(env.environment, folder.scratch()?);
-    let GitLocation::Checkout(checkout) = git.look(env.store.root()).map_err(workspace::refusal)?
+    let GitLocation::Checkout(checkout) =
+        git.locate(env.store.root()).map_err(workspace::refusal)?
     else {
         let words = format!("{} is not a git checkout any more", env.store.root().display());
         return Ok(if was_there { WorktreeRemoval::Kept(words) } else { WorktreeRemoval::None });

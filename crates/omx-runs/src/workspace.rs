@@ -41,7 +41,7 @@ pub fn prepare(
     let scratch = store.tree().join("runs").join(id.as_str()).join("scratch");
     let git = git(env.environment, scratch);
     let in_place = || Workspace::InPlace { path: store.root().to_owned() };
-    let checkout = match git.look(store.root()).map_err(refusal)? {
+    let checkout = match git.locate(store.root()).map_err(refusal)? {
         GitLocation::Checkout(checkout) => checkout,
         GitLocation::Outside | GitLocation::Bare => {
             let warning = "this is not a git checkout: the run works in this directory, and its \
@@ -121,7 +121,7 @@ pub fn commit_step(
     branch: &BranchName,
     message: Option<&str>,
 ) -> Result<Option<String>, GitError> {
-    let GitLocation::Checkout(checkout) = git.look(workspace.folder())? else { return Ok(None) };
+    let GitLocation::Checkout(checkout) = git.locate(workspace.folder())? else { return Ok(None) };
     if let (Workspace::Worktree { .. }, Some(message)) = (workspace, message) {
         checkout.commit_all(branch, message)?;
     }
@@ -136,7 +136,7 @@ pub fn refusal(error: GitError) -> Refusal {
 /// Describes the size of a run's change for people: files and lines.
 pub fn describe_size(git: &Git, workspace: &Workspace) -> Option<String> {
     let Workspace::Worktree { base, path, .. } = workspace else { return None };
-    let Ok(GitLocation::Checkout(checkout)) = git.look(path as &Path) else { return None };
+    let Ok(GitLocation::Checkout(checkout)) = git.locate(path as &Path) else { return None };
     let base = CommitId::new(base).ok()?;
     let changes = checkout.changes(&base, &checkout.tree().ok()?).ok()?;
     let files = changes.files.len();
@@ -158,7 +158,7 @@ pub(crate) fn project_checkout(
     env: &ProjectEnv<'_>,
     scratch: PathBuf,
 ) -> Result<Checkout, Refusal> {
-    match git(env.environment, scratch).look(env.store.root()).map_err(refusal)? {
+    match git(env.environment, scratch).locate(env.store.root()).map_err(refusal)? {
         GitLocation::Checkout(checkout) => Ok(checkout),
         GitLocation::Outside | GitLocation::Bare => Err(Refusal::invalid_input(format!(
             "{} is not a git checkout",

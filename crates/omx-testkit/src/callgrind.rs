@@ -122,12 +122,12 @@ impl CountedProject {
 
 /// Instruction counts that were agreed on, in a committed file, for each architecture.
 #[derive(Debug)]
-pub struct Pins {
+pub struct PinnedCounts {
     path: PathBuf,
     all: BTreeMap<String, InstructionCounts>,
 }
 
-impl Pins {
+impl PinnedCounts {
     /// Reads the file; an absent one has no pins.
     pub fn read(path: &Path) -> Self {
         let text = fs::read_to_string(path).unwrap_or_else(|_| "{}".to_owned());
@@ -136,7 +136,7 @@ impl Pins {
     }
 
     /// What is wrong with these counts, one line each.
-    pub fn complaints(&self, counts: &InstructionCounts) -> Vec<String> {
+    pub fn violations(&self, counts: &InstructionCounts) -> Vec<String> {
         let pins = self.all.get(std::env::consts::ARCH);
         counts
             .iter()
@@ -173,13 +173,13 @@ mod tests {
     fn quality_a_count_is_held_between_ceiling_and_floor() {
         let counts = |count| InstructionCounts::from([("a".to_owned(), count)]);
         let all = BTreeMap::from([(std::env::consts::ARCH.to_owned(), counts(100_000))]);
-        let pins = Pins { path: PathBuf::new(), all };
+        let pins = PinnedCounts { path: PathBuf::new(), all };
         for (count, fits) in
             [(103_000, true), (103_001, false), (90_000, true), (89_999, false), (100_000, true)]
         {
-            assert_eq!(pins.complaints(&counts(count)).is_empty(), fits, "{count}");
+            assert_eq!(pins.violations(&counts(count)).is_empty(), fits, "{count}");
         }
         let unpinned = InstructionCounts::from([("b".to_owned(), 1)]);
-        assert!(pins.complaints(&unpinned)[0].contains("no pin"));
+        assert!(pins.violations(&unpinned)[0].contains("no pin"));
     }
 }

@@ -37,7 +37,7 @@ pub struct KillLoopReport {
 
 /// A command and what its success means.
 #[derive(Clone, Debug)]
-enum Order {
+enum KillLoopCommand {
     /// This session's ralph carries this note.
     Note { session: &'static str, value: u64 },
     /// These two modes of this session are linked.
@@ -56,9 +56,9 @@ enum Order {
     Config { value: u64 },
 }
 
-impl Order {
+impl KillLoopCommand {
     fn random(random: &mut Random, value: u64) -> Self {
-        let session = *random.of(&SESSIONS);
+        let session = *random.choose(&SESSIONS);
         match random.below(16) {
             0..=6 => Self::Note { session, value },
             7 | 8 => Self::Link { session },
@@ -98,7 +98,7 @@ impl Order {
 
     /// What must be seen after its answer.
     fn check(&self, project: &TestProject, at: &str) {
-        let documents = DocumentTree::of(project);
+        let documents = DocumentTree::read(project);
         let scopes = documents.scopes();
         let of = |session: &str| scopes.get(&folder(session)).cloned().unwrap_or_default();
         let is_active = |document: &Value| document["active"] == true;
@@ -157,8 +157,8 @@ fn one_alone(
     tally: &mut KillLoopReport,
 ) {
     make_ready(project);
-    let old = DocumentTree::of(project);
-    let order = Order::random(random, 1_000 + round as u64);
+    let old = DocumentTree::read(project);
+    let order = KillLoopCommand::random(random, 1_000 + round as u64);
     let at = format!("{at}: {order:?}");
     let mut child = start(project, &order.args());
     std::thread::sleep(Duration::from_micros(random.below(LONGEST_MICROS) as u64));
@@ -171,7 +171,7 @@ fn one_alone(
         order.check(project, &at);
     } else {
         tally.silent += 1;
-        tally.unanswered_effects += usize::from(DocumentTree::of(project) != old);
+        tally.unanswered_effects += usize::from(DocumentTree::read(project) != old);
     }
     nothing_is_torn(project, &old, &at);
     next_succeeds(project, &order, &at);
@@ -186,7 +186,7 @@ fn several_at_once(
     tally: &mut KillLoopReport,
 ) {
     make_ready(project);
-    let old = DocumentTree::of(project);
+    let old = DocumentTree::read(project);
     let before = project.session_document("one", "ralph");
     let mut children: Vec<Child> = (0..4)
         .map(|writer| {
@@ -225,7 +225,7 @@ fn several_at_once(
     let revision = |document: &Value| document["revision"].as_u64().expect("a revision");
     assert_eq!(revision(&after), revision(&before) + effects, "{at}: {after}");
     nothing_is_torn(project, &old, at);
-    next_succeeds(project, &Order::Note { session: "one", value: round as u64 }, at);
+    next_succeeds(project, &KillLoopCommand::Note { session: "one", value: round as u64 }, at);
 }
 
 /// Every session has an active ralph with an ultrawork beside it.
@@ -265,7 +265,7 @@ fn finish(child: &mut Child) -> String {
 
 /// Each document is the old one or a later one, whole.
 fn nothing_is_torn(project: &TestProject, old: &DocumentTree, at: &str) {
-    let now = DocumentTree::of(project);
+    let now = DocumentTree::read(project);
     for path in now.paths().filter(|path| path.ends_with(".json")) {
         let text = now.raw(path).unwrap_or_default();
         let document: Value =
@@ -289,8 +289,8 @@ fn nothing_is_torn(project: &TestProject, old: &DocumentTree, at: &str) {
 }
 
 /// The command once more, and another one: both at once, and nothing is left over.
-fn next_succeeds(project: &TestProject, order: &Order, at: &str) {
-    let needs_ralph = matches!(order, Order::Note { .. } | Order::Link { .. });
+fn next_succeeds(project: &TestProject, order: &KillLoopCommand, at: &str) {
+    let needs_ralph = matches!(order, KillLoopCommand::Note { .. } | KillLoopCommand::Link { .. });
     let start = Instant::now();
     let args = order.args();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -24,7 +24,7 @@ mod terminal;
 pub mod tree;
 
 pub use binary::release_binary;
-pub use callgrind::{CountedProject, InstructionCounts, Pins};
+pub use callgrind::{CountedProject, InstructionCounts, PinnedCounts};
 pub use kill_loop::{KillLoopReport, kill_loop};
 pub use mcp::McpClient;
 pub use npm::npm_tool;

@@ -32,7 +32,7 @@ impl Random {
     }
 
     /// One of these.
-    pub fn of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
+    pub fn choose<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
         &choices[self.below(choices.len())]
     }
 

@@ -16,7 +16,7 @@ pub struct DocumentTree {
 
 impl DocumentTree {
     /// Reads them.
-    pub fn of(project: &TestProject) -> Self {
+    pub fn read(project: &TestProject) -> Self {
         let folder = project.folder();
         let mut files = BTreeMap::new();
         for (path, bytes) in everything(project) {

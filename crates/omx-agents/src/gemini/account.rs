@@ -183,7 +183,7 @@ mod tests {
             self.file(".gemini/settings.json", &text)
         }
 
-        fn look(&self) -> Option<GeminiAccount> {
+        fn read_account(&self) -> Option<GeminiAccount> {
             let own = self.variables.iter().map(|&(name, value)| (name.into(), value.into()));
             let mut environment: std::collections::BTreeMap<_, _> = own.collect();
             environment.insert("HOME".into(), self.home.path().into());
@@ -204,45 +204,54 @@ mod tests {
 
     #[test]
     fn without_credentials_there_is_no_account() {
-        assert_eq!(World::new(&[]).look(), None);
-        assert_eq!(World::new(&[("GEMINI_API_KEY", "")]).look(), None);
-        assert_eq!(World::new(&[]).file(".gemini/.env", "GEMINI_API_KEY=\n").look(), None);
-        assert_eq!(World::new(&[]).file(".gemini/settings.json", "{").look(), None);
+        assert_eq!(World::new(&[]).read_account(), None);
+        assert_eq!(World::new(&[("GEMINI_API_KEY", "")]).read_account(), None);
+        assert_eq!(World::new(&[]).file(".gemini/.env", "GEMINI_API_KEY=\n").read_account(), None);
+        assert_eq!(World::new(&[]).file(".gemini/settings.json", "{").read_account(), None);
     }
 
     #[test]
     fn the_chosen_method_needs_its_credentials() {
-        assert_eq!(World::new(&[]).chosen("gemini-api-key").look(), None);
-        assert_eq!(World::new(&[KEY]).chosen("gemini-api-key").look(), Some(GeminiAccount::Chosen));
-        assert_eq!(World::new(&[KEY]).chosen("oauth-personal").look(), None);
+        assert_eq!(World::new(&[]).chosen("gemini-api-key").read_account(), None);
+        assert_eq!(
+            World::new(&[KEY]).chosen("gemini-api-key").read_account(),
+            Some(GeminiAccount::Chosen)
+        );
+        assert_eq!(World::new(&[KEY]).chosen("oauth-personal").read_account(), None);
         let google =
             World::new(&[]).chosen("oauth-personal").file(".gemini/oauth_creds.json", "{}");
-        assert_eq!(google.look(), Some(GeminiAccount::Chosen));
-        assert_eq!(World::new(&[KEY]).chosen("vertex-ai").look(), None);
+        assert_eq!(google.read_account(), Some(GeminiAccount::Chosen));
+        assert_eq!(World::new(&[KEY]).chosen("vertex-ai").read_account(), None);
         let vertex = World::new(&[("GOOGLE_CLOUD_PROJECT", "p"), ("GOOGLE_CLOUD_LOCATION", "l")]);
-        assert_eq!(vertex.chosen("vertex-ai").look(), Some(GeminiAccount::Chosen));
+        assert_eq!(vertex.chosen("vertex-ai").read_account(), Some(GeminiAccount::Chosen));
     }
 
     #[test]
     fn a_possible_key_in_a_keychain_counts() {
         let bus = ("DBUS_SESSION_BUS_ADDRESS", "unix:path=/x");
-        assert_eq!(World::new(&[bus]).chosen("gemini-api-key").look(), Some(GeminiAccount::Chosen));
-        assert_eq!(World::new(&[bus]).look(), None);
+        assert_eq!(
+            World::new(&[bus]).chosen("gemini-api-key").read_account(),
+            Some(GeminiAccount::Chosen)
+        );
+        assert_eq!(World::new(&[bus]).read_account(), None);
     }
 
     #[test]
     fn without_a_choice_the_available_method_counts() {
         let found = |method| Some(GeminiAccount::Found(method));
-        assert_eq!(World::new(&[KEY]).look(), found(LoginMethod::ApiKey));
+        assert_eq!(World::new(&[KEY]).read_account(), found(LoginMethod::ApiKey));
         let in_file = World::new(&[]).file(".gemini/.env", "# a\nexport GEMINI_API_KEY=\"k\"\n");
-        assert_eq!(in_file.look(), found(LoginMethod::ApiKey));
-        assert_eq!(World::new(&[("GOOGLE_API_KEY", "k")]).look(), found(LoginMethod::Vertex));
+        assert_eq!(in_file.read_account(), found(LoginMethod::ApiKey));
+        assert_eq!(
+            World::new(&[("GOOGLE_API_KEY", "k")]).read_account(),
+            found(LoginMethod::Vertex)
+        );
         let vertex =
             World::new(&[KEY, ("GOOGLE_GENAI_USE_VERTEXAI", "true"), ("GOOGLE_API_KEY", "k")]);
-        assert_eq!(vertex.look(), found(LoginMethod::Vertex));
+        assert_eq!(vertex.read_account(), found(LoginMethod::Vertex));
         // A Google account must be chosen explicitly; otherwise gemini would ask.
-        assert_eq!(World::new(&[]).file(".gemini/oauth_creds.json", "{}").look(), None);
+        assert_eq!(World::new(&[]).file(".gemini/oauth_creds.json", "{}").read_account(), None);
         let gateway = World::new(&[KEY, ("GOOGLE_GEMINI_BASE_URL", "http://x")]);
-        assert_eq!(gateway.look(), Some(GeminiAccount::ByItself));
+        assert_eq!(gateway.read_account(), Some(GeminiAccount::ByItself));
     }
 }

@@ -226,13 +226,13 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_000_000);
 
-    fn of(code: i64, message: &str) -> FailureCause {
+    fn cause(code: i64, message: &str) -> FailureCause {
         let error = RpcFailure { code, message: message.to_owned(), data: Value::Null };
         classify(&error, Some("m"), NOW)
     }
 
     fn kind(code: i64, message: &str) -> &'static str {
-        gemini_failure(of(code, message)).kind()
+        gemini_failure(cause(code, message)).kind()
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod tests {
         let inner = r#"{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"too much"}}"#;
         let outer = serde_json::json!({"error": {"message": inner}}).to_string();
         for message in [inner.to_owned(), outer, format!("[{inner}]")] {
-            let FailureCause::RateLimited { until: None, detail } = of(500, &message) else {
+            let FailureCause::RateLimited { until: None, detail } = cause(500, &message) else {
                 panic!()
             };
             assert_eq!(detail, "too much");
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_rate_limit_is_parsed() {
-        let until = |message: &str| match of(429, message) {
+        let until = |message: &str| match cause(429, message) {
             FailureCause::RateLimited { until, .. } => {
                 until.map(|until| until.millis() - NOW.millis())
             }

@@ -60,14 +60,14 @@ fn protocol(spec: &ConversationSpec, more: &[(&str, &str)]) -> Box<dyn Protocol>
 }
 
 /// A protocol and its clock.
-struct Stage {
+struct GeminiHarness {
     protocol: Box<dyn Protocol>,
     now: Instant,
     /// The id of its last request.
     last: Value,
 }
 
-impl Stage {
+impl GeminiHarness {
     fn new(start: ConversationStart, allow: AllowLevel) -> Self {
         Self::with(&conversation_spec(start, allow))
     }
@@ -96,7 +96,7 @@ impl Stage {
     /// An open session with a running turn.
     fn busy() -> Self {
         let mut stage = Self::open();
-        let effects = stage.order(AgentCommand::Send(AgentMessage::text("do it")));
+        let effects = stage.send_command(AgentCommand::Send(AgentMessage::text("do it")));
         assert_eq!(methods(&effects), ["session/prompt"]);
         assert_eq!(events(&effects), [AgentEvent::Delivered(Delivery::Turn)]);
         stage
@@ -109,18 +109,18 @@ impl Stage {
         }
     }
 
-    fn give(&mut self, input: ProtocolEvent) -> Vec<ProtocolEffect> {
+    fn handle(&mut self, input: ProtocolEvent) -> Vec<ProtocolEffect> {
         let effects = self.protocol.handle(input, self.now);
         self.note(&effects);
         effects
     }
 
-    fn order(&mut self, command: AgentCommand) -> Vec<ProtocolEffect> {
-        self.give(ProtocolEvent::Command(command))
+    fn send_command(&mut self, command: AgentCommand) -> Vec<ProtocolEffect> {
+        self.handle(ProtocolEvent::Command(command))
     }
 
     fn line(&mut self, line: Value) -> Vec<ProtocolEffect> {
-        self.give(ProtocolEvent::Line(line))
+        self.handle(ProtocolEvent::Line(line))
     }
 
     fn answer(&mut self, result: Value) -> Vec<ProtocolEffect> {
@@ -148,7 +148,7 @@ impl Stage {
         self.update(json!({"sessionUpdate": "agent_message_chunk", "content": content}))
     }
 
-    fn overhear(&mut self, line: &str) -> Vec<ProtocolEffect> {
+    fn receive_stderr(&mut self, line: &str) -> Vec<ProtocolEffect> {
         let line = format!("[2026-11-15T12:43:01.996Z] [WARN] {line}");
         self.protocol.handle_stderr(&line, self.now)
     }

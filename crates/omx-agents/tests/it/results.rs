@@ -12,7 +12,7 @@ use omx_agents::event::TurnAnswer;
 use serde_json::Value;
 
 /// An answer that is only text.
-fn said(text: impl Into<String>) -> TurnAnswer {
+fn text_answer(text: impl Into<String>) -> TurnAnswer {
     TurnAnswer { text: text.into(), structured: None }
 }
 

@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Want {
+enum TestRequest {
     Greeting,
     Turn,
 }
 
-fn rpc() -> Rpc<Want> {
+fn rpc() -> Rpc<TestRequest> {
     Rpc::version_2(PATIENCE)
 }
 
 #[test]
 fn each_request_has_its_own_id_and_the_version() {
     let (mut rpc, now) = (rpc(), Instant::now());
-    let first = rpc.request(Want::Greeting, "initialize", json!({"a": 1}), now);
-    let second = rpc.request(Want::Turn, "turn", Value::Null, now);
+    let first = rpc.request(TestRequest::Greeting, "initialize", json!({"a": 1}), now);
+    let second = rpc.request(TestRequest::Turn, "turn", Value::Null, now);
     assert_eq!(
         first,
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"a": 1}})
@@ -31,9 +31,9 @@ fn each_request_has_its_own_id_and_the_version() {
 
 #[test]
 fn the_version_can_be_omitted() {
-    let (mut rpc, now) = (Rpc::<Want>::unversioned(PATIENCE), Instant::now());
+    let (mut rpc, now) = (Rpc::<TestRequest>::unversioned(PATIENCE), Instant::now());
     let lines = [
-        rpc.request(Want::Turn, "m", json!({}), now),
+        rpc.request(TestRequest::Turn, "m", json!({}), now),
         rpc.notification("n", json!({})),
         rpc.response(&json!(7), json!({})),
         rpc.reject(&json!(8), -32601, "no"),
@@ -46,27 +46,27 @@ fn the_version_can_be_omitted() {
 #[test]
 fn responses_match_their_requests_in_any_order_and_once() {
     let (mut rpc, now) = (rpc(), Instant::now());
-    rpc.request(Want::Greeting, "a", json!({}), now);
-    rpc.request(Want::Turn, "b", json!({}), now);
+    rpc.request(TestRequest::Greeting, "a", json!({}), now);
+    rpc.request(TestRequest::Turn, "b", json!({}), now);
     let answer = rpc.parse_incoming(json!({"jsonrpc": "2.0", "id": 2, "result": {"x": 1}}));
-    assert_eq!(answer, RpcIncoming::Response(Want::Turn, Ok(json!({"x": 1}))));
+    assert_eq!(answer, RpcIncoming::Response(TestRequest::Turn, Ok(json!({"x": 1}))));
     let again = json!({"id": 2, "result": {"x": 1}});
     assert_eq!(rpc.parse_incoming(again.clone()), RpcIncoming::Unknown(again));
     // A null result may be omitted.
     let answer = rpc.parse_incoming(json!({"id": 1}));
-    assert_eq!(answer, RpcIncoming::Response(Want::Greeting, Ok(Value::Null)));
+    assert_eq!(answer, RpcIncoming::Response(TestRequest::Greeting, Ok(Value::Null)));
     assert_eq!(rpc.next_deadline(), None);
 }
 
 #[test]
 fn an_error_response_keeps_its_details() {
     let (mut rpc, now) = (rpc(), Instant::now());
-    rpc.request(Want::Turn, "a", json!({}), now);
+    rpc.request(TestRequest::Turn, "a", json!({}), now);
     let error = json!({"code": -32000, "message": "limited", "data": {"until": 5}});
     let answer = rpc.parse_incoming(json!({"id": 1, "error": error, "result": {"also": "this"}}));
     let refusal =
         RpcFailure { code: -32000, message: "limited".to_owned(), data: json!({"until": 5}) };
-    assert_eq!(answer, RpcIncoming::Response(Want::Turn, Err(refusal)));
+    assert_eq!(answer, RpcIncoming::Response(TestRequest::Turn, Err(refusal)));
 }
 
 #[test]
@@ -74,25 +74,25 @@ fn a_malformed_error_is_still_an_error() {
     for error in [json!("no"), json!(5), json!([1]), json!({}), json!({"code": "x", "message": 3})]
     {
         let (mut rpc, now) = (rpc(), Instant::now());
-        rpc.request(Want::Turn, "a", json!({}), now);
+        rpc.request(TestRequest::Turn, "a", json!({}), now);
         let answer = rpc.parse_incoming(json!({"id": 1, "error": error}));
-        let RpcIncoming::Response(Want::Turn, Err(refusal)) = answer else {
+        let RpcIncoming::Response(TestRequest::Turn, Err(refusal)) = answer else {
             panic!("{error}: {answer:?}")
         };
         assert_eq!((refusal.code, refusal.message.as_str()), (0, ""), "{error}");
     }
     // A null error is no error.
     let (mut rpc, now) = (rpc(), Instant::now());
-    rpc.request(Want::Turn, "a", json!({}), now);
+    rpc.request(TestRequest::Turn, "a", json!({}), now);
     let answer = rpc.parse_incoming(json!({"id": 1, "error": null, "result": 1}));
-    assert_eq!(answer, RpcIncoming::Response(Want::Turn, Ok(json!(1))));
+    assert_eq!(answer, RpcIncoming::Response(TestRequest::Turn, Ok(json!(1))));
 }
 
 #[test]
 fn peer_requests_are_answered_with_their_id() {
     let mut rpc = rpc();
     // The peer numbers its own requests; an id may equal one of ours.
-    rpc.request(Want::Turn, "a", json!({}), Instant::now());
+    rpc.request(TestRequest::Turn, "a", json!({}), Instant::now());
     for id in [json!(1), json!("abc"), json!(0), json!(1.5)] {
         let asked = rpc.parse_incoming(json!({"id": id, "method": "approve", "params": [1]}));
         let expected = RpcIncoming::Request {
@@ -112,7 +112,7 @@ fn peer_requests_are_answered_with_their_id() {
     }
     assert_eq!(
         rpc.parse_incoming(json!({"id": 1, "result": 4})),
-        RpcIncoming::Response(Want::Turn, Ok(json!(4)))
+        RpcIncoming::Response(TestRequest::Turn, Ok(json!(4)))
     );
 }
 
@@ -138,7 +138,7 @@ fn notifications_expect_no_response() {
 #[test]
 fn other_lines_are_unknown_and_match_no_request() {
     let (mut rpc, now) = (rpc(), Instant::now());
-    rpc.request(Want::Turn, "a", json!({}), now);
+    rpc.request(TestRequest::Turn, "a", json!({}), now);
     for line in [
         json!(null),
         json!(1),
@@ -167,26 +167,26 @@ fn each_request_expires_at_its_own_deadline() {
     let (mut rpc, now) = (rpc(), Instant::now());
     let second = |seconds| now + Duration::from_secs(seconds);
     assert_eq!((rpc.next_deadline(), rpc.take_expired(second(1000))), (None, None));
-    rpc.request(Want::Greeting, "a", json!({}), now);
-    rpc.request_until(Want::Turn, "b", json!({}), second(5));
+    rpc.request(TestRequest::Greeting, "a", json!({}), now);
+    rpc.request_until(TestRequest::Turn, "b", json!({}), second(5));
     assert_eq!(rpc.next_deadline(), Some(second(5)));
     assert_eq!(rpc.take_expired(second(4)), None);
-    assert_eq!(rpc.take_expired(second(5)), Some(Want::Turn));
+    assert_eq!(rpc.take_expired(second(5)), Some(TestRequest::Turn));
     assert_eq!(rpc.take_expired(second(5)), None);
     assert_eq!(rpc.next_deadline(), Some(second(30)));
     // A late response matches no request.
     let late = json!({"id": 2, "result": 1});
     assert_eq!(rpc.parse_incoming(late.clone()), RpcIncoming::Unknown(late));
-    assert_eq!(rpc.take_expired(second(31)), Some(Want::Greeting));
+    assert_eq!(rpc.take_expired(second(31)), Some(TestRequest::Greeting));
     assert_eq!(rpc.next_deadline(), None);
 }
 
 #[test]
 fn pending_requests_are_taken_in_order() {
     let (mut rpc, now) = (rpc(), Instant::now());
-    rpc.request(Want::Turn, "a", json!({}), now);
-    rpc.request(Want::Greeting, "b", json!({}), now);
-    assert_eq!(rpc.take_pending(), [Want::Turn, Want::Greeting]);
+    rpc.request(TestRequest::Turn, "a", json!({}), now);
+    rpc.request(TestRequest::Greeting, "b", json!({}), now);
+    assert_eq!(rpc.take_pending(), [TestRequest::Turn, TestRequest::Greeting]);
     assert_eq!((rpc.take_pending(), rpc.next_deadline()), (Vec::new(), None));
     let late = json!({"id": 1, "result": 1});
     assert_eq!(rpc.parse_incoming(late.clone()), RpcIncoming::Unknown(late));

@@ -19,7 +19,7 @@ use omx_agents::AgentKind;
 use omx_agents::event::AgentEvent;
 use omx_testkit::fuzz::{Random, fuzz};
 
-use self::row::{Leave, Row};
+use self::row::{ApprovalSupport, DriverRow};
 use self::scene::Scene;
 
 #[test]
@@ -30,13 +30,13 @@ fn every_agent_has_a_row() {
 }
 
 /// Without damage every turn succeeds; otherwise the tests below would prove little.
-fn hear_whole_turns(row: &'static Row) {
+fn assert_whole_turns(row: &'static DriverRow) {
     let mut scene = Scene::plain(row);
     for turn in 1..=2 {
         scene.send("go");
-        scene.hear_all();
+        scene.receive_all();
         let ends = scene.count(|event| matches!(event, AgentEvent::TurnFinished(_)));
-        assert_eq!(ends, turn, "{} {:#?}", row.kind, scene.told);
+        assert_eq!(ends, turn, "{} {:#?}", row.kind, scene.events);
     }
     for (what, times) in [
         ("a start", scene.count(|event| matches!(event, AgentEvent::Started { .. }))),
@@ -45,13 +45,19 @@ fn hear_whole_turns(row: &'static Row) {
         ("its end", scene.count(|event| matches!(event, AgentEvent::ToolFinished { .. }))),
         ("usage", scene.count(|event| matches!(event, AgentEvent::Usage(_)))),
     ] {
-        assert!(times > 0, "{} never told {what}: {:#?}", row.kind, scene.told);
+        assert!(times > 0, "{} never told {what}: {:#?}", row.kind, scene.events);
     }
     let asked = scene.count(|event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
-    assert_eq!(asked > 0, row.leave == Leave::Asked, "{} {:#?}", row.kind, scene.told);
+    assert_eq!(
+        asked > 0,
+        row.approvals == ApprovalSupport::Asks,
+        "{} {:#?}",
+        row.kind,
+        scene.events
+    );
 }
 
-fn play(row: &'static Row, rng: &mut Random) {
+fn play(row: &'static DriverRow, rng: &mut Random) {
     let mut scene = Scene::any(row, rng);
     for _ in 0..20 + rng.below(100) {
         scene.step(rng);
@@ -61,12 +67,12 @@ fn play(row: &'static Row, rng: &mut Random) {
 
 macro_rules! rows {
     ($($module:ident: $whole:ident, $damaged:ident;)+) => {
-        const ROWS: &[&Row] = &[$(&$module::ROW),+];
+        const ROWS: &[&DriverRow] = &[$(&$module::ROW),+];
 
         $(
             #[test]
             fn $whole() {
-                hear_whole_turns(&$module::ROW);
+                assert_whole_turns(&$module::ROW);
             }
 
             #[test]

@@ -15,7 +15,7 @@ pub(super) struct OpenQuestions {
 }
 
 impl OpenQuestions {
-    pub(super) fn ask(
+    pub(super) fn request_approval(
         &mut self,
         step: &StepKey,
         approval: &ApprovalId,
@@ -23,7 +23,7 @@ impl OpenQuestions {
         world: &mut impl World,
     ) -> Result<(), String> {
         self.last += 1;
-        world.ask(self.last, step, ask)?;
+        world.request_approval(self.last, step, ask)?;
         self.open.insert(self.last, (step.clone(), approval.clone()));
         Ok(())
     }

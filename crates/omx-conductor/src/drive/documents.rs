@@ -38,7 +38,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 mode: change.mode,
                 fields: parse_fields(&change.fields.to_string())?.into_fields(),
             };
-            state_write(&self.patient_context(), request)
+            state_write(&self.context_with_short_wait(), request)
         };
         write().map(drop).map_err(failure)
     }
@@ -48,11 +48,11 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             return Ok(());
         }
         let request = CancelRequest::session(self.session.clone(), RunProcesses::Leave);
-        cancel(&self.patient_context(), &request).map(drop).map_err(failure)
+        cancel(&self.context_with_short_wait(), &request).map(drop).map_err(failure)
     }
 
     /// The context of the run, with a short wait for the project's lock.
-    fn patient_context(&self) -> Context<'_> {
+    fn context_with_short_wait(&self) -> Context<'_> {
         let context = self.env.context;
         let lock_deadline = LOCK_PATIENCE.min(context.lock_deadline);
         Context { lock_deadline, ..context.clone() }

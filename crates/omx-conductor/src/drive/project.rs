@@ -173,7 +173,12 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
         self.jobs.remove(step);
     }
 
-    fn ask(&mut self, number: u64, step: &StepKey, ask: &ApprovalRequest) -> Result<(), String> {
+    fn request_approval(
+        &mut self,
+        number: u64,
+        step: &StepKey,
+        ask: &ApprovalRequest,
+    ) -> Result<(), String> {
         let folder = self.held.folder().path();
         attention::open_question(folder, number, step, &describe_ask(ask), &ask_object(ask))
             .map_err(|error| error.to_string())

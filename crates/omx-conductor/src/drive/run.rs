@@ -143,7 +143,9 @@ impl<'w, W: World> Drive<'w, W> {
             RunEffect::StartJob(step, job) => self.start_job(step, job),
             RunEffect::StopJob(step) => self.world.stop_job(&step),
             RunEffect::AskPerson(step, approval, ask) => {
-                if let Err(why) = self.questions.ask(&step, &approval, &ask, self.world) {
+                if let Err(why) =
+                    self.questions.request_approval(&step, &approval, &ask, self.world)
+                {
                     self.follow_ups.push_back(RunEvent::AskFailed(step, approval, why));
                 }
             }

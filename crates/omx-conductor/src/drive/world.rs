@@ -45,7 +45,12 @@ pub trait World {
     fn release_job(&mut self, step: &StepKey);
 
     /// Raises a question for the person.
-    fn ask(&mut self, number: u64, step: &StepKey, ask: &ApprovalRequest) -> Result<(), String>;
+    fn request_approval(
+        &mut self,
+        number: u64,
+        step: &StepKey,
+        ask: &ApprovalRequest,
+    ) -> Result<(), String>;
     /// Removes a question.
     fn close_question(&mut self, number: u64);
 

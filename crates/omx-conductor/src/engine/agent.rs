@@ -43,10 +43,10 @@ impl Engine {
                 if let Some(model) = model {
                     out.push(RunEffect::Show(Progress::Model { step: key.clone(), model }));
                 }
-                start_talking(key, active, out);
+                send_opening_message(key, active, out);
             }
             // Some programs report the conversation's id only after the first message.
-            AgentEvent::Listening => start_talking(key, active, out),
+            AgentEvent::Listening => send_opening_message(key, active, out),
             AgentEvent::TurnFinished(answer) => self.turn_finished(key, &answer, out, now),
             AgentEvent::TurnFailed(failure) => self.agent_failed(key, failure, out, now),
             AgentEvent::Ended(failure) => self.agent_ended(key, failure, out, now),
@@ -187,7 +187,7 @@ fn proves_delivery(event: &AgentEvent) -> bool {
 }
 
 /// Sends the message for which the conversation was opened.
-fn start_talking(key: &StepKey, active: &mut ActiveStep, out: &mut Vec<RunEffect>) {
+fn send_opening_message(key: &StepKey, active: &mut ActiveStep, out: &mut Vec<RunEffect>) {
     if let StepState::Opening(message) = active.state.clone() {
         active.state = StepState::Talking;
         out.push(send(key, active, message));

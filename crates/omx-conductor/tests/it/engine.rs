@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::kit;
 
 /// An engine with its journal, in a project whose documents can be written.
-struct Play {
+struct EngineHarness {
     spec: RunSpec,
     engine: Engine,
     now: Timestamp,
@@ -27,7 +27,7 @@ struct Play {
     effects: Vec<RunEffect>,
 }
 
-impl Play {
+impl EngineHarness {
     fn new(spec: RunSpec) -> Self {
         Self::opened_from(spec, Vec::new(), &[])
     }
@@ -130,7 +130,7 @@ fn unknown() -> AgentEvent {
 
 #[test]
 fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, start) = play.opened();
     assert_eq!(start, ConversationStart::New);
     assert!(play.sent().is_none());
@@ -145,7 +145,7 @@ fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
 
 #[test]
 fn conductor_3_1_an_agent_that_names_its_conversation_late_gets_its_task_first() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, _) = play.opened();
     play.report(&step, AgentEvent::Listening);
     assert!(play.sent().is_some_and(|text| text.contains("## Your part")), "{:?}", play.effects);
@@ -163,7 +163,7 @@ fn conductor_3_1_an_agent_that_names_its_conversation_late_gets_its_task_first()
 
 #[test]
 fn conductor_3_2_a_conversation_that_may_not_have_its_task_gets_it_again() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     let mut play = play.killed(&[]);
@@ -179,7 +179,7 @@ fn conductor_3_2_a_conversation_that_may_not_have_its_task_gets_it_again() {
 
 #[test]
 fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     play.report(&step, AgentEvent::Text("I am at it.".to_owned()));
@@ -190,7 +190,7 @@ fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
     let (spec, records) = (play.spec.clone(), play.records.clone());
     let again = play.killed(&[("work", StepDecision::Rerun)]);
     assert_eq!(again.opened(), (step, ConversationStart::New));
-    let skipped = Play::opened_from(spec, records, &[("work", StepDecision::Skip)]);
+    let skipped = EngineHarness::opened_from(spec, records, &[("work", StepDecision::Skip)]);
     assert!(skipped.has_finished("work"));
     assert!(
         skipped
@@ -202,7 +202,7 @@ fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
 
 #[test]
 fn conductor_3_2_work_that_never_reached_an_agent_begins_again_when_its_conversation_is_lost() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     let mut play = play.killed(&[]);
@@ -216,7 +216,7 @@ fn conductor_3_2_work_that_never_reached_an_agent_begins_again_when_its_conversa
 
 #[test]
 fn conductor_3_2_a_step_without_traces_begins_again_when_its_conversation_is_lost() {
-    let mut play = Play::new(kit::spec(Mode::Ralplan));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralplan));
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     let mut play = play.killed(&[]);
@@ -229,7 +229,7 @@ fn conductor_5_5_a_check_that_is_stopped_has_no_result() {
     let check = CheckResult { command: "c".into(), exit_code: None, output: String::new() };
     let stopped = Err(JobFailure::Failed("it was stopped".to_owned()));
     for result in [Ok(JobResult::Checked(check)), stopped] {
-        let mut play = Play::new(kit::spec(Mode::Ultraqa));
+        let mut play = EngineHarness::new(kit::spec(Mode::Ultraqa));
         let step = play.effects.iter().find_map(|effect| match effect {
             RunEffect::StartJob(step, Job::Check { .. }) => Some(step.clone()),
             _ => None,
@@ -245,7 +245,7 @@ fn conductor_5_5_a_check_that_is_stopped_has_no_result() {
 
 #[test]
 fn a_cancelled_run_gives_no_permission_and_says_nothing() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     let ask = ApprovalRequest::Other { what: "to go out".to_owned() };
@@ -269,7 +269,7 @@ fn a_cancelled_run_gives_no_permission_and_says_nothing() {
 
 #[test]
 fn r14_a_limit_is_waited_for_and_counts_as_nothing() {
-    let mut play = Play::new(kit::spec(Mode::Ralph));
+    let mut play = EngineHarness::new(kit::spec(Mode::Ralph));
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     for round in 0..20 {
@@ -294,7 +294,7 @@ fn r14_a_limit_is_waited_for_and_counts_as_nothing() {
 fn conductor_5_2_a_run_over_its_budget_opens_nothing_when_it_is_resumed() {
     let mut spec = kit::spec(Mode::Ralph);
     spec.budget.tokens = Some(10);
-    let mut play = Play::new(spec);
+    let mut play = EngineHarness::new(spec);
     let (step, _) = play.opened();
     play.report(&step, started("c1"));
     play.report(&step, AgentEvent::Usage(UsageDelta { input_tokens: 10, ..UsageDelta::default() }));
@@ -311,7 +311,7 @@ fn conductor_3_1_a_rerun_that_is_killed_halfway_is_decided_again() {
     let mut spec = kit::spec(Mode::Ralph);
     let whole = kit::play(&spec, kit::good);
     // A journal of all steps, each with the input it had.
-    let mut play = Play::new(spec.clone());
+    let mut play = EngineHarness::new(spec.clone());
     let mut records = std::mem::take(&mut play.records);
     records.clear();
     for step in &whole.steps {
@@ -334,7 +334,7 @@ fn conductor_3_1_a_rerun_that_is_killed_halfway_is_decided_again() {
     // The last goes first: what is left is never made from what is gone.
     assert_eq!(forgotten, whole.steps.iter().rev().collect::<Vec<_>>());
     records.push(changes[0].clone());
-    let play = Play::opened_from(spec, records, &[]);
+    let play = EngineHarness::opened_from(spec, records, &[]);
     let RunOutcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
     assert!(words.contains(&format!("--decide {first}=rerun")), "{words}");
 }

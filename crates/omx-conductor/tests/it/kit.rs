@@ -96,13 +96,13 @@ pub fn good(step: &Step) -> Value {
 }
 
 /// The whole of a workflow.
-pub struct Whole {
+pub struct FinishedWorkflow {
     pub end: WorkflowEnd,
     pub steps: Vec<StepKey>,
     pub changes: Vec<DocumentChange>,
 }
 
-impl Whole {
+impl FinishedWorkflow {
     /// The names of its steps.
     pub fn names(&self) -> Vec<&str> {
         self.steps.iter().map(StepKey::as_str).collect()
@@ -119,7 +119,7 @@ impl Whole {
 
 /// Plays a workflow to its end with these answers, without a git repository.
 #[track_caller]
-pub fn play(spec: &RunSpec, answer: impl Fn(&Step) -> Value) -> Whole {
+pub fn play(spec: &RunSpec, answer: impl Fn(&Step) -> Value) -> FinishedWorkflow {
     play_in(spec, answer, |_| None)
 }
 
@@ -129,13 +129,15 @@ pub fn play_in(
     spec: &RunSpec,
     answer: impl Fn(&Step) -> Value,
     tree: impl Fn(&Step) -> Option<String>,
-) -> Whole {
+) -> FinishedWorkflow {
     let mut completed = CompletedSteps::default();
     let (mut steps, mut cache) = (Vec::new(), ReplayCache::default());
     for _ in 0..2000 {
         let replay = replay(spec, &context(), &completed, &mut cache).unwrap();
         match replay.next {
-            NextAction::End(end) => return Whole { end, steps, changes: replay.changes },
+            NextAction::End(end) => {
+                return FinishedWorkflow { end, steps, changes: replay.changes };
+            }
             NextAction::Diverged { step, .. } => panic!("{step} diverged"),
             NextAction::Begin(next) => {
                 assert!(!next.is_empty());

@@ -2,11 +2,11 @@
 
 use omx_host::catalog::{builtin_skills, load_roles, load_skills};
 
-use crate::place::TestPlace;
+use crate::place::HostTestProject;
 
 #[test]
 fn hosts_5_3_a_projects_own_files_replace_and_add() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     let tree = place.project().join(".omx");
     let role = |name: &str| {
         format!(

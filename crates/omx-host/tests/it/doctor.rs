@@ -10,10 +10,10 @@ use omx_host::doctor::{
 use omx_ops::Context;
 use omx_store::Store;
 
-use crate::place::{TestPlace, catalog};
+use crate::place::{HostTestProject, catalog};
 use crate::setup::set_up;
 
-fn env<'a>(place: &TestPlace, context: &'a Context<'a>, store: &'a Store) -> DoctorEnv<'a> {
+fn env<'a>(place: &HostTestProject, context: &'a Context<'a>, store: &'a Store) -> DoctorEnv<'a> {
     DoctorEnv {
         context,
         store,
@@ -35,7 +35,7 @@ fn names(report: &DoctorReport, level: FindingLevel) -> Vec<&'static str> {
 
 #[test]
 fn hosts_6_an_empty_project_has_only_what_is_not_installed() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     let (context, store) = (place.context(), place.store());
     let report = run_checks(&env(&place, &context, &store));
     assert_eq!(names(&report, FindingLevel::Failure), ["git"]);
@@ -51,7 +51,7 @@ fn hosts_6_an_empty_project_has_only_what_is_not_installed() {
 
 #[test]
 fn hosts_6_what_can_be_fixed_is_fixed_and_then_found_fine() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     set_up(&place);
     let critic = place.home().join(".claude/agents/critic.md");
     fs::remove_file(&critic).unwrap();

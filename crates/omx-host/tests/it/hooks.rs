@@ -6,9 +6,9 @@ use omx_host::hook::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::place::TestPlace;
+use crate::place::HostTestProject;
 
-fn send(place: &TestPlace, host: HostKind, payload: &Value) -> HookOutcome {
+fn send(place: &HostTestProject, host: HostKind, payload: &Value) -> HookOutcome {
     let text = payload.to_string();
     let payload = HookPayload::parse(host, None, text.as_bytes()).unwrap();
     handle_event(&payload, &place.context(), &HookFiles::default()).unwrap()
@@ -63,7 +63,7 @@ fn hosts_1_3_names_of_events_are_read_in_every_hosts_spelling() {
 
 #[test]
 fn hosts_1_4_a_session_learns_its_id_and_a_prompt_starts_and_cancels_a_mode() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     let start = send(&place, HostKind::Claude, &event("SessionStart", json!({})));
     assert!(matches!(&start.output, HookOutput::Context(text) if text.contains("session s1")));
     let prompt = |text: &str| event("UserPromptSubmit", json!({"prompt": text}));
@@ -83,7 +83,7 @@ fn hosts_1_4_a_session_learns_its_id_and_a_prompt_starts_and_cancels_a_mode() {
 
 #[test]
 fn hosts_1_5_only_omx_s_own_tools_get_the_session() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     let call = |tool: &str, input: Value| {
         let more = json!({"tool_name": tool, "tool_input": input});
         send(&place, HostKind::Codex, &event("PreToolUse", more)).output

@@ -21,11 +21,11 @@ impl Clock for FixedClock {
     }
 }
 
-pub struct TestPlace {
+pub struct HostTestProject {
     folder: tempfile::TempDir,
 }
 
-impl TestPlace {
+impl HostTestProject {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "project"] {

@@ -11,11 +11,11 @@ use omx_host::setup::{
 };
 use omx_host::{HostKind, host_spec};
 
-use crate::place::{TestPlace, catalog};
+use crate::place::{HostTestProject, catalog};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
-pub fn set_up(place: &TestPlace) -> SetupPlan {
+pub fn set_up(place: &HostTestProject) -> SetupPlan {
     let paths = place.paths();
     let lock = lock_setup(&paths.manifests, PATIENCE).unwrap();
     let manifest = Manifest::load(&paths.manifest()).unwrap();
@@ -24,7 +24,7 @@ pub fn set_up(place: &TestPlace) -> SetupPlan {
     plan
 }
 
-fn uninstall(place: &TestPlace) -> SetupPlan {
+fn uninstall(place: &HostTestProject) -> SetupPlan {
     let paths = place.paths();
     let lock = lock_setup(&paths.manifests, PATIENCE).unwrap();
     let manifest = Manifest::load(&paths.manifest()).unwrap();
@@ -35,7 +35,7 @@ fn uninstall(place: &TestPlace) -> SetupPlan {
 
 #[test]
 fn hosts_2_3_uninstall_restores_every_byte() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     place.write(".claude/settings.json", "{\n  // mine\n  \"model\": \"opus\",\n}\n");
     place.write(".codex/config.toml", "model = \"gpt\" # mine\r\n");
     place.write("dotfiles/gemini.md", "Be brief.");
@@ -61,7 +61,7 @@ fn hosts_2_3_uninstall_restores_every_byte() {
 
 #[test]
 fn hosts_2_2_a_file_that_cannot_be_parsed_is_named_and_stays() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     place.write(".claude/settings.json", "{ not json");
     let plan = set_up(&place);
     let refused: Vec<PathBuf> = plan
@@ -77,7 +77,7 @@ fn hosts_2_2_a_file_that_cannot_be_parsed_is_named_and_stays() {
 
 #[test]
 fn hosts_2_3_a_diff_names_the_file_and_the_lines() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     place.write(".codex/config.toml", "model = \"gpt\"\n");
     let paths = place.paths();
     let plan = plan_setup(&paths, &RealDisk, None, &catalog(), &[HostKind::Codex]);
@@ -108,7 +108,7 @@ fn hosts_2_0_the_hosts_variables_move_their_folders() {
 
 #[test]
 fn hosts_2_4_a_second_setup_waits_and_gives_up() {
-    let place = TestPlace::new();
+    let place = HostTestProject::new();
     let manifests = place.paths().manifests;
     let held = lock_setup(&manifests, PATIENCE).unwrap();
     let second = lock_setup(&manifests, Duration::ZERO);

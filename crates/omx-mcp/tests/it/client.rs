@@ -22,11 +22,11 @@ impl Clock for FixedClock {
 }
 
 /// A project in a temporary folder.
-pub struct TestProject {
+pub struct McpTestProject {
     folder: tempfile::TempDir,
 }
 
-impl TestProject {
+impl McpTestProject {
     pub fn new() -> Self {
         Self { folder: tempfile::tempdir().unwrap() }
     }
@@ -69,20 +69,20 @@ impl TestProject {
 }
 
 /// One connection.
-pub struct Client {
+pub struct TestConnection {
     input: PipeWriter,
     output: BufReader<PipeReader>,
     server: JoinHandle<std::io::Result<()>>,
 }
 
-impl Client {
+impl TestConnection {
     /// Connects to a server of omx's own tools.
-    pub fn connect(project: &TestProject) -> Self {
+    pub fn connect(project: &McpTestProject) -> Self {
         Self::start(McpServer::new(project.context(), ToolGroup::ALL.to_vec(), "0"))
     }
 
     /// Connects to a server of other tools.
-    pub fn connect_to(project: &TestProject, tools: &'static [McpTool]) -> Self {
+    pub fn connect_to(project: &McpTestProject, tools: &'static [McpTool]) -> Self {
         let server = McpServer::new(project.context(), ToolGroup::ALL.to_vec(), "0");
         Self::start(McpServer { tools, ..server })
     }

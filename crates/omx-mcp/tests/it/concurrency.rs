@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, TestProject};
+use crate::client::{McpTestProject, TestConnection};
 use crate::tools::{TEST_TOOLS, await_gate, open};
 
 #[test]
 fn mcp_a_waiting_tool_delays_no_ping_and_no_other_call() {
-    let project = TestProject::new();
-    let mut client = Client::connect_to(&project, &TEST_TOOLS);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect_to(&project, &TEST_TOOLS);
     client.call(1, "wait", &json!({"gate": "delay"}));
     client.ping(2);
     client.receive_for(2);
@@ -27,8 +27,8 @@ fn mcp_a_waiting_tool_delays_no_ping_and_no_other_call() {
 
 #[test]
 fn mcp_a_write_that_finds_the_project_locked_delays_no_other_call() {
-    let project = TestProject::new();
-    let mut client = Client::connect(&project);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect(&project);
     client.call(1, "state_write", &json!({"mode": "ralph", "active": true}));
     assert_eq!(client.receive_for(1)["result"]["isError"], false);
     let locked = project.store().lock(Duration::from_secs(60), "a test").unwrap();
@@ -46,8 +46,8 @@ fn mcp_a_write_that_finds_the_project_locked_delays_no_other_call() {
 
 #[test]
 fn mcp_a_write_that_is_cancelled_while_it_waits_writes_nothing_and_stays_silent() {
-    let project = TestProject::new();
-    let mut client = Client::connect(&project);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect(&project);
     client.call(1, "state_write", &json!({"mode": "ralph", "active": true}));
     client.receive_for(1);
     let locked = project.store().lock(Duration::from_secs(60), "a test").unwrap();
@@ -66,8 +66,8 @@ fn mcp_a_write_that_is_cancelled_while_it_waits_writes_nothing_and_stays_silent(
 
 #[test]
 fn mcp_a_cancelled_call_is_told_to_stop_and_gets_no_response() {
-    let project = TestProject::new();
-    let mut client = Client::connect_to(&project, &TEST_TOOLS);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect_to(&project, &TEST_TOOLS);
     client.call(1, "wait", &json!({"gate": "cancelled"}));
     client.call(2, "wait", &json!({"gate": "kept"}));
     await_gate("cancelled", |gate| gate.begun == 1);
@@ -86,8 +86,8 @@ fn mcp_a_cancelled_call_is_told_to_stop_and_gets_no_response() {
 
 #[test]
 fn mcp_calls_beyond_the_limit_wait_for_their_turn_and_can_be_cancelled_meanwhile() {
-    let project = TestProject::new();
-    let mut client = Client::connect_to(&project, &TEST_TOOLS);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect_to(&project, &TEST_TOOLS);
     for id in 0..12 {
         client.call(id, "wait", &json!({"gate": "many"}));
     }
@@ -107,8 +107,8 @@ fn mcp_calls_beyond_the_limit_wait_for_their_turn_and_can_be_cancelled_meanwhile
 
 #[test]
 fn mcp_calls_that_run_when_the_input_closes_are_answered() {
-    let project = TestProject::new();
-    let mut client = Client::connect_to(&project, &TEST_TOOLS);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect_to(&project, &TEST_TOOLS);
     for id in 0..10 {
         client.call(id, "wait", &json!({"gate": "closing"}));
     }
@@ -119,8 +119,8 @@ fn mcp_calls_that_run_when_the_input_closes_are_answered() {
 
 #[test]
 fn mcp_progress_is_reported_under_the_clients_token() {
-    let project = TestProject::new();
-    let mut client = Client::connect_to(&project, &TEST_TOOLS);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect_to(&project, &TEST_TOOLS);
     for token in [json!("t1"), json!(7)] {
         let params = json!({"name": "steps", "_meta": {"progressToken": token}});
         client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}));
@@ -145,8 +145,8 @@ fn mcp_progress_is_reported_under_the_clients_token() {
 
 #[test]
 fn mcp_quick_calls_sent_at_once_finish_in_order() {
-    let project = TestProject::new();
-    let mut client = Client::connect(&project);
+    let project = McpTestProject::new();
+    let mut client = TestConnection::connect(&project);
     client.call(0, "state_write", &json!({"mode": "ralph", "active": true}));
     client.receive_for(0);
     for round in 1..=40 {

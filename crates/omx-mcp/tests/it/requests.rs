@@ -3,11 +3,11 @@
 use omx_mcp::{PROTOCOL_VERSIONS, TOOLS};
 use serde_json::{Value, json};
 
-use crate::client::{Client, TestProject};
+use crate::client::{McpTestProject, TestConnection};
 
 #[test]
 fn mcp_the_version_of_the_client_is_used_where_it_is_known() {
-    let mut client = Client::connect(&TestProject::new());
+    let mut client = TestConnection::connect(&McpTestProject::new());
     for version in PROTOCOL_VERSIONS.into_iter().chain(["1999-01-01"]) {
         let params = json!({"protocolVersion": version});
         client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}));
@@ -20,7 +20,7 @@ fn mcp_the_version_of_the_client_is_used_where_it_is_known() {
 
 #[test]
 fn mcp_every_tool_has_a_description_a_schema_and_four_annotations() {
-    let mut client = Client::connect(&TestProject::new());
+    let mut client = TestConnection::connect(&McpTestProject::new());
     client.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
     let listed = client.receive_for(1)["result"]["tools"].as_array().unwrap().clone();
     assert_eq!(listed.len(), TOOLS.len());
@@ -40,7 +40,7 @@ fn mcp_every_tool_has_a_description_a_schema_and_four_annotations() {
 
 #[test]
 fn mcp_a_line_that_is_no_message_has_its_error_and_the_server_continues() {
-    let mut client = Client::connect(&TestProject::new());
+    let mut client = TestConnection::connect(&McpTestProject::new());
     for (line, code) in [
         ("{", -32700),
         ("42", -32600),
@@ -59,7 +59,7 @@ fn mcp_a_line_that_is_no_message_has_its_error_and_the_server_continues() {
 
 #[test]
 fn mcp_a_refusal_is_a_result_with_the_error_object() {
-    let mut client = Client::connect(&TestProject::new());
+    let mut client = TestConnection::connect(&McpTestProject::new());
     client.call(1, "state_read", &json!({"mode": "nope"}));
     let result = client.receive_for(1)["result"].clone();
     assert_eq!(result["isError"], true);

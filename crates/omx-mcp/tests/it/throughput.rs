@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use serde_json::json;
 
-use crate::client::{Client, TestProject};
+use crate::client::{McpTestProject, TestConnection};
 
 #[test]
 #[ignore = "a measurement"]
 fn reads_per_second() {
     const READS: u32 = 20_000;
-    let mut client = Client::connect(&TestProject::new());
+    let mut client = TestConnection::connect(&McpTestProject::new());
     client.call(1, "state_write", &json!({"mode": "ralph", "active": true}));
     client.receive_for(1);
     let start = Instant::now();

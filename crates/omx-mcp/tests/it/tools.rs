@@ -10,7 +10,7 @@ use omx_ops::CallProgress;
 
 /// What happens in the tools, by the name of the gate a call was given.
 #[derive(Default)]
-pub struct Gate {
+pub struct ToolGate {
     /// Calls that have begun.
     pub begun: usize,
     /// Calls that have seen that they were cancelled.
@@ -18,10 +18,10 @@ pub struct Gate {
     is_open: bool,
 }
 
-static GATES: LazyLock<Mutex<BTreeMap<String, Gate>>> = LazyLock::new(Default::default);
+static GATES: LazyLock<Mutex<BTreeMap<String, ToolGate>>> = LazyLock::new(Default::default);
 static CHANGED: Condvar = Condvar::new();
 
-fn change(name: &str, change: impl FnOnce(&mut Gate)) {
+fn change(name: &str, change: impl FnOnce(&mut ToolGate)) {
     change(GATES.lock().unwrap().entry(name.to_owned()).or_default());
     CHANGED.notify_all();
 }
@@ -32,7 +32,7 @@ pub fn open(name: &str) {
 }
 
 /// Waits until the gate is in that state.
-pub fn await_gate(name: &str, is_there: impl Fn(&Gate) -> bool) {
+pub fn await_gate(name: &str, is_there: impl Fn(&ToolGate) -> bool) {
     let mut gates = GATES.lock().unwrap();
     while !is_there(gates.entry(name.to_owned()).or_default()) {
         let waited = CHANGED.wait_timeout(gates, Duration::from_secs(60)).unwrap();

@@ -56,7 +56,7 @@ fn cancel_documents(
         }
         CancelBreadth::EverySession => {
             let (scopes, closed) = state.as_ref().map(every_scope).unwrap_or_default();
-            report.leave(&closed);
+            report.report_unopened(&closed);
             cancel_scopes(context, store, &scopes, CancelTarget::Everything, &mut report)?;
             if report.cancelled.is_empty() {
                 let checked = Checked::Everywhere;

@@ -32,7 +32,7 @@ pub struct CancelReport {
 
 impl CancelReport {
     /// Reports entries that could not be opened.
-    pub(super) fn leave(&mut self, closed: &[StoreError]) {
+    pub(super) fn report_unopened(&mut self, closed: &[StoreError]) {
         self.lines.extend(closed.iter().map(|error| format!("Left alone: {error}")));
     }
 

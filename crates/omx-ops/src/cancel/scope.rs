@@ -17,7 +17,7 @@ pub(super) fn only_scope(
 ) -> Result<Scope, Refusal> {
     // If the folder of sessions cannot be opened, there is no session to choose.
     let active = state.active_sessions().unwrap_or_else(|error| {
-        report.leave(&[error]);
+        report.report_unopened(&[error]);
         BTreeMap::new()
     });
     match choose_scope(active) {

@@ -27,7 +27,7 @@ struct Found {
 }
 
 /// Reads the documents of a session; `None` if it has none.
-fn look(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
+fn read_session(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
     let store = context.store()?;
     let scope = Scope::Session(session.clone());
     let Some(state) = store.read()? else { return Ok(None) };
@@ -36,8 +36,11 @@ fn look(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Ref
 }
 
 /// The same, if any of its modes is active.
-fn look_at_active(context: &Context<'_>, session: &SessionId) -> Result<Option<Found>, Refusal> {
-    let found = look(context, session)?;
+fn read_active_session(
+    context: &Context<'_>,
+    session: &SessionId,
+) -> Result<Option<Found>, Refusal> {
+    let found = read_session(context, session)?;
     Ok(found.filter(|found| found.read.snapshot.active_modes().next().is_some()))
 }
 

@@ -5,12 +5,12 @@ use omx_kernel::session_events;
 use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp};
 use omx_store::EventKind;
 
-use super::{Found, look, look_at_active, write_all};
+use super::{Found, read_active_session, read_session, write_all};
 use crate::context::Context;
 
 /// Summarizes the session for a new conversation, one line for each fact.
 pub fn brief(context: &Context<'_>, session: &SessionId) -> Result<Vec<String>, Refusal> {
-    let found = look(context, session)?;
+    let found = read_session(context, session)?;
     let now = context.now();
     Ok(found.map_or_else(Vec::new, |f| {
         session_events::describe_session(&f.read.snapshot, context.dialect, now)
@@ -23,7 +23,7 @@ pub fn tool_used(
     session: &SessionId,
     tool: ToolClass,
 ) -> Result<(), Refusal> {
-    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
     change(
         context,
         &found,
@@ -35,7 +35,7 @@ pub fn tool_used(
 
 /// The person sent a prompt that neither starts nor cancels anything.
 pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
-    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
     super::cancelled::forget(&found.store, session);
     change(
         context,
@@ -48,7 +48,7 @@ pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal>
 
 /// The person interrupted the agent: no Stop is held until their next prompt.
 pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
-    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
     change(
         context,
         &found,
@@ -61,7 +61,7 @@ pub fn interrupted(context: &Context<'_>, session: &SessionId) -> Result<(), Ref
 /// The conversation is about to be compacted. Documents are already on disk.
 /// Recording the activity keeps active modes from looking stale afterwards.
 pub fn checkpoint(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
-    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
     change(
         context,
         &found,
@@ -77,7 +77,7 @@ pub fn limited(
     session: &SessionId,
     until: Option<Timestamp>,
 ) -> Result<(), Refusal> {
-    let Some(found) = look_at_active(context, session)? else { return Ok(()) };
+    let Some(found) = read_active_session(context, session)? else { return Ok(()) };
     let waiting =
         |snapshot: &Snapshot, now| session_events::mark_rate_limited(snapshot, until, now);
     change(context, &found, EventKind::Limited, waiting, |_, _| None)

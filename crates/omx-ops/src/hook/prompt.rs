@@ -11,7 +11,7 @@ use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, stop};
 use omx_prompt::{self as prompt, KeywordPolicy, ModeStart, PromptDecision, SessionState};
 use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
-use super::{cancelled, is_driven, look, notes, write_all};
+use super::{cancelled, is_driven, notes, read_session, write_all};
 use crate::cancel::{CancelRequest, RunProcesses};
 use crate::config::{limits, load};
 use crate::context::Context;
@@ -76,7 +76,7 @@ fn wanted_present(
     if [SessionState::Idle, SessionState::Active, SessionState::Blocked].into_iter().all(idle) {
         return Ok(None);
     }
-    let found = look(context, session)?;
+    let found = read_session(context, session)?;
     Ok(Some(found.map_or(SessionState::Idle, |found| present(&found.read.snapshot))))
 }
 
@@ -154,7 +154,7 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
 }
 
 fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
-    let Some(found) = look(context, session)? else { return Ok(Prompted::Nothing) };
+    let Some(found) = read_session(context, session)? else { return Ok(Prompted::Nothing) };
     let Some(mode) = blocked(&found.read.snapshot) else { return Ok(Prompted::Nothing) };
     let wanted = ModeStart { mode, linked: Vec::new(), task: "", form: prompt::CallForm::Call };
     begin(context, session, &wanted)

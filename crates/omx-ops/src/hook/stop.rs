@@ -6,7 +6,7 @@ use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot};
 use omx_store::runs::Liveness;
 use omx_store::{EventKind, Store};
 
-use super::{cancelled, folder, look_at_active, write_all};
+use super::{cancelled, folder, read_active_session, write_all};
 use crate::cancel::{CancelRequest, RunProcesses};
 use crate::config::{load, span_seconds};
 use crate::context::Context;
@@ -44,7 +44,7 @@ pub fn stop(
     session: &SessionId,
     seen: &StopSeen<'_>,
 ) -> Result<StopOutcome, Refusal> {
-    let Some(found) = look_at_active(context, session)? else {
+    let Some(found) = read_active_session(context, session)? else {
         return Ok(StopOutcome::Allowed(AllowReason::NothingActive));
     };
     if cancelled::is_requested(&found.store, session) {

@@ -24,11 +24,11 @@ impl Clock for StoppedClock {
 
 /// A launcher that finds every agent and only notes what it would drive.
 #[derive(Default)]
-pub struct NotingLauncher {
+pub struct RecordingLauncher {
     pub driven: Mutex<Vec<(RunId, Vec<String>)>>,
 }
 
-impl RunLauncher for NotingLauncher {
+impl RunLauncher for RecordingLauncher {
     fn environment(&self) -> BTreeMap<OsString, OsString> {
         std::env::vars_os().collect()
     }
@@ -59,15 +59,15 @@ impl RunLauncher for NotingLauncher {
     }
 }
 
-pub struct Project {
+pub struct OpsTestProject {
     folder: TempDir,
-    pub launcher: NotingLauncher,
+    pub launcher: RecordingLauncher,
 }
 
-impl Project {
+impl OpsTestProject {
     /// A folder that is not under git.
     pub fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), launcher: NotingLauncher::default() }
+        Self { folder: tempfile::tempdir().unwrap(), launcher: RecordingLauncher::default() }
     }
 
     pub fn context(&self) -> Context<'_> {

@@ -7,11 +7,11 @@ use omx_ops::{
 };
 use omx_runs::retention::DiscardScope;
 
-use crate::project::Project;
+use crate::project::OpsTestProject;
 
 #[test]
 fn a_written_value_keeps_its_bytes() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     let text = r#"{"mode":"ralph","active":true,"x_price":1.10,"x_big":18446744073709551617}"#;
     let request = StateWriteRequest::try_from(parse_fields(text).unwrap()).unwrap();

@@ -8,7 +8,7 @@ use omx_ops::{
 };
 use omx_runs::retention::DiscardScope;
 
-use crate::project::Project;
+use crate::project::OpsTestProject;
 
 fn request() -> RunRequest {
     RunRequest { task: Some("add a greeting".to_owned()), ..RunRequest::new(Mode::Ralph) }
@@ -20,7 +20,7 @@ fn selector(id: &str) -> RunSelector {
 
 #[test]
 fn a_started_run_is_handed_to_a_process_of_its_own() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     let report = run_start(&context, request()).unwrap();
     let driven = project.launcher.driven.lock().unwrap();
@@ -34,7 +34,7 @@ fn a_started_run_is_handed_to_a_process_of_its_own() {
 
 #[test]
 fn a_refused_start_leaves_nothing_behind() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     let no_task = RunRequest::new(Mode::Ralph);
     assert!(open_run(&context, no_task).unwrap_err().message.contains("no task"));
@@ -45,7 +45,7 @@ fn a_refused_start_leaves_nothing_behind() {
 
 #[test]
 fn a_run_that_is_held_is_not_limited_resumed_or_discarded() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     let run = open_run(&context, request()).unwrap();
     let id = run.held.id().clone();
@@ -70,7 +70,7 @@ fn a_run_that_is_held_is_not_limited_resumed_or_discarded() {
 
 #[test]
 fn decisions_reach_the_process_that_resumes() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     let id = open_run(&context, request()).unwrap().held.id().clone();
     let decisions = vec!["c1.work=rerun".to_owned()];
@@ -81,7 +81,7 @@ fn decisions_reach_the_process_that_resumes() {
 
 #[test]
 fn an_agent_of_a_run_is_refused_what_the_person_decides() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     let id = open_run(&context, request()).unwrap().held.id().clone();
     let session = SessionId::new(id.as_str()).unwrap();
@@ -98,7 +98,7 @@ fn an_agent_of_a_run_is_refused_what_the_person_decides() {
 
 #[test]
 fn the_retention_of_the_configuration_is_the_only_default() {
-    let project = Project::new();
+    let project = OpsTestProject::new();
     let context = project.context();
     drop(open_run(&context, request()).unwrap());
     let report = run_gc(&context, None).unwrap();

@@ -8,10 +8,10 @@ use omx_process::{
     Confinement, ConfinementMeans, FileRules, GuardedExit, GuardedRun, Launch, find_confinement,
 };
 
-use crate::stage::{LONG, Stage};
+use crate::stage::{LONG, ProcessFixture};
 
 /// Runs a launch and returns its exit status.
-fn run(stage: &Stage, launch: &Launch) -> std::io::Result<GuardedExit> {
+fn run(stage: &ProcessFixture, launch: &Launch) -> std::io::Result<GuardedExit> {
     let run = GuardedRun {
         launch,
         guard_program: &stage.guard(),
@@ -27,7 +27,7 @@ fn run(stage: &Stage, launch: &Launch) -> std::io::Result<GuardedExit> {
 fn trust_3_0_a_confined_program_changes_only_what_its_rules_name() {
     let means = find_confinement(None);
     assert!(matches!(means, ConfinementMeans::Landlock(3..)), "this machine cannot: {means:?}");
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     for folder in ["work", "home/.ssh", "other"] {
         fs::create_dir_all(stage.path(folder)).unwrap();
     }
@@ -64,7 +64,7 @@ fn trust_3_0_a_confined_program_changes_only_what_its_rules_name() {
 
 #[test]
 fn trust_3_0_a_program_that_cannot_be_confined_as_described_does_not_start() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     for rules in [
         FileRules { writable: vec![stage.path("missing")], hidden: Vec::new() },
         FileRules { writable: Vec::new(), hidden: vec![stage.path("missing")] },

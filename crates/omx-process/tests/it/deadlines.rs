@@ -7,7 +7,7 @@ use omx_process::{
     CommandLimits, CommandOutput, KeptOutput, Leftovers, ProcessInfo, run_with_deadline,
 };
 
-use crate::stage::{LONG, Stage, wait_until};
+use crate::stage::{LONG, ProcessFixture, wait_until};
 
 const LIMITS: CommandLimits = CommandLimits {
     deadline: LONG,
@@ -18,7 +18,7 @@ const LIMITS: CommandLimits = CommandLimits {
     leftovers: Leftovers::Keep,
 };
 
-fn sh(stage: &Stage, script: &str, input: &[u8], limits: CommandLimits) -> CommandOutput {
+fn sh(stage: &ProcessFixture, script: &str, input: &[u8], limits: CommandLimits) -> CommandOutput {
     let mut command = Command::new("sh");
     command.args(["-c", script]).current_dir(stage.path("."));
     run_with_deadline(&mut command, input, limits).unwrap()
@@ -26,7 +26,7 @@ fn sh(stage: &Stage, script: &str, input: &[u8], limits: CommandLimits) -> Comma
 
 #[test]
 fn a_program_gets_its_input_and_its_output_is_returned() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let output = sh(&stage, "cat; echo no >&2; exit 3", b"in", LIMITS);
     assert_eq!(output.status.unwrap().code(), Some(3));
     assert_eq!((output.stdout.as_slice(), output.stdout_length), (&b"in"[..], 2));
@@ -35,7 +35,7 @@ fn a_program_gets_its_input_and_its_output_is_returned() {
 
 #[test]
 fn an_input_larger_than_a_pipe_does_not_block() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let input = vec![b'x'; 1 << 20];
     let output = sh(&stage, "cat", &input, LIMITS);
     assert_eq!(output.stdout_length, input.len());
@@ -46,7 +46,7 @@ fn an_input_larger_than_a_pipe_does_not_block() {
 
 #[test]
 fn output_is_bounded_at_its_beginning_or_its_end() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let script = "seq 1 20000; seq 1 20000 >&2";
     let output = sh(&stage, script, b"", LIMITS);
     assert_eq!((output.stdout.len(), output.stderr.len()), (1000, 1000));
@@ -57,7 +57,7 @@ fn output_is_bounded_at_its_beginning_or_its_end() {
 
 #[test]
 fn a_program_past_its_deadline_ends_with_what_it_started() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let deadline = Duration::from_millis(300);
     let script = "trap '' TERM; sh -c \"trap '' TERM; sleep 1000\" & echo early; sleep 1000";
     let begun = Instant::now();
@@ -70,7 +70,7 @@ fn a_program_past_its_deadline_ends_with_what_it_started() {
 
 #[test]
 fn a_program_may_clean_up_when_it_is_terminated() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let deadline = Duration::from_millis(300);
     let script = "trap 'echo cleaned > cleaned; exit' TERM; sleep 1000 & wait";
     sh(&stage, script, b"", CommandLimits { deadline, grace: LONG, ..LIMITS });
@@ -79,7 +79,7 @@ fn a_program_may_clean_up_when_it_is_terminated() {
 
 #[test]
 fn a_process_left_in_the_background_delays_nothing() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let begun = Instant::now();
     let script = "sleep 1000 & echo $! > left; echo done";
     let output = sh(&stage, script, b"", LIMITS);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use omx_process::guard::{GuardCommand, GuardReport};
 use omx_process::{GuardedExit, GuardedProcess, ProcessEvent, ProcessInfo, Signal};
 
-use crate::stage::{LONG, Stage, wait_until};
+use crate::stage::{LONG, ProcessFixture, wait_until};
 
 /// A child in a session of its own, one without a parent, one that ignores signals.
 const FAMILY: &str = r#"
@@ -17,7 +17,7 @@ sh -c "trap '' HUP INT TERM; echo \$\$ > deaf; while :; do sleep 0.1; done" &
 until test -s session && test -s orphan && test -s deaf; do sleep 0.01; done
 "#;
 
-fn start(stage: &Stage, script: &str) -> (GuardedProcess, Receiver<ProcessEvent>) {
+fn start(stage: &ProcessFixture, script: &str) -> (GuardedProcess, Receiver<ProcessEvent>) {
     let (sender, events) = channel();
     let report = move |event| drop(sender.send(event));
     let process =
@@ -53,7 +53,7 @@ fn until_guard_gone(events: &Receiver<ProcessEvent>) -> Vec<GuardReport> {
 
 #[test]
 fn a_program_that_exits_reports_its_code_and_its_output() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let output = stage.run("echo one; echo two; exit 3", LONG, &AtomicBool::new(false));
     assert_eq!(output.exit, GuardedExit::Exited(Some(3)));
     let text = String::from_utf8(output.stdout).unwrap();
@@ -62,14 +62,14 @@ fn a_program_that_exits_reports_its_code_and_its_output() {
 
 #[test]
 fn a_program_that_cannot_be_started_is_an_error() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     assert_eq!(stage.run_missing().kind(), std::io::ErrorKind::NotFound);
     assert_eq!(stage.processes(), []);
 }
 
 #[test]
 fn the_whole_tree_ends_with_a_program_that_exits() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let output = stage.run(&format!("{FAMILY} exit 0"), LONG, &AtomicBool::new(false));
     assert_eq!(output.exit, GuardedExit::Exited(Some(0)));
     assert_eq!(stage.processes(), []);
@@ -77,7 +77,7 @@ fn the_whole_tree_ends_with_a_program_that_exits() {
 
 #[test]
 fn the_whole_tree_ends_at_the_deadline() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let script = format!("{FAMILY} touch ready; sleep 1000");
     let output = stage.run(&script, Duration::from_millis(1500), &AtomicBool::new(false));
     assert_eq!(output.exit, GuardedExit::TimedOut);
@@ -86,7 +86,7 @@ fn the_whole_tree_ends_at_the_deadline() {
 
 #[test]
 fn the_whole_tree_ends_when_it_is_stopped() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let stop = AtomicBool::new(false);
     let script = format!("{FAMILY} touch ready; sleep 1000");
     let output = std::thread::scope(|scope| {
@@ -101,7 +101,7 @@ fn the_whole_tree_ends_when_it_is_stopped() {
 
 #[test]
 fn a_killed_guard_takes_its_tree_with_it() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     // The guard is the parent of the program.
     // A process that has left both its session and its parents has only its mark.
     let lost = "setsid sh -c \"( sh -c 'echo 1 > lost; exec sleep 1000' & )\"; until test -s lost; do sleep 0.01; done;";
@@ -118,7 +118,7 @@ fn a_killed_guard_takes_its_tree_with_it() {
 
 #[test]
 fn a_marked_tree_is_found_without_its_guard() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let script = format!("echo $PPID > guard-pid; {FAMILY} echo ready; sleep 1000");
     let (process, events) = start(&stage, &script);
     until_ready(&process, &events);
@@ -131,7 +131,7 @@ fn a_marked_tree_is_found_without_its_guard() {
 
 #[test]
 fn the_kill_command_needs_no_grace() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let script = format!("trap '' INT TERM; {FAMILY} echo ready; while :; do sleep 1; done");
     let (process, events) = start(&stage, &script);
     until_ready(&process, &events);
@@ -145,7 +145,7 @@ fn the_kill_command_needs_no_grace() {
 
 #[test]
 fn a_dropped_process_is_terminated_by_its_guard() {
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     let (process, events) = start(&stage, &format!("{FAMILY} echo ready; sleep 1000"));
     until_ready(&process, &events);
     drop(process);
@@ -156,7 +156,7 @@ fn a_dropped_process_is_terminated_by_its_guard() {
 #[test]
 fn a_guarded_run_leaves_no_zombie() {
     let own = std::process::id();
-    let stage = Stage::new();
+    let stage = ProcessFixture::new();
     for _ in 0..3 {
         stage.run("exit 0", LONG, &AtomicBool::new(false));
     }

@@ -27,11 +27,11 @@ fn become_guard() {
     std::process::exit(0);
 }
 
-pub struct Stage {
+pub struct ProcessFixture {
     folder: TempDir,
 }
 
-impl Stage {
+impl ProcessFixture {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let guard = folder.path().join("guard");

@@ -97,7 +97,7 @@ impl fmt::Display for GitOperation {
 
 impl Git {
     /// Determines where a folder stands.
-    pub fn look(&self, folder: &Path) -> Result<GitLocation, GitError> {
+    pub fn locate(&self, folder: &Path) -> Result<GitLocation, GitError> {
         let ask = |question: &[&str]| self.call(folder, &[&["rev-parse"], question].concat());
         let answer = ask(&["--is-bare-repository", "--is-inside-work-tree"]).answer()?;
         if answer.code != Some(0) {
@@ -120,7 +120,7 @@ impl Git {
 
     /// Returns the checkout in a folder that must have one.
     pub(super) fn checkout(&self, folder: &Path) -> Result<Checkout, GitError> {
-        match self.look(folder)? {
+        match self.locate(folder)? {
             GitLocation::Checkout(checkout) => Ok(checkout),
             GitLocation::Outside | GitLocation::Bare => Err(GitError::Failed {
                 what: "rev-parse".into(),

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use omx_runs::git::{CommitOutcome, GitError};
 use omx_testkit::await_condition;
 
-use super::stage::{Stage, branch, checkout, short, write};
+use super::stage::{GitFixture, branch, checkout, short, write};
 
 #[test]
 fn a_hook_that_hangs_is_stopped_with_all_it_started_and_leaves_no_lock() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     write(worktree.top(), "new", "x");
     let pids = stage.folder.path().join("pids");
@@ -34,7 +34,7 @@ fn a_hook_that_hangs_is_stopped_with_all_it_started_and_leaves_no_lock() {
 
 #[test]
 fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     write(worktree.top(), "new", "x");
     stage.hook("post-commit", "sleep 20 &");
@@ -45,7 +45,7 @@ fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
 
 #[test]
 fn a_lock_of_another_git_is_named_as_such() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "new", "x");
     let lock = stage.root().join(".git/index.lock");
     fs::write(&lock, "").unwrap();
@@ -57,7 +57,7 @@ fn a_lock_of_another_git_is_named_as_such() {
 
 #[test]
 fn nothing_is_left_in_the_scratch_folder() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.run_that_wrote(1, "new", "x");
     worktree.tree().unwrap();
     stage.commit("other", "y");

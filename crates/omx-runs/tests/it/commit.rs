@@ -4,11 +4,11 @@ use std::fs;
 
 use omx_runs::git::{CommitIdentity, CommitOutcome, GitError};
 
-use super::stage::{NAMES, Stage, branch, write};
+use super::stage::{GitFixture, NAMES, branch, write};
 
 #[test]
 fn everything_that_is_not_ignored_is_committed_in_the_persons_name() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     for name in NAMES {
         write(worktree.top(), &format!("new/{name}"), "x");
@@ -37,7 +37,7 @@ fn everything_that_is_not_ignored_is_committed_in_the_persons_name() {
 
 #[test]
 fn where_git_knows_nobody_a_run_commits_in_its_own_name_and_says_so() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.git(&["config", "--unset", "user.name"]);
     stage.git(&["config", "--unset", "user.email"]);
     let worktree = stage.worktree(1);
@@ -56,7 +56,7 @@ fn where_git_knows_nobody_a_run_commits_in_its_own_name_and_says_so() {
 
 #[test]
 fn nothing_is_signed_and_nobody_is_asked() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let asked = stage.folder.path().join("asked");
     stage.hook("sign", &format!("echo > '{}'; exit 1", asked.display()));
     let program = stage.root().join(".git/hooks/sign");
@@ -72,7 +72,7 @@ fn nothing_is_signed_and_nobody_is_asked() {
 #[test]
 fn team_7_3_a_hook_that_refuses_is_named_with_what_it_said_and_nothing_is_committed() {
     for name in ["pre-commit", "commit-msg", "prepare-commit-msg"] {
-        let stage = Stage::new();
+        let stage = GitFixture::new();
         let worktree = stage.worktree(1);
         write(worktree.top(), "new", "x");
         // What a hook starts may fail without the hook failing for it.
@@ -89,7 +89,7 @@ fn team_7_3_a_hook_that_refuses_is_named_with_what_it_said_and_nothing_is_commit
 
 #[test]
 fn a_worktree_on_another_branch_or_in_the_middle_of_something_is_not_committed() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     write(worktree.top(), "plain.txt", "ours\n");
     worktree.commit_all(&branch(1), "m").unwrap();

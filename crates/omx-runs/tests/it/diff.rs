@@ -6,11 +6,11 @@ use std::os::unix::fs::symlink;
 
 use omx_runs::git::{ChangedFile, Head};
 
-use super::stage::{NAMES, Stage, branch, write};
+use super::stage::{GitFixture, NAMES, branch, write};
 
 #[test]
 fn every_changed_file_is_told_with_its_lines_whatever_its_name() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     let old = worktree.tree().unwrap();
     write(worktree.top(), "line\nbreak", "one\nTWO\nthree\nfour\n");
@@ -45,7 +45,7 @@ fn every_changed_file_is_told_with_its_lines_whatever_its_name() {
 
 #[test]
 fn commits_and_trees_compare_with_each_other() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     let first = stage.last();
     write(worktree.top(), NAMES[3], "x\n");
@@ -59,7 +59,7 @@ fn commits_and_trees_compare_with_each_other() {
 
 #[test]
 fn a_diff_is_whole_lines_of_text_and_not_longer_than_asked() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     let old = worktree.tree().unwrap();
     write(worktree.top(), "a-binary", [0_u8, 1, 2, 255]);
@@ -85,7 +85,7 @@ fn a_diff_is_whole_lines_of_text_and_not_longer_than_asked() {
 
 #[test]
 fn programs_the_person_shows_differences_with_are_not_run() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let ran = stage.folder.path().join("ran");
     stage.hook("show", &format!("echo > '{}'; cat \"$1\"", ran.display()));
     let program = stage.root().join(".git/hooks/show").display().to_string().replace('\n', "\\n");

@@ -4,11 +4,11 @@ use std::fs;
 
 use omx_runs::git::MergePreview;
 
-use super::stage::{Stage, branch, write};
+use super::stage::{GitFixture, branch, write};
 
 #[test]
 fn conductor_7_a_branch_that_continues_the_persons_moves_it_forward() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "new ä\n", "x");
     stage.write("untracked", "mine");
     assert_eq!(stage.checkout().preview(&branch(1)).unwrap(), MergePreview::Forward);
@@ -29,7 +29,7 @@ fn conductor_7_a_branch_that_continues_the_persons_moves_it_forward() {
 
 #[test]
 fn conductor_7_two_sides_are_merged_with_the_persons_first_and_git_says_it_is_in() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.run_that_wrote(1, "theirs", "x");
     stage.commit("ours", "y");
     stage.write("untracked", "mine");
@@ -56,7 +56,7 @@ fn conductor_7_two_sides_are_merged_with_the_persons_first_and_git_says_it_is_in
 
 #[test]
 fn a_hook_that_fails_when_all_is_done_is_told_and_undoes_nothing() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "new", "x");
     stage.hook("post-merge", "echo 'npm: offline' >&2; exit 5");
     let done = stage.checkout().integrate(&branch(1)).unwrap();
@@ -68,7 +68,7 @@ fn a_hook_that_fails_when_all_is_done_is_told_and_undoes_nothing() {
 
 #[test]
 fn what_a_killed_integration_left_is_not_in_the_way_of_the_next() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "theirs", "x");
     stage.commit("ours", "y");
     let aside = stage.scratch().join("merge");
@@ -88,7 +88,7 @@ fn what_a_killed_integration_left_is_not_in_the_way_of_the_next() {
 
 #[test]
 fn the_person_may_be_in_a_worktree_of_their_own_on_another_branch() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "new", "x");
     let second = stage.folder.path().join("second");
     stage.git(&["worktree", "add", "--quiet", "-b", "feature", second.to_str().unwrap()]);

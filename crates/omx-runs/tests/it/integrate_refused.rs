@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use omx_runs::git::{GitError, MergePreview};
 
-use super::stage::{Stage, branch};
+use super::stage::{GitFixture, branch};
 
 /// Integrates; it must be refused and leave everything of the person's alone.
 #[track_caller]
-fn refused(stage: &Stage) -> GitError {
+fn refused(stage: &GitFixture) -> GitError {
     let (before, tip) = (stage.persons(), stage.checkout().tip(&branch(1)).unwrap());
     let worktrees = stage.git(&["worktree", "list"]);
     let error = stage.checkout().integrate(&branch(1)).unwrap_err();
@@ -22,8 +22,8 @@ fn refused(stage: &Stage) -> GitError {
 }
 
 /// A run and a person who changed different things.
-fn both_sides() -> Stage {
-    let stage = Stage::new();
+fn both_sides() -> GitFixture {
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "theirs", "x");
     stage.commit("ours", "y");
     stage
@@ -31,7 +31,7 @@ fn both_sides() -> Stage {
 
 #[test]
 fn r11_a_conflict() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "line\nbreak", "theirs\n");
     stage.commit("line\nbreak", "ours\n");
     let files = vec![PathBuf::from("line\nbreak")];
@@ -82,7 +82,7 @@ fn r11_no_identity() {
     assert!(error.to_string().contains("git config --global user.email"), "{error}");
 
     // Moving forward makes no commit and needs nobody's name.
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.run_that_wrote(1, "theirs", "x");
     stage.git(&["config", "--unset", "user.email"]);
     stage.checkout().integrate(&branch(1)).unwrap();
@@ -104,12 +104,12 @@ fn a_merge_in_progress_no_branch_and_no_commit_are_named() {
     assert!(matches!(error, GitError::Detached), "{error}");
     assert!(error.to_string().contains("git switch"), "{error}");
 
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let error = refused(&stage);
     assert!(
         matches!(&error, GitError::NoBranch { branch: name } if *name == branch(1).to_string())
     );
-    let error = refused(&Stage::empty());
+    let error = refused(&GitFixture::empty());
     assert!(matches!(error, GitError::NoCommit), "{error}");
 }
 
@@ -122,7 +122,7 @@ fn a_file_of_the_persons_that_is_not_in_git_is_never_overwritten() {
         ("a file where a folder comes", "folder", "folder/file"),
     ] {
         for is_merge in [false, true] {
-            let stage = Stage::new();
+            let stage = GitFixture::new();
             let worktree = stage.worktree(1);
             super::stage::write(worktree.top(), theirs, "theirs");
             stage.git_in(worktree.top(), &["add", "-f", "."]);
@@ -164,7 +164,7 @@ fn a_commit_of_the_persons_in_the_meantime_is_not_lost() {
 
 #[test]
 fn histories_that_have_nothing_in_common_are_refused_in_gits_words() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.git(&["switch", "--quiet", "--orphan", branch(1).as_str()]);
     stage.commit("other", "x");
     stage.git(&["switch", "--quiet", "main"]);

@@ -5,17 +5,17 @@ use std::path::Path;
 
 use omx_runs::git::{Git, GitError, GitLimits, GitLocation, GitOperation, Head};
 
-use super::stage::{Stage, branch, checkout, program, write};
+use super::stage::{GitFixture, branch, checkout, program, write};
 
 #[test]
 fn a_folder_stands_outside_in_a_bare_repository_or_in_a_checkout() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let git = stage.omx_git();
-    assert!(matches!(git.look(&stage.folder.path().join("home")).unwrap(), GitLocation::Outside));
-    assert!(matches!(git.look(&stage.root().join(".git")).unwrap(), GitLocation::Outside));
+    assert!(matches!(git.locate(&stage.folder.path().join("home")).unwrap(), GitLocation::Outside));
+    assert!(matches!(git.locate(&stage.root().join(".git")).unwrap(), GitLocation::Outside));
     let bare = stage.folder.path().join("bare");
     stage.git_in(stage.folder.path(), &["init", "--quiet", "--bare", "bare"]);
-    assert!(matches!(git.look(&bare).unwrap(), GitLocation::Bare));
+    assert!(matches!(git.locate(&bare).unwrap(), GitLocation::Bare));
 
     let below = stage.root().join("a b/\nc");
     fs::create_dir_all(&below).unwrap();
@@ -27,9 +27,9 @@ fn a_folder_stands_outside_in_a_bare_repository_or_in_a_checkout() {
 
 #[test]
 fn what_is_checked_out_is_told_apart() {
-    let stage = Stage::empty();
+    let stage = GitFixture::empty();
     assert_eq!(stage.checkout().head().unwrap(), Head::Unborn);
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let commit = stage.last();
     let on = |name: &str| Head::Branch { name: name.into(), commit: commit.clone() };
     assert_eq!(stage.checkout().head().unwrap(), on("main"));
@@ -42,7 +42,7 @@ fn what_is_checked_out_is_told_apart() {
 #[test]
 fn what_was_begun_and_not_ended_is_named() {
     let begun = |args: &[&str]| {
-        let stage = Stage::new();
+        let stage = GitFixture::new();
         stage.git(&["switch", "--quiet", "-c", "other"]);
         stage.commit("plain.txt", "other\n");
         stage.git(&["switch", "--quiet", "main"]);
@@ -61,7 +61,7 @@ fn what_was_begun_and_not_ended_is_named() {
 
 #[test]
 fn what_is_not_committed_is_told_by_its_kind_and_looking_writes_nothing() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.write("plain.txt", "changed\n");
     stage.write("line\nbreak", "staged\n");
     stage.git(&["add", "line\nbreak"]);
@@ -85,8 +85,8 @@ fn what_is_not_committed_is_told_by_its_kind_and_looking_writes_nothing() {
 
 #[test]
 fn variables_that_turn_git_to_another_repository_turn_nothing() {
-    let mut stage = Stage::new();
-    let other = Stage::new();
+    let mut stage = GitFixture::new();
+    let other = GitFixture::new();
     let expected = stage.last();
     for (name, value) in [
         ("GIT_DIR", other.root().join(".git")),
@@ -114,7 +114,7 @@ fn variables_that_turn_git_to_another_repository_turn_nothing() {
 }
 
 /// git in a place that it believes to be somebody else's: its own tests do so.
-fn in_a_strange_place(stage: &Stage) -> Git {
+fn in_a_strange_place(stage: &GitFixture) -> Git {
     let path = stage.folder.path().join("git");
     program(&path, "GIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec git \"$@\"");
     Git::new(path, &stage.environment, stage.scratch(), GitLimits::default())
@@ -122,12 +122,12 @@ fn in_a_strange_place(stage: &Stage) -> Git {
 
 #[test]
 fn a_missing_git_and_a_folder_of_somebody_else_are_named_with_what_to_do() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let none =
         Git::new("/nowhere/git".into(), &stage.environment, stage.scratch(), GitLimits::default());
-    let error = none.look(&stage.root()).unwrap_err();
+    let error = none.locate(&stage.root()).unwrap_err();
     assert!(matches!(error, GitError::NotInstalled { .. }), "{error}");
-    let error = in_a_strange_place(&stage).look(&stage.root()).unwrap_err();
+    let error = in_a_strange_place(&stage).locate(&stage.root()).unwrap_err();
     assert!(matches!(error, GitError::NotTrusted { .. }), "{error}");
     assert!(error.to_string().contains("git config --global --add safe.directory"), "{error}");
 }

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use omx_runs::git::{KeptWorktree, RemovedWorktree};
 
-use super::stage::{Stage, branch, write};
+use super::stage::{GitFixture, branch, write};
 
-fn remove(stage: &Stage, number: u8) -> RemovedWorktree {
+fn remove(stage: &GitFixture, number: u8) -> RemovedWorktree {
     stage.checkout().remove_worktree(&stage.worktree_path(number), &branch(number)).unwrap()
 }
 
 /// Removing must be refused, and the worktree and its branch stay.
 #[track_caller]
-fn kept(stage: &Stage, number: u8) -> KeptWorktree {
+fn kept(stage: &GitFixture, number: u8) -> KeptWorktree {
     let path = stage.worktree_path(number);
     let was_there = path.exists();
     let tip = stage.checkout().tip(&branch(number)).unwrap();
@@ -29,7 +29,7 @@ fn kept(stage: &Stage, number: u8) -> KeptWorktree {
 
 #[test]
 fn r12_a_clean_and_merged_worktree_goes_with_its_branch() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.run_that_wrote(1, "new", "x");
     write(worktree.top(), "a.log", "made again");
     stage.checkout().integrate(&branch(1)).unwrap();
@@ -44,7 +44,7 @@ fn r12_a_clean_and_merged_worktree_goes_with_its_branch() {
 
 #[test]
 fn r12_what_is_not_committed_or_not_merged_stays() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.run_that_wrote(1, "new", "x");
     assert_eq!(kept(&stage, 1), KeptWorktree::Unmerged);
     stage.checkout().integrate(&branch(1)).unwrap();
@@ -59,7 +59,7 @@ fn r12_what_is_not_committed_or_not_merged_stays() {
 
 #[test]
 fn r12_what_is_locked_foreign_or_in_the_middle_of_something_stays() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     let path = stage.worktree_path(1);
     stage.git(&["worktree", "lock", "--reason", "on a stick", path.to_str().unwrap()]);
@@ -79,7 +79,7 @@ fn r12_what_is_locked_foreign_or_in_the_middle_of_something_stays() {
 
 #[test]
 fn r12_a_worktree_whose_folder_is_gone_takes_its_branch_along_only_if_it_is_merged() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     for number in [1, 2] {
         stage.run_that_wrote(number, &format!("new{number}"), "x");
         fs::remove_dir_all(stage.worktree_path(number)).unwrap();

@@ -15,12 +15,12 @@ use tempfile::TempDir;
 /// Names that have broken many a program.
 pub const NAMES: [&str; 5] = ["plain.txt", "with space", "line\nbreak", "ümläut-😀", "-rf"];
 
-pub struct Stage {
+pub struct GitFixture {
     pub folder: TempDir,
     pub environment: BTreeMap<OsString, OsString>,
 }
 
-impl Stage {
+impl GitFixture {
     /// A repository with one commit and a person who has a name.
     pub fn new() -> Self {
         let stage = Self::empty();
@@ -150,20 +150,20 @@ impl Stage {
     /// Everything of the person's, to the byte and to the moment: the files,
     /// the index, what is checked out, the branches. Not git's store of
     /// objects, nor omx's own folder.
-    pub fn persons(&self) -> Persons {
+    pub fn persons(&self) -> UserFiles {
         let mut found = BTreeMap::new();
         collect(&self.root(), &self.root(), &mut found);
-        Persons(found)
+        UserFiles(found)
     }
 }
 
 /// A state of everything of the person's.
-pub struct Persons(BTreeMap<PathBuf, Vec<u8>>);
+pub struct UserFiles(BTreeMap<PathBuf, Vec<u8>>);
 
-impl Persons {
+impl UserFiles {
     /// Fails with the names of what changed since.
     #[track_caller]
-    pub fn unchanged_in(&self, stage: &Stage, why: &dyn std::fmt::Display) {
+    pub fn unchanged_in(&self, stage: &GitFixture, why: &dyn std::fmt::Display) {
         let now = stage.persons().0;
         let names = self.0.keys().chain(now.keys());
         let changed: Vec<&PathBuf> =
@@ -210,7 +210,7 @@ pub fn program(path: &Path, script: &str) {
 
 #[track_caller]
 pub fn checkout(git: &Git, folder: &Path) -> Checkout {
-    match git.look(folder).unwrap() {
+    match git.locate(folder).unwrap() {
         GitLocation::Checkout(checkout) => checkout,
         other => panic!("{other:?}"),
     }

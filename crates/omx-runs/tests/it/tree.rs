@@ -7,11 +7,11 @@ use std::time::{Duration, SystemTime};
 
 use omx_runs::git::GitError;
 
-use super::stage::{NAMES, Stage, write};
+use super::stage::{GitFixture, NAMES, write};
 
 #[test]
 fn conductor_3_1_the_same_content_has_the_same_hash_and_one_byte_makes_another() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let (one, two) = (stage.worktree(1), stage.worktree(2));
     let clean = one.tree().unwrap();
     assert_eq!(two.tree().unwrap(), clean);
@@ -33,7 +33,7 @@ fn conductor_3_1_the_same_content_has_the_same_hash_and_one_byte_makes_another()
 
 #[test]
 fn a_change_in_the_very_moment_in_which_the_index_was_written_is_seen() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.git(&["config", "core.trustctime", "false"]);
     let worktree = stage.worktree(1);
     let moment = SystemTime::now() - Duration::from_secs(60);
@@ -56,7 +56,7 @@ fn a_change_in_the_very_moment_in_which_the_index_was_written_is_seen() {
 
 #[test]
 fn new_files_rights_and_links_count_and_ignored_files_do_not() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     let tree = || worktree.tree().unwrap();
     let clean = tree();
@@ -85,7 +85,7 @@ fn new_files_rights_and_links_count_and_ignored_files_do_not() {
 
 #[test]
 fn a_file_that_is_in_git_counts_even_if_it_is_ignored() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.write("ignored", "in git all the same");
     stage.git(&["add", "-f", "ignored"]);
     stage.git(&["commit", "--quiet", "-m", "more"]);
@@ -97,7 +97,7 @@ fn a_file_that_is_in_git_counts_even_if_it_is_ignored() {
 
 #[test]
 fn taking_the_hash_leaves_index_and_files_to_the_byte() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.write("plain.txt", "staged\n");
     stage.git(&["add", "plain.txt"]);
     stage.write("plain.txt", "and changed\n");
@@ -111,7 +111,7 @@ fn taking_the_hash_leaves_index_and_files_to_the_byte() {
 
 #[test]
 fn a_repository_without_a_commit_has_a_hash_too() {
-    let stage = Stage::empty();
+    let stage = GitFixture::empty();
     stage.write("a", "x");
     let one = stage.checkout().tree().unwrap();
     stage.write("a", "y");
@@ -120,8 +120,8 @@ fn a_repository_without_a_commit_has_a_hash_too() {
 
 #[test]
 fn submodules_and_filters_as_of_large_files_need_nothing_special() {
-    let stage = Stage::new();
-    let other = Stage::new();
+    let stage = GitFixture::new();
+    let other = GitFixture::new();
     stage.git(&[
         "-c",
         "protocol.file.allow=always",
@@ -148,7 +148,7 @@ fn submodules_and_filters_as_of_large_files_need_nothing_special() {
 
 #[test]
 fn a_repository_in_the_worktree_that_git_cannot_take_is_an_error_in_its_words() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.worktree(1);
     fs::create_dir(worktree.top().join("inner")).unwrap();
     stage.git_in(&worktree.top().join("inner"), &["init", "--quiet"]);

@@ -9,11 +9,11 @@ use std::time::Duration;
 use omx_runs::git::{GitError, WorktreeOrigin};
 use omx_testkit::await_condition;
 
-use super::stage::{NAMES, Stage, branch, write};
+use super::stage::{GitFixture, NAMES, branch, write};
 
 #[test]
 fn a_worktree_is_made_from_the_last_commit_and_leaves_a_dirty_checkout_to_the_byte() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.write("plain.txt", "changed\n");
     stage.write("with space", "staged\n");
     stage.git(&["add", "with space"]);
@@ -38,7 +38,7 @@ fn a_worktree_is_made_from_the_last_commit_and_leaves_a_dirty_checkout_to_the_by
 
 #[test]
 fn conductor_3_2_going_on_finds_the_worktree_with_what_is_in_it_or_makes_it_anew() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let worktree = stage.run_that_wrote(1, "done", "x");
     write(worktree.top(), "half-done", "y");
     stage.commit("later", "the person goes on");
@@ -60,7 +60,7 @@ fn conductor_3_2_going_on_finds_the_worktree_with_what_is_in_it_or_makes_it_anew
 
 #[test]
 fn a_worktree_that_a_killed_git_left_half_made_is_made_anew() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let begun = stage.folder.path().join("begun");
     let hang = format!("echo > '{}'; sleep 300", begun.display());
     stage.write(".gitattributes", "slow filter=slow\n");
@@ -100,7 +100,7 @@ fn a_worktree_that_a_killed_git_left_half_made_is_made_anew() {
 
 #[test]
 fn what_is_no_worktree_of_the_run_is_refused_and_stays() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     let last = stage.last();
     let path = stage.worktree_path(1);
     let add = || stage.checkout().add_worktree(&path, &branch(1), &last);
@@ -125,7 +125,7 @@ fn what_is_no_worktree_of_the_run_is_refused_and_stays() {
 
 #[test]
 fn a_hook_that_fails_when_the_worktree_is_there_is_told_and_undoes_nothing() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.hook("post-checkout", "echo no network; exit 7");
     let path = stage.worktree_path(1);
     let added = stage.checkout().add_worktree(&path, &branch(1), &stage.last()).unwrap();
@@ -137,7 +137,7 @@ fn a_hook_that_fails_when_the_worktree_is_there_is_told_and_undoes_nothing() {
 
 #[test]
 fn a_project_below_the_top_of_its_repository_has_its_folder_in_the_worktree() {
-    let stage = Stage::new();
+    let stage = GitFixture::new();
     stage.commit("packages/a b/file", "x");
     let below = stage.root().join("packages/a b");
     let project = super::stage::checkout(&stage.omx_git(), &below);

@@ -6,10 +6,10 @@ use omx_kernel::{Document, Scope, SessionId, Value};
 use omx_store::{EventKind, LogEvent};
 use serde_json::json;
 
-use crate::stage::{Stage, at, run_id};
+use crate::stage::{StoreFixture, at, run_id};
 
 /// Logs an event and returns the last line of the log.
-fn log(stage: &Stage, event: LogEvent) -> serde_json::Value {
+fn log(stage: &StoreFixture, event: LogEvent) -> serde_json::Value {
     stage.lock().log(&[event]);
     let text = fs::read_to_string(stage.store.tree().join("log/events.jsonl")).unwrap();
     serde_json::from_str(text.lines().last().unwrap()).unwrap()
@@ -21,7 +21,7 @@ fn session(name: &str) -> Scope {
 
 #[test]
 fn views_4_an_event_of_a_runs_session_names_the_run() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let event = |scope: &Scope| {
         LogEvent::new(at(0), "cli", EventKind::StateWrite, scope)
@@ -47,7 +47,7 @@ fn views_4_an_event_of_a_runs_session_names_the_run() {
 
 #[test]
 fn views_4_an_event_of_a_teams_document_names_the_team() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let document = Document::new(vec![("team_name".to_owned(), Value::string("alpha"))]);
     let event =
         LogEvent::new(at(0), "mcp", EventKind::Cancel, &session("s")).with_team_of(&document);
@@ -57,7 +57,7 @@ fn views_4_an_event_of_a_teams_document_names_the_team() {
 
 #[test]
 fn an_event_that_is_too_long_is_logged_without_its_details() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let scope = session(run_id(1).as_str());
     let event = LogEvent::new(at(0), "hook", EventKind::Held, &scope)

@@ -10,25 +10,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, at, run_id, values};
+use crate::stage::{StoreFixture, at, run_id, values};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-enum Step {
+enum JournalOp {
     Started { name: String },
     Finished { name: String, tree: Option<String> },
 }
 
-fn reading(stage: &Stage) -> RunFolder {
+fn reading(stage: &StoreFixture) -> RunFolder {
     stage.store.run(&run_id(1)).unwrap().unwrap()
 }
 
 #[test]
 fn conductor_3_1_records_are_read_back_unchanged_with_time_and_number() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let steps = [
-        Step::Started { name: "a\nb \u{1f600} \0 \u{2028}".into() },
-        Step::Finished { name: "c".into(), tree: None },
+        JournalOp::Started { name: "a\nb \u{1f600} \0 \u{2028}".into() },
+        JournalOp::Finished { name: "c".into(), tree: None },
     ];
     let mut held = stage.create(&run_id(1));
     assert!(held.journal().is_empty());
@@ -38,12 +38,12 @@ fn conductor_3_1_records_are_read_back_unchanged_with_time_and_number() {
     }
     drop(held);
     let held = stage.acquired(&run_id(1));
-    let expected: Vec<JournalEntry<Step>> = steps
+    let expected: Vec<JournalEntry<JournalOp>> = steps
         .iter()
         .zip(1_u8..)
         .map(|(step, n)| JournalEntry { seq: n.into(), at: at(n.into()), record: step.clone() })
         .collect();
-    assert_eq!(held.entries::<Step>().unwrap(), expected);
+    assert_eq!(held.entries::<JournalOp>().unwrap(), expected);
     let text = fs::read_to_string(stage.journal_file(&run_id(1))).unwrap();
     assert_eq!(text.lines().count(), 2, "one record is one line: {text}");
     assert!(text.starts_with(r#"{"seq":1,"at":"2026-"#), "{text}");
@@ -51,7 +51,7 @@ fn conductor_3_1_records_are_read_back_unchanged_with_time_and_number() {
 
 #[test]
 fn a_raw_value_with_line_breaks_is_written_as_one_line() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let mut held = stage.create(&run_id(1));
     let raw = RawValue::from_string("{\n \"a\": [1.10,\r\n 2]\n}".into()).unwrap();
     held.journal().append(at(1), &raw).unwrap();
@@ -63,7 +63,7 @@ fn a_raw_value_with_line_breaks_is_written_as_one_line() {
 
 #[test]
 fn conductor_3_1_a_tail_torn_at_any_byte_is_cut_off_and_no_complete_record_is_lost() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let mut held = stage.create(&run_id(1));
     for number in 0..4 {
         let record = json!({"number": number, "text": "ä€😀 \"quoted\" \\ {}"});
@@ -93,7 +93,7 @@ fn conductor_3_1_a_tail_torn_at_any_byte_is_cut_off_and_no_complete_record_is_lo
 
 #[test]
 fn a_last_line_whose_middle_never_reached_the_disk_is_torn_too() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     stage.create(&run_id(1)).journal().append(at(1), &json!(1)).unwrap();
     let file = stage.journal_file(&run_id(1));
     let good = fs::read(&file).unwrap();
@@ -107,7 +107,7 @@ fn a_last_line_whose_middle_never_reached_the_disk_is_torn_too() {
 
 #[test]
 fn an_unreadable_line_is_an_error_that_names_file_and_line_and_changes_nothing() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let mut held = stage.create(&run_id(1));
     for number in 0..5 {
         held.journal().append(at(number), &json!({"number": number})).unwrap();
@@ -148,17 +148,17 @@ fn an_unreadable_line_is_an_error_that_names_file_and_line_and_changes_nothing()
 
 #[test]
 fn a_record_of_an_unknown_kind_is_an_error_and_not_skipped() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let mut held = stage.create(&run_id(1));
-    held.journal().append(at(1), &Step::Started { name: "a".into() }).unwrap();
+    held.journal().append(at(1), &JournalOp::Started { name: "a".into() }).unwrap();
     held.journal().append(at(2), &json!({"kind": "of_the_future"})).unwrap();
-    let error = held.entries::<Step>().unwrap_err().to_string();
+    let error = held.entries::<JournalOp>().unwrap_err().to_string();
     assert!(error.contains("line 2") && error.contains("of_the_future"), "{error}");
 }
 
 #[test]
 fn a_record_that_is_too_long_is_refused_and_the_journal_stays_usable() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let mut held = stage.create(&run_id(1));
     let error = held.journal().append(at(1), &"x".repeat(MAX_RECORD_BYTES)).unwrap_err();
     assert!(matches!(error, StoreError::LongRecord { .. }), "{error}");
@@ -169,7 +169,7 @@ fn a_record_that_is_too_long_is_refused_and_the_journal_stays_usable() {
 
 #[test]
 fn conductor_3_3_a_follower_gets_every_record_once_and_never_a_partial_line() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let mut held = stage.create(&run_id(1));
     let mut reader = reading(&stage).journal().unwrap();
     let count = 400;
@@ -201,7 +201,7 @@ fn conductor_3_3_a_follower_gets_every_record_once_and_never_a_partial_line() {
 #[test]
 fn quality_p10_a_hundred_thousand_records_are_read_quickly_and_a_new_one_without_reading_all_again()
 {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let mut text = String::new();
     let line = |seq: u64| {

@@ -7,11 +7,11 @@ use omx_testkit::{Random, await_condition};
 use serde_json::{Value, json};
 
 use crate::helper::HelperCommand;
-use crate::stage::{Stage, at, run_id, values};
+use crate::stage::{StoreFixture, at, run_id, values};
 
 #[test]
 fn quality_r2_no_acknowledged_record_is_lost_to_a_kill_and_the_next_writer_continues_at_once() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let notes = stage.folder.path().join("notes");
     let run = run_id(1);
@@ -43,7 +43,7 @@ fn quality_r2_no_acknowledged_record_is_lost_to_a_kill_and_the_next_writer_conti
 }
 
 /// Runs the helper under strace, with faults in its calls on the journal.
-fn run_with_faults(stage: &Stage, inject: &str) -> Vec<String> {
+fn run_with_faults(stage: &StoreFixture, inject: &str) -> Vec<String> {
     let notes = stage.folder.path().join("notes");
     let run = run_id(1);
     let helper =
@@ -59,7 +59,7 @@ fn run_with_faults(stage: &Stage, inject: &str) -> Vec<String> {
 
 #[test]
 fn quality_r1_a_partial_line_is_taken_back_when_the_disk_is_full() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let notes = stage.folder.path().join("notes");
     let run = run_id(1);
@@ -80,7 +80,7 @@ fn quality_r1_a_partial_line_is_taken_back_when_the_disk_is_full() {
 #[test]
 fn quality_r1_a_full_disk_is_reported_and_the_next_record_is_complete() {
     for inject in ["write:error=ENOSPC:when=3", "write:retval=7:when=3"] {
-        let stage = Stage::new();
+        let stage = StoreFixture::new();
         drop(stage.create(&run_id(1)));
         let noted = run_with_faults(&stage, inject);
         assert_eq!([&noted[0], &noted[1]], ["1", "2"], "{noted:?}");
@@ -94,7 +94,7 @@ fn quality_r1_a_full_disk_is_reported_and_the_next_record_is_complete() {
 
 #[test]
 fn quality_r1_after_a_failed_flush_nothing_more_is_acknowledged() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let noted = run_with_faults(&stage, "fdatasync:error=EIO:when=3");
     assert_eq!([&noted[0], &noted[1]], ["1", "2"], "{noted:?}");

@@ -8,9 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use omx_store::runs::{HeldRun, RegisteredRun, RunRegistry};
 use omx_store::{Project, Store};
 
-use crate::stage::{Stage, at, run_id};
+use crate::stage::{StoreFixture, at, run_id};
 
-fn entry(stage: &Stage, held: &HeldRun, started: i64) -> RegisteredRun {
+fn entry(stage: &StoreFixture, held: &HeldRun, started: i64) -> RegisteredRun {
     RegisteredRun {
         run: held.id().clone(),
         root: stage.store.root().to_owned(),
@@ -28,7 +28,7 @@ fn names(folder: &std::path::Path) -> usize {
 
 #[test]
 fn conductor_7_live_runs_of_all_projects_are_listed_and_dead_ones_removed() {
-    let (one, two) = (Stage::new(), Stage::new());
+    let (one, two) = (StoreFixture::new(), StoreFixture::new());
     let folder = one.folder.path().join("state/omx/runs");
     let registry = RunRegistry::new(folder.clone());
     assert_eq!(registry.live().unwrap(), []);
@@ -53,7 +53,7 @@ fn conductor_7_live_runs_of_all_projects_are_listed_and_dead_ones_removed() {
 
 #[test]
 fn an_entry_of_a_project_that_is_gone_is_removed_and_other_files_stay() {
-    let (one, two) = (Stage::new(), Stage::new());
+    let (one, two) = (StoreFixture::new(), StoreFixture::new());
     let folder = one.folder.path().join("registry");
     let registry = RunRegistry::new(folder.clone());
     let held = two.create(&run_id(1));
@@ -67,11 +67,11 @@ fn an_entry_of_a_project_that_is_gone_is_removed_and_other_files_stay() {
 
 #[test]
 fn a_project_path_may_be_invalid_utf_8_and_a_long_task_is_cut() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let root = stage.folder.path().join(OsStr::from_bytes(b"pro \xff\nject"));
     fs::create_dir(&root).unwrap();
     let project = Project { root: root.clone(), tree: root.join(".omx") };
-    let stage = Stage { store: Store::new(project), ..stage };
+    let stage = StoreFixture { store: Store::new(project), ..stage };
     let held = stage.create(&run_id(1));
     let registry = RunRegistry::new(stage.folder.path().join("registry"));
     let asked = RegisteredRun { task: "ä".repeat(5000), ..entry(&stage, &held, 1) };

@@ -10,11 +10,11 @@ use omx_store::runs::{Liveness, LockHolder, RunRemoval, StepLogName};
 use serde_json::{Value, json};
 
 use crate::helper::HelperCommand;
-use crate::stage::{Stage, bytes_below, run_id};
+use crate::stage::{StoreFixture, bytes_below, run_id};
 
 #[test]
 fn the_spec_is_kept_and_every_file_is_private_to_its_owner() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let asked = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
     let held = stage.lock().create_run(&run_id(1), &asked, &LockHolder::this_process()).unwrap();
     assert_eq!(held.folder().read_spec::<Value>().unwrap(), asked);
@@ -37,7 +37,7 @@ fn the_spec_is_kept_and_every_file_is_private_to_its_owner() {
 
 #[test]
 fn conductor_7_runs_are_listed_by_age_with_their_liveness() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     assert_eq!(stage.store.runs().unwrap(), []);
     let held = stage.create(&run_id(2));
     let others = [30, 9, 1, 12, 3, 27, 8];
@@ -57,7 +57,7 @@ fn conductor_7_runs_are_listed_by_age_with_their_liveness() {
 
 #[test]
 fn conductor_7_an_ended_run_is_removed_completely_and_a_live_one_stays() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let held = stage.create(&run_id(1));
     held.folder().scratch().unwrap();
     drop(stage.create(&run_id(2)));
@@ -78,7 +78,7 @@ fn quality_r1_a_run_killed_during_creation_is_complete_or_absent() {
     // Creating a run makes fewer than ten calls of each kind.
     for call in ["mkdirat", "openat", "write", "fsync", "fdatasync", "renameat", "flock"] {
         for nth in 1..=10 {
-            let stage = Stage::new();
+            let stage = StoreFixture::new();
             drop(stage.lock());
             let notes = stage.folder.path().join("notes");
             let run = run_id(1);
@@ -116,7 +116,7 @@ fn quality_r1_a_run_killed_during_creation_is_complete_or_absent() {
 #[test]
 fn quality_r6_a_read_only_folder_is_an_error_that_names_the_folder() {
     for error in ["EROFS", "EACCES", "ENOSPC"] {
-        let stage = Stage::new();
+        let stage = StoreFixture::new();
         drop(stage.lock());
         let notes = stage.folder.path().join("notes");
         let run = run_id(1);
@@ -133,7 +133,7 @@ fn quality_r6_a_read_only_folder_is_an_error_that_names_the_folder() {
 
 #[test]
 fn quality_s2_no_file_of_a_run_is_opened_through_a_link() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let run = run_id(1);
     let outside = stage.folder.path().join("outside");
     let is_unsafe =
@@ -170,7 +170,7 @@ fn quality_s2_no_file_of_a_run_is_opened_through_a_link() {
 
 #[test]
 fn principle_7_git_ignores_runs_and_worktrees_even_if_the_project_tracks_the_folder() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let root = stage.store.root().to_owned();
     let git = |args: &[&str]| {
         let output = Command::new("git")

@@ -7,11 +7,11 @@ use omx_store::runs::{Liveness, LockHolder, RunAcquisition, RunRemoval};
 use omx_testkit::await_condition;
 
 use crate::helper::HelperCommand;
-use crate::stage::{Stage, run_id};
+use crate::stage::{StoreFixture, run_id};
 
 #[test]
 fn conductor_3_1_a_live_run_cannot_be_acquired_twice_and_its_holder_is_known() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     let held = stage.create(&run_id(1));
     let this = LockHolder::this_process();
     assert!(this.is_running());
@@ -29,7 +29,7 @@ fn conductor_3_1_a_live_run_cannot_be_acquired_twice_and_its_holder_is_known() {
 
 #[test]
 fn a_killed_process_releases_its_run_at_once_whatever_the_lock_file_says() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let notes = stage.folder.path().join("notes");
     let run = run_id(1);
@@ -60,7 +60,7 @@ fn a_process_with_the_same_pid_after_a_reboot_is_another_one() {
 
 #[test]
 fn a_probe_is_never_mistaken_for_the_driver() {
-    let stage = Stage::new();
+    let stage = StoreFixture::new();
     drop(stage.create(&run_id(1)));
     let probe = File::open(stage.runs().join(run_id(1).as_str()).join("lock")).unwrap();
     probe.lock_shared().unwrap();

@@ -11,12 +11,12 @@ use omx_store::{LockedStore, Project, Store};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-pub struct Stage {
+pub struct StoreFixture {
     pub folder: TempDir,
     pub store: Store,
 }
 
-impl Stage {
+impl StoreFixture {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("project");

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScriptedFailure};
+use super::script::{ReplyBlock, ScriptedFailure};
 use super::wire::{
-    HistoryEntry, ModelReply, Part, StreamEvent, ToolInput, Wire, list, names, pieces, text,
+    HistoryEntry, ModelReply, ReplyPart, StreamEvent, ToolInput, WireFormat, list, names, pieces,
+    text,
 };
 
 /// `POST /v1/messages`
@@ -21,7 +22,7 @@ const MADE_UP: &str = "No response requested.";
 /// How Claude Code gives the model what the user said meanwhile.
 const STEERED: &str = "The user sent a new message while you were working";
 
-impl Wire for Anthropic {
+impl WireFormat for Anthropic {
     fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         let mut voices = Vec::new();
         for message in list(&body["messages"]) {
@@ -61,23 +62,23 @@ impl Wire for Anthropic {
         names(&body["tools"])
     }
 
-    fn part(&self, block: &Block, body: &Value) -> Result<Part, String> {
+    fn part(&self, block: &ReplyBlock, body: &Value) -> Result<ReplyPart, String> {
         Ok(match block {
-            Block::Say(text) => Part::Text(text.clone()),
-            Block::Answer(value) if self.tools(body).iter().any(|name| name == STRUCTURED) => {
-                Part::call(STRUCTURED, value.clone())
+            ReplyBlock::Say(text) => ReplyPart::Text(text.clone()),
+            ReplyBlock::Answer(value) if self.tools(body).iter().any(|name| name == STRUCTURED) => {
+                ReplyPart::call(STRUCTURED, value.clone())
             }
-            Block::Answer(value) => Part::Text(value.to_string()),
-            Block::Shell(command) => {
-                Part::call("Bash", json!({"command": command, "description": "scripted"}))
+            ReplyBlock::Answer(value) => ReplyPart::Text(value.to_string()),
+            ReplyBlock::Shell(command) => {
+                ReplyPart::call("Bash", json!({"command": command, "description": "scripted"}))
             }
-            Block::Write { path, content } => {
-                Part::call("Write", json!({"file_path": path, "content": content}))
+            ReplyBlock::Write { path, content } => {
+                ReplyPart::call("Write", json!({"file_path": path, "content": content}))
             }
-            Block::Patch(_) => return Err("Claude Code takes no patches".to_owned()),
-            Block::Call { name, arguments, .. } => Part::call(name, arguments.clone()),
-            Block::Mcp { server, tool, arguments } => {
-                Part::call(format!("mcp__{server}__{tool}"), arguments.clone())
+            ReplyBlock::Patch(_) => return Err("Claude Code takes no patches".to_owned()),
+            ReplyBlock::Call { name, arguments, .. } => ReplyPart::call(name, arguments.clone()),
+            ReplyBlock::Mcp { server, tool, arguments } => {
+                ReplyPart::call(format!("mcp__{server}__{tool}"), arguments.clone())
             }
         })
     }
@@ -96,13 +97,13 @@ impl Wire for Anthropic {
             let mut empty = block(part, reply.number, index);
             let mut deltas = Vec::new();
             match part {
-                Part::Text(text) => {
+                ReplyPart::Text(text) => {
                     empty["text"] = "".into();
                     for piece in pieces(text, reply.words) {
                         deltas.push(json!({"type": "text_delta", "text": piece}));
                     }
                 }
-                Part::Call { .. } => {
+                ReplyPart::Call { .. } => {
                     let input = empty["input"].to_string();
                     empty["input"] = json!({});
                     deltas.push(json!({"type": "input_json_delta", "partial_json": input}));
@@ -113,7 +114,7 @@ impl Wire for Anthropic {
             for delta in deltas {
                 let data = json!({"index": index, "delta": delta});
                 let event = StreamEvent::typed("content_block_delta", data);
-                events.push(if matches!(part, Part::Text(_)) { event.paced() } else { event });
+                events.push(if matches!(part, ReplyPart::Text(_)) { event.paced() } else { event });
             }
             events.push(StreamEvent::typed("content_block_stop", json!({"index": index})));
         }
@@ -155,10 +156,10 @@ impl Wire for Anthropic {
     }
 }
 
-fn block(part: &Part, number: usize, index: usize) -> Value {
+fn block(part: &ReplyPart, number: usize, index: usize) -> Value {
     match part {
-        Part::Text(text) => json!({"type": "text", "text": text}),
-        Part::Call { name, input, .. } => {
+        ReplyPart::Text(text) => json!({"type": "text", "text": text}),
+        ReplyPart::Call { name, input, .. } => {
             let input = match input {
                 ToolInput::Json(value) => value.clone(),
                 ToolInput::Free(text) => json!({"input": text}),
@@ -170,7 +171,7 @@ fn block(part: &Part, number: usize, index: usize) -> Value {
 }
 
 fn stop_reason(reply: &ModelReply) -> &'static str {
-    let calls = reply.parts.iter().any(|part| matches!(part, Part::Call { .. }));
+    let calls = reply.parts.iter().any(|part| matches!(part, ReplyPart::Call { .. }));
     if calls { "tool_use" } else { "end_turn" }
 }
 

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::log::{ModelRequestKind, codex};
-use super::script::Script;
-use super::wire::{HistoryEntry, Wire};
+use super::script::ModelScript;
+use super::wire::{HistoryEntry, WireFormat};
 
 /// How Codex and Claude Code ask for the summary of a long conversation.
 const COMPACTION: [&str; 3] = [
@@ -19,13 +19,13 @@ const COMPACTION: [&str; 3] = [
 
 /// The test's configuration of the server.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    pub scripts: BTreeMap<String, Script>,
+pub(super) struct ModelConfig {
+    pub scripts: BTreeMap<String, ModelScript>,
     /// A phrase in the last user text, in small letters, and the answer to it.
     pub rules: Vec<(String, String)>,
 }
 
-impl Known {
+impl ModelConfig {
     /// The script a prompt selects: by a mark, or by its phrases.
     fn meant(&self, text: &str) -> Option<String> {
         let by_words = || {
@@ -38,8 +38,8 @@ impl Known {
 
 /// What a model request is for.
 pub(super) fn kind(
-    wire: &dyn Wire,
-    known: &Known,
+    wire: &dyn WireFormat,
+    known: &ModelConfig,
     headers: &BTreeMap<String, String>,
     body: &Value,
 ) -> ModelRequestKind {
@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn words_choose_where_there_is_no_mark() {
-        let mut known = Known::default();
+        let mut known = ModelConfig::default();
         for script in [
-            Script::named("plan").when("Plan it").say("p"),
-            Script::named("again").when("Plan it").when("round 2").say("a"),
-            Script::named("marked").say("m"),
+            ModelScript::named("plan").when("Plan it").say("p"),
+            ModelScript::named("again").when("Plan it").when("round 2").say("a"),
+            ModelScript::named("marked").say("m"),
         ] {
             known.scripts.insert(script.name.clone(), script);
         }

@@ -2,16 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScriptedFailure};
+use super::script::{ReplyBlock, ScriptedFailure};
 use super::wire::{
-    HistoryEntry, ModelReply, Part, StreamEvent, ToolInput, Wire, list, names, pieces, text,
+    HistoryEntry, ModelReply, ReplyPart, StreamEvent, ToolInput, WireFormat, list, names, pieces,
+    text,
 };
 
 /// `POST /v1beta/models/MODEL:streamGenerateContent` and `:generateContent`
 #[derive(Debug)]
 pub(super) struct Gemini;
 
-impl Wire for Gemini {
+impl WireFormat for Gemini {
     fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         let mut voices = Vec::new();
         for content in list(&body["contents"]) {
@@ -37,28 +38,28 @@ impl Wire for Gemini {
         groups.flat_map(|group| names(&group["functionDeclarations"])).collect()
     }
 
-    fn part(&self, block: &Block, body: &Value) -> Result<Part, String> {
+    fn part(&self, block: &ReplyBlock, body: &Value) -> Result<ReplyPart, String> {
         Ok(match block {
-            Block::Say(text) => Part::Text(text.clone()),
+            ReplyBlock::Say(text) => ReplyPart::Text(text.clone()),
             // No way to ask for a schema: a fence in the text.
-            Block::Answer(value) => Part::Text(format!("```json\n{value}\n```")),
-            Block::Shell(command) => {
+            ReplyBlock::Answer(value) => ReplyPart::Text(format!("```json\n{value}\n```")),
+            ReplyBlock::Shell(command) => {
                 let arguments = json!({"command": command, "description": "scripted"});
-                Part::call("run_shell_command", arguments)
+                ReplyPart::call("run_shell_command", arguments)
             }
-            Block::Write { path, content } => {
-                Part::call("write_file", json!({"file_path": path, "content": content}))
+            ReplyBlock::Write { path, content } => {
+                ReplyPart::call("write_file", json!({"file_path": path, "content": content}))
             }
-            Block::Patch(_) => return Err("Gemini CLI takes no patches".to_owned()),
-            Block::Call { name, arguments, .. } => Part::call(name, arguments.clone()),
-            Block::Mcp { server, tool, arguments } => {
+            ReplyBlock::Patch(_) => return Err("Gemini CLI takes no patches".to_owned()),
+            ReplyBlock::Call { name, arguments, .. } => ReplyPart::call(name, arguments.clone()),
+            ReplyBlock::Mcp { server, tool, arguments } => {
                 // The way names are joined has changed before: what is listed counts.
                 let listed = self.tools(body).into_iter().find(|name| {
                     name.strip_suffix(tool.as_str())
                         .is_some_and(|start| start.contains(server.as_str()))
                 });
                 let name = listed.unwrap_or_else(|| format!("mcp_{server}_{tool}"));
-                Part::call(name, arguments.clone())
+                ReplyPart::call(name, arguments.clone())
             }
         })
     }
@@ -76,12 +77,12 @@ impl Wire for Gemini {
         let mut events = Vec::new();
         for (index, part) in reply.parts.iter().enumerate() {
             match part {
-                Part::Text(text) => {
+                ReplyPart::Text(text) => {
                     for piece in pieces(text, reply.words) {
                         events.push(event(json!([{"text": piece}]), false).paced());
                     }
                 }
-                Part::Call { .. } => {
+                ReplyPart::Call { .. } => {
                     events.push(event(json!([content(part, reply.number, index)]), false));
                 }
             }
@@ -122,10 +123,10 @@ impl Wire for Gemini {
     }
 }
 
-fn content(part: &Part, number: usize, index: usize) -> Value {
+fn content(part: &ReplyPart, number: usize, index: usize) -> Value {
     match part {
-        Part::Text(text) => json!({"text": text}),
-        Part::Call { name, input, .. } => {
+        ReplyPart::Text(text) => json!({"text": text}),
+        ReplyPart::Call { name, input, .. } => {
             let arguments = match input {
                 ToolInput::Json(value) => value.clone(),
                 ToolInput::Free(text) => json!({"input": text}),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 /// A request as it came.
 #[derive(Debug)]
-pub(super) struct Incoming {
+pub(super) struct HttpRequest {
     pub method: String,
     pub path: String,
     pub query: String,
@@ -18,7 +18,7 @@ pub(super) struct Incoming {
 }
 
 /// Reads a request; `None` if the client closed without one.
-pub(super) fn read(stream: &TcpStream) -> io::Result<Option<Incoming>> {
+pub(super) fn read(stream: &TcpStream) -> io::Result<Option<HttpRequest>> {
     let mut reader = BufReader::new(stream);
     let Some(first) = line(&mut reader)? else { return Ok(None) };
     let mut words = first.split_ascii_whitespace().map(str::to_owned);
@@ -37,7 +37,7 @@ pub(super) fn read(stream: &TcpStream) -> io::Result<Option<Incoming>> {
     let body = body(&mut reader, &headers)?;
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let (path, query) = (path.to_owned(), query.to_owned());
-    Ok(Some(Incoming { method, path, query, headers, body }))
+    Ok(Some(HttpRequest { method, path, query, headers, body }))
 }
 
 fn line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
@@ -100,9 +100,9 @@ pub(super) fn answer(
 /// A stream of server-sent events. The body goes in chunks, so that a client
 /// can tell a stream that broke from one that ended.
 #[derive(Debug)]
-pub(super) struct Events<'a>(&'a TcpStream);
+pub(super) struct EventStream<'a>(&'a TcpStream);
 
-impl<'a> Events<'a> {
+impl<'a> EventStream<'a> {
     pub fn start(mut stream: &'a TcpStream) -> io::Result<Self> {
         stream.write_all(
             b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n\

@@ -31,12 +31,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub use log::{ModelRequest, ModelRequestKind, ReplyProgress};
-pub use script::{Script, ScriptTurn, ScriptedFailure, ScriptedUsage};
+pub use script::{ModelScript, ScriptTurn, ScriptedFailure, ScriptedUsage};
 
-use choose::Known;
-use http::{Events, Incoming};
-use script::How;
-use wire::{ModelReply, Wire};
+use choose::ModelConfig;
+use http::{EventStream, HttpRequest};
+use script::FailureMode;
+use wire::{ModelReply, WireFormat};
 
 /// The text side requests are answered with.
 const SIDE: &str = r#"{"title":"scripted"}"#;
@@ -55,7 +55,7 @@ pub struct ModelServer {
 
 #[derive(Debug, Default)]
 struct State {
-    known: Mutex<Known>,
+    known: Mutex<ModelConfig>,
     log: Mutex<Vec<ModelRequest>>,
     /// How often a turn of a script has failed.
     failed: Mutex<BTreeMap<(String, usize), u32>>,
@@ -66,7 +66,7 @@ struct State {
 
 impl ModelServer {
     /// Starts a server with these scripts on a free port.
-    pub fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
+    pub fn start(scripts: impl IntoIterator<Item = ModelScript>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port of loopback");
         let address = listener.local_addr().unwrap();
         let state = Arc::new(State::default());
@@ -87,7 +87,7 @@ impl ModelServer {
     }
 
     /// Adds a script, or replaces the one of that name.
-    pub fn add(&self, script: Script) {
+    pub fn add(&self, script: ModelScript) {
         held(&self.state.known).scripts.insert(script.name.clone(), script);
     }
 
@@ -155,7 +155,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn serve(state: &State, stream: &TcpStream) {
     let _ = stream.set_nodelay(true);
     let Ok(Some(incoming)) = http::read(stream) else { return };
-    let Incoming { method, path, query, headers, body } = incoming;
+    let HttpRequest { method, path, query, headers, body } = incoming;
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let wire = wire::of_path(&path).filter(|_| method == "POST");
     let tools = wire.map(|wire| wire.tools(&body)).unwrap_or_default();
@@ -226,7 +226,7 @@ impl Exchange<'_> {
         self.answer(404, &[], Some(&json!({"error": error})))
     }
 
-    fn model(&self, wire: &dyn Wire) -> io::Result<()> {
+    fn model(&self, wire: &dyn WireFormat) -> io::Result<()> {
         let turn = match &self.request.kind {
             ModelRequestKind::Turn { script, step } => held(&self.state.known)
                 .scripts
@@ -257,8 +257,8 @@ impl Exchange<'_> {
         let mut left = usize::MAX;
         if let Some(failure) = turn.failure.as_ref().filter(|failure| self.fails(failure)) {
             match failure.how {
-                How::Status(status) => return self.refuse(wire, status, failure),
-                How::Cut { events } => left = events,
+                FailureMode::Status(status) => return self.refuse(wire, status, failure),
+                FailureMode::Cut { events } => left = events,
             }
         }
         let parts: Result<Vec<_>, String> =
@@ -313,7 +313,12 @@ impl Exchange<'_> {
         failure.times.is_none_or(|times| *count <= times)
     }
 
-    fn refuse(&self, wire: &dyn Wire, status: u16, failure: &ScriptedFailure) -> io::Result<()> {
+    fn refuse(
+        &self,
+        wire: &dyn WireFormat,
+        status: u16,
+        failure: &ScriptedFailure,
+    ) -> io::Result<()> {
         let (body, mut headers) = wire.error(status, failure);
         headers
             .extend(failure.retry_after.map(|wait| ("retry-after".to_owned(), wait.to_string())));
@@ -324,7 +329,7 @@ impl Exchange<'_> {
     /// Sends an answer; `left` events of it, if that is less than all.
     fn reply(
         &self,
-        wire: &dyn Wire,
+        wire: &dyn WireFormat,
         reply: &ModelReply,
         pace: Duration,
         left: usize,
@@ -338,7 +343,7 @@ impl Exchange<'_> {
             return self.answer(200, &[], Some(&wire.whole(reply)));
         }
         self.note(200, if cut { ReplyProgress::Broken } else { ReplyProgress::Streaming });
-        let mut stream = Events::start(self.stream)?;
+        let mut stream = EventStream::start(self.stream)?;
         let events = wire.events(reply);
         for (at, event) in events.iter().enumerate() {
             if at == left {

@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::script::{Block, ScriptedFailure};
+use super::script::{ReplyBlock, ScriptedFailure};
 use super::wire::{
-    HistoryEntry, ModelReply, Part, StreamEvent, ToolInput, Wire, list, pieces, text,
+    HistoryEntry, ModelReply, ReplyPart, StreamEvent, ToolInput, WireFormat, list, pieces, text,
 };
 
 /// `POST /v1/responses`
 #[derive(Debug)]
 pub(super) struct OpenAi;
 
-impl Wire for OpenAi {
+impl WireFormat for OpenAi {
     fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         if let Some(text) = body["input"].as_str() {
             return vec![HistoryEntry::User(text.to_owned())];
@@ -33,28 +33,28 @@ impl Wire for OpenAi {
         names
     }
 
-    fn part(&self, block: &Block, body: &Value) -> Result<Part, String> {
+    fn part(&self, block: &ReplyBlock, body: &Value) -> Result<ReplyPart, String> {
         let tools = self.tools(body);
         let has = |name: &str| tools.iter().any(|tool| tool == name);
         Ok(match block {
-            Block::Say(text) => Part::Text(text.clone()),
+            ReplyBlock::Say(text) => ReplyPart::Text(text.clone()),
             // Codex asks for a schema with `text.format` and takes the text.
-            Block::Answer(value) => Part::Text(value.to_string()),
-            Block::Shell(command) if has("exec_command") => {
-                Part::call("exec_command", json!({"cmd": command}))
+            ReplyBlock::Answer(value) => ReplyPart::Text(value.to_string()),
+            ReplyBlock::Shell(command) if has("exec_command") => {
+                ReplyPart::call("exec_command", json!({"cmd": command}))
             }
-            Block::Shell(command) if has("shell_command") => {
-                Part::call("shell_command", json!({"command": command}))
+            ReplyBlock::Shell(command) if has("shell_command") => {
+                ReplyPart::call("shell_command", json!({"command": command}))
             }
-            Block::Shell(command) => {
-                Part::call("shell", json!({"command": ["bash", "-lc", command]}))
+            ReplyBlock::Shell(command) => {
+                ReplyPart::call("shell", json!({"command": ["bash", "-lc", command]}))
             }
-            Block::Write { path, content } => patch(body, &added(path, content)),
-            Block::Patch(text) => patch(body, text),
-            Block::Call { namespace, name, arguments } => {
-                Part::call_in(namespace.clone(), name, arguments.clone())
+            ReplyBlock::Write { path, content } => patch(body, &added(path, content)),
+            ReplyBlock::Patch(text) => patch(body, text),
+            ReplyBlock::Call { namespace, name, arguments } => {
+                ReplyPart::call_in(namespace.clone(), name, arguments.clone())
             }
-            Block::Mcp { server, tool, arguments } => {
+            ReplyBlock::Mcp { server, tool, arguments } => {
                 let listed = tools.iter().find_map(|name| {
                     let (space, inner) = name.split_once("::")?;
                     (inner == tool && space.contains(server.as_str())).then(|| space.to_owned())
@@ -63,8 +63,8 @@ impl Wire for OpenAi {
                 // a call then needs the namespace in a field of its own.
                 let space = listed.or_else(|| has("tool_search").then(|| format!("mcp__{server}")));
                 match space {
-                    Some(space) => Part::call_in(Some(space), tool, arguments.clone()),
-                    None => Part::call(format!("mcp__{server}__{tool}"), arguments.clone()),
+                    Some(space) => ReplyPart::call_in(Some(space), tool, arguments.clone()),
+                    None => ReplyPart::call(format!("mcp__{server}__{tool}"), arguments.clone()),
                 }
             }
         })
@@ -84,7 +84,7 @@ impl Wire for OpenAi {
             let item = item(part, reply.number, index);
             let mut begun = item.clone();
             begun["status"] = "in_progress".into();
-            if let Part::Text(text) = part {
+            if let ReplyPart::Text(text) = part {
                 begun["content"] = json!([]);
                 let place =
                     json!({"item_id": item["id"], "output_index": index, "content_index": 0});
@@ -156,13 +156,13 @@ fn voice(item: &Value) -> HistoryEntry {
     }
 }
 
-fn patch(body: &Value, patch: &str) -> Part {
+fn patch(body: &Value, patch: &str) -> ReplyPart {
     let tool = list(&body["tools"]).iter().find(|tool| tool["name"] == "apply_patch");
     if tool.is_some_and(|tool| tool["type"] == "function") {
-        return Part::call("apply_patch", json!({"input": patch}));
+        return ReplyPart::call("apply_patch", json!({"input": patch}));
     }
     let (name, input) = ("apply_patch".to_owned(), ToolInput::Free(patch.to_owned()));
-    Part::Call { namespace: None, name, input }
+    ReplyPart::Call { namespace: None, name, input }
 }
 
 /// A patch that adds a file.
@@ -175,24 +175,26 @@ fn added_item(index: usize, item: Value) -> StreamEvent {
     StreamEvent::typed("response.output_item.added", json!({"output_index": index, "item": item}))
 }
 
-fn item(part: &Part, number: usize, index: usize) -> Value {
+fn item(part: &ReplyPart, number: usize, index: usize) -> Value {
     let id = |kind: &str| format!("{kind}_{number}_{index}");
     match part {
-        Part::Text(text) => json!({
+        ReplyPart::Text(text) => json!({
             "type": "message", "id": id("msg"), "role": "assistant", "status": "completed",
             "content": [{"type": "output_text", "text": text, "annotations": []}]
         }),
-        Part::Call { name, input: ToolInput::Json(arguments), .. } if name == "tool_search" => {
+        ReplyPart::Call { name, input: ToolInput::Json(arguments), .. }
+            if name == "tool_search" =>
+        {
             json!({
                 "type": "tool_search_call", "id": id("tsc"), "call_id": id("call"),
                 "status": "completed", "execution": "client", "arguments": arguments
             })
         }
-        Part::Call { name, input: ToolInput::Free(text), .. } => json!({
+        ReplyPart::Call { name, input: ToolInput::Free(text), .. } => json!({
             "type": "custom_tool_call", "id": id("ctc"), "call_id": id("call"),
             "status": "completed", "name": name, "input": text
         }),
-        Part::Call { namespace, name, input: ToolInput::Json(arguments) } => {
+        ReplyPart::Call { namespace, name, input: ToolInput::Json(arguments) } => {
             let mut item = json!({
                 "type": "function_call", "id": id("fc"), "call_id": id("call"),
                 "status": "completed", "name": name, "arguments": arguments.to_string()

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The turns of one scripted model, chosen by `[[script:NAME]]` in a prompt or
 /// by phrases of it.
 #[derive(Debug, Clone)]
-pub struct Script {
+pub struct ModelScript {
     pub(super) name: String,
     pub(super) phrases: Vec<String>,
     pub(super) turns: Vec<ScriptTurn>,
@@ -18,7 +18,7 @@ pub struct Script {
 /// One answer of the model: what is in it, and how it arrives.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptTurn {
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<ReplyBlock>,
     pub(super) failure: Option<ScriptedFailure>,
     pub(super) delay: Duration,
     pub(super) follows: Option<(String, usize)>,
@@ -43,7 +43,7 @@ impl Default for ScriptedUsage {
 
 /// One block of an answer, in words of no vendor.
 #[derive(Debug, Clone)]
-pub(super) enum Block {
+pub(super) enum ReplyBlock {
     Say(String),
     Shell(String),
     Write { path: String, content: String },
@@ -53,7 +53,7 @@ pub(super) enum Block {
     Answer(Value),
 }
 
-impl Script {
+impl ModelScript {
     /// An empty script.
     pub fn named(name: &str) -> Self {
         let (name, phrases, turns) = (name.to_owned(), Vec::new(), Vec::new());
@@ -143,50 +143,50 @@ impl ScriptTurn {
         Self::default()
     }
 
-    fn block(mut self, block: Block) -> Self {
+    fn block(mut self, block: ReplyBlock) -> Self {
         self.blocks.push(block);
         self
     }
 
     /// Adds text.
     pub fn say(self, text: &str) -> Self {
-        self.block(Block::Say(text.to_owned()))
+        self.block(ReplyBlock::Say(text.to_owned()))
     }
 
     /// Adds a shell command.
     pub fn shell(self, command: &str) -> Self {
-        self.block(Block::Shell(command.to_owned()))
+        self.block(ReplyBlock::Shell(command.to_owned()))
     }
 
     /// Adds the writing of a new file.
     pub fn write(self, path: &str, content: &str) -> Self {
-        self.block(Block::Write { path: path.to_owned(), content: content.to_owned() })
+        self.block(ReplyBlock::Write { path: path.to_owned(), content: content.to_owned() })
     }
 
     /// Adds a patch (Codex only).
     pub fn patch(self, patch: &str) -> Self {
-        self.block(Block::Patch(patch.to_owned()))
+        self.block(ReplyBlock::Patch(patch.to_owned()))
     }
 
     /// Adds a call of an MCP server's tool.
     pub fn mcp(self, server: &str, tool: &str, arguments: Value) -> Self {
-        self.block(Block::Mcp { server: server.to_owned(), tool: tool.to_owned(), arguments })
+        self.block(ReplyBlock::Mcp { server: server.to_owned(), tool: tool.to_owned(), arguments })
     }
 
     /// Adds a call of any tool by its name on the wire.
     pub fn call(self, name: &str, arguments: Value) -> Self {
-        self.block(Block::Call { namespace: None, name: name.to_owned(), arguments })
+        self.block(ReplyBlock::Call { namespace: None, name: name.to_owned(), arguments })
     }
 
     /// Adds a call of a tool inside one of Codex's namespaces.
     pub fn call_in(self, namespace: &str, name: &str, arguments: Value) -> Self {
         let namespace = Some(namespace.to_owned());
-        self.block(Block::Call { namespace, name: name.to_owned(), arguments })
+        self.block(ReplyBlock::Call { namespace, name: name.to_owned(), arguments })
     }
 
     /// Adds a structured answer.
     pub fn answer(self, value: Value) -> Self {
-        self.block(Block::Answer(value))
+        self.block(ReplyBlock::Answer(value))
     }
 
     /// The turn fails this way first, or always.
@@ -224,7 +224,7 @@ impl ScriptTurn {
 /// How a turn fails. Without [`Failure::times`] it fails always.
 #[derive(Debug, Clone)]
 pub struct ScriptedFailure {
-    pub(super) how: How,
+    pub(super) how: FailureMode,
     pub(super) times: Option<u32>,
     pub(super) message: String,
     pub(super) code: Option<String>,
@@ -235,13 +235,13 @@ pub struct ScriptedFailure {
 
 /// What the client meets.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum How {
+pub(super) enum FailureMode {
     Status(u16),
     Cut { events: usize },
 }
 
 impl ScriptedFailure {
-    fn new(how: How) -> Self {
+    fn new(how: FailureMode) -> Self {
         Self {
             how,
             times: None,
@@ -255,12 +255,12 @@ impl ScriptedFailure {
 
     /// An error with this HTTP status, in the vendor's form.
     pub fn status(status: u16) -> Self {
-        Self::new(How::Status(status))
+        Self::new(FailureMode::Status(status))
     }
 
     /// The connection breaks after so many events of the stream.
     pub fn cut_after(events: usize) -> Self {
-        Self::new(How::Cut { events })
+        Self::new(FailureMode::Cut { events })
     }
 
     /// Fails so many times, counted over all who play this turn, then succeeds.

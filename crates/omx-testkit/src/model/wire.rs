@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::script::{Block, ScriptedFailure, ScriptedUsage};
+use super::script::{ReplyBlock, ScriptedFailure, ScriptedUsage};
 
 /// Who speaks in one entry of a request's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(super) enum HistoryEntry {
 
 /// One part of an answer, in the names this client knows.
 #[derive(Debug, Clone)]
-pub(super) enum Part {
+pub(super) enum ReplyPart {
     Text(String),
     Call { namespace: Option<String>, name: String, input: ToolInput },
 }
@@ -28,7 +28,7 @@ pub(super) enum ToolInput {
     Free(String),
 }
 
-impl Part {
+impl ReplyPart {
     pub fn call(name: impl Into<String>, input: Value) -> Self {
         Self::Call { namespace: None, name: name.into(), input: ToolInput::Json(input) }
     }
@@ -44,7 +44,7 @@ pub(super) struct ModelReply {
     /// Makes ids different from request to request.
     pub number: usize,
     pub model: Value,
-    pub parts: Vec<Part>,
+    pub parts: Vec<ReplyPart>,
     pub usage: ScriptedUsage,
     /// Text is streamed word by word.
     pub words: bool,
@@ -73,13 +73,13 @@ impl StreamEvent {
 }
 
 /// One vendor's wire format.
-pub(super) trait Wire: Sync {
+pub(super) trait WireFormat: Sync {
     /// The conversation so far, oldest first.
     fn history(&self, body: &Value) -> Vec<HistoryEntry>;
     /// The names of the tools the client offers.
     fn tools(&self, body: &Value) -> Vec<String>;
     /// A block in the words of this client; an error if it has none.
-    fn part(&self, block: &Block, body: &Value) -> Result<Part, String>;
+    fn part(&self, block: &ReplyBlock, body: &Value) -> Result<ReplyPart, String>;
     /// Whether the client wants a stream.
     fn streams(&self, path: &str, body: &Value) -> bool;
     /// The answer as a stream.
@@ -93,7 +93,7 @@ pub(super) trait Wire: Sync {
 }
 
 /// The wire format of a path.
-pub(super) fn of_path(path: &str) -> Option<&'static dyn Wire> {
+pub(super) fn of_path(path: &str) -> Option<&'static dyn WireFormat> {
     if path.ends_with("/responses") {
         Some(&super::openai::OpenAi)
     } else if path.ends_with("/messages") {

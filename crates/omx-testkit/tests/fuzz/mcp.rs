@@ -6,12 +6,12 @@ use omx_mcp::{McpServer, ToolGroup};
 use omx_testkit::fuzz::{fuzz, rpc_line};
 use serde::de::IgnoredAny;
 
-use crate::place::{Place, fields, last};
+use crate::place::{FuzzProject, fields, last};
 
 #[test]
 fn fuzz_mcp_lines() {
     fuzz("fuzz_mcp_lines", |rng| {
-        let place = Place::new(rng);
+        let place = FuzzProject::new(rng);
         let outside = place.outside(&place.bytes());
         let server = McpServer::new(place.context(), ToolGroup::ALL.to_vec(), "0");
         for _ in 0..=rng.below(8) {

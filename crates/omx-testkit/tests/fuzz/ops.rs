@@ -7,7 +7,7 @@ use omx_ops::{
 };
 use omx_testkit::fuzz::{Random, fuzz, request};
 
-use crate::place::{Bytes, Place, fields, last};
+use crate::place::{FileBytes, FuzzProject, fields, last};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
@@ -70,7 +70,7 @@ fn fitting(operation: Operation, text: String) -> String {
 #[test]
 fn fuzz_requests() {
     fuzz("fuzz_requests", |rng| {
-        let place = Place::new(rng);
+        let place = FuzzProject::new(rng);
         let context = place.context();
         let mut before = place.bytes();
         for _ in 0..=rng.below(6) {
@@ -91,12 +91,12 @@ fn fuzz_requests() {
 }
 
 fn check(
-    place: &Place,
+    place: &FuzzProject,
     operation: Operation,
     text: &str,
     answer: &Result<Value, Refusal>,
-    before: &Bytes,
-    after: &Bytes,
+    before: &FileBytes,
+    after: &FileBytes,
 ) {
     let said = || format!("{operation:?} {text}\n{answer:?}");
     assert!(place.outside(before) == place.outside(after), "changed outside\n{}", said());

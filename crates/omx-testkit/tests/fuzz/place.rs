@@ -16,23 +16,23 @@ use serde_json::value::RawValue;
 use tempfile::TempDir;
 
 /// 2026-11-15T10:00:00Z, always.
-pub struct FixedClock;
+pub struct FuzzClock;
 
-impl Clock for FixedClock {
+impl Clock for FuzzClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(1_794_736_800_000)
     }
 }
 
 /// `outside/`, `home/` and `project/` with documents of any content.
-pub struct Place {
+pub struct FuzzProject {
     folder: TempDir,
 }
 
 /// Every path with what is there: bytes of a file, or what else it is.
-pub type Bytes = BTreeMap<PathBuf, Vec<u8>>;
+pub type FileBytes = BTreeMap<PathBuf, Vec<u8>>;
 
-impl Place {
+impl FuzzProject {
     pub fn new(rng: &mut Random) -> Self {
         // Memory is as good as a disk here, and flushing it costs nothing.
         let memory = Path::new("/dev/shm");
@@ -105,7 +105,7 @@ impl Place {
                 root: Some(self.root()),
                 state_dir: None,
             },
-            clock: &FixedClock,
+            clock: &FuzzClock,
             dialect: Dialect::OMX,
             ambient: Ambient::None,
             actor: "fuzz",
@@ -142,20 +142,20 @@ impl Place {
     }
 
     /// Everything below the watched folder.
-    pub fn bytes(&self) -> Bytes {
-        let mut found = Bytes::new();
+    pub fn bytes(&self) -> FileBytes {
+        let mut found = FileBytes::new();
         collect(self.folder.path(), &mut found);
         found
     }
 
     /// What is none of omx's business.
-    pub fn outside(&self, bytes: &Bytes) -> Bytes {
+    pub fn outside(&self, bytes: &FileBytes) -> FileBytes {
         let tree = self.root().join(".omx");
         bytes.iter().filter(|(path, _)| !path.starts_with(&tree)).map(owned).collect()
     }
 
     /// The files where documents belong.
-    pub fn documents(&self, bytes: &Bytes) -> Bytes {
+    pub fn documents(&self, bytes: &FileBytes) -> FileBytes {
         let state = self.root().join(".omx/state");
         let is_document = |path: &Path| {
             let name = path.file_name().unwrap().to_str().unwrap();
@@ -166,7 +166,7 @@ impl Place {
     }
 
     /// The contents of the quarantine.
-    pub fn quarantine(&self, bytes: &Bytes) -> Vec<Vec<u8>> {
+    pub fn quarantine(&self, bytes: &FileBytes) -> Vec<Vec<u8>> {
         let folder = self.root().join(".omx/state/quarantine");
         let inside = bytes.iter().filter(|(path, _)| path.parent() == Some(folder.as_path()));
         let mut all: Vec<Vec<u8>> = inside.map(|(_, bytes)| bytes.clone()).collect();
@@ -179,7 +179,7 @@ fn owned((path, bytes): (&PathBuf, &Vec<u8>)) -> (PathBuf, Vec<u8>) {
     (path.clone(), bytes.clone())
 }
 
-fn collect(path: &Path, found: &mut Bytes) {
+fn collect(path: &Path, found: &mut FileBytes) {
     let kind = fs::symlink_metadata(path).unwrap().file_type();
     if kind.is_dir() {
         found.insert(path.to_owned(), b"a folder".to_vec());

@@ -7,7 +7,7 @@ use omx_store::{Project, Store, StoreError, json};
 use omx_testkit::fuzz::{Random, fuzz, json_text};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use crate::place::{Place, fields};
+use crate::place::{FuzzProject, fields};
 
 #[test]
 fn fuzz_json_text() {
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for Levels {
 #[test]
 fn fuzz_state_files() {
     fuzz("fuzz_state_files", |rng: &mut Random| {
-        let place = Place::new(rng);
+        let place = FuzzProject::new(rng);
         let before = place.bytes();
         let store = Store::new(Project { root: place.root(), tree: place.root().join(".omx") });
         let state = store.read().unwrap().unwrap();

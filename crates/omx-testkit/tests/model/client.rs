@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// An answer of the server.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpReply {
     pub status: u16,
     pub head: String,
     pub body: String,
@@ -16,7 +16,7 @@ pub struct Answer {
     pub whole: bool,
 }
 
-impl Answer {
+impl HttpReply {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
@@ -44,7 +44,7 @@ impl Answer {
 }
 
 /// Sends a request.
-pub fn ask(server: &ModelServer, path: &str, body: &Value) -> Answer {
+pub fn post(server: &ModelServer, path: &str, body: &Value) -> HttpReply {
     ask_with(server, "POST", path, "", body)
 }
 
@@ -55,14 +55,14 @@ pub fn ask_with(
     path: &str,
     headers: &str,
     body: &Value,
-) -> Answer {
+) -> HttpReply {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let length = format!("content-length: {}\r\n", body.len());
     raw(server, &format!("{method} {path} HTTP/1.1\r\n{headers}{length}\r\n{body}"))
 }
 
 /// Sends bytes as they are.
-pub fn raw(server: &ModelServer, request: &str) -> Answer {
+pub fn raw(server: &ModelServer, request: &str) -> HttpReply {
     let mut stream = TcpStream::connect(server.address()).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut all = Vec::new();
@@ -73,7 +73,7 @@ pub fn raw(server: &ModelServer, request: &str) -> Answer {
     let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
     let chunked = head.contains("transfer-encoding: chunked");
     let (body, whole) = if chunked { unchunked(rest) } else { (rest.to_owned(), status != 0) };
-    Answer { status, head: head.to_owned(), body, whole }
+    HttpReply { status, head: head.to_owned(), body, whole }
 }
 
 fn unchunked(mut rest: &str) -> (String, bool) {

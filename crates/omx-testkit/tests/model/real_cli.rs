@@ -5,13 +5,13 @@
 use std::fs;
 
 use omx_testkit::in_parallel;
-use omx_testkit::model::{ModelRequest, ModelServer, Script, ScriptTurn};
+use omx_testkit::model::{ModelRequest, ModelScript, ModelServer, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, AgentHome, AgentRun, offline};
 use serde_json::{Value, json};
 
 /// A server for a full turn, and a home with the MCP server it needs.
 fn full(cli: AgentCli) -> (ModelServer, AgentHome) {
-    let script = Script::named("full")
+    let script = ModelScript::named("full")
         .write("made.txt", "line one\nline two\n")
         .shell("cat made.txt > copied.txt")
         .mcp("tiny", "add", json!({"a": 2, "b": 40}))
@@ -108,7 +108,7 @@ fn schema() -> Value {
 fn codex_gives_a_structured_answer() {
     offline(&[AgentCli::Codex], || {
         let answer = json!({"verdict": "pass", "score": 3});
-        let server = ModelServer::start([Script::named("judge").answer(answer.clone())]);
+        let server = ModelServer::start([ModelScript::named("judge").answer(answer.clone())]);
         let home = AgentHome::new(AgentCli::Codex, &server);
         let file = home.folder().join("schema.json");
         fs::write(&file, schema().to_string()).unwrap();
@@ -125,7 +125,8 @@ fn codex_gives_a_structured_answer() {
 fn claude_gives_a_structured_answer_and_corrects_an_invalid_one() {
     offline(&[AgentCli::Claude], || {
         let answer = json!({"verdict": "pass", "score": 3});
-        let script = Script::named("judge").answer(json!({"verdict": 1})).answer(answer.clone());
+        let script =
+            ModelScript::named("judge").answer(json!({"verdict": 1})).answer(answer.clone());
         let server = ModelServer::start([script]);
         let home = AgentHome::new(AgentCli::Claude, &server);
         let run =
@@ -145,7 +146,7 @@ fn claude_gives_a_structured_answer_and_corrects_an_invalid_one() {
 #[test]
 fn conversations_resume_where_they_were() {
     offline(&[AgentCli::Codex, AgentCli::Claude], || {
-        let script = || Script::named("talk").say("first").say("second");
+        let script = || ModelScript::named("talk").say("first").say("second");
         let server = ModelServer::start([script()]);
         let codex = AgentHome::new(AgentCli::Codex, &server);
         let first = codex.headless("go [[script:talk]]", &[]);
@@ -174,11 +175,11 @@ fn conversations_resume_where_they_were() {
 #[test]
 fn subagents_play_their_own_scripts() {
     offline(&[AgentCli::Codex, AgentCli::Claude], || {
-        let below = || Script::named("below").say("hello from below");
+        let below = || ModelScript::named("below").say("hello from below");
         let prompt = "do it [[script:below]]";
         let spawn = json!({"message": prompt});
         // The program ends with its main agent, whatever the subagent is at.
-        let above = Script::named("above")
+        let above = ModelScript::named("above")
             .turn(ScriptTurn::new().call_in("multi_agent_v1", "spawn_agent", spawn))
             .turn(ScriptTurn::new().say("done above").following("below", 0));
         let server = ModelServer::start([below(), above]);
@@ -192,7 +193,7 @@ fn subagents_play_their_own_scripts() {
         let task = json!({
             "description": "work", "prompt": prompt, "subagent_type": "general-purpose"
         });
-        let above = Script::named("above").call("Agent", task).say("done above");
+        let above = ModelScript::named("above").call("Agent", task).say("done above");
         let server = ModelServer::start([below(), above]);
         let run = AgentHome::new(AgentCli::Claude, &server).headless("go [[script:above]]", &[]);
         assert_eq!(run.final_text(), "done above");

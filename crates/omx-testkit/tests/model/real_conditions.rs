@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::net::TcpStream;
 
-use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 
 /// A server whose only turn fails once in this way.
 fn failing_once(failure: ScriptedFailure) -> ModelServer {
     let turn = ScriptTurn::new().say("recovered").usage(77, 5).failing(failure.times(1));
-    ModelServer::start([Script::named("once").turn(turn)])
+    ModelServer::start([ModelScript::named("once").turn(turn)])
 }
 
 #[test]

@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{ModelRequestKind, ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelRequestKind, ModelScript, ModelServer, ScriptTurn, ScriptedFailure};
 use serde_json::{Value, json};
 
-use crate::client::{ask, ask_with, raw};
+use crate::client::{ask_with, post, raw};
 
 const MESSAGES: &str = "/v1/messages";
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -30,15 +30,15 @@ fn request(messages: &[Value]) -> Value {
 
 /// What the model says next in a conversation.
 fn says(server: &ModelServer, messages: &[Value]) -> String {
-    let answer = ask(server, MESSAGES, &request(messages)).json();
+    let answer = post(server, MESSAGES, &request(messages)).json();
     answer["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
 }
 
 #[test]
 fn the_history_finds_the_turn() {
     let server = ModelServer::start([
-        Script::named("a").say("a0").say("a1").say("a2"),
-        Script::named("b").say("b0").say("b1").repeating(),
+        ModelScript::named("a").say("a0").say("a1").say("a2"),
+        ModelScript::named("b").say("b0").say("b1").repeating(),
     ]);
     let one = [user("go [[script:a]]"), model("x"), result()];
     assert_eq!(says(&server, &one), "a1");
@@ -56,13 +56,13 @@ fn the_history_finds_the_turn() {
 
 #[test]
 fn requests_without_a_script_are_rejected() {
-    let server = ModelServer::start([Script::named("a").say("a0")]);
+    let server = ModelServer::start([ModelScript::named("a").say("a0")]);
     for messages in [
         vec![user("hi")],
         vec![user("[[script:no]]")],
         vec![user("[[script:a]]"), model("x"), user("y")],
     ] {
-        assert_eq!(ask(&server, MESSAGES, &request(&messages)).status, 400);
+        assert_eq!(post(&server, MESSAGES, &request(&messages)).status, 400);
     }
     let strays = server.requests();
     assert!(
@@ -76,16 +76,16 @@ fn requests_without_a_script_are_rejected() {
 #[test]
 fn side_requests_play_no_turn() {
     let server = ModelServer::start([
-        Script::named("a").say("a0"),
-        Script::named("bare").say("b0").without_tools(),
+        ModelScript::named("a").say("a0"),
+        ModelScript::named("bare").say("b0").without_tools(),
     ]);
     server.rule("Is this NEW", "no");
     let plain = |text: &str| json!({"messages": [user(text)]});
-    ask(&server, MESSAGES, &plain("title of: [[script:a]]"));
-    ask(&server, MESSAGES, &plain("[[script:bare]]"));
-    ask(&server, MESSAGES, &request(&[user("is this new? [[script:a]]")]));
+    post(&server, MESSAGES, &plain("title of: [[script:a]]"));
+    post(&server, MESSAGES, &plain("[[script:bare]]"));
+    post(&server, MESSAGES, &request(&[user("is this new? [[script:a]]")]));
     let summary = user("Write a detailed summary of this conversation");
-    ask(&server, MESSAGES, &request(&[user("[[script:a]]"), model("x"), summary]));
+    post(&server, MESSAGES, &request(&[user("[[script:a]]"), model("x"), summary]));
     let title = "x-codex-turn-metadata: {\"thread_source\":\"thread_title\"}\r\n";
     let body = json!({"input": "[[script:a]]", "tools": [{"type": "function", "name": "t"}]});
     ask_with(&server, "POST", "/v1/responses", title, &body);
@@ -99,9 +99,9 @@ fn side_requests_play_no_turn() {
 #[test]
 fn failures_end_after_their_count() {
     let turn = ScriptTurn::new().say("at last").failing(ScriptedFailure::status(529).times(2));
-    let server = ModelServer::start([Script::named("a").turn(turn)]);
+    let server = ModelServer::start([ModelScript::named("a").turn(turn)]);
     let body = request(&[user("[[script:a]]")]);
-    let statuses: Vec<u16> = (0..4).map(|_| ask(&server, MESSAGES, &body).status).collect();
+    let statuses: Vec<u16> = (0..4).map(|_| post(&server, MESSAGES, &body).status).collect();
     assert_eq!(statuses, [529, 529, 200, 200]);
     assert_eq!(server.seen(), ["a/0 529", "a/0 529", "a/0", "a/0"]);
 }
@@ -109,13 +109,13 @@ fn failures_end_after_their_count() {
 #[test]
 fn a_cut_stream_breaks_in_the_middle() {
     let turn = ScriptTurn::new().say("never whole").failing(ScriptedFailure::cut_after(2).times(1));
-    let server = ModelServer::start([Script::named("a").turn(turn)]);
+    let server = ModelServer::start([ModelScript::named("a").turn(turn)]);
     let mut body = request(&[user("[[script:a]]")]);
     body["stream"] = true.into();
-    let cut = ask(&server, MESSAGES, &body);
+    let cut = post(&server, MESSAGES, &body);
     assert_eq!((cut.status, cut.whole), (200, false));
     assert_eq!(cut.names(), ["message_start", "content_block_start"]);
-    assert!(ask(&server, MESSAGES, &body).whole);
+    assert!(post(&server, MESSAGES, &body).whole);
     assert_eq!(server.seen(), ["a/0 broken", "a/0"]);
 }
 
@@ -123,21 +123,21 @@ fn a_cut_stream_breaks_in_the_middle() {
 fn delays_come_before_the_first_byte_and_between_words() {
     let wait = Duration::from_millis(40);
     let turn = ScriptTurn::new().say("one two three").after(wait).slowly(wait);
-    let server = ModelServer::start([Script::named("a").turn(turn)]);
+    let server = ModelServer::start([ModelScript::named("a").turn(turn)]);
     let mut body = request(&[user("[[script:a]]")]);
     let start = Instant::now();
-    ask(&server, MESSAGES, &body);
+    post(&server, MESSAGES, &body);
     assert!(start.elapsed() >= wait, "before the first byte");
     body["stream"] = true.into();
     let start = Instant::now();
-    assert_eq!(ask(&server, MESSAGES, &body).events().len(), 1 + 1 + 3 + 1 + 2);
+    assert_eq!(post(&server, MESSAGES, &body).events().len(), 1 + 1 + 3 + 1 + 2);
     assert!(start.elapsed() >= 4 * wait, "and after each of three words");
 }
 
 #[test]
 fn a_request_is_in_the_log_before_its_answer() {
     let turn = ScriptTurn::new().say("late").after(Duration::from_millis(300));
-    let server = ModelServer::start([Script::named("a").turn(turn)]);
+    let server = ModelServer::start([ModelScript::named("a").turn(turn)]);
     std::thread::scope(|scope| {
         scope.spawn(|| says(&server, &[user("[[script:a]]")]));
         let asked = || server.seen() == ["a/0 waiting"];
@@ -148,15 +148,15 @@ fn a_request_is_in_the_log_before_its_answer() {
 
 #[test]
 fn other_paths_and_bodies_in_chunks() {
-    let server = ModelServer::start([Script::named("a").say("a0")]);
+    let server = ModelServer::start([ModelScript::named("a").say("a0")]);
     let none = Value::Null;
     assert_eq!(ask_with(&server, "HEAD", "/", "", &none).status, 200);
     assert_eq!(ask_with(&server, "GET", "/v1/models", "", &none).json()["data"], json!([]));
-    let tokens = ask(&server, "/v1/messages/count_tokens?beta=true", &json!({})).json();
+    let tokens = post(&server, "/v1/messages/count_tokens?beta=true", &json!({})).json();
     assert_eq!(tokens["input_tokens"], 100);
-    let tokens = ask(&server, "/v1beta/models/m:countTokens", &json!({})).json();
+    let tokens = post(&server, "/v1beta/models/m:countTokens", &json!({})).json();
     assert_eq!(tokens["totalTokens"], 100);
-    assert_eq!(ask(&server, "/v1/else", &json!({})).status, 404);
+    assert_eq!(post(&server, "/v1/else", &json!({})).status, 404);
     let body = request(&[user("[[script:a]]")]).to_string();
     let (one, two) = body.split_at(10);
     let chunks = format!("{:x}\r\n{one}\r\n{:x};x=y\r\n{two}\r\n0\r\n\r\n", one.len(), two.len());
@@ -173,8 +173,8 @@ fn other_paths_and_bodies_in_chunks() {
 fn a_turn_follows_another_scripts_turn() {
     let second = ScriptTurn::new().say("second").following("first", 0);
     let server = ModelServer::start([
-        Script::named("first").say("first"),
-        Script::named("second").turn(second),
+        ModelScript::named("first").say("first"),
+        ModelScript::named("second").turn(second),
     ]);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| says(&server, &[user("[[script:second]]")]));
@@ -188,7 +188,7 @@ fn a_turn_follows_another_scripts_turn() {
 
 #[test]
 fn a_held_turn_waits_and_breaks_if_its_client_disconnects() {
-    let server = ModelServer::start([Script::named("a").when("please").say("a0")]);
+    let server = ModelServer::start([ModelScript::named("a").when("please").say("a0")]);
     server.hold("a", 0);
     std::thread::scope(|scope| {
         let answer = scope.spawn(|| says(&server, &[user("please")]));

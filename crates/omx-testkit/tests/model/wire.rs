@@ -1,10 +1,10 @@
 //! The three wire formats, seen by a client: text, tools, structured answers,
 //! errors, as a stream and at once.
 
-use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn, ScriptedFailure};
 use serde_json::{Value, json};
 
-use crate::client::ask;
+use crate::client::post;
 
 const RESPONSES: &str = "/v1/responses";
 const MESSAGES: &str = "/v1/messages?beta=true";
@@ -39,7 +39,7 @@ fn gemini(prompt: &str) -> Value {
 }
 
 fn server(turn: ScriptTurn) -> ModelServer {
-    ModelServer::start([Script::named("s").turn(turn)])
+    ModelServer::start([ModelScript::named("s").turn(turn)])
 }
 
 /// A turn with everything all three clients can do.
@@ -55,7 +55,7 @@ fn everything() -> ScriptTurn {
 #[test]
 fn openai_at_once() {
     let server = server(everything());
-    let answer = ask(&server, RESPONSES, &openai("[[script:s]]", false)).json();
+    let answer = post(&server, RESPONSES, &openai("[[script:s]]", false)).json();
     assert_eq!(answer["status"], "completed");
     assert_eq!(answer["usage"]["input_tokens"], 7);
     assert_eq!(answer["usage"]["total_tokens"], 12);
@@ -78,7 +78,7 @@ fn openai_stream() {
     let server = server(
         ScriptTurn::new().say("a b").shell("ls").slowly(std::time::Duration::from_millis(1)),
     );
-    let answer = ask(&server, RESPONSES, &openai("[[script:s]]", true));
+    let answer = post(&server, RESPONSES, &openai("[[script:s]]", true));
     assert!(answer.whole && answer.has_header("content-type: text/event-stream"), "{answer:?}");
     assert_eq!(
         answer.names(),
@@ -111,7 +111,7 @@ fn openai_names_of_mcp_tools() {
     let called = |tools: Value| {
         let mut body = openai("[[script:s]]", false);
         body["tools"] = tools;
-        let item = ask(&server, RESPONSES, &body).json()["output"][0].clone();
+        let item = post(&server, RESPONSES, &body).json()["output"][0].clone();
         (item["namespace"].clone(), item["name"].clone())
     };
     let listed = json!([{"type": "namespace", "name": "x_tiny_x", "tools": [{"name": "add"}]}]);
@@ -124,7 +124,7 @@ fn openai_names_of_mcp_tools() {
 #[test]
 fn anthropic_at_once() {
     let server = server(everything());
-    let answer = ask(&server, MESSAGES, &anthropic("[[script:s]]", false)).json();
+    let answer = post(&server, MESSAGES, &anthropic("[[script:s]]", false)).json();
     assert_eq!(answer["stop_reason"], "tool_use");
     assert_eq!(answer["usage"]["output_tokens"], 5);
     let content = answer["content"].as_array().unwrap();
@@ -142,7 +142,7 @@ fn anthropic_at_once() {
 #[test]
 fn anthropic_stream() {
     let server = server(ScriptTurn::new().say("so").call("Agent", json!({"prompt": "p"})));
-    let answer = ask(&server, MESSAGES, &anthropic("[[script:s]]", true));
+    let answer = post(&server, MESSAGES, &anthropic("[[script:s]]", true));
     let block = ["content_block_start", "content_block_delta", "content_block_stop"];
     let names =
         [&["message_start"], &block[..], &block, &["message_delta", "message_stop"]].concat();
@@ -158,7 +158,7 @@ fn anthropic_stream() {
 #[test]
 fn gemini_at_once_and_as_a_stream() {
     let server = server(everything());
-    let whole = ask(&server, GENERATE, &gemini("[[script:s]]")).json();
+    let whole = post(&server, GENERATE, &gemini("[[script:s]]")).json();
     let parts = whole["candidates"][0]["content"]["parts"].as_array().unwrap();
     assert_eq!(parts[0], json!({"text": "so it is"}));
     assert_eq!(parts[1]["functionCall"]["name"], "run_shell_command");
@@ -170,7 +170,7 @@ fn gemini_at_once_and_as_a_stream() {
     assert_eq!(whole["candidates"][0]["finishReason"], "STOP");
     assert_eq!(whole["usageMetadata"]["totalTokenCount"], 12);
 
-    let events = ask(&server, STREAM, &gemini("[[script:s]]")).events();
+    let events = post(&server, STREAM, &gemini("[[script:s]]")).events();
     assert_eq!(events.len(), 5);
     for (at, (name, data)) in events.iter().enumerate() {
         assert!(name.is_empty());
@@ -189,18 +189,18 @@ fn structured_answers() {
     let schema = json!({"type": "object"});
     let mut codex = openai("[[script:s]]", false);
     codex["text"] = json!({"format": {"type": "json_schema", "strict": true, "schema": schema}});
-    let text = ask(&server, RESPONSES, &codex).json()["output"][0]["content"][0]["text"].clone();
+    let text = post(&server, RESPONSES, &codex).json()["output"][0]["content"][0]["text"].clone();
     assert_eq!(text, r#"{"ok":true}"#);
 
     let mut claude = anthropic("[[script:s]]", false);
     claude["tools"][1] = json!({"name": "StructuredOutput", "input_schema": schema});
-    let block = ask(&server, MESSAGES, &claude).json()["content"][0].clone();
+    let block = post(&server, MESSAGES, &claude).json()["content"][0].clone();
     assert_eq!(
         (&block["name"], &block["input"]),
         (&"StructuredOutput".into(), &json!({"ok": true}))
     );
 
-    let parts = ask(&server, GENERATE, &gemini("[[script:s]]")).json();
+    let parts = post(&server, GENERATE, &gemini("[[script:s]]")).json();
     let text = &parts["candidates"][0]["content"]["parts"][0]["text"];
     assert_eq!(text, "```json\n{\"ok\":true}\n```");
     let wanted: Vec<bool> =
@@ -213,9 +213,9 @@ fn errors_in_each_vendors_form() {
     let limit = ScriptedFailure::status(429).retry_after(3).resets_at(99).header("x-own", "1");
     let server = server(ScriptTurn::new().failing(limit));
     let answers = [
-        ask(&server, RESPONSES, &openai("[[script:s]]", true)),
-        ask(&server, MESSAGES, &anthropic("[[script:s]]", true)),
-        ask(&server, STREAM, &gemini("[[script:s]]")),
+        post(&server, RESPONSES, &openai("[[script:s]]", true)),
+        post(&server, MESSAGES, &anthropic("[[script:s]]", true)),
+        post(&server, STREAM, &gemini("[[script:s]]")),
     ];
     for answer in &answers {
         assert_eq!(answer.status, 429);
@@ -234,8 +234,8 @@ fn errors_in_each_vendors_form() {
 #[test]
 fn a_patch_is_for_codex_only() {
     let server = server(ScriptTurn::new().patch("*** Begin Patch"));
-    let output = ask(&server, RESPONSES, &openai("[[script:s]]", false)).json()["output"].clone();
+    let output = post(&server, RESPONSES, &openai("[[script:s]]", false)).json()["output"].clone();
     assert_eq!(output[0]["input"], "*** Begin Patch");
-    assert_eq!(ask(&server, MESSAGES, &anthropic("[[script:s]]", true)).status, 400);
-    assert_eq!(ask(&server, STREAM, &gemini("[[script:s]]")).status, 400);
+    assert_eq!(post(&server, MESSAGES, &anthropic("[[script:s]]", true)).status, 400);
+    assert_eq!(post(&server, STREAM, &gemini("[[script:s]]")).status, 400);
 }

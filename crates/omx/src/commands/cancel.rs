@@ -30,7 +30,7 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
         }
         let report = match cancel(context, &request) {
             Err(refusal) if refusal.code == RefusalCode::AmbiguousSession && can_ask(format) => {
-                match ask(context, options)? {
+                match choose_on_terminal(context, options)? {
                     Some(chosen) => cancel(context, &chosen.try_into()?)?,
                     None => return Err(refusal),
                 }
@@ -84,7 +84,10 @@ fn can_ask(format: Format) -> bool {
 }
 
 /// Asks the person to choose a session; `None` if they choose none.
-fn ask(context: &Context<'_>, options: CancelOptions) -> Result<Option<CancelOptions>, Refusal> {
+fn choose_on_terminal(
+    context: &Context<'_>,
+    options: CancelOptions,
+) -> Result<Option<CancelOptions>, Refusal> {
     let sessions: Vec<(SessionId, Vec<Mode>)> = sessions_with_active_modes(context)?;
     output::note("Modes are active in several sessions:");
     for (index, (session, modes)) in sessions.iter().enumerate() {

@@ -23,7 +23,7 @@ const LEGACY: &str = "autopilot-state.json ralph-state.json ralph-plan-state.jso
     rate-limit-daemon.pid rate-limit-daemon.log";
 
 /// The rest of the state root, without the lock and omx's own record.
-fn left(project: &TestProject) -> Vec<PathBuf> {
+fn remaining_files(project: &TestProject) -> Vec<PathBuf> {
     let own = [project.root().join(".omx/state"), project.state(".lock")];
     let mut found: Vec<PathBuf> = project.bytes(".omx/state").into_keys().collect();
     found.retain(|path| !own.contains(path) && !path.starts_with(project.state(".activity")));
@@ -59,7 +59,7 @@ fn cancel_5_1_every_session_and_the_compatibility_scope_are_cancelled_then_clear
     wanted.extend(vec![Value::Null; MODES.len()]);
     assert_eq!(sessions, wanted, "sessions first");
     assert_eq!(cancels(&project).len(), 3 * MODES.len() + 1);
-    assert_eq!(left(&project), Vec::<PathBuf>::new());
+    assert_eq!(remaining_files(&project), Vec::<PathBuf>::new());
     let removed = answer["removed"].as_array().unwrap();
     assert_eq!(removed.len(), 3 * MODES.len() + 2, "{removed:?}");
 }
@@ -73,7 +73,7 @@ fn cancel_5_1_force_and_all_are_the_same() {
         plant(&project, None, "team", &json!({}));
         project.write(".omx/state/boulder.json", "{}");
         let outcome = project.omx(&["cancel", flag]);
-        assert_eq!(left(&project), Vec::<PathBuf>::new());
+        assert_eq!(remaining_files(&project), Vec::<PathBuf>::new());
         answers.push((outcome.code, outcome.stdout));
     }
     assert_eq!(answers[0], answers[1]);
@@ -100,7 +100,7 @@ fn cancel_5_1_every_legacy_file_is_removed() {
         project.write(&format!(".omx/state/{name}"), text);
     }
     let answer = force(&project);
-    assert_eq!(left(&project), Vec::<PathBuf>::new());
+    assert_eq!(remaining_files(&project), Vec::<PathBuf>::new());
     let removed: Vec<&str> =
         answer["removed"].as_array().unwrap().iter().map(|path| path.as_str().unwrap()).collect();
     for name in names {
@@ -121,7 +121,7 @@ fn cancel_5_1_checkpoints_and_team_are_removed_with_their_contents() {
         fs::write(project.state(folder).join(OsStr::from_bytes(b"d\xff/x")), "x").unwrap();
     }
     force(&project);
-    assert_eq!(left(&project), Vec::<PathBuf>::new());
+    assert_eq!(remaining_files(&project), Vec::<PathBuf>::new());
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn cancel_5_1_empty_session_folders_are_removed_and_foreign_files_stay() {
     force(&project);
     let folder = project.session("mine", "");
     let wanted = [project.state("sessions"), folder.components().collect(), kept.clone()];
-    assert_eq!(left(&project), wanted);
+    assert_eq!(remaining_files(&project), wanted);
     assert_eq!(fs::read_to_string(kept).unwrap(), "my own words");
 }
 
@@ -240,7 +240,7 @@ fn cancel_5_2_links_inside_removed_folders_are_removed_not_followed() {
         assert!(project.command("mkfifo").arg(pipe).status().unwrap().success());
     }
     force(&project);
-    assert_eq!(left(&project), Vec::<PathBuf>::new());
+    assert_eq!(remaining_files(&project), Vec::<PathBuf>::new());
     assert_eq!(outside.bytes("."), untouched);
 }
 

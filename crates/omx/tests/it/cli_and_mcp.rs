@@ -11,24 +11,24 @@ use crate::project;
 
 /// A fresh project, then calls one after the other.
 #[derive(Default)]
-pub struct Case {
+pub struct CallSequence {
     pub name: &'static str,
     files: Vec<(&'static str, String)>,
     environment: Vec<(&'static str, String)>,
     /// Operation, arguments, and the code of its refusal, or `ok`.
-    pub calls: Vec<Call>,
+    pub calls: Vec<DoubleCall>,
 }
 
-pub type Call = (&'static str, &'static str, &'static str);
+pub type DoubleCall = (&'static str, &'static str, &'static str);
 
-pub fn cases() -> Vec<Case> {
+pub fn cases() -> Vec<CallSequence> {
     let (_, table) = include_str!("cli_and_mcp.txt").split_once("\n# ").unwrap();
     table.split("\n# ").map(case).collect()
 }
 
-fn case(text: &'static str) -> Case {
+fn case(text: &'static str) -> CallSequence {
     let mut lines = text.lines().filter(|line| !line.is_empty());
-    let mut case = Case { name: lines.next().unwrap(), ..Case::default() };
+    let mut case = CallSequence { name: lines.next().unwrap(), ..CallSequence::default() };
     for line in lines {
         let (word, rest) = line.split_once(' ').unwrap();
         let pair = || {
@@ -48,9 +48,9 @@ fn case(text: &'static str) -> Case {
 }
 
 /// An answer: whether it is a refusal, and its text.
-pub type Answer = (bool, String);
+pub type CallAnswer = (bool, String);
 
-pub fn prepared(case: &Case) -> TestProject {
+pub fn prepared(case: &CallSequence) -> TestProject {
     let project = project();
     for (path, text) in &case.files {
         project.write(path, text);
@@ -59,8 +59,8 @@ pub fn prepared(case: &Case) -> TestProject {
 }
 
 /// Through the command line.
-pub fn by_command_line(project: &TestProject, case: &Case) -> Vec<Answer> {
-    let call = |(operation, arguments, _): &Call| {
+pub fn by_command_line(project: &TestProject, case: &CallSequence) -> Vec<CallAnswer> {
+    let call = |(operation, arguments, _): &DoubleCall| {
         let mut args: Vec<String> = match *operation {
             "cancel" => vec!["cancel".into(), "--json".into()],
             operation => ["state", operation, "--json", "--input", "-"].map(str::to_owned).into(),
@@ -88,11 +88,11 @@ pub fn by_command_line(project: &TestProject, case: &Case) -> Vec<Answer> {
 }
 
 /// Through the MCP server, one for all calls.
-fn by_mcp(project: &TestProject, case: &Case) -> Vec<Answer> {
+fn by_mcp(project: &TestProject, case: &CallSequence) -> Vec<CallAnswer> {
     let mut command = project.omx_command(&["mcp"]);
     command.envs(case.environment.iter().cloned());
     let mut client = McpClient::start(command);
-    let call = |(operation, arguments, _): &Call| {
+    let call = |(operation, arguments, _): &DoubleCall| {
         let tool = match *operation {
             "cancel" => "cancel".to_owned(),
             operation => format!("state_{}", operation.replace('-', "_")),

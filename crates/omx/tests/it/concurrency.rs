@@ -62,7 +62,7 @@ fn configuration_1_concurrent_settings_lose_nothing() {
 
 /// A random operation of a session on itself; refusals count as successes here.
 fn act(project: &TestProject, session: &str, random: &mut Random, number: usize) {
-    let mode = *random.of(&["ralph", "ultrawork", "ultraqa"]);
+    let mode = *random.choose(&["ralph", "ultrawork", "ultraqa"]);
     let write = |mut input: Value| {
         input["session_id"] = session.into();
         project.state_op("write", &input)

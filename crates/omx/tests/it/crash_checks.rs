@@ -7,16 +7,16 @@ use omx_testkit::TestProject;
 use omx_testkit::tree::{DocumentTree, everything, leftovers};
 use serde_json::Value;
 
-use crate::crash_scenarios::{CORRUPT, Rehearsed};
+use crate::crash_scenarios::{CORRUPT, RecordedScenario};
 
 /// "At once", on a busy machine.
 const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// Every document is the old one, the new one, or one of a step between, whole.
 #[track_caller]
-pub fn documents_are_whole(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
-    let now = DocumentTree::of(project);
-    let Rehearsed { old, middle, new, .. } = rehearsed;
+pub fn documents_are_whole(rehearsed: &RecordedScenario, project: &TestProject, at: &str) {
+    let now = DocumentTree::read(project);
+    let RecordedScenario { old, middle, new, .. } = rehearsed;
     let mut paths: Vec<&String> = old.paths().chain(new.paths()).chain(now.paths()).collect();
     paths.sort();
     paths.dedup();
@@ -43,7 +43,7 @@ pub fn documents_are_whole(rehearsed: &Rehearsed, project: &TestProject, at: &st
 
 /// Unreadable bytes are in one place or the other, never lost.
 #[track_caller]
-fn corrupt_bytes_are_kept(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
+fn corrupt_bytes_are_kept(rehearsed: &RecordedScenario, project: &TestProject, at: &str) {
     let is_corrupt = |path: &&String| rehearsed.old.raw(path) == Some(CORRUPT);
     let expected = rehearsed.old.paths().filter(is_corrupt).count();
     let found = everything(project).values().filter(|bytes| *bytes == CORRUPT.as_bytes()).count();
@@ -77,7 +77,7 @@ fn dependents_end_first(old: &DocumentTree, now: &DocumentTree, at: &str) {
 #[track_caller]
 pub fn readers_are_right(project: &TestProject, at: &str) {
     let mut expected = Vec::new();
-    for (folder, documents) in DocumentTree::of(project).scopes() {
+    for (folder, documents) in DocumentTree::read(project).scopes() {
         let session = folder.rsplit_once("/sessions/").map(|(_, session)| session.to_owned());
         for (mode, document) in documents {
             if document["active"] == true {
@@ -123,12 +123,12 @@ pub fn lock_is_free(project: &TestProject, at: &str) {
 
 /// The same command again succeeds at once and leaves the final state and no leftovers.
 #[track_caller]
-pub fn repeats_to_the_end(rehearsed: &Rehearsed, project: &TestProject, at: &str) {
+pub fn repeats_to_the_end(rehearsed: &RecordedScenario, project: &TestProject, at: &str) {
     let start = Instant::now();
     let outcome = project.omx(&rehearsed.args());
     assert_eq!(outcome.code, Some(0), "{at}: the repeated command: {outcome:?}");
     assert!(start.elapsed() < AT_ONCE, "{at}: repeating took {:?}", start.elapsed());
-    let now = DocumentTree::of(project);
+    let now = DocumentTree::read(project);
     assert_eq!(now.contents(), rehearsed.new.contents(), "{at}: after repeating");
     assert_eq!(leftovers(project), Vec::<String>::new(), "{at}: after repeating");
     let log = project.root().join(".omx/log/events.jsonl");

@@ -8,7 +8,7 @@ use omx_testkit::{CommandOutcome, TestProject, in_parallel};
 use crate::crash_checks::{
     documents_are_whole, lock_is_free, readers_are_right, repeats_to_the_end,
 };
-use crate::crash_scenarios::{CORRUPT, Rehearsed, all};
+use crate::crash_scenarios::{CORRUPT, RecordedScenario, all};
 
 const THREADS: usize = 3;
 
@@ -34,7 +34,7 @@ enum Expected {
 
 #[test]
 fn state_4_6_a_failing_disk_leaves_the_document_untouched_and_names_the_cause() {
-    let rehearsed: Vec<Rehearsed> = all().iter().map(|scenario| scenario.rehearse()).collect();
+    let rehearsed: Vec<RecordedScenario> = all().iter().map(|scenario| scenario.record()).collect();
     let mut points = Vec::new();
     for one in &rehearsed {
         for (index, call) in one.calls.iter().enumerate().filter(|(_, call)| call.is_mutating()) {
@@ -49,7 +49,7 @@ fn state_4_6_a_failing_disk_leaves_the_document_untouched_and_names_the_cause() 
 
 #[track_caller]
 fn fails_at(
-    rehearsed: &Rehearsed,
+    rehearsed: &RecordedScenario,
     index: usize,
     call: &Syscall,
     (error, words): (&'static str, &str),
@@ -59,7 +59,7 @@ fn fails_at(
     let outcome = inject(&project, &rehearsed.args(), call, Injection::Error(error));
     let expected = expected(rehearsed, index);
     documents_are_whole(rehearsed, &project, &at);
-    let now = DocumentTree::of(&project);
+    let now = DocumentTree::read(&project);
     match &expected {
         Expected::Success => {
             assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
@@ -73,7 +73,7 @@ fn fails_at(
             assert_eq!(now.contents(), rehearsed.new.contents(), "{at}");
         }
         Expected::Untouched(document) => {
-            let told = told(rehearsed, &outcome, &at);
+            let told = io_error_message(rehearsed, &outcome, &at);
             assert!(told.contains(words), "{at}: {told}");
             assert!(!told.contains("written, flush failed"), "{at}: {told}");
             if let Some(path) = document {
@@ -95,7 +95,7 @@ fn fails_at(
             }
         }
         Expected::Unflushed(path) => {
-            let told = told(rehearsed, &outcome, &at);
+            let told = io_error_message(rehearsed, &outcome, &at);
             let done = if now.raw(path).is_some() { "written" } else { "removed" };
             assert!(told.contains(&format!("{done}, flush failed: {words}")), "{at}: {told}");
             let stages = [&rehearsed.new, &rehearsed.middle];
@@ -123,7 +123,7 @@ fn no_leftovers(project: &TestProject, call: &Syscall, at: &str) {
 
 /// The sentence of an `io` error.
 #[track_caller]
-fn told(rehearsed: &Rehearsed, outcome: &CommandOutcome, at: &str) -> String {
+fn io_error_message(rehearsed: &RecordedScenario, outcome: &CommandOutcome, at: &str) -> String {
     assert_eq!(outcome.code, Some(1), "{at}: {outcome:?}");
     if rehearsed.answers_in_json() {
         assert_eq!(outcome.refused(), "io", "{at}: {outcome:?}");
@@ -135,7 +135,7 @@ fn told(rehearsed: &Rehearsed, outcome: &CommandOutcome, at: &str) -> String {
 }
 
 /// The expected result of a fault at this call, by path.
-fn expected(rehearsed: &Rehearsed, index: usize) -> Expected {
+fn expected(rehearsed: &RecordedScenario, index: usize) -> Expected {
     let call = &rehearsed.calls[index];
     let paths = call.paths();
     let names = |part: &str| paths.iter().any(|path| path.contains(part));
@@ -190,7 +190,7 @@ fn is_for_quarantine(call: &Syscall) -> bool {
 }
 
 /// The second of the two folders that are flushed after a move to quarantine.
-fn is_after_move(rehearsed: &Rehearsed, index: usize) -> bool {
+fn is_after_move(rehearsed: &RecordedScenario, index: usize) -> bool {
     let mut earlier = rehearsed.calls[..index].iter().rev().filter(|call| call.is_mutating());
     earlier.next().is_some_and(|call| call.name == "fsync")
         && earlier.next().is_some_and(is_for_quarantine)

@@ -3,7 +3,7 @@
 
 use omx_testkit::strace::Syscall;
 
-use crate::crash_scenarios::{Rehearsed, all};
+use crate::crash_scenarios::{RecordedScenario, all};
 
 fn position(calls: &[Syscall], what: &str, is_it: impl Fn(&Syscall) -> bool) -> usize {
     calls.iter().position(is_it).unwrap_or_else(|| panic!("no {what}"))
@@ -14,7 +14,7 @@ fn opens(call: &Syscall, path: &str) -> bool {
 }
 
 /// The documents and configuration files that were put in place: where in the trace, and which.
-fn replaced(rehearsed: &Rehearsed) -> Vec<(usize, String, String)> {
+fn replaced(rehearsed: &RecordedScenario) -> Vec<(usize, String, String)> {
     let renames =
         rehearsed.calls.iter().enumerate().filter(|(_, call)| {
             call.name.starts_with("rename") && !call.text.contains("/quarantine")
@@ -32,7 +32,7 @@ fn replaced(rehearsed: &Rehearsed) -> Vec<(usize, String, String)> {
 fn state_4_1_flush_rename_flush_folder_then_answer() {
     let mut documents = 0;
     for scenario in all() {
-        let rehearsed = scenario.rehearse();
+        let rehearsed = scenario.record();
         let calls = &rehearsed.calls;
         let answer = position(calls, "answer", Syscall::is_answer);
         for (renamed, temporary, document) in replaced(&rehearsed) {
@@ -65,7 +65,7 @@ fn state_4_1_flush_rename_flush_folder_then_answer() {
 fn state_4_1_removed_documents_are_flushed_before_the_answer() {
     let mut removed = 0;
     for scenario in all() {
-        let rehearsed = scenario.rehearse();
+        let rehearsed = scenario.record();
         let calls = &rehearsed.calls;
         let answer = position(calls, "answer", Syscall::is_answer);
         for (at, call) in calls.iter().enumerate() {
@@ -88,7 +88,7 @@ fn state_4_1_removed_documents_are_flushed_before_the_answer() {
 #[test]
 fn state_4_1_a_document_is_read_and_written_under_the_lock() {
     for scenario in all().into_iter().filter(|scenario| !scenario.name.contains("config")) {
-        let rehearsed = scenario.rehearse();
+        let rehearsed = scenario.record();
         let calls = &rehearsed.calls;
         let locked = position(calls, "lock", |call| call.name == "flock");
         let is_lock = |call: &Syscall| call.paths().iter().any(|path| path.ends_with("/.lock"));
@@ -120,7 +120,7 @@ fn state_4_2_several_documents_are_written_under_one_lock_dependents_first() {
         ("cancel of a linked chain", chain),
     ] {
         let scenario = all().into_iter().find(|scenario| scenario.name == name).expect(name);
-        let rehearsed = scenario.rehearse();
+        let rehearsed = scenario.record();
         let locks = rehearsed.calls.iter().filter(|call| call.name == "flock").count();
         assert_eq!(locks, 1, "{name}: the lock was given back in between");
         let written: Vec<String> = replaced(&rehearsed)

@@ -8,21 +8,21 @@ use omx_testkit::tree::DocumentTree;
 use crate::crash_checks::{
     documents_are_whole, lock_is_free, readers_are_right, repeats_to_the_end,
 };
-use crate::crash_scenarios::{Rehearsed, all};
+use crate::crash_scenarios::{RecordedScenario, all};
 
 const THREADS: usize = 3;
 
 #[test]
 fn state_4_1_killed_at_any_call_the_state_is_old_or_new_and_the_command_can_be_repeated() {
-    let rehearsed: Vec<Rehearsed> = all().iter().map(|scenario| scenario.rehearse()).collect();
-    let points: Vec<(&Rehearsed, &Syscall)> =
+    let rehearsed: Vec<RecordedScenario> = all().iter().map(|scenario| scenario.record()).collect();
+    let points: Vec<(&RecordedScenario, &Syscall)> =
         rehearsed.iter().flat_map(|one| one.calls.iter().map(move |call| (one, call))).collect();
     assert!(points.len() > 500, "only {} points", points.len());
     in_parallel(THREADS, &points, |(rehearsed, call)| killed_at(rehearsed, call));
 }
 
 #[track_caller]
-fn killed_at(rehearsed: &Rehearsed, call: &Syscall) {
+fn killed_at(rehearsed: &RecordedScenario, call: &Syscall) {
     let at = format!("{}, killed at {} {}: {}", rehearsed.name, call.name, call.nth, call.text);
     let project = rehearsed.project();
     let outcome = inject(&project, &rehearsed.args(), call, Injection::Kill);
@@ -30,11 +30,11 @@ fn killed_at(rehearsed: &Rehearsed, call: &Syscall) {
     assert!(outcome.code.is_none() || call.name == "read", "{at}: not reached: {outcome:?}");
     documents_are_whole(rehearsed, &project, &at);
     if call.name == "exit_group" {
-        assert_eq!(DocumentTree::of(&project).contents(), rehearsed.new.contents(), "{at}");
+        assert_eq!(DocumentTree::read(&project).contents(), rehearsed.new.contents(), "{at}");
     }
     if outcome.stdout.ends_with('\n') {
         // An answered change is on disk.
-        assert_eq!(DocumentTree::of(&project).contents(), rehearsed.new.contents(), "{at}");
+        assert_eq!(DocumentTree::read(&project).contents(), rehearsed.new.contents(), "{at}");
     }
     lock_is_free(&project, &at);
     readers_are_right(&project, &at);

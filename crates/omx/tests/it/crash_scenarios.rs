@@ -7,7 +7,7 @@ use omx_testkit::{TestProject, release_binary};
 use serde_json::{Value, json};
 
 /// A command and the project it is run in.
-pub struct Scenario {
+pub struct CrashScenario {
     /// For messages.
     pub name: &'static str,
     args: Vec<String>,
@@ -15,7 +15,7 @@ pub struct Scenario {
 }
 
 /// A scenario that was run once from end to end, undisturbed.
-pub struct Rehearsed {
+pub struct RecordedScenario {
     /// For messages.
     pub name: &'static str,
     /// The command.
@@ -32,7 +32,7 @@ pub struct Rehearsed {
     pub calls: Vec<Syscall>,
 }
 
-impl Rehearsed {
+impl RecordedScenario {
     /// The command as it is given to the program.
     pub fn args(&self) -> Vec<&str> {
         self.args.iter().map(String::as_str).collect()
@@ -49,10 +49,10 @@ impl Rehearsed {
     }
 }
 
-impl Scenario {
+impl CrashScenario {
     /// Runs it undisturbed, under strace.
     #[track_caller]
-    pub fn rehearse(&self) -> Rehearsed {
+    pub fn record(&self) -> RecordedScenario {
         let template = TestProject::new(release_binary());
         (self.prepare)(&template);
         let args: Vec<&str> = self.args.iter().map(String::as_str).collect();
@@ -62,15 +62,15 @@ impl Scenario {
         let middle = if args.contains(&"--force") {
             let stage = copy(&template);
             stage.omx(&["cancel", "--every-session", "--json"]).ok();
-            DocumentTree::of(&stage)
+            DocumentTree::read(&stage)
         } else {
             DocumentTree::default()
         };
-        Rehearsed {
+        RecordedScenario {
             name: self.name,
             args: self.args.clone(),
-            old: DocumentTree::of(&template),
-            new: DocumentTree::of(&stage),
+            old: DocumentTree::read(&template),
+            new: DocumentTree::read(&stage),
             middle,
             template,
             calls,
@@ -78,18 +78,18 @@ impl Scenario {
     }
 }
 
-fn write(name: &'static str, input: Value, prepare: fn(&TestProject)) -> Scenario {
+fn write(name: &'static str, input: Value, prepare: fn(&TestProject)) -> CrashScenario {
     let input = input.to_string();
     let args = ["state", "write", "--input", &input, "--json"].map(str::to_owned).to_vec();
-    Scenario { name, args, prepare }
+    CrashScenario { name, args, prepare }
 }
 
-fn command(name: &'static str, args: &[&str], prepare: fn(&TestProject)) -> Scenario {
-    Scenario { name, args: args.iter().map(|arg| (*arg).to_owned()).collect(), prepare }
+fn command(name: &'static str, args: &[&str], prepare: fn(&TestProject)) -> CrashScenario {
+    CrashScenario { name, args: args.iter().map(|arg| (*arg).to_owned()).collect(), prepare }
 }
 
 /// All of them.
-pub fn all() -> Vec<Scenario> {
+pub fn all() -> Vec<CrashScenario> {
     let iteration = json!({"mode":"ralph","session_id":"one","iteration":3,"state":{"note":"new"}});
     vec![
         write(

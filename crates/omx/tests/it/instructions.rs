@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use omx_testkit::{CountedProject, InstructionCounts, Pins};
+use omx_testkit::{CountedProject, InstructionCounts, PinnedCounts};
 
 const RALPH: &str = r#"{
   "mode": "ralph",
@@ -107,12 +107,12 @@ fn quality_1_the_hot_paths_take_no_more_instructions_than_pinned() {
     }
     hook_counts(&project, &mut counts);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bench/instructions.json");
-    let pins = Pins::read(&file);
+    let pins = PinnedCounts::read(&file);
     if std::env::var_os("PIN_INSTRUCTIONS").is_some() {
         pins.write(&counts);
         return;
     }
-    let complaints = pins.complaints(&counts);
+    let complaints = pins.violations(&counts);
     assert!(
         complaints.is_empty(),
         "{}\nIf that is meant, pin it anew: PIN_INSTRUCTIONS=1 cargo test -p omx --test it instructions",

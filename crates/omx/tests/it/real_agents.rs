@@ -1,7 +1,7 @@
 //! The real agent programs as clients of `omx mcp`: each starts a run and
 //! reads it back with its own MCP client, without a network.
 
-use omx_testkit::model::{ModelServer, Script};
+use omx_testkit::model::{ModelScript, ModelServer};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 #[track_caller]
 fn writes_and_reads(cli: AgentCli) {
     let input = json!({"mode": "ralph", "session_id": "s", "active": true, "iteration": 2});
-    let script = Script::named("state")
+    let script = ModelScript::named("state")
         .mcp("omx", "state_write", input)
         .mcp("omx", "state_read", json!({"mode": "ralph", "session_id": "s"}))
         .say("stored and read");

@@ -36,7 +36,7 @@ pub const RUNS: &[(&str, &[usize])] = &[
 
 pub const SESSION: (&str, &str) = ("OMX_SESSION_ID", "skills");
 
-pub struct Example {
+pub struct SkillExample {
     pub tool: String,
     pub arguments: Value,
 }
@@ -65,10 +65,10 @@ fn blocks(skill: &str, language: &str) -> Vec<(String, String)> {
     found
 }
 
-pub fn examples(skill: &str) -> Vec<Example> {
+pub fn examples(skill: &str) -> Vec<SkillExample> {
     blocks(skill, "json")
         .into_iter()
-        .map(|(tool, body)| Example { tool, arguments: serde_json::from_str(&body).unwrap() })
+        .map(|(tool, body)| SkillExample { tool, arguments: serde_json::from_str(&body).unwrap() })
         .collect()
 }
 
@@ -108,7 +108,7 @@ fn by_command(project: &TestProject, tool: &str, arguments: &Value) -> CommandOu
 }
 
 /// A project in which the run has gone through these examples.
-fn played(skill: &str, run: &[usize], examples: &[Example]) -> TestProject {
+fn played(skill: &str, run: &[usize], examples: &[SkillExample]) -> TestProject {
     let project = project();
     for at in run {
         let example = &examples[*at];
@@ -162,7 +162,7 @@ fn hosts_5_2_the_examples_of_a_skill_are_calls_of_the_mcp_tools() {
         server.env(SESSION.0, SESSION.1);
         let mut client = McpClient::start(server);
         for at in run.iter().copied() {
-            let Example { tool, arguments } = &examples[at];
+            let SkillExample { tool, arguments } = &examples[at];
             with_files(&project, arguments);
             let (refused, answer) = client.call(tool, arguments);
             assert!(!refused, "{skill} {at}: {answer}");

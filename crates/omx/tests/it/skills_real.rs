@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use omx_testkit::model::{ModelServer, Script};
+use omx_testkit::model::{ModelScript, ModelServer};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ const GEMINI: Places = Places {
 
 /// Whether a program hands over the text of a skill that the person calls.
 #[derive(PartialEq)]
-enum Called {
+enum SkillDelivery {
     HandsOver,
     LeavesToModel,
 }
@@ -71,10 +71,10 @@ fn ralph(home: &AgentHome) -> Value {
 
 /// The person calls ralph, and the model follows the skill call by call.
 #[track_caller]
-fn follows(cli: AgentCli, places: &Places, prompt: &str, called: Called) {
+fn follows(cli: AgentCli, places: &Places, prompt: &str, called: SkillDelivery) {
     let (_, run) = RUNS.iter().find(|(skill, _)| *skill == "ralph").unwrap();
     let examples = examples("ralph");
-    let script = run.iter().fold(Script::named("ralph"), |script, at| {
+    let script = run.iter().fold(ModelScript::named("ralph"), |script, at| {
         script.mcp("omx", &examples[*at].tool, examples[*at].arguments.clone())
     });
     let server = ModelServer::start([script.say("verified")]);
@@ -101,7 +101,7 @@ fn follows(cli: AgentCli, places: &Places, prompt: &str, called: Called) {
     let skill = text("ralph");
     let (_, told) = skill.split_once("\n---\n").unwrap();
     let is_handed_over = body.contains(&escaped(told.trim()));
-    assert_eq!(is_handed_over, called == Called::HandsOver, "{body}");
+    assert_eq!(is_handed_over, called == SkillDelivery::HandsOver, "{body}");
 
     let document = ralph(&home);
     assert_eq!(
@@ -113,20 +113,25 @@ fn follows(cli: AgentCli, places: &Places, prompt: &str, called: Called) {
 #[test]
 fn hosts_5_2_codex_reads_the_skills_and_its_model_follows_one() {
     offline(&[AgentCli::Codex], || {
-        follows(AgentCli::Codex, &CODEX, "$ralph fix the login tests", Called::HandsOver);
+        follows(AgentCli::Codex, &CODEX, "$ralph fix the login tests", SkillDelivery::HandsOver);
     });
 }
 
 #[test]
 fn hosts_5_2_claude_reads_the_skills_and_its_model_follows_one() {
     offline(&[AgentCli::Claude], || {
-        follows(AgentCli::Claude, &CLAUDE, "/ralph fix the login tests", Called::HandsOver);
+        follows(AgentCli::Claude, &CLAUDE, "/ralph fix the login tests", SkillDelivery::HandsOver);
     });
 }
 
 #[test]
 fn hosts_5_2_gemini_reads_the_skills_and_its_model_follows_one() {
     offline(&[AgentCli::Gemini], || {
-        follows(AgentCli::Gemini, &GEMINI, "$ralph fix the login tests", Called::LeavesToModel);
+        follows(
+            AgentCli::Gemini,
+            &GEMINI,
+            "$ralph fix the login tests",
+            SkillDelivery::LeavesToModel,
+        );
     });
 }

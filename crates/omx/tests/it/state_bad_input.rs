@@ -17,12 +17,12 @@ fn full() -> TestProject {
 
 /// Refuses through the server, which is one process for a whole table; the
 /// command line runs the same code and takes samples of it below.
-struct Door {
+struct RefusingServer {
     project: TestProject,
     server: omx_testkit::McpClient,
 }
 
-impl Door {
+impl RefusingServer {
     fn new() -> Self {
         let project = full();
         let server = project.mcp();
@@ -64,7 +64,7 @@ fn not(kind: &str) -> Vec<Value> {
 
 #[test]
 fn state_3_3_every_common_field_is_checked_in_every_mode() {
-    let mut door = Door::new();
+    let mut door = RefusingServer::new();
     let before = door.project.kept();
     let fields = [
         ("active", "flag"),
@@ -108,7 +108,7 @@ fn state_3_3_every_common_field_is_checked_in_every_mode() {
 
 #[test]
 fn state_3_3_unknown_phases_are_refused_in_every_mode() {
-    let mut door = Door::new();
+    let mut door = RefusingServer::new();
     let before = door.project.kept();
     for mode in MODES {
         for phase in
@@ -125,7 +125,7 @@ fn state_3_3_unknown_phases_are_refused_in_every_mode() {
 
 #[test]
 fn state_3_3_invalid_times_are_refused() {
-    let mut door = Door::new();
+    let mut door = RefusingServer::new();
     let before = door.project.kept();
     for time in [
         "",
@@ -192,7 +192,7 @@ fn state_3_3_every_modes_own_fields_are_checked() {
         ("swarm", "tasks", "object"),
         ("ultrapilot", "verification", "object"),
     ];
-    let mut door = Door::new();
+    let mut door = RefusingServer::new();
     let before = door.project.kept();
     for (mode, field, kind) in own {
         for value in not(kind) {

@@ -79,12 +79,12 @@ impl Play {
         self.stream.handle(ProtocolEvent::Line(line), self.now)
     }
 
-    fn order(&mut self, command: AgentCommand) -> Vec<ProtocolEffect> {
+    fn send_command(&mut self, command: AgentCommand) -> Vec<ProtocolEffect> {
         self.stream.handle(ProtocolEvent::Command(command), self.now)
     }
 
     fn send(&mut self, text: &str) -> Vec<ProtocolEffect> {
-        self.order(AgentCommand::Send(AgentMessage::text(text)))
+        self.send_command(AgentCommand::Send(AgentMessage::text(text)))
     }
 
     /// A turn that runs.
@@ -191,12 +191,15 @@ fn an_unknown_request_is_rejected() {
 fn an_answer_to_no_request_is_ignored() {
     let mut play = Play::running();
     let gone = ApprovalId("gone".to_owned());
-    assert_eq!(play.order(AgentCommand::Answer(gone, ApprovalDecision::Allow)), []);
+    assert_eq!(play.send_command(AgentCommand::Answer(gone, ApprovalDecision::Allow)), []);
     let request = json!({"subtype": "can_use_tool", "tool_name": "Bash", "input": {}});
     play.line(json!({"type": "control_request", "request_id": "a", "request": request}));
     play.line(json!({"type": "control_cancel_request", "request_id": "a"}));
     assert_eq!(
-        play.order(AgentCommand::Answer(ApprovalId("a".to_owned()), ApprovalDecision::Allow)),
+        play.send_command(AgentCommand::Answer(
+            ApprovalId("a".to_owned()),
+            ApprovalDecision::Allow
+        )),
         []
     );
 }
@@ -219,7 +222,7 @@ fn an_unrequested_turn_emits_no_turn_events() {
 #[test]
 fn a_late_interrupt_has_no_effect() {
     let mut play = Play::running();
-    let effects = play.order(AgentCommand::Interrupt);
+    let effects = play.send_command(AgentCommand::Interrupt);
     let interrupt = requests(&effects)[0].clone();
     assert_eq!(reported_texts(&play.line(result("done"))), ["finished done"]);
     play.done(&interrupt);
@@ -235,7 +238,7 @@ fn a_late_interrupt_has_no_effect() {
 fn an_early_interrupt_is_repeated() {
     let mut play = Play::open();
     play.send("go");
-    let effects = play.order(AgentCommand::Interrupt);
+    let effects = play.send_command(AgentCommand::Interrupt);
     play.done(requests(&effects)[0]);
     let effects = play.line(json!({"type": "system", "subtype": "init"}));
     assert_eq!(reported_texts(&effects), ["turn"]);
@@ -247,7 +250,7 @@ fn an_early_interrupt_is_repeated() {
 fn the_end_of_an_interrupted_turn_is_reported_in_time() {
     let mut play = Play::running();
     play.tool();
-    play.order(AgentCommand::Interrupt);
+    play.send_command(AgentCommand::Interrupt);
     let effects = play.line(aborted());
     assert_eq!(reported_texts(&effects), Vec::<String>::new());
     assert!(
@@ -273,7 +276,7 @@ fn the_end_of_an_interrupted_turn_is_reported_in_time() {
 fn a_process_that_is_not_ready_in_time_fails() {
     let mut play = Play::open();
     let message = AgentMessage { schema: Some(json!({})), ..AgentMessage::text("a") };
-    play.order(AgentCommand::Send(message));
+    play.send_command(AgentCommand::Send(message));
     let moment = play.stream.next_tick().unwrap();
     assert_eq!(reported_texts(&play.stream.handle(ProtocolEvent::Tick, moment)), ["over silent"]);
 }
@@ -284,7 +287,7 @@ fn a_queued_message_can_be_interrupted() {
     let begun = play.stream.start(play.now);
     assert_eq!(reported_texts(&play.send("one")), Vec::<String>::new());
     assert_eq!(reported_texts(&play.send("two")), ["queued"]);
-    assert_eq!(reported_texts(&play.order(AgentCommand::Interrupt)), ["interrupted"]);
+    assert_eq!(reported_texts(&play.send_command(AgentCommand::Interrupt)), ["interrupted"]);
     assert_eq!(written(&play.accept(&begun)), ["two"]);
 }
 
@@ -292,14 +295,14 @@ fn a_queued_message_can_be_interrupted() {
 #[test]
 fn text_that_cannot_be_withdrawn_starts_a_turn() {
     let mut play = Play::running();
-    let effects = play.order(AgentCommand::Steer("more".to_owned()));
+    let effects = play.send_command(AgentCommand::Steer("more".to_owned()));
     let words = effects.iter().find_map(|effect| match effect {
         ProtocolEffect::Write(line) if line["type"] == "user" => line["uuid"].as_str(),
         _ => None,
     });
     let id = words.unwrap().to_owned();
     assert_eq!(reported_texts(&play.done(requests(&effects)[0])), ["queued"]);
-    let effects = play.order(AgentCommand::Interrupt);
+    let effects = play.send_command(AgentCommand::Interrupt);
     let [withdraw, interrupt] = requests(&effects)[..] else { panic!("{effects:?}") };
     assert_eq!(withdraw["request"]["message_uuid"], id.as_str());
     let refused = json!({"subtype": "error", "request_id": withdraw["request_id"]});

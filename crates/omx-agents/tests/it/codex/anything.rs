@@ -158,7 +158,7 @@ fn line() -> impl Strategy<Value = Value> {
     ]
 }
 
-fn order() -> impl Strategy<Value = AgentCommand> {
+fn any_command() -> impl Strategy<Value = AgentCommand> {
     let message = |schema: Option<Value>| AgentMessage {
         text: "go".to_owned(),
         schema,
@@ -176,19 +176,19 @@ fn order() -> impl Strategy<Value = AgentCommand> {
 }
 
 #[derive(Debug, Clone)]
-enum Step {
+enum CodexInput {
     Line(Value),
     Order(AgentCommand),
     Exited,
     Later,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = CodexInput> {
     prop_oneof![
-        8 => line().prop_map(Step::Line),
-        4 => order().prop_map(Step::Order),
-        1 => Just(Step::Exited),
-        1 => Just(Step::Later),
+        8 => line().prop_map(CodexInput::Line),
+        4 => any_command().prop_map(CodexInput::Order),
+        1 => Just(CodexInput::Exited),
+        1 => Just(CodexInput::Later),
     ]
 }
 
@@ -217,13 +217,13 @@ proptest! {
                 }
             }
             effects = match step {
-                Step::Line(line) => protocol.handle(ProtocolEvent::Line(line), now),
-                Step::Order(command) => protocol.handle(ProtocolEvent::Command(command), now),
-                Step::Exited => {
+                CodexInput::Line(line) => protocol.handle(ProtocolEvent::Line(line), now),
+                CodexInput::Order(command) => protocol.handle(ProtocolEvent::Command(command), now),
+                CodexInput::Exited => {
                     let exit = AgentExit { code: Some(1), stderr: "gone".to_owned() };
                     protocol.handle(ProtocolEvent::Exited(exit), now)
                 }
-                Step::Later => {
+                CodexInput::Later => {
                     now += Duration::from_secs(7);
                     protocol.handle(ProtocolEvent::Tick, now)
                 }

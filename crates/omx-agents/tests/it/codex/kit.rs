@@ -19,14 +19,14 @@ pub const THREAD: &str = "01a1df37-c958-7513-a4a5-b51d8a3874e6";
 
 /// An effect of the protocol.
 #[derive(Debug, PartialEq)]
-pub enum Told {
+pub enum CodexEffect {
     Event(AgentEvent),
     Stop,
     Other(ProtocolEffect),
 }
 
 /// A protocol and its effects so far.
-pub struct Talk {
+pub struct CodexHarness {
     protocol: Box<dyn Protocol>,
     now: Instant,
     effects: VecDeque<ProtocolEffect>,
@@ -54,7 +54,7 @@ pub fn protocol(start: ConversationStart, allow: AllowLevel) -> Box<dyn Protocol
     driver(AgentKind::Codex).unwrap().protocol(&spec, &installation, &env, &limits).unwrap()
 }
 
-impl Talk {
+impl CodexHarness {
     fn with(start: ConversationStart, allow: AllowLevel) -> Self {
         let now = Instant::now();
         let mut protocol = protocol(start, allow);
@@ -88,7 +88,7 @@ impl Talk {
         assert_eq!(self.notified(), "initialized");
         self.request("thread/start");
         self.answer(json!({"thread": {"id": THREAD}, "model": "m"}));
-        let Told::Event(AgentEvent::Started { conversation, .. }) = self.take() else {
+        let CodexEffect::Event(AgentEvent::Started { conversation, .. }) = self.take() else {
             panic!("not started")
         };
         assert_eq!(conversation.as_str(), THREAD);
@@ -105,7 +105,7 @@ impl Talk {
     #[track_caller]
     pub fn running(turn: &str) -> Self {
         let mut talk = Self::opened();
-        talk.order(AgentCommand::Send(AgentMessage::text("go")));
+        talk.send_command(AgentCommand::Send(AgentMessage::text("go")));
         talk.request("turn/start");
         talk.answer(json!({"turn": {"id": turn}}));
         talk.turn_started(turn);
@@ -117,7 +117,7 @@ impl Talk {
         self.effects.extend(self.protocol.handle(input, self.now));
     }
 
-    pub fn order(&mut self, command: AgentCommand) {
+    pub fn send_command(&mut self, command: AgentCommand) {
         self.feed(ProtocolEvent::Command(command));
     }
 
@@ -135,11 +135,11 @@ impl Talk {
 
     /// The next effect.
     #[track_caller]
-    pub fn take(&mut self) -> Told {
+    pub fn take(&mut self) -> CodexEffect {
         match self.effects.pop_front().expect("nothing was wanted") {
-            ProtocolEffect::Emit(event) => Told::Event(event),
-            ProtocolEffect::Stop => Told::Stop,
-            other => Told::Other(other),
+            ProtocolEffect::Emit(event) => CodexEffect::Event(event),
+            ProtocolEffect::Stop => CodexEffect::Stop,
+            other => CodexEffect::Other(other),
         }
     }
 
@@ -148,7 +148,7 @@ impl Talk {
         // A new process counts its ids from the start.
         self.waiting.clear();
         match self.take() {
-            Told::Other(ProtocolEffect::Launch(launch)) => launch,
+            CodexEffect::Other(ProtocolEffect::Launch(launch)) => launch,
             other => panic!("not a launch: {other:?}"),
         }
     }
@@ -156,7 +156,7 @@ impl Talk {
     #[track_caller]
     pub fn written(&mut self) -> Value {
         match self.take() {
-            Told::Other(ProtocolEffect::Write(line)) => line,
+            CodexEffect::Other(ProtocolEffect::Write(line)) => line,
             other => panic!("not a line: {other:?}"),
         }
     }
@@ -221,34 +221,37 @@ impl Talk {
     }
 
     /// Passes an arbitrary line.
-    pub fn said(&mut self, line: Value) {
+    pub fn receive_line(&mut self, line: Value) {
         self.feed(ProtocolEvent::Line(line));
     }
 
-    pub fn told_raw(&mut self, method: &str, params: Value) {
+    pub fn receive_raw_notification(&mut self, method: &str, params: Value) {
         self.feed(ProtocolEvent::Line(
             json!({"method": method, "params": params, "emittedAtMs": 1}),
         ));
     }
 
     /// Sends a notification about our own thread.
-    pub fn told(&mut self, method: &str, params: Value) {
+    pub fn receive_notification(&mut self, method: &str, params: Value) {
         let mut params = params;
         params["threadId"] = THREAD.into();
-        self.told_raw(method, params);
+        self.receive_raw_notification(method, params);
     }
 
     pub fn turn_started(&mut self, id: &str) {
-        self.told("turn/started", json!({"turn": {"id": id, "status": "inProgress"}}));
+        self.receive_notification(
+            "turn/started",
+            json!({"turn": {"id": id, "status": "inProgress"}}),
+        );
     }
 
     pub fn turn_completed(&mut self, id: &str, status: &str, words: &str) {
         let items = json!([{"type": "agentMessage", "id": "m", "text": words}]);
         let turn = json!({"id": id, "status": status, "items": items, "error": null});
-        self.told("turn/completed", json!({"turn": turn}));
+        self.receive_notification("turn/completed", json!({"turn": turn}));
     }
 
-    pub fn asked(&mut self, id: u64, method: &str, params: Value) {
+    pub fn receive_request(&mut self, id: u64, method: &str, params: Value) {
         self.feed(ProtocolEvent::Line(json!({"id": id, "method": method, "params": params})));
     }
 
@@ -266,7 +269,7 @@ impl Talk {
     #[track_caller]
     pub fn failure(&mut self) -> String {
         match self.take() {
-            Told::Other(ProtocolEffect::Fail(failure)) => failure.to_string(),
+            CodexEffect::Other(ProtocolEffect::Fail(failure)) => failure.to_string(),
             other => panic!("not a failure: {other:?}"),
         }
     }

@@ -7,7 +7,7 @@ use omx_agents::{AgentCommand, AgentEvent, AgentMessage};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::Stage;
+use super::GeminiHarness;
 
 /// Arbitrary JSON, biased toward the strings of the protocol.
 fn any_json() -> impl Strategy<Value = Value> {
@@ -89,21 +89,21 @@ fn any_order() -> impl Strategy<Value = AgentCommand> {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum GeminiInput {
     Line(Value),
     Order(AgentCommand),
     Overheard(String),
     Wait,
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = GeminiInput> {
     prop_oneof![
-        6 => any_json().prop_map(Step::Line),
-        2 => any_order().prop_map(Step::Order),
-        1 => "\\PC{0,40}".prop_map(Step::Overheard),
+        6 => any_json().prop_map(GeminiInput::Line),
+        2 => any_order().prop_map(GeminiInput::Order),
+        1 => "\\PC{0,40}".prop_map(GeminiInput::Overheard),
         1 => "Attempt [0-9]{1,12} failed(:| with status [0-9]{1,6}\\.)? .{0,20}Retrying (with backoff|after [0-9]{1,22}ms)\\.\\.\\..{0,20}"
-            .prop_map(Step::Overheard),
-        1 => Just(Step::Wait),
+            .prop_map(GeminiInput::Overheard),
+        1 => Just(GeminiInput::Wait),
     ]
 }
 
@@ -113,17 +113,17 @@ proptest! {
     /// No line makes the protocol panic, and a started turn ends exactly once.
     #[test]
     fn any_line_is_survived(steps in prop::collection::vec(any_step(), 0..30)) {
-        let mut stage = Stage::busy();
+        let mut stage = GeminiHarness::busy();
         let mut running = true;
         for step in steps {
             let effects = match step {
-                Step::Line(line) => stage.line(line),
-                Step::Order(command) => stage.order(command),
-                Step::Overheard(line) => stage.overhear(&line),
-                Step::Wait if stage.protocol.next_tick().is_none() => continue,
-                Step::Wait => {
+                GeminiInput::Line(line) => stage.line(line),
+                GeminiInput::Order(command) => stage.send_command(command),
+                GeminiInput::Overheard(line) => stage.receive_stderr(&line),
+                GeminiInput::Wait if stage.protocol.next_tick().is_none() => continue,
+                GeminiInput::Wait => {
                     stage.wait();
-                    stage.give(ProtocolEvent::Tick)
+                    stage.handle(ProtocolEvent::Tick)
                 }
             };
             for effect in &effects {

@@ -12,7 +12,9 @@ use omx_agents::{
 use omx_kernel::approval::AllowLevel;
 use serde_json::json;
 
-use super::{ID, Stage, conversation_spec, events, failed, methods, opened, protocol, written};
+use super::{
+    GeminiHarness, ID, conversation_spec, events, failed, methods, opened, protocol, written,
+};
 
 #[test]
 fn gemini_gets_only_the_variables_it_needs() {
@@ -43,8 +45,8 @@ fn gemini_gets_only_the_variables_it_needs() {
 
 #[test]
 fn early_messages_are_sent_once_the_session_is_open() {
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
-    assert_eq!(stage.order(AgentCommand::Send(AgentMessage::text("early"))), []);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::Commands);
+    assert_eq!(stage.send_command(AgentCommand::Send(AgentMessage::text("early"))), []);
     assert_eq!(methods(&stage.introduce()), ["session/new"]);
     assert_eq!(methods(&stage.answer(opened("autoEdit"))), ["session/set_mode"]);
     let effects = stage.answer(json!({}));
@@ -54,10 +56,10 @@ fn early_messages_are_sent_once_the_session_is_open() {
 
 #[test]
 fn an_interrupted_message_is_never_sent() {
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::All);
-    stage.order(AgentCommand::Send(AgentMessage::text("early")));
-    assert_eq!(events(&stage.order(AgentCommand::Interrupt)), [AgentEvent::TurnInterrupted]);
-    assert_eq!(events(&stage.order(AgentCommand::Interrupt)), []);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::All);
+    stage.send_command(AgentCommand::Send(AgentMessage::text("early")));
+    assert_eq!(events(&stage.send_command(AgentCommand::Interrupt)), [AgentEvent::TurnInterrupted]);
+    assert_eq!(events(&stage.send_command(AgentCommand::Interrupt)), []);
     stage.introduce();
     assert_eq!(methods(&stage.answer(opened("yolo"))), [""; 0]);
 }
@@ -65,7 +67,7 @@ fn an_interrupted_message_is_never_sent() {
 #[test]
 fn replayed_history_is_not_emitted() {
     let id = ConversationId::new(ID).unwrap();
-    let mut stage = Stage::new(ConversationStart::Resume(id.clone()), AllowLevel::Commands);
+    let mut stage = GeminiHarness::new(ConversationStart::Resume(id.clone()), AllowLevel::Commands);
     let effects = stage.introduce();
     let load = written(&effects).next().unwrap();
     assert_eq!(load["method"], "session/load");
@@ -80,7 +82,7 @@ fn replayed_history_is_not_emitted() {
     let last = json!({"sessionUpdate": "available_commands_update", "availableCommands": []});
     let told = events(&stage.update(last));
     assert_eq!(told, [AgentEvent::Started { conversation: id, model: Some("auto".to_owned()) }]);
-    stage.order(AgentCommand::Send(AgentMessage::text("new")));
+    stage.send_command(AgentCommand::Send(AgentMessage::text("new")));
     stage.say("new words");
     let usage = json!({"quota": {"token_count": {"input_tokens": 5, "output_tokens": 1}}});
     let told = events(&stage.answer(json!({"stopReason": "end_turn", "_meta": usage})));
@@ -90,35 +92,35 @@ fn replayed_history_is_not_emitted() {
 #[test]
 fn a_replay_without_an_end_times_out() {
     let id = ConversationId::new(ID).unwrap();
-    let mut stage = Stage::new(ConversationStart::Resume(id), AllowLevel::All);
+    let mut stage = GeminiHarness::new(ConversationStart::Resume(id), AllowLevel::All);
     stage.introduce();
     assert_eq!(stage.answer(opened("yolo")), []);
     assert_eq!(stage.wait(), Duration::from_secs(2));
-    assert!(matches!(events(&stage.give(ProtocolEvent::Tick))[..], [AgentEvent::Started { .. }]));
+    assert!(matches!(events(&stage.handle(ProtocolEvent::Tick))[..], [AgentEvent::Started { .. }]));
 }
 
 #[test]
 fn every_request_has_a_deadline() {
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::Commands);
     for next in [json!({"protocolVersion": 1}), opened("autoEdit"), json!({})] {
         let waited = stage.wait();
         assert_eq!(waited, AgentLimits::default().request);
         stage.now -= waited;
         stage.answer(next);
     }
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::Commands);
     stage.introduce();
     let waited = stage.wait();
-    let cause = failed(&stage.give(ProtocolEvent::Tick));
+    let cause = failed(&stage.handle(ProtocolEvent::Tick));
     assert_eq!(cause, FailureCause::Silent { waited, during: "opening the conversation" });
 }
 
 #[test]
 fn another_protocol_version_is_reported() {
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::Commands);
     let cause = failed(&stage.answer(json!({"protocolVersion": 2})));
     assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::Commands);
     stage.introduce();
     let cause = failed(&stage.answer(json!({"sessionId": "../../etc"})));
     assert!(matches!(cause, FailureCause::Protocol { .. }), "{cause:?}");
@@ -126,7 +128,7 @@ fn another_protocol_version_is_reported() {
 
 #[test]
 fn a_login_is_tried_once() {
-    let mut stage = Stage::new(ConversationStart::New, AllowLevel::Commands);
+    let mut stage = GeminiHarness::new(ConversationStart::New, AllowLevel::Commands);
     stage.introduce();
     let effects = stage.refuse(-32000, "Authentication required");
     let line = written(&effects).next().unwrap();
@@ -143,7 +145,7 @@ fn a_login_is_tried_once() {
 fn variables_of_an_mcp_server_are_part_of_its_entry() {
     let mut spec = conversation_spec(ConversationStart::New, AllowLevel::Commands);
     spec.servers[0].env.insert("OMX_CONTEXT".to_owned(), "{}".to_owned());
-    let mut stage = Stage::with(&spec);
+    let mut stage = GeminiHarness::with(&spec);
     let effects = stage.introduce();
     let line = written(&effects).next().unwrap();
     let env = &line["params"]["mcpServers"][0]["env"];

@@ -8,7 +8,7 @@ use omx_agents::{AgentCommand, AgentEvent, AgentMessage};
 use omx_kernel::approval::TargetLocation;
 use serde_json::{Value, json};
 
-use super::{ID, Stage, events, failed, methods, written};
+use super::{GeminiHarness, ID, events, failed, methods, written};
 
 /// A permission request as gemini sends it.
 fn permission(id: u64) -> Value {
@@ -30,7 +30,7 @@ fn an_approval_selects_a_one_time_option() {
         (ApprovalDecision::Allow, "proceed_once"),
         (ApprovalDecision::Deny("no".to_owned()), "cancel"),
     ] {
-        let mut stage = Stage::busy();
+        let mut stage = GeminiHarness::busy();
         let told = events(&stage.line(permission(7)));
         let ask = ApprovalRequest::Command {
             command: "rm -r build".to_owned(),
@@ -38,7 +38,7 @@ fn an_approval_selects_a_one_time_option() {
         };
         let approval = ApprovalId("7".to_owned());
         assert_eq!(told, [AgentEvent::ApprovalNeeded { approval: approval.clone(), ask }]);
-        let effects = stage.order(AgentCommand::Answer(approval.clone(), decision.clone()));
+        let effects = stage.send_command(AgentCommand::Answer(approval.clone(), decision.clone()));
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
         let line = json!({"jsonrpc": "2.0", "id": 7, "result": outcome});
         assert_eq!(written(&effects).collect::<Vec<_>>(), [&line]);
@@ -49,15 +49,15 @@ fn an_approval_selects_a_one_time_option() {
             matches!(told.last(), Some(AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. }));
         assert_eq!(refused, decision != ApprovalDecision::Allow, "{told:?}");
         // A second answer has no effect.
-        assert_eq!(stage.order(AgentCommand::Answer(approval, decision)), []);
+        assert_eq!(stage.send_command(AgentCommand::Answer(approval, decision)), []);
     }
 }
 
 #[test]
 fn an_interrupt_cancels_pending_permissions() {
-    let mut stage = Stage::busy();
+    let mut stage = GeminiHarness::busy();
     stage.line(permission(7));
-    let effects = stage.order(AgentCommand::Interrupt);
+    let effects = stage.send_command(AgentCommand::Interrupt);
     let cancelled = json!({"jsonrpc": "2.0", "id": 7,
         "result": {"outcome": {"outcome": "cancelled"}}});
     let lines: Vec<_> = written(&effects).collect();
@@ -65,24 +65,24 @@ fn an_interrupt_cancels_pending_permissions() {
     assert_eq!(events(&effects), []);
     // A late request is cancelled at once, and a late answer is ignored.
     assert_eq!(written(&stage.line(permission(7))).collect::<Vec<_>>(), [&cancelled]);
-    assert_eq!(stage.order(AgentCommand::Interrupt), []);
+    assert_eq!(stage.send_command(AgentCommand::Interrupt), []);
     let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
     assert_eq!(told, [AgentEvent::TurnInterrupted]);
 }
 
 #[test]
 fn a_turn_that_gemini_cancels_is_not_interrupted() {
-    let mut stage = Stage::busy();
+    let mut stage = GeminiHarness::busy();
     let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
     assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "cut_off"));
-    let mut stage = Stage::busy();
+    let mut stage = GeminiHarness::busy();
     let told = events(&stage.answer(json!({"stopReason": "max_tokens"})));
     assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "rejected"));
 }
 
 #[test]
 fn client_requests_of_gemini_are_rejected() {
-    let mut stage = Stage::busy();
+    let mut stage = GeminiHarness::busy();
     for method in ["fs/read_text_file", "terminal/create", "anything"] {
         let effects = stage.line(json!({"id": 3, "method": method, "params": {}}));
         let line = written(&effects).next().unwrap();
@@ -93,24 +93,27 @@ fn client_requests_of_gemini_are_rejected() {
 /// The turn ends at once for the owner; gemini may take longer to notice.
 #[test]
 fn after_an_abandoned_turn_the_next_message_waits() {
-    let mut stage = Stage::busy();
+    let mut stage = GeminiHarness::busy();
     let line = |attempt| {
         format!("Attempt {attempt} failed with status 500. Retrying with backoff... E: x")
     };
     for attempt in [1, 2] {
-        assert!(matches!(events(&stage.overhear(&line(attempt)))[..], [AgentEvent::Retrying(_)]));
+        assert!(matches!(
+            events(&stage.receive_stderr(&line(attempt)))[..],
+            [AgentEvent::Retrying(_)]
+        ));
     }
-    let effects = stage.overhear(&line(3));
+    let effects = stage.receive_stderr(&line(3));
     assert_eq!(methods(&effects), ["session/cancel"]);
     assert!(matches!(events(&effects)[..], [AgentEvent::Retrying(_), AgentEvent::TurnFailed(_)]));
-    assert_eq!(stage.order(AgentCommand::Send(AgentMessage::text("next"))), []);
+    assert_eq!(stage.send_command(AgentCommand::Send(AgentMessage::text("next"))), []);
     let effects = stage.answer(json!({"stopReason": "cancelled"}));
     assert_eq!(methods(&effects), ["session/prompt"]);
     assert_eq!(events(&effects), [AgentEvent::Delivered(Delivery::Turn)]);
     // If gemini never notices, the conversation fails.
-    stage.overhear(&line(3));
+    stage.receive_stderr(&line(3));
     let waited = stage.wait();
-    let cause = failed(&stage.give(ProtocolEvent::Tick));
+    let cause = failed(&stage.handle(ProtocolEvent::Tick));
     assert_eq!(cause, FailureCause::Silent { waited, during: "giving up a request" });
 }
 
@@ -118,7 +121,7 @@ fn after_an_abandoned_turn_the_next_message_waits() {
 fn an_unexpected_exit_has_a_cause() {
     let end = |code, stderr: &str| {
         let exit = AgentExit { code, stderr: stderr.to_owned() };
-        failed(&Stage::busy().give(ProtocolEvent::Exited(exit)))
+        failed(&GeminiHarness::busy().handle(ProtocolEvent::Exited(exit)))
     };
     assert!(matches!(end(Some(41), "no key"), FailureCause::NotLoggedIn { .. }));
     assert_eq!(end(Some(55), ""), FailureCause::FolderNotTrusted);

@@ -5,7 +5,7 @@ use omx_agents::results::{AgentResult, ResultKind, ResultProblem, instructions, 
 use serde_json::{Value, json};
 
 use super::samples::good;
-use super::{said, structured};
+use super::{structured, text_answer};
 
 const WORK: ResultKind = ResultKind::Work;
 
@@ -35,7 +35,7 @@ fn conductor_4_1_a_result_is_found_wherever_it_may_be() {
             format!("````json\n{json}\n````"),
             format!("```json\n\n{json}\n\n`````\n"),
         ] {
-            assert_eq!(parse(WORK, &said(&text)), Ok(wanted()), "{text}");
+            assert_eq!(parse(WORK, &text_answer(&text)), Ok(wanted()), "{text}");
         }
     }
 }
@@ -45,7 +45,7 @@ fn conductor_4_1_fences_inside_a_result_do_not_count() {
     let plan = good(ResultKind::Plan);
     let text = block(&serde_json::to_string_pretty(&plan).unwrap());
     assert_eq!(
-        parse(ResultKind::Plan, &said(text)),
+        parse(ResultKind::Plan, &text_answer(text)),
         Ok(AgentResult::read(ResultKind::Plan, plan).unwrap())
     );
 }
@@ -82,7 +82,11 @@ fn conductor_4_1_an_answer_without_a_block_at_its_end_has_no_result() {
         ),
         (format!("{json}\n```"), "the block at the end of the answer is closed but never opened"),
     ] {
-        assert_eq!(parse(WORK, &said(&text)), Err(ResultProblem::NoResult { why }), "{text}");
+        assert_eq!(
+            parse(WORK, &text_answer(&text)),
+            Err(ResultProblem::NoResult { why }),
+            "{text}"
+        );
     }
 }
 
@@ -104,12 +108,12 @@ fn conductor_4_1_json_is_read_strictly() {
         ),
         ("{// no\n}", "the result is not valid JSON: key must be a string at line 1 column 2"),
     ] {
-        let whole = parse(WORK, &said(json)).unwrap_err().to_string();
+        let whole = parse(WORK, &text_answer(json)).unwrap_err().to_string();
         assert_eq!(whole, wanted);
-        let fenced = parse(WORK, &said(block(json))).unwrap_err().to_string();
+        let fenced = parse(WORK, &text_answer(block(json))).unwrap_err().to_string();
         assert_eq!(fenced, wanted, "counted from the first line of the JSON");
     }
-    let empty = parse(WORK, &said("```json\n```")).unwrap_err().to_string();
+    let empty = parse(WORK, &text_answer("```json\n```")).unwrap_err().to_string();
     assert!(empty.starts_with("the result is not valid JSON: EOF"), "{empty}");
 }
 
@@ -135,8 +139,11 @@ fn results_are_bounded_in_size_and_depth() {
     };
     for (bytes, fits) in [(1 << 20, true), ((1 << 20) + 1, false)] {
         let value = sized(bytes);
-        for answer in [structured(&value), said(value.to_string()), said(block(&value.to_string()))]
-        {
+        for answer in [
+            structured(&value),
+            text_answer(value.to_string()),
+            text_answer(block(&value.to_string())),
+        ] {
             let result = parse(WORK, &answer);
             assert_eq!(result.is_ok(), fits);
             assert!(fits || result == Err(ResultProblem::TooBig));
@@ -144,24 +151,24 @@ fn results_are_bounded_in_size_and_depth() {
     }
     // Text before the result does not count.
     let talk = format!("{}\n{}", "word ".repeat(1 << 20), block(&good(WORK).to_string()));
-    assert_eq!(parse(WORK, &said(talk)), Ok(wanted()));
+    assert_eq!(parse(WORK, &text_answer(talk)), Ok(wanted()));
 
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let deep = |levels: usize| format!("{{\"done\":{}}}", nested(levels));
     for (levels, fits) in [(31, true), (32, false), (100, false)] {
         let text = deep(levels);
         let value: Value = serde_json::from_str(&text).unwrap();
-        for answer in [said(&text), structured(&value)] {
+        for answer in [text_answer(&text), structured(&value)] {
             let problem = parse(WORK, &answer).unwrap_err();
             assert_eq!(!matches!(problem, ResultProblem::TooDeep), fits, "{problem}");
             assert!(problem.to_string().len() < 500);
         }
     }
     for levels in [1000, 300_000] {
-        assert!(matches!(parse(WORK, &said(deep(levels))), Err(ResultProblem::TooDeep)));
+        assert!(matches!(parse(WORK, &text_answer(deep(levels))), Err(ResultProblem::TooDeep)));
         let objects = "{\"a\":".repeat(levels);
         assert!(matches!(
-            parse(WORK, &said(block(&objects))),
+            parse(WORK, &text_answer(block(&objects))),
             Err(ResultProblem::TooDeep | ResultProblem::TooBig)
         ));
     }
@@ -182,7 +189,7 @@ fn conductor_4_1_big_answers_are_read_quickly() {
         )),
         block(&format!("{{\"changed_files\":[{}1]}}", "\"a\",".repeat(200_000))),
     ] {
-        parse(WORK, &said(text)).unwrap_err();
+        parse(WORK, &text_answer(text)).unwrap_err();
     }
     // Generous; anything quadratic would exceed it.
     assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());

@@ -34,8 +34,8 @@ fn text(rng: &mut Random, kind: ResultKind) -> String {
 #[test]
 fn fuzz_agent_results() {
     fuzz("fuzz_agent_results", |rng| {
-        let asked = *rng.of(&ResultKind::ALL);
-        let given = if rng.one_in(8) { *rng.of(&ResultKind::ALL) } else { asked };
+        let asked = *rng.choose(&ResultKind::ALL);
+        let given = if rng.one_in(8) { *rng.choose(&ResultKind::ALL) } else { asked };
         let structured = rng.one_in(8).then(|| json_value(rng, 4));
         let structured = structured.and_then(|text| serde_json::from_str::<Value>(&text).ok());
         let answer = TurnAnswer { text: text(rng, given), structured };
@@ -59,7 +59,7 @@ fn fuzz_agent_results() {
 #[test]
 fn fuzz_values_of_agent_results() {
     fuzz("fuzz_values_of_agent_results", |rng| {
-        let kind = *rng.of(&ResultKind::ALL);
+        let kind = *rng.choose(&ResultKind::ALL);
         let mut value = good(kind);
         for _ in 0..=rng.below(3) {
             let Ok(new) = serde_json::from_str(&json_value(rng, 3)) else { continue };

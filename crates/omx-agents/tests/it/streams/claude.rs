@@ -3,14 +3,19 @@
 use omx_agents::AgentKind;
 use serde_json::{Value, json};
 
-use super::row::{Leave, Mind, Row};
+use super::row::{ApprovalSupport, DriverRow, ProgramMemory};
 
-pub const ROW: Row =
-    Row { kind: AgentKind::Claude, leave: Leave::Asked, answer, unasked: UNASKED, complaints: &[] };
+pub const ROW: DriverRow = DriverRow {
+    kind: AgentKind::Claude,
+    approvals: ApprovalSupport::Asks,
+    answer,
+    unsolicited: UNASKED,
+    stderr_lines: &[],
+};
 
 const SESSION: &str = "c023e13e-4eb6-45ba-a5d0-0609acfaeec3";
 
-fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
+fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     let own = mind.argument("--session-id").or(mind.argument("--resume"));
     let session = own.unwrap_or(SESSION).to_owned();
     match line["type"].as_str() {

@@ -6,19 +6,24 @@ use omx_agents::event::AgentEvent;
 use omx_agents::protocol::AgentExit;
 use serde_json::{Value, json};
 
-use super::row::{Leave, Mind, Row};
+use super::row::{ApprovalSupport, DriverRow, ProgramMemory};
 use super::scene::Scene;
 
-pub const ROW: Row =
-    Row { kind: AgentKind::Codex, leave: Leave::Asked, answer, unasked: UNASKED, complaints: &[] };
+pub const ROW: DriverRow = DriverRow {
+    kind: AgentKind::Codex,
+    approvals: ApprovalSupport::Asks,
+    answer,
+    unsolicited: UNASKED,
+    stderr_lines: &[],
+};
 
 const THREAD: &str = "01a1df44-58d4-7310-91d0-ac6d5f4ecbb8";
 
-fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
+fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     let (Some(method), Some(id)) = (line["method"].as_str(), line.get("id")) else {
         return Vec::new();
     };
-    let turn = |mind: &Mind| format!("turn-{}", mind.turns);
+    let turn = |mind: &ProgramMemory| format!("turn-{}", mind.turns);
     match method {
         "initialize" => vec![json!({"id": id, "result": {
             "userAgent": "omx/0.166.0", "codexHome": "/home/a/.codex", "platformOs": "linux",
@@ -131,7 +136,7 @@ const UNASKED: &str = r#"
 
 fn opened() -> Scene {
     let mut scene = Scene::plain(&ROW);
-    scene.hear_all();
+    scene.receive_all();
     scene
 }
 
@@ -143,15 +148,15 @@ fn interruptions(scene: &Scene) -> usize {
 fn the_end_of_codexs_own_turn_does_not_end_the_owners() {
     let mut scene = opened();
     let begun = json!({"threadId": THREAD, "turn": {"id": "turn-9", "status": "inProgress"}});
-    scene.hear(json!({"method": "turn/started", "params": begun}));
+    scene.receive(json!({"method": "turn/started", "params": begun}));
     scene.send("go");
-    scene.order(AgentCommand::Interrupt);
-    assert_eq!(interruptions(&scene), 1, "the message that waited: {:#?}", scene.told);
-    scene.hear(over("turn-9", "interrupted", Value::Null));
-    scene.hear_all();
-    assert_eq!(interruptions(&scene), 1, "{:#?}", scene.told);
+    scene.send_command(AgentCommand::Interrupt);
+    assert_eq!(interruptions(&scene), 1, "the message that waited: {:#?}", scene.events);
+    scene.receive(over("turn-9", "interrupted", Value::Null));
+    scene.receive_all();
+    assert_eq!(interruptions(&scene), 1, "{:#?}", scene.events);
     scene.send("go");
-    scene.hear_all();
+    scene.receive_all();
     assert_eq!(scene.count(|event| matches!(event, AgentEvent::TurnFinished(_))), 1);
 }
 
@@ -159,13 +164,13 @@ fn the_end_of_codexs_own_turn_does_not_end_the_owners() {
 fn text_that_may_not_have_reached_codex_is_sent_again() {
     let mut scene = opened();
     scene.send("go");
-    scene.hear(json!({"id": 3, "result": {"turn": {"id": "turn-1"}}}));
-    scene.order(AgentCommand::Steer("this way".to_owned()));
-    scene.order(AgentCommand::Interrupt);
-    scene.hear(over("turn-1", "interrupted", Value::Null));
+    scene.receive(json!({"id": 3, "result": {"turn": {"id": "turn-1"}}}));
+    scene.send_command(AgentCommand::Steer("this way".to_owned()));
+    scene.send_command(AgentCommand::Interrupt);
+    scene.receive(over("turn-1", "interrupted", Value::Null));
     scene.exit(AgentExit { code: None, stderr: String::new() });
-    assert_eq!(interruptions(&scene), 1, "{:#?}", scene.told);
-    scene.hear_all();
+    assert_eq!(interruptions(&scene), 1, "{:#?}", scene.events);
+    scene.receive_all();
     let finished = scene.count(|event| matches!(event, AgentEvent::TurnFinished(_)));
-    assert_eq!(finished, 1, "the words are a turn of their own: {:#?}", scene.told);
+    assert_eq!(finished, 1, "the words are a turn of their own: {:#?}", scene.events);
 }

@@ -3,17 +3,17 @@
 use omx_agents::AgentKind;
 use serde_json::{Value, json};
 
-use super::row::{Leave, Mind, Row};
+use super::row::{ApprovalSupport, DriverRow, ProgramMemory};
 
-pub const ROW: Row = Row {
+pub const ROW: DriverRow = DriverRow {
     kind: AgentKind::Codex,
-    leave: Leave::NeverAsked,
+    approvals: ApprovalSupport::NeverAsks,
     answer,
-    unasked: UNASKED,
-    complaints: &[],
+    unsolicited: UNASKED,
+    stderr_lines: &[],
 };
 
-fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
+fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     match (line, line["method"].as_str()) {
         (_, Some("initialize")) => {
             vec![json!({"id": line["id"], "error": {"code": -32601, "message": "unknown method"}})]

@@ -103,8 +103,8 @@ fn plays(fault: Fault) -> bool {
         if fault == Fault::ForgetsTheTurn {
             return scene.wait_long();
         }
-        scene.hear(1.into());
-        scene.hear(2.into());
+        scene.receive(1.into());
+        scene.receive(2.into());
         scene.wait_long();
     };
     // The test checks the panic message; it must not be printed.

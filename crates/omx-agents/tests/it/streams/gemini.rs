@@ -3,19 +3,19 @@
 use omx_agents::AgentKind;
 use serde_json::{Value, json};
 
-use super::row::{Leave, Mind, Row};
+use super::row::{ApprovalSupport, DriverRow, ProgramMemory};
 
-pub const ROW: Row = Row {
+pub const ROW: DriverRow = DriverRow {
     kind: AgentKind::Gemini,
-    leave: Leave::Asked,
+    approvals: ApprovalSupport::Asks,
     answer,
-    unasked: UNASKED,
-    complaints: COMPLAINTS,
+    unsolicited: UNASKED,
+    stderr_lines: COMPLAINTS,
 };
 
 const SESSION: &str = "13cdde46-591b-44bd-a6f4-757db7b3f8da";
 
-fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
+fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     let granted = |result: Value| json!({"jsonrpc": "2.0", "id": line["id"], "result": result});
     let mode = if mind.argument("--approval-mode") == Some("yolo") { "yolo" } else { "autoEdit" };
     match line["method"].as_str() {

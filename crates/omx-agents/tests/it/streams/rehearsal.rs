@@ -3,17 +3,17 @@
 use omx_agents::AgentKind;
 use serde_json::{Value, json};
 
-use super::row::{Leave, Mind, Row};
+use super::row::{ApprovalSupport, DriverRow, ProgramMemory};
 
-pub const ROW: Row = Row {
+pub const ROW: DriverRow = DriverRow {
     kind: AgentKind::Rehearsal,
-    leave: Leave::Asked,
+    approvals: ApprovalSupport::Asks,
     answer,
-    unasked: UNASKED,
-    complaints: &[],
+    unsolicited: UNASKED,
+    stderr_lines: &[],
 };
 
-fn answer(mind: &mut Mind, line: &Value) -> Vec<Value> {
+fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     let granted = |result: Value| json!({"jsonrpc": "2.0", "id": line["id"], "result": result});
     let told =
         |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});

@@ -6,33 +6,33 @@ use serde_json::Value;
 
 /// Whether a program can ask before it acts.
 #[derive(PartialEq)]
-pub enum Leave {
-    Asked,
-    NeverAsked,
+pub enum ApprovalSupport {
+    Asks,
+    NeverAsks,
 }
 
 /// The lines of one driver's program.
-pub struct Row {
+pub struct DriverRow {
     pub kind: AgentKind,
-    pub leave: Leave,
+    pub approvals: ApprovalSupport,
     /// Its response to a line; plain text is a string.
-    pub answer: fn(&mut Mind, &Value) -> Vec<Value>,
+    pub answer: fn(&mut ProgramMemory, &Value) -> Vec<Value>,
     /// Other lines it may write at any time, one JSON value per line.
-    pub unasked: &'static str,
+    pub unsolicited: &'static str,
     /// Lines it may write to standard error.
-    pub complaints: &'static [&'static str],
+    pub stderr_lines: &'static [&'static str],
 }
 
-impl Row {
-    pub fn unasked(&self) -> Vec<Value> {
-        let lines = self.unasked.lines().filter(|line| !line.trim().is_empty());
+impl DriverRow {
+    pub fn unsolicited_lines(&self) -> Vec<Value> {
+        let lines = self.unsolicited.lines().filter(|line| !line.trim().is_empty());
         lines.map(|line| serde_json::from_str(line).expect(line)).collect()
     }
 }
 
 /// The memory of a program.
 #[derive(Default)]
-pub struct Mind {
+pub struct ProgramMemory {
     /// The arguments it was started with.
     pub args: Vec<String>,
     /// The number of requested turns.
@@ -41,8 +41,8 @@ pub struct Mind {
     pub request: Value,
 }
 
-impl Mind {
-    pub fn of(launch: &Launch) -> Self {
+impl ProgramMemory {
+    pub fn from_launch(launch: &Launch) -> Self {
         let args = launch.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         Self { args, ..Self::default() }
     }

@@ -15,7 +15,7 @@ use omx_testkit::fuzz::{Random, json_value, mutated};
 use serde_json::{Value, json};
 
 use super::open::protocol;
-use super::row::{Mind, Row};
+use super::row::{DriverRow, ProgramMemory};
 use super::warp::warped;
 
 /// The most effects of one input: what waits is bounded by the commands.
@@ -25,7 +25,7 @@ const MOST_TICKS: usize = 200;
 
 /// The running program.
 struct Program {
-    mind: Mind,
+    mind: ProgramMemory,
     /// The lines it has yet to write.
     lines: VecDeque<Value>,
     /// Whether its input was closed.
@@ -33,7 +33,7 @@ struct Program {
 }
 
 pub struct Scene {
-    row: &'static Row,
+    row: &'static DriverRow,
     protocol: Box<dyn Protocol>,
     now: Instant,
     /// One in this many lines goes wrong.
@@ -47,32 +47,32 @@ pub struct Scene {
     approvals: Vec<ApprovalId>,
     over: bool,
     /// All events.
-    pub told: Vec<AgentEvent>,
+    pub events: Vec<AgentEvent>,
     trace: Vec<String>,
 }
 
 impl Scene {
     /// A conversation without damage.
-    pub fn plain(row: &'static Row) -> Self {
+    pub fn plain(row: &'static DriverRow) -> Self {
         Self::opened(row, ConversationStart::New, AllowLevel::Edits)
     }
 
     /// An arbitrary conversation.
-    pub fn any(row: &'static Row, rng: &mut Random) -> Self {
+    pub fn any(row: &'static DriverRow, rng: &mut Random) -> Self {
         let id = || ConversationId::new("01a1df44-58d4-7310-91d0-ac6d5f4ecbb8").unwrap();
         let start =
             if rng.one_in(3) { ConversationStart::Resume(id()) } else { ConversationStart::New };
-        let mut scene = Self::opened(row, start, *rng.of(&AllowLevel::ALL));
-        scene.calm = *rng.of(&[4, 12, 40, 150]);
+        let mut scene = Self::opened(row, start, *rng.choose(&AllowLevel::ALL));
+        scene.calm = *rng.choose(&[4, 12, 40, 150]);
         scene
     }
 
-    fn opened(row: &'static Row, start: ConversationStart, allow: AllowLevel) -> Self {
+    fn opened(row: &'static DriverRow, start: ConversationStart, allow: AllowLevel) -> Self {
         Self::with(row, protocol(row.kind, start, allow))
     }
 
     /// A conversation with this protocol.
-    pub fn with(row: &'static Row, protocol: Box<dyn Protocol>) -> Self {
+    pub fn with(row: &'static DriverRow, protocol: Box<dyn Protocol>) -> Self {
         let mut scene = Self {
             row,
             protocol,
@@ -84,7 +84,7 @@ impl Scene {
             in_turn: false,
             approvals: Vec::new(),
             over: false,
-            told: Vec::new(),
+            events: Vec::new(),
             trace: Vec::new(),
         };
         let effects = scene.protocol.start(scene.now);
@@ -94,25 +94,25 @@ impl Scene {
     }
 
     pub fn count(&self, fits: impl Fn(&AgentEvent) -> bool) -> usize {
-        self.told.iter().filter(|event| fits(event)).count()
+        self.events.iter().filter(|event| fits(event)).count()
     }
 
     pub fn send(&mut self, text: &str) {
-        self.order(AgentCommand::Send(AgentMessage::text(text)));
+        self.send_command(AgentCommand::Send(AgentMessage::text(text)));
     }
 
     /// Passes on every line of the program undamaged and allows every request.
-    pub fn hear_all(&mut self) {
+    pub fn receive_all(&mut self) {
         while let Some(program) = &mut self.program {
             match program.lines.pop_front() {
-                Some(line) => self.hear(line),
+                Some(line) => self.receive(line),
                 None if program.is_stopped => {
                     self.exit(AgentExit { code: None, stderr: String::new() })
                 }
                 None => return,
             }
             while let Some(approval) = self.approvals.pop() {
-                self.order(AgentCommand::Answer(approval, ApprovalDecision::Allow));
+                self.send_command(AgentCommand::Answer(approval, ApprovalDecision::Allow));
             }
         }
     }
@@ -123,10 +123,10 @@ impl Scene {
             return;
         }
         match rng.below(10) {
-            0..6 => self.hear_next(rng),
+            0..6 => self.receive_next(rng),
             6 | 7 => {
-                let order = self.any_order(rng);
-                self.order(order);
+                let order = self.any_command(rng);
+                self.send_command(order);
             }
             8 => self.now += Duration::from_millis(rng.below(900) as u64),
             _ if self.is_rough(rng) || self.is_rough(rng) => self.something_odd(rng),
@@ -148,11 +148,15 @@ impl Scene {
             self.keep_time();
         }
         let waits = self.protocol.next_tick();
-        assert!(self.over || waits.is_none(), "it still waits after months; {}", self.story());
+        assert!(
+            self.over || waits.is_none(),
+            "it still waits after months; {}",
+            self.format_trace()
+        );
         // Otherwise a hanging program would go unnoticed.
         let is_watched = self.in_turn || self.protocol.has_pending_turn();
         let is_noticed = self.over || self.open_turns == 0 || is_watched;
-        assert!(is_noticed, "an order is forgotten; {}", self.story());
+        assert!(is_noticed, "an order is forgotten; {}", self.format_trace());
     }
 
     fn is_rough(&self, rng: &mut Random) -> bool {
@@ -162,22 +166,22 @@ impl Scene {
     fn something_odd(&mut self, rng: &mut Random) {
         match rng.below(9) {
             0..5 => {
-                let line = rng.of(&self.row.unasked()).clone();
-                self.hear_maybe_warped(rng, line);
+                let line = rng.choose(&self.row.unsolicited_lines()).clone();
+                self.receive_maybe_warped(rng, line);
             }
             5 => {
                 if let Ok(line) = serde_json::from_str(&json_value(rng, 4)) {
-                    self.hear(line);
+                    self.receive(line);
                 }
             }
-            6 => self.overhear(rng),
-            7 => self.now += Duration::from_secs(*rng.of(&[4, 29, 31, 61, 3_600])),
+            6 => self.receive_stderr(rng),
+            7 => self.now += Duration::from_secs(*rng.choose(&[4, 29, 31, 61, 3_600])),
             _ => self.exit_somehow(rng),
         }
     }
 
     /// The next line; in a rough scene it may be late, repeated, lost or damaged.
-    fn hear_next(&mut self, rng: &mut Random) {
+    fn receive_next(&mut self, rng: &mut Random) {
         let (late, twice, never) = (self.is_rough(rng), self.is_rough(rng), self.is_rough(rng));
         let Some(Program { lines, .. }) = &mut self.program else { return };
         if lines.is_empty() {
@@ -186,18 +190,18 @@ impl Scene {
         let at = if late { rng.below(lines.len()) } else { 0 };
         let line = if twice { lines[at].clone() } else { lines.remove(at).unwrap() };
         if !never {
-            self.hear_maybe_warped(rng, line);
+            self.receive_maybe_warped(rng, line);
         }
     }
 
-    fn hear_maybe_warped(&mut self, rng: &mut Random, line: Value) {
+    fn receive_maybe_warped(&mut self, rng: &mut Random, line: Value) {
         let line = if self.is_rough(rng) { warped(rng, &line) } else { Some(line) };
         if let Some(line) = line {
-            self.hear(line);
+            self.receive(line);
         }
     }
 
-    fn any_order(&self, rng: &mut Random) -> AgentCommand {
+    fn any_command(&self, rng: &mut Random) -> AgentCommand {
         let decision = if rng.one_in(2) {
             ApprovalDecision::Allow
         } else {
@@ -212,7 +216,7 @@ impl Scene {
             4 | 5 => AgentCommand::Steer("this way".to_owned()),
             6 | 7 => AgentCommand::Interrupt,
             8 if !self.approvals.is_empty() => {
-                AgentCommand::Answer(rng.of(&self.approvals).clone(), decision)
+                AgentCommand::Answer(rng.choose(&self.approvals).clone(), decision)
             }
             8 => AgentCommand::Answer(ApprovalId("nobody".to_owned()), decision),
             _ if rng.one_in(8) => AgentCommand::End,
@@ -221,7 +225,7 @@ impl Scene {
     }
 
     /// The owner sends a command.
-    pub fn order(&mut self, command: AgentCommand) {
+    pub fn send_command(&mut self, command: AgentCommand) {
         if matches!(command, AgentCommand::Send(_) | AgentCommand::Steer(_)) {
             self.open_turns += 1;
         }
@@ -231,18 +235,18 @@ impl Scene {
         self.over |= ends;
     }
 
-    pub fn hear(&mut self, line: Value) {
+    pub fn receive(&mut self, line: Value) {
         if self.program.is_some() {
             self.feed(ProtocolEvent::Line(line));
         }
     }
 
     /// The program writes to standard error.
-    fn overhear(&mut self, rng: &mut Random) {
-        if self.row.complaints.is_empty() || self.program.is_none() {
+    fn receive_stderr(&mut self, rng: &mut Random) {
+        if self.row.stderr_lines.is_empty() || self.program.is_none() {
             return;
         }
-        let line = rng.pick(self.row.complaints).to_owned();
+        let line = rng.pick(self.row.stderr_lines).to_owned();
         let line = if self.is_rough(rng) { mutated(rng, line.as_bytes()) } else { line.into() };
         let line = String::from_utf8_lossy(&line).into_owned();
         self.trace.push(format!("overheard {line:?}"));
@@ -251,7 +255,7 @@ impl Scene {
     }
 
     fn exit_somehow(&mut self, rng: &mut Random) {
-        let code = *rng.of(&[None, Some(0), Some(1), Some(143), Some(i32::MIN)]);
+        let code = *rng.choose(&[None, Some(0), Some(1), Some(143), Some(i32::MIN)]);
         let stderr = rng.pick(&["", "Error: boom\n", "No conversation found with session ID: x"]);
         self.exit(AgentExit { code, stderr: stderr.to_owned() });
     }
@@ -264,7 +268,11 @@ impl Scene {
         self.feed(ProtocolEvent::Exited(exit));
         let goes_on = self.over || self.program.is_some();
         // No deadline would be left to inform the owner.
-        assert!(goes_on || self.open_turns == 0, "a turn outlives its program; {}", self.story());
+        assert!(
+            goes_on || self.open_turns == 0,
+            "a turn outlives its program; {}",
+            self.format_trace()
+        );
     }
 
     /// What the loop does at the time of the protocol's next tick.
@@ -275,7 +283,7 @@ impl Scene {
             }
             self.feed(ProtocolEvent::Tick);
         }
-        panic!("{MOST_TICKS} ticks change nothing; {}", self.story());
+        panic!("{MOST_TICKS} ticks change nothing; {}", self.format_trace());
     }
 
     fn feed(&mut self, input: ProtocolEvent) {
@@ -288,11 +296,11 @@ impl Scene {
         self.carry_out(effects);
         // Otherwise an idle program would be terminated for its silence.
         let owes_none = self.open_turns > 0 || !self.protocol.has_pending_turn();
-        assert!(self.over || owes_none, "a turn nobody ordered is owed; {}", self.story());
+        assert!(self.over || owes_none, "a turn nobody ordered is owed; {}", self.format_trace());
     }
 
     fn carry_out(&mut self, effects: Vec<ProtocolEffect>) {
-        assert!(effects.len() < MOST_EFFECTS, "{} effects; {}", effects.len(), self.story());
+        assert!(effects.len() < MOST_EFFECTS, "{} effects; {}", effects.len(), self.format_trace());
         for effect in effects {
             if self.over {
                 return;
@@ -300,7 +308,7 @@ impl Scene {
             match effect {
                 ProtocolEffect::Launch(launch) => {
                     self.starts_since_launch = 0;
-                    let mind = Mind::of(&launch);
+                    let mind = ProgramMemory::from_launch(&launch);
                     self.program =
                         Some(Program { mind, lines: VecDeque::new(), is_stopped: false });
                 }
@@ -312,7 +320,7 @@ impl Scene {
                         program.is_stopped = true;
                     }
                 }
-                ProtocolEffect::Emit(event) => self.tell(event),
+                ProtocolEffect::Emit(event) => self.observe_event(event),
                 ProtocolEffect::Fail(failure) => {
                     self.read(&failure);
                     self.over = true;
@@ -327,7 +335,7 @@ impl Scene {
         }
     }
 
-    fn tell(&mut self, event: AgentEvent) {
+    fn observe_event(&mut self, event: AgentEvent) {
         self.trace.push(format!("  told {event:?}").chars().take(300).collect());
         if let AgentEvent::TurnFailed(failure) | AgentEvent::Retrying(failure) = &event {
             self.read(failure);
@@ -335,27 +343,27 @@ impl Scene {
         match &event {
             AgentEvent::Started { .. } => {
                 self.starts_since_launch += 1;
-                assert_eq!(self.starts_since_launch, 1, "started twice; {}", self.story());
+                assert_eq!(self.starts_since_launch, 1, "started twice; {}", self.format_trace());
             }
             AgentEvent::Delivered(Delivery::Turn) => self.in_turn = true,
             // Text that joined a turn starts none.
             AgentEvent::Delivered(Delivery::Steered) => {
-                assert!(self.open_turns > 0, "steered into no turn; {}", self.story());
+                assert!(self.open_turns > 0, "steered into no turn; {}", self.format_trace());
                 self.open_turns -= 1;
             }
             AgentEvent::ApprovalNeeded { approval, .. } => self.approvals.push(approval.clone()),
             AgentEvent::TurnFinished(_)
             | AgentEvent::TurnInterrupted
             | AgentEvent::TurnFailed(_) => {
-                assert!(self.open_turns > 0, "a turn ended twice; {}", self.story());
+                assert!(self.open_turns > 0, "a turn ended twice; {}", self.format_trace());
                 self.open_turns -= 1;
                 self.in_turn = false;
                 self.approvals.clear();
             }
-            AgentEvent::Ended(_) => panic!("only the loop knows the end; {}", self.story()),
+            AgentEvent::Ended(_) => panic!("only the loop knows the end; {}", self.format_trace()),
             _ => {}
         }
-        self.told.push(event);
+        self.events.push(event);
     }
 
     /// Formats a failure as a person would see it.
@@ -365,7 +373,7 @@ impl Scene {
         let _ = failure.remedy();
     }
 
-    fn story(&self) -> String {
+    fn format_trace(&self) -> String {
         let from = self.trace.len().saturating_sub(40);
         format!("{}:\n{}", self.row.kind, self.trace[from..].join("\n"))
     }

@@ -18,10 +18,10 @@ use serde_json::Value;
 
 use super::answers::kind_of;
 use super::scenario::AgentFault;
-use super::world::{SimWorld, Upcoming};
+use super::world::{ScheduledEvent, SimWorld};
 
 /// A conversation, as the agent's program keeps it.
-pub struct Conversation {
+pub struct SimConversation {
     pub id: String,
     pub step: StepKey,
     /// Which try of the step it belongs to.
@@ -47,7 +47,7 @@ pub struct SimAgent {
     pub phase: String,
     start: ConversationStart,
     pub conversation: Option<usize>,
-    script: VecDeque<Act>,
+    script: VecDeque<SimAction>,
     pub is_alive: bool,
     pub is_in_turn: bool,
     pub waits_for: Option<ApprovalId>,
@@ -56,7 +56,7 @@ pub struct SimAgent {
 }
 
 #[derive(Clone, Debug)]
-enum Act {
+enum SimAction {
     Begin,
     Say,
     UseTool,
@@ -84,13 +84,13 @@ impl SimWorld {
             phase: spec.phase.clone(),
             start: spec.start.clone(),
             conversation: None,
-            script: VecDeque::from([Act::Begin]),
+            script: VecDeque::from([SimAction::Begin]),
             is_alive: true,
             is_in_turn: false,
             waits_for: None,
             is_dying: false,
         });
-        self.soon(2_000, Upcoming::Agent(number));
+        self.soon(2_000, ScheduledEvent::Agent(number));
     }
 
     /// The agent is told something that begins a turn.
@@ -100,7 +100,7 @@ impl SimWorld {
         };
         let has_errand = message.text.contains("## Your part");
         if has_errand && !self.conversations[at].has_task {
-            self.is_told(number, at, message);
+            self.receive_task(number, at, message);
         }
         if !self.conversations[at].has_task {
             self.fail("an agent is told what to do before it is told to go on", &message.text);
@@ -108,26 +108,26 @@ impl SimWorld {
         let conversation = &self.conversations[at];
         let mut script = Vec::new();
         for _ in conversation.done..conversation.pieces {
-            script.extend([Act::UseTool, Act::Edit]);
+            script.extend([SimAction::UseTool, SimAction::Edit]);
         }
-        script.push(Act::Answer);
-        self.insert(&mut script, Act::Say, 1);
-        self.insert(&mut script, Act::Spend, 1);
+        script.push(SimAction::Answer);
+        self.insert(&mut script, SimAction::Say, 1);
+        self.insert(&mut script, SimAction::Spend, 1);
         let ask_one_in = self.scenario.ask_one_in;
-        self.insert(&mut script, Act::AskPermission, ask_one_in);
-        if let Some(fault) = self.fault() {
+        self.insert(&mut script, SimAction::AskPermission, ask_one_in);
+        if let Some(fault) = self.next_fault() {
             let cut = self.random.below(script.len());
             script.truncate(cut);
-            script.push(self.fails(fault));
+            script.push(self.failing_action(fault));
         }
         let agent = &mut self.agents[number];
         agent.script = script.into();
         agent.is_in_turn = true;
-        self.soon(60_000, Upcoming::Agent(number));
+        self.soon(60_000, ScheduledEvent::Agent(number));
     }
 
     /// A conversation hears what it is for.
-    fn is_told(&mut self, number: usize, at: usize, message: &AgentMessage) {
+    fn receive_task(&mut self, number: usize, at: usize, message: &AgentMessage) {
         let kind = kind_of(message);
         let (step, again) = {
             let conversation = &self.conversations[at];
@@ -158,7 +158,7 @@ impl SimWorld {
     }
 
     /// Puts an act somewhere before the last, once in so many times.
-    fn insert(&mut self, script: &mut Vec<Act>, act: Act, one_in: usize) {
+    fn insert(&mut self, script: &mut Vec<SimAction>, act: SimAction, one_in: usize) {
         if self.random.one_in(one_in) {
             script.insert(self.random.below(script.len()), act);
         }
@@ -174,22 +174,22 @@ impl SimWorld {
             self.fail("an approval is answered once", format!("{approval:?} {decision:?}"));
         }
         self.agents[number].waits_for = None;
-        self.soon(5_000, Upcoming::Agent(number));
+        self.soon(5_000, ScheduledEvent::Agent(number));
     }
 
     /// The agent is told to end. A word may already be on its way.
     pub fn end(&mut self, number: usize) {
         let late = match self.random.below(8) {
-            0 if self.agents[number].is_in_turn => Some(Act::Answer),
-            1 if self.agents[number].is_in_turn => Some(Act::AskPermission),
-            2 if self.agents[number].conversation.is_some() => Some(Act::Spend),
-            3 if self.agents[number].conversation.is_none() => Some(Act::Begin),
+            0 if self.agents[number].is_in_turn => Some(SimAction::Answer),
+            1 if self.agents[number].is_in_turn => Some(SimAction::AskPermission),
+            2 if self.agents[number].conversation.is_some() => Some(SimAction::Spend),
+            3 if self.agents[number].conversation.is_none() => Some(SimAction::Begin),
             _ => None,
         };
-        self.agents[number].script = late.into_iter().chain([Act::End]).collect();
+        self.agents[number].script = late.into_iter().chain([SimAction::End]).collect();
         self.agents[number].waits_for = None;
         self.agents[number].is_dying = false;
-        self.soon(5_000, Upcoming::Agent(number));
+        self.soon(5_000, ScheduledEvent::Agent(number));
     }
 
     /// The agent does the next thing.
@@ -202,69 +202,69 @@ impl SimWorld {
             return None;
         }
         let act = agent.script.pop_front()?;
-        let ends_soon = matches!(agent.script.front(), Some(Act::End));
+        let ends_soon = matches!(agent.script.front(), Some(SimAction::End));
         let event = self.perform(number, act);
         let agent = &mut self.agents[number];
         if ends_soon {
             agent.waits_for = None;
         }
         if agent.is_alive && agent.waits_for.is_none() && !agent.script.is_empty() {
-            self.soon(60_000, Upcoming::Agent(number));
+            self.soon(60_000, ScheduledEvent::Agent(number));
         }
         event
     }
 
-    fn perform(&mut self, number: usize, act: Act) -> Option<AgentEvent> {
+    fn perform(&mut self, number: usize, act: SimAction) -> Option<AgentEvent> {
         Some(match act {
-            Act::Begin => self.begins(number),
-            Act::Say => AgentEvent::Text("I am at it.".to_owned()),
-            Act::UseTool => {
+            SimAction::Begin => self.begins(number),
+            SimAction::Say => AgentEvent::Text("I am at it.".to_owned()),
+            SimAction::UseTool => {
                 let call = omx_agents::event::CallId("1".to_owned());
                 AgentEvent::ToolStarted { call, tool: ToolAction::Command("ls".to_owned()) }
             }
-            Act::Edit => {
+            SimAction::Edit => {
                 self.edits(number);
                 AgentEvent::FileChanged("a.rs".into())
             }
-            Act::Spend => AgentEvent::Usage(UsageDelta {
+            SimAction::Spend => AgentEvent::Usage(UsageDelta {
                 input_tokens: self.random.below(2_000) as u64,
                 cached_tokens: 0,
                 output_tokens: self.random.below(500) as u64,
                 micro_usd: self.random.one_in(2).then(|| self.random.below(900) as u64),
             }),
-            Act::AskPermission => {
-                let ask = self.ask();
+            SimAction::AskPermission => {
+                let ask = self.random_approval_request();
                 let approval = ApprovalId(format!("a{}", self.random.number()));
                 self.agents[number].waits_for = Some(approval.clone());
                 if self.random.one_in(6) {
                     let (code, stderr) = (Some(1), String::new());
-                    let death = Act::Die(FailureCause::Crashed { code, stderr });
+                    let death = SimAction::Die(FailureCause::Crashed { code, stderr });
                     self.agents[number].script = VecDeque::from([death]);
                     self.agents[number].is_dying = true;
-                    self.soon(60_000, Upcoming::Agent(number));
+                    self.soon(60_000, ScheduledEvent::Agent(number));
                 }
                 AgentEvent::ApprovalNeeded { approval, ask }
             }
-            Act::FailTurn(cause) => {
+            SimAction::FailTurn(cause) => {
                 self.agents[number].is_in_turn = false;
                 self.meets(number, &cause);
                 AgentEvent::TurnFailed(failure(cause))
             }
-            Act::Die(cause) => {
+            SimAction::Die(cause) => {
                 self.agents[number].is_alive = false;
                 self.meets(number, &cause);
                 AgentEvent::Ended(Some(failure(cause)))
             }
-            Act::BreakOff => {
+            SimAction::BreakOff => {
                 self.agents[number].is_in_turn = false;
                 self.meets(number, &FailureCause::CutOff { detail: String::new() });
                 AgentEvent::TurnInterrupted
             }
-            Act::Answer => {
+            SimAction::Answer => {
                 self.agents[number].is_in_turn = false;
                 AgentEvent::TurnFinished(self.answers(number))
             }
-            Act::End => {
+            SimAction::End => {
                 self.agents[number].is_alive = false;
                 AgentEvent::Ended(None)
             }
@@ -274,10 +274,10 @@ impl SimWorld {
     /// The program starts, and finds or begins its conversation.
     fn begins(&mut self, number: usize) -> AgentEvent {
         if self.random.one_in(3)
-            && let Some(fault) = self.fault()
+            && let Some(fault) = self.next_fault()
         {
-            let cause = match self.fails(fault) {
-                Act::Die(cause) | Act::FailTurn(cause) => cause,
+            let cause = match self.failing_action(fault) {
+                SimAction::Die(cause) | SimAction::FailTurn(cause) => cause,
                 _ => FailureCause::Crashed { code: None, stderr: String::new() },
             };
             self.agents[number].is_alive = false;
@@ -302,7 +302,7 @@ impl SimWorld {
     fn new_conversation(&mut self, number: usize) -> usize {
         let step = self.agents[number].step.clone();
         let again = self.journal.tries(&step);
-        self.conversations.push(Conversation {
+        self.conversations.push(SimConversation {
             id: format!("conversation-{}", self.conversations.len()),
             step,
             again,
@@ -340,13 +340,13 @@ impl SimWorld {
         }
     }
 
-    fn ask(&mut self) -> ApprovalRequest {
-        let reach = *self.random.of(&[TargetLocation::Inside, TargetLocation::Outside]);
+    fn random_approval_request(&mut self) -> ApprovalRequest {
+        let reach = *self.random.choose(&[TargetLocation::Inside, TargetLocation::Outside]);
         match self.random.below(4) {
             0 => ApprovalRequest::Edit { paths: vec!["a.rs".to_owned()], location: reach },
             1 => ApprovalRequest::Command { command: "make".to_owned(), location: reach },
             2 => {
-                let server = (*self.random.of(&["omx", "other"])).to_owned();
+                let server = (*self.random.choose(&["omx", "other"])).to_owned();
                 ApprovalRequest::Tool { server, tool: "t".to_owned() }
             }
             _ => ApprovalRequest::Other { what: "to go out".to_owned() },
@@ -354,21 +354,21 @@ impl SimWorld {
     }
 
     /// Something that goes wrong now, if anything does.
-    fn fault(&mut self) -> Option<AgentFault> {
+    fn next_fault(&mut self) -> Option<AgentFault> {
         let is_due = self.scenario.agent_faults_left > 0
             && !self.scenario.agent_faults.is_empty()
             && self.random.one_in(self.scenario.agent_fault_one_in);
         is_due.then(|| {
             self.scenario.agent_faults_left -= 1;
-            *self.random.of(&self.scenario.agent_faults)
+            *self.random.choose(&self.scenario.agent_faults)
         })
     }
 
-    fn fails(&mut self, fault: AgentFault) -> Act {
+    fn failing_action(&mut self, fault: AgentFault) -> SimAction {
         let detail = String::new();
         let cause = match fault {
             AgentFault::Limited => {
-                let seconds = *self.random.of(&[-600, 0, 1, 30, 3_600, 20_000]);
+                let seconds = *self.random.choose(&[-600, 0, 1, 30, 3_600, 20_000]);
                 let until = Timestamp::from_millis(self.now.millis() + seconds * 1000);
                 FailureCause::RateLimited { until: Some(until), detail }
             }
@@ -378,18 +378,18 @@ impl SimWorld {
             AgentFault::CutOff => FailureCause::CutOff { detail },
             AgentFault::NotLoggedIn => FailureCause::NotLoggedIn { detail },
             AgentFault::Crashed => {
-                return Act::Die(FailureCause::Crashed { code: Some(1), stderr: detail });
+                return SimAction::Die(FailureCause::Crashed { code: Some(1), stderr: detail });
             }
             AgentFault::Silent => {
-                return Act::Die(FailureCause::Silent {
+                return SimAction::Die(FailureCause::Silent {
                     waited: Duration::from_secs(9),
                     during: "work",
                 });
             }
             AgentFault::Rejected => FailureCause::Rejected { detail },
-            AgentFault::Interrupted => return Act::BreakOff,
+            AgentFault::Interrupted => return SimAction::BreakOff,
         };
-        if self.random.one_in(2) { Act::Die(cause) } else { Act::FailTurn(cause) }
+        if self.random.one_in(2) { SimAction::Die(cause) } else { SimAction::FailTurn(cause) }
     }
 }
 

@@ -8,12 +8,12 @@ use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
 use serde_json::{Value, json};
 
-use super::workspace::Fact;
+use super::workspace::WorkspaceFact;
 use super::world::SimWorld;
 use crate::kit;
 
 /// A result and what it means.
-struct Judgement {
+struct ScriptedResult {
     value: Value,
     is_good: bool,
     /// The run cannot go on from it.
@@ -40,11 +40,11 @@ impl SimWorld {
             None => self.judge(number, kind),
         };
         self.conversations[at].answer = Some(judgement.value.clone());
-        let Judgement { value, is_good, ends_run } = judgement;
+        let ScriptedResult { value, is_good, ends_run } = judgement;
         if kind == ResultKind::Verification && !is_good {
             self.rules.found(&step, value["findings"].to_string());
         }
-        self.workspace.facts.push(Fact::Answered { step, role, kind, is_good, ends_run });
+        self.workspace.facts.push(WorkspaceFact::Answered { step, role, kind, is_good, ends_run });
         if self.random.one_in(2) {
             TurnAnswer { text: format!("Done.\n\n```json\n{value}\n```\n"), structured: None }
         } else {
@@ -53,11 +53,12 @@ impl SimWorld {
     }
 
     fn wrong(&mut self) -> TurnAnswer {
-        let text = *self.random.of(&["", "All done!", "```json\n{\"passed\": \"yes\"}\n```", "{"]);
+        let text =
+            *self.random.choose(&["", "All done!", "```json\n{\"passed\": \"yes\"}\n```", "{"]);
         TurnAnswer { text: text.to_owned(), structured: None }
     }
 
-    fn judge(&mut self, number: usize, kind: ResultKind) -> Judgement {
+    fn judge(&mut self, number: usize, kind: ResultKind) -> ScriptedResult {
         let value = match kind {
             ResultKind::Plan => kit::plan(),
             ResultKind::Work => self.work(number),
@@ -68,7 +69,7 @@ impl SimWorld {
     }
 
     /// What a result means, read from itself and from nothing else.
-    fn judged(&self, kind: ResultKind, value: Value) -> Judgement {
+    fn judged(&self, kind: ResultKind, value: Value) -> ScriptedResult {
         let is_pipeline = self.scenario.spec.mode == Mode::Pipeline;
         let has_findings = value["findings"].as_array().is_some_and(|list| !list.is_empty());
         let (is_good, ends_run) = match kind {
@@ -92,7 +93,7 @@ impl SimWorld {
                 (value["verdict"] == "CLEAR" && !has_findings, false)
             }
         };
-        Judgement { value, is_good, ends_run }
+        ScriptedResult { value, is_good, ends_run }
     }
 
     fn work(&mut self, number: usize) -> Value {

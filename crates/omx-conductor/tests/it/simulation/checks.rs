@@ -99,7 +99,7 @@ impl SimWorld {
         if self.rules.cancelled_at.is_some_and(overdue) && !self.rules.knows_cancel {
             self.fail("a cancel takes effect at once", "the loop has not noticed it");
         }
-        self.documents_tell_of_waiting();
+        self.documents_report_waiting();
         for (mode, ..) in self.documents.counters() {
             if let Some((iteration, most)) = self.documents.iteration(mode)
                 && iteration > most
@@ -276,7 +276,7 @@ impl SimWorld {
     }
 
     /// The run's document waits while a step of it does, and then no longer.
-    fn documents_tell_of_waiting(&self) {
+    fn documents_report_waiting(&self) {
         let rules = &self.rules;
         if rules.is_write_pending {
             return;

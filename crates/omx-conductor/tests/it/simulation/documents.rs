@@ -14,14 +14,14 @@ use omx_kernel::{
 use omx_ops::parse_fields;
 
 /// The documents.
-pub struct Documents {
+pub struct SimDocuments {
     session: SessionId,
     snapshot: Snapshot,
     /// Somebody cancelled the run while a process had it.
     pub are_cancelled: bool,
 }
 
-impl Documents {
+impl SimDocuments {
     pub fn new(session: SessionId) -> Self {
         let snapshot = Snapshot::empty(Scope::Session(session.clone()));
         Self { session, snapshot, are_cancelled: false }

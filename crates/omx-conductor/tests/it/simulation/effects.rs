@@ -11,7 +11,7 @@ use omx_kernel::{Mode, RefusalCode, Timestamp};
 use omx_runs::progress::Progress;
 use omx_runs::{Record, StepKey};
 
-use super::world::{SimWorld, Upcoming};
+use super::world::{ScheduledEvent, SimWorld};
 
 impl World for SimWorld {
     fn now(&self) -> Timestamp {
@@ -76,7 +76,7 @@ impl World for SimWorld {
         let is_own = change.mode == self.scenario.spec.mode;
         self.rules.has_begun_document |= is_own && change.fields.get("start").is_some();
         if self.random.one_in(8) {
-            self.soon(200, Upcoming::Control(ControlEvent::DocumentsCancelled));
+            self.soon(200, ScheduledEvent::Control(ControlEvent::DocumentsCancelled));
         }
         self.maybe_crash();
         Ok(())
@@ -97,7 +97,7 @@ impl World for SimWorld {
         if self.breaks() {
             // The watcher reports a cancel until the loop has acted on it.
             if self.documents.are_cancelled {
-                self.soon(200, Upcoming::Control(ControlEvent::DocumentsCancelled));
+                self.soon(200, ScheduledEvent::Control(ControlEvent::DocumentsCancelled));
             }
             return ObservedDocument::Unreadable;
         }
@@ -163,14 +163,14 @@ impl World for SimWorld {
         };
         self.maybe_lock();
         self.jobs.insert(step.clone(), job);
-        self.soon(takes, Upcoming::Job(step.clone()));
+        self.soon(takes, ScheduledEvent::Job(step.clone()));
         self.maybe_crash();
         Ok(())
     }
 
     fn stop_job(&mut self, step: &StepKey) {
         self.maybe_crash();
-        self.soon(5_000, Upcoming::JobStopped(step.clone()));
+        self.soon(5_000, ScheduledEvent::JobStopped(step.clone()));
     }
 
     fn release_job(&mut self, step: &StepKey) {
@@ -179,7 +179,12 @@ impl World for SimWorld {
         }
     }
 
-    fn ask(&mut self, number: u64, step: &StepKey, ask: &ApprovalRequest) -> Result<(), String> {
+    fn request_approval(
+        &mut self,
+        number: u64,
+        step: &StepKey,
+        ask: &ApprovalRequest,
+    ) -> Result<(), String> {
         self.note(|| format!("   ask {number} {step} {ask:?}"));
         self.nothing_begins_late("the person is asked");
         self.maybe_crash();
@@ -191,13 +196,13 @@ impl World for SimWorld {
         let answer = ControlEvent::Answered(number, self.decision());
         // Sometimes twice: two people, or one who is impatient.
         if self.random.one_in(4) {
-            self.soon(7_200_000, Upcoming::Control(answer.clone()));
+            self.soon(7_200_000, ScheduledEvent::Control(answer.clone()));
         }
         // Somebody who watches answers before the loop is done asking.
         if self.random.one_in(8) {
             self.arrived.push(answer);
         } else {
-            self.soon(3_600_000, Upcoming::Control(answer));
+            self.soon(3_600_000, ScheduledEvent::Control(answer));
         }
         Ok(())
     }
@@ -270,7 +275,7 @@ impl SimWorld {
         let is_due = self.scenario.locks_left > 0 && !self.is_locked();
         if is_due && self.random.one_in(self.scenario.lock_one_in) {
             self.scenario.locks_left -= 1;
-            let seconds = *self.random.of(&[1, 4, 20, 90, 600]);
+            let seconds = *self.random.choose(&[1, 4, 20, 90, 600]);
             self.lock_free_at = Timestamp::from_millis(self.now.millis() + seconds * 1000);
             self.note(|| format!("!! the lock is held for {seconds} s"));
         }

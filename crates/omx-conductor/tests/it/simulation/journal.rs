@@ -7,7 +7,7 @@ use omx_runs::{Record, StepKey, Usage};
 
 /// The journal.
 #[derive(Default)]
-pub struct Journal {
+pub struct SimJournal {
     lines: Vec<String>,
     /// Steps that are begun and not finished.
     pub begun: BTreeSet<StepKey>,
@@ -24,7 +24,7 @@ pub struct Journal {
     pub closed: Option<String>,
 }
 
-impl Journal {
+impl SimJournal {
     /// A process opens the run.
     pub fn open(&mut self) {
         self.worked_ms += std::mem::take(&mut self.worked_now_ms);

@@ -5,8 +5,8 @@ use omx_conductor::engine::RunOutcome;
 use omx_kernel::{DocumentStatus, Mode, RunEnding};
 use omx_runs::VerificationLevel;
 
-use super::rules::Reason;
-use super::workspace::Fact;
+use super::rules::UnfinishedReason;
+use super::workspace::WorkspaceFact;
 use super::world::SimWorld;
 
 impl SimWorld {
@@ -87,8 +87,8 @@ impl SimWorld {
 
     pub fn may_fail(&self) -> bool {
         let rules = &self.rules;
-        rules.reasons.contains(&Reason::Rejected)
-            || rules.reasons.contains(&Reason::Broke)
+        rules.reasons.contains(&UnfinishedReason::Rejected)
+            || rules.reasons.contains(&UnfinishedReason::Broke)
             || rules.unreadable.values().any(|times| *times >= 2)
             || rules.breaks.values().any(|times| *times >= 3)
             || (self.scenario.spec.mode == Mode::Pipeline && self.last_answer_ends())
@@ -96,8 +96,8 @@ impl SimWorld {
 
     pub fn may_block(&self) -> bool {
         let rules = &self.rules;
-        rules.reasons.contains(&Reason::Account)
-            || rules.reasons.contains(&Reason::LostWork)
+        rules.reasons.contains(&UnfinishedReason::Account)
+            || rules.reasons.contains(&UnfinishedReason::LostWork)
             || rules.pauses.values().any(|times| *times >= 4)
             || rules.is_stuck()
             || self.scenario.spec.task.contains("politely")
@@ -108,8 +108,8 @@ impl SimWorld {
 
     fn last_answer_ends(&self) -> bool {
         let answers = self.workspace.facts.iter().rev();
-        let mut answers = answers.filter(|fact| matches!(fact, Fact::Answered { .. }));
-        matches!(answers.next(), Some(Fact::Answered { ends_run: true, .. }))
+        let mut answers = answers.filter(|fact| matches!(fact, WorkspaceFact::Answered { .. }));
+        matches!(answers.next(), Some(WorkspaceFact::Answered { ends_run: true, .. }))
     }
 
     /// An autopilot that has nothing to review.
@@ -165,14 +165,14 @@ impl SimWorld {
             Mode::Autopilot => {
                 let last_plan = last(facts, |fact| is_answer(fact, ResultKind::Plan));
                 let (planned, built) = facts.split_at(last_plan.unwrap_or(0));
-                let of_plan = |fact: &Fact| match fact {
-                    Fact::Kept => true,
-                    Fact::Answered { kind, .. } => {
+                let of_plan = |fact: &WorkspaceFact| match fact {
+                    WorkspaceFact::Kept => true,
+                    WorkspaceFact::Answered { kind, .. } => {
                         *kind != ResultKind::Work && *kind != ResultKind::Verification
                     }
                     _ => false,
                 };
-                let agreed: Vec<Fact> =
+                let agreed: Vec<WorkspaceFact> =
                     planned.iter().chain(built).filter(|fact| of_plan(fact)).cloned().collect();
                 self.is_agreed(&agreed);
                 self.is_built(built);
@@ -197,7 +197,7 @@ impl SimWorld {
     }
 
     /// Architect and critic approved the last plan, and it was kept.
-    fn is_agreed(&self, facts: &[Fact]) {
+    fn is_agreed(&self, facts: &[WorkspaceFact]) {
         let plan = last(facts, |fact| is_answer(fact, ResultKind::Plan));
         let Some(plan) = plan else { self.fail("a plan was made", "none was") };
         for lane in [ReviewKind::Architect, ReviewKind::Critic] {
@@ -205,24 +205,25 @@ impl SimWorld {
                 self.fail("a plan is approved by architect and critic", format!("{lane:?}"));
             }
         }
-        if !facts[plan..].contains(&Fact::Kept) {
+        if !facts[plan..].contains(&WorkspaceFact::Kept) {
             self.fail("a plan is kept", "it is not");
         }
     }
 
     /// Verified after all work but the tidying, and checked after that.
-    fn is_built(&self, facts: &[Fact]) {
+    fn is_built(&self, facts: &[WorkspaceFact]) {
         let roles: &[&str] = match self.scenario.spec.verification {
             VerificationLevel::Light | VerificationLevel::Standard => &["verifier"],
             VerificationLevel::Thorough => &["verifier", "architect"],
         };
         for role in roles {
-            let is_tidying = |fact: &Fact| matches!(fact, Fact::Edited { step } if step.as_str().contains("tidy"));
-            let edits =
-                last(facts, |fact| matches!(fact, Fact::Edited { .. }) && !is_tidying(fact));
+            let is_tidying = |fact: &WorkspaceFact| matches!(fact, WorkspaceFact::Edited { step } if step.as_str().contains("tidy"));
+            let edits = last(facts, |fact| {
+                matches!(fact, WorkspaceFact::Edited { .. }) && !is_tidying(fact)
+            });
             let good = last_good(facts, ResultKind::Verification, Some(role));
             let at = last(facts, |fact| {
-                matches!(fact, Fact::Answered { kind, role: own, .. }
+                matches!(fact, WorkspaceFact::Answered { kind, role: own, .. }
                     if *kind == ResultKind::Verification && own == role)
             });
             if good != Some(true) || at < edits {
@@ -235,26 +236,27 @@ impl SimWorld {
     }
 
     /// The last check passed, and nothing was changed after it.
-    fn is_checked(&self, facts: &[Fact]) {
-        let check = last(facts, |fact| matches!(fact, Fact::Checked { .. }));
-        let edit = last(facts, |fact| matches!(fact, Fact::Edited { .. }));
-        let passed = check.map(|at| facts[at] == Fact::Checked { passed: true });
+    fn is_checked(&self, facts: &[WorkspaceFact]) {
+        let check = last(facts, |fact| matches!(fact, WorkspaceFact::Checked { .. }));
+        let edit = last(facts, |fact| matches!(fact, WorkspaceFact::Edited { .. }));
+        let passed = check.map(|at| facts[at] == WorkspaceFact::Checked { passed: true });
         if passed != Some(true) || check < edit {
             self.fail("the check passes for what is there", format!("{check:?} {edit:?}"));
         }
     }
 
     /// Every stage was done, in order, and none of them failed.
-    fn is_through(&self, facts: &[Fact]) {
+    fn is_through(&self, facts: &[WorkspaceFact]) {
         let mut before = None;
         for number in 1..=self.scenario.spec.stages.len() {
             let name = format!("stage{number}");
             let at = last(
                 facts,
-                |fact| matches!(fact, Fact::Answered { step, .. } if step.as_str() == name),
+                |fact| matches!(fact, WorkspaceFact::Answered { step, .. } if step.as_str() == name),
             );
-            let fails =
-                at.is_some_and(|at| matches!(facts[at], Fact::Answered { ends_run: true, .. }));
+            let fails = at.is_some_and(|at| {
+                matches!(facts[at], WorkspaceFact::Answered { ends_run: true, .. })
+            });
             let is_skipped = self.rules.skipped.contains(&name);
             if !is_skipped && (at.is_none() || fails || at < before) {
                 self.fail("a pipeline goes through all its stages", name);
@@ -264,27 +266,33 @@ impl SimWorld {
     }
 
     /// The last answer of a kind is good, and nothing was changed after it.
-    fn is_last_good(&self, facts: &[Fact], kind: ResultKind, excused: impl Fn(&Fact) -> bool) {
+    fn is_last_good(
+        &self,
+        facts: &[WorkspaceFact],
+        kind: ResultKind,
+        excused: impl Fn(&WorkspaceFact) -> bool,
+    ) {
         let at = last(facts, |fact| is_answer(fact, kind));
-        let edit = last(facts, |fact| matches!(fact, Fact::Edited { .. }) && !excused(fact));
+        let edit =
+            last(facts, |fact| matches!(fact, WorkspaceFact::Edited { .. }) && !excused(fact));
         if last_good(facts, kind, None) != Some(true) || at < edit {
             self.fail("the last review is clean, and of what is there", format!("{kind:?}"));
         }
     }
 }
 
-fn last(facts: &[Fact], fits: impl Fn(&Fact) -> bool) -> Option<usize> {
+fn last(facts: &[WorkspaceFact], fits: impl Fn(&WorkspaceFact) -> bool) -> Option<usize> {
     facts.iter().rposition(fits)
 }
 
-fn is_answer(fact: &Fact, wanted: ResultKind) -> bool {
-    matches!(fact, Fact::Answered { kind, .. } if *kind == wanted)
+fn is_answer(fact: &WorkspaceFact, wanted: ResultKind) -> bool {
+    matches!(fact, WorkspaceFact::Answered { kind, .. } if *kind == wanted)
 }
 
 /// Whether the last answer of a kind, and of a role if one is named, was good.
-fn last_good(facts: &[Fact], wanted: ResultKind, of: Option<&str>) -> Option<bool> {
+fn last_good(facts: &[WorkspaceFact], wanted: ResultKind, of: Option<&str>) -> Option<bool> {
     facts.iter().rev().find_map(|fact| match fact {
-        Fact::Answered { kind, role, is_good, .. }
+        WorkspaceFact::Answered { kind, role, is_good, .. }
             if *kind == wanted && of.is_none_or(|of| of == role) =>
         {
             Some(*is_good)

@@ -7,8 +7,8 @@ use omx_conductor::engine::{RunOutcome, StepDecision};
 use omx_kernel::Mode;
 use omx_runs::{Record, StepKey};
 
-use super::workspace::Fact;
-use super::world::{Left, SimWorld};
+use super::workspace::WorkspaceFact;
+use super::world::{ProcessEnd, SimWorld};
 
 impl SimWorld {
     /// What the person does while the run works.
@@ -43,7 +43,7 @@ impl SimWorld {
     }
 
     /// Whether the run is resumed, and with which decisions.
-    pub fn person_decides(&mut self, left: &Left) -> Option<BTreeMap<String, StepDecision>> {
+    pub fn person_decides(&mut self, left: &ProcessEnd) -> Option<BTreeMap<String, StepDecision>> {
         let mut decisions = BTreeMap::new();
         if self.documents.are_cancelled {
             if self.scenario.resumes == 0 || self.random.one_in(2) {
@@ -53,7 +53,7 @@ impl SimWorld {
             self.documents.are_cancelled = false;
             self.seen.insert("resumed after a cancel".to_owned());
         }
-        if let Left::Closed(outcome) = left {
+        if let ProcessEnd::Closed(outcome) = left {
             if self.scenario.resumes == 0 || matches!(outcome, RunOutcome::Complete(_)) {
                 return None;
             }
@@ -118,7 +118,7 @@ impl SimWorld {
                 self.decisions.values().any(|decision| *decision == StepDecision::Rerun);
             let ended_run = matches!(
                 self.workspace.last_answer(step),
-                Some(Fact::Answered { ends_run: true, .. })
+                Some(WorkspaceFact::Answered { ends_run: true, .. })
             );
             if !is_decided && !ended_run && !self.ended_with(step) {
                 self.fail("a result is only discarded for a reason", step);

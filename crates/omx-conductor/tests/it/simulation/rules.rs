@@ -12,7 +12,7 @@ use super::world::SimWorld;
 
 /// Why a run may be let go of unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum UnfinishedReason {
     /// Only the person can fix it.
     Account,
     Rejected,
@@ -23,11 +23,11 @@ pub enum Reason {
 }
 
 /// The counters of a run's documents.
-pub type Counters = Vec<(Mode, &'static str, u64)>;
+pub type DocumentCounters = Vec<(Mode, &'static str, u64)>;
 
 /// What the rules remember.
 #[derive(Default)]
-pub struct Rules {
+pub struct RuleState {
     opened_at: Option<Timestamp>,
     /// The process writes down what opening the run changes.
     pub is_opening: bool,
@@ -46,7 +46,7 @@ pub struct Rules {
     /// The last change of a document was not written yet.
     pub is_write_pending: bool,
     /// Steps that wait, until when, and the counters when they began to.
-    pub waiting: BTreeMap<StepKey, (Timestamp, Counters)>,
+    pub waiting: BTreeMap<StepKey, (Timestamp, DocumentCounters)>,
     /// Steps whose work was committed.
     pub committed: BTreeSet<StepKey>,
     /// Steps whose check ran to its end.
@@ -54,7 +54,7 @@ pub struct Rules {
     pub asks: BTreeMap<String, ApprovalRequest>,
     /// Steps whose question the person answered with yes.
     pub allowed_by_person: BTreeSet<StepKey>,
-    pub reasons: BTreeSet<Reason>,
+    pub reasons: BTreeSet<UnfinishedReason>,
     pub unreadable: BTreeMap<StepKey, u32>,
     pub pauses: BTreeMap<StepKey, u32>,
     /// Steps whose service failed and that were not opened again.
@@ -70,7 +70,7 @@ pub struct Rules {
     pub begun: BTreeSet<StepKey>,
 }
 
-impl Rules {
+impl RuleState {
     /// Forgets everything that holds for one process only.
     pub fn process_begins(&mut self, now: Timestamp) {
         let old = std::mem::take(self);
@@ -94,7 +94,7 @@ impl Rules {
     }
 
     pub fn something_broke(&mut self) {
-        self.reasons.insert(Reason::Broke);
+        self.reasons.insert(UnfinishedReason::Broke);
     }
 
     /// A record could not be written: nothing may happen from now on.
@@ -162,7 +162,7 @@ impl SimWorld {
                 self.rules.waiting.insert(step, (*until, counters));
             }
             FailureCause::RateLimited { until: None, .. } | FailureCause::NotLoggedIn { .. } => {
-                self.rules.reasons.insert(Reason::Account);
+                self.rules.reasons.insert(UnfinishedReason::Account);
             }
             FailureCause::Network { .. }
             | FailureCause::Service { .. }
@@ -174,13 +174,13 @@ impl SimWorld {
                 *self.rules.breaks.entry(step).or_default() += 1;
             }
             FailureCause::Rejected { .. } => {
-                self.rules.reasons.insert(Reason::Rejected);
+                self.rules.reasons.insert(UnfinishedReason::Rejected);
             }
             FailureCause::UnknownConversation { .. } => {
                 let told = self.conversations.iter().filter(|known| known.step == step);
                 if told.clone().any(|known| known.kind.is_none_or(|kind| kind == ResultKind::Work))
                 {
-                    self.rules.reasons.insert(Reason::LostWork);
+                    self.rules.reasons.insert(UnfinishedReason::LostWork);
                 }
             }
             _ => {}

@@ -43,12 +43,12 @@ const AGENT_FAULTS: [AgentFault; 10] = [
 
 /// How often a judge says no before it says yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum RejectionCount {
     After(u32),
     Never,
 }
 
-impl Patience {
+impl RejectionCount {
     fn random(random: &mut Random) -> Self {
         match random.below(10) {
             0..=4 => Self::After(0),
@@ -74,7 +74,7 @@ impl Patience {
 
 /// How a world treats a run.
 #[derive(Clone, Debug)]
-pub struct Scenario {
+pub struct SimScenario {
     pub spec: RunSpec,
     pub context: WorkflowContext,
     /// A crash of the process before or in one of this many effects.
@@ -102,10 +102,10 @@ pub struct Scenario {
     /// Another process takes the project's lock once in this many effects, at most so often.
     pub lock_one_in: usize,
     pub locks_left: u32,
-    pub check: Patience,
-    pub plan: Patience,
-    pub verification: Patience,
-    pub review: Patience,
+    pub check: RejectionCount,
+    pub plan: RejectionCount,
+    pub verification: RejectionCount,
+    pub review: RejectionCount,
     /// Fixes change nothing.
     pub fixes_nothing: bool,
     /// Findings are the same each time.
@@ -122,17 +122,17 @@ pub struct Scenario {
     pub changes_task: bool,
 }
 
-impl Scenario {
+impl SimScenario {
     pub fn random(random: &mut Random) -> Self {
-        let mode = *random.of(&MODES);
+        let mode = *random.choose(&MODES);
         let is_calm = random.one_in(4);
         let mut spec = kit::spec(mode);
-        spec.verification = *random.of(&[
+        spec.verification = *random.choose(&[
             VerificationLevel::Light,
             VerificationLevel::Standard,
             VerificationLevel::Thorough,
         ]);
-        (*random.of(&["edits", "commands", "commands", "all"])).clone_into(&mut spec.allow);
+        (*random.choose(&["edits", "commands", "commands", "all"])).clone_into(&mut spec.allow);
         if random.one_in(5) {
             spec.check = None;
         }
@@ -144,8 +144,8 @@ impl Scenario {
         };
         // An autopilot whose ralph fails for fifty rounds takes long; few seeds have one.
         let hopes = mode == Mode::Autopilot && !random.one_in(50);
-        let patience = |random: &mut Random| match Patience::random(random) {
-            Patience::Never if hopes => Patience::After(5),
+        let patience = |random: &mut Random| match RejectionCount::random(random) {
+            RejectionCount::Never if hopes => RejectionCount::After(5),
             patience => patience,
         };
         Self {
@@ -165,9 +165,9 @@ impl Scenario {
             lock_one_in: often(random, 80),
             locks_left: random.below(5) as u32,
             check: patience(random),
-            plan: Patience::random(random),
+            plan: RejectionCount::random(random),
             verification: patience(random),
-            review: Patience::random(random),
+            review: RejectionCount::random(random),
             fixes_nothing: random.one_in(4),
             repeats: random.one_in(2),
             has_no_tree: random.one_in(6),
@@ -194,7 +194,7 @@ fn max_iterations(mode: Mode, random: &mut Random) -> Option<u64> {
 
 /// A project in either dialect, whose state folder lies inside or elsewhere.
 fn context(random: &mut Random) -> WorkflowContext {
-    let (dialect, state_folder) = *random.of(&[
+    let (dialect, state_folder) = *random.choose(&[
         (Dialect::OMX, ".omx"),
         (Dialect::OMX, ".omx"),
         (Dialect::OMC, ".omc"),

@@ -9,7 +9,7 @@ use omx_runs::StepKey;
 
 /// Something that really happened.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fact {
+pub enum WorkspaceFact {
     /// A file was changed.
     Edited { step: StepKey },
     /// The check ran to its end.
@@ -24,7 +24,7 @@ pub enum Fact {
 #[derive(Default)]
 pub struct SimWorkspace {
     tree: u64,
-    pub facts: Vec<Fact>,
+    pub facts: Vec<WorkspaceFact>,
     /// Files omx put there.
     pub files: BTreeSet<String>,
     /// Each piece of work and who did it, by step, its try and the piece's number.
@@ -46,7 +46,7 @@ impl SimWorkspace {
         who: &str,
     ) -> Result<(), String> {
         self.tree = fnv1a(&format!("{:x} {step} {again} {piece}", self.tree));
-        self.facts.push(Fact::Edited { step: step.clone() });
+        self.facts.push(WorkspaceFact::Edited { step: step.clone() });
         match self.pieces.insert((step.clone(), again, piece), who.to_owned()) {
             None => Ok(()),
             Some(other) => {
@@ -56,10 +56,10 @@ impl SimWorkspace {
     }
 
     /// The last answer a step gave.
-    pub fn last_answer(&self, key: &StepKey) -> Option<&Fact> {
+    pub fn last_answer(&self, key: &StepKey) -> Option<&WorkspaceFact> {
         self.facts
             .iter()
             .rev()
-            .find(|fact| matches!(fact, Fact::Answered { step, .. } if step == key))
+            .find(|fact| matches!(fact, WorkspaceFact::Answered { step, .. } if step == key))
     }
 }

@@ -12,22 +12,22 @@ use omx_kernel::Timestamp;
 use omx_runs::StepKey;
 use omx_testkit::Random;
 
-use super::agents::{Conversation, SimAgent};
-use super::documents::Documents;
-use super::journal::Journal;
-use super::rules::Rules;
-use super::scenario::Scenario;
-use super::workspace::{Fact, SimWorkspace};
+use super::agents::{SimAgent, SimConversation};
+use super::documents::SimDocuments;
+use super::journal::SimJournal;
+use super::rules::RuleState;
+use super::scenario::SimScenario;
+use super::workspace::{SimWorkspace, WorkspaceFact};
 
 /// More than any run has: one that is not over by then never will be.
 const MOST_EVENTS: u32 = 3_000;
 
 /// The process is gone. Unwinds from any effect through the whole of `Drive`.
-pub struct Crashed;
+pub struct SimCrash;
 
 /// Something that is going to happen.
 #[derive(Debug)]
-pub enum Upcoming {
+pub enum ScheduledEvent {
     /// The next thing this agent does.
     Agent(usize),
     /// A job ends.
@@ -40,7 +40,7 @@ pub enum Upcoming {
 
 /// How a process let go of the run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Left {
+pub enum ProcessEnd {
     Closed(RunOutcome),
     Crashed,
 }
@@ -48,17 +48,17 @@ pub enum Left {
 /// The world.
 pub struct SimWorld {
     pub random: Random,
-    pub scenario: Scenario,
+    pub scenario: SimScenario,
     pub now: Timestamp,
-    queue: BTreeMap<(i64, u64), Upcoming>,
+    queue: BTreeMap<(i64, u64), ScheduledEvent>,
     numbers: u64,
     /// What was done to the run and has arrived.
     pub arrived: Vec<ControlEvent>,
-    pub journal: Journal,
-    pub documents: Documents,
+    pub journal: SimJournal,
+    pub documents: SimDocuments,
     pub workspace: SimWorkspace,
     pub agents: Vec<SimAgent>,
-    pub conversations: Vec<Conversation>,
+    pub conversations: Vec<SimConversation>,
     /// Jobs that run.
     pub jobs: BTreeMap<StepKey, Job>,
     /// Questions the person can see, and who asked them.
@@ -68,7 +68,7 @@ pub struct SimWorld {
     /// How many writes of documents fail from now on.
     pub failing_writes: u32,
     pub decisions: BTreeMap<String, StepDecision>,
-    pub rules: Rules,
+    pub rules: RuleState,
     pub events: u32,
     /// What this world has shown, so that all of them together show everything.
     pub seen: BTreeSet<String>,
@@ -78,12 +78,12 @@ pub struct SimWorld {
 impl SimWorld {
     pub fn new(seed: u64, trace: Option<Vec<String>>) -> Self {
         let mut random = Random::new(seed);
-        let scenario = Scenario::random(&mut random);
+        let scenario = SimScenario::random(&mut random);
         let now = Timestamp::parse(&scenario.spec.started_at).unwrap();
         let mut workspace = SimWorkspace::default();
         let context = &scenario.context;
         workspace.files.insert(context.journal_path());
-        let documents = Documents::new(context.session.clone());
+        let documents = SimDocuments::new(context.session.clone());
         let mut world = Self {
             random,
             scenario,
@@ -91,7 +91,7 @@ impl SimWorld {
             queue: BTreeMap::new(),
             numbers: 0,
             arrived: Vec::new(),
-            journal: Journal::default(),
+            journal: SimJournal::default(),
             documents,
             workspace,
             agents: Vec::new(),
@@ -101,7 +101,7 @@ impl SimWorld {
             lock_free_at: now,
             failing_writes: 0,
             decisions: BTreeMap::new(),
-            rules: Rules::default(),
+            rules: RuleState::default(),
             events: 0,
             seen: BTreeSet::new(),
             trace,
@@ -124,7 +124,7 @@ impl SimWorld {
     }
 
     /// Something is going to happen within so many milliseconds.
-    pub fn soon(&mut self, within: usize, upcoming: Upcoming) {
+    pub fn soon(&mut self, within: usize, upcoming: ScheduledEvent) {
         let at = self.now.millis() + self.random.below(within) as i64;
         self.numbers += 1;
         self.queue.insert((at, self.numbers), upcoming);
@@ -136,7 +136,7 @@ impl SimWorld {
         if self.random.one_in(3) {
             self.arrived.push(event);
         } else {
-            self.soon(within, Upcoming::Control(event));
+            self.soon(within, ScheduledEvent::Control(event));
         }
     }
 
@@ -153,7 +153,7 @@ impl SimWorld {
     }
 
     /// One process, from opening the run to letting go of it.
-    fn process(&mut self) -> Left {
+    fn process(&mut self) -> ProcessEnd {
         self.begin_process();
         let decisions = self.decisions.clone();
         self.note(|| format!("== opened, decided: {decisions:?}"));
@@ -170,9 +170,9 @@ impl SimWorld {
                 let mode = self.scenario.spec.mode.name();
                 self.seen.insert(format!("{mode} {}", ended.outcome.as_str()));
                 self.queue.clear();
-                Left::Closed(ended.outcome)
+                ProcessEnd::Closed(ended.outcome)
             }
-            Err(payload) if payload.is::<Crashed>() => self.after_crash(),
+            Err(payload) if payload.is::<SimCrash>() => self.after_crash(),
             Err(payload) => resume_unwind(payload),
         }
     }
@@ -190,13 +190,13 @@ impl SimWorld {
             self.scenario.crashes_left > 0 && self.random.one_in(self.scenario.crash_one_in);
         if is_due {
             self.scenario.crashes_left -= 1;
-            resume_unwind(Box::new(Crashed));
+            resume_unwind(Box::new(SimCrash));
         }
     }
 
     /// The process was killed. Agents notice a little later: what they do until
     /// then is done, and what they report nobody hears.
-    fn after_crash(&mut self) -> Left {
+    fn after_crash(&mut self) -> ProcessEnd {
         self.note(|| "!! crash".to_owned());
         self.seen.insert("crash".to_owned());
         self.jobs.clear();
@@ -209,7 +209,7 @@ impl SimWorld {
             self.agents[number].is_alive = false;
         }
         self.queue.clear();
-        Left::Crashed
+        ProcessEnd::Crashed
     }
 
     /// Lets time pass until something happens, at most until then.
@@ -232,7 +232,7 @@ impl SimWorld {
             self.now = Timestamp::from_millis(at.max(self.now.millis()));
             let Some((_, upcoming)) = self.queue.pop_first() else { continue };
             match upcoming {
-                Upcoming::Control(event) => {
+                ScheduledEvent::Control(event) => {
                     self.arrived.push(event);
                     return None;
                 }
@@ -245,19 +245,19 @@ impl SimWorld {
         }
     }
 
-    fn happens(&mut self, upcoming: Upcoming) -> Option<WorldEvent> {
+    fn happens(&mut self, upcoming: ScheduledEvent) -> Option<WorldEvent> {
         match upcoming {
-            Upcoming::Agent(number) => {
+            ScheduledEvent::Agent(number) => {
                 let step = self.agents[number].step.clone();
                 self.agent_acts(number).map(|event| WorldEvent::Agent(step, event))
             }
             // One that was told to stop meanwhile reports that itself.
-            Upcoming::Job(step) => {
+            ScheduledEvent::Job(step) => {
                 let job = self.jobs.remove(&step)?;
                 let result = self.job_result(&step, job);
                 Some(WorldEvent::JobDone(step, result))
             }
-            Upcoming::JobStopped(step) => {
+            ScheduledEvent::JobStopped(step) => {
                 self.jobs.remove(&step)?;
                 // A stopped job may report its end in one way or another.
                 let result = if self.random.one_in(2) {
@@ -268,7 +268,7 @@ impl SimWorld {
                 };
                 Some(WorldEvent::JobDone(step, result))
             }
-            Upcoming::Control(_) => None,
+            ScheduledEvent::Control(_) => None,
         }
     }
 
@@ -300,7 +300,7 @@ impl SimWorld {
 
     fn check_result(&mut self, step: &StepKey, command: String) -> CheckResult {
         let passed = self.scenario.check.is_content();
-        self.workspace.facts.push(Fact::Checked { passed });
+        self.workspace.facts.push(WorkspaceFact::Checked { passed });
         self.rules.checked(step);
         let exit_code = match (passed, self.scenario.repeats || !self.random.one_in(3)) {
             (true, _) => Some(0),
@@ -321,7 +321,7 @@ impl SimWorld {
             test_spec_path: paths.name("plans/test-spec-x.md"),
         };
         self.workspace.files.extend([kept.plan_path.clone(), kept.test_spec_path.clone()]);
-        self.workspace.facts.push(Fact::Kept);
+        self.workspace.facts.push(WorkspaceFact::Kept);
         kept
     }
 

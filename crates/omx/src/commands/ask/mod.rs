@@ -40,7 +40,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;
         let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
         let view = AskView::new(kind, format);
-        match ask(kind, &question, &surroundings, &view) {
+        match ask_agent(kind, &question, &surroundings, &view) {
             Ok(reply) => {
                 let kept = keep(context, &store, args, &question, &reply)?;
                 Ok(view.reply(&reply, &kept))
@@ -50,7 +50,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
-fn ask(
+fn ask_agent(
     kind: AgentKind,
     question: &AskRequest,
     surroundings: &AgentEnv,

@@ -93,7 +93,7 @@ impl AskView {
     pub(super) fn no_reply(&self, no_reply: &AskError) -> Exit {
         match no_reply {
             AskError::Failed(trouble) => {
-                self.trouble(trouble);
+                self.report_failure(trouble);
                 if trouble.kind() == "rate_limit" { Exit::Limit } else { Exit::Failed }
             }
             AskError::WrongResult(problem) => {
@@ -118,7 +118,7 @@ impl AskView {
         }
     }
 
-    fn trouble(&self, trouble: &Failure) {
+    fn report_failure(&self, trouble: &Failure) {
         let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         let words = format!("{trouble}{remedy} [{}]", trouble.kind());
         self.failed(&json::failure_object("failed", trouble), &words);

@@ -7,15 +7,15 @@ mod steering;
 mod turns;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome};
 
-use super::cli_stage::{CliStage, Program};
+use super::cli_stage::{CliProgram, CliStage};
 use super::suite::driver_suite;
 
 pub struct Claude;
 
-impl Program for Claude {
+impl CliProgram for Claude {
     const KIND: AgentKind = AgentKind::Claude;
     const CLI: AgentCli = AgentCli::Claude;
     const CHATTER: usize = 2;
@@ -44,9 +44,9 @@ impl Program for Claude {
 }
 
 /// The same with an API key, with which claude behaves slightly differently.
-pub struct WithKey;
+pub struct ClaudeWithKey;
 
-impl Program for WithKey {
+impl CliProgram for ClaudeWithKey {
     const KIND: AgentKind = AgentKind::Claude;
     const CLI: AgentCli = AgentCli::Claude;
     const CHATTER: usize = 2;
@@ -62,13 +62,13 @@ impl Program for WithKey {
     }
 }
 
-type Place = CliStage<Claude>;
+type ClaudeStage = CliStage<Claude>;
 
-driver_suite!(Place);
-driver_suite!(Place, suite_cleanup: an_interrupt_leaves_no_runaway);
+driver_suite!(ClaudeStage);
+driver_suite!(ClaudeStage, suite_cleanup: an_interrupt_leaves_no_runaway);
 
 /// A stage whose model plays these.
-fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P> {
+fn stage_of<P: CliProgram>(scripts: impl IntoIterator<Item = ModelScript>) -> CliStage<P> {
     let server = ModelServer::start(scripts);
     let home = AgentHome::new(P::CLI, &server);
     CliStage::new(server, home)
@@ -77,7 +77,7 @@ fn stage_of<P: Program>(scripts: impl IntoIterator<Item = Script>) -> CliStage<P
 /// The program is the one these tests are written for, as omx sees it too.
 #[test]
 fn claude_has_the_tested_version() {
-    <CliStage<Claude> as super::stage::Stage>::alone(|| {
+    <CliStage<Claude> as super::stage::DriverStage>::alone(|| {
         super::suite_failures::has_the_tested_version::<Claude>()
     });
 }

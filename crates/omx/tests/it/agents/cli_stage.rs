@@ -6,14 +6,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use omx_agents::{AgentEnv, AgentKind};
-use omx_testkit::model::{ModelServer, ReplyProgress, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ReplyProgress, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 
-use super::play::{Failing, Play, Step};
-use super::stage::{OMX, Stage, WORKER, clock};
+use super::play::{AgentPlay, PlayFailure, PlayStep};
+use super::stage::{DriverStage, OMX, WORKER, clock};
 
 /// What differs between the programs.
-pub trait Program {
+pub trait CliProgram {
     const KIND: AgentKind;
     const CLI: AgentCli;
     /// How often the program requests a missing structured answer before it gives up.
@@ -41,7 +41,7 @@ pub struct CliStage<P> {
     program: PhantomData<P>,
 }
 
-impl<P: Program> CliStage<P> {
+impl<P: CliProgram> CliStage<P> {
     pub fn new(server: ModelServer, home: AgentHome) -> Self {
         let add = |home: AgentHome, (name, value): &(&str, &str)| home.env(name, value);
         let home = P::VARIABLES.iter().fold(home, add);
@@ -50,7 +50,7 @@ impl<P: Program> CliStage<P> {
     }
 }
 
-impl<P: Program> Stage for CliStage<P> {
+impl<P: CliProgram> DriverStage for CliStage<P> {
     const KIND: AgentKind = P::KIND;
     const CHATTER: usize = P::CHATTER;
 
@@ -58,7 +58,7 @@ impl<P: Program> Stage for CliStage<P> {
         offline(&[P::CLI], body);
     }
 
-    fn with(plays: Vec<Play>) -> Self {
+    fn with(plays: Vec<AgentPlay>) -> Self {
         let server = ModelServer::start(plays.iter().map(script::<P>));
         let home = AgentHome::new(P::CLI, &server);
         Self::new(server, home)
@@ -115,21 +115,23 @@ impl<P: Program> Stage for CliStage<P> {
     }
 }
 
-fn script<P: Program>(play: &Play) -> Script {
-    let mut script = Script::named(play.name);
+fn script<P: CliProgram>(play: &AgentPlay) -> ModelScript {
+    let mut script = ModelScript::named(play.name);
     for step in &play.steps {
         script = match step {
-            Step::Say(words) => script.say(words),
-            Step::SaySlowly => {
+            PlayStep::Say(words) => script.say(words),
+            PlayStep::SaySlowly => {
                 let words = "word ".repeat(300);
                 script.turn(ScriptTurn::new().say(&words).slowly(Duration::from_millis(200)))
             }
-            Step::Write(path, content) => script.write(path, content),
-            Step::Shell(command) => script.shell(command),
-            Step::Mcp(tool, arguments) => script.mcp("omx", tool, arguments.clone()),
-            Step::Answer(value) => script.answer(value.clone()),
-            Step::Chatter => (0..P::CHATTER).fold(script, |script, _| script.say("no object here")),
-            Step::Fail(failing) => {
+            PlayStep::Write(path, content) => script.write(path, content),
+            PlayStep::Shell(command) => script.shell(command),
+            PlayStep::Mcp(tool, arguments) => script.mcp("omx", tool, arguments.clone()),
+            PlayStep::Answer(value) => script.answer(value.clone()),
+            PlayStep::Chatter => {
+                (0..P::CHATTER).fold(script, |script, _| script.say("no object here"))
+            }
+            PlayStep::Fail(failing) => {
                 // An answer must have content to be cut in the middle.
                 let turn = ScriptTurn::new().say("half of it");
                 script.turn(turn.failing(failure::<P>(*failing)))
@@ -139,13 +141,13 @@ fn script<P: Program>(play: &Play) -> Script {
     script
 }
 
-fn failure<P: Program>(failing: Failing) -> ScriptedFailure {
+fn failure<P: CliProgram>(failing: PlayFailure) -> ScriptedFailure {
     match failing {
-        Failing::Limited => ScriptedFailure::status(429),
-        Failing::LimitedUntil(epoch) => P::limited_until(epoch),
-        Failing::Unauthorised => ScriptedFailure::status(401),
-        Failing::Service => ScriptedFailure::status(500),
-        Failing::Cut => ScriptedFailure::cut_after(P::CUT),
-        Failing::UnknownModel => P::unknown_model(),
+        PlayFailure::Limited => ScriptedFailure::status(429),
+        PlayFailure::LimitedUntil(epoch) => P::limited_until(epoch),
+        PlayFailure::Unauthorised => ScriptedFailure::status(401),
+        PlayFailure::Service => ScriptedFailure::status(500),
+        PlayFailure::Cut => ScriptedFailure::cut_after(P::CUT),
+        PlayFailure::UnknownModel => P::unknown_model(),
     }
 }

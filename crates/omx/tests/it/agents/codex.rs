@@ -6,15 +6,15 @@ mod interrupts;
 mod wire;
 
 use omx_agents::AgentKind;
-use omx_testkit::model::{ModelServer, Script, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome};
 
-use super::cli_stage::{CliStage, Program};
+use super::cli_stage::{CliProgram, CliStage};
 use super::suite::driver_suite;
 
 pub struct Codex;
 
-impl Program for Codex {
+impl CliProgram for Codex {
     const KIND: AgentKind = AgentKind::Codex;
     const CLI: AgentCli = AgentCli::Codex;
     const CHATTER: usize = 1;
@@ -41,7 +41,7 @@ driver_suite!(CliStage<Codex>);
 driver_suite!(CliStage<Codex>, suite_cleanup: an_interrupt_leaves_no_runaway);
 
 /// A stage for scripts that only codex can play.
-fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
+fn stage(scripts: impl IntoIterator<Item = ModelScript>) -> CliStage<Codex> {
     let server = ModelServer::start(scripts);
     let home = AgentHome::new(AgentCli::Codex, &server);
     CliStage::new(server, home)
@@ -50,7 +50,7 @@ fn stage(scripts: impl IntoIterator<Item = Script>) -> CliStage<Codex> {
 /// The program is the one these tests are written for, as omx sees it too.
 #[test]
 fn codex_has_the_tested_version() {
-    <CliStage<Codex> as super::stage::Stage>::alone(|| {
+    <CliStage<Codex> as super::stage::DriverStage>::alone(|| {
         super::suite_failures::has_the_tested_version::<Codex>()
     });
 }

@@ -13,7 +13,7 @@ use omx_agents::{
 use omx_kernel::approval::{AllowLevel, Permission, permission_for};
 use omx_rehearsal::driver;
 
-use super::stage::{OMX, Stage};
+use super::stage::{DriverStage, OMX};
 
 /// Nothing in a test takes longer.
 pub const DEADLINE: Duration = Duration::from_secs(40);
@@ -54,7 +54,7 @@ impl TurnEnd {
 
 /// The conversation that most tests need.
 pub fn conversation_spec(
-    stage: &impl Stage,
+    stage: &impl DriverStage,
     start: ConversationStart,
     allow: AllowLevel,
 ) -> ConversationSpec {
@@ -77,7 +77,7 @@ pub fn conversation_spec(
 impl TestConversation {
     /// Opens a new conversation in which commands are allowed.
     #[track_caller]
-    pub fn new<S: Stage>(stage: &S) -> Self {
+    pub fn new<S: DriverStage>(stage: &S) -> Self {
         Self::open::<S>(
             stage,
             conversation_spec(stage, ConversationStart::New, AllowLevel::Commands),
@@ -86,7 +86,7 @@ impl TestConversation {
 
     /// Resumes a conversation.
     #[track_caller]
-    pub fn resume<S: Stage>(stage: &S, id: &ConversationId) -> Self {
+    pub fn resume<S: DriverStage>(stage: &S, id: &ConversationId) -> Self {
         let chat = Self::open::<S>(
             stage,
             conversation_spec(stage, ConversationStart::Resume(id.clone()), AllowLevel::Commands),
@@ -97,7 +97,7 @@ impl TestConversation {
 
     /// Opens a conversation and waits until it is open.
     #[track_caller]
-    pub fn open<S: Stage>(stage: &S, spec: ConversationSpec) -> Self {
+    pub fn open<S: DriverStage>(stage: &S, spec: ConversationSpec) -> Self {
         let (agent, events) = start::<S>(stage, &spec, AgentLimits::default());
         let mut chat = Self {
             agent,
@@ -216,7 +216,7 @@ impl TestConversation {
 
 /// Starts a conversation without waiting for anything.
 #[track_caller]
-pub fn start<S: Stage>(
+pub fn start<S: DriverStage>(
     stage: &S,
     spec: &ConversationSpec,
     limits: AgentLimits,

@@ -11,7 +11,7 @@ use omx_agents::{Agent, AgentEvent, AgentLimits, AgentMessage};
 use omx_testkit::await_condition;
 
 use super::stand_in::{
-    AfterExit, DEADLINE, Place, StandInConversation, apart, open_files_and_threads,
+    AfterExit, DEADLINE, StandInConversation, StandInFolder, apart, open_files_and_threads,
 };
 
 /// Long enough for a loaded machine, short enough to wait for.
@@ -31,7 +31,7 @@ const AT_MOST: Duration = Duration::from_millis(1500 + 1000 + 2000 + 2500);
 
 /// What the test does after the program has started.
 #[derive(Clone, Copy)]
-enum Done {
+enum NextMove {
     Nothing,
     /// Send a message once the conversation is open.
     Sent,
@@ -42,78 +42,78 @@ enum Done {
 }
 
 /// Name, program, what the test does, and the reported cause.
-const TABLE: &[(&str, &str, Done, &str)] = &[
-    ("prints nothing", "exec sleep 1000", Done::Nothing, "silent"),
-    ("prints blank lines", "while :; do echo; sleep 0.01; done", Done::Nothing, "silent"),
-    ("prints garbage for ever", "exec yes garbage", Done::Nothing, "garbage"),
-    ("prints garbage, then nothing", "echo hm; exec sleep 1000", Done::Nothing, "garbage"),
-    ("prints no text at all", "exec cat /dev/urandom", Done::Nothing, "garbage"),
-    ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", Done::Nothing, "silent"),
-    ("prints one endless line", "exec tr '\\0' x </dev/zero", Done::Nothing, "line_too_long"),
-    ("is stopped", "kill -STOP $$", Done::Nothing, "silent"),
-    ("closes its output", "exec >&-; exec sleep 1000", Done::Nothing, "pipe_closed"),
-    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", Done::Nothing, "pipe_closed"),
+const TABLE: &[(&str, &str, NextMove, &str)] = &[
+    ("prints nothing", "exec sleep 1000", NextMove::Nothing, "silent"),
+    ("prints blank lines", "while :; do echo; sleep 0.01; done", NextMove::Nothing, "silent"),
+    ("prints garbage for ever", "exec yes garbage", NextMove::Nothing, "garbage"),
+    ("prints garbage, then nothing", "echo hm; exec sleep 1000", NextMove::Nothing, "garbage"),
+    ("prints no text at all", "exec cat /dev/urandom", NextMove::Nothing, "garbage"),
+    ("prints foreign JSON for ever", "exec yes '{\"x\":1}'", NextMove::Nothing, "silent"),
+    ("prints one endless line", "exec tr '\\0' x </dev/zero", NextMove::Nothing, "line_too_long"),
+    ("is stopped", "kill -STOP $$", NextMove::Nothing, "silent"),
+    ("closes its output", "exec >&-; exec sleep 1000", NextMove::Nothing, "pipe_closed"),
+    ("closes everything", "exec <&- >&- 2>&-; exec sleep 1000", NextMove::Nothing, "pipe_closed"),
     (
         "closes its output, deaf",
         "trap '' INT TERM; exec >&-; sleep 1000",
-        Done::Nothing,
+        NextMove::Nothing,
         "pipe_closed",
     ),
-    ("exits at once", "exit 7", Done::Nothing, "crashed"),
-    ("kills itself", "kill -KILL $$", Done::Nothing, "crashed"),
+    ("exits at once", "exit 7", NextMove::Nothing, "crashed"),
+    ("kills itself", "kill -KILL $$", NextMove::Nothing, "crashed"),
     (
         "exits and leaves a child with its pipes",
         "sleep 1000 <&0 & exit 7",
-        Done::Nothing,
+        NextMove::Nothing,
         "crashed",
     ),
     (
         "exits and leaves a deaf child",
         "sh -c \"trap '' INT TERM; echo; while :; do sleep 0.1; done\" >/dev/null 2>&1 & sleep 0.2; exit 7",
-        Done::Nothing,
+        NextMove::Nothing,
         "crashed",
     ),
     (
         "closes its input",
         "exec <&-; echo '{\"started\":true}'; exec sleep 1000",
-        Done::SentMuch,
+        NextMove::SentMuch,
         "pipe_closed",
     ),
     (
         "never reads its input",
         "echo '{\"started\":true}'; exec sleep 1000",
-        Done::SentMuch,
+        NextMove::SentMuch,
         "pipe_closed",
     ),
-    ("never answers", "echo '{\"started\":true}'; exec sleep 1000", Done::Sent, "silent"),
+    ("never answers", "echo '{\"started\":true}'; exec sleep 1000", NextMove::Sent, "silent"),
     (
         "answers with garbage for ever",
         "echo '{\"started\":true}'; read -r line; exec yes garbage",
-        Done::Sent,
+        NextMove::Sent,
         "garbage",
     ),
     (
         "answers with garbage, then nothing",
         "echo '{\"started\":true}'; read -r line; echo hm; exec sleep 1000",
-        Done::Sent,
+        NextMove::Sent,
         "garbage",
     ),
     (
         "closes its output in a turn",
         "echo '{\"started\":true}'; read -r line; exec >&-; exec sleep 1000",
-        Done::Sent,
+        NextMove::Sent,
         "pipe_closed",
     ),
     (
         "exits in a turn",
         "echo '{\"started\":true}'; read -r line; echo why >&2; exit 7",
-        Done::Sent,
+        NextMove::Sent,
         "crashed",
     ),
     (
         "ignores an interrupt",
         "echo '{\"started\":true}'; while :; do echo '{\"x\":1}'; sleep 0.05; done",
-        Done::Interrupted,
+        NextMove::Interrupted,
         "silent",
     ),
 ];
@@ -132,19 +132,19 @@ fn every_misbehaving_program_is_ended_in_time_with_the_right_cause() {
     });
 }
 
-fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
-    let place = Place::new();
+fn ended_by_name(name: &str, script: &str, done: NextMove, kind: &str) {
+    let place = StandInFolder::new();
     let mut conversation = place.shell(script).limits(LIMITS).open();
     let mut begun = Instant::now();
-    if !matches!(done, Done::Nothing) {
+    if !matches!(done, NextMove::Nothing) {
         conversation.started();
         begun = Instant::now();
     }
     match done {
-        Done::Nothing => {}
-        Done::Sent => conversation.agent.send(AgentMessage::text("do")),
-        Done::SentMuch => conversation.agent.send(AgentMessage::text("do ".repeat(350_000))),
-        Done::Interrupted => {
+        NextMove::Nothing => {}
+        NextMove::Sent => conversation.agent.send(AgentMessage::text("do")),
+        NextMove::SentMuch => conversation.agent.send(AgentMessage::text("do ".repeat(350_000))),
+        NextMove::Interrupted => {
             conversation.agent.send(AgentMessage::text("do"));
             conversation.agent.interrupt();
         }
@@ -163,9 +163,9 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
         )
     });
     let expected = match done {
-        Done::Nothing => vec![],
-        Done::Sent | Done::SentMuch => vec![AgentEvent::TurnFailed(why.clone())],
-        Done::Interrupted => vec![AgentEvent::TurnInterrupted],
+        NextMove::Nothing => vec![],
+        NextMove::Sent | NextMove::SentMuch => vec![AgentEvent::TurnFailed(why.clone())],
+        NextMove::Interrupted => vec![AgentEvent::TurnInterrupted],
     };
     assert_eq!(turns.cloned().collect::<Vec<_>>(), expected, "{name}");
     if script.contains("exit 7") {
@@ -180,7 +180,7 @@ fn ended_by_name(name: &str, script: &str, done: Done, kind: &str) {
 #[test]
 fn a_program_that_cannot_start_is_reported() {
     apart(|| {
-        let place = Place::new();
+        let place = StandInFolder::new();
         let script = place.at("no-interpreter");
         omx_testkit::write_program(&script, "#!/nowhere/at/all\n");
         fs::write(place.at("not-executable"), "#!/bin/sh\n").unwrap();
@@ -224,7 +224,7 @@ fn ending_works_whatever_the_program_does() {
         "exec >&-; exec sleep 1000",
         "exit 7",
     ] {
-        let place = Place::new();
+        let place = StandInFolder::new();
         let mut conversation = place.shell(script).limits(LIMITS).open();
         let begun = Instant::now();
         conversation.agent.end();
@@ -238,7 +238,7 @@ fn ending_works_whatever_the_program_does() {
 /// A program that exits on request causes no delay.
 #[test]
 fn a_cooperative_program_ends_at_once() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = place.shell(&format!("{STARTED}; cat >/dev/null")).open();
     conversation.started();
     let begun = Instant::now();
@@ -267,7 +267,7 @@ fn program_output_takes_bounded_memory() {
             "exec yes complaint >&2",
             "head -c 100000000 /dev/zero | tr '\\0' x; exec sleep 1000",
         ] {
-            let place = Place::new();
+            let place = StandInFolder::new();
             let before = most_memory();
             let mut conversation = place.shell(script).limits(LIMITS).open();
             let why = conversation.over().unwrap();
@@ -280,7 +280,7 @@ fn program_output_takes_bounded_memory() {
 /// Standard error is not part of the protocol: it neither blocks nor ends a program.
 #[test]
 fn a_program_that_writes_to_stderr_forever_works() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = format!(
         "yes complaint >&2 & {STARTED}; read -r line; echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
     );
@@ -296,7 +296,7 @@ fn a_program_that_writes_to_stderr_forever_works() {
 /// Slow is not silent: each line is a sign of life.
 #[test]
 fn a_program_that_makes_progress_is_not_ended() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = format!(
         "{STARTED}; read -r line; for i in 1 2 3 4 5 6 7 8; do echo '{{\"x\":1}}'; sleep 0.3; done; \
          echo '{{\"answer\":\"done\"}}'; cat >/dev/null"
@@ -321,7 +321,7 @@ fn asking(conversation: &mut StandInConversation) {
 /// An agent may be silent while it waits for an answer, but not afterwards.
 #[test]
 fn silence_counts_only_during_the_programs_turn() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = format!("{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; exec sleep 1000");
     let mut conversation = place.shell(&script).limits(LIMITS).open();
     asking(&mut conversation);
@@ -337,7 +337,7 @@ fn silence_counts_only_during_the_programs_turn() {
 /// An answer that comes too late must not start the clock on an idle agent.
 #[test]
 fn an_idle_program_may_stay_silent() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = format!(
         "{STARTED}; read -r line; echo '{{\"ask\":\"may I\"}}'; echo '{{\"answer\":\"done\"}}'; \
          cat >/dev/null"
@@ -356,7 +356,7 @@ fn an_idle_program_may_stay_silent() {
 /// still times out.
 #[test]
 fn a_turn_without_a_process_times_out() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut program = place.shell(&format!("{STARTED}; read -r line; exit 0")).limits(LIMITS);
     program.after_exit = AfterExit::Wait;
     let mut conversation = program.open();
@@ -370,7 +370,7 @@ fn a_turn_without_a_process_times_out() {
 /// A message that was queued behind a turn has the same deadline as any other.
 #[test]
 fn a_queued_message_that_is_never_read_times_out() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = format!(
         "{STARTED}; read -r line; sleep 0.3; echo '{{\"answer\":\"first\"}}'; exec sleep 1000"
     );
@@ -388,7 +388,7 @@ fn a_queued_message_that_is_never_read_times_out() {
 /// The second process of a conversation has the same start deadline as the first.
 #[test]
 fn a_restarted_process_that_stays_silent_is_ended() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = format!(
         "if mkdir first; then {STARTED}; echo '{{\"again\":true}}'; cat; fi; exec sleep 1000"
     );
@@ -404,7 +404,7 @@ fn a_restarted_process_that_stays_silent_is_ended() {
 /// The next process starts only when nothing of the previous one is left.
 #[test]
 fn a_replaced_process_is_gone_before_the_next_starts() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let script = r#"
         if mkdir first 2>/dev/null; then
             trap '' HUP INT TERM

@@ -18,7 +18,9 @@ use omx_rehearsal::driver;
 use omx_testkit::await_condition;
 
 use super::stage::{OMX, WORKER};
-use super::stand_in::{DEADLINE, Place, StandInConversation, apart, open_files_and_threads};
+use super::stand_in::{
+    DEADLINE, StandInConversation, StandInFolder, apart, open_files_and_threads,
+};
 
 const LIMITS: AgentLimits = AgentLimits {
     start: Duration::from_millis(1500),
@@ -62,14 +64,14 @@ const TABLE: &[(&str, &str, &[&str])] = &[
 
 /// A machine on which an agent's program is this script.
 struct Machine {
-    place: Place,
+    place: StandInFolder,
     kind: AgentKind,
     agent_env: AgentEnv,
 }
 
 impl Machine {
     fn new(kind: AgentKind, account: &str, program: &str) -> Self {
-        let place = Place::new();
+        let place = StandInFolder::new();
         for folder in ["bin", "home", "project"] {
             fs::create_dir(place.at(folder)).unwrap();
         }

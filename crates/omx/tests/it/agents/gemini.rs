@@ -6,13 +6,13 @@ use omx_agents::AgentKind;
 use omx_testkit::model::ScriptedFailure;
 use omx_testkit::real_cli::AgentCli;
 
-use super::cli_stage::{CliStage, Program};
+use super::cli_stage::{CliProgram, CliStage};
 use super::stage::clock;
 use super::suite::driver_suite;
 
 pub struct Gemini;
 
-impl Program for Gemini {
+impl CliProgram for Gemini {
     const KIND: AgentKind = AgentKind::Gemini;
     const CLI: AgentCli = AgentCli::Gemini;
     const CHATTER: usize = 1;
@@ -35,7 +35,7 @@ driver_suite!(CliStage<Gemini>);
 /// The program is the one these tests are written for, as omx sees it too.
 #[test]
 fn gemini_has_the_tested_version() {
-    <CliStage<Gemini> as super::stage::Stage>::alone(|| {
+    <CliStage<Gemini> as super::stage::DriverStage>::alone(|| {
         super::suite_failures::has_the_tested_version::<Gemini>()
     });
 }

@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::stage::OMX;
 use super::stand_in::{
-    DEADLINE, Place, StandIn, StandInConversation, apart, on_a_terminal, open_files_and_threads,
-    role, second_self,
+    DEADLINE, StandIn, StandInConversation, StandInFolder, apart, on_a_terminal,
+    open_files_and_threads, role, second_self,
 };
 
 /// The longest that any ending may take.
@@ -71,7 +71,7 @@ fn zoo(folder: &Path) -> StandIn {
 }
 
 /// The agent and all its children are running.
-fn opened(place: &Place) -> StandInConversation {
+fn opened(place: &StandInFolder) -> StandInConversation {
     let mut conversation = zoo(&place.folder()).open();
     conversation.started();
     assert!(place.processes().len() > 12, "{:#?}", place.processes());
@@ -80,7 +80,7 @@ fn opened(place: &Place) -> StandInConversation {
 
 /// The event comes in time, and then no process is left.
 #[track_caller]
-fn nothing_left(place: &Place, begun: Instant, at_most: Duration) {
+fn nothing_left(place: &StandInFolder, begun: Instant, at_most: Duration) {
     let took = begun.elapsed();
     let left = place.processes();
     assert!(left.is_empty(), "outlived the end: {left:#?}");
@@ -96,7 +96,7 @@ fn kill(pid: i32, signal: Signal) {
 
 #[test]
 fn ending_a_conversation_leaves_no_process() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = opened(&place);
     let begun = Instant::now();
     conversation.agent.end();
@@ -106,7 +106,7 @@ fn ending_a_conversation_leaves_no_process() {
 
 #[test]
 fn an_interrupt_and_an_end_leave_nothing_running() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = opened(&place);
     conversation.agent.send(AgentMessage::text("work"));
     conversation.agent.interrupt();
@@ -119,7 +119,7 @@ fn an_interrupt_and_an_end_leave_nothing_running() {
 
 #[test]
 fn dropping_a_conversation_leaves_no_process() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let StandInConversation { agent, events, .. } = opened(&place);
     let begun = Instant::now();
     drop(agent);
@@ -130,7 +130,7 @@ fn dropping_a_conversation_leaves_no_process() {
 
 #[test]
 fn an_agent_that_exits_leaves_no_process() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = opened(&place);
     let begun = Instant::now();
     conversation.agent.send(AgentMessage::text("leave"));
@@ -143,7 +143,7 @@ fn an_agent_that_exits_leaves_no_process() {
 
 #[test]
 fn a_killed_agent_leaves_no_process() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = opened(&place);
     let agent = place.agent();
     let begun = Instant::now();
@@ -156,7 +156,7 @@ fn a_killed_agent_leaves_no_process() {
 /// The last resort: the marker in the environment, and descendants of such processes.
 #[test]
 fn a_killed_guard_leaves_no_process() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = opened(&place);
     let begun = Instant::now();
     kill(place.guard(), Signal::KILL);
@@ -169,7 +169,7 @@ fn a_killed_guard_leaves_no_process() {
 #[test]
 fn a_signalled_guard_ends_its_tree_first() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
-        let place = Place::new();
+        let place = StandInFolder::new();
         let script = format!("exec 9> lock; flock 9; {STRANGER}; {STARTED}; exec sleep 1000");
         let mut conversation = place.shell(&script).open();
         conversation.started();
@@ -183,7 +183,7 @@ fn a_signalled_guard_ends_its_tree_first() {
 
 #[test]
 fn a_stopped_guard_is_continued_to_end_its_tree() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut conversation = opened(&place);
     kill(place.guard(), Signal::STOP);
     let begun = Instant::now();
@@ -195,7 +195,7 @@ fn a_stopped_guard_is_continued_to_end_its_tree() {
 /// Each one starts the next and exits: none lives long enough to be seen twice.
 #[test]
 fn a_chain_of_forking_children_is_ended() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     // It ends on its own after a minute, should it ever escape.
     let chain = r#"trap '' HUP INT TERM; exec 9> lock; flock 9
         perl -e '$end = time + 60; while (time < $end) { exit if fork }'
@@ -212,7 +212,7 @@ fn a_chain_of_forking_children_is_ended() {
 /// instead of success.
 #[test]
 fn processes_that_cannot_be_ended_are_reported() {
-    let place = Place::new();
+    let place = StandInFolder::new();
     let powerless = place.at("powerless");
     let (calls, fault) = ("kill,pidfd_send_signal", "error=EPERM");
     let strace = format!("strace --output=/dev/null --trace={calls} --inject={calls}:{fault}");
@@ -238,7 +238,7 @@ fn processes_that_cannot_be_ended_are_reported() {
 #[test]
 fn an_unrelated_holder_of_the_pipes_delays_nothing() {
     apart(|| {
-        let place = Place::new();
+        let place = StandInFolder::new();
         let before = open_files_and_threads();
         let script = format!("{STRANGER}; {STARTED}; exec sleep 1000");
         let mut conversation = place.shell(&script).open();
@@ -268,7 +268,7 @@ fn drive(folder: &Path) {
 /// Waits until the other process drives, disturbs it, and checks that every process
 /// ends.
 #[track_caller]
-fn gone_after(place: &Place, what: impl FnOnce()) {
+fn gone_after(place: &StandInFolder, what: impl FnOnce()) {
     await_condition("it drives", DEADLINE, || place.at("driving").exists());
     assert!(place.processes().len() > 12, "{:#?}", place.processes());
     let begun = Instant::now();
@@ -288,7 +288,7 @@ fn a_driving_process_killed_at_any_moment_leaves_no_process() {
     }
     let mut opened = 0;
     for round in 0..24 {
-        let place = Place::new();
+        let place = StandInFolder::new();
         let mut command = second_self(&|| (), &place.folder());
         let mut driving = command
             .stdin(Stdio::null())
@@ -312,7 +312,7 @@ fn a_killed_driving_process_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut driving = second_self(&|| (), &place.folder()).stdin(Stdio::null()).spawn().unwrap();
     gone_after(&place, || driving.kill().unwrap());
     driving.wait().unwrap();
@@ -325,7 +325,7 @@ fn ctrl_c_on_a_terminal_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut script = on_a_terminal(&second_self(&|| (), &place.folder()));
     let mut keyboard = script.stdin.take().unwrap();
     await_condition("it drives", DEADLINE, || place.at("driving").exists());
@@ -343,7 +343,7 @@ fn closing_the_terminal_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut script = on_a_terminal(&second_self(&|| (), &place.folder()));
     gone_after(&place, || script.kill().unwrap());
     script.wait().unwrap();
@@ -362,7 +362,7 @@ fn killing_the_driving_process_group_leaves_no_process() {
     if let Some(folder) = role() {
         return drive(&folder);
     }
-    let place = Place::new();
+    let place = StandInFolder::new();
     let mut command = second_self(&|| (), &place.folder());
     let mut driving = command.process_group(0).stdin(Stdio::null()).spawn().unwrap();
     gone_after(&place, || {

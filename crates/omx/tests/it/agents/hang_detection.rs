@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::conversation::{DEADLINE, conversation_spec};
 use super::rehearsal_stage::RehearsalStage;
-use super::stage::Stage;
+use super::stage::DriverStage;
 
 /// Drives a program that answers the first message and then hangs.
 struct Hanging;

@@ -11,7 +11,7 @@ use omx_agents::Agent;
 use omx_testkit::await_condition;
 
 use super::stage::OMX;
-use super::stand_in::{DEADLINE, Place, apart_as};
+use super::stand_in::{DEADLINE, StandInFolder, apart_as};
 
 /// Names of the person's secrets, all with the canary as value.
 const SECRETS: &[&str] =
@@ -53,7 +53,7 @@ fn an_agent_inherits_only_its_launch_environment_and_three_streams() {
         let own = std::process::id().cast_signed();
         assert!(open_files(own).len() > 3 && open_files(own).contains_key(&8));
 
-        let place = Place::new();
+        let place = StandInFolder::new();
         let mut program = place.shell("echo '{\"started\":true}'; exec cat");
         let odd = OsStr::from_bytes(b"bytes \xff\n=");
         program.launch.environment.insert("ODD".into(), odd.to_owned());

@@ -5,13 +5,13 @@ use serde_json::Value;
 
 /// A named list of steps. A prompt chooses it with [`Play::cue`].
 #[derive(Debug, Clone)]
-pub struct Play {
+pub struct AgentPlay {
     pub name: &'static str,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlayStep>,
 }
 
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum PlayStep {
     /// Text, at the end of a turn or before it.
     Say(&'static str),
     /// A reply that takes a minute.
@@ -27,11 +27,11 @@ pub enum Step {
     /// Text instead of the requested structured answer.
     Chatter,
     /// A failure of the vendor.
-    Fail(Failing),
+    Fail(PlayFailure),
 }
 
 #[derive(Debug, Clone, Copy)]
-pub enum Failing {
+pub enum PlayFailure {
     /// 429 without an end.
     Limited,
     /// 429 until this moment (seconds since 1970).
@@ -46,8 +46,8 @@ pub enum Failing {
     UnknownModel,
 }
 
-impl Play {
-    pub fn new(name: &'static str, steps: impl IntoIterator<Item = Step>) -> Self {
+impl AgentPlay {
+    pub fn new(name: &'static str, steps: impl IntoIterator<Item = PlayStep>) -> Self {
         Self { name, steps: steps.into_iter().collect() }
     }
 

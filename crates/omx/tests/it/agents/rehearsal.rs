@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec, start};
 use super::rehearsal_stage::RehearsalStage;
-use super::stage::Stage;
+use super::stage::DriverStage;
 use super::suite::driver_suite;
 
 driver_suite!(RehearsalStage);

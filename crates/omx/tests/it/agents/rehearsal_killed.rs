@@ -16,7 +16,7 @@ use serde_json::json;
 use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec, start};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
-use super::stage::Stage;
+use super::stage::DriverStage;
 
 /// Kills the agents of a stage and waits until the conversation reports it.
 fn kill(stage: &RehearsalStage, mut chat: TestConversation) {

@@ -10,7 +10,7 @@ use omx_rehearsal::driver;
 
 use super::conversation::TestConversation;
 use super::rehearsal_stage::RehearsalStage;
-use super::stage::Stage;
+use super::stage::DriverStage;
 
 struct Block {
     line: usize,

@@ -10,7 +10,7 @@ use omx_kernel::approval::AllowLevel;
 use super::conversation::{TestConversation, conversation_spec};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
-use super::stage::Stage;
+use super::stage::DriverStage;
 
 const REACHING: &str = r#"
 [[entry]]

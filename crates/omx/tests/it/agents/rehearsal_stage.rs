@@ -9,13 +9,13 @@ use omx_agents::{AgentEnv, AgentKind};
 use omx_testkit::TestProject;
 use serde_json::{Value, json};
 
-use super::play::{Failing, Play, Step};
-use super::stage::{OMX, Stage, WORKER, clock};
+use super::play::{AgentPlay, PlayFailure, PlayStep};
+use super::stage::{DriverStage, OMX, WORKER, clock};
 
 /// A project, and a scenario that is played in it.
 pub struct RehearsalStage {
     pub project: TestProject,
-    plays: Vec<Play>,
+    plays: Vec<AgentPlay>,
 }
 
 impl RehearsalStage {
@@ -52,7 +52,7 @@ impl RehearsalStage {
         files.flat_map(|path| read(path)["plays"].as_array().unwrap().clone()).collect()
     }
 
-    fn of(&self, play: &str) -> Vec<Value> {
+    fn plays_named(&self, play: &str) -> Vec<Value> {
         let names: Vec<&str> =
             self.plays.iter().flat_map(|play| turns(play).map(|_| play.name)).collect();
         let of_play = |played: &Value| {
@@ -63,7 +63,7 @@ impl RehearsalStage {
     }
 }
 
-impl Stage for RehearsalStage {
+impl DriverStage for RehearsalStage {
     const KIND: AgentKind = AgentKind::Rehearsal;
     const CHATTER: usize = 1;
 
@@ -72,7 +72,7 @@ impl Stage for RehearsalStage {
         body();
     }
 
-    fn with(plays: Vec<Play>) -> Self {
+    fn with(plays: Vec<AgentPlay>) -> Self {
         let mut entries: Vec<Value> = plays.iter().flat_map(entries_of).collect();
         // A scenario needs at least one entry.
         entries.push(json!({"match": "[[script:none]]", "do": [{"say": "nothing"}]}));
@@ -113,18 +113,18 @@ impl Stage for RehearsalStage {
 
     fn answers(&self, play: &str) -> usize {
         let known = self.plays.iter().find(|known| known.name == play).unwrap();
-        let longest = turns(known).map(<[Step]>::len).max().unwrap_or_default();
+        let longest = turns(known).map(<[PlayStep]>::len).max().unwrap_or_default();
         // The last step of an entry reports usage; it is not an answer.
         let begun = |played: &Value| (played["step"].as_u64().unwrap() as usize + 1).min(longest);
-        self.of(play).iter().map(begun).sum()
+        self.plays_named(play).iter().map(begun).sum()
     }
 
     fn is_streaming(&self, play: &str) -> bool {
-        self.of(play).last().is_some_and(|played| played["finished"] == json!(false))
+        self.plays_named(play).last().is_some_and(|played| played["finished"] == json!(false))
     }
 
     fn history(&self, play: &str) -> String {
-        let played = self.of(play);
+        let played = self.plays_named(play);
         let conversation = played.last().unwrap()["conversation"].as_str().unwrap();
         fs::read_to_string(self.kept().join(format!("{conversation}.json"))).unwrap()
     }
@@ -147,17 +147,17 @@ fn toml(value: &Value) -> String {
 }
 
 /// The turns of a play: each ends with text instead of the requested answer.
-fn turns(play: &Play) -> impl Iterator<Item = &[Step]> {
-    play.steps.split_inclusive(|step| matches!(step, Step::Chatter))
+fn turns(play: &AgentPlay) -> impl Iterator<Item = &[PlayStep]> {
+    play.steps.split_inclusive(|step| matches!(step, PlayStep::Chatter))
 }
 
 /// One entry for each turn. Only the first matches the cue; the others are played
 /// once each, in order.
-fn entries_of(play: &Play) -> Vec<Value> {
+fn entries_of(play: &AgentPlay) -> Vec<Value> {
     let several = turns(play).count() > 1;
-    let entry = |(number, turn): (usize, &[Step])| {
+    let entry = |(number, turn): (usize, &[PlayStep])| {
         let mut steps: Vec<Value> = turn.iter().map(step).collect();
-        if !matches!(turn.last(), Some(Step::Fail(_))) {
+        if !matches!(turn.last(), Some(PlayStep::Fail(_))) {
             let spent = 1000 * turn.len();
             steps.push(json!({"usage": {"input": spent, "output": spent / 50}}));
         }
@@ -174,29 +174,29 @@ fn entries_of(play: &Play) -> Vec<Value> {
     turns(play).enumerate().map(entry).collect()
 }
 
-fn step(step: &Step) -> Value {
+fn step(step: &PlayStep) -> Value {
     match step {
-        Step::Say(words) => json!({ "say": words }),
-        Step::SaySlowly => json!({"delay_ms": 60_000}),
-        Step::Write(path, content) => json!({"write": {"path": path, "content": content}}),
-        Step::Shell(command) => json!({"run": {"command": command}}),
-        Step::Mcp(tool, args) => json!({"mcp": {"tool": tool, "args": args}}),
-        Step::Answer(value) => json!({ "result": value }),
-        Step::Chatter => json!({"say": "no object here"}),
-        Step::Fail(failing) => json!({"fail": failure(*failing)}),
+        PlayStep::Say(words) => json!({ "say": words }),
+        PlayStep::SaySlowly => json!({"delay_ms": 60_000}),
+        PlayStep::Write(path, content) => json!({"write": {"path": path, "content": content}}),
+        PlayStep::Shell(command) => json!({"run": {"command": command}}),
+        PlayStep::Mcp(tool, args) => json!({"mcp": {"tool": tool, "args": args}}),
+        PlayStep::Answer(value) => json!({ "result": value }),
+        PlayStep::Chatter => json!({"say": "no object here"}),
+        PlayStep::Fail(failing) => json!({"fail": failure(*failing)}),
     }
 }
 
-fn failure(failing: Failing) -> Value {
+fn failure(failing: PlayFailure) -> Value {
     match failing {
-        Failing::Limited => json!({"kind": "rate_limit"}),
-        Failing::LimitedUntil(epoch) => {
+        PlayFailure::Limited => json!({"kind": "rate_limit"}),
+        PlayFailure::LimitedUntil(epoch) => {
             let until = jiff::Timestamp::from_second(epoch.try_into().unwrap()).unwrap();
             json!({"kind": "rate_limit", "until": until.to_string()})
         }
-        Failing::Unauthorised => json!({"kind": "auth"}),
-        Failing::Service => json!({"kind": "service", "status": 500}),
-        Failing::Cut => json!({"kind": "cut"}),
-        Failing::UnknownModel => json!({"kind": "unknown_model"}),
+        PlayFailure::Unauthorised => json!({"kind": "auth"}),
+        PlayFailure::Service => json!({"kind": "service", "status": 500}),
+        PlayFailure::Cut => json!({"kind": "cut"}),
+        PlayFailure::UnknownModel => json!({"kind": "unknown_model"}),
     }
 }

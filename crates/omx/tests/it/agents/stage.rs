@@ -6,10 +6,10 @@ use omx_agents::{AgentEnv, AgentKind};
 use omx_kernel::Timestamp;
 use omx_ops::{Clock, SystemClock};
 
-use super::play::Play;
+use super::play::AgentPlay;
 
 /// The environment of one driver. Dropping it removes everything.
-pub trait Stage: Sized {
+pub trait DriverStage: Sized {
     /// The driver.
     const KIND: AgentKind;
 
@@ -20,7 +20,7 @@ pub trait Stage: Sized {
     fn alone<Body: FnOnce()>(body: Body);
 
     /// A stage on which these can be played.
-    fn with(plays: Vec<Play>) -> Self;
+    fn with(plays: Vec<AgentPlay>) -> Self;
 
     /// A stage whose vendor cannot be reached. Any prompt will do.
     fn without_vendor() -> Self;

@@ -258,9 +258,9 @@ impl StandInConversation {
 
 /// A folder for a stand-in. Its processes are found by their working directory,
 /// whatever else they change.
-pub struct Place(TempDir);
+pub struct StandInFolder(TempDir);
 
-impl Place {
+impl StandInFolder {
     pub fn new() -> Self {
         Self(tempfile::Builder::new().prefix("omx-stand-in-").tempdir().unwrap())
     }

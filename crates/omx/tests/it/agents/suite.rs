@@ -11,8 +11,8 @@ use omx_testkit::await_condition;
 use serde_json::json;
 
 use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
-use super::play::{Play, Step, cue};
-use super::stage::Stage;
+use super::play::{AgentPlay, PlayStep, cue};
+use super::stage::DriverStage;
 use super::suite_failures::agent_processes;
 
 /// Makes a test of each function of the suite for one stage.
@@ -64,7 +64,7 @@ macro_rules! driver_suite {
         $(
             #[test]
             fn $name() {
-                <$stage as $crate::agents::stage::Stage>::alone(|| {
+                <$stage as $crate::agents::stage::DriverStage>::alone(|| {
                     $crate::agents::$module::$name::<$stage>();
                 });
             }
@@ -73,8 +73,8 @@ macro_rules! driver_suite {
 }
 pub(super) use driver_suite;
 
-pub fn the_start_is_reported_before_a_model_request<S: Stage>() {
-    let stage = S::with(vec![Play::new("hello", [Step::Say("hello")])]);
+pub fn the_start_is_reported_before_a_model_request<S: DriverStage>() {
+    let stage = S::with(vec![AgentPlay::new("hello", [PlayStep::Say("hello")])]);
     let chat = TestConversation::new(&stage);
     assert_eq!(stage.answers("hello"), 0);
     assert_eq!(chat.seen.len(), 1, "{:?}", chat.seen);
@@ -82,15 +82,15 @@ pub fn the_start_is_reported_before_a_model_request<S: Stage>() {
     assert_eq!(stage.answers("hello"), 0);
 }
 
-pub fn a_full_turn_edits_runs_and_calls_a_tool<S: Stage>() {
+pub fn a_full_turn_edits_runs_and_calls_a_tool<S: DriverStage>() {
     let write = json!({"mode": "ralph", "session_id": "s", "active": true, "iteration": 2});
-    let full = Play::new(
+    let full = AgentPlay::new(
         "full",
         [
-            Step::Write("made.txt", "made\n"),
-            Step::Shell("cat made.txt > copied.txt"),
-            Step::Mcp("state_write", write),
-            Step::Say("all done"),
+            PlayStep::Write("made.txt", "made\n"),
+            PlayStep::Shell("cat made.txt > copied.txt"),
+            PlayStep::Mcp("state_write", write),
+            PlayStep::Say("all done"),
         ],
     );
     let stage = S::with(vec![full]);
@@ -156,9 +156,10 @@ fn usage(events: &[AgentEvent]) -> UsageDelta {
 }
 
 /// Agents start MCP servers with an environment that they reduce themselves.
-pub fn an_mcp_server_receives_its_variables<S: Stage>() {
+pub fn an_mcp_server_receives_its_variables<S: DriverStage>() {
     let write = json!({"mode": "ralph", "session_id": "s", "active": true});
-    let play = Play::new("call", [Step::Mcp("state_write", write), Step::Say("called")]);
+    let play =
+        AgentPlay::new("call", [PlayStep::Mcp("state_write", write), PlayStep::Say("called")]);
     let stage = S::with(vec![play]);
     let outside = stage.root().join("outside");
     fs::create_dir(&outside).unwrap();
@@ -172,9 +173,9 @@ pub fn an_mcp_server_receives_its_variables<S: Stage>() {
     assert_eq!(chat.end(), None);
 }
 
-pub fn a_follow_up_continues_the_conversation<S: Stage>() {
-    let first = Play::new("first", [Step::Say("remembered")]);
-    let second = Play::new("second", [Step::Say("and so on")]);
+pub fn a_follow_up_continues_the_conversation<S: DriverStage>() {
+    let first = AgentPlay::new("first", [PlayStep::Say("remembered")]);
+    let second = AgentPlay::new("second", [PlayStep::Say("and so on")]);
     let stage = S::with(vec![first.clone(), second]);
     let mut chat = TestConversation::new(&stage);
     assert_eq!(chat.turn(&first.cue("the word is plum")).text(), "remembered");
@@ -187,12 +188,12 @@ pub fn a_follow_up_continues_the_conversation<S: Stage>() {
 }
 
 /// Delivered during the turn or after it: the driver reports which, and never loses it.
-pub fn a_message_to_a_busy_agent_reaches_it<S: Stage>() {
-    let busy = Play::new(
+pub fn a_message_to_a_busy_agent_reaches_it<S: DriverStage>() {
+    let busy = AgentPlay::new(
         "busy",
-        [Step::Shell("until test -e go; do sleep 0.1; done"), Step::Say("busy over")],
+        [PlayStep::Shell("until test -e go; do sleep 0.1; done"), PlayStep::Say("busy over")],
     );
-    let after = Play::new("after", [Step::Say("heard you")]);
+    let after = AgentPlay::new("after", [PlayStep::Say("heard you")]);
     let stage = S::with(vec![busy, after.clone()]);
     let mut chat = TestConversation::new(&stage);
     chat.agent.send(AgentMessage::text(cue("busy")));
@@ -211,12 +212,12 @@ pub fn a_message_to_a_busy_agent_reaches_it<S: Stage>() {
     assert_eq!(chat.end(), None);
 }
 
-pub fn a_queued_message_starts_its_own_turn<S: Stage>() {
-    let busy = Play::new(
+pub fn a_queued_message_starts_its_own_turn<S: DriverStage>() {
+    let busy = AgentPlay::new(
         "busy",
-        [Step::Shell("until test -e go; do sleep 0.1; done"), Step::Say("busy over")],
+        [PlayStep::Shell("until test -e go; do sleep 0.1; done"), PlayStep::Say("busy over")],
     );
-    let after = Play::new("after", [Step::Say("second turn")]);
+    let after = AgentPlay::new("after", [PlayStep::Say("second turn")]);
     let stage = S::with(vec![busy, after]);
     let mut chat = TestConversation::new(&stage);
     chat.agent.send(AgentMessage::text(cue("busy")));
@@ -229,9 +230,9 @@ pub fn a_queued_message_starts_its_own_turn<S: Stage>() {
     assert_eq!(chat.end(), None);
 }
 
-pub fn an_interrupt_during_a_reply_ends_the_turn<S: Stage>() {
-    let slow = Play::new("slow", [Step::SaySlowly]);
-    let after = Play::new("after", [Step::Say("still here")]);
+pub fn an_interrupt_during_a_reply_ends_the_turn<S: DriverStage>() {
+    let slow = AgentPlay::new("slow", [PlayStep::SaySlowly]);
+    let after = AgentPlay::new("after", [PlayStep::Say("still here")]);
     let stage = S::with(vec![slow, after]);
     let mut chat = TestConversation::new(&stage);
     chat.agent.send(AgentMessage::text(cue("slow")));
@@ -242,13 +243,13 @@ pub fn an_interrupt_during_a_reply_ends_the_turn<S: Stage>() {
     assert_eq!(chat.end(), None);
 }
 
-pub fn an_interrupt_during_a_tool_ends_the_tool<S: Stage>() {
-    let slow = Play::new(
+pub fn an_interrupt_during_a_tool_ends_the_tool<S: DriverStage>() {
+    let slow = AgentPlay::new(
         "slow",
         // If the program does not wait for the command, the turn continues.
-        [Step::Shell("sh -c 'touch running; sleep 1000; touch survived'"), Step::SaySlowly],
+        [PlayStep::Shell("sh -c 'touch running; sleep 1000; touch survived'"), PlayStep::SaySlowly],
     );
-    let after = Play::new("after", [Step::Say("still here")]);
+    let after = AgentPlay::new("after", [PlayStep::Say("still here")]);
     let stage = S::with(vec![slow, after]);
     let mut chat = TestConversation::new(&stage);
     chat.agent.send(AgentMessage::text(cue("slow")));
@@ -271,21 +272,22 @@ pub fn an_interrupt_during_a_tool_ends_the_tool<S: Stage>() {
 
 /// Whether a process of this stage's agent has this text in its command line. A pid
 /// from inside a sandbox means nothing outside.
-pub fn lives(stage: &impl Stage, words: &str) -> bool {
+pub fn lives(stage: &impl DriverStage, words: &str) -> bool {
     agent_processes(stage).values().any(|line| line.contains(words))
 }
 
-pub fn an_approval_is_requested_and_granted<S: Stage>() {
+pub fn an_approval_is_requested_and_granted<S: DriverStage>() {
     check_approval::<S>(ApprovalDecision::Allow);
 }
 
-pub fn an_approval_is_requested_and_denied<S: Stage>() {
+pub fn an_approval_is_requested_and_denied<S: DriverStage>() {
     check_approval::<S>(ApprovalDecision::Deny("not today".to_owned()));
 }
 
 /// With only edits allowed, a command needs approval, and runs if it is granted.
-fn check_approval<S: Stage>(decision: ApprovalDecision) {
-    let play = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("that was it")]);
+fn check_approval<S: DriverStage>(decision: ApprovalDecision) {
+    let play =
+        AgentPlay::new("ask", [PlayStep::Shell("touch ran.txt"), PlayStep::Say("that was it")]);
     let stage = S::with(vec![play]);
     let mut chat = TestConversation::open(
         &stage,
@@ -306,15 +308,15 @@ fn check_approval<S: Stage>(decision: ApprovalDecision) {
 }
 
 /// Processes a command left behind end with the conversation, whatever they did to escape.
-pub fn ending_leaves_no_process<S: Stage>() {
-    let play = Play::new(
+pub fn ending_leaves_no_process<S: DriverStage>() {
+    let play = AgentPlay::new(
         "leave",
         [
-            Step::Shell(
+            PlayStep::Shell(
                 "(setsid sh -c 'trap : TERM INT HUP; touch far; while :; do sleep 0.1; done' \
                  >/dev/null 2>&1 </dev/null &) ; until test -e far; do sleep 0.05; done",
             ),
-            Step::Say("left something"),
+            PlayStep::Say("left something"),
         ],
     );
     let stage = S::with(vec![play]);

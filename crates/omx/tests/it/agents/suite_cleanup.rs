@@ -12,11 +12,11 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::conversation::{DEADLINE, TestConversation, TurnEnd};
-use super::play::{Play, Step, cue};
-use super::stage::{OMX, Stage};
+use super::play::{AgentPlay, PlayStep, cue};
+use super::stage::{DriverStage, OMX};
 use super::stand_in::on_a_terminal;
 use super::suite_failures::agent_processes;
-use super::suite_results::{Running, omx_ask, start_omx_ask};
+use super::suite_results::{ChildGuard, omx_ask, start_omx_ask};
 
 /// The longest that any ending may take.
 const AT_MOST: Duration = Duration::from_secs(12);
@@ -31,23 +31,23 @@ const WILD: &str = "exec 9>lock; flock 9; \
     until test -e far && test -e lost; do sleep 0.05; done; touch up; \
     while :; do sleep 0.1; done";
 
-fn wild<S: Stage>() -> S {
-    let wild = Play::new("wild", [Step::Shell(WILD), Step::Say("never")]);
-    S::with(vec![wild, Play::new("after", [Step::Say("still here")])])
+fn wild<S: DriverStage>() -> S {
+    let wild = AgentPlay::new("wild", [PlayStep::Shell(WILD), PlayStep::Say("never")]);
+    S::with(vec![wild, AgentPlay::new("after", [PlayStep::Say("still here")])])
 }
 
 /// The command and its children are alive: the lock is held.
-fn is_up(stage: &impl Stage) -> bool {
+fn is_up(stage: &impl DriverStage) -> bool {
     stage.root().join("up").exists() && !is_gone(stage)
 }
 
 /// No process that held the lock is left.
-fn is_gone(stage: &impl Stage) -> bool {
+fn is_gone(stage: &impl DriverStage) -> bool {
     File::open(stage.root().join("lock")).unwrap().try_lock().is_ok()
 }
 
 /// A conversation inside the tool call.
-fn talking(stage: &impl Stage) -> TestConversation {
+fn conversation_in_tool_call(stage: &impl DriverStage) -> TestConversation {
     let mut chat = TestConversation::new(stage);
     chat.agent.send(AgentMessage::text(cue("wild")));
     chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
@@ -60,16 +60,16 @@ fn talking(stage: &impl Stage) -> TestConversation {
 }
 
 #[track_caller]
-fn nothing_left(stage: &impl Stage, begun: Instant) {
+fn nothing_left(stage: &impl DriverStage, begun: Instant) {
     let took = begun.elapsed();
     assert!(is_gone(stage), "a command outlived it: {:#?}", agent_processes(stage));
     assert_eq!(agent_processes(stage), BTreeMap::new());
     assert!(took < AT_MOST, "it took {took:?}");
 }
 
-pub fn ending_during_a_tool_leaves_no_process<S: Stage>() {
+pub fn ending_during_a_tool_leaves_no_process<S: DriverStage>() {
     let stage = wild::<S>();
-    let mut chat = talking(&stage);
+    let mut chat = conversation_in_tool_call(&stage);
     let begun = Instant::now();
     chat.agent.end();
     assert_eq!(chat.over(), None);
@@ -77,9 +77,9 @@ pub fn ending_during_a_tool_leaves_no_process<S: Stage>() {
     assert!(chat.seen.contains(&AgentEvent::TurnInterrupted), "{:#?}", chat.seen);
 }
 
-pub fn an_interrupt_and_an_end_leave_no_process<S: Stage>() {
+pub fn an_interrupt_and_an_end_leave_no_process<S: DriverStage>() {
     let stage = wild::<S>();
-    let mut chat = talking(&stage);
+    let mut chat = conversation_in_tool_call(&stage);
     chat.agent.interrupt();
     assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     let begun = Instant::now();
@@ -88,9 +88,9 @@ pub fn an_interrupt_and_an_end_leave_no_process<S: Stage>() {
 }
 
 /// Where the driver ensures it, processes a command left behind end with its turn.
-pub fn an_interrupt_leaves_no_runaway<S: Stage>() {
+pub fn an_interrupt_leaves_no_runaway<S: DriverStage>() {
     let stage = wild::<S>();
-    let mut chat = talking(&stage);
+    let mut chat = conversation_in_tool_call(&stage);
     chat.agent.interrupt();
     assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
     await_condition("no command is left", AT_MOST, || is_gone(&stage));
@@ -100,9 +100,9 @@ pub fn an_interrupt_leaves_no_runaway<S: Stage>() {
     nothing_left(&stage, begun);
 }
 
-pub fn a_killed_agent_leaves_no_runaway<S: Stage>() {
+pub fn a_killed_agent_leaves_no_runaway<S: DriverStage>() {
     let stage = wild::<S>();
-    let mut chat = talking(&stage);
+    let mut chat = conversation_in_tool_call(&stage);
     // A child of the guard alone.
     let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", guard(&stage)));
     let agent = children.unwrap().split_whitespace().next().unwrap().parse().unwrap();
@@ -112,16 +112,16 @@ pub fn a_killed_agent_leaves_no_runaway<S: Stage>() {
     nothing_left(&stage, begun);
 }
 
-pub fn a_killed_guard_leaves_no_runaway<S: Stage>() {
+pub fn a_killed_guard_leaves_no_runaway<S: DriverStage>() {
     let stage = wild::<S>();
-    let mut chat = talking(&stage);
+    let mut chat = conversation_in_tool_call(&stage);
     let begun = Instant::now();
     kill(guard(&stage));
     assert_eq!(chat.over().map(|failure| failure.kind()), Some("crashed"));
     nothing_left(&stage, begun);
 }
 
-pub fn a_killed_omx_leaves_no_runaway<S: Stage>() {
+pub fn a_killed_omx_leaves_no_runaway<S: DriverStage>() {
     let stage = wild::<S>();
     let (mut running, _) = start_omx_ask(&stage, S::KIND.as_str(), &cue("wild"));
     await_condition("all are up", DEADLINE, || is_up(&stage));
@@ -134,20 +134,20 @@ pub fn a_killed_omx_leaves_no_runaway<S: Stage>() {
     nothing_left(&stage, begun);
 }
 
-pub fn ctrl_c_leaves_no_runaway<S: Stage>() {
+pub fn ctrl_c_leaves_no_runaway<S: DriverStage>() {
     pressed::<S>(b"\x03");
 }
 
-pub fn ctrl_c_twice_leaves_no_runaway<S: Stage>() {
+pub fn ctrl_c_twice_leaves_no_runaway<S: DriverStage>() {
     pressed::<S>(b"\x03\x03");
 }
 
 /// `omx ask` on a terminal with key presses: it ends on its own and leaves no process.
-fn pressed<S: Stage>(keys: &[u8]) {
+fn pressed<S: DriverStage>(keys: &[u8]) {
     let stage = wild::<S>();
     let mut command = omx_ask(&stage, S::KIND.as_str(), &[&cue("wild")]);
     command.stdin(Stdio::piped());
-    let mut running = Running(on_a_terminal(&command));
+    let mut running = ChildGuard(on_a_terminal(&command));
     let mut keyboard = running.0.stdin.take().unwrap();
     await_condition("all are up", DEADLINE, || is_up(&stage));
     let begun = Instant::now();
@@ -163,7 +163,7 @@ fn kill(pid: i32) {
 
 /// The guard of the only agent of a stage.
 #[track_caller]
-fn guard(stage: &impl Stage) -> i32 {
+fn guard(stage: &impl DriverStage) -> i32 {
     let guards = super::stand_in::processes_in(&stage.root());
     let mut guards =
         guards.into_iter().filter(|(_, line)| line.starts_with(&format!("{OMX} guard")));

@@ -12,12 +12,12 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::conversation::{DEADLINE, TestConversation, conversation_spec, start};
-use super::play::{Failing, Play, Step, cue};
-use super::stage::{Stage, WORKER};
+use super::play::{AgentPlay, PlayFailure, PlayStep, cue};
+use super::stage::{DriverStage, WORKER};
 
 /// Processes whose environment has this home and the marker of a worker, by
 /// command line; the guard is not one of them.
-pub fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
+pub fn agent_processes(stage: &impl DriverStage) -> BTreeMap<i32, String> {
     let mut found = BTreeMap::new();
     let folder = stage.root().parent().unwrap().to_str().unwrap().to_owned();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -40,10 +40,10 @@ pub fn agent_processes(stage: &impl Stage) -> BTreeMap<i32, String> {
     found
 }
 
-pub fn a_killed_agent_is_reported_and_its_conversation_can_be_resumed<S: Stage>() {
-    let first = Play::new("first", [Step::Say("remembered")]);
-    let slow = Play::new("slow", [Step::SaySlowly]);
-    let after = Play::new("after", [Step::Say("back again")]);
+pub fn a_killed_agent_is_reported_and_its_conversation_can_be_resumed<S: DriverStage>() {
+    let first = AgentPlay::new("first", [PlayStep::Say("remembered")]);
+    let slow = AgentPlay::new("slow", [PlayStep::SaySlowly]);
+    let after = AgentPlay::new("after", [PlayStep::Say("back again")]);
     let stage = S::with(vec![first.clone(), slow, after]);
     let mut chat = TestConversation::new(&stage);
     assert_eq!(chat.turn(&first.cue("the word is plum")).text(), "remembered");
@@ -69,9 +69,9 @@ pub fn a_killed_agent_is_reported_and_its_conversation_can_be_resumed<S: Stage>(
 
 /// A turn that fails in this way, and then one that does not: the conversation
 /// survives the failure.
-fn fails<S: Stage>(failing: Failing) -> FailureCause {
-    let fail = Play::new("fail", [Step::Fail(failing)]);
-    let after = Play::new("after", [Step::Say("better now")]);
+fn fails<S: DriverStage>(failing: PlayFailure) -> FailureCause {
+    let fail = AgentPlay::new("fail", [PlayStep::Fail(failing)]);
+    let after = AgentPlay::new("after", [PlayStep::Say("better now")]);
     let stage = S::with(vec![fail, after]);
     let mut chat = TestConversation::new(&stage);
     let failure = chat.turn(&cue("fail")).failure();
@@ -82,41 +82,41 @@ fn fails<S: Stage>(failing: Failing) -> FailureCause {
     failure.cause
 }
 
-pub fn a_limit_with_an_end_is_reported<S: Stage>() {
+pub fn a_limit_with_an_end_is_reported<S: DriverStage>() {
     // A time that no clock reaches during this test.
-    let cause = fails::<S>(Failing::LimitedUntil(1_900_000_000));
+    let cause = fails::<S>(PlayFailure::LimitedUntil(1_900_000_000));
     let FailureCause::RateLimited { until: Some(until), .. } = cause else { panic!("{cause:?}") };
     // A vendor that gives a delay from now is precise to the minute.
     let seconds = until.millis() / 1000;
     assert!((1_899_999_940..=1_900_000_060).contains(&seconds), "{until}");
 }
 
-pub fn a_limit_without_an_end_is_reported<S: Stage>() {
-    let cause = fails::<S>(Failing::Limited);
+pub fn a_limit_without_an_end_is_reported<S: DriverStage>() {
+    let cause = fails::<S>(PlayFailure::Limited);
     assert!(matches!(cause, FailureCause::RateLimited { until: None, .. }), "{cause:?}");
 }
 
-pub fn a_rejected_account_is_reported<S: Stage>() {
-    let cause = fails::<S>(Failing::Unauthorised);
+pub fn a_rejected_account_is_reported<S: DriverStage>() {
+    let cause = fails::<S>(PlayFailure::Unauthorised);
     assert!(matches!(cause, FailureCause::NotLoggedIn { .. }), "{cause:?}");
 }
 
-pub fn a_failing_service_is_reported<S: Stage>() {
-    let cause = fails::<S>(Failing::Service);
+pub fn a_failing_service_is_reported<S: DriverStage>() {
+    let cause = fails::<S>(PlayFailure::Service);
     assert!(matches!(cause, FailureCause::Service { .. }), "{cause:?}");
 }
 
-pub fn a_truncated_answer_is_reported<S: Stage>() {
-    let cause = fails::<S>(Failing::Cut);
+pub fn a_truncated_answer_is_reported<S: DriverStage>() {
+    let cause = fails::<S>(PlayFailure::Cut);
     assert!(matches!(cause, FailureCause::CutOff { .. }), "{cause:?}");
 }
 
-pub fn an_unknown_model_is_reported<S: Stage>() {
-    let cause = fails::<S>(Failing::UnknownModel);
+pub fn an_unknown_model_is_reported<S: DriverStage>() {
+    let cause = fails::<S>(PlayFailure::UnknownModel);
     assert!(matches!(cause, FailureCause::UnknownModel { .. }), "{cause:?}");
 }
 
-pub fn an_unreachable_vendor_is_reported<S: Stage>() {
+pub fn an_unreachable_vendor_is_reported<S: DriverStage>() {
     let stage = S::without_vendor();
     let mut chat = TestConversation::new(&stage);
     let failure = chat.turn("anybody there?").failure();
@@ -125,7 +125,7 @@ pub fn an_unreachable_vendor_is_reported<S: Stage>() {
     assert_eq!(chat.end(), None);
 }
 
-pub fn an_unknown_conversation_is_reported<S: Stage>() {
+pub fn an_unknown_conversation_is_reported<S: DriverStage>() {
     let stage = S::with(vec![]);
     let id = ConversationId::new("0192d5a4-7c1e-7abc-8def-0123456789ab").unwrap();
     let spec = conversation_spec(&stage, ConversationStart::Resume(id), AllowLevel::Commands);
@@ -143,7 +143,7 @@ pub fn an_unknown_conversation_is_reported<S: Stage>() {
     }
 }
 
-pub fn a_missing_program_is_reported<S: Stage>() {
+pub fn a_missing_program_is_reported<S: DriverStage>() {
     let stage = S::with(vec![]);
     let mut agent_env = stage.agent_env();
     agent_env.variables.insert("PATH".into(), "/nonexistent".into());
@@ -157,7 +157,7 @@ pub fn a_missing_program_is_reported<S: Stage>() {
     assert!(failure.remedy().unwrap().contains("npm install"));
 }
 
-pub fn a_missing_account_is_reported<S: Stage>() {
+pub fn a_missing_account_is_reported<S: DriverStage>() {
     let stage = S::with(vec![]);
     driver(S::KIND).find(&stage.agent_env()).unwrap();
     let Some(agent_env) = stage.logged_out() else { return };
@@ -167,7 +167,7 @@ pub fn a_missing_account_is_reported<S: Stage>() {
     assert!(failure.remedy().is_some());
 }
 
-pub fn has_the_tested_version<P: super::cli_stage::Program>() {
+pub fn has_the_tested_version<P: super::cli_stage::CliProgram>() {
     let stage = super::cli_stage::CliStage::<P>::with(vec![]);
     let agent_env = stage.agent_env();
     let installation = driver(P::KIND).find(&agent_env).unwrap();

@@ -14,8 +14,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use super::conversation::{DEADLINE, conversation_spec};
-use super::play::{Play, Step, cue};
-use super::stage::{OMX, Stage};
+use super::play::{AgentPlay, PlayStep, cue};
+use super::stage::{DriverStage, OMX};
 use super::suite_failures::agent_processes;
 
 fn verification() -> Value {
@@ -24,7 +24,7 @@ fn verification() -> Value {
 }
 
 /// Requests a verification, as steps of a run do.
-fn ask<S: Stage>(stage: &S) -> Result<AskReply, AskError> {
+fn ask_agent<S: DriverStage>(stage: &S) -> Result<AskReply, AskError> {
     let wants = ResultKind::Verification;
     let message =
         AgentMessage { schema: Some(wants.schema()), ..AgentMessage::text(cue("verify")) };
@@ -36,33 +36,33 @@ fn ask<S: Stage>(stage: &S) -> Result<AskReply, AskError> {
     AskSession::default().ask(&question, driver, &installation, &agent_env, limits, |_| {})
 }
 
-pub fn a_valid_result_is_accepted<S: Stage>() {
-    let stage = S::with(vec![Play::new("verify", [Step::Answer(verification())])]);
-    let reply = ask(&stage).unwrap();
+pub fn a_valid_result_is_accepted<S: DriverStage>() {
+    let stage = S::with(vec![AgentPlay::new("verify", [PlayStep::Answer(verification())])]);
+    let reply = ask_agent(&stage).unwrap();
     assert_eq!(reply.result, Some(verification()));
     assert_eq!(stage.answers("verify"), 1);
 }
 
-pub fn an_invalid_result_is_requested_once_more<S: Stage>() {
-    let steps = [Step::Chatter, Step::Answer(verification())];
-    let stage = S::with(vec![Play::new("verify", steps)]);
-    let reply = ask(&stage).unwrap();
+pub fn an_invalid_result_is_requested_once_more<S: DriverStage>() {
+    let steps = [PlayStep::Chatter, PlayStep::Answer(verification())];
+    let stage = S::with(vec![AgentPlay::new("verify", steps)]);
+    let reply = ask_agent(&stage).unwrap();
     assert_eq!(reply.result, Some(verification()));
     assert_eq!(stage.answers("verify"), S::CHATTER + 1);
     let history = stage.history("verify");
     assert!(history.contains("no object here"), "not the same conversation: {history}");
 }
 
-pub fn a_result_that_is_invalid_twice_fails<S: Stage>() {
-    let steps = [Step::Chatter, Step::Chatter, Step::Answer(verification())];
-    let stage = S::with(vec![Play::new("verify", steps)]);
-    let no_reply = ask(&stage).unwrap_err();
+pub fn a_result_that_is_invalid_twice_fails<S: DriverStage>() {
+    let steps = [PlayStep::Chatter, PlayStep::Chatter, PlayStep::Answer(verification())];
+    let stage = S::with(vec![AgentPlay::new("verify", steps)]);
+    let no_reply = ask_agent(&stage).unwrap_err();
     assert!(matches!(no_reply, AskError::WrongResult(_)), "{no_reply:?}");
     assert_eq!(stage.answers("verify"), 2 * S::CHATTER);
 }
 
 /// `omx ask` in the stage's environment.
-pub fn omx_ask(stage: &impl Stage, kind: &str, args: &[&str]) -> Command {
+pub fn omx_ask(stage: &impl DriverStage, kind: &str, args: &[&str]) -> Command {
     let agent_env = stage.agent_env();
     let mut command = Command::new(OMX);
     command.args(["ask", kind]).args(args).env_clear().envs(&agent_env.variables);
@@ -74,9 +74,9 @@ pub fn omx_ask(stage: &impl Stage, kind: &str, args: &[&str]) -> Command {
 }
 
 /// Kills the process when the test ends, however it ends.
-pub struct Running(pub Child);
+pub struct ChildGuard(pub Child);
 
-impl Drop for Running {
+impl Drop for ChildGuard {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -84,9 +84,9 @@ impl Drop for Running {
 }
 
 /// Starts `omx ask --json` and returns the id of its conversation.
-pub fn start_omx_ask(stage: &impl Stage, kind: &str, prompt: &str) -> (Running, String) {
+pub fn start_omx_ask(stage: &impl DriverStage, kind: &str, prompt: &str) -> (ChildGuard, String) {
     let mut command = omx_ask(stage, kind, &["--json", prompt]);
-    let mut running = Running(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut running = ChildGuard(command.stdout(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(running.0.stdout.take().unwrap()).lines();
     let started: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(started["event"], "started", "{started}");
@@ -95,9 +95,9 @@ pub fn start_omx_ask(stage: &impl Stage, kind: &str, prompt: &str) -> (Running, 
     (running, started["conversation"].as_str().unwrap().to_owned())
 }
 
-pub fn a_killed_omx_leaves_no_process_and_its_conversation_can_be_resumed<S: Stage>() {
-    let first = Play::new("first", [Step::SaySlowly]);
-    let after = Play::new("after", [Step::Say("back again")]);
+pub fn a_killed_omx_leaves_no_process_and_its_conversation_can_be_resumed<S: DriverStage>() {
+    let first = AgentPlay::new("first", [PlayStep::SaySlowly]);
+    let after = AgentPlay::new("after", [PlayStep::Say("back again")]);
     let stage = S::with(vec![first.clone(), after]);
     let kind = S::KIND.as_str();
     let (mut running, id) = start_omx_ask(&stage, kind, &first.cue("the word is plum"));

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use omx_testkit::await_condition;
 use serde_json::Value;
 
-use super::kit::{DEADLINE, Repository, Running};
+use super::kit::{DEADLINE, Repository, RunningOmx};
 
 /// A ralph whose builder runs a command that needs approval.
 const SCENARIO: &str = r#"
@@ -28,11 +28,11 @@ do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evid
 "#;
 
 /// A run that waits for approval.
-fn asking() -> (Repository, Running) {
+fn asking() -> (Repository, RunningOmx) {
     let mut repository = Repository::playing(SCENARIO);
     repository.check = "true".to_owned();
     let mut command = repository.command("ralph", &["--allow", "edits", "make work.txt"]);
-    let running = Running(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
+    let running = RunningOmx(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     await_condition("it asks", DEADLINE, || {
         let shown = repository.project.omx(&["runs", "show", "--json", &repository.id()]);
         shown.json()["questions"].as_array().is_some_and(|questions| !questions.is_empty())
@@ -40,7 +40,7 @@ fn asking() -> (Repository, Running) {
     (repository, running)
 }
 
-fn printed(running: &mut Running) -> String {
+fn printed(running: &mut RunningOmx) -> String {
     let mut text = String::new();
     let mut out = running.0.stdout.take().unwrap();
     std::io::Read::read_to_string(&mut out, &mut text).unwrap();
@@ -103,7 +103,8 @@ fn conductor_a_question_of_a_killed_run_is_asked_again() {
     let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
     assert_eq!(shown["questions"], serde_json::json!([]));
     let mut resumed = repository.project.omx_command(&["runs", "resume"]);
-    let mut resumed = Running(resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let mut resumed =
+        RunningOmx(resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     await_condition("it asks again", DEADLINE, || {
         repository.project.omx(&["runs", "answer", &id, "yes"]).code == Some(0)
     });

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::kit::Repository;
-use super::whole_runs::{AT_A_TIME, Moment, Whole, noting, stopped_at};
+use super::whole_runs::{AT_A_TIME, RecordMoment, UndisturbedRun, noting, stopped_at};
 
 /// Run and agents have ended by then.
 const GONE: Duration = Duration::from_secs(12);
@@ -54,7 +54,7 @@ fn assert_cancelled(documents: &[Value], what: &str) {
 }
 
 /// Cancels a running run after this many records.
-fn cancelled_near(whole: &Whole, records: usize) {
+fn cancelled_near(whole: &UndisturbedRun, records: usize) {
     let repository = noting();
     let mut running = repository.start("autopilot", &["greet people by name"]);
     repository.await_records(records);
@@ -69,7 +69,7 @@ fn cancelled_near(whole: &Whole, records: usize) {
 
 /// Cancels a run that is stopped at a moment, then continues it. Returns the phase
 /// it was in.
-fn cancelled_at(whole: &Whole, moment: &Moment) -> String {
+fn cancelled_at(whole: &UndisturbedRun, moment: &RecordMoment) -> String {
     let repository = noting();
     let mut running = stopped_at(&repository, moment);
     let id = repository.id();
@@ -135,7 +135,7 @@ fn cancel_3_5_a_run_without_a_document_is_cancelled_with_its_first_one() {
 
 /// Asserts that a run was cancelled correctly and can be resumed.
 fn look_after(
-    whole: &Whole,
+    whole: &UndisturbedRun,
     repository: &Repository,
     cancelled: &CommandOutcome,
     code: Option<i32>,
@@ -165,11 +165,11 @@ fn look_after(
 
 #[test]
 fn cancel_3_5_a_cancel_at_any_moment_leaves_a_resumable_run() {
-    let whole = Whole::play();
+    let whole = UndisturbedRun::play();
     // Before the first step there are no documents yet; after the last record the run
     // is over.
-    let moments: Vec<&Moment> = whole.moments[1..whole.moments.len() - 1].iter().collect();
-    let moments: Vec<&Moment> = moments.into_iter().step_by(APART).collect();
+    let moments: Vec<&RecordMoment> = whole.moments[1..whole.moments.len() - 1].iter().collect();
+    let moments: Vec<&RecordMoment> = moments.into_iter().step_by(APART).collect();
     let phases = Mutex::new(BTreeSet::new());
     in_parallel(AT_A_TIME, &moments, |moment| {
         let phase = cancelled_at(&whole, moment);
@@ -180,7 +180,7 @@ fn cancel_3_5_a_cancel_at_any_moment_leaves_a_resumable_run() {
 
 #[test]
 fn cancel_3_5_a_cancel_races_with_a_resume() {
-    let whole = Whole::play();
+    let whole = UndisturbedRun::play();
     let moments: Vec<usize> = (2..whole.moments.len()).step_by(FAR_APART).collect();
     in_parallel(AT_A_TIME, &moments, |records| cancelled_near(&whole, *records));
 }

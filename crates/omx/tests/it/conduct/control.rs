@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use omx_testkit::await_condition;
 
-use super::kit::{DEADLINE, Repository, Running};
+use super::kit::{DEADLINE, Repository, RunningOmx};
 
 /// How long a run may take to act on a cancel or an answer.
 const AT_ONCE: Duration = Duration::from_millis(1_500);
@@ -23,9 +23,9 @@ fn events(repository: &Repository) -> String {
     fs::read_to_string(repository.run_folder().join("events.jsonl")).unwrap_or_default()
 }
 
-fn start(repository: &Repository, mode: &str, more: &[&str]) -> Running {
+fn start(repository: &Repository, mode: &str, more: &[&str]) -> RunningOmx {
     let mut command = repository.command(mode, more);
-    Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+    RunningOmx(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
 }
 
 #[test]

@@ -41,11 +41,11 @@ impl Repository {
 
     /// With this scenario.
     pub fn playing(scenario: &str) -> Self {
-        Self::of(project(), scenario)
+        Self::in_project(project(), scenario)
     }
 
     /// In this project, with this scenario.
-    pub fn of(project: TestProject, scenario: &str) -> Self {
+    pub fn in_project(project: TestProject, scenario: &str) -> Self {
         fs::write(project.folder().join("scenario.toml"), scenario).unwrap();
         project.git();
         project.write("check.sh", include_str!("../../../../../assets/demo/check.sh"));
@@ -76,9 +76,9 @@ impl Repository {
     }
 
     /// Starts a mode in the background.
-    pub fn start(&self, mode: &str, more: &[&str]) -> Running {
+    pub fn start(&self, mode: &str, more: &[&str]) -> RunningOmx {
         let mut command = self.command(mode, more);
-        Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+        RunningOmx(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
     }
 
     pub fn resume(&self, more: &[&str]) -> CommandOutcome {
@@ -206,9 +206,9 @@ impl Repository {
 }
 
 /// A process that ends with the test.
-pub struct Running(pub Child);
+pub struct RunningOmx(pub Child);
 
-impl Running {
+impl RunningOmx {
     pub fn signal(&self, signal: Signal) {
         let pid = Pid::from_raw(i32::try_from(self.0.id()).unwrap()).unwrap();
         let _ = kill_process(pid, signal);
@@ -230,7 +230,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningOmx {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -16,8 +16,10 @@ const HALF_WAY: usize = 40;
 
 /// A run that was killed with uncommitted files in its worktree.
 fn killed() -> Repository {
-    let repository =
-        Repository::of(TestProject::in_memory(env!("CARGO_BIN_EXE_omx")), &quick_scenario());
+    let repository = Repository::in_project(
+        TestProject::in_memory(env!("CARGO_BIN_EXE_omx")),
+        &quick_scenario(),
+    );
     let mut running = repository.start("autopilot", &["greet people by name"]);
     repository.await_records(HALF_WAY);
     running.signal(Signal::KILL);
@@ -31,11 +33,11 @@ fn killed() -> Repository {
 
 /// Another machine: other folders, another boot, no tmux, nothing in its
 /// folder for temporary files.
-struct Elsewhere {
+struct OtherMachine {
     folder: tempfile::TempDir,
 }
 
-impl Elsewhere {
+impl OtherMachine {
     /// With a copy of everything the run's machine had, to the byte.
     fn copying(repository: &Repository) -> Self {
         let folder = tempfile::Builder::new().prefix("omx-moved-").tempdir().unwrap();
@@ -109,7 +111,7 @@ fn program_path(name: &str) -> PathBuf {
 fn conductor_3_2_a_run_resumes_from_a_copy_and_leaves_the_original_alone() {
     let repository = killed();
     let before = repository.project.bytes("");
-    let elsewhere = Elsewhere::copying(&repository);
+    let elsewhere = OtherMachine::copying(&repository);
     let listed = elsewhere.omx(&repository, &["runs", "--json"]).ok();
     assert_eq!(listed["runs"][0]["state"], "stopped");
     let outcome = elsewhere.omx(&repository, &["runs", "resume"]);
@@ -124,7 +126,7 @@ fn conductor_3_2_a_run_resumes_from_a_copy_and_leaves_the_original_alone() {
 fn conductor_3_2_a_run_resumes_after_its_project_moved() {
     let repository = killed();
     let id = repository.id();
-    let elsewhere = Elsewhere::copying(&repository);
+    let elsewhere = OtherMachine::copying(&repository);
     let (root, aside) = (repository.project.root(), repository.project.folder().join("aside"));
     fs::rename(&root, &aside).unwrap();
     let outcome = elsewhere.omx(&repository, &["runs", "resume", &id]);

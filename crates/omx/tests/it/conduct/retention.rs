@@ -25,11 +25,11 @@ do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = t
 do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
 "#;
 
-struct Old {
+struct OldRuns {
     repository: Repository,
 }
 
-impl Old {
+impl OldRuns {
     fn new() -> Self {
         let mut repository = Repository::playing(SCENARIO);
         repository.check = "true".to_owned();
@@ -91,7 +91,7 @@ impl Old {
 
 #[test]
 fn r12_gc_removes_old_clean_merged_runs_and_names_the_rest() {
-    let old = Old::new();
+    let old = OldRuns::new();
     let ids: Vec<String> = (0..6).map(|_| old.run()).collect();
     let [merged, dirty, unmerged, locked, missing, young] = &ids[..] else { unreachable!() };
     for id in [merged, dirty, locked, missing, young] {
@@ -141,7 +141,7 @@ fn conductor_7_resumable_runs_are_never_removed() {
     let repository = Repository::playing(&quick_scenario());
     let outcome = repository.run("autopilot", &["--budget-tokens", "5000", "greet people by name"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");
-    let old = Old { repository };
+    let old = OldRuns { repository };
     let id = old.repository.id();
     old.age(&id);
     let swept = old.gc();
@@ -157,7 +157,7 @@ fn conductor_7_resumable_runs_are_never_removed() {
 
 #[test]
 fn conductor_7_retention_is_configured_and_gc_runs_by_itself_once_a_day() {
-    let old = Old::new();
+    let old = OldRuns::new();
     let first = old.run();
     old.merge(&first);
     let stamp = old.repository.project.root().join(".omx/runs/.swept");

@@ -70,7 +70,7 @@ fn conductor_5_5_ctrl_c_once_saves_and_says_how_to_resume() {
     let repository = slow();
     let mut command = repository.command("autopilot", &["greet people by name"]);
     let mut running =
-        super::kit::Running(command.stdout(std::process::Stdio::piped()).spawn().unwrap());
+        super::kit::RunningOmx(command.stdout(std::process::Stdio::piped()).spawn().unwrap());
     started(&repository);
     running.signal(Signal::INT);
     assert_eq!(running.code(), Some(130));

@@ -13,7 +13,7 @@ use omx_testkit::TestProject;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::kit::{Repository, Running, quick_scenario};
+use super::kit::{Repository, RunningOmx, quick_scenario};
 
 /// The number of concurrent runs.
 pub const AT_A_TIME: usize = 2;
@@ -24,19 +24,19 @@ const STEPS: usize = 30;
 
 /// Who is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Victim {
+pub enum KilledProcess {
     Omx,
     Agent,
     Both,
 }
 
-impl Victim {
+impl KilledProcess {
     pub const ALL: [Self; 3] = [Self::Omx, Self::Agent, Self::Both];
 }
 
 /// A moment just after a record is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Moment {
+pub struct RecordMoment {
     /// The number of records at that moment.
     pub records: usize,
     /// The number of the process's flush.
@@ -44,14 +44,14 @@ pub struct Moment {
 }
 
 /// An undisturbed run.
-pub struct Whole {
-    pub moments: Vec<Moment>,
+pub struct UndisturbedRun {
+    pub moments: Vec<RecordMoment>,
     plays: BTreeMap<u64, usize>,
     /// How many agents were killed so far.
     killed: AtomicUsize,
 }
 
-impl Whole {
+impl UndisturbedRun {
     /// Plays it, and finds where its records are flushed.
     pub fn play() -> Self {
         let repository = noting();
@@ -63,18 +63,20 @@ impl Whole {
         let trace = fs::read_to_string(trace).unwrap();
         let flushes = trace.lines().filter(|line| line.starts_with("fdatasync("));
         let of_journal = flushes.zip(1..).filter(|(line, _)| line.contains("journal.jsonl>"));
-        let moments: Vec<Moment> =
-            of_journal.zip(1..).map(|((_, flush), records)| Moment { records, flush }).collect();
+        let moments: Vec<RecordMoment> = of_journal
+            .zip(1..)
+            .map(|((_, flush), records)| RecordMoment { records, flush })
+            .collect();
         assert_eq!(moments.len(), repository.journal().len());
         Self { moments, plays: repository.plays(), killed: AtomicUsize::new(0) }
     }
 
     /// Kills at this moment, then resumes to the end.
-    pub fn killed_at(&self, moment: &Moment, victim: Victim) {
+    pub fn killed_at(&self, moment: &RecordMoment, victim: KilledProcess) {
         let what = format!("killed {victim:?} after {} records", moment.records);
         let repository = noting();
         let mut running = stopped_at(&repository, moment);
-        if victim != Victim::Omx {
+        if victim != KilledProcess::Omx {
             let agents = agents(&repository);
             self.killed.fetch_add(agents.len(), Ordering::Relaxed);
             for pid in agents {
@@ -83,7 +85,7 @@ impl Whole {
         }
         let before = repository.journal();
         assert_eq!(before.len(), moment.records, "{what}: it was stopped somewhere else");
-        let code = if victim == Victim::Agent {
+        let code = if victim == KilledProcess::Agent {
             // Repeatedly: the first signal may arrive before the stop.
             running.code_while(|running| running.signal(Signal::CONT))
         } else {
@@ -91,7 +93,7 @@ impl Whole {
             running.code()
         };
         repository.await_nobody();
-        if victim == Victim::Agent {
+        if victim == KilledProcess::Agent {
             assert_eq!(code, Some(0), "{what}");
         } else {
             assert_eq!(code, None, "{what}");
@@ -99,7 +101,7 @@ impl Whole {
             let outcome = repository.resume(&[]);
             repository.assert_complete(&outcome);
         }
-        let again = victim != Victim::Agent && checked_and_not_finished(&before);
+        let again = victim != KilledProcess::Agent && checked_and_not_finished(&before);
         assert_eq!(effects(&repository), (WORKS, CHECKS + usize::from(again)), "{what}");
         self.compare(&repository, &what);
     }
@@ -132,10 +134,10 @@ impl Whole {
 }
 
 /// A run that is stopped at this moment until it is continued.
-pub fn stopped_at(repository: &Repository, moment: &Moment) -> Running {
+pub fn stopped_at(repository: &Repository, moment: &RecordMoment) -> RunningOmx {
     let inject = format!("inject=fdatasync:signal=STOP:when={}", moment.flush);
     let mut command = traced(repository, &["-e", &inject, "-o", "/dev/null"]);
-    let running = Running(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let running = RunningOmx(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     repository.await_records(moment.records);
     running
 }
@@ -152,7 +154,7 @@ pub fn noting() -> Repository {
         scenario = scenario.replace(&usage, &worked);
     }
     let check = format!("{}; sh check.sh", note("check"));
-    let mut repository = Repository::of(project, &scenario);
+    let mut repository = Repository::in_project(project, &scenario);
     repository.check = check;
     repository
 }

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::kit::{BOTH, Conversation, Host, held, used_project};
+use super::kit::{BOTH, HookHost, HostConversation, held, used_project};
 
 /// Tries to stop until allowed; returns the number of holds and the last answer.
 fn until_allowed(
-    conversation: &Conversation<'_>,
+    conversation: &HostConversation<'_>,
     mut between: impl FnMut(usize) -> String,
 ) -> (usize, Value) {
     for holds in 0..200 {
@@ -25,7 +25,7 @@ fn until_allowed(
 fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         // Different text every time: only the missing tool calls are the same.
         let (holds, answer) = until_allowed(&conversation, |turn| format!("thinking, part {turn}"));
@@ -47,7 +47,7 @@ fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
 fn modes_4_3_max_iterations_then_failed_never_complete() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         let (holds, answer) = until_allowed(&conversation, |turn| {
             conversation.tool("Bash");
@@ -68,7 +68,7 @@ fn modes_4_3_max_iterations_then_failed_never_complete() {
 fn modes_4_3_five_equal_snapshots_in_a_row_are_no_progress() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         let (holds, _) = until_allowed(&conversation, |_| {
             conversation.tool("Bash");
@@ -85,7 +85,8 @@ fn modes_4_3_five_equal_snapshots_in_a_row_are_no_progress() {
 #[test]
 fn r15_a_run_that_commits_counts_as_progress() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     for turn in 0..12 {
         conversation.tool("Bash");
@@ -103,7 +104,8 @@ fn r15_a_run_that_commits_counts_as_progress() {
 #[test]
 fn modes_4_5_neither_hook_nor_write_raises_a_limit() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     conversation.write(json!({"mode": "ralph", "max_iterations": 3}));
     let more = json!({"mode": "ralph", "session_id": "s1", "max_iterations": 60}).to_string();
@@ -120,7 +122,8 @@ fn modes_4_5_neither_hook_nor_write_raises_a_limit() {
 fn modes_4_3_a_time_budget_ends_the_run() {
     let project = used_project();
     project.omx(&["config", "set", "budget.time", "1h", "--project"]);
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     held(&conversation.stop("in time"));
     let path = project.session("s1", "ralph-state.json");
@@ -137,7 +140,7 @@ fn modes_4_3_every_driving_mode_is_bounded_and_ends_its_dependents() {
     for host in BOTH {
         for mode in ["autopilot", "ralplan", "ultraqa", "pipeline", "swarm", "ultrapilot"] {
             let project = used_project();
-            let conversation = Conversation { project: &project, host, session: "s1" };
+            let conversation = HostConversation { project: &project, host, session: "s1" };
             conversation.prompt(&format!("${mode} mend the parser"));
             conversation.write(json!({"mode": mode, "max_iterations": 2}));
             let (holds, _) = until_allowed(&conversation, |turn| {
@@ -148,7 +151,7 @@ fn modes_4_3_every_driving_mode_is_bounded_and_ends_its_dependents() {
             assert_eq!(conversation.document(mode)["run_outcome"], "failed", "{mode}");
         }
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph ultrawork mend the parser");
         conversation.write(json!({"mode": "ralph", "max_iterations": 1, "linked_ultrawork": true}));
         conversation.write(json!({"mode": "ultrawork", "active": true, "linked_to_ralph": true}));

@@ -8,14 +8,15 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::kit::{
-    BOTH, Conversation, Host, PATIENCE, context, ended, held, start, used_project, within_a_second,
+    BOTH, HookHost, HostConversation, PATIENCE, context, ended, held, start, used_project,
+    within_a_second,
 };
 use crate::conduct::Repository;
 
 /// A process that holds the project's lock and does not release it.
-struct Sitter(std::process::Child);
+struct LockHolder(std::process::Child);
 
-impl Sitter {
+impl LockHolder {
     fn on(project: &TestProject) -> Self {
         let lock = project.state(".lock");
         let mut command = Command::new("flock");
@@ -29,7 +30,7 @@ impl Sitter {
     }
 }
 
-impl Drop for Sitter {
+impl Drop for LockHolder {
     fn drop(&mut self) {
         // The child holds the lock as long as it lives; the test owns both.
         let pid = i32::try_from(self.0.id()).unwrap();
@@ -46,7 +47,7 @@ impl Drop for Sitter {
 fn cancel_3_4_after_cancel_returns_every_stop_is_allowed() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         for call in ["$ralph one", "$autopilot two", "$ultraqa three", "$ultrawork four"] {
             conversation.prompt(call);
             held(&conversation.stop("not yet"));
@@ -69,7 +70,7 @@ fn modes_5_3_a_cancel_keyword_cancels_at_once_and_says_so() {
     for host in BOTH {
         for word in ["cancelomx", "stopomx", "cancelomc", "stopomc", "stop", "cancel", "abort"] {
             let project = used_project();
-            let conversation = Conversation { project: &project, host, session: "s1" };
+            let conversation = HostConversation { project: &project, host, session: "s1" };
             conversation.prompt("$ralph mend the parser");
             let answer = conversation.prompt(word);
             assert!(context(&answer).contains("Ralph cancelled."), "{word}: {answer}");
@@ -86,7 +87,7 @@ fn cancel_3_6_a_hook_writes_at_once_and_the_processes_are_stopped_after_it() {
     repository.await_records(12);
     let id = repository.id();
     let conversation =
-        Conversation { project: &repository.project, host: Host::Claude, session: &id };
+        HostConversation { project: &repository.project, host: HookHost::Claude, session: &id };
     let begun = Instant::now();
     let answer = conversation.prompt("cancelomx");
     assert!(begun.elapsed() < PATIENCE);
@@ -105,13 +106,13 @@ fn cancel_3_6_a_hook_writes_at_once_and_the_processes_are_stopped_after_it() {
 fn cancel_3_7_a_hook_creates_no_document_for_a_run_removed_by_force() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         held(&conversation.stop("one"));
         // Hooks that have read the document and wait for the lock while force runs.
         let payload = conversation.payload("Stop", json!({})).to_string();
         for _ in 0..20 {
-            let sitter = Sitter::on(&project);
+            let sitter = LockHolder::on(&project);
             let begun = Instant::now();
             let waiting = start(conversation.command(), payload.as_bytes());
             std::fs::remove_dir_all(project.root().join(".omx/state/sessions/s1")).unwrap();
@@ -135,11 +136,11 @@ fn cancel_3_7_a_hook_creates_no_document_for_a_run_removed_by_force() {
 fn hosts_1_4_a_held_lock_delays_no_hook_beyond_its_deadline() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         held(&conversation.stop("one"));
         let before = project.bytes(".omx/state/sessions");
-        let sitter = Sitter::on(&project);
+        let sitter = LockHolder::on(&project);
         within_a_second(|| assert_eq!(conversation.stop("two"), json!({})));
         assert_eq!(conversation.event("Interrupt", json!({})), json!({}));
         conversation.tool("Bash");

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const ARGS: [&str; 3] = ["hook", "--host", "claude"];
 
 /// An event that changes something, in a project where it does.
-struct Rehearsed {
+struct RecordedHook {
     name: &'static str,
     template: TestProject,
     payload: Value,
@@ -29,16 +29,16 @@ fn payload(project: &TestProject, payload: &Value) -> PathBuf {
     path
 }
 
-fn rehearse(name: &'static str, event: Value, prepare: fn(&TestProject)) -> Rehearsed {
+fn record(name: &'static str, event: Value, prepare: fn(&TestProject)) -> RecordedHook {
     let template = TestProject::new(release_binary());
     template.omx(&["state", "write", "--mode", "team", "--input", r#"{"active":false}"#]).ok();
     prepare(&template);
     let stage = copy(&template);
     let (outcome, calls) = trace_reading(&stage, &ARGS, &payload(&stage, &event));
     assert_eq!(outcome.code, Some(0), "{name}: {outcome:?}");
-    let (old, new) = (DocumentTree::of(&template), DocumentTree::of(&stage));
+    let (old, new) = (DocumentTree::read(&template), DocumentTree::read(&stage));
     assert_ne!(old.contents(), new.contents(), "{name} changes something: {outcome:?}");
-    Rehearsed { name, template, payload: event, old, new, calls }
+    RecordedHook { name, template, payload: event, old, new, calls }
 }
 
 fn ralph(project: &TestProject) {
@@ -46,14 +46,14 @@ fn ralph(project: &TestProject) {
     project.omx(&["state", "write", "--input", start]).ok();
 }
 
-fn all() -> Vec<Rehearsed> {
+fn all() -> Vec<RecordedHook> {
     let stop = json!({"hook_event_name": "Stop", "session_id": "s1"});
     let prompt = |text: &str| json!({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": text});
     vec![
-        rehearse("a stop that is held", stop, ralph),
-        rehearse("a start by prompt", prompt("$ralph x"), |_| {}),
-        rehearse("a cancel by prompt", prompt("cancelomx"), ralph),
-        rehearse(
+        record("a stop that is held", stop, ralph),
+        record("a start by prompt", prompt("$ralph x"), |_| {}),
+        record("a cancel by prompt", prompt("cancelomx"), ralph),
+        record(
             "a limit",
             json!({"hook_event_name": "StopFailure", "session_id": "s1", "error": "rate_limit"}),
             ralph,
@@ -64,20 +64,20 @@ fn all() -> Vec<Rehearsed> {
 #[test]
 fn r1_a_hook_killed_at_any_call_leaves_the_old_or_the_new_document() {
     let rehearsed = all();
-    let points: Vec<(&Rehearsed, &Syscall)> =
+    let points: Vec<(&RecordedHook, &Syscall)> =
         rehearsed.iter().flat_map(|one| one.calls.iter().map(move |call| (one, call))).collect();
     in_parallel(3, &points, |(one, call)| {
         let project = copy(&one.template);
         let input = payload(&project, &one.payload);
         inject_reading(&project, &ARGS, call, Injection::Kill, &input);
         let at = format!("{} killed at {} {}: {}", one.name, call.name, call.nth, call.text);
-        let now = DocumentTree::of(&project).contents();
+        let now = DocumentTree::read(&project).contents();
         let (old, new) = (one.old.contents(), one.new.contents());
         assert!(now == old || now == new, "{at}: {now:#?}");
         // The next one works at once.
         let outcome = project.omx_stdin(&ARGS, &fs::read(&input).unwrap());
         assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
-        assert_ne!(DocumentTree::of(&project).contents(), old, "{at}");
+        assert_ne!(DocumentTree::read(&project).contents(), old, "{at}");
     });
 }
 
@@ -99,7 +99,7 @@ fn r6_a_full_failing_or_read_only_disk_still_answers_and_tears_nothing() {
         assert_eq!(outcome.code, Some(0), "{at}: {outcome:?}");
         assert_eq!(outcome.stdout.lines().count(), 1, "{at}: {outcome:?}");
         serde_json::from_str::<Value>(&outcome.stdout).unwrap();
-        let now = DocumentTree::of(&project).contents();
+        let now = DocumentTree::read(&project).contents();
         let known = [one.old.contents(), one.new.contents()];
         assert!(known.contains(&now), "{at}: {now:#?}");
     });

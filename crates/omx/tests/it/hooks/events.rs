@@ -3,13 +3,13 @@
 use omx_testkit::await_condition;
 use serde_json::{Value, json};
 
-use super::kit::{BOTH, Conversation, Host, context, held, used_project};
+use super::kit::{BOTH, HookHost, HostConversation, context, held, used_project};
 
 #[test]
 fn hosts_1_2_a_conversation_learns_what_is_active_and_its_own_id() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         let first = conversation.event("SessionStart", json!({"source": "startup"}));
         assert!(context(&first).contains("session s1"), "{first}");
         assert!(!context(&first).contains("active"), "{first}");
@@ -19,7 +19,7 @@ fn hosts_1_2_a_conversation_learns_what_is_active_and_its_own_id() {
         assert!(text.contains("[Ralph active: phase starting"), "{text}");
         assert!(text.contains("mend the parser") && text.contains("omx cancel"), "{text}");
         // Another conversation in the same folder is not affected.
-        let other = Conversation { session: "s2", ..conversation };
+        let other = HostConversation { session: "s2", ..conversation };
         let text = other.event("SessionStart", json!({"source": "startup"}));
         assert!(!context(&text).contains("Ralph"), "{text}");
     }
@@ -29,7 +29,7 @@ fn hosts_1_2_a_conversation_learns_what_is_active_and_its_own_id() {
 fn hosts_1_2_after_compaction_documents_decide_and_a_cancelled_mode_stays_cancelled() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         assert_eq!(conversation.event("PreCompact", json!({"trigger": "auto"})), json!({}));
         let text = conversation.event("SessionStart", json!({"source": "compact"}));
@@ -49,7 +49,7 @@ fn hosts_1_2_after_compaction_documents_decide_and_a_cancelled_mode_stays_cancel
 fn modes_4_2_a_held_stop_names_mode_phase_iteration_what_is_missing_and_how_to_cancel() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         assert_eq!(conversation.stop("hello"), json!({}), "nothing is active");
         conversation.prompt("$ralph mend the parser");
         conversation.write(json!({"mode": "ralph", "current_phase": "executing"}));
@@ -76,7 +76,7 @@ fn modes_4_2_a_held_stop_names_mode_phase_iteration_what_is_missing_and_how_to_c
 fn modes_4_1_a_stop_by_the_person_or_by_a_failure_is_never_held() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         let before = conversation.document("ralph");
         for more in [
@@ -105,7 +105,7 @@ fn modes_4_1_a_stop_by_the_person_or_by_a_failure_is_never_held() {
 #[test]
 fn hosts_1_2_after_an_interrupt_nothing_is_held_until_the_next_prompt() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = HostConversation { project: &project, host: HookHost::Codex, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     assert_eq!(conversation.event("Interrupt", json!({})), json!({}));
     assert_eq!(conversation.stop("interrupted"), json!({}));
@@ -117,7 +117,8 @@ fn hosts_1_2_after_an_interrupt_nothing_is_held_until_the_next_prompt() {
 #[test]
 fn hosts_1_2_a_limit_waits_without_counting_until_the_agent_works_again() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     let failed = json!({"error": "rate_limit", "last_assistant_message": "limit reached"});
     assert_eq!(conversation.event("StopFailure", failed), json!({}));
@@ -138,7 +139,7 @@ fn hosts_1_2_a_limit_waits_without_counting_until_the_agent_works_again() {
 fn hosts_1_2_tool_use_is_recorded_once_after_a_hold_and_costs_nothing_otherwise() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         let idle = project.bytes("");
         conversation.tool("Bash");
         conversation.tool("mcp__other__thing");
@@ -163,7 +164,7 @@ fn hosts_1_2_tool_use_is_recorded_once_after_a_hold_and_costs_nothing_otherwise(
 fn hosts_1_3_subagents_and_our_own_workers_start_and_hold_nothing() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         let before = project.bytes("");
         let more = json!({"prompt": "$ralph mend the parser", "agent_id": "a1"});
         assert_eq!(conversation.event("UserPromptSubmit", more), json!({}));
@@ -186,7 +187,8 @@ fn hosts_1_3_subagents_and_our_own_workers_start_and_hold_nothing() {
 fn hosts_1_4_the_project_comes_from_the_host_then_from_the_payload() {
     let project = used_project();
     let inner = project.write("deep/er/file", "x").parent().unwrap().to_owned();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     let mut payload = conversation.payload("UserPromptSubmit", json!({"prompt": "$ralph x"}));
     payload["cwd"] = json!("/");
     let mut command = conversation.command();
@@ -202,8 +204,8 @@ fn hosts_1_4_the_project_comes_from_the_host_then_from_the_payload() {
 #[test]
 fn r5_two_conversations_in_one_folder_do_not_touch_each_other() {
     let project = used_project();
-    let one = Conversation { project: &project, host: Host::Claude, session: "s1" };
-    let two = Conversation { project: &project, host: Host::Codex, session: "s2" };
+    let one = HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
+    let two = HostConversation { project: &project, host: HookHost::Codex, session: "s2" };
     one.prompt("$ralph one thing");
     two.prompt("$autopilot another thing");
     let before = one.document("ralph");
@@ -239,7 +241,8 @@ fn hosts_1_2_gemini_events_have_the_same_effects() {
 #[test]
 fn hosts_1_6_an_ended_session_is_removed_from_its_hosts_record() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     let records = project.home().join(".local/state/omx/hosts");
     conversation.event("SessionStart", json!({"source": "startup"}));
     let known = || std::fs::read_dir(&records).into_iter().flatten().count();

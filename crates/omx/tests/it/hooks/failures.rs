@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::kit::{BOTH, Conversation, Host, answer, ended, held, used_project, within_a_second};
+use super::kit::{
+    BOTH, HookHost, HostConversation, answer, ended, held, used_project, within_a_second,
+};
 
 #[test]
 fn hosts_1_1_every_broken_payload_gets_the_empty_effect() {
@@ -108,7 +110,7 @@ fn r6_an_unusable_store_holds_no_stop() {
     for host in BOTH {
         // A document of zeros beside a good one: the good one still counts.
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.prompt("$ralph mend the parser");
         project.write(".omx/state/sessions/s1/ultraqa-state.json", [0; 512]);
         held(&conversation.stop("go on"));
@@ -134,7 +136,8 @@ fn r6_an_unusable_store_holds_no_stop() {
 #[test]
 fn r6_a_newer_schema_is_held_by_its_known_fields() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     let newer = r#"{"schema":99,"mode":"ralph","active":true,"current_phase":"hovering","novel":{"x":[1]},"updated_at":"2999-01-01T00:00:00Z"}"#;
     project.write(".omx/state/sessions/s1/ralph-state.json", newer);
     let answer = conversation.stop("go on");
@@ -146,7 +149,7 @@ fn r6_a_newer_schema_is_held_by_its_known_fields() {
 #[test]
 fn r6_a_zeroed_record_is_started_anew_and_bounds_hold() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = HostConversation { project: &project, host: HookHost::Codex, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     for holds in 1..=50 {
         project.write(".omx/state/.activity/s1.json", [0; 300]);
@@ -161,7 +164,8 @@ fn r6_a_zeroed_record_is_started_anew_and_bounds_hold() {
 #[test]
 fn r6_a_read_only_folder_holds_no_stop() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     let before = project.bytes(".omx");
     for event in ["Stop", "PostToolUse", "PreCompact", "Interrupt", "SessionStart"] {
@@ -187,7 +191,8 @@ fn r6_a_read_only_folder_holds_no_stop() {
 #[test]
 fn r6_a_program_replaced_while_running_still_answers() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     let copy = project.folder().join("omx-copy");
     fs::copy(project.binary(), &copy).unwrap();
@@ -213,7 +218,7 @@ fn r6_a_program_replaced_while_running_still_answers() {
 fn hosts_1_1_an_idle_hook_writes_no_file_and_starts_no_process() {
     let project = used_project();
     project.write(".omx/state/sessions/s1/ralph-state.json", r#"{"active":false}"#);
-    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = HostConversation { project: &project, host: HookHost::Codex, session: "s1" };
     let before = project.bytes("");
     let more = json!({"tool_name": "Bash", "prompt": "mend the parser", "trigger": "auto"});
     for event in ["PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "PreCompact"] {

@@ -4,11 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::kit::{BOTH, Conversation, Host, answer, held, used_project};
+use super::kit::{BOTH, HookHost, HostConversation, answer, held, used_project};
 
 /// Writes state without naming a session, as an agent's shell would. The test
 /// itself is the host: it is the ancestor of the hook and of this command.
-fn writes(conversation: &Conversation<'_>, variables: &[(&str, &str)]) -> String {
+fn writes(conversation: &HostConversation<'_>, variables: &[(&str, &str)]) -> String {
     let input = r#"{"mode":"ralph","active":true,"task_description":"x"}"#;
     let outcome =
         conversation.project.omx_env(&["state", "write", "--input", input, "--json"], variables);
@@ -21,7 +21,7 @@ fn writes(conversation: &Conversation<'_>, variables: &[(&str, &str)]) -> String
 fn hosts_1_6_a_command_of_the_agent_finds_the_conversation_it_belongs_to() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         conversation.event("SessionStart", json!({"source": "startup"}));
         let path = writes(&conversation, &[]);
         assert!(path.ends_with("sessions/s1/ralph-state.json"), "{path}");
@@ -34,8 +34,8 @@ fn hosts_1_6_a_command_of_the_agent_finds_the_conversation_it_belongs_to() {
 #[test]
 fn hosts_1_6_no_guess_is_made_for_a_host_with_several_conversations() {
     let project = used_project();
-    let one = Conversation { project: &project, host: Host::Codex, session: "s1" };
-    let two = Conversation { session: "s2", ..one };
+    let one = HostConversation { project: &project, host: HookHost::Codex, session: "s1" };
+    let two = HostConversation { session: "s2", ..one };
     one.event("SessionStart", json!({"source": "startup"}));
     two.event("SessionStart", json!({"source": "startup"}));
     let path = writes(&one, &[]);
@@ -49,7 +49,8 @@ fn hosts_1_6_no_guess_is_made_for_a_host_with_several_conversations() {
 #[test]
 fn hosts_1_6_the_environment_takes_precedence_over_ancestors() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.event("SessionStart", json!({"source": "startup"}));
     let path = writes(&conversation, &[("CLAUDE_CODE_SESSION_ID", "s2")]);
     assert!(path.ends_with("sessions/s2/ralph-state.json"), "{path}");
@@ -60,7 +61,7 @@ fn hosts_1_6_the_environment_takes_precedence_over_ancestors() {
 #[test]
 fn hosts_1_6_a_server_that_started_before_the_conversation_finds_it() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = HostConversation { project: &project, host: HookHost::Codex, session: "s1" };
     let records = project.home().join(".local/state/omx/hosts");
     fs::create_dir_all(&records).unwrap();
     let mut server = project.mcp();
@@ -77,7 +78,7 @@ fn hosts_1_6_a_server_that_started_before_the_conversation_finds_it() {
     held(&conversation.stop("done?"));
     // Another conversation of the same host replaces it.
     conversation.event("SessionEnd", json!({"reason": "clear"}));
-    let next = Conversation { session: "s2", ..conversation };
+    let next = HostConversation { session: "s2", ..conversation };
     next.event("SessionStart", json!({"source": "clear"}));
     assert!(write("ultraqa").ends_with("sessions/s2/ultraqa-state.json"));
 }
@@ -87,7 +88,8 @@ fn hosts_1_6_claude_hands_the_id_to_every_command_of_the_conversation() {
     let project = used_project();
     let file = project.folder().join("env.sh");
     fs::write(&file, "export OTHER=1\n").unwrap();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     let payload = conversation.payload("SessionStart", json!({"source": "startup"})).to_string();
     for _ in 0..2 {
         let mut command = conversation.command();
@@ -102,7 +104,7 @@ fn hosts_1_6_claude_hands_the_id_to_every_command_of_the_conversation() {
 fn hosts_1_6_a_missing_session_is_added_to_calls_of_omx_tools_only() {
     for host in BOTH {
         let project = used_project();
-        let conversation = Conversation { project: &project, host, session: "s1" };
+        let conversation = HostConversation { project: &project, host, session: "s1" };
         let call = |tool: &str, input: Value| {
             conversation.event("PreToolUse", json!({"tool_name": tool, "tool_input": input}))
         };
@@ -125,7 +127,7 @@ fn hosts_1_6_records_of_dead_hosts_are_removed() {
     let records = project.home().join(".local/state/omx/hosts");
     fs::create_dir_all(records.join("4194304.1")).unwrap();
     fs::write(records.join("4194304.1/s9"), "").unwrap();
-    let conversation = Conversation { project: &project, host: Host::Codex, session: "s1" };
+    let conversation = HostConversation { project: &project, host: HookHost::Codex, session: "s1" };
     conversation.event("SessionStart", json!({"source": "startup"}));
     assert!(!records.join("4194304.1").exists());
     assert_eq!(fs::read_dir(&records).unwrap().count(), 1);

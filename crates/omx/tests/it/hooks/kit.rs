@@ -16,14 +16,14 @@ pub const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A host that runs hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
+pub enum HookHost {
     Codex,
     Claude,
 }
 
-pub const BOTH: [Host; 2] = [Host::Codex, Host::Claude];
+pub const BOTH: [HookHost; 2] = [HookHost::Codex, HookHost::Claude];
 
-impl Host {
+impl HookHost {
     pub fn name(self) -> &'static str {
         match self {
             Self::Codex => "codex",
@@ -33,9 +33,9 @@ impl Host {
 }
 
 /// One conversation of a host in a project.
-pub struct Conversation<'a> {
+pub struct HostConversation<'a> {
     pub project: &'a TestProject,
-    pub host: Host,
+    pub host: HookHost,
     pub session: &'a str,
 }
 
@@ -47,7 +47,7 @@ pub fn used_project() -> TestProject {
     project
 }
 
-impl Conversation<'_> {
+impl HostConversation<'_> {
     /// What both hosts put into every payload.
     pub fn payload(&self, event: &str, more: Value) -> Value {
         let mut payload = json!({
@@ -57,7 +57,7 @@ impl Conversation<'_> {
             "hook_event_name": event,
             "permission_mode": "default",
         });
-        if self.host == Host::Codex {
+        if self.host == HookHost::Codex {
             payload["model"] = json!("gpt-5.5");
             payload["turn_id"] = json!("turn-1");
         }

@@ -4,14 +4,14 @@
 use omx_testkit::MODES;
 use serde_json::json;
 
-use super::kit::{BOTH, Conversation, Host, context, held, used_project};
+use super::kit::{BOTH, HookHost, HostConversation, context, held, used_project};
 
 #[test]
 fn modes_5_1_a_call_writes_the_document_and_one_line_for_the_agent() {
     for host in BOTH {
         for mode in MODES {
             let project = used_project();
-            let conversation = Conversation { project: &project, host, session: "s1" };
+            let conversation = HostConversation { project: &project, host, session: "s1" };
             let answer = conversation.prompt(&format!("${mode} mend the parser"));
             let text = context(&answer);
             assert!(text.contains("started") && text.contains("session s1"), "{text}");
@@ -27,7 +27,8 @@ fn modes_5_1_a_call_writes_the_document_and_one_line_for_the_agent() {
 #[test]
 fn modes_2_2_an_autopilot_keeps_the_persons_prompt() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$autopilot build a parser\nthat reads TOML");
     let document = conversation.document("autopilot");
     let path = document["handoff_artifacts"]["context_snapshot_path"].as_str().unwrap();
@@ -40,7 +41,8 @@ fn modes_2_2_an_autopilot_keeps_the_persons_prompt() {
 #[test]
 fn modes_3_2_a_second_driver_is_refused_and_the_first_one_named() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$ralph mend the parser");
     let before = project.bytes(".omx/state/sessions");
     let answer = conversation.prompt("$autopilot build everything");
@@ -61,7 +63,8 @@ fn modes_5_4_ralph_with_another_starts_both_linked() {
         ("$ralph $ecomode mend the parser", "ecomode", "linked_ecomode", "linked_to_ralph"),
     ] {
         let project = used_project();
-        let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+        let conversation =
+            HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
         let answer = conversation.prompt(words);
         assert!(context(&answer).contains(&format!("linked with {other}")), "{answer}");
         assert_eq!(conversation.document("ralph")[field], true, "{words}");
@@ -76,7 +79,8 @@ fn modes_5_4_ralph_with_another_starts_both_linked() {
 #[test]
 fn cancel_6_the_keyword_alone_resumes_a_cancelled_autopilot() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$autopilot build a parser");
     conversation.prompt("cancelomx");
     assert_eq!(conversation.document("autopilot")["active"], false);
@@ -98,7 +102,8 @@ fn cancel_6_the_keyword_alone_resumes_a_cancelled_autopilot() {
 #[test]
 fn modes_5_3_continue_resumes_only_what_waits_for_the_person() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     assert_eq!(conversation.prompt("continue"), json!({}));
     conversation.prompt("$ralph mend the parser");
     assert_eq!(conversation.prompt("continue"), json!({}), "it is active");
@@ -116,7 +121,8 @@ fn modes_5_3_continue_resumes_only_what_waits_for_the_person() {
 #[test]
 fn modes_5_2_phrases_suggest_start_or_say_nothing_as_configured() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     let phrase = "don't stop until the build is green";
     let before = project.bytes("");
     let answer = conversation.prompt(phrase);
@@ -134,7 +140,8 @@ fn modes_5_2_phrases_suggest_start_or_say_nothing_as_configured() {
 #[test]
 fn modes_2_7_a_pipelines_first_word_selects_its_stages() {
     let project = used_project();
-    let conversation = Conversation { project: &project, host: Host::Claude, session: "s1" };
+    let conversation =
+        HostConversation { project: &project, host: HookHost::Claude, session: "s1" };
     conversation.prompt("$pipeline review: the parser");
     let document = conversation.document("pipeline");
     assert_eq!(document["stages"], json!(["explore", "architect", "critic", "executor"]));

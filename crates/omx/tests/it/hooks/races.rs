@@ -5,7 +5,7 @@ use std::time::Instant;
 use omx_testkit::{Random, TestProject, in_parallel};
 use serde_json::json;
 
-use super::kit::{BOTH, Conversation, Host, ended, start, used_project};
+use super::kit::{BOTH, HookHost, HostConversation, ended, start, used_project};
 
 const ROUNDS: usize = 1_000;
 const HOOKS: usize = 8;
@@ -21,9 +21,9 @@ fn r4_cancel_against_eight_hooks_in_flight_a_thousand_times() {
     });
 }
 
-fn one_round(project: &TestProject, host: Host, round: usize) {
+fn one_round(project: &TestProject, host: HookHost, round: usize) {
     let session = format!("s{}", round % 7);
-    let conversation = Conversation { project, host, session: &session };
+    let conversation = HostConversation { project, host, session: &session };
     conversation.prompt(if round.is_multiple_of(2) {
         "$ralph mend it"
     } else {
@@ -55,9 +55,9 @@ fn one_round(project: &TestProject, host: Host, round: usize) {
 #[test]
 fn r5_ten_thousand_interleaved_events_of_two_conversations() {
     let project = used_project();
-    let sides = [("one", Host::Claude), ("two", Host::Codex)];
+    let sides = [("one", HookHost::Claude), ("two", HookHost::Codex)];
     in_parallel(2, &sides, |(session, host)| {
-        let conversation = Conversation { project: &project, host: *host, session };
+        let conversation = HostConversation { project: &project, host: *host, session };
         let task = format!("the task of {session}");
         let mut random = Random::new(if *session == "one" { 7 } else { 11 });
         let mut active = false;

@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use omx_testkit::model::{ModelServer, Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use omx_testkit::{CommandOutcome, write_program};
 use serde_json::{Value, json};
@@ -31,7 +31,8 @@ impl Place {
 
     fn bare(cli: AgentCli) -> Self {
         let input = json!({"mode": "ralph", "session_id": "s", "active": true});
-        let script = Script::named("go").mcp("omx", "state_write", input).shell("true").say("done");
+        let script =
+            ModelScript::named("go").mcp("omx", "state_write", input).shell("true").say("done");
         let server = ModelServer::start([script]);
         let home = AgentHome::new(cli, &server);
         home.configure();
@@ -272,7 +273,7 @@ fn hosts_2_1_gemini_calls_the_hooks_of_project_scope() {
 }
 
 /// With user and project scope, an event is reported once.
-fn told_once(cli: AgentCli, last: &str) {
+fn assert_reported_once(cli: AgentCli, last: &str) {
     let place = Place::new(cli, "user");
     place.set_up("project");
     place.listen();
@@ -283,17 +284,17 @@ fn told_once(cli: AgentCli, last: &str) {
 
 #[test]
 fn hosts_2_1_in_both_scopes_codex_reports_an_event_once() {
-    offline(&[AgentCli::Codex], || told_once(AgentCli::Codex, "Stop"));
+    offline(&[AgentCli::Codex], || assert_reported_once(AgentCli::Codex, "Stop"));
 }
 
 #[test]
 fn hosts_2_1_in_both_scopes_claude_reports_an_event_once() {
-    offline(&[AgentCli::Claude], || told_once(AgentCli::Claude, "Stop"));
+    offline(&[AgentCli::Claude], || assert_reported_once(AgentCli::Claude, "Stop"));
 }
 
 #[test]
 fn hosts_2_1_in_both_scopes_gemini_reports_an_event_once() {
-    offline(&[AgentCli::Gemini], || told_once(AgentCli::Gemini, "AfterAgent"));
+    offline(&[AgentCli::Gemini], || assert_reported_once(AgentCli::Gemini, "AfterAgent"));
 }
 
 /// Codex's agents are omx's roles, each with its own instructions.
@@ -305,8 +306,8 @@ fn hosts_2_1_codex_gives_an_agent_its_role_prompt() {
         let spawn = ScriptTurn::new().call_in("multi_agent_v1", "spawn_agent", spawn);
         // The end waits for the agent's request.
         let end = ScriptTurn::new().say("done").following("sub", 0);
-        place.server.add(Script::named("main").turn(spawn).turn(end).repeating());
-        place.server.add(Script::named("sub").say("judged"));
+        place.server.add(ModelScript::named("main").turn(spawn).turn(end).repeating());
+        place.server.add(ModelScript::named("sub").say("judged"));
         let run = place.run(&["exec", "--json", "go [[script:main]]"]);
         assert_eq!(run.code, Some(0), "{run:#?}");
         let asked = place.server.turns("sub");

@@ -9,10 +9,10 @@ use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use omx_testkit::real_cli::{AgentCli, offline};
 
-use super::Place;
+use super::ClaudeStage;
 use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
-use crate::agents::play::{Failing, Play, Step, cue};
-use crate::agents::stage::Stage;
+use crate::agents::play::{AgentPlay, PlayFailure, PlayStep, cue};
+use crate::agents::stage::DriverStage;
 use crate::agents::suite::lives;
 
 /// Claude ends the command's own group and session; this one left both.
@@ -21,9 +21,9 @@ fn a_command_outside_its_session_is_dead_when_the_turn_ends() {
     offline(&[AgentCli::Claude], || {
         let away = "(setsid sh -c 'touch far; while :; do sleep 0.1; done' \
                     >/dev/null 2>&1 </dev/null &); sleep 1000";
-        let slow = Play::new("slow", [Step::Shell(away), Step::Say("no")]);
-        let after = Play::new("after", [Step::Say("still here")]);
-        let stage = Place::with(vec![slow.clone(), after]);
+        let slow = AgentPlay::new("slow", [PlayStep::Shell(away), PlayStep::Say("no")]);
+        let after = AgentPlay::new("after", [PlayStep::Say("still here")]);
+        let stage = ClaudeStage::with(vec![slow.clone(), after]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("the command has left", DEADLINE, || {
@@ -45,9 +45,9 @@ fn a_command_outside_its_session_is_dead_when_the_turn_ends() {
 #[test]
 fn an_interrupt_before_the_turn_starts_takes_effect() {
     offline(&[AgentCli::Claude], || {
-        let slow = Play::new("slow", [Step::SaySlowly]);
-        let after = Play::new("after", [Step::Say("still here")]);
-        let stage = Place::with(vec![slow, after]);
+        let slow = AgentPlay::new("slow", [PlayStep::SaySlowly]);
+        let after = AgentPlay::new("after", [PlayStep::Say("still here")]);
+        let stage = ClaudeStage::with(vec![slow, after]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("slow")));
         chat.agent.interrupt();
@@ -60,7 +60,8 @@ fn an_interrupt_before_the_turn_starts_takes_effect() {
 #[test]
 fn an_interrupt_during_a_retry_ends_the_turn() {
     offline(&[AgentCli::Claude], || {
-        let stage = Place::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
+        let stage =
+            ClaudeStage::with(vec![AgentPlay::new("fail", [PlayStep::Fail(PlayFailure::Service)])]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("fail")));
         let retrying =
@@ -77,9 +78,9 @@ fn an_interrupt_during_a_retry_ends_the_turn() {
 #[test]
 fn an_approval_ends_with_its_turn() {
     offline(&[AgentCli::Claude], || {
-        let ask = Play::new("ask", [Step::Shell("touch ran.txt"), Step::Say("no")]);
-        let after = Play::new("after", [Step::Say("still here")]);
-        let stage = Place::with(vec![ask, after]);
+        let ask = AgentPlay::new("ask", [PlayStep::Shell("touch ran.txt"), PlayStep::Say("no")]);
+        let after = AgentPlay::new("after", [PlayStep::Say("still here")]);
+        let stage = ClaudeStage::with(vec![ask, after]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
@@ -103,7 +104,7 @@ fn an_approval_ends_with_its_turn() {
 #[test]
 fn a_turn_without_a_vendor_ends_within_seconds() {
     offline(&[AgentCli::Claude], || {
-        let stage = Place::without_vendor();
+        let stage = ClaudeStage::without_vendor();
         let mut chat = TestConversation::new(&stage);
         let start = Instant::now();
         assert_eq!(chat.turn("anybody there?").failure().kind(), "network");

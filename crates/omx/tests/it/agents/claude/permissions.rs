@@ -7,14 +7,14 @@ use omx_agents::event::{ApprovalRequest, TargetLocation, ToolOutcome};
 use omx_agents::{AgentEvent, AgentLimits, ConversationSpec, ConversationStart, conversation};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
-use omx_testkit::model::Script;
+use omx_testkit::model::ModelScript;
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::{Place, stage_of};
+use super::{ClaudeStage, stage_of};
 use crate::agents::conversation::{TestConversation, conversation_spec};
-use crate::agents::play::{Play, Step, cue};
-use crate::agents::stage::Stage;
+use crate::agents::play::{AgentPlay, PlayStep, cue};
+use crate::agents::stage::DriverStage;
 
 fn asks(chat: &TestConversation) -> Vec<&ApprovalRequest> {
     let asked = chat.seen.iter().filter_map(|event| match event {
@@ -29,13 +29,13 @@ fn asks(chat: &TestConversation) -> Vec<&ApprovalRequest> {
 #[test]
 fn with_edits_allowed_only_edits_in_the_folder_are_made() {
     offline(&[AgentCli::Claude], || {
-        let script = Script::named("edits")
+        let script = ModelScript::named("edits")
             .write("inside.txt", "in\n")
             .write("../outside.txt", "out\n")
             .write(".claude/settings.json", "{}")
             .shell("rm inside.txt")
             .say("that was it");
-        let stage: Place = stage_of([script]);
+        let stage: ClaudeStage = stage_of([script]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
@@ -57,11 +57,11 @@ fn with_edits_allowed_only_edits_in_the_folder_are_made() {
 #[test]
 fn with_commands_allowed_a_command_outside_needs_the_person() {
     offline(&[AgentCli::Claude], || {
-        let script = Script::named("run")
+        let script = ModelScript::named("run")
             .shell("python3 -c 'open(\"made\", \"w\")'")
             .shell("touch ../outside.txt")
             .say("that was it");
-        let stage: Place = stage_of([script]);
+        let stage: ClaudeStage = stage_of([script]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("run")).text(), "that was it");
         assert!(stage.root().join("made").exists());
@@ -78,8 +78,8 @@ fn with_commands_allowed_a_command_outside_needs_the_person() {
 #[test]
 fn with_everything_allowed_nothing_needs_approval() {
     offline(&[AgentCli::Claude], || {
-        let away = Step::Shell("touch ../outside.txt");
-        let stage = Place::with(vec![Play::new("all", [away, Step::Say("done")])]);
+        let away = PlayStep::Shell("touch ../outside.txt");
+        let stage = ClaudeStage::with(vec![AgentPlay::new("all", [away, PlayStep::Say("done")])]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
@@ -94,8 +94,8 @@ fn with_everything_allowed_nothing_needs_approval() {
 #[test]
 fn our_own_tools_need_no_approval() {
     offline(&[AgentCli::Claude], || {
-        let read = Step::Mcp("state_list_active", json!({}));
-        let stage = Place::with(vec![Play::new("own", [read, Step::Say("done")])]);
+        let read = PlayStep::Mcp("state_list_active", json!({}));
+        let stage = ClaudeStage::with(vec![AgentPlay::new("own", [read, PlayStep::Say("done")])]);
         for allow in AllowLevel::ALL {
             let mut chat = TestConversation::open(
                 &stage,
@@ -115,7 +115,7 @@ fn our_own_tools_need_no_approval() {
 #[test]
 fn role_and_model_reach_the_vendor() {
     offline(&[AgentCli::Claude], || {
-        let stage = Place::with(vec![Play::new("hello", [Step::Say("hello")])]);
+        let stage = ClaudeStage::with(vec![AgentPlay::new("hello", [PlayStep::Say("hello")])]);
         let role = "- You are the critic of plums.";
         let spec = ConversationSpec {
             role: Some(role.to_owned()),
@@ -136,14 +136,17 @@ fn role_and_model_reach_the_vendor() {
 fn a_worker_receives_only_claudes_variables() {
     offline(&[AgentCli::Claude], || {
         let list = "env -0 | tr '\\0\\n' '\\n ' | cut -d= -f1 | sort -u > names.txt";
-        let stage = Place::with(vec![Play::new("env", [Step::Shell(list), Step::Say("done")])]);
+        let stage = ClaudeStage::with(vec![AgentPlay::new(
+            "env",
+            [PlayStep::Shell(list), PlayStep::Say("done")],
+        )]);
         let mut agent_env = stage.agent_env();
         let (foreign, own) =
             (["AWS_SECRET_ACCESS_KEY", "GITHUB_TOKEN"], "CLAUDE_CODE_EFFORT_LEVEL");
         for name in foreign.iter().chain([&own]) {
             agent_env.variables.insert(name.into(), OsString::from("low"));
         }
-        let driver = driver(Place::KIND);
+        let driver = driver(ClaudeStage::KIND);
         let installation = driver.find(&agent_env).unwrap();
         let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::All);
         let (sender, events) = std::sync::mpsc::channel();

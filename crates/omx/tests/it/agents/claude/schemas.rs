@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
-use omx_testkit::model::Script;
+use omx_testkit::model::ModelScript;
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::ClaudeStage;
 use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
-use crate::agents::play::{Play, Step, cue};
-use crate::agents::stage::Stage;
+use crate::agents::play::{AgentPlay, PlayStep, cue};
+use crate::agents::stage::DriverStage;
 
 fn schema(field: &str, kind: &str) -> Value {
     let properties = json!({field: {"type": kind}});
@@ -36,12 +36,12 @@ fn structured(turned: TurnEnd) -> Option<Value> {
 #[test]
 fn another_schema_is_another_process_in_the_same_conversation() {
     offline(&[AgentCli::Claude], || {
-        let plain = Play::new("plain", [Step::Say("remembered")]);
-        let count = Play::new("count", [Step::Answer(json!({"count": 3}))]);
-        let again = Play::new("again", [Step::Answer(json!({"count": 4}))]);
-        let name = Play::new("name", [Step::Answer(json!({"name": "plum"}))]);
-        let after = Play::new("after", [Step::Say("free words")]);
-        let stage = Place::with(vec![plain.clone(), count, again, name, after]);
+        let plain = AgentPlay::new("plain", [PlayStep::Say("remembered")]);
+        let count = AgentPlay::new("count", [PlayStep::Answer(json!({"count": 3}))]);
+        let again = AgentPlay::new("again", [PlayStep::Answer(json!({"count": 4}))]);
+        let name = AgentPlay::new("name", [PlayStep::Answer(json!({"name": "plum"}))]);
+        let after = AgentPlay::new("after", [PlayStep::Say("free words")]);
+        let stage = ClaudeStage::with(vec![plain.clone(), count, again, name, after]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&plain.cue("the word is plum")).text(), "remembered");
         chat.agent.send(asking("count", schema("count", "integer")));
@@ -77,7 +77,10 @@ fn another_schema_is_another_process_in_the_same_conversation() {
 #[test]
 fn the_first_message_may_have_a_schema() {
     offline(&[AgentCli::Claude], || {
-        let stage = Place::with(vec![Play::new("first", [Step::Answer(json!({"count": 1}))])]);
+        let stage = ClaudeStage::with(vec![AgentPlay::new(
+            "first",
+            [PlayStep::Answer(json!({"count": 1}))],
+        )]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(asking("first", schema("count", "integer")));
         assert_eq!(structured(chat.turn_end()), Some(json!({"count": 1})));
@@ -90,9 +93,9 @@ fn the_first_message_may_have_a_schema() {
 #[test]
 fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
     offline(&[AgentCli::Claude], || {
-        let slow = Play::new("slow", [Step::SaySlowly]);
-        let count = Play::new("count", [Step::Answer(json!({"count": 1}))]);
-        let stage = Place::with(vec![slow.clone(), count]);
+        let slow = AgentPlay::new("slow", [PlayStep::SaySlowly]);
+        let count = AgentPlay::new("count", [PlayStep::Answer(json!({"count": 1}))]);
+        let stage = ClaudeStage::with(vec![slow.clone(), count]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
@@ -110,8 +113,8 @@ fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
 #[test]
 fn an_answer_that_never_matches_the_schema_has_no_structure() {
     offline(&[AgentCli::Claude], || {
-        let wrong = Script::named("wrong").answer(json!({"count": "three"})).repeating();
-        let stage = Place::with(vec![Play::new("chatter", [Step::Chatter])]);
+        let wrong = ModelScript::named("wrong").answer(json!({"count": "three"})).repeating();
+        let stage = ClaudeStage::with(vec![AgentPlay::new("chatter", [PlayStep::Chatter])]);
         stage.server.add(wrong);
         let mut chat = TestConversation::new(&stage);
         for play in ["wrong", "chatter"] {

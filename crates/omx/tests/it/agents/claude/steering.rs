@@ -6,13 +6,13 @@ use std::time::Duration;
 use omx_agents::event::Delivery;
 use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
-use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 
-use super::{Place, stage_of};
+use super::{ClaudeStage, stage_of};
 use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
-use crate::agents::play::{Play, Step, cue};
-use crate::agents::stage::Stage;
+use crate::agents::play::{AgentPlay, PlayStep, cue};
+use crate::agents::stage::DriverStage;
 
 /// The deliveries and ends of turns, in order.
 fn course(chat: &TestConversation) -> Vec<String> {
@@ -31,9 +31,9 @@ const WAIT: &str = "until test -e go; do sleep 0.1; done";
 #[test]
 fn a_message_reaches_the_turn_after_its_tool() {
     offline(&[AgentCli::Claude], || {
-        let busy = Play::new("busy", [Step::Shell(WAIT), Step::Say("not this")]);
-        let after = Play::new("after", [Step::Say("heard you")]);
-        let stage = Place::with(vec![busy, after.clone()]);
+        let busy = AgentPlay::new("busy", [PlayStep::Shell(WAIT), PlayStep::Say("not this")]);
+        let after = AgentPlay::new("after", [PlayStep::Say("heard you")]);
+        let stage = ClaudeStage::with(vec![busy, after.clone()]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("busy")));
         chat.until("the tool runs", |event| matches!(event, AgentEvent::ToolStarted { .. }));
@@ -50,9 +50,9 @@ fn a_message_reaches_the_turn_after_its_tool() {
 fn a_message_to_a_turn_without_another_step_starts_the_next_turn() {
     offline(&[AgentCli::Claude], || {
         let words = ScriptTurn::new().say(&"word ".repeat(10)).slowly(Duration::from_millis(200));
-        let after = Script::named("after").say("heard you");
-        let last = Script::named("last").say("the last");
-        let stage: Place = stage_of([Script::named("slow").turn(words), after, last]);
+        let after = ModelScript::named("after").say("heard you");
+        let last = ModelScript::named("last").say("the last");
+        let stage: ClaudeStage = stage_of([ModelScript::named("slow").turn(words), after, last]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
@@ -75,10 +75,12 @@ fn a_message_to_a_turn_without_another_step_starts_the_next_turn() {
 #[test]
 fn an_undelivered_message_survives_an_interrupt() {
     offline(&[AgentCli::Claude], || {
-        for busy in [vec![Step::SaySlowly], vec![Step::Shell("sleep 1000"), Step::Say("no")]] {
+        for busy in
+            [vec![PlayStep::SaySlowly], vec![PlayStep::Shell("sleep 1000"), PlayStep::Say("no")]]
+        {
             let in_tool = busy.len() == 2;
-            let after = Play::new("after", [Step::Say("heard you")]);
-            let stage = Place::with(vec![Play::new("busy", busy), after.clone()]);
+            let after = AgentPlay::new("after", [PlayStep::Say("heard you")]);
+            let stage = ClaudeStage::with(vec![AgentPlay::new("busy", busy), after.clone()]);
             let mut chat = TestConversation::new(&stage);
             chat.agent.send(AgentMessage::text(cue("busy")));
             if in_tool {
@@ -107,8 +109,8 @@ fn an_undelivered_message_survives_an_interrupt() {
 #[test]
 fn a_message_that_starts_with_a_slash_reaches_the_model() {
     offline(&[AgentCli::Claude], || {
-        let play = Play::new("slash", [Step::Say("looked at it")]);
-        let stage = Place::with(vec![play.clone()]);
+        let play = AgentPlay::new("slash", [PlayStep::Say("looked at it")]);
+        let stage = ClaudeStage::with(vec![play.clone()]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&play.cue("/clear is broken")).text(), "looked at it");
         assert!(stage.history("slash").contains("/clear is broken"));

@@ -3,23 +3,23 @@
 use omx_agents::event::{ToolAction, UsageDelta};
 use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, Failure};
-use omx_testkit::model::{Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::{Place, WithKey, stage_of};
+use super::{ClaudeStage, ClaudeWithKey, stage_of};
 use crate::agents::cli_stage::CliStage;
 use crate::agents::conversation::TestConversation;
-use crate::agents::play::{Failing, Play, Step, cue};
-use crate::agents::stage::Stage;
+use crate::agents::play::{AgentPlay, PlayFailure, PlayStep, cue};
+use crate::agents::stage::DriverStage;
 
 /// Only the turns make requests: no title, no summary, no duplicate.
 #[test]
 fn each_step_makes_one_model_request() {
     offline(&[AgentCli::Claude], || {
-        let first = Play::new("first", [Step::Shell("true"), Step::Say("one")]);
-        let second = Play::new("second", [Step::Say("two")]);
-        let stage = Place::with(vec![first, second]);
+        let first = AgentPlay::new("first", [PlayStep::Shell("true"), PlayStep::Say("one")]);
+        let second = AgentPlay::new("second", [PlayStep::Say("two")]);
+        let stage = ClaudeStage::with(vec![first, second]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(stage.server.turns("first").len(), 0);
         assert_eq!(chat.turn(&cue("first")).text(), "one");
@@ -32,15 +32,15 @@ fn each_step_makes_one_model_request() {
 #[test]
 fn a_subagents_text_is_not_the_agents_text() {
     offline(&[AgentCli::Claude], || {
-        let below = Script::named("below")
+        let below = ModelScript::named("below")
             .turn(ScriptTurn::new().say("thinking below").write("below.txt", "x\n"))
             .say("hello from below");
         let task = json!({"description": "sub", "prompt": "do it [[script:below]]",
             "subagent_type": "general-purpose"});
-        let above = Script::named("above")
+        let above = ModelScript::named("above")
             .turn(ScriptTurn::new().say("I delegate").call("Agent", task))
             .say("all done");
-        let stage: Place = stage_of([below, above]);
+        let stage: ClaudeStage = stage_of([below, above]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("above")).text(), "all done");
         let said = chat.seen.iter().filter_map(|event| match event {
@@ -58,13 +58,13 @@ fn a_subagents_text_is_not_the_agents_text() {
         assert!(matches!(tools[1], ToolAction::Edit(_)), "{tools:?}");
         let changed = |event: &AgentEvent| matches!(event, AgentEvent::FileChanged(_));
         assert_eq!(chat.seen.iter().filter(|event| changed(event)).count(), 1);
-        assert_eq!(spent(&chat).input_tokens, 4000);
+        assert_eq!(total_usage(&chat).input_tokens, 4000);
         assert_eq!(chat.end(), None);
     });
 }
 
 /// The sum of the reported usage.
-fn spent(chat: &TestConversation) -> UsageDelta {
+fn total_usage(chat: &TestConversation) -> UsageDelta {
     let mut sum = UsageDelta { micro_usd: Some(0), ..UsageDelta::default() };
     for event in &chat.seen {
         if let AgentEvent::Usage(usage) = event {
@@ -80,25 +80,25 @@ fn spent(chat: &TestConversation) -> UsageDelta {
 #[test]
 fn reported_usage_adds_up() {
     offline(&[AgentCli::Claude], || {
-        let first = Script::named("first")
+        let first = ModelScript::named("first")
             .turn(ScriptTurn::new().shell("true").usage(1000, 10))
             .turn(ScriptTurn::new().say("one").usage(2000, 20));
-        let second = Script::named("second").turn(ScriptTurn::new().say("two").usage(400, 4));
-        let third =
-            Script::named("third").turn(ScriptTurn::new().answer(json!({"n": 1})).usage(50, 5));
-        let stage: Place = stage_of([first, second, third]);
+        let second = ModelScript::named("second").turn(ScriptTurn::new().say("two").usage(400, 4));
+        let third = ModelScript::named("third")
+            .turn(ScriptTurn::new().answer(json!({"n": 1})).usage(50, 5));
+        let stage: ClaudeStage = stage_of([first, second, third]);
         let mut chat = TestConversation::new(&stage);
         chat.turn(&cue("first")).text();
-        let once = spent(&chat);
+        let once = total_usage(&chat);
         assert_eq!((once.input_tokens, once.output_tokens), (3000, 30));
         chat.turn(&cue("second")).text();
-        let twice = spent(&chat);
+        let twice = total_usage(&chat);
         assert_eq!((twice.input_tokens, twice.output_tokens), (3400, 34));
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
         let message = AgentMessage { schema: Some(schema), ..AgentMessage::text(cue("third")) };
         chat.agent.send(message);
         chat.turn_end().text();
-        let all = spent(&chat);
+        let all = total_usage(&chat);
         assert_eq!((all.input_tokens, all.output_tokens), (3450, 39));
         // Every token has the same price within a model and kind.
         let price = |usage: UsageDelta| usage.micro_usd.unwrap();
@@ -112,8 +112,9 @@ fn reported_usage_adds_up() {
 fn a_limit_of_an_api_key_is_reported() {
     offline(&[AgentCli::Claude], || {
         let fail =
-            Script::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
-        let stage: CliStage<WithKey> = stage_of([fail, Script::named("after").say("better now")]);
+            ModelScript::named("fail").fail(ScriptedFailure::status(429).resets_at(1_900_000_000));
+        let stage: CliStage<ClaudeWithKey> =
+            stage_of([fail, ModelScript::named("after").say("better now")]);
         let mut chat = TestConversation::new(&stage);
         let Failure { cause, .. } = chat.turn(&cue("fail")).failure();
         assert!(matches!(cause, FailureCause::RateLimited { .. }), "{cause:?}");
@@ -126,8 +127,10 @@ fn a_limit_of_an_api_key_is_reported() {
 #[test]
 fn retries_are_reported() {
     offline(&[AgentCli::Claude], || {
-        let stage =
-            CliStage::<WithKey>::with(vec![Play::new("fail", [Step::Fail(Failing::Service)])]);
+        let stage = CliStage::<ClaudeWithKey>::with(vec![AgentPlay::new(
+            "fail",
+            [PlayStep::Fail(PlayFailure::Service)],
+        )]);
         let mut chat = TestConversation::new(&stage);
         let failure = chat.turn(&cue("fail")).failure();
         assert!(

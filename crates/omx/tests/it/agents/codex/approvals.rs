@@ -6,14 +6,14 @@ use omx_agents::agent::{ApprovalDecision, McpServerSpec};
 use omx_agents::event::{ApprovalRequest, TargetLocation};
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::{AllowLevel, Permission, permission_for};
-use omx_testkit::model::{ModelServer, Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::CliStage;
 use super::super::conversation::{TestConversation, conversation_spec};
 use super::super::play::cue;
-use super::super::stage::{OMX, Stage};
+use super::super::stage::{DriverStage, OMX};
 use super::{Codex, stage};
 
 fn both() -> [ApprovalDecision; 2] {
@@ -26,7 +26,8 @@ fn both() -> [ApprovalDecision; 2] {
 fn an_edit_request_names_its_files() {
     offline(&[AgentCli::Codex], || {
         for decision in both() {
-            let stage = stage([Script::named("edit").write("sub/made.txt", "x").say("edited")]);
+            let stage =
+                stage([ModelScript::named("edit").write("sub/made.txt", "x").say("edited")]);
             let mut chat = TestConversation::open(
                 &stage,
                 conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
@@ -56,7 +57,7 @@ fn an_edit_outside_the_folder_needs_the_person() {
             let far = tempfile::tempdir_in("/var/tmp").unwrap();
             let file = far.path().canonicalize().unwrap().join("far.txt");
             let path = file.to_str().unwrap().to_owned();
-            let stage = stage([Script::named("edit").write(&path, "x").say("edited")]);
+            let stage = stage([ModelScript::named("edit").write(&path, "x").say("edited")]);
             let mut chat = TestConversation::new(&stage);
             chat.agent.send(AgentMessage::text(cue("edit")));
             let ask = chat.approval(decision.clone());
@@ -81,7 +82,7 @@ fn a_command_outside_the_sandbox_needs_the_person() {
             let file = far.path().join("far.txt");
             let command = format!("touch {}", file.display());
             let ask_for = json!({"cmd": command, "sandbox_permissions": "require_escalated"});
-            let script = Script::named("out")
+            let script = ModelScript::named("out")
                 .shell(&command)
                 .turn(ScriptTurn::new().call("exec_command", ask_for))
                 .say("tried");
@@ -113,7 +114,7 @@ fn a_tool_of_another_server_needs_the_person() {
             .flat_map(|a| both().map(|d| (a, d)))
         {
             let input = |id| json!({"mode": "ralph", "session_id": id, "active": true});
-            let script = Script::named("tools")
+            let script = ModelScript::named("tools")
                 .mcp("omx", "state_write", input("own"))
                 .mcp("other", "state_write", input("other"))
                 .mcp("persons", "state_write", input("persons"))
@@ -153,7 +154,8 @@ fn with_everything_allowed_nothing_needs_approval() {
     offline(&[AgentCli::Codex], || {
         let far = tempfile::tempdir_in("/var/tmp").unwrap();
         let file = far.path().join("far.txt");
-        let script = Script::named("all").shell(&format!("touch {}", file.display())).say("done");
+        let script =
+            ModelScript::named("all").shell(&format!("touch {}", file.display())).say("done");
         let stage = stage([script]);
         let mut chat = TestConversation::open(
             &stage,
@@ -171,7 +173,7 @@ fn with_everything_allowed_nothing_needs_approval() {
 #[test]
 fn a_late_approval_answer_has_no_effect() {
     offline(&[AgentCli::Codex], || {
-        let stage = stage([Script::named("ask").shell("touch ran.txt").say("that was it")]);
+        let stage = stage([ModelScript::named("ask").shell("touch ran.txt").say("that was it")]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),

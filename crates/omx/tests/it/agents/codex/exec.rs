@@ -16,14 +16,14 @@ use omx_conductor::ask::{AskRequest, AskSession};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
 use omx_testkit::await_condition;
-use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
-use super::super::cli_stage::{CliStage, Program};
+use super::super::cli_stage::{CliProgram, CliStage};
 use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use super::super::play::cue;
-use super::super::stage::{OMX, Stage};
+use super::super::stage::{DriverStage, OMX};
 use super::super::suite::lives;
 use super::Codex;
 
@@ -35,10 +35,10 @@ const FOREIGN: &str = "[ \"$1\" = app-server ] && { read line; echo '{\"id\":1,\
                        while read line; do :; done; exit 0; }";
 
 /// The stage of a codex whose app-server is this.
-struct Old(CliStage<Codex>);
+struct OldCodex(CliStage<Codex>);
 
-impl Old {
-    fn new(app_server: &str, scripts: impl IntoIterator<Item = Script>) -> Self {
+impl OldCodex {
+    fn new(app_server: &str, scripts: impl IntoIterator<Item = ModelScript>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(AgentCli::Codex, &server).mcp("persons", OMX, &["mcp"]);
         let stage = CliStage::new(server, home);
@@ -81,7 +81,7 @@ impl Old {
         TestConversation { agent, events, seen, allow, id: ConversationId::random() }
     }
 
-    fn new_talk(&self) -> TestConversation {
+    fn new_conversation(&self) -> TestConversation {
         self.chat(ConversationStart::New, AllowLevel::Commands, AgentLimits::default())
     }
 }
@@ -102,14 +102,15 @@ fn without_an_app_server_turns_use_exec() {
     offline(&[AgentCli::Codex], || {
         for app_server in [NONE, FOREIGN] {
             let write = json!({"mode": "ralph", "session_id": "s", "active": true});
-            let full = Script::named("full")
+            let full = ModelScript::named("full")
                 .write("made.txt", "made\n")
                 .shell("cat made.txt > copied.txt; exit 3")
                 .mcp("omx", "state_write", write.clone())
                 .mcp("persons", "state_write", write)
                 .say("all done");
-            let old = Old::new(app_server, [full, Script::named("after").say("and so on")]);
-            let mut chat = old.new_talk();
+            let old =
+                OldCodex::new(app_server, [full, ModelScript::named("after").say("and so on")]);
+            let mut chat = old.new_conversation();
             let words = format!("several\nlines \"quoted\" {}", cue("full"));
             assert_eq!(chat.turn(&words).text(), "all done");
             assert_eq!(fs::read_to_string(old.0.root().join("copied.txt")).unwrap(), "made\n");
@@ -172,9 +173,9 @@ fn brief(event: &AgentEvent) -> String {
 #[test]
 fn exec_resumes_an_earlier_conversation() {
     offline(&[AgentCli::Codex], || {
-        let scripts = ["first", "second"].map(|name| Script::named(name).say(name));
-        let old = Old::new(NONE, scripts);
-        let mut chat = old.new_talk();
+        let scripts = ["first", "second"].map(|name| ModelScript::named(name).say(name));
+        let old = OldCodex::new(NONE, scripts);
+        let mut chat = old.new_conversation();
         chat.turn(&cue("first"));
         let id = started(&chat);
         assert_eq!(chat.end(), None);
@@ -205,9 +206,9 @@ fn exec_resumes_an_earlier_conversation() {
 #[test]
 fn exec_queues_messages_and_an_interrupt_ends_everything_it_started() {
     offline(&[AgentCli::Codex], || {
-        let slow = Script::named("slow").shell("touch near; sleep 1000").say("no");
-        let old = Old::new(NONE, [slow, Script::named("after").say("heard you")]);
-        let mut chat = old.new_talk();
+        let slow = ModelScript::named("slow").shell("touch near; sleep 1000").say("no");
+        let old = OldCodex::new(NONE, [slow, ModelScript::named("after").say("heard you")]);
+        let mut chat = old.new_conversation();
         chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("the command runs", DEADLINE, || old.0.root().join("near").exists());
         chat.agent.steer(&cue("after"));
@@ -227,8 +228,8 @@ fn exec_queues_messages_and_an_interrupt_ends_everything_it_started() {
 fn exec_has_no_shell_where_only_edits_are_allowed() {
     offline(&[AgentCli::Codex], || {
         let script =
-            Script::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
-        let old = Old::new(NONE, [script]);
+            ModelScript::named("try").write("made.txt", "x").shell("touch ran.txt").say("tried");
+        let old = OldCodex::new(NONE, [script]);
         let mut chat = old.chat(ConversationStart::New, AllowLevel::Edits, AgentLimits::default());
         assert_eq!(chat.turn(&cue("try")).text(), "tried");
         assert!(old.0.root().join("made.txt").exists());
@@ -243,18 +244,18 @@ fn exec_has_no_shell_where_only_edits_are_allowed() {
 fn exec_reports_failures_by_cause_and_continues() {
     offline(&[AgentCli::Codex], || {
         let words = ScriptTurn::new().say("half of it").failing(ScriptedFailure::cut_after(2));
-        let old = Old::new(
+        let old = OldCodex::new(
             NONE,
             [
-                Script::named("429").fail(ScriptedFailure::status(429)),
-                Script::named("401").fail(ScriptedFailure::status(401)),
-                Script::named("500").fail(ScriptedFailure::status(500)),
-                Script::named("cut").turn(words),
-                Script::named("model").fail(Codex::unknown_model()),
-                Script::named("answer").answer(json!({"ok": true})),
+                ModelScript::named("429").fail(ScriptedFailure::status(429)),
+                ModelScript::named("401").fail(ScriptedFailure::status(401)),
+                ModelScript::named("500").fail(ScriptedFailure::status(500)),
+                ModelScript::named("cut").turn(words),
+                ModelScript::named("model").fail(Codex::unknown_model()),
+                ModelScript::named("answer").answer(json!({"ok": true})),
             ],
         );
-        let mut chat = old.new_talk();
+        let mut chat = old.new_conversation();
         for (name, kind) in [
             ("429", "rate_limit"),
             ("401", "not_logged_in"),
@@ -284,7 +285,7 @@ fn exec_reports_failures_by_cause_and_continues() {
 #[test]
 fn exec_without_a_first_message_ends_with_the_reason() {
     offline(&[AgentCli::Codex], || {
-        let old = Old::new(NONE, []);
+        let old = OldCodex::new(NONE, []);
         let limits = AgentLimits { start: Duration::from_secs(2), ..AgentLimits::default() };
         let mut chat = old.chat(ConversationStart::New, AllowLevel::Commands, limits);
         let why = chat.over().map(|failure| failure.cause);
@@ -297,7 +298,7 @@ fn exec_without_a_first_message_ends_with_the_reason() {
 #[test]
 fn exec_answers_a_prompt() {
     offline(&[AgentCli::Codex], || {
-        let old = Old::new(NONE, [Script::named("hello").say("hello to you")]);
+        let old = OldCodex::new(NONE, [ModelScript::named("hello").say("hello to you")]);
         let (agent_env, codex) = (old.agent_env(), driver(Codex::KIND));
         let installation = codex.find(&agent_env).unwrap();
         let spec = conversation_spec(&old.0, ConversationStart::New, AllowLevel::Commands);

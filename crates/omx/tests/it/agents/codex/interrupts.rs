@@ -6,13 +6,13 @@ use omx_agents::event::Delivery;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
-use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
 use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use super::super::play::cue;
-use super::super::stage::Stage;
+use super::super::stage::DriverStage;
 use super::super::suite::lives;
 use super::stage;
 
@@ -31,9 +31,9 @@ fn no_command_survives_an_interrupt() {
             "(setsid sh -c '{stubborn}' >/dev/null 2>&1 </dev/null &); until test -e far; do \
              sleep 0.05; done; touch near; sleep 1000"
         );
-        let after = Script::named("after").say("still here");
+        let after = ModelScript::named("after").say("still here");
         // Codex does not wait longer than ten seconds for a command.
-        let stage = stage([Script::named("slow").shell(&command).turn(slowly()), after]);
+        let stage = stage([ModelScript::named("slow").shell(&command).turn(slowly()), after]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
@@ -61,10 +61,10 @@ fn no_command_survives_an_interrupt() {
 fn no_background_process_survives_an_interrupt() {
     offline(&[AgentCli::Codex], || {
         let left = json!({"cmd": "sleep 1001", "yield_time_ms": 250});
-        let background = Script::named("background")
+        let background = ModelScript::named("background")
             .turn(ScriptTurn::new().call("exec_command", left))
             .say("left");
-        let stage = stage([background, Script::named("slow").turn(slowly())]);
+        let stage = stage([background, ModelScript::named("slow").turn(slowly())]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("background")).text(), "left");
         await_condition("the command runs", DEADLINE, || lives(&stage, "sleep 1001"));
@@ -81,7 +81,7 @@ fn no_background_process_survives_an_interrupt() {
 #[test]
 fn an_immediate_interrupt_ends_the_turn_before_it_starts() {
     offline(&[AgentCli::Codex], || {
-        let scripts = ["never", "after"].map(|name| Script::named(name).say(name));
+        let scripts = ["never", "after"].map(|name| ModelScript::named(name).say(name));
         let stage = stage(scripts);
         let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
         let (agent, events) =
@@ -112,8 +112,10 @@ fn an_immediate_interrupt_ends_the_turn_before_it_starts() {
 #[test]
 fn an_interrupt_right_after_the_start_keeps_the_conversation() {
     offline(&[AgentCli::Codex], || {
-        let stage =
-            stage([Script::named("slow").turn(slowly()), Script::named("after").say("after")]);
+        let stage = stage([
+            ModelScript::named("slow").turn(slowly()),
+            ModelScript::named("after").say("after"),
+        ]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("slow")));
         chat.until("it has begun", |event| *event == AgentEvent::Delivered(Delivery::Turn));
@@ -129,8 +131,8 @@ fn an_interrupt_right_after_the_start_keeps_the_conversation() {
 #[test]
 fn an_interrupt_ends_a_turn_that_waits_for_approval() {
     offline(&[AgentCli::Codex], || {
-        let ask = Script::named("ask").shell("touch ran.txt").say("no");
-        let stage = stage([ask, Script::named("after").say("after")]);
+        let ask = ModelScript::named("ask").shell("touch ran.txt").say("no");
+        let stage = stage([ask, ModelScript::named("after").say("after")]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),

@@ -8,14 +8,14 @@ use omx_agents::failure::FailureCause;
 use omx_agents::{Agent, AgentEvent, AgentMessage, ConversationStart};
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
-use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
-use super::super::cli_stage::{CliStage, Program};
+use super::super::cli_stage::{CliProgram, CliStage};
 use super::super::conversation::{TestConversation, TurnEnd, conversation_spec};
 use super::super::play::cue;
-use super::super::stage::Stage;
+use super::super::stage::DriverStage;
 use super::{Codex, limited_in_words, stage};
 
 fn schema() -> Value {
@@ -37,9 +37,9 @@ fn with_schema(words: &str) -> AgentMessage {
 #[test]
 fn a_turn_with_a_schema_returns_an_object() {
     offline(&[AgentCli::Codex], || {
-        let right = Script::named("right").answer(json!({"ok": true}));
-        let wrong = Script::named("wrong").say("no object here");
-        let free = Script::named("free").say("{\"ok\": false}");
+        let right = ModelScript::named("right").answer(json!({"ok": true}));
+        let wrong = ModelScript::named("wrong").say("no object here");
+        let free = ModelScript::named("free").say("{\"ok\": false}");
         let stage = stage([right, wrong, free]);
         let mut chat = TestConversation::new(&stage);
         let mut answer = |message| {
@@ -68,7 +68,7 @@ fn a_turn_with_a_schema_returns_an_object() {
 #[test]
 fn the_role_and_the_model_reach_the_service() {
     offline(&[AgentCli::Codex], || {
-        let stage = stage([Script::named("a").say("one"), Script::named("b").say("two")]);
+        let stage = stage([ModelScript::named("a").say("one"), ModelScript::named("b").say("two")]);
         let role = "You are the reviewer of plums.";
         let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
         spec.role = Some(role.to_owned());
@@ -102,8 +102,8 @@ fn the_role_and_the_model_reach_the_service() {
 fn usage_is_reported_once() {
     offline(&[AgentCli::Codex], || {
         let turn = |input, output| ScriptTurn::new().say("spent").usage(input, output);
-        let first = Script::named("first").turn(turn(1000, 20));
-        let second = Script::named("second").turn(turn(500, 7));
+        let first = ModelScript::named("first").turn(turn(1000, 20));
+        let second = ModelScript::named("second").turn(turn(500, 7));
         let stage = stage([first, second]);
         let spent = |chat: &TestConversation| -> Vec<(u64, u64)> {
             let usage = chat.seen.iter().filter_map(|event| match event {
@@ -130,7 +130,7 @@ fn codex_retries_are_reported_and_the_turn_continues() {
     offline(&[AgentCli::Codex], || {
         let shaky =
             ScriptTurn::new().say("at last").failing(ScriptedFailure::cut_after(2).times(1));
-        let stage = stage([Script::named("shaky").turn(shaky)]);
+        let stage = stage([ModelScript::named("shaky").turn(shaky)]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("shaky")).text(), "at last");
         let again = chat.seen.iter().filter_map(|event| match event {
@@ -148,7 +148,7 @@ fn codex_retries_are_reported_and_the_turn_continues() {
 fn a_limit_described_only_in_text_has_an_end() {
     offline(&[AgentCli::Codex], || {
         for zone in ["UTC", "Asia/Kolkata", "America/Phoenix"] {
-            let limited = Script::named("limited").fail(limited_in_words(1_900_000_000));
+            let limited = ModelScript::named("limited").fail(limited_in_words(1_900_000_000));
             let server = ModelServer::start([limited]);
             let home = AgentHome::new(AgentCli::Codex, &server).env("TZ", zone);
             let stage = CliStage::<Codex>::new(server, home);
@@ -183,7 +183,7 @@ fn an_unreachable_service_ends_the_turn() {
 #[test]
 fn the_persons_settings_stay_unchanged() {
     offline(&[AgentCli::Codex], || {
-        let script = Script::named("make").write("made.txt", "x").shell("true").say("made");
+        let script = ModelScript::named("make").write("made.txt", "x").shell("true").say("made");
         let stage = stage([script]);
         let main = stage.home.folder().join("main");
         let tree = stage.home.folder().join("tree");
@@ -218,7 +218,7 @@ fn the_persons_settings_stay_unchanged() {
 #[test]
 fn a_key_in_the_environment_counts_as_an_account() {
     offline(&[AgentCli::Codex], || {
-        let server = ModelServer::start([Script::named("hello").say("hello")]);
+        let server = ModelServer::start([ModelScript::named("hello").say("hello")]);
         let home =
             AgentHome::new(AgentCli::Codex, &server).env("OPENAI_API_KEY", "sk-of-the-person");
         let stage = CliStage::<Codex>::new(server, home);
@@ -248,7 +248,7 @@ fn a_key_in_the_environment_counts_as_an_account() {
 #[test]
 fn unrelated_secrets_do_not_reach_codex() {
     offline(&[AgentCli::Codex], || {
-        let script = Script::named("env").shell("env > env.txt").say("looked");
+        let script = ModelScript::named("env").shell("env > env.txt").say("looked");
         let server = ModelServer::start([script]);
         let home = AgentHome::new(AgentCli::Codex, &server)
             .env("GITHUB_TOKEN", "of-github")

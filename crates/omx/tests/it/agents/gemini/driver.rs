@@ -14,7 +14,7 @@ use omx_agents::{
 };
 use omx_kernel::approval::AllowLevel;
 use omx_rehearsal::driver;
-use omx_testkit::model::{ModelServer, Script, ScriptTurn, ScriptedFailure};
+use omx_testkit::model::{ModelScript, ModelServer, ScriptTurn, ScriptedFailure};
 use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
@@ -22,20 +22,20 @@ use super::Gemini;
 use crate::agents::cli_stage::CliStage;
 use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
 use crate::agents::play::cue;
-use crate::agents::stage::{Stage, clock};
+use crate::agents::stage::{DriverStage, clock};
 
-type Here = CliStage<Gemini>;
+type GeminiStage = CliStage<Gemini>;
 
-fn here(scripts: impl IntoIterator<Item = Script>) -> Here {
+fn here(scripts: impl IntoIterator<Item = ModelScript>) -> GeminiStage {
     let server = ModelServer::start(scripts);
     let home = AgentHome::new(AgentCli::Gemini, &server);
-    Here::new(server, home)
+    GeminiStage::new(server, home)
 }
 
 /// Opens a conversation in another environment than the stage's and returns its
 /// first event.
 fn first_event(spec: &ConversationSpec, agent_env: &AgentEnv) -> AgentEvent {
-    let driver = driver(Here::KIND);
+    let driver = driver(GeminiStage::KIND);
     let installation = driver.find(agent_env).unwrap();
     let (sender, events) = std::sync::mpsc::channel();
     let on_event = move |event| {
@@ -54,8 +54,9 @@ fn first_event(spec: &ConversationSpec, agent_env: &AgentEnv) -> AgentEvent {
 #[test]
 fn a_conversation_can_be_resumed_repeatedly() {
     offline(&[AgentCli::Gemini], || {
-        let first = Script::named("first").write("a.txt", "a").shell("echo b").say("remembered");
-        let stage = here([first, Script::named("more").say("more of it")]);
+        let first =
+            ModelScript::named("first").write("a.txt", "a").shell("echo b").say("remembered");
+        let stage = here([first, ModelScript::named("more").say("more of it")]);
         let mut chat = TestConversation::new(&stage);
         let words = "the word is plum [[script:first]]";
         assert_eq!(chat.turn(words).text(), "remembered");
@@ -88,7 +89,7 @@ fn matter_of_course(event: &AgentEvent) -> bool {
 fn retries_are_reported_and_can_succeed() {
     offline(&[AgentCli::Gemini], || {
         let turn = ScriptTurn::new().say("at last").failing(ScriptedFailure::status(500).times(1));
-        let stage = here([Script::named("try").turn(turn)]);
+        let stage = here([ModelScript::named("try").turn(turn)]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("try")).text(), "at last");
         let retried = |event: &&AgentEvent| matches!(event, AgentEvent::Retrying(failure) if failure.kind() == "service");
@@ -101,8 +102,9 @@ fn retries_are_reported_and_can_succeed() {
 #[test]
 fn a_limit_of_a_minute_is_reported_at_once() {
     offline(&[AgentCli::Gemini], || {
-        let limited = Script::named("limited").fail(ScriptedFailure::status(429).retry_after(60));
-        let stage = here([limited, Script::named("after").say("better now")]);
+        let limited =
+            ModelScript::named("limited").fail(ScriptedFailure::status(429).retry_after(60));
+        let stage = here([limited, ModelScript::named("after").say("better now")]);
         let mut chat = TestConversation::new(&stage);
         let begun = (Instant::now(), clock().millis());
         let cause = chat.turn(&cue("limited")).failure().cause;
@@ -121,8 +123,8 @@ fn a_limit_of_a_minute_is_reported_at_once() {
 #[test]
 fn an_interrupt_during_a_request_retry_ends_the_turn() {
     offline(&[AgentCli::Gemini], || {
-        let failing = Script::named("failing").fail(ScriptedFailure::status(500));
-        let stage = here([failing, Script::named("after").say("better now")]);
+        let failing = ModelScript::named("failing").fail(ScriptedFailure::status(500));
+        let stage = here([failing, ModelScript::named("after").say("better now")]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("failing")));
         chat.until("it is tried again", |event| matches!(event, AgentEvent::Retrying(_)));
@@ -189,9 +191,9 @@ fn the_role_is_sent_until_the_conversation_has_it() {
     offline(&[AgentCli::Gemini], || {
         let slow = ScriptTurn::new().say(&"word ".repeat(300)).slowly(Duration::from_millis(200));
         let stage = here([
-            Script::named("slow").turn(slow),
-            Script::named("second").say("two"),
-            Script::named("third").say("three"),
+            ModelScript::named("slow").turn(slow),
+            ModelScript::named("second").say("two"),
+            ModelScript::named("third").say("three"),
         ]);
         let mut spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
         spec.role = Some("You are a gardener of plums.".to_owned());
@@ -212,7 +214,7 @@ fn the_role_is_sent_until_the_conversation_has_it() {
 #[test]
 fn a_prompt_that_looks_like_a_command_reaches_the_model() {
     offline(&[AgentCli::Gemini], || {
-        let stage = here([Script::named("said").say("I heard")]);
+        let stage = here([ModelScript::named("said").say("I heard")]);
         let mut chat = TestConversation::new(&stage);
         for words in ["/help [[script:said]]", " $about [[script:said]]"] {
             assert_eq!(chat.turn(words).text(), "I heard", "{words}");
@@ -224,8 +226,8 @@ fn a_prompt_that_looks_like_a_command_reaches_the_model() {
 #[test]
 fn an_interrupt_during_an_approval_ends_the_turn() {
     offline(&[AgentCli::Gemini], || {
-        let ask = Script::named("ask").shell("touch ran.txt").say("no");
-        let stage = here([ask, Script::named("after").say("still here")]);
+        let ask = ModelScript::named("ask").shell("touch ran.txt").say("no");
+        let stage = here([ask, ModelScript::named("after").say("still here")]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::Edits),
@@ -244,7 +246,7 @@ fn an_interrupt_during_an_approval_ends_the_turn() {
 fn with_everything_allowed_nothing_needs_approval() {
     offline(&[AgentCli::Gemini], || {
         let stage =
-            here([Script::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
+            here([ModelScript::named("do").write("a.txt", "a").shell("cp a.txt b.txt").say("x")]);
         let mut chat = TestConversation::open(
             &stage,
             conversation_spec(&stage, ConversationStart::New, AllowLevel::All),
@@ -262,7 +264,7 @@ fn with_everything_allowed_nothing_needs_approval() {
 fn other_tools_need_approval() {
     offline(&[AgentCli::Gemini], || {
         let fetch = json!({"prompt": "read http://127.0.0.1:9/page and tell"});
-        let stage = here([Script::named("fetch").call("web_fetch", fetch).say("over")]);
+        let stage = here([ModelScript::named("fetch").call("web_fetch", fetch).say("over")]);
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("fetch")));
         let ask = chat.approval(ApprovalDecision::Deny("no".to_owned()));
@@ -278,7 +280,7 @@ fn other_tools_need_approval() {
 #[test]
 fn no_edit_escapes_the_folder() {
     offline(&[AgentCli::Gemini], || {
-        let out = Script::named("out").write("link/made.txt", "x").write("../made.txt", "x");
+        let out = ModelScript::named("out").write("link/made.txt", "x").write("../made.txt", "x");
         let stage = here([out.say("over")]);
         let outside = stage.home.folder().join("outside");
         fs::create_dir(&outside).unwrap();
@@ -296,7 +298,7 @@ fn no_edit_escapes_the_folder() {
 #[test]
 fn ending_is_quick() {
     offline(&[AgentCli::Gemini], || {
-        let stage = here([Script::named("hello").say("hello")]);
+        let stage = here([ModelScript::named("hello").say("hello")]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("hello")).text(), "hello");
         let begun = Instant::now();

@@ -2,18 +2,18 @@
 //! then completion.
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{ReplyProgress, Script};
+use omx_testkit::model::{ModelScript, ReplyProgress};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::journal_checks::{Row, asks, own};
+use super::journal_checks::{ExpectedSteps, asks, own};
 use super::parts::{self, after, answers, lane, works};
 use super::project::{DEADLINE, RealProject};
 
 const FINDING: &str = "Nobody is told how to call it";
 
 /// Two cycles: the first ends in a rejected review.
-pub fn scripts() -> Vec<Script> {
+pub fn scripts() -> Vec<ModelScript> {
     let (first, second) = (after("c1.plan.draft"), after("c2.plan.draft"));
     let (built, again) = (after("c1.build.tidy1"), after("c2.build.tidy1"));
     let comment = "sed -i '1i # usage: sh greet.sh [NAME]' greet.sh";
@@ -45,7 +45,7 @@ pub fn scripts() -> Vec<Script> {
 pub const ARGS: [&str; 5] =
     ["--check", "sh check.sh", "--verify", "standard", "greet people by name"];
 
-pub const STEPS: [Row<'_>; 22] = [
+pub const STEPS: [ExpectedSteps<'_>; 22] = [
     asks("c1.plan.draft", "draft1", 1),
     asks("c1.plan.architect1", "architect", 1),
     asks("c1.plan.critic1", "critic", 1),

@@ -11,18 +11,18 @@ use super::project::RealProject;
 
 /// A step of a run: its name, and for an agent step the script that it plays and the
 /// number of turns.
-pub type Row<'a> = (&'a str, Option<(&'a str, usize)>);
+pub type ExpectedSteps<'a> = (&'a str, Option<(&'a str, usize)>);
 
 /// A turn of a script, requested by a step.
-type Asking = (String, String, usize);
+type StepTurn = (String, String, usize);
 
 /// An agent step.
-pub const fn asks<'a>(step: &'a str, script: &'a str, turns: usize) -> Row<'a> {
+pub const fn asks<'a>(step: &'a str, script: &'a str, turns: usize) -> ExpectedSteps<'a> {
     (step, Some((script, turns)))
 }
 
 /// A step that omx carries out itself.
-pub const fn own(step: &str) -> Row<'_> {
+pub const fn own(step: &str) -> ExpectedSteps<'_> {
     (step, None)
 }
 
@@ -69,12 +69,12 @@ impl RealProject {
     /// How often each turn of a step was answered, and how often it was requested by a
     /// process that was killed before the answer. The conversation in the request
     /// identifies the step.
-    fn asked(&self) -> BTreeMap<Asking, (usize, usize)> {
+    fn count_requests(&self) -> BTreeMap<StepTurn, (usize, usize)> {
         let mut steps = BTreeMap::new();
         for (step, ids) in self.conversations() {
             steps.extend(ids.into_iter().map(|id| (id, step.clone())));
         }
-        let mut asked: BTreeMap<Asking, (usize, usize)> = BTreeMap::new();
+        let mut asked: BTreeMap<StepTurn, (usize, usize)> = BTreeMap::new();
         for request in self.server.requests() {
             let (script, turn) = match &request.kind {
                 ModelRequestKind::Turn { script, step } => (script.clone(), *step),
@@ -99,14 +99,19 @@ impl RealProject {
     /// its own conversation, and that the model answered each turn once and had no other
     /// request. `lost` are the turns during which a process was killed.
     #[track_caller]
-    pub fn assert_books(&self, rows: &[Row<'_>], lost: &[(&str, usize)]) {
+    pub fn assert_books(&self, rows: &[ExpectedSteps<'_>], lost: &[(&str, usize)]) {
         self.assert_books_of(rows, lost, &[]);
     }
 
     /// The same, where these steps may have been restarted: their conversations were
     /// lost before their first message.
     #[track_caller]
-    pub fn assert_books_of(&self, rows: &[Row<'_>], lost: &[(&str, usize)], anew: &[&str]) {
+    pub fn assert_books_of(
+        &self,
+        rows: &[ExpectedSteps<'_>],
+        lost: &[(&str, usize)],
+        anew: &[&str],
+    ) {
         let names: Vec<&str> = rows.iter().map(|(step, _)| *step).collect();
         assert_eq!(self.finished(), names, "{:#?}", self.journal());
         let (begun, forgotten) = (self.steps("step_started"), self.steps("step_discarded"));
@@ -118,7 +123,7 @@ impl RealProject {
         }
         let conversations = self.conversations();
         let mut ids = BTreeSet::new();
-        let mut wanted: BTreeMap<Asking, usize> = BTreeMap::new();
+        let mut wanted: BTreeMap<StepTurn, usize> = BTreeMap::new();
         for (step, script) in rows {
             let Some((script, turns)) = script else {
                 assert!(!conversations.contains_key(*step), "{conversations:?}");
@@ -135,8 +140,8 @@ impl RealProject {
                 *wanted.entry(key).or_default() += 1;
             }
         }
-        let asked = self.asked();
-        let answered: BTreeMap<Asking, usize> =
+        let asked = self.count_requests();
+        let answered: BTreeMap<StepTurn, usize> =
             asked.iter().map(|(key, (answered, _))| (key.clone(), *answered)).collect();
         assert_eq!(answered, wanted, "{:#?}", self.server.seen());
         for ((step, script, turn), (_, unheard)) in &asked {

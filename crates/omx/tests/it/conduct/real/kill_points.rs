@@ -9,11 +9,11 @@ use omx_testkit::real_cli::AgentCli;
 use omx_testkit::{CommandOutcome, await_condition};
 use rustix::process::{Signal, kill_process};
 
-use super::project::{DEADLINE, Driven, RealProject};
+use super::project::{DEADLINE, DrivenOmx, RealProject};
 
 /// Who is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Victim {
+pub enum KillVictim {
     Omx,
     Agent,
     Both,
@@ -21,7 +21,7 @@ pub enum Victim {
 
 /// When the victim is killed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum When {
+pub enum KillTime {
     /// While the model holds the answer: in the middle of a turn.
     Asked,
     /// The same, after this step has finished.
@@ -37,14 +37,19 @@ pub enum When {
 /// One kill.
 #[derive(Clone, Copy, Debug)]
 pub struct KillPoint {
-    pub victim: Victim,
-    pub when: When,
+    pub victim: KillVictim,
+    pub when: KillTime,
     /// The turn that the model does not answer until the victim is dead.
     pub held: (&'static str, usize),
 }
 
 impl KillPoint {
-    pub const fn new(victim: Victim, when: When, script: &'static str, turn: usize) -> Self {
+    pub const fn new(
+        victim: KillVictim,
+        when: KillTime,
+        script: &'static str,
+        turn: usize,
+    ) -> Self {
         Self { victim, when, held: (script, turn) }
     }
 }
@@ -63,11 +68,11 @@ pub fn run(
     args: &[&str],
     kills: &[KillPoint],
 ) -> CommandOutcome {
-    for blow in kills.iter().filter(|blow| blow.when != When::Checking) {
+    for blow in kills.iter().filter(|blow| blow.when != KillTime::Checking) {
         project.server.hold(blow.held.0, blow.held.1);
     }
     let (checks, held) = (project.home.folder().join("checks"), project.home.folder().join("held"));
-    if kills.iter().any(|blow| blow.when == When::Checking) {
+    if kills.iter().any(|blow| blow.when == KillTime::Checking) {
         fs::write(&held, "").unwrap();
     }
     let mut driven = project.start(mode, args);
@@ -75,7 +80,7 @@ pub fn run(
         await_moment(project, &mut driven, blow, &checks);
         let unanswered = unanswered(project);
         strike(project, &driven, blow.victim);
-        if blow.victim != Victim::Agent {
+        if blow.victim != KillVictim::Agent {
             let outcome = driven.outcome();
             assert_eq!(outcome.code, None, "{blow:?} came too late: {outcome:#?}");
             // The guard notices and ends it.
@@ -90,17 +95,17 @@ pub fn run(
         if kills[number + 1..].iter().all(is_last) {
             project.server.release(blow.held.0, blow.held.1);
         }
-        if blow.when == When::Checking {
+        if blow.when == KillTime::Checking {
             fs::remove_file(&held).unwrap();
         }
-        if blow.victim != Victim::Agent {
+        if blow.victim != KillVictim::Agent {
             driven = project.start_resume();
         }
     }
     driven.outcome()
 }
 
-fn await_moment(project: &RealProject, driven: &mut Driven, blow: &KillPoint, checks: &Path) {
+fn await_moment(project: &RealProject, driven: &mut DrivenOmx, blow: &KillPoint, checks: &Path) {
     let what = format!("{blow:?}");
     let is_asked = || {
         let turns = project.server.turns(blow.held.0);
@@ -113,11 +118,11 @@ fn await_moment(project: &RealProject, driven: &mut Driven, blow: &KillPoint, ch
     await_condition(&what, DEADLINE, || {
         assert!(!driven.is_over(), "{what}: {:#?} {:#?}", project.journal(), project.server.seen());
         match blow.when {
-            When::Asked => is_asked(),
-            When::AskedAfter(step) => has("step_finished", step) && is_asked(),
-            When::Named(step) => has("conversation", step),
-            When::Finished(step) => has("step_finished", step),
-            When::Checking => checks.exists(),
+            KillTime::Asked => is_asked(),
+            KillTime::AskedAfter(step) => has("step_finished", step) && is_asked(),
+            KillTime::Named(step) => has("conversation", step),
+            KillTime::Finished(step) => has("step_finished", step),
+            KillTime::Checking => checks.exists(),
         }
     });
 }
@@ -133,9 +138,9 @@ fn turn_name(blow: &KillPoint) -> String {
     format!("{}/{} ", blow.held.0, blow.held.1)
 }
 
-fn strike(project: &RealProject, driven: &Driven, victim: Victim) {
-    let agents = if victim == Victim::Omx { Vec::new() } else { project.agents() };
-    if victim != Victim::Agent {
+fn strike(project: &RealProject, driven: &DrivenOmx, victim: KillVictim) {
+    let agents = if victim == KillVictim::Omx { Vec::new() } else { project.agents() };
+    if victim != KillVictim::Agent {
         driven.kill();
     }
     for agent in agents {

@@ -3,32 +3,32 @@
 
 use omx_testkit::real_cli::{AgentCli, offline};
 
-use super::kill_points::{self, KillPoint, Victim, When};
+use super::kill_points::{self, KillPoint, KillTime, KillVictim};
 use super::project::RealProject;
 use super::{autopilot, ralph};
 
 /// Ralph, where the same victim is killed each time.
-fn ralph_survives(cli: AgentCli, victim: Victim) {
+fn ralph_survives(cli: AgentCli, victim: KillVictim) {
     let blow = |when, script, turn| KillPoint::new(victim, when, script, turn);
     let kills = match victim {
         // Between steps there is no agent.
-        Victim::Agent => vec![
-            blow(When::Asked, "work", 0),
-            blow(When::Asked, "work", 1),
-            blow(When::Asked, "fix", 0),
-            blow(When::Asked, "fix", 1),
-            blow(When::Asked, "verify", 0),
-            blow(When::Asked, "tidy", 0),
+        KillVictim::Agent => vec![
+            blow(KillTime::Asked, "work", 0),
+            blow(KillTime::Asked, "work", 1),
+            blow(KillTime::Asked, "fix", 0),
+            blow(KillTime::Asked, "fix", 1),
+            blow(KillTime::Asked, "verify", 0),
+            blow(KillTime::Asked, "tidy", 0),
         ],
-        Victim::Omx | Victim::Both => vec![
+        KillVictim::Omx | KillVictim::Both => vec![
             // No message yet: the conversation may be lost with the program.
-            blow(When::Named("work"), "work", 0),
-            blow(When::Asked, "work", 0),
-            blow(When::Asked, "work", 1),
-            blow(When::Checking, "", 0),
-            blow(When::Asked, "fix", 0),
-            blow(When::Finished("check2"), "verify", 0),
-            blow(When::Asked, "tidy", 0),
+            blow(KillTime::Named("work"), "work", 0),
+            blow(KillTime::Asked, "work", 0),
+            blow(KillTime::Asked, "work", 1),
+            blow(KillTime::Checking, "", 0),
+            blow(KillTime::Asked, "fix", 0),
+            blow(KillTime::Finished("check2"), "verify", 0),
+            blow(KillTime::Asked, "tidy", 0),
         ],
     };
     ralph_survives_at(&RealProject::new(cli, ralph::scripts()), &kills, &["work"]);
@@ -48,17 +48,17 @@ fn ralph_survives_at(project: &RealProject, kills: &[KillPoint], anew: &[&str]) 
 
 /// Autopilot, where every victim is killed in turn.
 fn autopilot_survives(cli: AgentCli) {
-    use Victim::{Agent, Both, Omx};
+    use KillVictim::{Agent, Both, Omx};
     let project = RealProject::new(cli, autopilot::scripts());
     let kills = [
-        KillPoint::new(Omx, When::Asked, "draft1", 0),
-        KillPoint::new(Both, When::Asked, "critic", 0),
-        KillPoint::new(Agent, When::Asked, "work1", 1),
+        KillPoint::new(Omx, KillTime::Asked, "draft1", 0),
+        KillPoint::new(Both, KillTime::Asked, "critic", 0),
+        KillPoint::new(Agent, KillTime::Asked, "work1", 1),
         // One lane is done, the other is not.
-        KillPoint::new(Omx, When::AskedAfter("c1.review.architect"), "code1", 0),
-        KillPoint::new(Agent, When::Asked, "draft2", 0),
-        KillPoint::new(Both, When::Asked, "work2", 1),
-        KillPoint::new(Both, When::AskedAfter("c2.review.architect"), "code2", 0),
+        KillPoint::new(Omx, KillTime::AskedAfter("c1.review.architect"), "code1", 0),
+        KillPoint::new(Agent, KillTime::Asked, "draft2", 0),
+        KillPoint::new(Both, KillTime::Asked, "work2", 1),
+        KillPoint::new(Both, KillTime::AskedAfter("c2.review.architect"), "code2", 0),
     ];
     let outcome = kill_points::run(&project, "autopilot", &autopilot::ARGS, &kills);
     assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());
@@ -71,7 +71,7 @@ fn autopilot_survives(cli: AgentCli) {
 /// Asserts that the journal has every process that opened the run.
 #[track_caller]
 fn assert_opened(project: &RealProject, kills: &[KillPoint]) {
-    let killed = kills.iter().filter(|blow| blow.victim != Victim::Agent).count();
+    let killed = kills.iter().filter(|blow| blow.victim != KillVictim::Agent).count();
     let opened = project.journal().iter().filter(|record| record["kind"] == "opened").count();
     assert_eq!(opened, 1 + killed);
     assert_eq!(project.closed(), ["complete"]);
@@ -79,17 +79,17 @@ fn assert_opened(project: &RealProject, kills: &[KillPoint]) {
 
 #[test]
 fn codex_ralph_resumes_after_omx_is_killed() {
-    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Omx));
+    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, KillVictim::Omx));
 }
 
 #[test]
 fn codex_ralph_resumes_after_codex_is_killed() {
-    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Agent));
+    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, KillVictim::Agent));
 }
 
 #[test]
 fn codex_ralph_resumes_after_both_are_killed() {
-    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, Victim::Both));
+    offline(&[AgentCli::Codex], || ralph_survives(AgentCli::Codex, KillVictim::Both));
 }
 
 #[test]
@@ -97,10 +97,10 @@ fn codex_ralph_resumes_without_an_app_server() {
     offline(&[AgentCli::Codex], || {
         let project = RealProject::with_old_codex(ralph::scripts());
         let kills = [
-            KillPoint::new(Victim::Omx, When::Asked, "work", 0),
-            KillPoint::new(Victim::Both, When::Asked, "work", 1),
-            KillPoint::new(Victim::Agent, When::Asked, "fix", 1),
-            KillPoint::new(Victim::Omx, When::Asked, "tidy", 0),
+            KillPoint::new(KillVictim::Omx, KillTime::Asked, "work", 0),
+            KillPoint::new(KillVictim::Both, KillTime::Asked, "work", 1),
+            KillPoint::new(KillVictim::Agent, KillTime::Asked, "fix", 1),
+            KillPoint::new(KillVictim::Omx, KillTime::Asked, "tidy", 0),
         ];
         ralph_survives_at(&project, &kills, &[]);
     });
@@ -113,17 +113,17 @@ fn codex_autopilot_resumes_after_any_kill() {
 
 #[test]
 fn claude_ralph_resumes_after_omx_is_killed() {
-    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Omx));
+    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, KillVictim::Omx));
 }
 
 #[test]
 fn claude_ralph_resumes_after_claude_is_killed() {
-    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Agent));
+    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, KillVictim::Agent));
 }
 
 #[test]
 fn claude_ralph_resumes_after_both_are_killed() {
-    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, Victim::Both));
+    offline(&[AgentCli::Claude], || ralph_survives(AgentCli::Claude, KillVictim::Both));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What the model answers, by the prompt it gets: a script matches phrases of the
 //! step's prompt, so that it plays for every agent and as often as needed.
 
-use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ScriptTurn};
 use serde_json::{Value, json};
 
 /// Phrases of the prompts that the conductor sends.
@@ -81,16 +81,16 @@ pub fn verified() -> Value {
 }
 
 /// A script for prompts with all of these phrases.
-pub fn script(name: &str, words: &[&str]) -> Script {
-    words.iter().fold(Script::named(name), |script, words| script.when(words))
+pub fn script(name: &str, words: &[&str]) -> ModelScript {
+    words.iter().fold(ModelScript::named(name), |script, words| script.when(words))
 }
 
 /// A prompt that is answered at once.
-pub fn answers(name: &str, words: &[&str], answer: Value) -> Script {
+pub fn answers(name: &str, words: &[&str], answer: Value) -> ModelScript {
     script(name, words).turn(ScriptTurn::new().answer(answer).usage(1000, 100))
 }
 
 /// A prompt for which a command runs first.
-pub fn works(name: &str, words: &[&str], command: &str, answer: Value) -> Script {
+pub fn works(name: &str, words: &[&str], command: &str, answer: Value) -> ModelScript {
     script(name, words).shell(command).turn(ScriptTurn::new().answer(answer).usage(1000, 100))
 }

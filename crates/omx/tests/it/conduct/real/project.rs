@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use omx_testkit::model::{ModelRequest, ModelServer, Script};
+use omx_testkit::model::{ModelRequest, ModelScript, ModelServer};
 use omx_testkit::real_cli::{AgentCli, AgentHome};
 use omx_testkit::{CommandOutcome, await_condition, write_program};
 use rustix::process::{Pid, Signal, kill_process};
@@ -30,14 +30,14 @@ pub struct RealProject {
 
 impl RealProject {
     /// A repository whose check is the demo's.
-    pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = Script>) -> Self {
+    pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = ModelScript>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(cli, &server);
         Self::at(server, home, cli)
     }
 
     /// The same with a codex that has no app-server yet.
-    pub fn with_old_codex(scripts: impl IntoIterator<Item = Script>) -> Self {
+    pub fn with_old_codex(scripts: impl IntoIterator<Item = ModelScript>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(AgentCli::Codex, &server);
         let (folder, codex) = (home.folder().join("bin"), AgentCli::Codex.program());
@@ -91,7 +91,7 @@ impl RealProject {
     }
 
     /// Starts a mode in the background.
-    pub fn start(&self, mode: &str, more: &[&str]) -> Driven {
+    pub fn start(&self, mode: &str, more: &[&str]) -> DrivenOmx {
         self.driven(self.mode(mode, more))
     }
 
@@ -101,7 +101,7 @@ impl RealProject {
     }
 
     /// Resumes the only run in the background.
-    pub fn start_resume(&self) -> Driven {
+    pub fn start_resume(&self) -> DrivenOmx {
         self.driven(self.resume_command())
     }
 
@@ -115,11 +115,11 @@ impl RealProject {
         self.driven(command).outcome()
     }
 
-    fn driven(&self, mut command: Command) -> Driven {
+    fn driven(&self, mut command: Command) -> DrivenOmx {
         let folder = self.home.folder();
         let (stdout, stderr) = (folder.join("stdout"), folder.join("stderr"));
         command.stdout(File::create(&stdout).unwrap()).stderr(File::create(&stderr).unwrap());
-        Driven { child: command.spawn().unwrap(), stdout, stderr }
+        DrivenOmx { child: command.spawn().unwrap(), stdout, stderr }
     }
 
     /// The folder of the only run, as soon as it exists.
@@ -238,13 +238,13 @@ impl RealProject {
 }
 
 /// A running omx; it ends with the test.
-pub struct Driven {
+pub struct DrivenOmx {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
 }
 
-impl Driven {
+impl DrivenOmx {
     pub fn kill(&self) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
         let _ = kill_process(pid, Signal::KILL);
@@ -268,7 +268,7 @@ impl Driven {
     }
 }
 
-impl Drop for Driven {
+impl Drop for DrivenOmx {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

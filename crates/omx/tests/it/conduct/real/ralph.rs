@@ -1,15 +1,15 @@
 //! Ralph with the real programs: a check fails, is fixed, and the result is verified.
 
-use omx_testkit::model::Script;
+use omx_testkit::model::ModelScript;
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::journal_checks::{Row, asks, own};
+use super::journal_checks::{ExpectedSteps, asks, own};
 use super::parts::{self, answers, works};
 use super::project::RealProject;
 
 /// A first attempt that fails the check, and everything after it.
-pub fn scripts() -> Vec<Script> {
+pub fn scripts() -> Vec<ModelScript> {
     let mended = parts::work("greet.sh greets the world too");
     vec![
         works("work", &[parts::DO], parts::NAMES_ONLY, parts::work("greet.sh greets by name")),
@@ -22,7 +22,7 @@ pub fn scripts() -> Vec<Script> {
 pub const ARGS: [&str; 5] =
     ["--check", "sh check.sh", "--verify", "thorough", "greet people by name"];
 
-pub const STEPS: [Row<'_>; 8] = [
+pub const STEPS: [ExpectedSteps<'_>; 8] = [
     asks("work", "work", 2),
     own("check1"),
     asks("fix1", "fix", 2),

@@ -3,21 +3,21 @@
 use std::time::Duration;
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::stage::Stage;
+use super::stage::HostStage;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
 fn from_elsewhere(cli: AgentCli) {
-    let script = Script::named("work")
+    let script = ModelScript::named("work")
         .say("is that enough?")
         .shell("touch waiting; while [ ! -e go ]; do sleep 0.05; done")
         .say("then I stop")
         .say("asked again");
-    let stage = Stage::new(cli, [script]);
+    let stage = HostStage::new(cli, [script]);
     let mut host = stage.start();
     host.prompt("$ralph make it work [[script:work]]");
     let root = stage.home.root();
@@ -48,20 +48,20 @@ fn claude_stops_after_a_cancel_from_another_process() {
 /// and ralph keeps its phase. Then a one-word prompt cancels it.
 fn interrupted(cli: AgentCli) {
     let words = "word ".repeat(300);
-    let slow = Script::named("slow")
+    let slow = ModelScript::named("slow")
         .say("is that enough?")
         .turn(ScriptTurn::new().say(&words).slowly(Duration::from_millis(200)))
         .say("never asked for");
-    let tool = Script::named("tool").shell("touch begun; sleep 60").say("never asked for");
-    let stop = Script::named("stop").say("stopped").say("never asked for");
-    let stage = Stage::new(cli, [slow, tool, stop]);
+    let tool = ModelScript::named("tool").shell("touch begun; sleep 60").say("never asked for");
+    let stop = ModelScript::named("stop").say("stopped").say("never asked for");
+    let stage = HostStage::new(cli, [slow, tool, stop]);
     let mut host = stage.start();
     host.prompt("$ralph make it work [[script:slow]]");
     await_condition("the model speaks", PATIENCE, || stage.requests("slow").len() == 2);
     host.interrupt();
     host.ended();
     assert_eq!(stage.requests("slow").len(), 2, "{:?}", stage.server.seen());
-    let iteration = |host: &super::live::Live| {
+    let iteration = |host: &super::live::LiveHost| {
         let document = stage.document(host.session(), "ralph");
         assert_eq!(document["active"], true, "{document}");
         document["iteration"].as_u64().unwrap()

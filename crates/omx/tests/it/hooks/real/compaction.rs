@@ -1,25 +1,25 @@
 //! Compaction in the middle: what is active stays known, what was cancelled
 //! stays cancelled.
 
-use omx_testkit::model::{ModelRequestKind, Script};
+use omx_testkit::model::{ModelRequestKind, ModelScript};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::stage::{Stage, completion, interrupted, interrupted_ralph};
+use super::stage::{HostStage, completion, interrupted, interrupted_ralph};
 
 /// Whether the host asked its model for a summary.
-fn was_compacted(stage: &Stage) -> bool {
+fn was_compacted(stage: &HostStage) -> bool {
     stage.server.requests().iter().any(|request| request.kind == ModelRequestKind::Compaction)
 }
 
 fn compacted(cli: AgentCli) {
-    let second = Script::named("second")
+    let second = ModelScript::named("second")
         .say("where was I?")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
         .mcp("omx", "state_write", completion())
         .say("done");
-    let stage = Stage::new(cli, [interrupted(), second]);
+    let stage = HostStage::new(cli, [interrupted(), second]);
     let mut host = interrupted_ralph(&stage);
     host.compact();
     assert!(was_compacted(&stage), "{:?}", stage.server.seen());
@@ -45,8 +45,8 @@ fn claude_keeps_its_mode_through_compaction() {
 }
 
 fn not_revived(cli: AgentCli) {
-    let second = Script::named("second").say("nothing holds me").say("never asked for");
-    let stage = Stage::new(cli, [interrupted(), second]);
+    let second = ModelScript::named("second").say("nothing holds me").say("never asked for");
+    let stage = HostStage::new(cli, [interrupted(), second]);
     let mut host = interrupted_ralph(&stage);
     stage.omx(&["cancel", "--session-id", host.session()]);
     let before = stage.document(host.session(), "ralph");

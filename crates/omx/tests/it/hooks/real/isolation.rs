@@ -1,11 +1,11 @@
 //! Subagents and other conversations do not affect the conversation that started a
 //! mode.
 
-use omx_testkit::model::{Script, ScriptTurn};
+use omx_testkit::model::{ModelScript, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::stage::{Stage, completion};
+use super::stage::{HostStage, completion};
 
 /// A subagent whose prompt starts a mode, and which stops while one is active.
 fn subagent(cli: AgentCli) {
@@ -19,7 +19,7 @@ fn subagent(cli: AgentCli) {
             json!({"description": "help", "prompt": task, "subagent_type": "general-purpose"}),
         ),
     };
-    let mut main = Script::named("main").turn(call);
+    let mut main = ModelScript::named("main").turn(call);
     if cli == AgentCli::Codex {
         main = main.turn(ScriptTurn::new().call_in(
             "multi_agent_v1",
@@ -28,8 +28,8 @@ fn subagent(cli: AgentCli) {
         ));
     }
     let main = main.say("is that enough?").say("held once").say("held twice").repeating();
-    let sub = Script::named("sub").shell("touch helped").say("helped").repeating();
-    let stage = Stage::new(cli, [main, sub]);
+    let sub = ModelScript::named("sub").shell("touch helped").say("helped").repeating();
+    let stage = HostStage::new(cli, [main, sub]);
     stage.omx(&["config", "set", "limits.max_iterations.ralph", "2", "--project"]);
     let mut host = stage.start();
     host.turn("$ralph make it work [[script:main]]");
@@ -59,18 +59,18 @@ fn claude_subagents_start_and_hold_nothing() {
 }
 
 fn two_conversations(cli: AgentCli) {
-    let one = Script::named("one")
+    let one = ModelScript::named("one")
         .say("is that enough?")
         .shell("touch waiting; while [ ! -e go ]; do sleep 0.05; done")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "verifying"}))
         .mcp("omx", "state_write", completion())
         .say("done");
-    let two = Script::named("two")
+    let two = ModelScript::named("two")
         .mcp("omx", "state_list_active", json!({}))
         .say("hello")
         .say("never asked for");
-    let stage = Stage::new(cli, [one, two]);
+    let stage = HostStage::new(cli, [one, two]);
     let mut first = stage.start();
     first.prompt("$ralph make it work [[script:one]]");
     let root = stage.home.root();

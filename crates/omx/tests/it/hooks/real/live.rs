@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// A running host with one conversation.
-pub struct Live {
+pub struct LiveHost {
     cli: AgentCli,
     child: Child,
     stdin: Option<ChildStdin>,
@@ -23,7 +23,7 @@ pub struct Live {
     next_id: u64,
 }
 
-impl Live {
+impl LiveHost {
     /// Starts the program with a new conversation.
     pub fn start(cli: AgentCli, home: &AgentHome) -> Self {
         let mut command = home.command(cli.program());
@@ -58,9 +58,9 @@ impl Live {
         let stdin = child.stdin.take();
         let mut live = Self { cli, child, stdin, lines, session: None, turn: None, next_id: 0 };
         if cli == AgentCli::Codex {
-            live.ask("initialize", json!({"clientInfo": {"name": "test", "version": "0"}}));
+            live.request("initialize", json!({"clientInfo": {"name": "test", "version": "0"}}));
             live.send(json!({"method": "initialized"}));
-            let opened = live.ask("thread/start", json!({"cwd": home.root()}));
+            let opened = live.request("thread/start", json!({"cwd": home.root()}));
             live.session = opened["thread"]["id"].as_str().map(str::to_owned);
             assert!(live.session.is_some(), "{opened}");
         }
@@ -94,7 +94,7 @@ impl Live {
 
     /// A request of Codex's protocol and its result.
     #[track_caller]
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: Value) -> Value {
         self.next_id += 1;
         let id = self.next_id;
         self.send(json!({"id": id, "method": method, "params": params}));
@@ -109,7 +109,7 @@ impl Live {
             AgentCli::Codex => {
                 let thread = self.session.clone();
                 let input = json!([{"type": "text", "text": text}]);
-                let begun = self.ask("turn/start", json!({"threadId": thread, "input": input}));
+                let begun = self.request("turn/start", json!({"threadId": thread, "input": input}));
                 self.turn = begun["turn"]["id"].as_str().map(str::to_owned);
             }
             _ => self.send(json!({
@@ -152,7 +152,7 @@ impl Live {
         match self.cli {
             AgentCli::Codex => {
                 let (thread, turn) = (self.session.clone(), self.turn.clone());
-                self.ask("turn/interrupt", json!({"threadId": thread, "turnId": turn}));
+                self.request("turn/interrupt", json!({"threadId": thread, "turnId": turn}));
             }
             _ => self.send(json!({
                 "type": "control_request",
@@ -168,7 +168,7 @@ impl Live {
         match self.cli {
             AgentCli::Codex => {
                 let thread = self.session.clone();
-                self.ask("thread/compact/start", json!({"threadId": thread}));
+                self.request("thread/compact/start", json!({"threadId": thread}));
             }
             _ => self.prompt("/compact"),
         }
@@ -182,7 +182,7 @@ impl Live {
     }
 }
 
-impl Drop for Live {
+impl Drop for LiveHost {
     fn drop(&mut self) {
         drop(self.stdin.take());
         let begun = Instant::now();

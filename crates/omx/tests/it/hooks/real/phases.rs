@@ -1,18 +1,18 @@
 //! A mode from its start to its end: started by a prompt, held by the Stop hook,
 //! advanced by what the agent writes through MCP and the shell.
 
-use omx_testkit::model::Script;
+use omx_testkit::model::ModelScript;
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::stage::{OMX, Stage, completion};
+use super::stage::{HostStage, OMX, completion};
 
 fn ralph(cli: AgentCli) {
     let shell = format!(
         "{OMX} state write --input '{}'",
         json!({"mode": "ralph", "current_phase": "verifying"})
     );
-    let script = Script::named("ralph")
+    let script = ModelScript::named("ralph")
         .say("I think that is all")
         .mcp("omx", "state_write", json!({"mode": "ralph", "current_phase": "executing"}))
         .say("worked on it")
@@ -20,7 +20,7 @@ fn ralph(cli: AgentCli) {
         .say("checked it")
         .mcp("omx", "state_write", completion())
         .say("all done");
-    let stage = Stage::new(cli, [script]);
+    let stage = HostStage::new(cli, [script]);
     let mut host = stage.start();
     host.turn("$ralph make it work [[script:ralph]]");
     let requests = stage.requests("ralph");
@@ -63,7 +63,7 @@ fn autopilot(cli: AgentCli) {
         "ralph": {"changed_files": ["x.txt"], "evidence": [{"command": "true", "exit_code": 0}]}}}));
     let (_, _, clean) = mode(json!({"current_phase": "complete", "return_to_ralplan_reason": null,
         "review_verdict": {"recommendation": "APPROVE", "architectural_status": "CLEAR", "clean": true}}));
-    let script = Script::named("auto")
+    let script = ModelScript::named("auto")
         .say("let me think")
         .shell("mkdir -p .omx/plans && echo plan > .omx/plans/prd-x.md && echo tests > .omx/plans/test-spec-x.md")
         .mcp(server, tool, plan)
@@ -73,7 +73,7 @@ fn autopilot(cli: AgentCli) {
         .say("built")
         .mcp(server, tool, clean)
         .say("reviewed and done");
-    let stage = Stage::new(cli, [script]);
+    let stage = HostStage::new(cli, [script]);
     let mut host = stage.start();
     host.turn("$autopilot make x.txt [[script:auto]]");
     let requests = stage.requests("auto");
@@ -103,12 +103,12 @@ fn claude_walks_through_an_autopilots_phases_in_one_conversation() {
 /// Without the records of hosts, Codex's server learns its conversation only from the
 /// hook before the call; Claude Code's has a variable.
 fn filled_in(cli: AgentCli) {
-    let script = Script::named("fill")
+    let script = ModelScript::named("fill")
         .shell("rm -rf \"$HOME/.local/state/omx/hosts\"")
         .mcp("omx", "state_write", json!({"mode": "ultrawork", "active": true}))
         .mcp("omx", "cancel", json!({}))
         .say("done");
-    let stage = Stage::new(cli, [script]);
+    let stage = HostStage::new(cli, [script]);
     let mut host = stage.start();
     host.turn("please do it [[script:fill]]");
     let document = stage.document(host.session(), "ultrawork");

@@ -4,25 +4,25 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use omx_testkit::await_condition;
-use omx_testkit::model::{ModelRequest, ModelServer, Script, ScriptTurn};
+use omx_testkit::model::{ModelRequest, ModelScript, ModelServer, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, AgentHome};
 use serde_json::{Value, json};
 
-use super::live::Live;
+use super::live::LiveHost;
 
 /// The program under test.
 pub const OMX: &str = env!("CARGO_BIN_EXE_omx");
 
 /// A host with omx set up, and its model.
-pub struct Stage {
+pub struct HostStage {
     pub cli: AgentCli,
     pub server: ModelServer,
     pub home: AgentHome,
 }
 
-impl Stage {
+impl HostStage {
     /// Sets omx up in a fresh home.
-    pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = Script>) -> Self {
+    pub fn new(cli: AgentCli, scripts: impl IntoIterator<Item = ModelScript>) -> Self {
         let server = ModelServer::start(scripts);
         let home = AgentHome::new(cli, &server);
         home.configure();
@@ -41,8 +41,8 @@ impl Stage {
     }
 
     /// The host, ready for prompts.
-    pub fn start(&self) -> Live {
-        Live::start(self.cli, &self.home)
+    pub fn start(&self) -> LiveHost {
+        LiveHost::start(self.cli, &self.home)
     }
 
     /// A mode's document in a conversation.
@@ -74,7 +74,7 @@ pub fn completion() -> Value {
 /// A ralph that was held once and then interrupted during a reply: it is active, and
 /// no agent works on it. It needs the script [`interrupted`].
 #[track_caller]
-pub fn interrupted_ralph(stage: &Stage) -> Live {
+pub fn interrupted_ralph(stage: &HostStage) -> LiveHost {
     let mut host = stage.start();
     host.prompt("$ralph make it work [[script:first]]");
     let patience = Duration::from_secs(30);
@@ -85,9 +85,9 @@ pub fn interrupted_ralph(stage: &Stage) -> Live {
 }
 
 /// What the model does then; shorter conversations are not compacted.
-pub fn interrupted() -> Script {
+pub fn interrupted() -> ModelScript {
     let words = "word ".repeat(300);
-    Script::named("first")
+    ModelScript::named("first")
         .shell("echo one")
         .shell("echo two")
         .say("is that enough?")
