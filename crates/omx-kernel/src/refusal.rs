@@ -39,6 +39,8 @@ pub enum RefusalCode {
     UnsafePath,
     /// The document exceeds the maximum size or depth.
     TooLarge,
+    /// The project's configuration counts only after the person trusts it.
+    NeedsTrust,
     /// The file system reported an error.
     Io,
 }
@@ -64,6 +66,7 @@ impl RefusalCode {
             Self::CorruptState => "corrupt_state",
             Self::UnsafePath => "unsafe_path",
             Self::TooLarge => "too_large",
+            Self::NeedsTrust => "needs_trust",
             Self::Io => "io",
         }
     }

@@ -5,6 +5,7 @@
 //! whole.
 
 mod activity;
+mod any_path;
 mod artifacts;
 mod dir;
 mod documents;
@@ -22,6 +23,7 @@ pub mod runs;
 mod settings;
 mod team_configs;
 mod tree;
+mod trust;
 
 pub use artifacts::ArtifactFolder;
 pub use documents::{ScopeContents, UnreadableDocument};
@@ -34,6 +36,7 @@ pub use quarantine::QuarantinedDocument;
 pub use remove_all::RemovedFiles;
 pub use settings::change_file;
 pub use tree::{StateDir, Store};
+pub use trust::{ContentHash, TrustRecords, TrustedFile};
 
 /// The largest document omx writes.
 pub const MAX_DOCUMENT_BYTES: usize = 1024 * 1024;

@@ -12,6 +12,7 @@ use crate::cli_host::HookArgs;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunsArgs, UltraqaArgs};
 use crate::cli_setup::{DoctorArgs, LaunchArgs, SetupArgs, UninstallArgs};
 use crate::cli_state::{CancelArgs, HudArgs, StateArgs, StatusArgs};
+use crate::cli_trust::TrustArgs;
 use crate::cli_values;
 use crate::exit;
 
@@ -51,6 +52,8 @@ pub enum Command {
     Cancel(CancelArgs),
     /// Show and change the configuration
     Config(ConfigArgs),
+    /// Trust the configuration of a project
+    Trust(TrustArgs),
     /// Plan, build and review a task until the review is clean
     Autopilot(ConductArgs),
     /// Work on a task until it is done and verified

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use omx_kernel::{Refusal, Value};
+use omx_kernel::{Refusal, RefusalCode, Value};
 use omx_store::json;
 
 use crate::exit::Exit;
@@ -65,7 +65,10 @@ pub fn refusal(refusal: &Refusal, format: Format) -> Exit {
             note(&format!("error: {one_line} [{}]", refusal.code.as_str()));
         }
     }
-    Exit::Failed
+    match refusal.code {
+        RefusalCode::NeedsTrust => Exit::NeedsPerson,
+        _ => Exit::Failed,
+    }
 }
 
 /// Prints a line on standard error.

@@ -89,7 +89,7 @@ impl HostTestProject {
             actor: "hook",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(60),
-            config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
+            config: Sources::default(),
             caller: &UncancelledCaller,
             runs: &NoLauncher,
         }

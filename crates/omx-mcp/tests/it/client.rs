@@ -49,7 +49,7 @@ impl McpTestProject {
             actor: "mcp",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(60),
-            config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
+            config: Sources::default(),
             caller: &UncancelledCaller,
             runs: &NoLauncher,
         }

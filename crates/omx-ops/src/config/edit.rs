@@ -7,7 +7,8 @@ use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
 
 use super::files;
-use super::layers::{PROJECT_TOML, checked};
+use super::layers::{Config, PROJECT_TOML, checked, load};
+use super::trust::trust_files;
 use crate::context::Context;
 
 /// Sets a key in the person's own file, which applies to all projects.
@@ -31,7 +32,13 @@ pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<V
     let path = store.tree().join(PROJECT_TOML);
     files::read_in_tree(&path)?;
     let _locked = context.lock(&store, "config set")?;
+    let waiting = |config: Config| config.waiting.into_iter().find(|file| file.path == path);
+    let has_waited = waiting(load(context, &store)?).is_some();
     change_file(&path, context.lock_deadline, |old| edited(&path, old, key, &new))?;
+    // What the person types here they trust, but nothing that was in the file before.
+    if !has_waited && let Some(file) = waiting(load(context, &store)?) {
+        trust_files(context, &[file])?;
+    }
     Ok(new)
 }
 

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use jsonc_parser::ast::Value as Jsonc;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use omx_kernel::config_keys::{check, is_section, row_of};
 use omx_kernel::{Refusal, RefusalCode, Value};
 use toml_edit::{Document, Item, Value as Toml};
-
-use super::keys::{check, is_section, row_of};
 
 /// One setting of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,9 +21,18 @@ pub struct FileSetting {
     pub line: usize,
 }
 
-/// Reads a configuration file's settings; none if the file does not exist.
-pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
-    let Some(text) = text(path)? else { return Ok(Vec::new()) };
+/// A configuration file: the settings, and the text that they were read from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigFile {
+    /// Its settings, in order.
+    pub settings: Vec<FileSetting>,
+    /// Its text.
+    pub text: String,
+}
+
+/// Reads a configuration file; without settings if the file does not exist.
+pub fn read(path: &Path) -> Result<ConfigFile, Refusal> {
+    let Some(text) = text(path)? else { return Ok(ConfigFile::default()) };
     let file = File { path: path.to_owned(), text: &text };
     let settings = if path.extension().is_some_and(|ending| ending == "json") {
         file.json()?
@@ -36,11 +44,11 @@ pub fn read(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
         check(&setting.key, row.kind, &setting.value)
             .map_err(|why| file.complain(setting.line, &why))?;
     }
-    Ok(settings)
+    Ok(ConfigFile { settings, text })
 }
 
 /// The same for a file in omx's own folder, where links are not followed.
-pub fn read_in_tree(path: &Path) -> Result<Vec<FileSetting>, Refusal> {
+pub fn read_in_tree(path: &Path) -> Result<ConfigFile, Refusal> {
     if std::fs::symlink_metadata(path).is_ok_and(|data| data.is_symlink()) {
         let why = format!("{} is a symbolic link; nothing is read through it", path.display());
         return Err(Refusal::new(RefusalCode::UnsafePath, why));

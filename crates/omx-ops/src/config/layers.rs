@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use omx_kernel::config_keys::{KEYS, Kind, check, row_of};
+use omx_kernel::project_config::{ProjectValue, judge_project_value};
 use omx_kernel::{Dialect, IterationLimits, Mode, Refusal, Value};
-use omx_store::{Store, json};
+use omx_store::{ContentHash, Store, json};
 
-use super::files;
-use super::keys::{KEYS, Kind, check, row_of};
+use super::files::{self, ConfigFile};
+use super::trust;
 use crate::context::Context;
 
 /// The configuration sources that the edge found.
@@ -19,6 +21,8 @@ pub struct Sources {
     pub environment: Vec<(&'static str, String, String)>,
     /// `KEY=VALUE` flags.
     pub flags: Vec<String>,
+    /// Where it is recorded which files the person trusts; none without a home.
+    pub trust_folder: Option<PathBuf>,
 }
 
 /// The origin of a value.
@@ -54,11 +58,46 @@ pub struct Setting {
     pub origin: Origin,
 }
 
+/// A setting of a project that counts once the person trusts its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingSetting {
+    /// The dotted key.
+    pub key: String,
+    /// The value.
+    pub value: Value,
+    /// Its line number.
+    pub line: usize,
+}
+
+/// A project's file with settings that wait for trust.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WaitingFile {
+    /// Its path.
+    pub path: PathBuf,
+    /// The content that was read. Trust in the file is trust in this content.
+    pub hash: ContentHash,
+    /// What waits.
+    pub settings: Vec<WaitingSetting>,
+}
+
+/// A setting that never counts in a project's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnoredSetting {
+    /// The dotted key.
+    pub key: String,
+    /// Where it is.
+    pub origin: Origin,
+}
+
 /// All effective settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
     /// Settings by dotted key.
     pub settings: BTreeMap<String, Setting>,
+    /// What counts once the person trusts it.
+    pub waiting: Vec<WaitingFile>,
+    /// What a project may not set.
+    pub ignored: Vec<IgnoredSetting>,
 }
 
 impl Config {
@@ -67,8 +106,22 @@ impl Config {
         self.settings.get(&canonical(key))
     }
 
+    /// The waiting setting of a key, with its origin.
+    pub fn waiting_for(&self, key: &str) -> Option<(&WaitingSetting, Origin)> {
+        let key = canonical(key);
+        self.waiting.iter().rev().find_map(|file| {
+            let setting = file.settings.iter().rev().find(|setting| setting.key == key)?;
+            Some((setting, Origin::File(file.path.clone(), setting.line)))
+        })
+    }
+
     fn put(&mut self, key: &str, value: Value, origin: Origin) {
-        self.settings.insert(canonical(key), Setting { value, origin });
+        let key = canonical(key);
+        // What a later layer sets would not count even if it were trusted.
+        for file in &mut self.waiting {
+            file.settings.retain(|setting| setting.key != key);
+        }
+        self.settings.insert(key, Setting { value, origin });
     }
 }
 
@@ -99,15 +152,18 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
             config.put(row.name, typed(row.kind, default), Origin::Default);
         }
     }
-    let [project, in_tree] = project_files(store.root(), store.tree(), context.dialect);
-    let mut files = Vec::new();
-    for path in context.config.user_file.iter().chain([&project]) {
-        files.push((path.clone(), files::read(path)?));
-    }
-    files.push((in_tree.clone(), files::read_in_tree(&in_tree)?));
-    for (path, settings) in files {
-        for setting in settings {
+    if let Some(path) = &context.config.user_file {
+        for setting in files::read(path)?.settings {
             config.put(&setting.key, setting.value, Origin::File(path.clone(), setting.line));
+        }
+    }
+    let [project, in_tree] = project_files(store.root(), store.tree(), context.dialect);
+    let files = [(&project, files::read(&project)?), (&in_tree, files::read_in_tree(&in_tree)?)];
+    if files.iter().any(|(_, file)| !file.settings.is_empty()) {
+        // A project tightens what the person set, not what another file of it set.
+        let own = config.settings.clone();
+        for (path, file) in files {
+            put_project_file(&mut config, &own, path, file, context.config.trust_folder.as_deref());
         }
     }
     for (key, text, variable) in &context.config.environment {
@@ -123,7 +179,50 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
             checked(key, text).map_err(|why| Refusal::invalid_input(format!("--config: {why}")))?;
         config.put(key, value, Origin::Flag);
     }
+    config.waiting.retain(|file| !file.settings.is_empty());
     Ok(config)
+}
+
+/// Adds a file of the project: what counts takes effect, the rest waits for trust.
+fn put_project_file(
+    config: &mut Config,
+    own: &BTreeMap<String, Setting>,
+    path: &Path,
+    file: ConfigFile,
+    trust_folder: Option<&Path>,
+) {
+    let judge = |key: &str, value: &Value| {
+        let own = own.get(&canonical(key)).map(|setting| &setting.value);
+        row_of(key)
+            .map_or(ProjectValue::WaitsForTrust, |row| judge_project_value(row, key, value, own))
+    };
+    let hash = ContentHash::of(file.text.as_bytes());
+    let mut is_trusted = None;
+    let mut waiting = Vec::new();
+    for setting in file.settings {
+        let judged = match judge(&setting.key, &setting.value) {
+            ProjectValue::WaitsForTrust
+                if *is_trusted
+                    .get_or_insert_with(|| trust::is_trusted(trust_folder, path, &hash)) =>
+            {
+                ProjectValue::Counts
+            }
+            judged => judged,
+        };
+        let origin = Origin::File(path.to_owned(), setting.line);
+        match judged {
+            ProjectValue::Counts => config.put(&setting.key, setting.value, origin),
+            ProjectValue::WaitsForTrust => waiting.push(WaitingSetting {
+                key: canonical(&setting.key),
+                value: setting.value,
+                line: setting.line,
+            }),
+            ProjectValue::PersonOnly => {
+                config.ignored.push(IgnoredSetting { key: setting.key, origin });
+            }
+        }
+    }
+    config.waiting.push(WaitingFile { path: path.to_owned(), hash, settings: waiting });
 }
 
 /// Parses and checks a value given as plain text for a key.

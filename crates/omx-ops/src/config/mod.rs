@@ -2,11 +2,15 @@
 
 mod edit;
 mod files;
-mod keys;
 mod layers;
 mod schema;
+mod trust;
 
 pub use edit::{set_for_project, set_for_user};
-pub use keys::{KEYS, KeyRow, Kind, known, span_seconds};
-pub use layers::{Config, Origin, PROJECT_TOML, Setting, Sources, limits, load, project_files};
+pub use layers::{
+    Config, IgnoredSetting, Origin, PROJECT_TOML, Setting, Sources, WaitingFile, WaitingSetting,
+    limits, load, project_files,
+};
+pub use omx_kernel::config_keys::{KEYS, KeyRow, Kind, known, span_seconds};
 pub use schema::schema;
+pub use trust::{TrustEntry, TrustState, load_trusted, trust_files, trust_list, trust_revoke};

@@ -1,8 +1,7 @@
 //! The JSON schema of the configuration, generated from the table of keys.
 
+use omx_kernel::config_keys::{KEYS, Kind};
 use omx_kernel::{AgentKind, Mode, Value};
-
-use super::keys::{KEYS, Kind};
 
 /// The schema of a project's configuration file.
 pub fn schema() -> Value {

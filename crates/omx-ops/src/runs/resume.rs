@@ -6,6 +6,7 @@ use omx_runs::overview::overview;
 use super::find::open_folder;
 use super::select::RunSelector;
 use super::start::RunStartReport;
+use crate::config::load_trusted;
 use crate::context::Context;
 
 /// A request to resume a run.
@@ -24,6 +25,7 @@ pub fn run_resume(
 ) -> Result<RunStartReport, Refusal> {
     let (store, id) = request.run.find(context)?;
     let seen = overview(&store, &open_folder(&store, &id)?)?;
+    load_trusted(context, &store)?;
     match seen.state.as_str() {
         "running" => {
             let why = format!("run {id} is in progress; there is nothing to resume");

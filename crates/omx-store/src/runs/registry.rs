@@ -5,17 +5,17 @@
 
 use std::fs::DirBuilder;
 use std::os::fd::OwnedFd;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{RunId, Timestamp};
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use super::folder::HeldRun;
 use super::lock::{LockState, SharedRunLock};
+use crate::any_path;
 use crate::dir;
 use crate::error::StoreError;
 use crate::project::Project;
@@ -137,32 +137,5 @@ fn remove_entry(folder: &OwnedFd, name: &str, path: &Path) -> Result<(), StoreEr
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
         Err(error) => Err(StoreError::io("remove", &path.join(name), error)),
-    }
-}
-
-/// A path as text, or as bytes if it is not UTF-8.
-mod any_path {
-    use super::*;
-
-    #[derive(Serialize, Deserialize)]
-    #[serde(untagged)]
-    enum Form {
-        Text(String),
-        Bytes(Vec<u8>),
-    }
-
-    pub(super) fn serialize<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
-        let form = match path.to_str() {
-            Some(text) => Form::Text(text.to_owned()),
-            None => Form::Bytes(path.as_os_str().as_bytes().to_vec()),
-        };
-        form.serialize(to)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<PathBuf, D::Error> {
-        Ok(match Form::deserialize(from)? {
-            Form::Text(text) => text.into(),
-            Form::Bytes(bytes) => std::ffi::OsString::from_vec(bytes).into(),
-        })
     }
 }

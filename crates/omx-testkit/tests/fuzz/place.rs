@@ -111,7 +111,7 @@ impl FuzzProject {
             actor: "fuzz",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(5),
-            config: Sources { user_file: None, environment: Vec::new(), flags: Vec::new() },
+            config: Sources::default(),
             caller: &UncancelledCaller,
             runs: &NoLauncher,
         }

@@ -1,10 +1,11 @@
 //! `config`: shows values and their origins, and changes them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
+use omx_kernel::{Dialect, EscapedText, Refusal, RefusalCode, Value};
 use omx_ops::Context;
-use omx_ops::config::{self, Config, Setting};
+use omx_ops::config::{self, Config, Origin};
 
 use super::with_context;
 use crate::cli::Global;
@@ -34,34 +35,75 @@ fn load(context: &Context<'_>) -> Result<Config, Refusal> {
 }
 
 /// A value as people type it.
-fn plain(value: &Value) -> &str {
-    value.as_str().unwrap_or_else(|| value.as_json())
+fn plain(value: &Value) -> EscapedText<'_> {
+    EscapedText::one_line(value.as_str().unwrap_or_else(|| value.as_json()))
 }
 
-fn with_origin(setting: &Setting) -> Value {
-    Value::record([
-        ("value", setting.value.clone()),
-        ("origin", Value::string(&setting.origin.to_string())),
-    ])
+fn with_origin(value: &Value, origin: &Origin) -> Value {
+    Value::record([("value", value.clone()), ("origin", Value::string(&origin.to_string()))])
+}
+
+/// A setting with its origin and what waits for trust, for programs.
+fn with_waiting(config: &Config, key: &str) -> Value {
+    let setting = config.get(key);
+    let value = setting.map_or_else(Value::null, |setting| setting.value.clone());
+    let origin = setting.map_or_else(Value::null, |it| Value::string(&it.origin.to_string()));
+    let mut fields = vec![("value".to_owned(), value), ("origin".to_owned(), origin)];
+    if let Some((waiting, origin)) = config.waiting_for(key) {
+        fields.push(("waits_for_trust".to_owned(), with_origin(&waiting.value, &origin)));
+    }
+    Value::object(fields)
+}
+
+/// The keys that are set or would be.
+fn all_keys(config: &Config) -> BTreeSet<&str> {
+    let waiting = config.waiting.iter().flat_map(|file| &file.settings);
+    let waiting = waiting.map(|setting| setting.key.as_str());
+    config.settings.keys().map(String::as_str).chain(waiting).collect()
 }
 
 fn list(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<Exit, Refusal> {
     let config = load(context)?;
     if format == Format::Json {
-        let settings = config.settings.iter().map(|(key, setting)| {
-            let value = if args.show_origin { with_origin(setting) } else { setting.value.clone() };
-            (key.clone(), value)
-        });
-        return Ok(output::value(&Value::object(settings.collect()), format));
+        let settings: Vec<(String, Value)> = if args.show_origin {
+            let keys = all_keys(&config).into_iter();
+            keys.map(|key| (key.to_owned(), with_waiting(&config, key))).collect()
+        } else {
+            let settings = config.settings.iter();
+            settings.map(|(key, setting)| (key.clone(), setting.value.clone())).collect()
+        };
+        return Ok(output::value(&Value::object(settings), format));
     }
-    let lines: Vec<String> = config
-        .settings
-        .iter()
-        .map(|(key, setting)| match args.show_origin {
-            true => format!("{key} = {}  ({})", plain(&setting.value), setting.origin),
-            false => format!("{key} = {}", plain(&setting.value)),
-        })
-        .collect();
+    let mut lines: Vec<String> = Vec::new();
+    for key in all_keys(&config) {
+        let shown = EscapedText::one_line(key);
+        if let Some(setting) = config.get(key) {
+            let origin = match args.show_origin {
+                true => format!("  ({})", setting.origin),
+                false => String::new(),
+            };
+            lines.push(format!("{shown} = {}{origin}", plain(&setting.value)));
+        }
+        if args.show_origin
+            && let Some((waiting, origin)) = config.waiting_for(key)
+        {
+            let value = plain(&waiting.value);
+            lines.push(format!("{shown} = {value}  ({origin}, waits for trust)"));
+        }
+    }
+    if args.show_origin {
+        let ignored = config.ignored.iter();
+        lines.extend(ignored.map(|setting| {
+            let key = EscapedText::one_line(&setting.key);
+            format!("{key} is ignored  ({}, only your own configuration sets it)", setting.origin)
+        }));
+        if !config.waiting.is_empty() {
+            output::lines(&lines);
+            let program = context.dialect.name;
+            output::note(&format!("note: what waits counts after: {program} trust"));
+            return Ok(Exit::Done);
+        }
+    }
     Ok(output::lines(&lines))
 }
 
@@ -69,17 +111,23 @@ fn get(context: &Context<'_>, args: &ConfigGetArgs, format: Format) -> Result<Ex
     let config = load(context)?;
     let Some(setting) = config.get(&args.key) else {
         let known = config::known(&args.key);
+        if let Some((_, origin)) = config.waiting_for(&args.key) {
+            let program = context.dialect.name;
+            let why =
+                format!("{} is set in {origin} and waits for trust: {program} trust", args.key);
+            return Err(Refusal::new(RefusalCode::NeedsTrust, why));
+        }
         let unset =
             || Refusal::invalid_input(format!("{} is not set and has no default", args.key));
         return Err(known.err().map_or_else(unset, Refusal::invalid_input));
     };
     Ok(match (format, args.show_origin) {
-        (Format::Json, true) => output::value(&with_origin(setting), format),
+        (Format::Json, true) => output::value(&with_waiting(&config, &args.key), format),
         (Format::Json, false) => output::value(&setting.value, format),
         (Format::Text, true) => {
             output::lines(&[format!("{}  ({})", plain(&setting.value), setting.origin)])
         }
-        (Format::Text, false) => output::lines(&[plain(&setting.value).to_owned()]),
+        (Format::Text, false) => output::lines(&[plain(&setting.value).to_string()]),
     })
 }
 

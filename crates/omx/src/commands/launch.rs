@@ -14,6 +14,7 @@ use super::with_context;
 use crate::children;
 use crate::cli::Global;
 use crate::cli_setup::LaunchArgs;
+use crate::consent::ask_for_trust;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -57,7 +58,8 @@ fn not_installed(host: HostKind) -> Refusal {
 /// Returns the configured agent, or else the first installed one.
 fn chosen(context: &Context<'_>) -> Result<HostKind, Refusal> {
     let store = context.store()?;
-    let config = config::load(context, &store)?;
+    ask_for_trust(context, &store)?;
+    let config = config::load_trusted(context, &store)?;
     let named = config.get("agent").and_then(|setting| HostKind::parse(setting.value.as_str()?));
     let is_there = |host: &HostKind| edge::on_path(Path::new(host.as_str())).is_some();
     named.or_else(|| HostKind::ALL.into_iter().find(is_there)).ok_or_else(|| {

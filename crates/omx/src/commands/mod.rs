@@ -18,6 +18,7 @@ mod runs;
 mod setup;
 mod state;
 mod status;
+mod trust;
 
 pub use conduct::agent::find_agent;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
@@ -39,6 +40,7 @@ pub fn run(cli: Cli, by_name: Dialect) -> Exit {
         Some(Command::Hud(args)) => hud::run(&args, &global, by_name),
         Some(Command::Cancel(args)) => cancel::run(&args, &global, by_name),
         Some(Command::Config(args)) => config::run(args.operation, &global, by_name),
+        Some(Command::Trust(args)) => trust::run(&args, &global, by_name),
         Some(Command::Autopilot(args)) => conduct::task(Mode::Autopilot, args, &global, by_name),
         Some(Command::Ralph(args)) => conduct::task(Mode::Ralph, args, &global, by_name),
         Some(Command::Ralplan(args)) => conduct::task(Mode::Ralplan, args, &global, by_name),

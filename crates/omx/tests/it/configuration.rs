@@ -23,6 +23,13 @@ fn write_user(project: &TestProject, text: impl AsRef<[u8]>) -> PathBuf {
     path
 }
 
+/// Writes a file of the project that the person trusts.
+fn write_trusted(project: &TestProject, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+    let path = project.write(name, text);
+    assert_eq!(project.omx(&["trust", "--yes"]).code, Some(0));
+    path
+}
+
 fn list(project: &TestProject, args: &[&str]) -> Value {
     project.omx(&[&["config", "list", "--json"], args].concat()).ok()
 }
@@ -42,9 +49,10 @@ fn configuration_1_later_layers_win_and_show_their_origin() {
     let at = |path: &std::path::Path, line: u32| format!("{}:{line}", path.display());
     assert_eq!(origin(&project, key, &[], ""), (json!(address("user")), at(&user, 3)));
     let text = format!("{{\n  // ours\n  \"team\": {{ \"store\": \"{}\" }}\n}}", address("json"));
-    let path = project.write(JSON_FILE, text);
+    let path = write_trusted(&project, JSON_FILE, text);
     assert_eq!(origin(&project, key, &[], ""), (json!(address("json")), at(&path, 3)));
-    let path = project.write(TREE_FILE, format!("[team]\nstore = \"{}\"\n", address("tree")));
+    let text = format!("[team]\nstore = \"{}\"\n", address("tree"));
+    let path = write_trusted(&project, TREE_FILE, text);
     assert_eq!(origin(&project, key, &[], ""), (json!(address("tree")), at(&path, 2)));
     let variable = address("variable");
     let found = origin(&project, key, &[], &variable);
@@ -60,7 +68,8 @@ fn configuration_1_later_layers_win_and_show_their_origin() {
 fn configuration_1_layers_are_merged_key_by_key() {
     let project = project();
     write_user(&project, "agent = \"codex\"\n[team]\nmaxAgents = 3\n");
-    project.write(JSON_FILE, r#"{"team":{"monitorIntervalMs":10},"agent":"claude"}"#);
+    let text = r#"{"team":{"monitorIntervalMs":10},"agent":"claude"}"#;
+    write_trusted(&project, JSON_FILE, text);
     let listed = list(&project, &["-c", "budget.usd=1.50"]);
     assert_eq!(listed["agent"], "claude");
     assert_eq!(listed["team.maxAgents"], 3);
@@ -166,7 +175,7 @@ fn configuration_1_a_broken_file_is_named_with_line_and_nearest_key() {
 fn configuration_1_json_may_have_comments_and_a_schema() {
     let project = project();
     let text = "// head\n{\n  \"$schema\": \"x\", /* in */ \"agent\": \"codex\", // tail\n}\n";
-    project.write(JSON_FILE, text);
+    write_trusted(&project, JSON_FILE, text);
     assert_eq!(list(&project, &[])["agent"], "codex");
     for empty in ["", "// nothing\n", "{}"] {
         project.write(JSON_FILE, empty);
@@ -303,7 +312,7 @@ fn configuration_1_set_creates_the_file_and_leaves_a_broken_one_alone() {
 #[test]
 fn configuration_1_set_reports_when_a_later_layer_wins() {
     let project = project();
-    project.write(JSON_FILE, "{\"agent\":\"gemini\"}");
+    write_trusted(&project, JSON_FILE, "{\"agent\":\"gemini\"}");
     let text = project.omx(&["config", "set", "agent", "codex"]).stdout;
     assert!(
         text.contains("Overridden by: gemini") && text.contains(".omx-config.json:1"),

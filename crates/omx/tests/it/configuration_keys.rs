@@ -88,9 +88,11 @@ fn configuration_2_every_key_accepts_its_values_in_both_file_formats() {
     for (key, _, good, _) in keys() {
         for value in good.as_array().unwrap() {
             project.write(".omx-config.json", in_json(&key, value));
+            project.omx(&["trust", "--yes"]);
             assert_eq!(listed(&project)[&key], *value, "{key} in JSON");
             project.write(".omx-config.json", "{}");
             project.write(".omx/config.toml", in_toml(&key, value));
+            project.omx(&["trust", "--yes"]);
             assert_eq!(listed(&project)[&key], *value, "{key} in TOML");
             project.write(".omx/config.toml", "");
         }
@@ -160,6 +162,7 @@ fn configuration_2_notify_accepts_any_target() {
     let project = project();
     let text = "[notify.slack]\nurl = \"https://example.invalid\"\nretries = 3\n";
     project.write(".omx/config.toml", text);
+    project.omx(&["trust", "--yes"]);
     let found = listed(&project);
     assert_eq!(found["notify.slack.url"], "https://example.invalid");
     assert_eq!(found["notify.slack.retries"], 3);

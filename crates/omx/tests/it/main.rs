@@ -51,6 +51,7 @@ mod state_unreadable;
 mod state_unsafe_path;
 mod state_usage;
 mod state_where;
+mod trust;
 
 use omx_testkit::TestProject;
 

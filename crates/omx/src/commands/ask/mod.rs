@@ -25,6 +25,7 @@ use self::view::AskView;
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_agents::AskArgs;
+use crate::consent::ask_for_trust;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::Format;
@@ -34,7 +35,8 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
-        let config = config::load(context, &store)?;
+        ask_for_trust(context, &store)?;
+        let config = config::load_trusted(context, &store)?;
         let kind = args.agent;
         let role = args.role.as_deref().map(|name| find_role(context, &store, name)).transpose()?;
         let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;

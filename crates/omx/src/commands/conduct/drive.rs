@@ -7,7 +7,7 @@ use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::drive::{Drive, ProjectWorld, RoleCard, RunEnv};
 use omx_conductor::start::OpenedRun;
 use omx_host::catalog;
-use omx_kernel::{Refusal, RefusalCode, RunId};
+use omx_kernel::{EscapedText, Refusal, RefusalCode, RunId};
 use omx_ops::config;
 use omx_ops::{Context, RunStartReport, register_run};
 use omx_rehearsal::driver;
@@ -110,7 +110,7 @@ fn run_env<'a>(
     spec: &RunSpec,
     id: &RunId,
 ) -> Result<RunEnv<'a>, Refusal> {
-    let config = config::load(context, store)?;
+    let config = config::load_trusted(context, store)?;
     let agents = edge::agent_env(context, store, spec.scenario.clone(), Some(id))?;
     let kind = AgentKind::parse(&spec.agent)
         .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", spec.agent)))?;
@@ -142,17 +142,22 @@ fn announce(spec: &RunSpec, id: &RunId, format: Format) {
         output::value(&report.value(), format);
         return;
     }
-    let folder = spec.workspace.folder().display();
+    // All of this may be the repository's text.
+    let folder = spec.workspace.folder().to_string_lossy();
+    let folder = EscapedText::one_line(&folder);
     let allowed = match spec.allow.as_str() {
         "edits" => "may edit files there; asks you before it runs commands",
         "all" => "may do anything: its own safeguards are off",
         _ => "may edit files and run commands there",
     };
     let check = spec.check.as_deref().unwrap_or("none detected; set one with --check");
+    // A line break separates commands, so it stays visible.
+    let check = check.replace('\n', "\\n");
+    let check = EscapedText::one_line(&check);
     output::lines(&[
         format!("{} run {id}", spec.mode.name()),
         format!("  folder  {folder}"),
-        format!("  agent   {} {allowed}", spec.agent),
+        format!("  agent   {} {allowed}", EscapedText::one_line(&spec.agent)),
         format!("  check   {check}"),
     ]);
 }

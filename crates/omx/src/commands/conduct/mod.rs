@@ -18,6 +18,7 @@ use self::drive::{RunPlacement, drive};
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
+use crate::consent::ask_for_trust;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -64,6 +65,7 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
     with_context(global, by_name, format, |context| {
         let store = context.store()?;
         let placement = RunPlacement::from_flags(flags);
+        ask_for_trust(context, &store)?;
         if let Some(id) = &flags.resume {
             let id = find_resumable(&store, request.mode, id)?;
             return resume_run(context, &store, &id, &flags.decide, placement, format);

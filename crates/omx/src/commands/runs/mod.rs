@@ -19,6 +19,7 @@ use super::conduct::resume_run;
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{RunArgs, RunsArgs, RunsOperation};
+use crate::consent::ask_for_trust;
 use crate::exit::Exit;
 use crate::output::Format;
 
@@ -41,6 +42,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
                 resume_run(context, &store, &id, &args.decide, placement, Format::Text)
             }
             Some(RunsOperation::Resume(args)) => {
+                ask_for_trust(context, &store)?;
                 let id = find_run(&store, args.id.as_deref())?;
                 let placement =
                     if args.detach { RunPlacement::Background } else { RunPlacement::Foreground };

@@ -1,9 +1,11 @@
-//! Every configuration key as one row. Documentation, schema, checks and
-//! `config list` read this table.
+//! Every configuration key as one row. Documentation, schema, checks, `config list` and
+//! the rule about a project's configuration read this table.
 
-use omx_kernel::{AgentKind, Mode, Value};
-
-use omx_kernel::nearest::nearest;
+use crate::agent_kind::AgentKind;
+use crate::mode::Mode;
+use crate::nearest::nearest;
+use crate::project_config::ProjectRule;
+use crate::value::Value;
 
 /// The type of a key's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +37,8 @@ pub struct KeyRow {
     pub default: Option<&'static str>,
     /// What the key does.
     pub meaning: &'static str,
+    /// What a project's configuration may do with it.
+    pub project: ProjectRule,
 }
 
 const fn key(
@@ -42,70 +46,102 @@ const fn key(
     kind: Kind,
     default: Option<&'static str>,
     meaning: &'static str,
+    project: ProjectRule,
 ) -> KeyRow {
-    KeyRow { name, kind, default, meaning }
+    KeyRow { name, kind, default, meaning, project }
 }
 
-/// All keys.
+const CONSENT: ProjectRule = ProjectRule::Consent;
+const SMALLER: ProjectRule = ProjectRule::Smaller;
+
+/// All keys. The last column decides what a cloned repository can do with a key, so a
+/// new key chooses it with care: when in doubt, `CONSENT`.
 pub const KEYS: &[KeyRow] = &[
     key(
         "agent",
         Kind::Choice(&AgentKind::NAMES),
         None,
         "agent to drive; unset: the first that is installed and logged in",
+        CONSENT,
     ),
     key(
         "tiers.*.low",
         Kind::Text,
         None,
         "model of the low tier for that agent; unset: the agent's own default",
+        CONSENT,
     ),
-    key("tiers.*.medium", Kind::Text, None, "model of the medium tier"),
-    key("tiers.*.high", Kind::Text, None, "model of the high tier"),
+    key("tiers.*.medium", Kind::Text, None, "model of the medium tier", CONSENT),
+    key("tiers.*.high", Kind::Text, None, "model of the high tier", CONSENT),
     key(
         "check",
         Kind::Text,
         None,
         "command line that verifies the project, run by a shell; unset: found by itself",
+        CONSENT,
     ),
     key(
         "allow",
         Kind::Choice(&["edits", "commands", "all"]),
         Some("commands"),
         "what agents may do unasked",
+        ProjectRule::Stricter(&["edits", "commands", "all"]),
     ),
     key(
         "keywords",
         Kind::Choice(&["explicit", "phrases", "off"]),
         Some("explicit"),
         "which prompts start a mode",
+        ProjectRule::Stricter(&["off", "explicit", "phrases"]),
     ),
-    key("budget.tokens", Kind::Count, None, "hard stop of a run after this many tokens"),
-    key("budget.usd", Kind::Amount, None, "hard stop of a run after this much money"),
-    key("budget.time", Kind::Span, None, "hard stop of a run after this long"),
-    key("limits.max_iterations.*", Kind::Count, None, "max_iterations of a start of that mode"),
-    key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept"),
-    key("team.maxAgents", Kind::Count, Some("20"), "most workers of a team"),
-    key("team.defaultAgentType", Kind::Text, Some("executor"), "role of workers in team-exec"),
+    key("budget.tokens", Kind::Count, None, "hard stop of a run after this many tokens", SMALLER),
+    key("budget.usd", Kind::Amount, None, "hard stop of a run after this much money", SMALLER),
+    key("budget.time", Kind::Span, None, "hard stop of a run after this long", SMALLER),
+    key(
+        "limits.max_iterations.*",
+        Kind::Count,
+        None,
+        "max_iterations of a start of that mode",
+        SMALLER,
+    ),
+    // Shorter removes the person's records earlier, longer fills their disk.
+    key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept", CONSENT),
+    key("team.maxAgents", Kind::Count, Some("20"), "most workers of a team", SMALLER),
+    key(
+        "team.defaultAgentType",
+        Kind::Text,
+        Some("executor"),
+        "role of workers in team-exec",
+        CONSENT,
+    ),
     key(
         "team.monitorIntervalMs",
         Kind::Count,
         Some("30000"),
         "fallback polling of the lead, in ms",
+        CONSENT,
     ),
-    key("team.shutdownTimeoutMs", Kind::Count, Some("15000"), "graceful pass of cancel, in ms"),
+    key(
+        "team.shutdownTimeoutMs",
+        Kind::Count,
+        Some("15000"),
+        "graceful pass of cancel, in ms",
+        SMALLER,
+    ),
     key(
         "team.store",
         Kind::Store,
         None,
         "postgres:// address without a password; unset: SQLite in the project",
+        CONSENT,
     ),
-    key("notify.*", Kind::Any, None, "notification targets"),
+    key("notify.*", Kind::Any, None, "notification targets", CONSENT),
     key(
         "hud.preset",
         Kind::Choice(&["minimal", "focused", "full"]),
         Some("focused"),
         "what the status line shows",
+        ProjectRule::Any,
     ),
 ];
 

@@ -1,0 +1,5 @@
+//! trust.md: what a repository, an agent and other users cannot do. Attacks by a
+//! repository run against a real clone.
+
+mod configuration;
+mod kit;
