@@ -16,8 +16,6 @@ use crate::workflow::CheckResult;
 
 /// How much of a check's output is kept in the journal.
 const TAIL: u64 = 16 << 10;
-/// How long a check may take.
-pub const PATIENCE: Duration = Duration::from_secs(60 * 60);
 
 /// A check to run.
 #[derive(Debug)]

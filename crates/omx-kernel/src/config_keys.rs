@@ -104,6 +104,20 @@ pub const KEYS: &[KeyRow] = &[
         "max_iterations of a start of that mode",
         SMALLER,
     ),
+    key(
+        "limits.patience",
+        Kind::Span,
+        Some("2h"),
+        "how long a failing service or an unexplained rate limit is retried",
+        SMALLER,
+    ),
+    key(
+        "limits.check_time",
+        Kind::Span,
+        Some("30m"),
+        "how long one run of the check may take",
+        SMALLER,
+    ),
     // Shorter removes the person's records earlier, longer fills their disk.
     key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept", CONSENT),
     key("team.maxAgents", Kind::Count, Some("20"), "most workers of a team", SMALLER),

@@ -31,6 +31,7 @@ pub mod progress;
 pub mod project_config;
 pub mod refusal;
 pub mod request;
+pub mod retry;
 pub mod review;
 pub mod session_events;
 pub mod snapshot;

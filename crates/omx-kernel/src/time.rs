@@ -25,6 +25,12 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0).max(0)
     }
 
+    /// This time plus milliseconds.
+    #[must_use]
+    pub fn plus_millis(self, millis: u64) -> Self {
+        Self(self.0.saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
+    }
+
     /// Parses RFC 3339 (`2026-11-15T10:00:00.123Z`, or with an offset).
     pub fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();

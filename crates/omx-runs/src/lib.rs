@@ -20,6 +20,6 @@ pub mod workspace;
 
 pub use env::ProjectEnv;
 pub use record::Record;
-pub use spec::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
+pub use spec::{Budget, PipelineStage, RunLimits, RunSpec, VerificationLevel, Workspace};
 pub use step_key::StepKey;
 pub use usage::Usage;

@@ -42,6 +42,22 @@ impl Budget {
     }
 }
 
+/// How long a run waits for what is not in its hands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunLimits {
+    /// Seconds for which a failing service or an unexplained rate limit is retried.
+    pub patience_s: u64,
+    /// Seconds that one run of the check may take.
+    pub check_time_s: u64,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { patience_s: 2 * 60 * 60, check_time_s: 30 * 60 }
+    }
+}
+
 /// One stage of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +129,9 @@ pub struct RunSpec {
     pub max_iterations: Option<u64>,
     /// What the run may use.
     pub budget: Budget,
+    /// How long it waits.
+    #[serde(default)]
+    pub limits: RunLimits,
     /// Where it works.
     pub workspace: Workspace,
     /// The stages of a pipeline.

@@ -45,9 +45,14 @@ impl LimitResets {
     }
 
     /// When the limit resets, given codex's message and when it was reported.
-    pub(super) fn find_reset(&self, sentence: &str, told: Option<Timestamp>) -> Option<Timestamp> {
-        let window = self.window.filter(|end| told.is_none_or(|told| *end > told));
-        window.or_else(|| parse_reset_time(sentence, told?, self.utc_offset_ms?))
+    pub(super) fn find_reset(
+        &self,
+        sentence: &str,
+        reported_at: Option<Timestamp>,
+    ) -> Option<Timestamp> {
+        let window =
+            self.window.filter(|end| reported_at.is_none_or(|reported_at| *end > reported_at));
+        window.or_else(|| parse_reset_time(sentence, reported_at?, self.utc_offset_ms?))
     }
 }
 
@@ -63,10 +68,10 @@ fn clock_offset(thread: &Value) -> Option<i64> {
 }
 
 /// The time in a message that ends with "… try again at TIME.".
-fn parse_reset_time(sentence: &str, told: Timestamp, ahead: i64) -> Option<Timestamp> {
+fn parse_reset_time(sentence: &str, reported_at: Timestamp, ahead: i64) -> Option<Timestamp> {
     let (_, moment) = sentence.split_once("ry again at ")?;
     let moment = moment.trim_end().trim_end_matches('.');
-    let today = Timestamp::from_millis(told.millis().checked_add(ahead)?);
+    let today = Timestamp::from_millis(reported_at.millis().checked_add(ahead)?);
     let (day, clock) = match moment.split_once(", ") {
         Some((day, rest)) => {
             let (year, clock) = rest.split_once(' ')?;
@@ -77,7 +82,9 @@ fn parse_reset_time(sentence: &str, told: Timestamp, ahead: i64) -> Option<Times
     let wall = Timestamp::parse(&format!("{day}T{}:00Z", parse_clock(clock)?))?;
     // The message has no seconds: better a minute late than too early.
     let mut end = wall.millis() - ahead + MINUTE;
-    if !moment.contains(',') && end <= told.millis() {
+    // A time without a date that is long past belongs to tomorrow; one that has just
+    // passed means that the limit is over.
+    if !moment.contains(',') && reported_at.millis() - end > DAY / 2 {
         end += DAY;
     }
     Some(Timestamp::from_millis(end))
@@ -131,34 +138,36 @@ mod tests {
             "primary": {"usedPercent": 100, "resetsAt": 1_893_456_000},
             "secondary": {"usedPercent": 30, "resetsAt": 1_893_459_999}
         }));
-        let told = moment("2026-11-15T12:43:37Z");
+        let reported_at = moment("2026-11-15T12:43:37Z");
         let end = moment("2030-01-01T00:00:00Z");
-        assert_eq!(resets.find_reset("Try again at 10:43 PM.", told), end);
+        assert_eq!(resets.find_reset("Try again at 10:43 PM.", reported_at), end);
         // Sparse updates change nothing.
         resets.learn_windows(&json!({"primary": null, "secondary": null}));
-        assert_eq!(resets.find_reset("", told), end);
+        assert_eq!(resets.find_reset("", reported_at), end);
         // A reset in the past does not count.
         assert_eq!(resets.find_reset("", moment("2031-01-01T00:00:00Z")), None);
         resets.learn_windows(&json!({"primary": {"usedPercent": 99.5, "resetsAt": 1}}));
-        assert_eq!(resets.find_reset("", told), None);
+        assert_eq!(resets.find_reset("", reported_at), None);
     }
 
     #[test]
     fn the_message_is_read_in_local_time() {
-        let told = moment("2026-11-15T12:43:37Z");
+        let reported_at = moment("2026-11-15T12:43:37Z");
         for (sentence, end) in [
             ("Limit. Try again at 10:43 PM.", "2026-11-15T13:44:00Z"),
             ("or try again at 12:05 AM.", "2026-11-15T15:06:00Z"),
             ("or try again at Jan 1st, 2030 12:00 AM.", "2029-12-31T15:01:00Z"),
+            // Just past: not tomorrow.
+            ("or try again at 9:41 PM.", "2026-11-15T12:42:00Z"),
             ("try again at Dec 22nd, 2026 12:30 PM.", "2026-12-22T03:31:00Z"),
         ] {
-            assert_eq!(tokyo().find_reset(sentence, told), moment(end), "{sentence}");
+            assert_eq!(tokyo().find_reset(sentence, reported_at), moment(end), "{sentence}");
         }
     }
 
     #[test]
     fn other_messages_contain_no_reset_time() {
-        let told = moment("2026-11-15T12:43:37Z");
+        let reported_at = moment("2026-11-15T12:43:37Z");
         for sentence in [
             "try again later.",
             "try again at noon.",
@@ -171,9 +180,9 @@ mod tests {
             "try again at ",
             "try again at , ,",
         ] {
-            assert_eq!(tokyo().find_reset(sentence, told), None, "{sentence}");
+            assert_eq!(tokyo().find_reset(sentence, reported_at), None, "{sentence}");
         }
-        assert_eq!(LimitResets::UNKNOWN.find_reset("try again at 3:04 PM.", told), None);
+        assert_eq!(LimitResets::UNKNOWN.find_reset("try again at 3:04 PM.", reported_at), None);
         assert_eq!(tokyo().find_reset("try again at 3:04 PM.", None), None);
     }
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::project::ProjectWorld;
 use super::world::WorldEvent;
-use crate::check::{self, CheckRun};
+use crate::check::CheckRun;
 use crate::engine::{Job, JobFailure, JobResult};
 use crate::workflow::KeptPlan;
 
@@ -46,6 +46,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         let logs = self.held.folder().logs();
         let log = logs.map_err(|error| JobFailure::Failed(error.to_string()))?;
         let log = log.join(format!("{step}.log"));
+        let limit = Duration::from_secs(self.spec.limits.check_time_s);
         let (folder, omx) = (self.spec.workspace.folder().to_owned(), agents.omx.clone());
         Ok(Box::new(move |stop| {
             let check = CheckRun {
@@ -55,7 +56,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 log,
                 mark: &mark,
                 omx: &omx,
-                patience: check::PATIENCE,
+                patience: limit,
             };
             check.run(stop).map(JobResult::Checked)
         }))

@@ -5,6 +5,7 @@ use omx_agents::event::{AgentEvent, TurnAnswer};
 use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results;
 use omx_kernel::Timestamp;
+use omx_kernel::retry::FailureSeries;
 use omx_runs::progress::Progress;
 use omx_runs::{Record, StepKey, Usage};
 
@@ -28,6 +29,9 @@ impl Engine {
             if !matches!(event, AgentEvent::Usage(_)) {
                 out.push(RunEffect::Record(Record::Delivered { step: key.clone() }));
             }
+        }
+        if shows_progress(&event) {
+            active.failures = FailureSeries::default();
         }
         match event {
             AgentEvent::Started { conversation, model } => {
@@ -184,6 +188,15 @@ fn proves_delivery(event: &AgentEvent) -> bool {
         | AgentEvent::TurnFailed(_)
         | AgentEvent::Ended(_) => false,
     }
+}
+
+/// Whether an agent has got something done, so that failures before do not add up
+/// with failures after. Text does not count: a failing service may repeat it forever.
+fn shows_progress(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::ToolFinished { .. } | AgentEvent::FileChanged(_) | AgentEvent::TurnFinished(_)
+    )
 }
 
 /// Sends the message for which the conversation was opened.

@@ -7,7 +7,7 @@ use omx_kernel::approval::{Permission, permission_for};
 use omx_runs::StepKey;
 use omx_runs::progress::Progress;
 
-use super::state::{PendingRequest, StepState, later};
+use super::state::{PendingRequest, StepState};
 use super::{Engine, RunEffect, progress};
 
 /// How long to wait before retrying to raise a question.
@@ -51,7 +51,7 @@ impl Engine {
     ) {
         let Some(active) = self.active.get_mut(key) else { return };
         if let Some(request) = active.requests.get_mut(approval) {
-            request.retry_at = Some(later(now, ASK_AGAIN_MS));
+            request.retry_at = Some(now.plus_millis(ASK_AGAIN_MS));
             let words = format!("{key}: the question cannot be stored: {why}; trying again");
             out.push(RunEffect::Show(Progress::Note(words)));
         }

@@ -3,7 +3,6 @@
 
 use omx_kernel::Timestamp;
 
-use super::state::later;
 use super::{Engine, RunEffect, RunOutcome};
 
 impl Engine {
@@ -35,7 +34,7 @@ impl Engine {
     pub(super) fn budget_ends_at(&self) -> Option<Timestamp> {
         let seconds = self.spec.budget.seconds.filter(|_| self.stopping.is_none())?;
         let left = seconds.saturating_mul(1000).saturating_sub(self.worked_before);
-        Some(later(self.opened_at, left))
+        Some(self.opened_at.plus_millis(left))
     }
 
     /// Milliseconds since this process opened the run.

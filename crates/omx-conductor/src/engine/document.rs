@@ -8,7 +8,6 @@ use omx_kernel::{Mode, Timestamp};
 use omx_runs::progress::Progress;
 use serde_json::{Value, json};
 
-use super::state::later;
 use super::{DocumentFailure, Engine, RunEffect, RunOutcome};
 use crate::workflow::DocumentChange;
 
@@ -255,11 +254,11 @@ impl Engine {
     fn pause_documents(&mut self, now: Timestamp) {
         let pause = FIRST_PAUSE_MS << self.documents.attempts.min(8);
         self.documents.attempts += 1;
-        self.documents.retry_at = Some(later(now, pause.min(LONGEST_PAUSE_MS)));
+        self.documents.retry_at = Some(now.plus_millis(pause.min(LONGEST_PAUSE_MS)));
     }
 
     fn report_busy(&mut self, why: &str, out: &mut Vec<RunEffect>, now: Timestamp) {
-        let is_due = |at: Timestamp| later(at, REPORT_MS) <= now;
+        let is_due = |at: Timestamp| at.plus_millis(REPORT_MS) <= now;
         if self.documents.reported_at.is_none_or(is_due) {
             self.documents.reported_at = Some(now);
             let words = format!("waiting for the project's lock: {why}");

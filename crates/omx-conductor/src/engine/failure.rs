@@ -5,20 +5,14 @@ use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::results::ResultKind;
 use omx_kernel::Timestamp;
 use omx_runs::progress::Progress;
-use omx_runs::{Record, StepKey};
+use omx_runs::{Record, RunLimits, StepKey};
 use serde_json::json;
 
 use super::open::{rerun_flag, skip_flag};
-use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState, Wait, later};
+use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState, Wait};
 use super::{Engine, RunEffect, RunOutcome, progress};
 use crate::workflow::StepKind;
 
-/// How long to wait before each retry of a failing service.
-const PAUSES_MS: [u64; 3] = [5_000, 30_000, 120_000];
-/// The shortest wait for a rate limit.
-const SHORTEST_PAUSE_MS: u64 = 5_000;
-/// The reason for a wait that does not count as a failure.
-const RATE_LIMIT: &str = "rate_limit";
 /// How often to reopen a broken agent.
 const REOPENINGS: u32 = 2;
 
@@ -50,14 +44,8 @@ impl Engine {
             return;
         }
         out.push(RunEffect::Show(progress::failure(key, &failure)));
-        let after = match response(&failure.cause, active, now) {
-            Response::Wait(wait) => {
-                // Only failures count, and a rate limit is not one.
-                if wait.what != RATE_LIMIT {
-                    active.pauses += 1;
-                }
-                AfterEnd::Rest(wait)
-            }
+        let after = match response(&failure.cause, active, self.spec.limits, now) {
+            Response::Wait(wait) => AfterEnd::Rest(wait),
             Response::Reopen => {
                 active.reopenings += 1;
                 AfterEnd::Reopen
@@ -142,15 +130,20 @@ impl Engine {
     }
 }
 
-fn response(cause: &FailureCause, active: &ActiveStep, now: Timestamp) -> Response {
+fn response(
+    cause: &FailureCause,
+    active: &mut ActiveStep,
+    limits: RunLimits,
+    now: Timestamp,
+) -> Response {
+    let patience_ms = limits.patience_s.saturating_mul(1000);
+    let mut wait = |reset: Option<Timestamp>, what: &'static str| {
+        let until = active.failures.next_retry(reset, patience_ms, now);
+        until.map_or(Response::AskPerson, |until| Response::Wait(Wait { until, what }))
+    };
     match cause {
-        // Some vendors report a reset time in the past; do not hammer them.
-        FailureCause::RateLimited { until: Some(until), .. } => {
-            let until = (*until).max(later(now, SHORTEST_PAUSE_MS));
-            Response::Wait(Wait { until, what: RATE_LIMIT })
-        }
-        FailureCause::RateLimited { until: None, .. }
-        | FailureCause::NotInstalled
+        FailureCause::RateLimited { until, .. } => wait(*until, "rate_limit"),
+        FailureCause::NotInstalled
         | FailureCause::NotLoggedIn { .. }
         | FailureCause::FolderNotTrusted
         | FailureCause::UnknownModel { .. }
@@ -158,13 +151,7 @@ fn response(cause: &FailureCause, active: &ActiveStep, now: Timestamp) -> Respon
         | FailureCause::ProcessesLeft { .. } => Response::AskPerson,
         FailureCause::Network { .. }
         | FailureCause::Service { .. }
-        | FailureCause::CutOff { .. } => {
-            let before = usize::try_from(active.pauses).ok();
-            let pause = before.and_then(|before| PAUSES_MS.get(before));
-            pause.map_or(Response::AskPerson, |pause| {
-                Response::Wait(Wait { until: later(now, *pause), what: "network" })
-            })
-        }
+        | FailureCause::CutOff { .. } => wait(None, "network"),
         // Only a work step whose task was delivered can have changed the workspace.
         // Programs do not store a conversation without messages, so before delivery
         // this failure is expected.

@@ -6,7 +6,7 @@ use omx_runs::{Record, StepKey};
 use serde_json::Value;
 
 use super::commit::commit_message;
-use super::state::{AfterEnd, StepState, later};
+use super::state::{AfterEnd, StepState};
 use super::{Engine, Job, JobFailure, JobResult, RunEffect, RunOutcome, progress};
 use crate::workflow::StepResult;
 
@@ -91,7 +91,7 @@ impl Engine {
             out.push(RunEffect::Show(Progress::Note(format!("{key} waits: {why}"))));
         }
         active.busy_jobs += 1;
-        active.state = StepState::Retrying(later(now, pause), result);
+        active.state = StepState::Retrying(now.plus_millis(pause), result);
     }
 
     /// Restarts a step after a wait.

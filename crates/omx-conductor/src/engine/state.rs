@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use omx_agents::agent::ConversationId;
 use omx_agents::event::{ApprovalId, ApprovalRequest};
 use omx_kernel::Timestamp;
+use omx_kernel::retry::FailureSeries;
 use omx_runs::{RunSpec, StepKey, Usage};
 use serde_json::Value;
 
@@ -49,8 +50,8 @@ pub(super) struct ActiveStep {
     pub(super) input: String,
     pub(super) state: StepState,
     pub(super) conversation: KnownConversation,
-    /// How often the step waited for a failing service.
-    pub(super) pauses: u32,
+    /// Failures of services since the agent last got something done.
+    pub(super) failures: FailureSeries,
     /// How often the agent broke and was reopened.
     pub(super) reopenings: u32,
     /// How often a job found a resource in use.
@@ -68,7 +69,7 @@ impl ActiveStep {
             input,
             state,
             conversation: KnownConversation::default(),
-            pauses: 0,
+            failures: FailureSeries::default(),
             reopenings: 0,
             busy_jobs: 0,
             is_corrected: false,
@@ -135,9 +136,4 @@ pub(super) struct KnownConversation {
 pub(super) struct InterruptedStep {
     pub(super) input: String,
     pub(super) conversation: KnownConversation,
-}
-
-/// Adds milliseconds to a time.
-pub(super) fn later(from: Timestamp, millis: u64) -> Timestamp {
-    Timestamp::from_millis(from.millis().saturating_add(i64::try_from(millis).unwrap_or(i64::MAX)))
 }

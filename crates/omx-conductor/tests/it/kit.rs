@@ -6,7 +6,7 @@ use omx_conductor::workflow::{
     WorkflowContext, WorkflowEnd, replay,
 };
 use omx_kernel::{Dialect, Mode, SessionId, StatePaths};
-use omx_runs::{Budget, PipelineStage, RunSpec, StepKey, VerificationLevel, Workspace};
+use omx_runs::{Budget, PipelineStage, RunLimits, RunSpec, StepKey, VerificationLevel, Workspace};
 use serde_json::{Value, json};
 
 pub fn session() -> SessionId {
@@ -31,6 +31,7 @@ pub fn spec(mode: Mode) -> RunSpec {
         verification: VerificationLevel::Thorough,
         max_iterations: None,
         budget: Budget::default(),
+        limits: RunLimits::default(),
         workspace: Workspace::InPlace { path: "/tmp".into() },
         stages: vec![
             stage("explore", "explore"),

@@ -1,7 +1,7 @@
 //! Parses budgets as people write them.
 
 use omx_kernel::Refusal;
-use omx_runs::Budget;
+use omx_runs::{Budget, RunLimits};
 
 use crate::config::{Config, span_seconds};
 
@@ -24,6 +24,17 @@ pub fn parse_span(span: &str) -> Result<u64, Refusal> {
     span_seconds(span).ok_or_else(|| {
         Refusal::invalid_input(format!("--budget-time {span:?}: expected a span such as 90m or 2h"))
     })
+}
+
+/// How long a run waits, according to the configuration.
+pub(super) fn configured_limits(config: &Config) -> RunLimits {
+    let seconds =
+        |key: &str| span_seconds(config.get(key).and_then(|setting| setting.value.as_str())?);
+    let usual = RunLimits::default();
+    RunLimits {
+        patience_s: seconds("limits.patience").unwrap_or(usual.patience_s),
+        check_time_s: seconds("limits.check_time").unwrap_or(usual.check_time_s),
+    }
 }
 
 /// Completes a requested budget from the configuration.

@@ -11,7 +11,7 @@ use omx_store::runs::{HeldRun, LockHolder, RegisteredRun, RunRegistry};
 use omx_store::{ArtifactFolder, Store};
 use serde_json::json;
 
-use super::budget::with_configured;
+use super::budget::{configured_limits, with_configured};
 use super::gc::collect_daily;
 use super::goal::CheckGoal;
 use super::select::refuse_to_agents;
@@ -221,6 +221,7 @@ fn check(
         verification: request.verification.unwrap_or(VerificationLevel::Thorough),
         max_iterations: request.max_iterations,
         budget: with_configured(request.budget, config)?,
+        limits: configured_limits(config),
         workspace,
         stages: request.stages,
         scenario,

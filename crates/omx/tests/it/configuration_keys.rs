@@ -29,6 +29,8 @@ fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
         ("budget.tokens", None, count().0, count().1),
         ("budget.usd", None, json!([0, 0.5, 1.10, 100]), json!([-0.01, "5", true])),
         ("budget.time", None, span().0, span().1),
+        ("limits.patience", Some(json!("2h")), span().0, span().1),
+        ("limits.check_time", Some(json!("30m")), span().0, span().1),
         ("retention", Some(json!("30 days")), span().0, span().1),
         ("team.maxAgents", Some(json!(20)), count().0, count().1),
         ("team.defaultAgentType", Some(json!("executor")), text().0, text().1),

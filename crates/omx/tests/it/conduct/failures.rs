@@ -82,12 +82,33 @@ fn conductor_5_1_a_limit_with_an_end_is_waited_out_and_counts_nothing() {
 }
 
 #[test]
-fn conductor_5_1_a_limit_without_an_end_needs_the_person() {
-    let repository = builder_fails("{ kind = \"rate_limit\", message = \"no more today\" }");
+fn conductor_5_1_a_limit_without_an_end_is_retried() {
+    let repository = builder_fails("{ kind = \"rate_limit\", message = \"429\" }");
+    let outcome = repository.run("autopilot", &["greet people by name"]);
+    repository.assert_complete(&outcome);
+    assert_eq!(waits(&repository), ["rate_limit"]);
+    assert_nothing_counted(&repository);
+}
+
+#[test]
+fn conductor_5_1_a_limit_whose_end_is_past_means_now() {
+    let repository = builder_fails("{ kind = \"rate_limit\", until = \"2020-01-01T00:00:00Z\" }");
+    let outcome = repository.run("autopilot", &["greet people by name"]);
+    repository.assert_complete(&outcome);
+    assert_eq!(waits(&repository), ["rate_limit"]);
+}
+
+#[test]
+fn conductor_5_1_a_limit_that_outlasts_patience_needs_the_person() {
+    let repository = failing(
+        &[("executor", "executing", "{ kind = \"rate_limit\", message = \"no more today\" }"); 2],
+    );
+    let set = repository.project.omx(&["config", "set", "limits.patience", "1s"]);
+    assert_eq!(set.code, Some(0), "{set:?}");
     let outcome = repository.run("autopilot", &["greet people by name"]);
     let words = ["rehearsal has reached its rate limit", "no more today", "try again later"];
     assert_needs_person(&repository, &outcome, &words);
-    assert!(waits(&repository).is_empty());
+    assert_eq!(waits(&repository), ["rate_limit"]);
     let outcome = repository.resume(&[]);
     repository.assert_complete(&outcome);
     assert_nothing_counted(&repository);
