@@ -2,7 +2,7 @@
 
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_conductor::engine::RunOutcome;
-use omx_kernel::{DocumentStatus, Mode, RunEnding};
+use omx_kernel::{DocumentStatus, Mode, RunEnding, Timestamp};
 use omx_runs::VerificationLevel;
 
 use super::rules::UnfinishedReason;
@@ -98,12 +98,17 @@ impl SimWorld {
         let rules = &self.rules;
         rules.reasons.contains(&UnfinishedReason::Account)
             || rules.reasons.contains(&UnfinishedReason::LostWork)
-            || rules.pauses.values().any(|times| *times >= 4)
+            || rules.pauses.values().any(|first| self.is_patience_over(*first))
             || rules.is_stuck()
             || self.scenario.spec.task.contains("politely")
             || (self.scenario.spec.mode == Mode::Ultraqa && self.scenario.spec.check.is_none())
             || self.last_answer_ends()
             || self.changed_nothing()
+    }
+
+    fn is_patience_over(&self, first: Timestamp) -> bool {
+        let patience = self.scenario.spec.limits.patience_s;
+        self.now.millis_since(first) >= i64::try_from(patience * 1000).unwrap()
     }
 
     fn last_answer_ends(&self) -> bool {

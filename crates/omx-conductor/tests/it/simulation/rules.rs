@@ -56,7 +56,8 @@ pub struct RuleState {
     pub allowed_by_person: BTreeSet<StepKey>,
     pub reasons: BTreeSet<UnfinishedReason>,
     pub unreadable: BTreeMap<StepKey, u32>,
-    pub pauses: BTreeMap<StepKey, u32>,
+    /// When a step's service first failed.
+    pub pauses: BTreeMap<StepKey, Timestamp>,
     /// Steps whose service failed and that were not opened again.
     pub paused: BTreeSet<StepKey>,
     pub breaks: BTreeMap<StepKey, u32>,
@@ -157,17 +158,18 @@ impl SimWorld {
         let agent = &self.agents[number];
         let step = agent.step.clone();
         match cause {
-            FailureCause::RateLimited { until: Some(until), .. } => {
+            FailureCause::RateLimited { until: Some(until), .. } if *until > self.now => {
                 let counters = self.documents.counters();
                 self.rules.waiting.insert(step, (*until, counters));
             }
-            FailureCause::RateLimited { until: None, .. } | FailureCause::NotLoggedIn { .. } => {
+            FailureCause::NotLoggedIn { .. } => {
                 self.rules.reasons.insert(UnfinishedReason::Account);
             }
-            FailureCause::Network { .. }
+            FailureCause::RateLimited { .. }
+            | FailureCause::Network { .. }
             | FailureCause::Service { .. }
             | FailureCause::CutOff { .. } => {
-                *self.rules.pauses.entry(step.clone()).or_default() += 1;
+                self.rules.pauses.entry(step.clone()).or_insert(self.now);
                 self.rules.paused.insert(step);
             }
             FailureCause::Crashed { .. } | FailureCause::Silent { .. } => {

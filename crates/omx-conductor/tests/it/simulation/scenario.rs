@@ -138,6 +138,7 @@ impl SimScenario {
         }
         spec.max_iterations = max_iterations(mode, random);
         spec.budget = budget(random);
+        spec.limits.patience_s = *random.choose(&[1, 30, 7_200]);
         let agent_faults = AGENT_FAULTS.into_iter().filter(|_| random.one_in(3)).collect();
         let often = |random: &mut Random, most: usize| {
             if is_calm { usize::MAX } else { 2 + random.below(most) }
