@@ -18,6 +18,7 @@ pub mod document;
 pub mod evidence;
 pub mod fields;
 pub mod foreign;
+pub mod git_settings;
 mod host_kind;
 pub mod ids;
 pub mod links;

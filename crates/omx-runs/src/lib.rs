@@ -11,6 +11,7 @@ mod migrate;
 pub mod overview;
 pub mod progress;
 pub mod record;
+pub mod repository;
 pub mod retention;
 pub mod spec;
 mod step_key;
@@ -20,6 +21,7 @@ pub mod workspace;
 
 pub use env::ProjectEnv;
 pub use record::Record;
+pub use repository::RunRepository;
 pub use spec::{Budget, PipelineStage, RunLimits, RunSpec, VerificationLevel, Workspace};
 pub use step_key::StepKey;
 pub use usage::Usage;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use omx_kernel::git_settings::RepositorySnapshot;
 use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_store::Store;
 
@@ -31,12 +32,23 @@ pub fn git(environment: &BTreeMap<OsString, OsString>, scratch: PathBuf) -> Git 
     Git::new("git".into(), environment, scratch, GitLimits::default())
 }
 
-/// Creates the workspace of a new run. Also returns a warning for the person, if any.
+/// A workspace for a new run.
+#[derive(Debug)]
+pub struct PreparedWorkspace {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// Warnings for the person.
+    pub warnings: Vec<String>,
+    /// What git would execute there; `None` outside git.
+    pub repository: Option<RepositorySnapshot>,
+}
+
+/// Creates the workspace of a new run.
 pub fn prepare(
     env: &ProjectEnv<'_>,
     id: &RunId,
     choice: WorkspaceChoice,
-) -> Result<(Workspace, Option<String>), Refusal> {
+) -> Result<PreparedWorkspace, Refusal> {
     let store = env.store;
     let scratch = store.tree().join("runs").join(id.as_str()).join("scratch");
     let git = git(env.environment, scratch);
@@ -46,15 +58,25 @@ pub fn prepare(
         GitLocation::Outside | GitLocation::Bare => {
             let warning = "this is not a git checkout: the run works in this directory, and its \
                            changes cannot be undone";
-            return Ok((in_place(), Some(warning.to_owned())));
+            return Ok(PreparedWorkspace {
+                workspace: in_place(),
+                warnings: vec![warning.to_owned()],
+                repository: None,
+            });
         }
     };
+    let prepared = |workspace, checkout: &Checkout| {
+        let repository = Some(checkout.snapshot().map_err(refusal)?);
+        Ok(PreparedWorkspace { workspace, warnings: describe_filters(checkout), repository })
+    };
     match choice {
-        WorkspaceChoice::InPlaceDirty | WorkspaceChoice::ReadOnly => return Ok((in_place(), None)),
+        WorkspaceChoice::InPlaceDirty | WorkspaceChoice::ReadOnly => {
+            return prepared(in_place(), &checkout);
+        }
         WorkspaceChoice::InPlace => {
             let files = checkout.status().map_err(refusal)?.touched();
             if files.is_empty() {
-                return Ok((in_place(), None));
+                return prepared(in_place(), &checkout);
             }
             let mut dirty = refusal(GitError::Dirty { files });
             dirty.message.push_str("; commit them, or add --dirty");
@@ -70,7 +92,6 @@ pub fn prepare(
     store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
     let path = store.run_worktree(id);
     let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
-    let warning = added.hook.map(|hook| hook.to_string());
     // A project in a subdirectory of its repository uses the same subdirectory of the worktree.
     let mut path = added.checkout.top().to_owned();
     path.extend(checkout.prefix());
@@ -79,7 +100,16 @@ pub fn prepare(
         branch: branch.as_str().to_owned(),
         base: base.as_str().to_owned(),
     };
-    Ok((workspace, warning))
+    prepared(workspace, &added.checkout)
+}
+
+/// Names the filters that omx does not apply.
+fn describe_filters(checkout: &Checkout) -> Vec<String> {
+    let filters = checkout.disabled_filters();
+    let name = |name: &String| {
+        format!("the git filter {name:?} is not applied in the run: omx does not know its program")
+    };
+    filters.iter().map(name).collect()
 }
 
 /// Returns the current location of a run's workspace. The project may have been
@@ -113,35 +143,9 @@ pub fn restore(
     Ok(())
 }
 
-/// Commits a step's changes if the branch belongs to the run, and returns the hash of
-/// the workspace's content.
-pub fn commit_step(
-    git: &Git,
-    workspace: &Workspace,
-    branch: &BranchName,
-    message: Option<&str>,
-) -> Result<Option<String>, GitError> {
-    let GitLocation::Checkout(checkout) = git.locate(workspace.folder())? else { return Ok(None) };
-    if let (Workspace::Worktree { .. }, Some(message)) = (workspace, message) {
-        checkout.commit_all(branch, message)?;
-    }
-    checkout.tree().map(|tree| Some(tree.as_str().to_owned()))
-}
-
 /// Turns a git error into a refusal.
 pub fn refusal(error: GitError) -> Refusal {
     Refusal::new(RefusalCode::InvalidInput, error.to_string())
-}
-
-/// Describes the size of a run's change for people: files and lines.
-pub fn describe_size(git: &Git, workspace: &Workspace) -> Option<String> {
-    let Workspace::Worktree { base, path, .. } = workspace else { return None };
-    let Ok(GitLocation::Checkout(checkout)) = git.locate(path as &Path) else { return None };
-    let base = CommitId::new(base).ok()?;
-    let changes = checkout.changes(&base, &checkout.tree().ok()?).ok()?;
-    let files = changes.files.len();
-    let plural = if files == 1 { "file" } else { "files" };
-    Some(format!("{files} {plural}, +{} -{}", changes.added(), changes.removed()))
 }
 
 /// Merges a run's branch into the branch the person has checked out.

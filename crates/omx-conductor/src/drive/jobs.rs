@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use omx_agents::environment::agent_environment;
 use omx_kernel::{Refusal, RefusalCode};
-use omx_runs::git::BranchName;
+use omx_runs::StepKey;
 use omx_runs::progress::Progress;
-use omx_runs::{StepKey, workspace};
 use omx_store::{ArtifactFolder, Store};
 use serde_json::Value;
 
@@ -25,7 +24,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         let (name, work) = match job {
             Job::Check { command } => ("check", self.check(step, command)?),
             Job::KeepPlan { plan } => ("plan", self.keep_plan(plan)),
-            Job::Commit { message } => ("commit", self.commit(message)?),
+            Job::Commit { message } => ("commit", self.commit(message)),
         };
         let stop = Arc::new(AtomicBool::new(false));
         self.jobs.insert(step.clone(), Arc::clone(&stop));
@@ -77,17 +76,14 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
 
     /// Commits the step's changes if the branch belongs to the run, and hashes the
     /// workspace's content.
-    fn commit(&self, message: Option<String>) -> Result<Work, JobFailure> {
-        let failed = |error: &dyn std::fmt::Display| JobFailure::Failed(error.to_string());
-        let scratch = self.held.folder().scratch().map_err(|error| failed(&error))?;
-        let git = workspace::git(&self.env.agents.variables, scratch);
-        let branch = BranchName::of_run(&self.env.context.dialect, self.held.id());
-        let workspace = self.spec.workspace.clone();
-        Ok(Box::new(move |_| {
-            workspace::commit_step(&git, &workspace, &branch, message.as_deref())
-                .map(JobResult::Committed)
+    fn commit(&self, message: Option<String>) -> Work {
+        let repository = self.repository.clone();
+        Box::new(move |_| {
+            let Some(repository) = repository else { return Ok(JobResult::Committed(None)) };
+            let tree = repository.commit_step(message.as_deref());
+            tree.map(|tree| JobResult::Committed(Some(tree)))
                 .map_err(|error| JobFailure::Failed(error.to_string()))
-        }))
+        })
     }
 }
 

@@ -16,7 +16,7 @@ use omx_agents::{AgentEnv, AgentInstallation, AgentKind, AgentLimits, Conversati
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use omx_ops::Context;
 use omx_runs::progress::{EVENTS_FILE, Progress};
-use omx_runs::{Record, RunSpec, StepKey, attention};
+use omx_runs::{Record, RunRepository, RunSpec, StepKey, attention};
 use omx_store::Store;
 use omx_store::runs::HeldRun;
 use serde_json::json;
@@ -58,6 +58,8 @@ pub struct ProjectWorld<'a, Show> {
     pub(super) spec: RunSpec,
     pub(super) session: SessionId,
     pub(super) held: HeldRun,
+    /// git in the workspace; `None` outside git.
+    pub(super) repository: Option<RunRepository>,
     pub(super) mailbox: Mailbox,
     pub(super) agents: BTreeMap<StepKey, Conversation>,
     /// Flags that stop the running jobs.
@@ -78,6 +80,8 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
         let folder = held.folder().path();
         // The questions of an earlier process are obsolete: its agents are gone.
         attention::clear(folder);
+        let project = env.context.project_env(env.store, &env.agents.variables);
+        let repository = RunRepository::open(&project, held.id(), held.folder(), &spec.workspace)?;
         let mailbox = Mailbox::default();
         let control = ControlWatch::start(
             mailbox.clone(),
@@ -91,6 +95,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
             spec,
             session,
             held,
+            repository,
             mailbox,
             agents: BTreeMap::new(),
             jobs: BTreeMap::new(),

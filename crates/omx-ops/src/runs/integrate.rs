@@ -2,7 +2,7 @@
 
 use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::git::Integration;
-use omx_runs::{RunSpec, Workspace, workspace};
+use omx_runs::{RunRepository, RunSpec, Workspace, workspace};
 use serde_json::json;
 
 use super::select::{RunSelector, acquire};
@@ -40,7 +40,7 @@ pub fn run_integrate(
     // Hold the run's lock so that nothing is added to its branch meanwhile.
     let held = acquire(&store, &id, "merge it when it has stopped")?;
     let spec = RunSpec::load(held.folder())?;
-    let Workspace::Worktree { branch, .. } = spec.workspace else {
+    let Workspace::Worktree { branch, .. } = &spec.workspace else {
         return Err(Refusal::invalid_input(format!(
             "run {id} worked in place; there is nothing to merge"
         )));
@@ -48,6 +48,9 @@ pub fn run_integrate(
     let environment = context.runs.environment();
     let env = context.project_env(&store, &environment);
     context.caller.before_wait();
+    if let Some(repository) = RunRepository::open(&env, &id, held.folder(), &spec.workspace)? {
+        repository.check_unchanged().map_err(workspace::refusal)?;
+    }
     let merge = workspace::integrate(&env, &id, held.folder().scratch()?)?;
-    Ok(RunIntegrateReport { id, branch, merge })
+    Ok(RunIntegrateReport { id, branch: branch.clone(), merge })
 }

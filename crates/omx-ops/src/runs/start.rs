@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use omx_kernel::approval::AllowLevel;
 use omx_kernel::{AgentKind, Mode, Refusal, RunId, Timestamp, Value, ids::slug};
+use omx_runs::repository::SNAPSHOT_FILE;
 use omx_runs::workspace::{self, WorkspaceChoice};
 use omx_runs::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
 use omx_store::runs::{HeldRun, LockHolder, RegisteredRun, RunRegistry};
@@ -148,14 +149,17 @@ pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Re
     let mut spec = check(context, &store, &config, request, placeholder, now)?;
     let environment = context.runs.environment();
     let env = context.project_env(&store, &environment);
-    let (workspace, warning) = workspace::prepare(&env, &id, choice)?;
-    spec.workspace = workspace;
+    let prepared = workspace::prepare(&env, &id, choice)?;
+    spec.workspace = prepared.workspace;
     let locked = context.lock(&store, "run")?;
     let name = spec.context_name();
     locked.write_artifact(ArtifactFolder::Context, &name, "md", &snapshot(&spec, &id))?;
     let held = locked.create_run(&id, &spec.stored(), &LockHolder::this_process())?;
     drop(locked);
-    let mut warnings: Vec<String> = warning.into_iter().collect();
+    if let Some(snapshot) = &prepared.repository {
+        held.write_part(SNAPSHOT_FILE, snapshot)?;
+    }
+    let mut warnings = prepared.warnings;
     warnings.extend(collect_daily(context, &store));
     Ok(NewRun { spec, held, warnings })
 }

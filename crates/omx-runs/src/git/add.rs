@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use super::call::{parts, path};
 use super::error::GitError;
-use super::hooks::FailedHook;
 use super::names::{BranchName, CommitId};
 use super::place::Checkout;
 
@@ -28,8 +27,6 @@ pub struct AddedWorktree {
     pub checkout: Checkout,
     /// Where it came from.
     pub origin: WorktreeOrigin,
-    /// A hook of the person's that failed after the worktree was complete; report it.
-    pub hook: Option<FailedHook>,
 }
 
 /// A worktree that git has registered.
@@ -65,9 +62,9 @@ impl Checkout {
             if found.locked.as_deref() == Some(BEING_MADE) {
                 self.clear_unfinished(&path)?;
             } else if path.exists() {
-                let checkout = self.git.checkout(&path)?;
+                let checkout = self.worktree(&path)?;
                 checkout.is_on(branch)?;
-                return Ok(AddedWorktree { checkout, origin: WorktreeOrigin::Found, hook: None });
+                return Ok(AddedWorktree { checkout, origin: WorktreeOrigin::Found });
             } else {
                 // The folder is gone, so this only removes git's registration.
                 self.call(&["worktree", "remove"]).arg(&path).output()?;
@@ -78,20 +75,16 @@ impl Checkout {
         }
         let is_there = self.tip(branch)?.is_some();
         let add = self.call(&["worktree", "add", "--quiet"]).work();
-        let answer = if is_there {
-            add.arg(&path).arg(branch.as_str()).answer()?
+        if is_there {
+            add.arg(&path).arg(branch.as_str()).output()?;
         } else {
             let add = add.arg("--no-track").arg("-b").arg(branch.as_str());
-            add.arg(&path).arg(from.as_str()).answer()?
-        };
-        // A hook that fails after the worktree is complete does not undo it.
-        if answer.code != Some(0) && answer.hook.is_none() {
-            return Err(answer.refusal());
+            add.arg(&path).arg(from.as_str()).output()?;
         }
-        let checkout = self.git.checkout(&path)?;
+        let checkout = self.worktree(&path)?;
         checkout.is_on(branch)?;
         let origin = if is_there { WorktreeOrigin::Restored } else { WorktreeOrigin::New };
-        Ok(AddedWorktree { checkout, origin, hook: answer.hook })
+        Ok(AddedWorktree { checkout, origin })
     }
 
     /// Lists the worktrees that git has registered.

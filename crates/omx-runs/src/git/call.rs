@@ -11,8 +11,8 @@ use std::time::Duration;
 use omx_process::{CommandLimits, KeptOutput, Leftovers, run_with_deadline};
 
 use super::error::GitError;
-use super::hooks::{FailedHook, failed_hook};
 use super::scratch::ScratchFile;
+use super::settings::GitSettings;
 
 /// git's variables that identify the person or carry their configuration. Any other
 /// one could redirect a call to another repository, index or editor.
@@ -27,10 +27,12 @@ const PERSONS: &[&str] = &[
 ];
 const PERSONS_PREFIXES: &[&str] = &["GIT_CONFIG_", "GIT_LFS_"];
 
-/// Settings that keep git from prompting, from trusting caches about what changed,
-/// and from leaving background processes.
+/// Settings that keep git from executing what a repository names, from prompting, from
+/// trusting caches about what changed, and from leaving background processes.
 const SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
     "core.safecrlf=false",
@@ -39,6 +41,15 @@ const SETTINGS: &[&str] = &[
     "gc.auto=0",
     "maintenance.auto=false",
 ];
+
+/// Turns all installed hooks off.
+const NO_HOOKS: &str = "core.hooksPath=/dev/null";
+
+/// Variables with the values of overrides. Unlike `-c`, `--config-env` takes names that
+/// contain an equals sign.
+const EMPTY: &str = "GIT_OVERRIDE_EMPTY";
+const FALSE: &str = "GIT_OVERRIDE_FALSE";
+const HOOKS: &str = "GIT_OVERRIDE_HOOKS";
 
 /// The most output to read, far more than any list of files needs.
 const MOST_OUTPUT: usize = 256 << 20;
@@ -117,6 +128,11 @@ impl Git {
         Self { setup: Arc::new(Setup { program, environment, scratch, limits }) }
     }
 
+    /// The person's home directory.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.setup.environment.get(OsStr::new("HOME")).map(Path::new)
+    }
+
     /// The folder for temporary files.
     pub(super) fn scratch(&self) -> &Path {
         &self.setup.scratch
@@ -127,7 +143,9 @@ impl Git {
         Call {
             git: &self.setup,
             folder: folder.to_owned(),
-            settings: Vec::new(),
+            settings: vec![NO_HOOKS],
+            overrides: Vec::new(),
+            input: Vec::new(),
             args: args.iter().map(OsString::from).collect(),
             environment: Vec::new(),
             deadline: self.setup.limits.look,
@@ -142,6 +160,8 @@ pub(super) struct Call<'a> {
     git: &'a Setup,
     folder: PathBuf,
     settings: Vec<&'static str>,
+    overrides: Vec<String>,
+    input: Vec<u8>,
     args: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
     deadline: Duration,
@@ -160,8 +180,6 @@ pub(super) struct Answer {
     pub output_length: usize,
     /// The end of standard error.
     pub words: String,
-    /// A hook that failed, even if git itself succeeded.
-    pub hook: Option<FailedHook>,
     what: String,
     folder: PathBuf,
 }
@@ -185,12 +203,31 @@ impl Call<'_> {
         self
     }
 
-    /// Disables the person's hooks.
-    pub(super) fn without_hooks(self) -> Self {
-        self.set("core.hooksPath=/dev/null")
+    /// Lets this call run the hooks of a folder.
+    pub(super) fn with_hooks(mut self, folder: &Path) -> Self {
+        self.settings.retain(|setting| *setting != NO_HOOKS);
+        self.overrides.push(format!("--config-env=core.hooksPath={HOOKS}"));
+        self.env(HOOKS, folder)
     }
 
-    /// Allows the time it takes to fill a worktree and run hooks, and records which hook failed.
+    /// Turns off the programs that these settings name and omx does not know.
+    pub(super) fn overriding(mut self, settings: &GitSettings) -> Self {
+        let flag = |(key, value): (String, &str)| {
+            let variable = if value.is_empty() { EMPTY } else { FALSE };
+            format!("--config-env={key}={variable}")
+        };
+        self.overrides = settings.overrides().into_iter().map(flag).collect();
+        self.env(EMPTY, "").env(FALSE, "false")
+    }
+
+    /// Sets the text of standard input.
+    pub(super) fn input(mut self, input: Vec<u8>) -> Self {
+        self.input = input;
+        self
+    }
+
+    /// Allows the time it takes to fill a worktree or run a hook, and records in the
+    /// scratch folder that the call is running.
     pub(super) fn work(mut self) -> Self {
         let trace = ScratchFile::new(&self.git.scratch, "trace");
         self.environment.push(("GIT_TRACE2_EVENT", trace.path().into()));
@@ -214,6 +251,7 @@ impl Call<'_> {
         for setting in SETTINGS.iter().chain(&self.settings) {
             command.args(["-c", setting]);
         }
+        command.args(&self.overrides);
         command.args(&self.args).env_clear().envs(&self.git.environment).envs(self.environment);
         let limits = CommandLimits {
             deadline: self.deadline,
@@ -223,7 +261,7 @@ impl Call<'_> {
             stderr: KeptOutput::Last(MAX_STDERR),
             leftovers: Leftovers::Keep,
         };
-        let output = run_with_deadline(&mut command, b"", limits).map_err(|error| {
+        let output = run_with_deadline(&mut command, &self.input, limits).map_err(|error| {
             let program = self.git.program.clone();
             match error.kind() {
                 std::io::ErrorKind::NotFound => GitError::NotInstalled { program },
@@ -234,10 +272,9 @@ impl Call<'_> {
             return Err(GitError::TimedOut { what, after: self.deadline });
         };
         let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        let hook = self.trace.and_then(|trace| failed_hook(trace.path()));
+        drop(self.trace);
         Ok(Answer {
             code: status.code(),
-            hook: hook.map(|(name, code)| FailedHook { name, code, words: words.clone() }),
             output: output.stdout,
             output_length: output.stdout_length,
             words,
@@ -271,10 +308,7 @@ impl Call<'_> {
 impl Answer {
     /// The error for a call that git refused.
     pub(super) fn refusal(self) -> GitError {
-        match self.hook {
-            Some(hook) => GitError::Hook { hook },
-            None => GitError::explain(self.what, &self.folder, &self.words),
-        }
+        GitError::explain(self.what, &self.folder, &self.words)
     }
 }
 

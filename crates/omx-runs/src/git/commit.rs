@@ -1,8 +1,8 @@
-//! Commits a run's work on its own branch. The person's hooks may refuse a commit.
+//! Commits a run's work on its own branch.
 
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
-use super::place::{Checkout, Head};
+use super::place::{Checkout, Head, commit};
 
 /// Who a commit is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +29,15 @@ pub enum CommitOutcome {
 
 impl Checkout {
     /// Commits everything that is not ignored to a branch of omx's own, which must be
-    /// checked out here. Hooks run and may refuse; commits are not signed. Without a
-    /// configured identity, omx commits in its own name: a missing identity must not
-    /// end a run. The person's own branches never get such a commit.
+    /// checked out here. No hook runs and nothing is signed. Without a configured
+    /// identity, omx commits in its own name: a missing identity must not end a run. The
+    /// person's own branches never get such a commit.
     pub fn commit_all(
         &self,
         branch: &BranchName,
         message: &str,
     ) -> Result<CommitOutcome, GitError> {
-        self.is_on(branch)?;
+        let parent = self.is_on(branch)?;
         if let Some(operation) = self.operation() {
             return Err(GitError::InProgress { operation });
         }
@@ -45,19 +45,17 @@ impl Checkout {
         if !unmerged.is_empty() {
             return Err(GitError::Conflict { files: unmerged });
         }
-        self.call(&["add", "--all"]).work().output()?;
-        let staged = self.call(&["diff", "--cached", "--quiet"]).answer()?;
-        match staged.code {
-            Some(0) => return Ok(CommitOutcome::Nothing(self.is_on(branch)?)),
-            Some(1) => {}
-            _ => return Err(staged.refusal()),
+        let tree = self.stage_all(None)?;
+        let last = self.call(&["rev-parse", "--verify", &format!("{parent}^{{tree}}")]).line()?;
+        if last == tree.as_str() {
+            return Ok(CommitOutcome::Nothing(parent));
         }
         let identity = self.identity()?;
-        // No argument can contain a zero byte.
-        let message = format!("--message={}", message.replace('\0', ""));
+        // Plumbing, so that no setting of `git commit` applies.
         let mut call = self
-            .call(&["commit", "--quiet", "--no-gpg-sign", "--cleanup=whitespace", &message])
-            .set("commit.template=")
+            .call(&["commit-tree", tree.as_str(), "-p", parent.as_str()])
+            .set("i18n.commitEncoding=UTF-8")
+            .input(clean_message(message).into_bytes())
             .work();
         if identity == CommitIdentity::Omx {
             for (name, value) in [
@@ -69,8 +67,10 @@ impl Checkout {
                 call = call.env(name, value);
             }
         }
-        call.output()?;
-        Ok(CommitOutcome::Commit { commit: self.is_on(branch)?, identity })
+        let commit = commit(&call.output()?)?;
+        let update = ["update-ref", "-m", "step", &branch.reference()];
+        self.call(&update).arg(commit.as_str()).arg(parent.as_str()).work().output()?;
+        Ok(CommitOutcome::Commit { commit, identity })
     }
 
     /// Returns the last commit, if this branch is checked out.
@@ -97,4 +97,13 @@ impl Checkout {
         }
         Ok(CommitIdentity::Person)
     }
+}
+
+/// Removes control characters, which a terminal would obey, trailing white space, and
+/// empty lines at the beginning.
+fn clean_message(message: &str) -> String {
+    let is_kept = |found: &char| !found.is_control() || matches!(found, '\n' | '\t');
+    let text: String = message.chars().filter(is_kept).collect();
+    let lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
+    format!("{}\n", lines.join("\n"))
 }

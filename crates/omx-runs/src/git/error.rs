@@ -58,6 +58,32 @@ pub enum GitError {
         /// The untracked files.
         files: Vec<PathBuf>,
     },
+    /// The repository has no worktree there.
+    #[error("the repository has no worktree at {}", path.display())]
+    NoWorktree {
+        /// The path.
+        path: PathBuf,
+    },
+    /// What git would execute changed since the run started.
+    #[error(
+        "the configuration of the repository changed since the run started: {}; omx calls git \
+         there only if it is as it was", changes.join("; ")
+    )]
+    RepositoryChanged {
+        /// What changed.
+        changes: Vec<String>,
+    },
+    /// There is a repository inside the working tree that the project does not have.
+    #[error(
+        "the workspace {} has a repository of its own in {}; nothing was committed; remove the \
+         .git there, or the folder", top.display(), list(folders)
+    )]
+    Nested {
+        /// The top of the working tree.
+        top: PathBuf,
+        /// The folders of the repositories.
+        folders: Vec<PathBuf>,
+    },
     /// The branch does not exist.
     #[error("there is no branch {branch}")]
     NoBranch {

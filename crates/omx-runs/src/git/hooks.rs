@@ -1,15 +1,18 @@
-//! Finds out which hook failed. git's exit code does not say, and a hook's output is
-//! unreliable, so this reads git's own trace of its child processes.
+//! The person's hooks. git itself never runs them for omx: each hook is a call of its own,
+//! so that a failing one is known by name, and so that the script is the one in the
+//! person's checkout or repository, never one that an agent edited.
 
+use std::ffi::OsStr;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use super::error::GitError;
+use super::place::Checkout;
 
 /// One of the person's hooks that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedHook {
-    /// Its name, such as `pre-commit`.
+    /// Its name, such as `pre-merge-commit`.
     pub name: String,
     /// Its exit code.
     pub code: i32,
@@ -24,33 +27,45 @@ impl fmt::Display for FailedHook {
     }
 }
 
-#[derive(Deserialize)]
-struct Event {
-    event: String,
-    sid: String,
-    child_id: Option<i64>,
-    hook_name: Option<String>,
-    code: Option<i32>,
-}
+impl Checkout {
+    /// The folder of the person's hooks, as seen from this checkout.
+    pub(super) fn hooks_folder(&self) -> PathBuf {
+        match self.settings().get("core.hookspath").filter(|path| !path.is_empty()) {
+            Some(path) => self.top().join(self.expand_home(path)),
+            None => self.common_dir().join("hooks"),
+        }
+    }
 
-/// Returns the last hook that failed, from a trace in git's event format.
-pub(super) fn failed_hook(trace: &Path) -> Option<(String, i32)> {
-    let text = std::fs::read_to_string(trace).ok()?;
-    let events: Vec<Event> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        // Processes that a hook starts write to the same trace, as children.
-        .filter(|event: &Event| !event.sid.contains('/'))
-        .collect();
-    let name_of = |child: Option<i64>| {
-        let start =
-            events.iter().find(|event| event.event == "child_start" && event.child_id == child);
-        start.and_then(|event| event.hook_name.clone())
-    };
-    events
-        .iter()
-        .rev()
-        .filter(|event| event.event == "child_exit")
-        .filter_map(|event| Some((name_of(event.child_id)?, event.code?)))
-        .find(|(_, code)| *code != 0)
+    /// git expands `~/` in paths of its configuration.
+    fn expand_home(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/").zip(self.git.home()) {
+            Some((rest, home)) => home.join(rest),
+            None => path.into(),
+        }
+    }
+
+    /// Runs a hook of this folder here, if it exists. Returns it if it fails.
+    pub(super) fn run_hook(
+        &self,
+        folder: &Path,
+        name: &str,
+        args: &[&OsStr],
+    ) -> Result<Option<FailedHook>, GitError> {
+        if !folder.join(name).is_file() {
+            return Ok(None);
+        }
+        let mut call = self.call(&["hook", "run", "--ignore-missing", name, "--"]);
+        for arg in args {
+            call = call.arg(arg);
+        }
+        let answer = call.with_hooks(folder).work().answer()?;
+        Ok(match answer.code {
+            Some(0) => None,
+            code => Some(FailedHook {
+                name: name.to_owned(),
+                code: code.unwrap_or(-1),
+                words: answer.words,
+            }),
+        })
+    }
 }

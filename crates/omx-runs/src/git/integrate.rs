@@ -1,11 +1,12 @@
 //! Integrates a run's branch into the branch the person has checked out.
 //!
 //! Everything that can fail happens elsewhere first: `merge-tree` finds conflicts
-//! without a checkout, and the merge itself, with the person's hooks, runs in a
+//! without a checkout, and the merge itself and the person's hooks run in a
 //! separate worktree. The person's checkout then fast-forwards to the finished result
 //! in one git command. Until then its files, index and branch do not change.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -124,17 +125,42 @@ impl Checkout {
         }
         let aside = self.git.scratch().join("merge");
         self.clear_aside(&aside)?;
-        let add = self.call(&["worktree", "add", "--quiet", "--detach"]).without_hooks().work();
-        let merged = add.arg(&aside).arg(head.as_str()).output().and_then(|_| {
-            let message = format!("--message=Merge branch '{branch}' into {into}");
-            let merge = ["merge", "--quiet", "--no-ff", "--no-edit", "--no-stat", &message];
-            self.git.call(&aside, &merge).work().arg(branch.reference()).output()?;
-            self.git.call(&aside, &["rev-parse", "--verify", "HEAD^{commit}"]).output()
-        });
+        let add = self.call(&["worktree", "add", "--quiet", "--detach"]).work();
+        let added = add.arg(&aside).arg(head.as_str()).output();
+        let merged = added.and_then(|_| self.merge_in(&self.worktree(&aside)?, into, branch));
         let cleared = self.clear_aside(&aside);
-        let merged = commit(&merged?)?;
+        let merged = merged?;
         cleared?;
         Ok(merged)
+    }
+
+    /// Merges a branch in the temporary worktree, with the hooks of this checkout.
+    fn merge_in(
+        &self,
+        aside: &Self,
+        into: &str,
+        branch: &BranchName,
+    ) -> Result<CommitId, GitError> {
+        let merge = ["merge", "--quiet", "--no-ff", "--no-commit", "--no-stat"];
+        let message = format!("--message=Merge branch '{branch}' into {into}");
+        let call = aside.call(&merge).arg(message).work();
+        call.arg(branch.reference()).output()?;
+        let message = aside.git_dir().join("MERGE_MSG");
+        let hooks = self.hooks_folder();
+        let with_message = [message.as_os_str()];
+        let prepared = [message.as_os_str(), OsStr::new("merge")];
+        for (name, args) in [
+            ("pre-merge-commit", &[][..]),
+            ("prepare-commit-msg", &prepared),
+            ("commit-msg", &with_message),
+        ] {
+            if let Some(hook) = aside.run_hook(&hooks, name, args)? {
+                return Err(GitError::Hook { hook });
+            }
+        }
+        let call = aside.call(&["commit", "--quiet", "--no-edit", "--cleanup=whitespace"]);
+        call.work().output()?;
+        commit(&aside.call(&["rev-parse", "--verify", "HEAD^{commit}"]).output()?)
     }
 
     /// Removes the temporary worktree. It belongs to omx, and nobody works in it.
@@ -171,13 +197,29 @@ impl Checkout {
         let merge = ["merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat"];
         let made = self.call(&merge).work().arg(target.as_str()).answer();
         if self.branch().is_ok_and(|(name, commit)| name == into && commit == *target) {
-            return Ok(made.ok().and_then(|answer| answer.hook));
+            return self.after_merge(head, target);
         }
         let answer = made?;
         if answer.words.contains("Not possible to fast-forward") {
             return Err(GitError::Moved { branch: into.to_owned() });
         }
         Err(answer.refusal())
+    }
+
+    /// Runs the person's hook for a finished merge, unless the merge brought the hook.
+    fn after_merge(
+        &self,
+        head: &CommitId,
+        target: &CommitId,
+    ) -> Result<Option<FailedHook>, GitError> {
+        let hooks = self.hooks_folder();
+        if let Ok(folder) = hooks.strip_prefix(self.top()) {
+            let changes = self.changes(head, target)?.files;
+            if changes.iter().any(|file| file.path.starts_with(folder)) {
+                return Ok(None);
+            }
+        }
+        self.run_hook(&hooks, "post-merge", &[OsStr::new("0")])
     }
 
     /// Returns untracked files that the fast-forward would overwrite. git checks this

@@ -17,6 +17,9 @@ mod names;
 mod place;
 mod remove;
 mod scratch;
+mod settings;
+mod snapshot;
+mod staging;
 mod status;
 mod tree;
 

@@ -1,12 +1,17 @@
 //! Where a folder stands: outside any repository, in a bare one, or in a checkout,
 //! and which operation is in progress there.
 
+use std::ffi::OsStr;
 use std::fmt;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use super::add::real;
 use super::call::{Call, Git};
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
+use super::settings::GitSettings;
 
 /// What git knows about a folder.
 #[derive(Debug)]
@@ -26,6 +31,8 @@ pub struct Checkout {
     top: PathBuf,
     prefix: PathBuf,
     git_dir: PathBuf,
+    common_dir: PathBuf,
+    settings: GitSettings,
 }
 
 /// What is checked out.
@@ -96,7 +103,9 @@ impl fmt::Display for GitOperation {
 }
 
 impl Git {
-    /// Determines where a folder stands.
+    /// Determines where a folder stands, by git's own search. Only for folders of the
+    /// person's: in a folder that an agent writes to, the search finds what the agent
+    /// wants. Use [`Checkout::worktree`] there.
     pub fn locate(&self, folder: &Path) -> Result<GitLocation, GitError> {
         let ask = |question: &[&str]| self.call(folder, &[&["rev-parse"], question].concat());
         let answer = ask(&["--is-bare-repository", "--is-inside-work-tree"]).answer()?;
@@ -110,23 +119,16 @@ impl Git {
             _ => return Ok(GitLocation::Outside),
         }
         // One call for each path: a path may contain any byte, including a newline.
-        Ok(GitLocation::Checkout(Checkout {
+        let common = ask(&["--path-format=absolute", "--git-common-dir"]);
+        let checkout = Checkout {
             git: self.clone(),
             top: ask(&["--show-toplevel"]).path()?,
             prefix: ask(&["--show-prefix"]).path()?,
             git_dir: ask(&["--absolute-git-dir"]).path()?,
-        }))
-    }
-
-    /// Returns the checkout in a folder that must have one.
-    pub(super) fn checkout(&self, folder: &Path) -> Result<Checkout, GitError> {
-        match self.locate(folder)? {
-            GitLocation::Checkout(checkout) => Ok(checkout),
-            GitLocation::Outside | GitLocation::Bare => Err(GitError::Failed {
-                what: "rev-parse".into(),
-                words: format!("{} is no checkout", folder.display()),
-            }),
-        }
+            common_dir: common.path()?,
+            settings: GitSettings::default(),
+        };
+        checkout.with_settings().map(GitLocation::Checkout)
     }
 }
 
@@ -147,8 +149,69 @@ impl Checkout {
         &self.git_dir
     }
 
+    /// The folder of the repository, which all its worktrees share.
+    pub(super) fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Prepares a call that searches for nothing: `.git` in the working tree is never read.
     pub(super) fn call(&self, args: &[&str]) -> Call<'_> {
-        self.git.call(&self.top, args)
+        self.git
+            .call(&self.top, args)
+            .env("GIT_DIR", &self.git_dir)
+            .env("GIT_COMMON_DIR", &self.common_dir)
+            .env("GIT_WORK_TREE", &self.top)
+            .overriding(&self.settings)
+    }
+
+    /// The settings in effect.
+    pub(super) fn settings(&self) -> &GitSettings {
+        &self.settings
+    }
+
+    /// Reads the settings again.
+    pub fn reread(&self) -> Result<Self, GitError> {
+        self.clone().with_settings()
+    }
+
+    fn with_settings(mut self) -> Result<Self, GitError> {
+        self.settings = GitSettings::default();
+        self.settings = GitSettings::read(&self)?;
+        Ok(self)
+    }
+
+    /// Returns the worktree at a path, from the repository's own list of worktrees and
+    /// not from what is found at the path.
+    pub fn worktree(&self, path: &Path) -> Result<Self, GitError> {
+        let path = &real(path)?;
+        let missing = || GitError::NoWorktree { path: path.to_owned() };
+        let git_dir = self.worktree_git_dir(path)?.ok_or_else(missing)?;
+        let checkout = Self {
+            git: self.git.clone(),
+            top: path.to_owned(),
+            prefix: PathBuf::new(),
+            git_dir,
+            common_dir: self.common_dir.clone(),
+            settings: GitSettings::default(),
+        };
+        checkout.with_settings()
+    }
+
+    /// Finds where git keeps what belongs to the worktree at a path.
+    fn worktree_git_dir(&self, path: &Path) -> Result<Option<PathBuf>, GitError> {
+        let folder = self.common_dir.join("worktrees");
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(GitError::io("read", &folder, error)),
+        };
+        let pointer = path.join(".git");
+        let is_its = |place: &PathBuf| {
+            let Ok(named) = fs::read(place.join("gitdir")) else { return false };
+            let named = named.strip_suffix(b"\n").unwrap_or(&named);
+            place.join(OsStr::from_bytes(named)) == pointer
+        };
+        Ok(entries.flatten().map(|entry| entry.path()).find(is_its))
     }
 
     /// Returns what is checked out.

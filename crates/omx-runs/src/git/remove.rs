@@ -110,7 +110,7 @@ impl Checkout {
             return Ok(Some(KeptWorktree::Foreign));
         }
         if is_there {
-            let worktree = self.git.checkout(path)?;
+            let worktree = self.worktree(path)?;
             if let Some(operation) = worktree.operation() {
                 return Ok(Some(KeptWorktree::InProgress(operation)));
             }

@@ -15,13 +15,7 @@ impl Checkout {
     /// Returns the hash of the current content.
     pub fn tree(&self) -> Result<TreeId, GitError> {
         let index = self.copy_index()?;
-        let with_copy = |args: &[&str]| self.call(args).env("GIT_INDEX_FILE", index.path());
-        with_copy(&["add", "--all"]).work().output()?;
-        let hash = with_copy(&["write-tree"]).line()?;
-        TreeId::new(&hash).map_err(|refusal| GitError::Failed {
-            what: "write-tree".into(),
-            words: refusal.to_string(),
-        })
+        self.stage_all(Some(index.path()))
     }
 
     /// Copies the index. The copy saves hashing unchanged files, and lists files that

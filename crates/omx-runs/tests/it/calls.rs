@@ -3,23 +3,23 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use omx_runs::git::{CommitOutcome, GitError};
+use omx_runs::git::GitError;
 use omx_testkit::await_condition;
 
-use super::stage::{GitFixture, branch, checkout, short, write};
+use super::stage::{GitFixture, branch, checkout, short};
 
 #[test]
 fn a_hook_that_hangs_is_stopped_with_all_it_started_and_leaves_no_lock() {
     let stage = GitFixture::new();
-    let worktree = stage.worktree(1);
-    write(worktree.top(), "new", "x");
+    stage.run_that_wrote(1, "new", "x");
+    stage.commit("other", "y");
     let pids = stage.folder.path().join("pids");
     let pids_text = pids.display();
-    stage.hook("pre-commit", &format!("sleep 300 & echo $! > '{pids_text}'; wait"));
-    let worktree = checkout(&stage.omx_git_within(short()), worktree.top());
+    stage.hook("pre-merge-commit", &format!("sleep 300 & echo $! > '{pids_text}'; wait"));
+    let project = checkout(&stage.omx_git_within(short()), &stage.root());
     let start = Instant::now();
-    let error = worktree.commit_all(&branch(1), "m").unwrap_err();
-    assert!(matches!(&error, GitError::TimedOut { what, .. } if what == "commit"), "{error}");
+    let error = project.integrate(&branch(1)).unwrap_err();
+    assert!(matches!(&error, GitError::TimedOut { what, .. } if what == "hook"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     let pid = fs::read_to_string(&pids).unwrap();
     await_condition("the end of what the hook started", Duration::from_secs(5), || {
@@ -27,19 +27,17 @@ fn a_hook_that_hangs_is_stopped_with_all_it_started_and_leaves_no_lock() {
         stat.is_empty() || stat.contains(") Z ")
     });
     // Nothing stands in the way of the next one.
-    fs::remove_file(stage.root().join(".git/hooks/pre-commit")).unwrap();
-    let done = worktree.commit_all(&branch(1), "m").unwrap();
-    assert!(matches!(done, CommitOutcome::Commit { .. }));
+    fs::remove_file(stage.root().join(".git/hooks/pre-merge-commit")).unwrap();
+    stage.checkout().integrate(&branch(1)).unwrap();
 }
 
 #[test]
 fn what_a_hook_leaves_in_the_background_is_not_waited_for() {
     let stage = GitFixture::new();
-    let worktree = stage.worktree(1);
-    write(worktree.top(), "new", "x");
-    stage.hook("post-commit", "sleep 20 &");
+    stage.run_that_wrote(1, "new", "x");
+    stage.hook("post-merge", "sleep 20 &");
     let start = Instant::now();
-    worktree.commit_all(&branch(1), "m").unwrap();
+    stage.checkout().integrate(&branch(1)).unwrap();
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
 }
 

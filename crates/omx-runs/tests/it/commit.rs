@@ -70,21 +70,27 @@ fn nothing_is_signed_and_nobody_is_asked() {
 }
 
 #[test]
-fn team_7_3_a_hook_that_refuses_is_named_with_what_it_said_and_nothing_is_committed() {
-    for name in ["pre-commit", "commit-msg", "prepare-commit-msg"] {
-        let stage = GitFixture::new();
-        let worktree = stage.worktree(1);
-        write(worktree.top(), "new", "x");
-        // What a hook starts may fail without the hook failing for it.
-        stage.hook(name, "git rev-parse no-such-thing 2>/dev/null; echo 'lint: line 3'; exit 9");
-        let before = worktree.tip(&branch(1)).unwrap();
-        let error = worktree.commit_all(&branch(1), "m").unwrap_err();
-        let GitError::Hook { hook } = &error else { panic!("{error}") };
-        assert_eq!((hook.name.as_str(), hook.code), (name, 9));
-        assert!(error.to_string().contains("lint: line 3"), "{error}");
-        assert_eq!(worktree.tip(&branch(1)).unwrap(), before);
-        assert!(worktree.top().join("new").exists());
+fn trust_3_1_no_hook_runs_at_a_commit() {
+    let stage = GitFixture::new();
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "new", "x");
+    let ran = stage.folder.path().join("ran");
+    for name in ["pre-commit", "commit-msg", "prepare-commit-msg", "post-commit"] {
+        stage.hook(name, &format!("echo > '{}'; exit 9", ran.display()));
     }
+    let worktree = stage.checkout().worktree(worktree.top()).unwrap();
+    worktree.commit_all(&branch(1), "m").unwrap();
+    assert!(!ran.exists());
+}
+
+#[test]
+fn trust_6_2_control_characters_do_not_reach_the_commit_message() {
+    let stage = GitFixture::new();
+    let worktree = stage.worktree(1);
+    write(worktree.top(), "new", "x");
+    worktree.commit_all(&branch(1), "\n\u{1b}[2Jclear\u{7}\u{9b}31m \r\nmore\t1  \n\n").unwrap();
+    let message = stage.git(&["log", "-1", "--format=%B", branch(1).as_str()]);
+    assert_eq!(message, "[2Jclear31m\nmore\t1\n\n");
 }
 
 #[test]

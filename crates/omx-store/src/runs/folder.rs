@@ -198,6 +198,17 @@ impl RunFolder {
             .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
     }
 
+    /// Reads another document of the run; `None` if it has none with this name.
+    pub fn read_part<A: DeserializeOwned>(&self, name: &str) -> Result<Option<A>, StoreError> {
+        let path = self.path.join(name);
+        let Some(read) = dir::read(&self.fd, name, &path, MAX_SPEC_BYTES)? else {
+            return Ok(None);
+        };
+        serde_json::from_slice(&read.bytes)
+            .map(Some)
+            .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
+    }
+
     /// Whether a process drives it.
     pub fn liveness(&self) -> Result<Liveness, StoreError> {
         Ok(match self.lock_state()? {
@@ -239,6 +250,15 @@ impl HeldRun {
     /// The id of the run.
     pub fn id(&self) -> &RunId {
         &self.folder.id
+    }
+
+    /// Writes another document of the run, replacing one with the same name.
+    pub fn write_part<A: Serialize>(&self, name: &str, part: &A) -> Result<(), StoreError> {
+        let path = self.folder.path.join(name);
+        let mut text = serde_json::to_vec_pretty(part)
+            .map_err(|error| StoreError::io("write", &path, error))?;
+        text.push(b'\n');
+        replace(&self.folder.fd, name, &path, &text, Durability::Flushed)
     }
 
     /// The journal, for writing.

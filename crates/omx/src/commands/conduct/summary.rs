@@ -5,9 +5,9 @@ use omx_conductor::drive::EndedRun;
 use omx_conductor::engine::RunOutcome;
 use omx_kernel::{Document, Mode, Refusal, RunId, Scope, SessionId};
 use omx_ops::Context;
+use omx_runs::RunRepository;
 use omx_runs::overview::{Overview, overview};
 use omx_runs::spec::{RunSpec, Workspace};
-use omx_runs::workspace;
 use omx_store::Store;
 use serde_json::json;
 
@@ -30,8 +30,9 @@ pub(super) fn print(
         if unplayed.is_empty() { exit(store, spec, id, &ended.outcome) } else { Exit::Failed };
     let folder =
         store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
-    let git = workspace::git(&agents.variables, folder.scratch()?);
-    let size = workspace::describe_size(&git, &spec.workspace);
+    let env = context.project_env(store, &agents.variables);
+    let repository = RunRepository::open(&env, id, &folder, &spec.workspace)?;
+    let size = repository.and_then(|repository| repository.describe_size());
     let seen = overview(store, &folder)?;
     if format == Format::Json {
         let object = json!({

@@ -12,6 +12,7 @@ mod kit;
 mod limits;
 mod moved;
 mod over_mcp;
+mod own_git;
 mod real;
 mod repeats;
 mod retention;
