@@ -21,7 +21,7 @@ pub fn input_hash(spec: &RunSpec, completed: &CompletedSteps, step: &Step) -> St
                 purpose: serde_json::to_value(&agent.purpose).unwrap_or_default(),
                 reads: agent.purpose.reads().into_iter().map(read).collect(),
                 role: &agent.role,
-                task: &spec.task,
+                task: spec.task.raw(),
                 wants: agent.wants.as_str(),
             };
             serde_json::to_string(&input).unwrap_or_default()

@@ -15,7 +15,7 @@ const LONGEST: usize = 48 << 10;
 /// The message that gives an agent its task.
 pub fn task(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> String {
     let mut text = String::new();
-    section(&mut text, "Task", spec.task.trim());
+    section(&mut text, "Task", spec.task.raw().trim());
     section(&mut text, "Your part", &part(spec, &agent.purpose));
     for key in agent.purpose.reads() {
         if let Some(done) = completed.get(key) {
@@ -113,7 +113,7 @@ fn describe_workspace(spec: &RunSpec, wants: ResultKind) -> String {
         words
             .push_str(" Edit files here and nowhere else. Do not commit, push or switch branches.");
         if let Some(check) = &spec.check {
-            let _ = write!(words, " Afterwards this check runs: `{check}`");
+            let _ = write!(words, " Afterwards this check runs: `{}`", check.raw());
         }
     }
     words

@@ -105,6 +105,11 @@ impl<'a> EscapedText<'a> {
         Self { text: text.trim(), breaks: LineBreaks::Spaces }
     }
 
+    /// A composed line: like [`EscapedText::one_line`], with its indentation.
+    pub fn whole_line(text: &'a str) -> Self {
+        Self { text, breaks: LineBreaks::Spaces }
+    }
+
     /// Text with its own line breaks and tabs.
     pub fn lines(text: &'a str) -> Self {
         Self { text, breaks: LineBreaks::Kept }

@@ -1,7 +1,7 @@
 //! Active modes of a project, and whether a Stop would be held.
 
 use omx_kernel::stop::{StopDecision, StopEvent, decide};
-use omx_kernel::{Mode, Refusal, Scope, Timestamp, Value};
+use omx_kernel::{ForeignText, Mode, Refusal, Scope, Timestamp, Value};
 use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
@@ -18,7 +18,7 @@ pub struct ActiveMode {
     /// The session it belongs to.
     pub scope: Scope,
     /// The current phase.
-    pub phase: Option<String>,
+    pub phase: Option<ForeignText>,
     /// The current iteration and the limit.
     pub iteration: (Option<u64>, Option<u64>),
     /// When it was last active.
@@ -26,7 +26,7 @@ pub struct ActiveMode {
     /// Whether that is too long ago.
     pub stale: bool,
     /// The task.
-    pub task: Option<String>,
+    pub task: Option<ForeignText>,
     json: Value,
 }
 
@@ -111,14 +111,14 @@ fn active(state: &StateDir, read: &ScopeContents, mode: Mode, now: Timestamp) ->
     ActiveMode {
         mode,
         scope: read.snapshot.scope.clone(),
-        phase: document.phase().map(str::to_owned),
+        phase: document.phase().map(ForeignText::from),
         iteration: (document.get_u64("iteration"), document.get_u64("max_iterations")),
         updated_at: document
             .get_time("updated_at")
             .or_else(|| read.snapshot.modified_at.get(&mode).copied())
             .max(read.snapshot.activity.last_seen),
         stale: read.snapshot.is_stale(mode, now),
-        task: document.get_str("task_description").map(str::to_owned),
+        task: document.get_str("task_description").map(ForeignText::from),
         json: entry(state, read, mode, now),
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::Refusal;
+use omx_kernel::{ForeignText, Refusal};
 use omx_store::runs::{Liveness, RunFolder};
 use serde_json::{Value, json};
 
@@ -20,9 +20,9 @@ pub struct Attention {
     /// Its number within the process that drives the run.
     pub number: u64,
     /// The step whose agent asks.
-    pub step: String,
+    pub step: ForeignText,
     /// What the agent wants to do, for people.
-    pub what: String,
+    pub what: ForeignText,
 }
 
 /// The person's answer.
@@ -75,7 +75,7 @@ pub fn open(run: &RunFolder) -> Result<Vec<Attention>, Refusal> {
             if !is_current(&object) {
                 return None;
             }
-            let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
+            let text = |name: &str| ForeignText::from(object[name].as_str().unwrap_or_default());
             Some(Attention { number, step: text("step"), what: text("what") })
         })
         .collect();

@@ -1,6 +1,6 @@
 //! The overview of a run, for lists and reports. It works for live and ended runs.
 
-use omx_kernel::{Refusal, RunId, Scope, SessionId, Timestamp};
+use omx_kernel::{ForeignText, Refusal, RunId, Scope, SessionId, Timestamp};
 use omx_store::Store;
 use omx_store::runs::{JournalEntry, Liveness, RunFolder};
 use serde_json::{Value, json};
@@ -21,13 +21,13 @@ pub struct Overview {
     pub spec: RunSpec,
     /// `running`, the outcome that the last process recorded, or `stopped` if that
     /// process was killed before it could record one.
-    pub state: String,
+    pub state: ForeignText,
     /// The reason, for people; may be empty.
-    pub why: String,
+    pub why: ForeignText,
     /// The current phase, from the run's document.
-    pub phase: Option<String>,
+    pub phase: Option<ForeignText>,
     /// What it waits for.
-    pub waiting: Option<String>,
+    pub waiting: Option<ForeignText>,
     /// What it has used so far.
     pub usage: Usage,
     /// The same by step, in the order of first use. Omits steps that used nothing.
@@ -66,9 +66,9 @@ pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> 
         }
     }
     let (state, why) = match closed {
-        _ if is_alive => ("running".to_owned(), String::new()),
-        Some(closed) => closed,
-        None => ("stopped".to_owned(), "the process that drove it is gone".to_owned()),
+        _ if is_alive => ("running".into(), ForeignText::default()),
+        Some((outcome, why)) => (outcome.into(), why.into()),
+        None => ("stopped".into(), "the process that drove it is gone".into()),
     };
     let (phase, waiting) = read_document(store, folder.id(), &spec).unwrap_or_default();
     let last = entries.last().map(|entry| entry.at);
@@ -93,12 +93,12 @@ fn read_document(
     store: &Store,
     id: &RunId,
     spec: &RunSpec,
-) -> Option<(Option<String>, Option<String>)> {
+) -> Option<(Option<ForeignText>, Option<ForeignText>)> {
     let scope = Scope::Session(SessionId::new(id.as_str()).ok()?);
     let document = store.read().ok()??.document(&scope, spec.mode).ok()??;
     let waiting = document.get("waiting").and_then(|waiting| waiting.get("kind"));
-    let waiting = waiting.and_then(|kind| kind.as_str()).map(str::to_owned);
-    Some((document.phase().map(str::to_owned), waiting))
+    let waiting = waiting.and_then(|kind| kind.as_str()).map(ForeignText::from);
+    Some((document.phase().map(ForeignText::from), waiting))
 }
 
 impl Overview {

@@ -1,5 +1,6 @@
 //! Progress of a run, for the live view, for programs, and for `omx runs attach`.
 
+use omx_kernel::ForeignText;
 use serde::{Deserialize, Serialize};
 
 use crate::step_key::StepKey;
@@ -17,41 +18,41 @@ pub enum Progress {
         /// The step.
         step: StepKey,
         /// The mode it belongs to.
-        mode: String,
+        mode: ForeignText,
         /// The phase of that mode.
-        phase: String,
+        phase: ForeignText,
         /// The role that does it, or omx itself.
-        who: String,
+        who: ForeignText,
         /// What the step does, in a few words.
-        what: String,
+        what: ForeignText,
     },
     /// A step finished.
     StepFinished {
         /// The step.
         step: StepKey,
         /// The result, in a few words.
-        how: String,
+        how: ForeignText,
     },
     /// The agent reported its model.
     Model {
         /// The step.
         step: StepKey,
         /// The model's name.
-        model: String,
+        model: ForeignText,
     },
     /// The agent wrote something.
     Said {
         /// The step.
         step: StepKey,
         /// The text.
-        text: String,
+        text: ForeignText,
     },
     /// The agent uses a tool.
     Tool {
         /// The step.
         step: StepKey,
         /// The tool and what it works on.
-        tool: String,
+        tool: ForeignText,
     },
     /// What the run has used so far.
     #[serde(rename = "spent")]
@@ -61,42 +62,43 @@ pub enum Progress {
         /// The step.
         step: StepKey,
         /// The kind of failure, as a word for programs.
-        kind: String,
+        kind: ForeignText,
         /// The failure, for people.
-        text: String,
+        text: ForeignText,
     },
     /// The run waits.
     Waiting {
         /// What it waits for.
         #[serde(rename = "for")]
-        what: String,
+        what: ForeignText,
         /// When the wait ends.
-        until: String,
+        until: ForeignText,
     },
     /// The run needs the person.
     NeedsYou {
         /// The step.
         step: StepKey,
         /// What the agent wants to do.
-        what: String,
+        what: ForeignText,
     },
     /// Anything else worth a line.
-    Note(#[serde(with = "note")] String),
+    Note(#[serde(with = "note")] ForeignText),
 }
 
 mod note {
+    use omx_kernel::ForeignText;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[derive(Serialize, Deserialize)]
     struct Text {
-        text: String,
+        text: ForeignText,
     }
 
-    pub(super) fn serialize<S: Serializer>(text: &str, to: S) -> Result<S::Ok, S::Error> {
-        Text { text: text.to_owned() }.serialize(to)
+    pub(super) fn serialize<S: Serializer>(text: &ForeignText, to: S) -> Result<S::Ok, S::Error> {
+        Text { text: text.clone() }.serialize(to)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<ForeignText, D::Error> {
         Text::deserialize(from).map(|text| text.text)
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Refusal, RefusalCode, RunId, SessionId};
+use omx_kernel::{ForeignText, Refusal, RefusalCode, RunId, SessionId};
 use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRemoval};
 
 use crate::env::ProjectEnv;
@@ -32,7 +32,7 @@ pub struct KeptRun {
     /// Its worktree.
     pub path: PathBuf,
     /// Why it was kept, for people.
-    pub why: String,
+    pub why: ForeignText,
 }
 
 /// Removes what is no longer needed. Keeps runs with a final outcome for `kept_ms`
@@ -54,7 +54,7 @@ pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionRe
             WorktreeRemoval::Kept(why) => {
                 if is_old {
                     let path = store.run_worktree(&run.id);
-                    report.kept.push(KeptRun { id: run.id.clone(), path, why });
+                    report.kept.push(KeptRun { id: run.id.clone(), path, why: why.into() });
                 }
                 continue;
             }
@@ -71,7 +71,7 @@ pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionRe
 
 /// Whether a run has reached a final outcome.
 fn has_ended(seen: &Overview) -> bool {
-    ["complete", "failed", "cancelled", "limit"].contains(&seen.state.as_str())
+    ["complete", "failed", "cancelled", "limit"].contains(&seen.state.raw())
 }
 
 enum WorktreeRemoval {

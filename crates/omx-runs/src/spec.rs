@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{Mode, Refusal};
+use omx_kernel::{ForeignText, Mode, Refusal};
 use omx_store::runs::RunFolder;
 use serde::{Deserialize, Serialize};
 
@@ -110,7 +110,7 @@ pub struct RunSpec {
     #[serde(with = "mode_name")]
     pub mode: Mode,
     /// The task, in the person's words.
-    pub task: String,
+    pub task: ForeignText,
     /// A short form of the task, for file names.
     pub slug: String,
     /// When the run started.
@@ -122,7 +122,7 @@ pub struct RunSpec {
     /// What agents may do without asking: `edits`, `commands` or `all`.
     pub allow: String,
     /// The project's check command, if there is one.
-    pub check: Option<String>,
+    pub check: Option<ForeignText>,
     /// How results are verified.
     pub verification: VerificationLevel,
     /// The iteration limit, if the person set one.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use omx_kernel::EscapedText;
 use serde::{Deserialize, Serialize};
 
 /// The name of a step within its run, such as `c2.build.work`: the names of the
@@ -24,6 +25,7 @@ impl StepKey {
 
 impl fmt::Display for StepKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        // A journal may contain anything.
+        EscapedText::one_line(&self.0).fmt(f)
     }
 }

@@ -1,6 +1,6 @@
 //! The status line: active modes in one line.
 
-use omx_kernel::{Mode, SessionId, Value};
+use omx_kernel::{EscapedText, ForeignText, Mode, SessionId, Value};
 use omx_ops::{ActiveMode, StatusReport};
 
 /// How much the line shows.
@@ -64,7 +64,7 @@ impl StatusLine<'_> {
                     "session_id",
                     Value::string_or_null(active.scope.session().map(SessionId::as_str)),
                 ),
-                ("phase", Value::string_or_null(active.phase.as_deref())),
+                ("phase", Value::string_or_null(active.phase.as_ref().map(ForeignText::raw))),
                 ("iteration", count(active.iteration.0)),
                 ("max_iterations", count(active.iteration.1)),
                 ("stale", Value::bool(active.stale)),
@@ -82,7 +82,7 @@ fn entry(active: &ActiveMode, preset: Preset) -> String {
     let mut text = Mode::name(active.mode).to_owned();
     if let Some(phase) = &active.phase {
         text.push(' ');
-        text.push_str(&clean(phase));
+        text.push_str(&clean(phase.raw()));
     }
     if preset != Preset::Minimal {
         match active.iteration {
@@ -100,8 +100,7 @@ fn entry(active: &ActiveMode, preset: Preset) -> String {
     text
 }
 
-/// Replaces control characters in untrusted text, and cuts it to 40 characters.
+/// Escapes foreign text, and cuts it to 40 characters.
 fn clean(text: &str) -> String {
-    let plain = text.chars().map(|c| if c.is_control() { '?' } else { c });
-    plain.take(40).collect()
+    EscapedText::one_line(text).to_string().chars().take(40).collect()
 }

@@ -57,7 +57,8 @@ fn run() -> Exit {
                 return Exit::Done;
             }
             if !error.render().to_string().contains("Usage: ") {
-                output::note(&format!("\n{}", usage(ManuallyDrop::into_inner(command))));
+                output::note("");
+                usage(ManuallyDrop::into_inner(command)).lines().for_each(output::note);
             }
             // To a host, the exit status of a usage error means "block".
             if called_by_host { Exit::Failed } else { Exit::Usage }

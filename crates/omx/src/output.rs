@@ -1,11 +1,17 @@
 //! Prints answers and refusals. A closed pipe is not an error.
+//!
+//! Nothing else in the binary writes to standard output or standard error, and nothing
+//! that is written here is obeyed by a terminal: lines and texts are escaped as a whole,
+//! whatever they are composed of. Colors are added by [`PaintedLine`] alone.
 
 use std::io::{self, Write};
 
-use omx_kernel::{Refusal, RefusalCode, Value};
+use omx_kernel::foreign::escape_json;
+use omx_kernel::{EscapedText, Refusal, RefusalCode, Value};
 use omx_store::json;
 
 use crate::exit::Exit;
+use crate::terminal::PaintedLine;
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +29,17 @@ impl Format {
     }
 }
 
-/// Prints text as it is.
+/// Prints text with its own line breaks.
 pub fn text(text: &str) -> Exit {
+    print(&EscapedText::lines(text).to_string())
+}
+
+/// Prints what omx generates for other programs, as it is.
+pub fn generated(text: &str) -> Exit {
+    print(text)
+}
+
+fn print(text: &str) -> Exit {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     match written {
@@ -37,11 +52,42 @@ pub fn text(text: &str) -> Exit {
     }
 }
 
-/// Prints lines.
+/// Prints lines. A line break inside one of them does not begin another.
 pub fn lines(lines: &[String]) -> Exit {
-    let mut all = lines.join("\n");
-    all.push('\n');
-    text(&all)
+    print(
+        &lines
+            .iter()
+            .map(|line| format!("{}\n", EscapedText::whole_line(line)))
+            .collect::<String>(),
+    )
+}
+
+/// Prints lines with colors.
+pub fn painted(lines: &[PaintedLine]) -> Exit {
+    print(&lines.iter().map(|line| format!("{}\n", line.as_str())).collect::<String>())
+}
+
+/// Prints a line of the live view, after what clears the lines it replaces. A reader
+/// that left does not stop the run.
+pub fn live(clear: &str, lines: &[PaintedLine]) {
+    let mut out = io::stdout().lock();
+    let _ = out.write_all(clear.as_bytes());
+    for line in lines {
+        let _ = writeln!(out, "{}", line.as_str());
+    }
+    let _ = out.flush();
+}
+
+/// Prints an object in one line.
+pub fn object(object: &serde_json::Value) -> Exit {
+    print(&escape_json(&format!("{object}\n")))
+}
+
+/// Prints a question on standard error; the answer follows on the same line.
+pub fn question(text: &str) {
+    let mut err = io::stderr().lock();
+    let _ = write!(err, "{} ", EscapedText::one_line(text));
+    let _ = err.flush();
 }
 
 /// Prints an object, compact or pretty.
@@ -51,7 +97,7 @@ pub fn value(value: &Value, format: Format) -> Exit {
         Format::Text => json::pretty(value.as_json()),
     };
     out.push('\n');
-    text(&out)
+    print(&escape_json(&out))
 }
 
 /// Prints a refusal: JSON on standard output, text on standard error.
@@ -61,8 +107,7 @@ pub fn refusal(refusal: &Refusal, format: Format) -> Exit {
             value(&omx_ops::error_object(refusal), format);
         }
         Format::Text => {
-            let one_line = refusal.message.replace('\n', " ");
-            note(&format!("error: {one_line} [{}]", refusal.code.as_str()));
+            note(&format!("error: {} [{}]", refusal.message, refusal.code.as_str()));
         }
     }
     match refusal.code {
@@ -71,7 +116,7 @@ pub fn refusal(refusal: &Refusal, format: Format) -> Exit {
     }
 }
 
-/// Prints a line on standard error.
+/// Prints a line on standard error. A line break inside it does not begin another.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", EscapedText::whole_line(line));
 }

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use omx_kernel::EscapedText;
 
 use crate::edge;
 
@@ -41,12 +42,43 @@ impl Palette {
         }
     }
 
-    /// The text in this style.
-    pub fn paint(self, style: Style, text: &str) -> String {
-        match self {
-            Self::Plain => text.to_owned(),
-            Self::Color => format!("{style}{text}{style:#}"),
+    /// A line without text.
+    pub fn line(self) -> PaintedLine {
+        PaintedLine { palette: self, text: String::new() }
+    }
+}
+
+/// A line with colors. Its text is escaped as it is added, so that the only escape
+/// sequences in it are those of its own styles.
+#[derive(Clone, Debug)]
+pub struct PaintedLine {
+    palette: Palette,
+    text: String,
+}
+
+impl PaintedLine {
+    /// Adds text.
+    pub fn text(mut self, text: &str) -> Self {
+        self.text.push_str(&EscapedText::whole_line(text).to_string());
+        self
+    }
+
+    /// Adds text in this style.
+    pub fn styled(mut self, style: Style, text: &str) -> Self {
+        match self.palette {
+            Palette::Plain => self.text(text),
+            Palette::Color => {
+                self.text.push_str(&style.render().to_string());
+                self = self.text(text);
+                self.text.push_str(&style.render_reset().to_string());
+                self
+            }
         }
+    }
+
+    /// The line as the terminal gets it.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 }
 

@@ -1,12 +1,12 @@
 //! Text for people: safe on any terminal, measured in columns, with numbers
 //! that can be read.
 
+use omx_kernel::EscapedText;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Text of others on one line, without anything a terminal would obey.
 pub fn printable(text: &str) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    text.trim().to_owned()
+    EscapedText::one_line(text).to_string()
 }
 
 /// The text in at most this many columns; an ellipsis stands for what is cut off.
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn control_characters_never_reach_a_terminal() {
-        assert_eq!(printable("a\u{1b}[31mb\nc\u{9b}2J"), "a [31mb c 2J");
+        assert_eq!(printable("a\u{1b}[31mb\nc\u{9b}2J"), "a\\u{1b}[31mb c\\u{9b}2J");
     }
 
     #[test]

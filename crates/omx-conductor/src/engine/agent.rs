@@ -45,7 +45,10 @@ impl Engine {
                         KnownConversation { id: Some(conversation), is_delivered: false };
                 }
                 if let Some(model) = model {
-                    out.push(RunEffect::Show(Progress::Model { step: key.clone(), model }));
+                    out.push(RunEffect::Show(Progress::Model {
+                        step: key.clone(),
+                        model: model.into(),
+                    }));
                 }
                 send_opening_message(key, active, out);
             }
@@ -68,7 +71,7 @@ impl Engine {
                 out.push(RunEffect::Show(progress::failure(key, &failure)));
             }
             AgentEvent::Text(text) => {
-                out.push(RunEffect::Show(Progress::Said { step: key.clone(), text }));
+                out.push(RunEffect::Show(Progress::Said { step: key.clone(), text: text.into() }));
             }
             AgentEvent::ToolStarted { tool, .. } => {
                 out.push(RunEffect::Show(progress::tool(key, &tool)));
@@ -108,7 +111,7 @@ impl Engine {
                 active.is_corrected = true;
                 let words = problem.retry_prompt();
                 let note = format!("{key}: {problem}; asked once more");
-                out.push(RunEffect::Show(Progress::Note(note)));
+                out.push(RunEffect::Show(Progress::Note(note.into())));
                 out.push(send(key, active, words));
             }
             Err(problem) => {

@@ -53,7 +53,7 @@ impl Engine {
         if let Some(request) = active.requests.get_mut(approval) {
             request.retry_at = Some(now.plus_millis(ASK_AGAIN_MS));
             let words = format!("{key}: the question cannot be stored: {why}; trying again");
-            out.push(RunEffect::Show(Progress::Note(words)));
+            out.push(RunEffect::Show(Progress::Note(words.into())));
         }
     }
 

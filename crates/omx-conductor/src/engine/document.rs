@@ -199,7 +199,7 @@ impl Engine {
                 self.documents.failures += 1;
                 if self.documents.failures == 1 {
                     let words = format!("a document cannot be written: {why}; trying again");
-                    out.push(RunEffect::Show(Progress::Note(words)));
+                    out.push(RunEffect::Show(Progress::Note(words.into())));
                 }
                 self.pause_documents(now);
             }
@@ -224,7 +224,7 @@ impl Engine {
         self.documents.failures = 0;
         if self.documents.reported_at.take().is_some() {
             let words = "the project's lock is free again".to_owned();
-            out.push(RunEffect::Show(Progress::Note(words)));
+            out.push(RunEffect::Show(Progress::Note(words.into())));
         }
         self.continue_documents(out, now);
     }
@@ -262,7 +262,7 @@ impl Engine {
         if self.documents.reported_at.is_none_or(is_due) {
             self.documents.reported_at = Some(now);
             let words = format!("waiting for the project's lock: {why}");
-            out.push(RunEffect::Show(Progress::Note(words)));
+            out.push(RunEffect::Show(Progress::Note(words.into())));
         }
     }
 

@@ -52,7 +52,7 @@ impl Engine {
             }
             Response::BeginAgain => {
                 active.conversation = KnownConversation::default();
-                out.push(RunEffect::Show(Progress::Note(format!("{key} begins again"))));
+                out.push(RunEffect::Show(Progress::Note(format!("{key} begins again").into())));
                 let why = failure.to_string();
                 out.push(RunEffect::Record(Record::StepDiscarded { step: key.clone(), why }));
                 let (step, input) = (key.clone(), active.input.clone());
@@ -110,7 +110,7 @@ impl Engine {
             until: Some(until.clone()),
         }));
         self.note_waiting(out);
-        out.push(RunEffect::Show(Progress::Waiting { what, until }));
+        out.push(RunEffect::Show(Progress::Waiting { what: what.into(), until: until.into() }));
     }
 
     /// Keeps the run's document up to date about waiting. While any step waits, the

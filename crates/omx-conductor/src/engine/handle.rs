@@ -151,7 +151,7 @@ impl Engine {
                 Job::KeepPlan { plan: plan.unwrap_or_default() }
             }
             StepKind::Check | StepKind::Agent(_) => {
-                Job::Check { command: self.spec.check.clone().unwrap_or_default() }
+                Job::Check { command: self.spec.check.clone().unwrap_or_default().into_raw() }
             }
         }
     }

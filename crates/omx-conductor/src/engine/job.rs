@@ -88,7 +88,7 @@ impl Engine {
         let Some(active) = self.active.get_mut(key) else { return };
         let pause = (FIRST_PAUSE_MS << active.busy_jobs.min(8)).min(LONGEST_PAUSE_MS);
         if active.busy_jobs == 0 {
-            out.push(RunEffect::Show(Progress::Note(format!("{key} waits: {why}"))));
+            out.push(RunEffect::Show(Progress::Note(format!("{key} waits: {why}").into())));
         }
         active.busy_jobs += 1;
         active.state = StepState::Retrying(now.plus_millis(pause), result);

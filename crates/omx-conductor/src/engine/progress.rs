@@ -20,10 +20,10 @@ pub(super) fn step_began(step: &Step, context: &WorkflowContext) -> Progress {
     };
     Progress::StepBegan {
         step: step.key.clone(),
-        mode: step.mode.name().to_owned(),
-        phase: step.phase.clone(),
-        who,
-        what,
+        mode: step.mode.name().into(),
+        phase: step.phase.clone().into(),
+        who: who.into(),
+        what: what.into(),
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn step_finished(step: &Step, result: &Value) -> Progress {
     } else {
         word("title").or_else(|| word("summary")).unwrap_or_default()
     };
-    Progress::StepFinished { step: step.key.clone(), how }
+    Progress::StepFinished { step: step.key.clone(), how: how.into() }
 }
 
 pub(super) fn tool(step: &StepKey, tool: &ToolAction) -> Progress {
@@ -58,19 +58,19 @@ pub(super) fn tool(step: &StepKey, tool: &ToolAction) -> Progress {
         ToolAction::Mcp { server, tool } => format!("calls {server} {tool}"),
         ToolAction::Other(name) => format!("uses {name}"),
     };
-    Progress::Tool { step: step.clone(), tool }
+    Progress::Tool { step: step.clone(), tool: tool.into() }
 }
 
 pub(super) fn failure(step: &StepKey, failure: &Failure) -> Progress {
     Progress::Trouble {
         step: step.clone(),
-        kind: failure.kind().to_owned(),
-        text: failure.to_string(),
+        kind: failure.kind().into(),
+        text: failure.to_string().into(),
     }
 }
 
 pub(super) fn needs_person(step: &StepKey, ask: &ApprovalRequest) -> Progress {
-    Progress::NeedsYou { step: step.clone(), what: describe_ask(ask) }
+    Progress::NeedsYou { step: step.clone(), what: describe_ask(ask).into() }
 }
 
 /// Describes what an agent wants to do, for people.

@@ -208,7 +208,7 @@ fn conductor_3_2_work_that_never_reached_an_agent_begins_again_when_its_conversa
     let mut play = play.killed(&[]);
     play.report(&step, unknown());
     assert_eq!(play.opened(), (step.clone(), ConversationStart::New));
-    let says_so = |effect: &RunEffect| matches!(effect, RunEffect::Show(Progress::Note(words)) if words.contains("begins again"));
+    let says_so = |effect: &RunEffect| matches!(effect, RunEffect::Show(Progress::Note(words)) if words.raw().contains("begins again"));
     assert!(play.effects.iter().any(says_so), "{:?}", play.effects);
     play.report(&step, started("c2"));
     assert!(play.sent().is_some_and(|text| text.starts_with("## Task")), "{:?}", play.effects);
@@ -319,7 +319,7 @@ fn conductor_3_1_a_rerun_that_is_killed_halfway_is_decided_again() {
         records.push(Record::StepStarted { step: step.clone(), input, tree: None });
         records.push(Record::StepFinished { step, result: Value::Null, tree: None });
     }
-    spec.task = "something else".to_owned();
+    spec.task = "something else".into();
     let first = whole.steps[0].as_str().to_owned();
     let decisions = [(first.clone(), StepDecision::Rerun)].into();
     let taken = Engine::open(spec.clone(), kit::context(), &records, &decisions);

@@ -21,13 +21,13 @@ pub fn context() -> WorkflowContext {
 pub fn spec(mode: Mode) -> RunSpec {
     RunSpec {
         mode,
-        task: "add a greeting".to_owned(),
+        task: "add a greeting".into(),
         slug: "add-a-greeting".to_owned(),
         started_at: "2026-11-15T12:00:00.000Z".to_owned(),
         agent: "rehearsal".to_owned(),
         model: None,
         allow: "commands".to_owned(),
-        check: Some("sh check.sh".to_owned()),
+        check: Some("sh check.sh".into()),
         verification: VerificationLevel::Thorough,
         max_iterations: None,
         budget: Budget::default(),

@@ -1,5 +1,6 @@
 //! A change as a unified diff, for a person who wants to see it first.
 
+use omx_kernel::EscapedText;
 use similar::{Algorithm, TextDiff};
 
 use super::planner::SetupFileChange;
@@ -9,7 +10,9 @@ const CONTEXT_LINES: usize = 3;
 
 /// Formats the diff of one file.
 pub fn unified_diff(change: &SetupFileChange) -> String {
-    let path = change.path.display();
+    // A line break in the path must not look like a line of the diff.
+    let path = change.path.to_string_lossy();
+    let path = EscapedText::one_line(&path);
     let name = |text: &Option<String>| match text {
         Some(_) => path.to_string(),
         None => "/dev/null".to_owned(),

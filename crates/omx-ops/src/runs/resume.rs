@@ -26,7 +26,7 @@ pub fn run_resume(
     let (store, id) = request.run.find(context)?;
     let seen = overview(&store, &open_folder(&store, &id)?)?;
     load_trusted(context, &store)?;
-    match seen.state.as_str() {
+    match seen.state.raw() {
         "running" => {
             let why = format!("run {id} is in progress; there is nothing to resume");
             return Err(Refusal::new(RefusalCode::Busy, why));

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use omx_kernel::approval::AllowLevel;
-use omx_kernel::{AgentKind, Mode, Refusal, RunId, Timestamp, Value, ids::slug};
+use omx_kernel::{AgentKind, ForeignText, Mode, Refusal, RunId, Timestamp, Value, ids::slug};
 use omx_runs::repository::SNAPSHOT_FILE;
 use omx_runs::workspace::{self, WorkspaceChoice};
 use omx_runs::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
@@ -216,12 +216,15 @@ fn check(
     Ok(RunSpec {
         mode: request.mode,
         slug: slug(&task),
-        task,
+        task: task.into(),
         started_at: now.to_string(),
         agent: agent.as_str().to_owned(),
         model: request.model,
         allow: allow.unwrap_or_else(|| AllowLevel::Commands.as_str().to_owned()),
-        check: request.goal.command(request.check, setting("check"), store.root()),
+        check: request
+            .goal
+            .command(request.check, setting("check"), store.root())
+            .map(ForeignText::from),
         verification: request.verification.unwrap_or(VerificationLevel::Thorough),
         max_iterations: request.max_iterations,
         budget: with_configured(request.budget, config)?,
@@ -257,7 +260,7 @@ pub fn register_run(
         run: held.id().clone(),
         root: store.root().to_owned(),
         tree: store.tree().to_owned(),
-        mode: spec.mode.name().to_owned(),
+        mode: spec.mode.name().into(),
         task: spec.task.clone(),
         pid: std::process::id(),
         started: context.now(),
@@ -275,7 +278,7 @@ fn new_id(now: Timestamp) -> RunId {
 
 /// The context snapshot of a run, for people.
 fn snapshot(spec: &RunSpec, id: &RunId) -> String {
-    let check = spec.check.as_deref().unwrap_or("none");
+    let check = spec.check.as_ref().map_or("none", ForeignText::raw);
     format!(
         "# {}\n\nrun: {id}\nmode: {}\nstarted: {}\nagent: {}\nallowed: {}\ncheck: {check}\n\
          folder: {}\n\n## Task\n\n{}\n",
@@ -285,6 +288,6 @@ fn snapshot(spec: &RunSpec, id: &RunId) -> String {
         spec.agent,
         spec.allow,
         spec.workspace.folder().display(),
-        spec.task.trim(),
+        spec.task.raw().trim(),
     )
 }

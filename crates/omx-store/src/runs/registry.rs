@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{RunId, Timestamp};
+use omx_kernel::{ForeignText, RunId, Timestamp};
 use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -38,9 +38,9 @@ pub struct RegisteredRun {
     #[serde(with = "any_path")]
     pub tree: PathBuf,
     /// The mode's name.
-    pub mode: String,
+    pub mode: ForeignText,
     /// What the run was asked to do, shortened if necessary.
-    pub task: String,
+    pub task: ForeignText,
     /// The process that drives it.
     pub pid: u32,
     /// When the process started to drive it.
@@ -67,7 +67,7 @@ impl RunRegistry {
             open_plain(&self.folder)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
         let name = file_name(held.id());
         let path = self.folder.join(&name);
-        let task = entry.task.chars().take(MAX_TASK_CHARS).collect();
+        let task = entry.task.raw().chars().take(MAX_TASK_CHARS).collect::<String>().into();
         let entry = RegisteredRun { run: held.id().clone(), task, ..entry.clone() };
         let text =
             serde_json::to_vec(&entry).map_err(|error| StoreError::io("write", &path, error))?;

@@ -1,6 +1,6 @@
 //! `cancel`: on a terminal, asks the person to choose a session if several are active.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
 use omx_kernel::{Dialect, Mode, Refusal, RefusalCode, SessionId};
 use omx_ops::{
@@ -94,10 +94,8 @@ fn choose_on_terminal(
         let modes: Vec<&str> = modes.iter().map(|mode| mode.name()).collect();
         output::note(&format!("  {}) {session} ({})", index + 1, modes.join(", ")));
     }
-    let mut err = io::stderr().lock();
     let all = if options.mode.is_none() { ", a for all" } else { "" };
-    let _ = write!(err, "Cancel which? [1-{}{all}, Enter for none] ", sessions.len());
-    let _ = err.flush();
+    output::question(&format!("Cancel which? [1-{}{all}, Enter for none]", sessions.len()));
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);
     Ok(match answer.trim() {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use anstyle::Style;
 use omx_agents::version::version;
 use omx_agents::{AgentKind, Failure};
 use omx_host::HostKind;
@@ -23,7 +24,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::help;
 use crate::output::{self, Format};
-use crate::terminal::{FAILURE, Palette, SUCCESS, WARNING};
+use crate::terminal::{FAILURE, PaintedLine, Palette, SUCCESS, WARNING};
 
 /// How long an agent may take to print its version.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -55,7 +56,7 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
         }
         let exit = match format {
             Format::Json => output::value(&value(&report, &done), format),
-            Format::Text => output::lines(&text(&report, &done)),
+            Format::Text => output::painted(&text(&report, &done)),
         };
         let failed = report.has_failed() || done.iter().any(Result::is_err);
         Ok(if failed { Exit::Failed } else { exit })
@@ -105,52 +106,53 @@ fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refus
 }
 
 /// Formats one line for each check, by area, with the remedy below each problem.
-fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<String> {
+fn text(report: &DoctorReport, done: &[Result<String, String>]) -> Vec<PaintedLine> {
     let palette = Palette::of_stdout();
-    let mut lines: Vec<String> = Vec::new();
+    let plain = |text: &str| palette.line().text(text);
+    let mut lines: Vec<PaintedLine> = Vec::new();
     for (index, finding) in report.findings.iter().enumerate() {
         let first = index == 0 || report.findings[index - 1].area != finding.area;
         if first {
-            lines.push(finding.area.title().to_owned());
+            lines.push(plain(finding.area.title()));
         }
         let place = finding.place.as_ref().map(|place| format!(" ({place})"));
-        let mark = mark(palette, finding.level);
-        lines.push(format!("  {mark}  {}{}", finding.what, place.unwrap_or_default()));
+        let line = palette.line().text("  ");
+        let line = line.styled(style(finding.level), &format!("{:<7}", finding.level.as_str()));
+        lines.push(line.text(&format!("  {}{}", finding.what, place.unwrap_or_default())));
         if let Some(remedy) =
             finding.remedy.as_ref().filter(|_| finding.level != FindingLevel::Fine)
         {
-            lines.push(format!("           {remedy}"));
+            lines.push(plain(&format!("           {remedy}")));
         }
     }
     for one in done {
-        lines.push(match one {
+        lines.push(plain(&match one {
             Ok(what) => format!("fixed: {what}"),
             Err(why) => format!("not fixed: {why}"),
-        });
+        }));
     }
     let count = |level| report.findings.iter().filter(|one| one.level == level).count();
     let number = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
-    lines.push(match (count(FindingLevel::Failure), count(FindingLevel::Warning)) {
+    lines.push(plain(&match (count(FindingLevel::Failure), count(FindingLevel::Warning)) {
         (0, 0) => "everything works".to_owned(),
         (0, warnings) => format!("everything works, {}", number(warnings, "warning")),
         (failures, warnings) => {
             format!("{}, {}", number(failures, "failure"), number(warnings, "warning"))
         }
-    });
+    }));
     lines
 }
 
-/// The word for a level, in the level's color.
-fn mark(palette: Palette, level: FindingLevel) -> String {
-    let style = match level {
+/// The color of a level.
+fn style(level: FindingLevel) -> Style {
+    match level {
         FindingLevel::Fine => SUCCESS,
         FindingLevel::Warning => WARNING,
         FindingLevel::Failure => FAILURE,
-    };
-    palette.paint(style, &format!("{:<7}", level.as_str()))
+    }
 }
 
 fn value(report: &DoctorReport, done: &[Result<String, String>]) -> Value {

@@ -15,6 +15,7 @@ use crate::cli_agents::ListCommand;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::text::printable;
 
 /// Runs the command.
 pub fn run(what: ListCommand, global: &Global, by_name: Dialect) -> Exit {
@@ -212,8 +213,8 @@ fn show_role(role: &Role, format: Format) -> Exit {
     }
     output::text(&format!(
         "---\nname: {}\ndescription: {}\ntier: {}\ntools: {}\nresult: {}\n---\n\n{}\n",
-        role.name,
-        role.description,
+        printable(&role.name),
+        printable(&role.description),
         role.tier.as_str(),
         role.tools.as_str(),
         role.answer.as_str(),

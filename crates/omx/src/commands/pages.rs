@@ -34,14 +34,14 @@ pub fn version(format: Format, global: &Global, by_name: Dialect) -> Exit {
 pub fn completions(shell: clap_complete::Shell, dialect: Dialect) -> Exit {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut help::command(dialect), dialect.name, &mut script);
-    output::text(&String::from_utf8_lossy(&script))
+    output::generated(&String::from_utf8_lossy(&script))
 }
 
 /// Prints the manual page, or writes the pages of all commands to a folder.
 pub fn man(folder: Option<&Path>, dialect: Dialect) -> Exit {
     let Some(folder) = folder else {
         return match page(help::command(dialect)) {
-            Ok(text) => output::text(&text),
+            Ok(text) => output::generated(&text),
             Err(error) => failed(&format!("cannot render the manual page: {error}")),
         };
     };

@@ -177,15 +177,16 @@ fn print_plan(
         Format::Json => output::value(&report(plan, paths, hosts, action), format),
         Format::Text => {
             let mut lines = match action {
-                SetupAction::Preview => plan.changes.iter().map(unified_diff).collect::<Vec<_>>(),
+                SetupAction::Preview => {
+                    plan.changes.iter().flat_map(diff_lines).collect::<Vec<_>>()
+                }
                 SetupAction::Apply => summary(&plan.changes),
             };
             if plan.changes.is_empty() && !plan.has_failed() {
                 lines.push(none.to_owned());
             }
             lines.extend(plan.notes.iter().filter(|note| !note.kind.is_failure()).map(words));
-            let text: String = lines.iter().map(|line| format!("{}\n", line.trim_end())).collect();
-            output::text(&text)
+            output::lines(&lines)
         }
     };
     for note in plan.notes.iter().filter(|note| note.kind.is_failure()) {
@@ -194,6 +195,12 @@ fn print_plan(
         }
     }
     if plan.has_failed() { Exit::Failed } else { exit }
+}
+
+/// The lines of a change's diff. A file's own line breaks begin lines, a path's do not.
+fn diff_lines(change: &SetupFileChange) -> Vec<String> {
+    let diff = unified_diff(change);
+    diff.trim_end().lines().map(str::to_owned).collect()
 }
 
 /// Formats a note as one line.

@@ -1,6 +1,6 @@
 //! `status`: shows the active modes as a table.
 
-use omx_kernel::{Dialect, SessionId, Timestamp};
+use omx_kernel::{Dialect, ForeignText, SessionId, Timestamp};
 use omx_ops::{StatusReport, StatusRequest, status};
 
 use super::with_context;
@@ -8,7 +8,7 @@ use crate::cli::Global;
 use crate::cli_state::StatusArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
-use crate::text::{columns, pad, printable, truncate};
+use crate::text::{columns, pad, truncate};
 
 /// The width of a phase's name.
 const PHASE_COLUMNS: usize = 24;
@@ -78,10 +78,10 @@ fn table(report: &StatusReport) -> Vec<String> {
         rows.push([
             active.mode.name().to_owned(),
             active.scope.session().map_or("-".to_owned(), ToString::to_string),
-            truncate(&printable(active.phase.as_deref().unwrap_or("-")), PHASE_COLUMNS),
+            truncate(&shown(active.phase.as_ref(), "-"), PHASE_COLUMNS),
             iteration,
             sign,
-            truncate(&printable(active.task.as_deref().unwrap_or("")), TASK_COLUMNS),
+            truncate(&shown(active.task.as_ref(), ""), TASK_COLUMNS),
         ]);
     }
     let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
@@ -92,6 +92,10 @@ fn table(report: &StatusReport) -> Vec<String> {
             format!("  {}", cells.collect::<Vec<_>>().join("  ")).trim_end().to_owned()
         })
         .collect()
+}
+
+fn shown(text: Option<&ForeignText>, none: &str) -> String {
+    text.map_or_else(|| none.to_owned(), |text| text.one_line().to_string())
 }
 
 fn age(time: Timestamp, now: Timestamp) -> String {

@@ -3,22 +3,24 @@
 use omx_runs::progress::Progress;
 
 use super::RunLabel;
-use crate::text::printable;
 
 /// The line that reports this, if it deserves one of its own.
 pub(super) fn line(progress: &Progress, run: &RunLabel) -> Option<String> {
     Some(match progress {
         Progress::StepBegan { step, mode, phase, who, what } => {
-            format!("{step}: {who} {what} ({mode}, {phase})")
+            let (who, what, mode) = (who.one_line(), what.one_line(), mode.one_line());
+            format!("{step}: {who} {what} ({mode}, {})", phase.one_line())
         }
-        Progress::StepFinished { step, how } => format!("{step}: done, {}", printable(how)),
-        Progress::Trouble { step, text, .. } => format!("{step}: {}", printable(text)),
-        Progress::Waiting { what, until } => format!("waiting ({what}) until {until}"),
+        Progress::StepFinished { step, how } => format!("{step}: done, {}", how.one_line()),
+        Progress::Trouble { step, text, .. } => format!("{step}: {}", text.one_line()),
+        Progress::Waiting { what, until } => {
+            format!("waiting ({}) until {}", what.one_line(), until.one_line())
+        }
         Progress::NeedsYou { step, what } => {
-            let (what, program, id) = (printable(what), run.program, &run.id);
+            let (what, program, id) = (what.one_line(), run.program, &run.id);
             format!("{step}: needs you: allow it to {what}? {program} runs answer {id} yes|no")
         }
-        Progress::Note(text) => printable(text),
+        Progress::Note(text) => text.one_line().to_string(),
         Progress::Model { .. }
         | Progress::Said { .. }
         | Progress::Tool { .. }

@@ -1,19 +1,20 @@
 //! A run on a terminal: finished steps scroll by, active ones stay below.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anstyle::Style;
+use omx_kernel::ForeignText;
 use omx_runs::StepKey;
 use omx_runs::Usage;
 use omx_runs::progress::Progress;
 
 use super::RunLabel;
 use super::line::line;
-use crate::terminal::{CLEAR_LINE_ABOVE, DIMMED, Palette, SUCCESS, WARNING, width};
-use crate::text::{clock, printable, thousands, truncate};
+use crate::output;
+use crate::terminal::{CLEAR_LINE_ABOVE, DIMMED, PaintedLine, Palette, SUCCESS, WARNING, width};
+use crate::text::{clock, thousands, truncate};
 
 /// How often the active lines are drawn.
 const TICK: Duration = Duration::from_millis(200);
@@ -74,8 +75,8 @@ impl Screen {
         match progress {
             Progress::StepBegan { step, mode, phase, who, what } => {
                 self.waiting = None;
-                self.phase = format!("{mode} {phase}");
-                let title = format!("{who} {what}");
+                self.phase = format!("{} {}", mode.one_line(), phase.one_line());
+                let title = format!("{} {}", who.one_line(), what.one_line());
                 let active = ActiveStep { title, latest: String::new(), since: Instant::now() };
                 self.active.insert(step.clone(), active);
             }
@@ -84,16 +85,16 @@ impl Screen {
                 let title = done.as_ref().map_or(step.as_str(), |active| active.title.as_str());
                 let took =
                     clock(done.as_ref().map_or(0, |active| active.since.elapsed().as_secs()));
-                let how = truncate(&printable(how), RESULT_COLUMNS);
-                let sign = self.palette.paint(SUCCESS, "✓");
-                let took = self.palette.paint(DIMMED, &took);
-                self.print(&format!("  {sign} {title}: {how} {took}"));
+                let how = truncate(&how.one_line().to_string(), RESULT_COLUMNS);
+                let line = self.palette.line().text("  ").styled(SUCCESS, "✓");
+                let line = line.text(&format!(" {title}: {how} ")).styled(DIMMED, &took);
+                self.print(line);
             }
-            Progress::Said { step, text } => self.set_latest(step, &printable(text)),
-            Progress::Tool { step, tool } => self.set_latest(step, &printable(tool)),
+            Progress::Said { step, text } => self.set_latest(step, text),
+            Progress::Tool { step, tool } => self.set_latest(step, tool),
             Progress::Usage(usage) => self.usage = *usage,
             Progress::Waiting { what, until } => {
-                self.waiting = Some(format!("{what} until {until}"))
+                self.waiting = Some(format!("{} until {}", what.one_line(), until.one_line()))
             }
             Progress::Trouble { .. } => self.print_line(progress, WARNING, "!"),
             Progress::NeedsYou { .. } => self.print_line(progress, WARNING, "?"),
@@ -102,46 +103,40 @@ impl Screen {
         }
     }
 
-    fn set_latest(&mut self, step: &StepKey, text: &str) {
+    fn set_latest(&mut self, step: &StepKey, text: &ForeignText) {
         if let Some(active) = self.active.get_mut(step) {
-            active.latest = text.to_owned();
+            active.latest = text.one_line().to_string();
         }
     }
 
     fn print_line(&mut self, progress: &Progress, style: Style, sign: &str) {
         if let Some(text) = line(progress, &self.run) {
-            let sign = self.palette.paint(style, sign);
-            self.print(&format!("  {sign} {text}"));
+            let line = self.palette.line().text("  ").styled(style, sign);
+            self.print(line.text(&format!(" {text}")));
         }
     }
 
     /// Prints a line that stays.
-    fn print(&mut self, text: &str) {
-        self.clear();
-        let _ = writeln!(std::io::stdout().lock(), "{text}");
+    fn print(&mut self, line: PaintedLine) {
+        output::live(&self.clearing(), &[line]);
     }
 
     /// Removes the lines that do not stay.
     fn clear(&mut self) {
-        let mut out = std::io::stdout().lock();
-        for _ in 0..std::mem::take(&mut self.drawn) {
-            let _ = write!(out, "{CLEAR_LINE_ABOVE}");
-        }
-        let _ = out.flush();
+        output::live(&self.clearing(), &[]);
+    }
+
+    fn clearing(&mut self) -> String {
+        CLEAR_LINE_ABOVE.repeat(std::mem::take(&mut self.drawn))
     }
 
     fn draw(&mut self) {
-        self.clear();
         // The last column stays free: some terminals wrap a line that fills it.
         let columns = width().saturating_sub(1);
-        let lines: Vec<String> =
-            self.active_lines().iter().map(|line| truncate(line, columns)).collect();
-        let mut out = std::io::stdout().lock();
-        for line in &lines {
-            let _ = writeln!(out, "{line}");
-        }
+        let plain = |line: &String| Palette::Plain.line().text(&truncate(line, columns));
+        let lines: Vec<PaintedLine> = self.active_lines().iter().map(plain).collect();
+        output::live(&self.clearing(), &lines);
         self.drawn = lines.len();
-        let _ = out.flush();
     }
 
     fn active_lines(&self) -> Vec<String> {

@@ -1,17 +1,15 @@
 //! Chooses the form of the live view and feeds it.
 
-use std::io::Write;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use omx_kernel::{Dialect, RunId};
 use omx_runs::progress::Progress;
-use serde_json::json;
 
 use super::line::line;
 use super::screen::Screen;
-use crate::output::Format;
-use crate::terminal;
+use crate::output::{self, Format};
+use crate::terminal::{self, Palette};
 
 /// The run that is shown, as hints name it.
 pub struct RunLabel {
@@ -61,13 +59,15 @@ impl Live {
 }
 
 fn print_line(progress: &Progress, format: Format, run: &RunLabel) {
-    let text = match format {
-        Format::Json => serde_json::to_value(progress).unwrap_or(json!({})).to_string(),
-        Format::Text => match line(progress, run) {
-            Some(text) => text,
-            None => return,
-        },
-    };
-    // A reader that left does not stop the run.
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    match format {
+        // A reader that left does not stop the run.
+        Format::Json => {
+            output::object(&serde_json::to_value(progress).unwrap_or_default());
+        }
+        Format::Text => {
+            if let Some(text) = line(progress, run) {
+                output::live("", &[Palette::Plain.line().text(&text)]);
+            }
+        }
+    }
 }

@@ -25,6 +25,7 @@ mod crash_scenarios;
 mod demo;
 mod doctor;
 mod first_steps;
+mod foreign_text;
 mod fuzz;
 mod fuzz_found;
 mod help;

@@ -213,7 +213,7 @@ impl World for SimWorld {
 
     fn show(&mut self, progress: &Progress) {
         if let Progress::Note(words) = progress
-            && words.contains("waiting for the project's lock")
+            && words.raw().contains("waiting for the project's lock")
         {
             self.seen.insert("waited for the lock".to_owned());
         }

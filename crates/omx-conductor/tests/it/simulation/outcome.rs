@@ -100,7 +100,7 @@ impl SimWorld {
             || rules.reasons.contains(&UnfinishedReason::LostWork)
             || rules.pauses.values().any(|first| self.is_patience_over(*first))
             || rules.is_stuck()
-            || self.scenario.spec.task.contains("politely")
+            || self.scenario.spec.task.raw().contains("politely")
             || (self.scenario.spec.mode == Mode::Ultraqa && self.scenario.spec.check.is_none())
             || self.last_answer_ends()
             || self.changed_nothing()

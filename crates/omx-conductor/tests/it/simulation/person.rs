@@ -102,7 +102,8 @@ impl SimWorld {
     fn change_task(&mut self) {
         if self.scenario.changes_task {
             self.scenario.changes_task = false;
-            self.scenario.spec.task.push_str(", politely");
+            let task = self.scenario.spec.task.raw();
+            self.scenario.spec.task = format!("{task}, politely").into();
         }
     }
 

@@ -135,7 +135,7 @@ impl AskView {
 }
 
 fn line(object: &Value) -> Exit {
-    output::text(&format!("{object}\n"))
+    output::object(object)
 }
 
 fn first_line(text: &str) -> &str {

@@ -7,7 +7,7 @@ use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::drive::{Drive, ProjectWorld, RoleCard, RunEnv};
 use omx_conductor::start::OpenedRun;
 use omx_host::catalog;
-use omx_kernel::{EscapedText, Refusal, RefusalCode, RunId};
+use omx_kernel::{EscapedText, ForeignText, Refusal, RefusalCode, RunId};
 use omx_ops::config;
 use omx_ops::{Context, RunStartReport, register_run};
 use omx_rehearsal::driver;
@@ -150,7 +150,8 @@ fn announce(spec: &RunSpec, id: &RunId, format: Format) {
         "all" => "may do anything: its own safeguards are off",
         _ => "may edit files and run commands there",
     };
-    let check = spec.check.as_deref().unwrap_or("none detected; set one with --check");
+    let none = "none detected; set one with --check";
+    let check = spec.check.as_ref().map_or(none, ForeignText::raw);
     // A line break separates commands, so it stays visible.
     let check = check.replace('\n', "\\n");
     let check = EscapedText::one_line(&check);

@@ -40,7 +40,7 @@ pub(super) fn print(
             "why": ended.outcome.words(), "spent": ended.usage, "spent_by": seen.usage_by(),
             "diff": size, "unplayed": unplayed, "exit_code": exit.code(),
         });
-        output::text(&format!("{object}\n"));
+        output::object(&object);
         return Ok(exit);
     }
     let mut lines = vec![outcome(&ended.outcome)];

@@ -7,7 +7,6 @@ use omx_runs::attention::AttentionAnswer;
 use crate::cli_runs::AnswerArgs;
 use crate::exit::Exit;
 use crate::output::{self, Format};
-use crate::text::printable;
 
 pub(super) fn answer(
     context: &Context<'_>,
@@ -23,6 +22,9 @@ pub(super) fn answer(
     if format == Format::Json {
         return Ok(output::value(&report.value(), format));
     }
-    let (answer, what) = (report.answer.as_str(), printable(&report.question.what));
-    Ok(output::text(&format!("Answered {answer}: {what} ({}).\n", report.question.step)))
+    let (answer, what) = (report.answer.as_str(), report.question.what.one_line());
+    Ok(output::lines(&[format!(
+        "Answered {answer}: {what} ({}).",
+        report.question.step.one_line()
+    )]))
 }

@@ -15,7 +15,6 @@ use omx_store::runs::Liveness;
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::output::{self, Format};
-use crate::text::printable;
 
 /// The poll interval.
 const POLL: Duration = Duration::from_millis(100);
@@ -69,7 +68,7 @@ pub(super) fn attach(
     live.finish();
     let seen = overview(store, &folder)?;
     if format == Format::Json {
-        return Ok(output::text(&format!("{}\n", seen.json())));
+        return Ok(output::object(&seen.json()));
     }
-    Ok(output::text(&format!("{} {}\n", seen.state, printable(&seen.why))))
+    Ok(output::lines(&[format!("{} {}", seen.state.one_line(), seen.why.one_line())]))
 }

@@ -5,7 +5,6 @@ use omx_ops::{Context, run_gc};
 
 use crate::exit::Exit;
 use crate::output::{self, Format};
-use crate::text::printable;
 
 pub(super) fn gc(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let report = run_gc(context, None)?;
@@ -23,7 +22,7 @@ pub(super) fn gc(context: &Context<'_>, format: Format) -> Result<Exit, Refusal>
     }];
     let kept = removed.kept.iter();
     lines.extend(
-        kept.map(|kept| format!("kept: {} ({})", kept.path.display(), printable(&kept.why))),
+        kept.map(|kept| format!("kept: {} ({})", kept.path.display(), kept.why.one_line())),
     );
     Ok(output::lines(&lines))
 }

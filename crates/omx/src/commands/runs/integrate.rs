@@ -19,10 +19,10 @@ pub(super) fn integrate(
     if let Some(hook) = &merge.hook {
         output::note(&format!("warning: {hook}"));
     }
-    let text = if merge.before == merge.after {
-        format!("{} already contains {branch}.\n", merge.into)
+    let line = if merge.before == merge.after {
+        format!("{} already contains {branch}.", merge.into)
     } else {
-        format!("Merged {branch} into {}.\n", merge.into)
+        format!("Merged {branch} into {}.", merge.into)
     };
-    Ok(output::text(&text))
+    Ok(output::lines(&[line]))
 }

@@ -23,7 +23,7 @@ pub(super) fn limit(
         return Ok(output::value(&report.value(), format));
     }
     let (id, program) = (&report.id, context.dialect.name);
-    Ok(output::text(&format!(
-        "Raised the limits of run {id}. Resume it: {program} runs resume {id}\n"
-    )))
+    Ok(output::lines(&[format!(
+        "Raised the limits of run {id}. Resume it: {program} runs resume {id}"
+    )]))
 }

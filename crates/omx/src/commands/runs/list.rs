@@ -11,7 +11,7 @@ use crate::commands::with_context;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
-use crate::text::{clock, printable, thousands, truncate};
+use crate::text::{clock, thousands, truncate};
 
 /// The width of a task in a list.
 const TASK_COLUMNS: usize = 61;
@@ -26,7 +26,7 @@ pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusa
     }
     let seen = report.runs;
     if seen.is_empty() {
-        return Ok(output::text("No runs in this project.\n"));
+        return Ok(output::lines(&["No runs in this project.".to_owned()]));
     }
     let now = context.clock.now();
     Ok(output::lines(&seen.iter().map(|run| line(run, now)).collect::<Vec<_>>()))
@@ -34,11 +34,12 @@ pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusa
 
 fn line(run: &Overview, now: Timestamp) -> String {
     let state = match &run.waiting {
-        _ if !run.attention.is_empty() => "needs you",
-        Some(kind) if run.state == "running" && kind == "rate_limit" => "limited",
-        _ => run.state.as_str(),
+        _ if !run.attention.is_empty() => "needs you".to_owned(),
+        Some(kind) if run.state == "running" && *kind == "rate_limit" => "limited".to_owned(),
+        _ => run.state.one_line().to_string(),
     };
-    let phase = run.phase.as_deref().unwrap_or("-");
+    let phase =
+        run.phase.as_ref().map_or_else(|| "-".to_owned(), |phase| phase.one_line().to_string());
     let started = Timestamp::parse(&run.spec.started_at).unwrap_or(now);
     let age = clock(u64::try_from(now.millis_since(started) / 1000).unwrap_or_default());
     let money = run
@@ -51,7 +52,7 @@ fn line(run: &Overview, now: Timestamp) -> String {
         run.spec.mode.name(),
         thousands(run.usage.tokens()),
         money.unwrap_or_default(),
-        truncate(&printable(&run.spec.task), TASK_COLUMNS),
+        truncate(&run.spec.task.one_line().to_string(), TASK_COLUMNS),
     )
 }
 
@@ -65,21 +66,21 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
         };
         if format == Format::Json {
             let runs = serde_json::to_value(&live).unwrap_or_default();
-            return Ok(output::text(&format!("{}\n", json!({ "runs": runs }))));
+            return Ok(output::object(&json!({ "runs": runs })));
         }
         if live.is_empty() {
-            return Ok(output::text("No live runs.\n"));
+            return Ok(output::lines(&["No live runs.".to_owned()]));
         }
         let now = context.clock.now();
         let line = |run: &omx_store::runs::RegisteredRun| {
             let seconds = now.millis_since(run.started) / 1000;
             let age = clock(u64::try_from(seconds).unwrap_or_default());
-            let root = run.root.display();
+            let (root, mode) = (run.root.display(), run.mode.one_line().to_string());
             format!(
                 "{}  {:<11}  {age:>8}  {root}  {}",
                 run.run,
-                run.mode,
-                truncate(&printable(&run.task), TASK_COLUMNS)
+                mode,
+                truncate(&run.task.one_line().to_string(), TASK_COLUMNS)
             )
         };
         Ok(output::lines(&live.iter().map(line).collect::<Vec<_>>()))

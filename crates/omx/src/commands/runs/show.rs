@@ -1,6 +1,6 @@
 //! Shows a run's report, step by step.
 
-use omx_kernel::Refusal;
+use omx_kernel::{ForeignText, Refusal};
 use omx_ops::{Context, RunSelector, run_show};
 use omx_runs::Record;
 use omx_store::runs::JournalEntry;
@@ -22,9 +22,9 @@ pub(super) fn show(
     let id = &seen.id;
     let mut lines = vec![
         format!("{} run {id}", seen.spec.mode.name()),
-        format!("  task    {}", printable(&seen.spec.task)),
-        format!("  state   {}{}", seen.state, reason(&seen.why)),
-        format!("  phase   {}", seen.phase.as_deref().unwrap_or("-")),
+        format!("  task    {}", seen.spec.task.one_line()),
+        format!("  state   {}{}", seen.state.one_line(), reason(seen.why.raw())),
+        format!("  phase   {}", printable(seen.phase.as_ref().map_or("-", ForeignText::raw))),
         format!("  agent   {}", seen.spec.agent),
         format!("  folder  {}", seen.spec.workspace.folder().display()),
         format!("  usage   {} tokens", thousands(seen.usage.tokens())),
@@ -32,10 +32,10 @@ pub(super) fn show(
     lines.extend(entries.iter().filter_map(line));
     let program = context.dialect.name;
     for question in &seen.attention {
-        let (number, what) = (question.number, printable(&question.what));
+        let (number, what) = (question.number, question.what.one_line());
         lines.push(format!(
             "needs you: allow {} to {what}? {program} runs answer {id} yes|no --question {number}",
-            question.step
+            question.step.one_line()
         ));
     }
     if seen.is_resumable() {
