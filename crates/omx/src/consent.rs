@@ -1,6 +1,6 @@
 //! Asks the person to trust a project's configuration, and shows what that would enable.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal};
 
 use omx_kernel::config_keys::row_of;
 use omx_kernel::{EscapedText, Refusal};
@@ -55,10 +55,7 @@ pub fn is_interactive() -> bool {
 
 /// Asks a question on the terminal. Only an explicit yes is one.
 pub fn confirm(question: &str) -> bool {
-    let mut terminal = io::stderr().lock();
-    if write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush()).is_err() {
-        return false;
-    }
+    output::question(&format!("{question} [y/N]"));
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")

@@ -40,7 +40,10 @@ fn views_1_the_preset_is_configurable_and_foreign_text_is_escaped() {
     );
     project.write(".omx/state/team-state.json", "{broken");
     project.write(".omx/config.toml", "[hud]\npreset = \"minimal\"\n");
-    assert_eq!(line(&project.omx(&["hud"]).stdout), "omx | ralph a?[31mb stale | 1 unreadable");
+    assert_eq!(
+        line(&project.omx(&["hud"]).stdout),
+        "omx | ralph a\\u{1b}[31mb stale | 1 unreadable"
+    );
     project.write(".omx/config.toml", "[hud]\npreset = 7\n");
     assert_eq!(
         project.omx(&["hud"]).code,
