@@ -13,23 +13,23 @@ const RATIO: f64 = 100.0;
 const MEMORY: f64 = 12.0;
 
 /// A tool of OMC's server and what it is given.
-type Tool = (&'static str, fn() -> Value);
+type OmcTool = (&'static str, fn() -> Value);
 
 /// One reading command.
-struct Work {
+struct ReadCommand {
     name: &'static str,
     omx: &'static [&'static str],
     old_omx: &'static [&'static str],
     /// OMC has no such commands; the tool its server offers instead.
-    old_omc: Option<Tool>,
+    old_omc: Option<OmcTool>,
     /// What the answer must contain.
     expected: &'static str,
     /// Not in every omx: where it has no such command, the row is pending.
     optional: bool,
 }
 
-const WORKS: &[Work] = &[
-    Work {
+const WORKS: &[ReadCommand] = &[
+    ReadCommand {
         name: "`state read`",
         omx: &["state", "read", "--mode", "ralph", "--json"],
         old_omx: &["state", "read", "--mode", "ralph", "--json"],
@@ -37,7 +37,7 @@ const WORKS: &[Work] = &[
         expected: PHASE,
         optional: false,
     },
-    Work {
+    ReadCommand {
         name: "`state list-active`",
         omx: &["state", "list-active", "--json"],
         old_omx: &["state", "list-active", "--json"],
@@ -45,7 +45,7 @@ const WORKS: &[Work] = &[
         expected: "ralph",
         optional: false,
     },
-    Work {
+    ReadCommand {
         name: "`status`",
         omx: &["status", "--json"],
         old_omx: &["status"],
@@ -53,7 +53,7 @@ const WORKS: &[Work] = &[
         expected: "ralph",
         optional: false,
     },
-    Work {
+    ReadCommand {
         name: "`hud`",
         omx: &["hud", "--json"],
         old_omx: &["hud", "--json"],
@@ -76,7 +76,7 @@ fn row(
     systems: &ComparedSystems,
     project: &Path,
     old_project: &Path,
-    work: &Work,
+    work: &ReadCommand,
     runs: usize,
 ) -> BenchResult<ResultRow> {
     let ours = systems.omx(project, work.omx);
@@ -87,7 +87,7 @@ fn row(
         None => None,
     };
     let (mut old_omx, mut old_omc, mut omx) = (Vec::new(), Vec::new(), Vec::new());
-    let mut trouble = None;
+    let mut failure = None;
     for _ in 0..runs {
         old_omx.push(checked(systems, &theirs, work.expected)?);
         if let (Some(server), Some((tool, arguments))) = (&mut server, work.old_omc) {
@@ -98,16 +98,16 @@ fn row(
             old_omc.push(took);
         }
         for _ in 0..TIMES {
-            if trouble.is_none() && !pending {
+            if failure.is_none() && !pending {
                 match checked(systems, &ours, work.expected) {
                     Ok(sample) => omx.push(sample),
-                    Err(error) => trouble = Some(error),
+                    Err(error) => failure = Some(error),
                 }
             }
         }
     }
     let theirs = RunSummary::from_samples(&old_omx);
-    let (cell, verdict) = match trouble {
+    let (cell, verdict) = match failure {
         None if pending => ("–".to_owned(), RowVerdict::Pending),
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&theirs, &RunSummary::from_samples(&omx)),
@@ -137,7 +137,7 @@ fn judge(theirs: &RunSummary, ours: &RunSummary) -> (String, RowVerdict) {
 }
 
 /// Whether omx has the command at all.
-fn known(systems: &ComparedSystems, project: &Path, work: &Work) -> bool {
+fn known(systems: &ComparedSystems, project: &Path, work: &ReadCommand) -> bool {
     let command = work.omx.first().copied().unwrap_or_default();
     systems.probe.run(&systems.omx(project, &[command, "--help"])).is_ok()
 }

@@ -22,7 +22,7 @@ const SLICE: Duration = Duration::from_millis(400);
 
 /// Everything measured of one server.
 #[derive(Default)]
-struct Figures {
+struct ServerFigures {
     ready: Vec<f64>,
     reads: Vec<f64>,
     writes: Vec<f64>,
@@ -31,7 +31,7 @@ struct Figures {
 }
 
 /// A server to measure and what its tools want to be given.
-struct Subject {
+struct MeasuredServer {
     run: ProgramCall,
     read: fn(u64) -> String,
     /// Absent: its server does not write.
@@ -47,9 +47,13 @@ struct Subject {
 pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow>> {
     let project = systems.project("server")?;
     let own_read: fn(u64) -> String = |_| r#"{"mode":"ralph"}"#.to_owned();
-    let old_omx =
-        Subject { run: systems.old_omx_server(&project), read: own_read, write: None, written: "" };
-    let old_omc = Subject {
+    let old_omx = MeasuredServer {
+        run: systems.old_omx_server(&project),
+        read: own_read,
+        write: None,
+        written: "",
+    };
+    let old_omc = MeasuredServer {
         run: systems.old_omc_server(&project),
         read: |_| format!(r#"{{"mode":"ralph","session_id":"{SESSION}"}}"#),
         write: Some(|n| {
@@ -59,14 +63,14 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
         }),
         written: "Successfully wrote",
     };
-    let omx = Subject {
+    let omx = MeasuredServer {
         run: systems.omx_server(&systems.project("server-omx")?),
         read: own_read,
         write: Some(|n| format!(r#"{{"mode":"ralph","state":{{"n":{n}}}}}"#)),
         written: "revision",
     };
-    let mut theirs = [Figures::default(), Figures::default()];
-    let mut ours = Ok(Figures::default());
+    let mut theirs = [ServerFigures::default(), ServerFigures::default()];
+    let mut ours = Ok(ServerFigures::default());
     let mut floor = Vec::new();
     for _ in 0..runs {
         for (figures, subject) in theirs.iter_mut().zip([&old_omx, &old_omc]) {
@@ -80,7 +84,7 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
 }
 
 /// A fresh server: start, reads, writes, memory.
-fn round(subject: &Subject, figures: &mut Figures) -> BenchResult<()> {
+fn round(subject: &MeasuredServer, figures: &mut ServerFigures) -> BenchResult<()> {
     let (mut client, ready) = BenchServer::start(&subject.run)?;
     figures.ready.push(ready);
     let slice = client.pump(SLICE, WINDOW, "state_read", subject.read, PHASE)?;
@@ -104,7 +108,7 @@ fn round(subject: &Subject, figures: &mut Figures) -> BenchResult<()> {
 }
 
 /// The document's revision; OMC's documents have none.
-fn revision(client: &mut BenchServer, subject: &Subject) -> BenchResult<Option<u64>> {
+fn revision(client: &mut BenchServer, subject: &MeasuredServer) -> BenchResult<Option<u64>> {
     let arguments = serde_json::from_str(&(subject.read)(0)).context(|| "parse the arguments")?;
     let (answer, _) = client.call("state_read", &arguments)?;
     Ok(answer["structuredContent"]["revision"].as_u64())
@@ -125,15 +129,15 @@ fn floor_rate(systems: &ComparedSystems) -> BenchResult<f64> {
 }
 
 fn table(
-    old_omx: &Figures,
-    old_omc: &Figures,
-    ours: BenchResult<Figures>,
+    old_omx: &ServerFigures,
+    old_omc: &ServerFigures,
+    ours: BenchResult<ServerFigures>,
     floor: f64,
 ) -> Vec<ResultRow> {
-    let ready = |figures: &Figures| format!("{} ms", figure(median(&figures.ready)));
-    let memory = |figures: &Figures| format!("{} MiB", figure(figures.memory));
-    let reads = |figures: &Figures| format!("{}/s", figure(median(&figures.reads)));
-    let writes = |figures: &Figures| format!("{}/s", figure(median(&figures.writes)));
+    let ready = |figures: &ServerFigures| format!("{} ms", figure(median(&figures.ready)));
+    let memory = |figures: &ServerFigures| format!("{} MiB", figure(figures.memory));
+    let reads = |figures: &ServerFigures| format!("{}/s", figure(median(&figures.reads)));
+    let writes = |figures: &ServerFigures| format!("{}/s", figure(median(&figures.writes)));
     let mut rows = vec![
         ResultRow {
             work: "MCP: start until `initialize` is answered".to_owned(),

@@ -45,20 +45,20 @@ fn row(systems: &ComparedSystems, size: usize, runs: usize) -> BenchResult<Resul
     };
     let (mut old_omx, mut omx) = (Vec::new(), Vec::new());
     let mut seen_omx = 0;
-    let mut trouble = None;
+    let mut failure = None;
     for _ in 0..runs {
         let run = systems.old_omx(&theirs, &["state", "list-active", "--json"]);
         let (sample, answer) = systems.probe.run(&run)?;
         old_omx.push(sample);
         seen_omx = mentioned(&answer, &living);
-        if trouble.is_none() {
+        if failure.is_none() {
             match list(systems, &ours, &living) {
                 Ok(sample) => omx.push(sample),
-                Err(error) => trouble = Some(error),
+                Err(error) => failure = Some(error),
             }
         }
     }
-    let (cell, verdict) = match trouble {
+    let (cell, verdict) = match failure {
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&RunSummary::from_samples(&omx), largest),
     };

@@ -42,7 +42,7 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
     let rounds = (runs / 5).max(1);
     let required = format!("≥ {RATE} writes/s, none lost");
     let mut storms = Vec::new();
-    let mut trouble = None;
+    let mut failure = None;
     for round in 0..rounds {
         let project = systems.project(&format!("storm-{round}"))?;
         let write =
@@ -50,11 +50,11 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
         let read = systems.omx(&project, &["state", "read", "--mode", "ralph", "--json"]);
         match processes(systems, WRITERS, WRITES, write, &read) {
             Ok(storm) => storms.push(storm),
-            Err(error) => trouble = Some(error),
+            Err(error) => failure = Some(error),
         }
     }
     let total = WRITERS * WRITES;
-    let (omx, verdict) = match trouble {
+    let (omx, verdict) = match failure {
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&storms, total),
     };

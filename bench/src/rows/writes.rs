@@ -24,7 +24,7 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
     let (mut server, _) = BenchServer::start(&systems.old_omc_server(&old_project))?;
     let (mut empty, mut floor) = (Vec::new(), Vec::new());
     let (mut old_omx, mut old_omc, mut omx) = (Vec::new(), Vec::new(), Vec::new());
-    let mut trouble = None;
+    let mut failure = None;
     for turn in 0..runs {
         old_omx.push(theirs(systems, &old_project, turn)?);
         old_omc.push(server.call("state_write", &omc_input(turn))?.1);
@@ -32,19 +32,19 @@ pub fn rows(systems: &ComparedSystems, runs: usize) -> BenchResult<Vec<ResultRow
         for _ in 0..TIMES {
             empty.push(systems.probe.run(&systems.floor(None))?.0);
             floor.push(systems.probe.run(&systems.floor(Some(&folder)))?.0);
-            if trouble.is_none() {
+            if failure.is_none() {
                 match ours(systems, &project, turn) {
                     Ok(sample) => omx.push(sample),
-                    Err(error) => trouble = Some(error),
+                    Err(error) => failure = Some(error),
                 }
             }
         }
     }
-    if trouble.is_none() {
-        trouble = read_back(systems, &project, runs - 1).err();
+    if failure.is_none() {
+        failure = read_back(systems, &project, runs - 1).err();
     }
     let (old_omx, floor) = (RunSummary::from_samples(&old_omx), RunSummary::from_samples(&floor));
-    let (cell, verdict) = match trouble {
+    let (cell, verdict) = match failure {
         Some(error) => ("–".to_owned(), RowVerdict::Missed(error.to_string())),
         None => judge(&old_omx, &floor, &RunSummary::from_samples(&omx)),
     };

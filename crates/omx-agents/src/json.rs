@@ -37,7 +37,7 @@ pub fn event_object(event: &AgentEvent) -> Value {
         }
         AgentEvent::FileChanged(path) => json!({"event": "file_changed", "path": path}),
         AgentEvent::ApprovalNeeded { approval, ask } => {
-            json!({"event": "approval_needed", "approval": approval.0, "ask": ask_object(ask)})
+            json!({"event": "approval_needed", "approval": approval.0, "ask": approval_object(ask)})
         }
         AgentEvent::Usage(usage) => json!({
             "event": "usage",
@@ -58,7 +58,7 @@ pub fn event_object(event: &AgentEvent) -> Value {
 }
 
 /// An approval request as an object.
-pub fn ask_object(ask: &ApprovalRequest) -> Value {
+pub fn approval_object(ask: &ApprovalRequest) -> Value {
     let reach = |reach| match reach {
         crate::event::TargetLocation::Inside => "inside",
         crate::event::TargetLocation::Outside => "outside",

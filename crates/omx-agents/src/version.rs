@@ -47,7 +47,7 @@ pub fn version(
         .run(&AtomicBool::new(false))
         .map_err(|error| failure(FailureCause::CannotStart { detail: error.to_string() }))?;
     if output.exit == GuardedExit::TimedOut {
-        let during = "telling its version";
+        let during = "printing its version";
         return Err(failure(FailureCause::Silent { waited: patience, during }));
     }
     let answer = String::from_utf8_lossy(&output.stdout);

@@ -102,7 +102,7 @@ impl AskSession {
         question: &AskRequest,
         driver: &dyn Driver,
         installation: &AgentInstallation,
-        surroundings: &AgentEnv,
+        agent_env: &AgentEnv,
         limits: AgentLimits,
         mut show: impl FnMut(&AgentEvent),
     ) -> Result<AskReply, AskError> {
@@ -111,7 +111,7 @@ impl AskSession {
             let _ = sender.send(AskEvent::Event(event));
         };
         let opening = &question.opening;
-        let agent = conversation::open(driver, installation, opening, surroundings, limits, report)
+        let agent = conversation::open(driver, installation, opening, agent_env, limits, report)
             .map_err(AskError::Failed)?;
         let mut state = AskState::new(question);
         // Every wait inside the conversation has a deadline, so this loop ends.
@@ -230,7 +230,7 @@ impl<'a> AskState<'a> {
             }
             AgentEvent::Ended(why) => {
                 let interrupted = Err(AskError::Interrupted(self.conversation.clone()));
-                let otherwise = why.map_or(interrupted, |trouble| Err(AskError::Failed(trouble)));
+                let otherwise = why.map_or(interrupted, |failure| Err(AskError::Failed(failure)));
                 return Some(self.end.take().unwrap_or(otherwise));
             }
             AgentEvent::Delivered(_)

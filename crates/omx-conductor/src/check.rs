@@ -63,7 +63,7 @@ impl CheckRun<'_> {
         let exit_code = match ended.exit {
             GuardedExit::Exited(code) => code,
             GuardedExit::TimedOut => {
-                output.push_str("\n(it took too long and was ended)");
+                output.push_str("\n(timed out and was terminated)");
                 None
             }
             GuardedExit::Stopped => return Err(interrupted("it was stopped")),

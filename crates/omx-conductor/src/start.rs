@@ -41,15 +41,17 @@ pub fn resume(
     let held = match store.acquire_run(id, &LockHolder::this_process())? {
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(holder) => {
-            let by = holder.map(|holder| format!(" by process {}", holder.pid));
-            let (by, program) = (by.unwrap_or_default(), context.dialect.name);
+            let holder = holder.map(|holder| format!(" (process {})", holder.pid));
+            let (holder, program) = (holder.unwrap_or_default(), context.dialect.name);
             return Err(Refusal::new(
                 RefusalCode::Busy,
-                format!("run {id} is driven{by}; follow it with: {program} runs attach {id}"),
+                format!(
+                    "run {id} is already running{holder}; follow it with: {program} runs attach {id}"
+                ),
             ));
         }
         RunAcquisition::Missing => {
-            return Err(Refusal::invalid_input(format!("there is no run {id}")));
+            return Err(Refusal::invalid_input(format!("run {id} does not exist")));
         }
     };
     let mut spec: RunSpec = RunSpec::load(held.folder())?;

@@ -18,7 +18,7 @@ pub struct CatalogError {
 
 /// The keys that a front matter may have.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Keys<'a> {
+pub(crate) enum AllowedKeys<'a> {
     /// Only these.
     Only(&'a [&'a str]),
     /// Any; only these are read.
@@ -40,7 +40,7 @@ impl<'a> FrontMatter<'a> {
         text: &'a str,
         what: &str,
         file: &'a str,
-        keys: Keys<'_>,
+        keys: AllowedKeys<'_>,
     ) -> Result<Self, CatalogError> {
         let fail = |line: usize, why: String| CatalogError { file: file.to_owned(), line, why };
         let mut lines = text.lines().enumerate();
@@ -56,7 +56,7 @@ impl<'a> FrontMatter<'a> {
             }
             let pair = line.split_once(':').map(|(key, value)| (key.trim_end(), value.trim()));
             let (key, value) = match (pair, keys) {
-                (Some((key, value)), Keys::Only(known)) => {
+                (Some((key, value)), AllowedKeys::Only(known)) => {
                     let key = key.trim_start();
                     if !known.contains(&key) {
                         let why = format!("unknown key {key:?}; the keys are {}", known.join(", "));
@@ -64,18 +64,20 @@ impl<'a> FrontMatter<'a> {
                     }
                     (key, value)
                 }
-                (None, Keys::Only(_)) => {
+                (None, AllowedKeys::Only(_)) => {
                     return Err(fail(index + 1, "expected KEY: VALUE".to_owned()));
                 }
-                (Some((key, value)), Keys::Among(known)) if known.contains(&key) => (key, value),
-                (_, Keys::Among(_)) => continue,
+                (Some((key, value)), AllowedKeys::Among(known)) if known.contains(&key) => {
+                    (key, value)
+                }
+                (_, AllowedKeys::Among(_)) => continue,
             };
             if found.iter().any(|(known, ..)| *known == key) {
                 return Err(fail(index + 1, format!("{key} is given twice")));
             }
             found.push((key, value, index + 1));
         }
-        let end = end.ok_or_else(|| fail(1, "the front matter has no end".to_owned()))?;
+        let end = end.ok_or_else(|| fail(1, "the front matter is not closed".to_owned()))?;
         let body = lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n").trim().to_owned();
         if body.is_empty() {
             return Err(fail(end + 1, "the prompt is missing".to_owned()));

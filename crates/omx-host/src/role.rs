@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::front_matter::{CatalogError, FrontMatter, Keys};
+use crate::front_matter::{AllowedKeys, CatalogError, FrontMatter};
 
 /// How capable a model a role needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,7 +91,7 @@ const KEYS: [&str; 5] = ["name", "description", "tier", "tools", "result"];
 impl Role {
     /// Parses a role. `file` appears only in messages.
     pub fn parse(text: &str, file: &str) -> Result<Self, CatalogError> {
-        let matter = FrontMatter::parse(text, "role", file, Keys::Only(&KEYS))?;
+        let matter = FrontMatter::parse(text, "role", file, AllowedKeys::Only(&KEYS))?;
         let (tier, tier_line) = matter.get("tier")?;
         let (tools, tools_line) = matter.get("tools")?;
         let (answer, answer_line) = matter.get("result")?;

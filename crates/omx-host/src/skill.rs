@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::front_matter::{CatalogError, FrontMatter, Keys};
+use crate::front_matter::{AllowedKeys, CatalogError, FrontMatter};
 
 /// A skill of the catalog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const MAX_DESCRIPTION_CHARS: usize = 500;
 impl Skill {
     /// Parses a skill. `file` appears only in messages.
     pub fn parse(text: &str, file: &str) -> Result<Self, CatalogError> {
-        let matter = FrontMatter::parse(text, "skill", file, Keys::Among(&KEYS))?;
+        let matter = FrontMatter::parse(text, "skill", file, AllowedKeys::Among(&KEYS))?;
         let (name, name_line) = matter.get("name")?;
         let (description, line) = matter.get("description")?;
         let fits = |name: &str| {

@@ -77,14 +77,14 @@ pub const KEYS: &[KeyRow] = &[
         "check",
         Kind::Text,
         None,
-        "command line that verifies the project, run by a shell; unset: found by itself",
+        "command line that verifies the project, run by a shell; unset: detected from the project",
         CONSENT,
     ),
     key(
         "allow",
         Kind::Choice(&["edits", "commands", "all"]),
         Some("commands"),
-        "what agents may do unasked",
+        "what agents may do without approval",
         ProjectRule::Stricter(&["edits", "commands", "all"]),
     ),
     key(
@@ -94,14 +94,14 @@ pub const KEYS: &[KeyRow] = &[
         "which prompts start a mode",
         ProjectRule::Stricter(&["off", "explicit", "phrases"]),
     ),
-    key("budget.tokens", Kind::Count, None, "hard stop of a run after this many tokens", SMALLER),
-    key("budget.usd", Kind::Amount, None, "hard stop of a run after this much money", SMALLER),
-    key("budget.time", Kind::Span, None, "hard stop of a run after this long", SMALLER),
+    key("budget.tokens", Kind::Count, None, "stop a run after this many tokens", SMALLER),
+    key("budget.usd", Kind::Amount, None, "stop a run after this much money", SMALLER),
+    key("budget.time", Kind::Span, None, "stop a run after this long", SMALLER),
     key(
         "limits.max_iterations.*",
         Kind::Count,
         None,
-        "max_iterations of a start of that mode",
+        "initial max_iterations of that mode",
         SMALLER,
     ),
     key(
@@ -120,7 +120,7 @@ pub const KEYS: &[KeyRow] = &[
     ),
     // Shorter removes the person's records earlier, longer fills their disk.
     key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept", CONSENT),
-    key("team.maxAgents", Kind::Count, Some("20"), "most workers of a team", SMALLER),
+    key("team.maxAgents", Kind::Count, Some("20"), "maximum number of workers in a team", SMALLER),
     key(
         "team.defaultAgentType",
         Kind::Text,
@@ -132,14 +132,14 @@ pub const KEYS: &[KeyRow] = &[
         "team.monitorIntervalMs",
         Kind::Count,
         Some("30000"),
-        "fallback polling of the lead, in ms",
+        "fallback poll interval of the lead, in ms",
         CONSENT,
     ),
     key(
         "team.shutdownTimeoutMs",
         Kind::Count,
         Some("15000"),
-        "graceful pass of cancel, in ms",
+        "time for a graceful shutdown on cancel, in ms",
         SMALLER,
     ),
     key(
@@ -235,17 +235,17 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), KeyProblem> {
         Kind::Count if value.as_u64().is_some_and(|count| count >= 1) => return Ok(()),
         Kind::Count => "an integer of at least 1".to_owned(),
         Kind::Amount if value.as_json().parse::<f64>().is_ok_and(is_amount) => return Ok(()),
-        Kind::Amount => "a number from 0 on".to_owned(),
+        Kind::Amount => "a number of at least 0".to_owned(),
         Kind::Span if value.as_str().is_some_and(is_span) => return Ok(()),
         Kind::Span => "a span of time such as \"90m\", \"2h\" or \"30 days\"".to_owned(),
         Kind::Store => match value.as_str().map(has_password) {
             Some(Some(false)) => return Ok(()),
             Some(Some(true)) => {
                 return Err(format!(
-                    "{name} must not contain a password; give it by PGPASSFILE or the environment"
+                    "{name} must not contain a password; use PGPASSFILE or the environment"
                 ));
             }
-            _ => "an address that begins with postgres://".to_owned(),
+            _ => "an address that starts with postgres://".to_owned(),
         },
     };
     Err(format!("{name} must be {wanted}"))
@@ -302,8 +302,8 @@ mod tests {
             ("limits.max_iterations.ralf", "limits.max_iterations.ralph"),
             ("tiers.codex.hi", "tiers.codex.high"),
         ] {
-            let complaint = row_of(wrong).unwrap_err();
-            assert!(complaint.contains(near), "{complaint}");
+            let refusal = row_of(wrong).unwrap_err();
+            assert!(refusal.contains(near), "{refusal}");
         }
     }
 

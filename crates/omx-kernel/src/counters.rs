@@ -12,14 +12,14 @@ use crate::value::Value;
 
 /// Why a run was given up before it met its exit condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exhaustion {
+pub enum GiveUpReason {
     /// It reached a limit, which the person may raise.
     Limit(String),
     /// The same finding or failure kept coming back; more iterations would not help.
     Repetition(String),
 }
 
-impl Exhaustion {
+impl GiveUpReason {
     /// The text for the document's `error` field.
     pub fn error(&self) -> &str {
         match self {
@@ -84,7 +84,7 @@ pub(crate) fn apply_counter(
     request: &WriteRequest,
     counter: CounterUpdate,
     to: &str,
-) -> Result<Option<Exhaustion>, Refusal> {
+) -> Result<Option<GiveUpReason>, Refusal> {
     match counter {
         CounterUpdate::Nothing => Ok(match (request.mode, to) {
             (Mode::Ultraqa, "diagnose") => record_failure(document),
@@ -128,13 +128,13 @@ fn count_to(
     name: &str,
     next: u64,
     limit_name: &str,
-) -> Option<Exhaustion> {
+) -> Option<GiveUpReason> {
     if document.get_u64(limit_name).is_some_and(|limit| next > limit) {
         match base.get(name) {
             Some(current) => document.set(name, current.clone()),
             None => document.remove(name),
         }
-        return Some(Exhaustion::Limit(format!("{limit_name} reached")));
+        return Some(GiveUpReason::Limit(format!("{limit_name} reached")));
     }
     document.set(name, Value::integer(next));
     None
@@ -146,7 +146,7 @@ fn count_review_cycle(
     document: &mut Document,
     base: &Document,
     request: &WriteRequest,
-) -> Result<Option<Exhaustion>, Refusal> {
+) -> Result<Option<GiveUpReason>, Refusal> {
     let iteration = next_value(base, request, "iteration")?;
     let cycle = next_value(base, request, "review_cycle")?;
     let reason = document.get_str("return_to_ralplan_reason").unwrap_or_default().to_owned();
@@ -162,7 +162,7 @@ fn count_review_cycle(
     document.set("review_cycle", Value::integer(cycle));
     if record_and_check_repetition(document, "review_history", &fingerprint) {
         restore_iteration(document, base);
-        return Ok(Some(Exhaustion::Repetition(format!(
+        return Ok(Some(GiveUpReason::Repetition(format!(
             "the same review findings came back in {SAME_FINDING_LIMIT} cycles: {reason}"
         ))));
     }
@@ -176,12 +176,12 @@ fn restore_iteration(document: &mut Document, base: &Document) {
 }
 
 /// Records a failed check. The same failure for the third time ends ultraqa.
-fn record_failure(document: &mut Document) -> Option<Exhaustion> {
+fn record_failure(document: &mut Document) -> Option<GiveUpReason> {
     let check = document.get("last_check").filter(|check| check.as_object().is_some())?;
     let command = check.get("command").and_then(Value::as_str).unwrap_or_default().to_owned();
     let fingerprint = check_fingerprint(check)?;
     record_and_check_repetition(document, "failure_history", &fingerprint).then(|| {
-        Exhaustion::Repetition(format!(
+        GiveUpReason::Repetition(format!(
             "the same failure came back {SAME_FINDING_LIMIT} times: {command}"
         ))
     })

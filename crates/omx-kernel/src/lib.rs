@@ -48,7 +48,7 @@ mod write_goal;
 pub use agent_kind::AgentKind;
 pub use base_document::IterationLimits;
 pub use child_context::ChildContext;
-pub use counters::Exhaustion;
+pub use counters::GiveUpReason;
 pub use dialect::Dialect;
 pub use document::{Document, DocumentStatus};
 pub use foreign::{EscapedText, ForeignText};

@@ -135,11 +135,13 @@ fn add_field(fields: &mut Vec<(String, Value)>, name: String, value: Value) -> R
 fn check_field(mode: Mode, name: &str, value: &Value) -> Result<(), Refusal> {
     if name == "revision" {
         return Err(Refusal::invalid_input(
-            "omx counts revision itself; to guard a write, set expected_revision",
+            "a write cannot set revision; to guard a write, set expected_revision",
         ));
     }
     if INTERNAL_FIELDS.contains(&name) {
-        return Err(Refusal::invalid_input(format!("omx maintains {name}; a write cannot set it")));
+        return Err(Refusal::invalid_input(format!(
+            "a write cannot set {name}; it is maintained automatically"
+        )));
     }
     let Some(kind) = fields::field_kind(mode, name) else { return Ok(()) };
     let may_be_null = !matches!(

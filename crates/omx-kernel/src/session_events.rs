@@ -126,7 +126,7 @@ pub fn parse_stop_cause(word: &str) -> Option<StopCause> {
 
 /// The state of a session's work when its agent wants to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SessionSample<'a> {
+pub struct SessionWorkState<'a> {
     /// Commit and index of the worktree, as far as they can be read without walking it.
     pub worktree: &'a str,
     /// The agent's last message.
@@ -135,7 +135,7 @@ pub struct SessionSample<'a> {
 
 /// A number that stays the same as long as worktree, documents, tool class and last
 /// message do not change.
-pub fn fingerprint(snapshot: &Snapshot, sample: SessionSample<'_>) -> u64 {
+pub fn fingerprint(snapshot: &Snapshot, sample: SessionWorkState<'_>) -> u64 {
     let mut text = format!("{}\n{:?}\n", sample.worktree, snapshot.activity.last_tool);
     for mode in snapshot.active_modes() {
         let Some(document) = snapshot.active(mode) else { continue };

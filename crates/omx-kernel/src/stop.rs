@@ -3,6 +3,8 @@
 //! In doubt the stop is allowed. Holds are counted and bounded here; reaching a bound is
 //! recorded as such, never as success.
 
+use std::borrow::Cow;
+
 use crate::activity::SessionActivity;
 use crate::counters::default_limit;
 use crate::dialect::Dialect;
@@ -102,20 +104,22 @@ pub enum AllowReason {
 }
 
 impl AllowReason {
-    /// The reason, for messages and logs.
-    pub const fn as_str(self) -> &'static str {
-        match self {
+    /// The reason, for messages; it names the program of the dialect.
+    pub fn describe(self, dialect: &Dialect) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
+            Self::SelfDriven => {
+                return Cow::Owned(format!("an {} process drives the run", dialect.name));
+            }
             Self::NoSession => "no session",
             Self::NothingActive => "nothing active",
             Self::Stale => "stale",
-            Self::SelfDriven => "an omx process drives the run",
             Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
             Self::Limit => "a limit of the model provider",
             Self::Account => "login or billing",
             Self::CancelRequested => "cancel requested",
             Self::Subagent => "a subagent",
-        }
+        })
     }
 }
 

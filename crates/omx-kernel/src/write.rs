@@ -3,7 +3,7 @@
 //! Every refusal happens here, before anything is written.
 
 use crate::base_document::{BaseDocument, IterationLimits, fill_defaults};
-use crate::counters::{self, Exhaustion};
+use crate::counters::{self, GiveUpReason};
 use crate::dialect::Dialect;
 use crate::document::Document;
 use crate::evidence::{FactQuery, FileFacts, Requirement, missing_evidence};
@@ -26,7 +26,7 @@ pub struct WritePlan {
     /// The documents to write, in this order: dependents before their parents.
     pub writes: Vec<(Mode, Document)>,
     /// Set if the request ended the run because it is exhausted.
-    pub exhausted: Option<Exhaustion>,
+    pub exhausted: Option<GiveUpReason>,
 }
 
 impl WritePlan {
@@ -199,7 +199,7 @@ fn enter_phase(
     to: &str,
     goal: &WriteGoal,
     facts: &FileFacts,
-) -> Result<Option<Exhaustion>, Refusal> {
+) -> Result<Option<GiveUpReason>, Refusal> {
     let mode = request.mode;
     let target = TransitionTarget::Live(to);
     let terms = transition::find_terms(mode, base.phase(), target, &goal.stages)?;

@@ -18,4 +18,4 @@ mod tools;
 pub use protocol::PROTOCOL_VERSIONS;
 pub use serve::serve;
 pub use server::McpServer;
-pub use tools::{McpTool, TOOLS, ToolAnnotations, ToolGroup, ToolPace};
+pub use tools::{McpTool, TOOLS, ToolAnnotations, ToolGroup, ToolScheduling};

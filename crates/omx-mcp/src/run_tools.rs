@@ -5,7 +5,7 @@ use omx_kernel::approval::AllowLevel;
 use omx_kernel::{AgentKind, Value};
 
 use crate::schema::{self, ExtraArguments};
-use crate::tools::{McpTool, ToolAnnotations, ToolGroup, ToolPace};
+use crate::tools::{McpTool, ToolAnnotations, ToolGroup, ToolScheduling};
 
 /// A tool that starts an agent.
 const STARTS: ToolAnnotations = ToolAnnotations { open_world: true, ..ToolAnnotations::WRITES };
@@ -28,7 +28,7 @@ pub(crate) const START: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Start a run in the background: omx drives the mode with an agent, in a git worktree of its own. Returns its id at once; follow it with run_status.",
     annotations: STARTS,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let agents: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
         let levels: Vec<&str> = AllowLevel::ALL.iter().map(|level| level.as_str()).collect();
@@ -63,7 +63,7 @@ pub(crate) const STATUS: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Show the state of a run: what it does, what it waits for, its open questions. The latest run without an id.",
     annotations: ToolAnnotations::READS,
-    pace: ToolPace::Quick,
+    pace: ToolScheduling::Quick,
     schema: || {
         let fields = vec![id(), schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
@@ -77,7 +77,7 @@ pub(crate) const LIST: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "List the runs of the project.",
     annotations: ToolAnnotations::READS,
-    pace: ToolPace::Quick,
+    pace: ToolScheduling::Quick,
     schema: || {
         let fields = vec![schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
@@ -91,7 +91,7 @@ pub(crate) const SHOW: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Show a run with its journal. The latest run without an id.",
     annotations: ToolAnnotations::READS,
-    pace: ToolPace::Quick,
+    pace: ToolScheduling::Quick,
     schema: || {
         let fields = vec![id(), schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
@@ -105,7 +105,7 @@ pub(crate) const ANSWER: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Answer an open question of a run, for the person: may its agent do what it asks for?",
     annotations: ToolAnnotations::WRITES,
-    pace: ToolPace::Quick,
+    pace: ToolScheduling::Quick,
     schema: || {
         let fields = vec![
             id(),
@@ -124,7 +124,7 @@ pub(crate) const CANCEL: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Cancel a run: end its documents and its process. The latest run without an id.",
     annotations: ToolAnnotations::ENDS,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let fields = vec![id(), schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
@@ -138,7 +138,7 @@ pub(crate) const LIMIT: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Raise the iteration limit or the budget of a run that has stopped, for the person.",
     annotations: ToolAnnotations::WRITES,
-    pace: ToolPace::Quick,
+    pace: ToolScheduling::Quick,
     schema: || {
         let mut fields = vec![
             id(),
@@ -157,7 +157,7 @@ pub(crate) const RESUME: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Resume a run in the background. The latest run without an id.",
     annotations: STARTS,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let fields = vec![
             id(),
@@ -175,7 +175,7 @@ pub(crate) const INTEGRATE: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Merge a run's branch into the current branch, for the person. The latest run without an id.",
     annotations: ToolAnnotations::WRITES,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let fields = vec![id(), schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
@@ -189,7 +189,7 @@ pub(crate) const DISCARD: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Remove a run with its worktree and branch, for the person. Refuses to lose work without force.",
     annotations: ToolAnnotations::ENDS,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let fields = vec![
             id(),
@@ -207,7 +207,7 @@ pub(crate) const GC: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Remove old runs and merged worktrees.",
     annotations: ToolAnnotations::ENDS,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let fields = vec![schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)

@@ -11,7 +11,7 @@ use crate::call::{ActiveCall, ToolCall};
 use crate::rpc::{self, RequestId, RpcError, RpcErrorCode, RpcMessage};
 use crate::server::{McpServer, format_response, run_tool};
 use crate::session::{Flush, QueuedCall, ServerTask, Session};
-use crate::tools::ToolPace;
+use crate::tools::ToolScheduling;
 
 /// A longer line is discarded and refused; no request needs as much.
 const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
@@ -72,12 +72,12 @@ impl<'scope, 'env, R: Read + Send, W: Write + Send> Worker<'scope, 'env, R, W> {
         let mut leading = Some(input);
         while let Some(mut input) = leading.take() {
             match read_line(&mut input, line) {
-                Ok(Line::End) => {
+                Ok(ReadLine::End) => {
                     self.session.end(Ok(()));
                     return self.session.drain();
                 }
-                Ok(Line::Whole) => leading = self.answer(line.trim_ascii(), input, context),
-                Ok(Line::TooLong) => {
+                Ok(ReadLine::Whole) => leading = self.answer(line.trim_ascii(), input, context),
+                Ok(ReadLine::TooLong) => {
                     let message = format!("the message is longer than {MAX_LINE_BYTES} bytes");
                     let error = RpcError::new(RpcErrorCode::InvalidRequest, message);
                     self.session.write(&rpc::format_error("null", &error), flush_for(&input));
@@ -135,7 +135,7 @@ impl<'scope, 'env, R: Read + Send, W: Write + Send> Worker<'scope, 'env, R, W> {
         context: &Context<'_>,
     ) -> Option<BufReader<R>> {
         let active = Arc::new(ActiveCall::new(id, &call));
-        let waits = call.tool.pace == ToolPace::Waits;
+        let waits = call.tool.pace == ToolScheduling::Waits;
         if waits && !self.session.has_room() {
             self.session.enqueue(QueuedCall { active, call });
             return Some(input);
@@ -200,23 +200,23 @@ impl<R: Read + Send, W: Write + Send> Caller for Worker<'_, '_, R, W> {
 }
 
 /// What was read.
-enum Line {
+enum ReadLine {
     Whole,
     TooLong,
     End,
 }
 
-fn read_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>) -> io::Result<Line> {
+fn read_line(input: &mut BufReader<impl Read>, line: &mut Vec<u8>) -> io::Result<ReadLine> {
     line.clear();
     let read = input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', line)?;
     if read == 0 {
-        return Ok(Line::End);
+        return Ok(ReadLine::End);
     }
     if line.last() == Some(&b'\n') || (read as u64) < MAX_LINE_BYTES {
-        return Ok(Line::Whole);
+        return Ok(ReadLine::Whole);
     }
     input.skip_until(b'\n')?;
-    Ok(Line::TooLong)
+    Ok(ReadLine::TooLong)
 }
 
 /// Requests that came together are answered together.

@@ -62,7 +62,7 @@ impl ToolAnnotations {
 
 /// Whether a call of a tool is worth a thread of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToolPace {
+pub enum ToolScheduling {
     /// It takes well under a millisecond unless the project is locked. Quick calls
     /// finish in the order in which they came.
     Quick,
@@ -81,7 +81,7 @@ pub struct McpTool {
     /// What a client may assume about it.
     pub annotations: ToolAnnotations,
     /// Whether its calls run on a thread of their own.
-    pub pace: ToolPace,
+    pub pace: ToolScheduling,
     /// The JSON schema of its arguments.
     pub schema: fn() -> Value,
     /// The operation.
@@ -95,7 +95,7 @@ pub const TOOLS: &[McpTool] = &[
         group: ToolGroup::State,
         description: "Read one mode's state document. Returns {\"exists\":false} if there is none.",
         annotations: ToolAnnotations::READS,
-        pace: ToolPace::Quick,
+        pace: ToolScheduling::Quick,
         schema: || {
             let fields = vec![schema::mode(), schema::session_id(), schema::working_directory()];
             schema::object(fields, &["mode"], ExtraArguments::Refused)
@@ -107,7 +107,7 @@ pub const TOOLS: &[McpTool] = &[
         group: ToolGroup::State,
         description: "Merge fields into one mode's state document: start a run, move to another phase, end or resume it. Refuses what the mode's rules do not allow, and says what is missing.",
         annotations: ToolAnnotations::WRITES,
-        pace: ToolPace::Quick,
+        pace: ToolScheduling::Quick,
         schema: || {
             let mut fields =
                 vec![schema::mode(), schema::session_id(), schema::working_directory()];
@@ -130,7 +130,7 @@ pub const TOOLS: &[McpTool] = &[
         group: ToolGroup::State,
         description: "Remove one mode's state document, in one session or in all sessions.",
         annotations: ToolAnnotations::ENDS,
-        pace: ToolPace::Quick,
+        pace: ToolScheduling::Quick,
         schema: || {
             let fields = vec![
                 schema::mode(),
@@ -147,7 +147,7 @@ pub const TOOLS: &[McpTool] = &[
         group: ToolGroup::State,
         description: "List the active modes of one session, or of all sessions without a session_id.",
         annotations: ToolAnnotations::READS,
-        pace: ToolPace::Quick,
+        pace: ToolScheduling::Quick,
         schema: || {
             let fields = vec![schema::session_id(), schema::working_directory()];
             schema::object(fields, &[], ExtraArguments::Refused)
@@ -159,7 +159,7 @@ pub const TOOLS: &[McpTool] = &[
         group: ToolGroup::State,
         description: "Show every state document with its content, of one session or of all sessions.",
         annotations: ToolAnnotations::READS,
-        pace: ToolPace::Quick,
+        pace: ToolScheduling::Quick,
         schema: || {
             let fields = vec![schema::mode(), schema::session_id(), schema::working_directory()];
             schema::object(fields, &[], ExtraArguments::Refused)
@@ -171,7 +171,7 @@ pub const TOOLS: &[McpTool] = &[
         group: ToolGroup::State,
         description: "Cancel the active modes of a session and stop the runs that drive them. With force, cancel everything and clear all state.",
         annotations: ToolAnnotations::ENDS,
-        pace: ToolPace::Waits,
+        pace: ToolScheduling::Waits,
         schema: || {
             let fields = vec![
                 schema::session_id(),

@@ -13,7 +13,7 @@ use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project};
 
 use crate::caller::Caller;
 use crate::clock::Clock;
-use crate::config::Sources;
+use crate::config::ConfigSources;
 use crate::runs::RunLauncher;
 
 /// Where the program was started, read once at the edge.
@@ -63,7 +63,7 @@ pub struct Context<'a> {
     /// How long to wait for the project's lock.
     pub lock_deadline: Duration,
     /// Where the edge found configuration.
-    pub config: Sources,
+    pub config: ConfigSources,
     /// Who waits for the result.
     pub caller: &'a dyn Caller,
     /// What run operations need from the program around them.

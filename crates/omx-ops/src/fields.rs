@@ -28,7 +28,7 @@ pub fn parse_fields(text: &str) -> Result<RequestFields, Refusal> {
     if depth > MAX_DEPTH + WRAPPING {
         return Err(Refusal::new(
             RefusalCode::TooLarge,
-            format!("the input is nested {depth} levels deep; {MAX_DEPTH} are the most"),
+            format!("the input is nested {depth} levels deep; the limit is {MAX_DEPTH}"),
         ));
     }
     let value = json::parse(text.trim_start_matches('\u{feff}'))
@@ -50,7 +50,9 @@ impl RequestFields {
             None => self.fields.push((name.to_owned(), value)),
             Some(other) if *other == value => {}
             Some(_) => {
-                return Err(Refusal::invalid_input(format!("{name} is given twice, differently")));
+                return Err(Refusal::invalid_input(format!(
+                    "{name} is given twice, with different values"
+                )));
             }
         }
         Ok(())
@@ -97,7 +99,7 @@ impl RequestFields {
     pub fn needed_mode(&self) -> Result<Mode, Refusal> {
         self.mode()?.ok_or_else(|| {
             let names: Vec<&str> = Mode::ALL.iter().map(|mode| mode.name()).collect();
-            Refusal::invalid_input(format!("mode is missing; it is one of {}", names.join(", ")))
+            Refusal::invalid_input(format!("mode is missing; use one of {}", names.join(", ")))
         })
     }
 
@@ -121,7 +123,7 @@ impl RequestFields {
             Some(value) if value.is_null() => Ok(None),
             Some(value) => match value.as_u64() {
                 Some(number) if number > 0 => Ok(Some(number)),
-                _ => Err(type_mismatch(name, "a whole number from 1 on", value)),
+                _ => Err(type_mismatch(name, "a positive whole number", value)),
             },
         }
     }

@@ -44,9 +44,10 @@ pub(crate) fn with_lists(
     fields: Vec<(&str, Value)>,
     lists: impl IntoIterator<Item = (&'static str, Value)>,
 ) -> Value {
-    let told = lists.into_iter().filter(|(_, list)| list.as_array().is_some_and(|l| !l.is_empty()));
+    let reported =
+        lists.into_iter().filter(|(_, list)| list.as_array().is_some_and(|l| !l.is_empty()));
     let named = |(name, value): (&str, Value)| (name.to_owned(), value);
-    Value::object(fields.into_iter().map(named).chain(told.map(named)).collect())
+    Value::object(fields.into_iter().map(named).chain(reported.map(named)).collect())
 }
 
 /// Converts an object from `serde_json`.

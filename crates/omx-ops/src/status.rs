@@ -135,7 +135,7 @@ fn stop_answer(
     let event = StopEvent { self_driven, ..StopEvent::turn_ended() };
     let decision = decide(&read.snapshot, &event, context.dialect, now);
     let (held_by, why) = match decision {
-        StopDecision::Allow(reason) => (None, reason.as_str().to_owned()),
+        StopDecision::Allow(reason) => (None, reason.describe(&context.dialect).into_owned()),
         StopDecision::Hold(hold) => (Some(hold.mode), hold.text),
         StopDecision::Exhausted(exhausted) => (None, exhausted.error),
     };

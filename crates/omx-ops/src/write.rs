@@ -76,7 +76,7 @@ fn no_session_has(locked: &LockedStore, mode: Mode) -> Result<(), Refusal> {
     Err(Refusal::new(
         RefusalCode::SessionRequired,
         format!(
-            "{} is active in session {}; say which session is meant with session_id",
+            "{} is active in session {}; select one with session_id",
             mode.name(),
             sessions.join(", ")
         ),

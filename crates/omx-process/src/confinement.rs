@@ -164,7 +164,7 @@ pub fn try_bubblewrap(program: &Path) -> Result<(), String> {
     match output.status {
         Some(status) if status.success() => Ok(()),
         Some(_) => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
-        None => Err("it does not end".to_owned()),
+        None => Err("it did not exit in time".to_owned()),
     }
 }
 

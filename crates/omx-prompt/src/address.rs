@@ -219,7 +219,7 @@ fn leading_pair(text: &str) -> bool {
     !word.is_empty() && text[word.len()..].starts_with(':')
 }
 
-/// Whether the lines go on like a conversation, each with a speaker.
+/// Whether the following lines look like a conversation, each with a speaker.
 fn is_transcript(after: &str) -> bool {
     let lines = after.lines().map(trim).filter(|line| !line.is_empty());
     lines.take(2).filter(|line| leading_pair(line)).count() >= 1

@@ -107,8 +107,9 @@ pub fn parse_leading_calls(line: &str) -> Option<LeadingCalls<'_>> {
         });
         rest = after;
     }
-    let said = calls.len() > 1 && is_in_list(leading_word(trim_start(rest)), OF_BOTH);
-    let rejection = if said { Some(RejectReason::Mention) } else { mention::reject_reason(rest) };
+    let message = calls.len() > 1 && is_in_list(leading_word(trim_start(rest)), OF_BOTH);
+    let rejection =
+        if message { Some(RejectReason::Mention) } else { mention::reject_reason(rest) };
     Some(LeadingCalls { calls, rest, rejection })
 }
 

@@ -193,9 +193,9 @@ impl<'a, N: CandidateSink<'a>> PromptScan<'a, N> {
 
     /// Records that a line is about one mode, as in a list of modes.
     fn note_listed_mode(&mut self, row: &LeadingCalls<'a>, how: CallForm) {
-        let told = how == CallForm::Call && !trim(row.rest).is_empty();
+        let reported = how == CallForm::Call && !trim(row.rest).is_empty();
         if let Some(CallTarget::Mode(mode)) =
-            row.calls.first().map(|call| call.target).filter(|_| told)
+            row.calls.first().map(|call| call.target).filter(|_| reported)
         {
             self.listed |= 1 << mode as u16;
         }

@@ -22,7 +22,8 @@ pub fn reject_reason(rest: &str) -> Option<RejectReason> {
     if is_operator(rest) || is_placeholder(rest) {
         return Some(RejectReason::Mention);
     }
-    if let Some(told) = rest.strip_prefix(['-', '–', '—']).filter(|told| told.starts_with(is_blank))
+    if let Some(told) =
+        rest.strip_prefix(['-', '–', '—']).filter(|reported| reported.starts_with(is_blank))
     {
         return is_explanation(trim(told)).then_some(RejectReason::Mention);
     }

@@ -50,8 +50,8 @@ pub fn for_each_phrase(text: &str, most: usize, mut tell: impl FnMut(PhraseMatch
     let mut covered = (0, RejectReason::Quoted);
     let mut at = 0;
     let mut in_word = false;
-    let mut told = 0;
-    while at < bytes.len() && told < most {
+    let mut reported = 0;
+    while at < bytes.len() && reported < most {
         let byte = bytes[at];
         if may_open(byte) && text.is_char_boundary(at) && !(in_word && byte == b'\'') {
             if at >= covered.0
@@ -66,7 +66,7 @@ pub fn for_each_phrase(text: &str, most: usize, mut tell: impl FnMut(PhraseMatch
         {
             let why = (at < covered.0).then_some(covered.1);
             tell(weigh_phrase(what, text, at, end, why), at, end);
-            told += 1;
+            reported += 1;
             at = end;
             in_word = false;
             continue;

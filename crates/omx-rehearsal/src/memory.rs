@@ -19,7 +19,7 @@ use omx_agents::agent::{ConversationId, MessageLabels};
 
 /// The file of a conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Record {
+struct ConversationFile {
     /// The prompt of the role.
     role: Option<String>,
     /// How many turns were started.
@@ -74,7 +74,7 @@ pub(super) struct ConversationMemory {
     scenario: Scenario,
     folder: PathBuf,
     id: ConversationId,
-    record: Record,
+    record: ConversationFile,
     /// The index of the current use of an entry.
     current: Option<usize>,
     next_turn: TurnOrigin,
@@ -96,7 +96,8 @@ impl ConversationMemory {
             Some(seed) => seeded_id(seed, count),
             None => ConversationId::random(),
         };
-        let record = Record { role, turns: 0, call: None, answer: None, transcript: Vec::new() };
+        let record =
+            ConversationFile { role, turns: 0, call: None, answer: None, transcript: Vec::new() };
         let folder = folder.to_owned();
         let memory =
             Self { scenario, folder, id, record, current: None, next_turn: TurnOrigin::Ordinary };
@@ -110,7 +111,7 @@ impl ConversationMemory {
         folder: &Path,
         id: ConversationId,
     ) -> io::Result<Option<Self>> {
-        let Some(record) = read::<Record>(&conversation_file(folder, &id))? else {
+        let Some(record) = read::<ConversationFile>(&conversation_file(folder, &id))? else {
             return Ok(None);
         };
         let folder = folder.to_owned();

@@ -43,7 +43,7 @@ impl TryFrom<Map<String, Value>> for StoredSpec {
             Some(Some(FORMAT)) => {}
             Some(Some(newer)) if newer > FORMAT => {
                 return Err(format!(
-                    "format {newer} was written by a newer omx; this one reads up to {FORMAT}"
+                    "format {newer} was written by a newer omx; this version reads up to {FORMAT}"
                 ));
             }
             Some(_) => return Err("its format is not a known number".to_owned()),

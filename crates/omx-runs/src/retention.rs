@@ -105,7 +105,7 @@ fn remove_worktree(
     let GitLocation::Checkout(checkout) =
         git.locate(env.store.root()).map_err(workspace::refusal)?
     else {
-        let words = format!("{} is not a git checkout any more", env.store.root().display());
+        let words = format!("{} is no longer a git checkout", env.store.root().display());
         return Ok(if was_there { WorktreeRemoval::Kept(words) } else { WorktreeRemoval::None });
     };
     let branch = BranchName::of_run(&env.dialect, &seen.id);
@@ -120,7 +120,7 @@ fn describe(why: &KeptWorktree) -> String {
     match why {
         KeptWorktree::Dirty(files) => {
             let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-            format!("not committed: {}", names.join(", "))
+            format!("uncommitted: {}", names.join(", "))
         }
         KeptWorktree::InProgress(operation) => format!("{operation} is in progress"),
         KeptWorktree::Unmerged => "its commits are not in the branch you are on".to_owned(),
@@ -217,9 +217,10 @@ fn discard_worktree(
                     | KeptWorktree::Unmerged
                     | KeptWorktree::InProgress(_)),
                 ) => Err(Refusal::invalid_input(format!(
-                    "discarding run {id} would lose work ({}); to lose it: \
-                     omx runs discard {id} --force",
-                    describe(&why)
+                    "discarding run {id} would lose work ({}); to discard it anyway: \
+                     {} runs discard {id} --force",
+                    describe(&why),
+                    env.dialect.name
                 ))),
                 RemovedWorktree::Kept(why) => Err(kept(&why)),
             }

@@ -155,10 +155,10 @@ pub(crate) fn remove_contents(folder: impl AsFd, path: &Path) -> Result<(), Stor
 /// The error for something that is neither a regular file nor a folder.
 pub(crate) fn refused(parent: impl AsFd, name: impl Arg, path: &Path) -> StoreError {
     let what = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW).ok().map_or(
-        "not what it should be",
+        "of an unexpected type",
         |stat| match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => "a file where a folder belongs",
-            _ => not_a_file(&stat).unwrap_or("not what it should be"),
+            FileType::RegularFile => "a file instead of a folder",
+            _ => not_a_file(&stat).unwrap_or("of an unexpected type"),
         },
     );
     StoreError::Unsafe { path: path.to_owned(), what }

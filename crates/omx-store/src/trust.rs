@@ -28,7 +28,7 @@ pub struct ContentHash(String);
 
 impl ContentHash {
     /// Hashes a content.
-    pub fn of(content: &[u8]) -> Self {
+    pub fn from_content(content: &[u8]) -> Self {
         Self(hex(content))
     }
 }
@@ -125,10 +125,11 @@ mod tests {
         let path = Path::new("/p/config.json");
         assert_eq!(records.find(path).unwrap(), None);
         let at = Timestamp::from_millis(1);
-        let record = TrustedFile { path: path.to_owned(), sha256: ContentHash::of(b"a"), at };
+        let record =
+            TrustedFile { path: path.to_owned(), sha256: ContentHash::from_content(b"a"), at };
         records.add(&record).unwrap();
         assert_eq!(records.find(path).unwrap().as_ref(), Some(&record));
-        assert_ne!(ContentHash::of(b"b"), record.sha256);
+        assert_ne!(ContentHash::from_content(b"b"), record.sha256);
         assert_eq!(records.find(Path::new("/q/config.json")).unwrap(), None);
         // A record that was copied to another name is none.
         let names = std::fs::read_dir(folder.path().join("trust")).unwrap();

@@ -100,23 +100,23 @@ impl KillLoopCommand {
     fn check(&self, project: &TestProject, at: &str) {
         let documents = DocumentTree::read(project);
         let scopes = documents.scopes();
-        let of = |session: &str| scopes.get(&folder(session)).cloned().unwrap_or_default();
+        let scope_of = |session: &str| scopes.get(&folder(session)).cloned().unwrap_or_default();
         let is_active = |document: &Value| document["active"] == true;
         match self {
             Self::Note { session, value } => {
-                let ralph = &of(session)["ralph"];
+                let ralph = &scope_of(session)["ralph"];
                 assert!(ralph["note"] == *value && ralph["again"] == *value, "{at}: {ralph}");
             }
             Self::Link { session } => {
-                let scope = of(session);
+                let scope = scope_of(session);
                 assert_eq!(scope["ralph"]["linked_ultrawork"], true, "{at}");
                 assert_eq!(scope["ultrawork"]["linked_to_ralph"], true, "{at}");
             }
-            Self::Cancel { session } => assert!(!of(session).values().any(is_active), "{at}"),
+            Self::Cancel { session } => assert!(!scope_of(session).values().any(is_active), "{at}"),
             Self::CancelAll => {
                 assert!(!scopes.values().flat_map(BTreeMap::values).any(is_active), "{at}");
             }
-            Self::Clear { session } => assert!(!of(session).contains_key("ralph"), "{at}"),
+            Self::Clear { session } => assert!(!scope_of(session).contains_key("ralph"), "{at}"),
             Self::ClearAll => {
                 assert!(!scopes.values().any(|scope| scope.contains_key("ralph")), "{at}");
             }
@@ -137,16 +137,16 @@ fn folder(session: &str) -> String {
 pub fn kill_loop(rounds: usize, seed: u64) -> KillLoopReport {
     let mut random = Random::new(seed);
     let project = TestProject::new(release_binary());
-    let mut tally = KillLoopReport::default();
+    let mut report = KillLoopReport::default();
     for round in 0..rounds {
         let at = format!("seed {seed}, round {round}");
         if round % 5 == 4 {
-            several_at_once(&project, &mut random, round, &at, &mut tally);
+            several_at_once(&project, &mut random, round, &at, &mut report);
         } else {
-            one_alone(&project, &mut random, round, &at, &mut tally);
+            one_alone(&project, &mut random, round, &at, &mut report);
         }
     }
-    tally
+    report
 }
 
 fn one_alone(
@@ -158,9 +158,9 @@ fn one_alone(
 ) {
     make_ready(project);
     let old = DocumentTree::read(project);
-    let order = KillLoopCommand::random(random, 1_000 + round as u64);
-    let at = format!("{at}: {order:?}");
-    let mut child = start(project, &order.args());
+    let command = KillLoopCommand::random(random, 1_000 + round as u64);
+    let at = format!("{at}: {command:?}");
+    let mut child = start(project, &command.args());
     std::thread::sleep(Duration::from_micros(random.below(LONGEST_MICROS) as u64));
     let answer = kill(&mut child);
     tally.started += 1;
@@ -168,13 +168,13 @@ fn one_alone(
     if is_answered {
         tally.answered += 1;
         assert!(!answer.contains("\"error\":"), "{at}: {answer}");
-        order.check(project, &at);
+        command.check(project, &at);
     } else {
         tally.silent += 1;
         tally.unanswered_effects += usize::from(DocumentTree::read(project) != old);
     }
     nothing_is_torn(project, &old, &at);
-    next_succeeds(project, &order, &at);
+    next_succeeds(project, &command, &at);
 }
 
 /// Four write different fields of one document, and two of them are killed.
@@ -256,11 +256,11 @@ fn kill(child: &mut Child) -> String {
 }
 
 fn finish(child: &mut Child) -> String {
-    let mut said = String::new();
+    let mut text_seen = String::new();
     let stdout = child.stdout.as_mut().expect("a pipe");
-    stdout.read_to_string(&mut said).expect("text");
+    stdout.read_to_string(&mut text_seen).expect("text");
     child.wait().expect("it ends");
-    said
+    text_seen
 }
 
 /// Each document is the old one or a later one, whole.
@@ -289,16 +289,17 @@ fn nothing_is_torn(project: &TestProject, old: &DocumentTree, at: &str) {
 }
 
 /// The command once more, and another one: both at once, and nothing is left over.
-fn next_succeeds(project: &TestProject, order: &KillLoopCommand, at: &str) {
-    let needs_ralph = matches!(order, KillLoopCommand::Note { .. } | KillLoopCommand::Link { .. });
+fn next_succeeds(project: &TestProject, command: &KillLoopCommand, at: &str) {
+    let needs_ralph =
+        matches!(command, KillLoopCommand::Note { .. } | KillLoopCommand::Link { .. });
     let start = Instant::now();
-    let args = order.args();
+    let args = command.args();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let outcome = project.omx(&args);
     assert_eq!(outcome.code, Some(0), "{at}: the next command: {outcome:?}");
     assert!(start.elapsed() < AT_ONCE, "{at}: it took {:?}", start.elapsed());
     if needs_ralph || !outcome.stdout.contains("\"error\"") {
-        order.check(project, at);
+        command.check(project, at);
     }
     assert_eq!(leftovers(project), Vec::<String>::new(), "{at}");
 }

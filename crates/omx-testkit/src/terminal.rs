@@ -58,13 +58,13 @@ impl TestProject {
         let mut keyboard = child.stdin.take().expect("a pipe");
         await_moment();
         keyboard.write_all(typed.as_bytes()).expect("script reads");
-        let mut shown = Vec::new();
-        child.stdout.take().expect("a pipe").read_to_end(&mut shown).expect("script writes");
+        let mut output = Vec::new();
+        child.stdout.take().expect("a pipe").read_to_end(&mut output).expect("script writes");
         let status = child.wait().expect("script ends");
         drop(keyboard);
         CommandOutcome {
             code: status.code(),
-            stdout: String::from_utf8_lossy(&shown).replace("\r\n", "\n"),
+            stdout: String::from_utf8_lossy(&output).replace("\r\n", "\n"),
             stderr: String::new(),
         }
     }

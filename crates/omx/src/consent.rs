@@ -55,7 +55,7 @@ pub fn is_interactive() -> bool {
 
 /// Asks a question on the terminal. Only an explicit yes is one.
 pub fn confirm(question: &str) -> bool {
-    output::question(&format!("{question} [y/N]"));
+    output::prompt(&format!("{question} [y/N]"));
     let mut answer = String::new();
     let read = io::stdin().lock().read_line(&mut answer);
     read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")

@@ -12,7 +12,7 @@ use omx_host::setup::{HostHomes, SetupPaths, SetupScope};
 use omx_host::{host_spec, process};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
-use omx_ops::config::Sources;
+use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
 use omx_store::Store;
 use omx_store::identity::record_folder;
@@ -109,7 +109,7 @@ pub fn context(
             MessageReader::Program
         },
         lock_deadline: LOCK_DEADLINE,
-        config: Sources {
+        config: ConfigSources {
             user_file,
             environment: text(&store)
                 .map(|value| ("team.store", value, store))
@@ -220,8 +220,8 @@ fn records_folder(dialect: Dialect) -> Option<PathBuf> {
 pub fn setup_paths(dialect: Dialect, scope: SetupScope) -> Result<SetupPaths, Refusal> {
     let lost = |what: String| Refusal::new(omx_kernel::RefusalCode::Io, what);
     let home = variable("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-    let home =
-        home.ok_or_else(|| lost("HOME is not set; omx cannot find the hosts' files".to_owned()))?;
+    let home = home
+        .ok_or_else(|| lost("HOME is not set, so the hosts' files cannot be found".to_owned()))?;
     let manifests =
         state_folder(dialect).unwrap_or_else(|| home.join(dialect.dir_name)).join("setup");
     let named = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());

@@ -84,7 +84,7 @@ pub fn object(object: &serde_json::Value) -> Exit {
 }
 
 /// Prints a question on standard error; the answer follows on the same line.
-pub fn question(text: &str) {
+pub fn prompt(text: &str) {
     let mut err = io::stderr().lock();
     let _ = write!(err, "{} ", EscapedText::one_line(text));
     let _ = err.flush();

@@ -250,7 +250,7 @@ impl ClaudeProtocol {
         }
         self.request(ControlRequest::Interrupt, json!({"subtype": "interrupt"}));
         let waiting: Vec<&CallId> =
-            self.pending_approvals.values().map(|asked| &asked.call).collect();
+            self.pending_approvals.values().map(|requested| &requested.call).collect();
         let in_tool = self.calls.keys().any(|call| !waiting.contains(&call));
         self.interrupt = Some(PendingInterrupt { requested_at: now, acknowledged: false, in_tool });
     }

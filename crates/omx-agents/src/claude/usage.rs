@@ -98,23 +98,23 @@ mod tests {
 
     #[test]
     fn reported_usage_adds_up_to_claudes_totals() {
-        let mut tally = UsageCounter::default();
+        let mut counter = UsageCounter::default();
         let usage = json!({"input_tokens": 1000, "cache_read_input_tokens": 100,
             "cache_creation_input_tokens": 10, "output_tokens": 1});
         let message = json!({"id": "a", "usage": usage});
-        let step = tally.add_step(&message).unwrap();
+        let step = counter.add_step(&message).unwrap();
         assert_eq!((step.input_tokens, step.cached_tokens, step.output_tokens), (1110, 100, 1));
         // The same response in a second line: first its text, then its tools.
-        assert_eq!(tally.add_step(&message), None);
-        let rest = tally.finish_turn(&result(1000, 20, 0.0055)).unwrap();
+        assert_eq!(counter.add_step(&message), None);
+        let rest = counter.finish_turn(&result(1000, 20, 0.0055)).unwrap();
         let expected =
             UsageDelta { output_tokens: 19, micro_usd: Some(5500), ..UsageDelta::default() };
         assert_eq!(rest, expected);
-        let more = tally.finish_turn(&result(3000, 60, 0.0165)).unwrap();
+        let more = counter.finish_turn(&result(3000, 60, 0.0165)).unwrap();
         assert_eq!((more.input_tokens, more.output_tokens), (2000, 40));
         assert_eq!(more.micro_usd, Some(11_000));
-        assert_eq!(tally.finish_turn(&result(3000, 60, 0.0165)), None);
-        tally.restart();
-        assert_eq!(tally.finish_turn(&result(1, 1, 0.1)).unwrap().micro_usd, Some(100_000));
+        assert_eq!(counter.finish_turn(&result(3000, 60, 0.0165)), None);
+        counter.restart();
+        assert_eq!(counter.finish_turn(&result(1, 1, 0.1)).unwrap().micro_usd, Some(100_000));
     }
 }

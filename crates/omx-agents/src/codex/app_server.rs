@@ -369,11 +369,11 @@ impl AppServer {
         effects
     }
 
-    fn error_context(&self, told: Option<omx_kernel::Timestamp>) -> ErrorContext<'_> {
+    fn error_context(&self, reported: Option<omx_kernel::Timestamp>) -> ErrorContext<'_> {
         ErrorContext {
             model: self.options.model.as_deref(),
             resets: self.resets,
-            reported_at: told,
+            reported_at: reported,
         }
     }
 }

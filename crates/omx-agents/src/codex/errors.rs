@@ -163,27 +163,36 @@ mod tests {
     /// As reported by the app-server of version 0.166.0.
     #[test]
     fn app_server_errors_are_classified_by_kind() {
-        let of = |info: Value, message: &str| {
+        let cause_of = |info: Value, message: &str| {
             judged(json!({"message": message, "codexErrorInfo": info, "additionalDetails": null}))
         };
         let failed = |status: Value| json!({"httpConnectionFailed": {"httpStatusCode": status}});
         let retries = json!({"responseTooManyFailedAttempts": {"httpStatusCode": 429}});
-        assert_eq!(of(retries, "exceeded retry limit, last status: 429"), "rate_limit");
-        assert_eq!(of("usageLimitExceeded".into(), "You’ve hit your usage limit."), "rate_limit");
-        assert_eq!(of(failed(401.into()), "unexpected status 401"), "not_logged_in");
-        assert_eq!(of(failed(403.into()), "unexpected status 403"), "rejected");
-        assert_eq!(of(failed(502.into()), "unexpected status 502"), "service");
-        assert_eq!(of(failed(Value::Null), "Connection failed: error sending"), "network");
-        assert_eq!(of("modelNotFound".into(), "The model `x` does not exist"), "unknown_model");
-        assert_eq!(of("internalServerError".into(), "high demand"), "service");
-        assert_eq!(of("serverOverloaded".into(), "Selected model is at capacity."), "service");
-        assert_eq!(of("other".into(), "stream disconnected before completion: x"), "cut_off");
-        assert_eq!(of("other".into(), "Missing environment variable: `K`."), "not_logged_in");
-        assert_eq!(of("other".into(), r#"{"error": {"message": "bad thing"}}"#), "rejected");
+        assert_eq!(cause_of(retries, "exceeded retry limit, last status: 429"), "rate_limit");
+        assert_eq!(
+            cause_of("usageLimitExceeded".into(), "You’ve hit your usage limit."),
+            "rate_limit"
+        );
+        assert_eq!(cause_of(failed(401.into()), "unexpected status 401"), "not_logged_in");
+        assert_eq!(cause_of(failed(403.into()), "unexpected status 403"), "rejected");
+        assert_eq!(cause_of(failed(502.into()), "unexpected status 502"), "service");
+        assert_eq!(cause_of(failed(Value::Null), "Connection failed: error sending"), "network");
+        assert_eq!(
+            cause_of("modelNotFound".into(), "The model `x` does not exist"),
+            "unknown_model"
+        );
+        assert_eq!(cause_of("internalServerError".into(), "high demand"), "service");
+        assert_eq!(
+            cause_of("serverOverloaded".into(), "Selected model is at capacity."),
+            "service"
+        );
+        assert_eq!(cause_of("other".into(), "stream disconnected before completion: x"), "cut_off");
+        assert_eq!(cause_of("other".into(), "Missing environment variable: `K`."), "not_logged_in");
+        assert_eq!(cause_of("other".into(), r#"{"error": {"message": "bad thing"}}"#), "rejected");
         let plan = r#"{"detail": "The 'x' model is not supported with this account."}"#;
-        assert_eq!(of("other".into(), plan), "unknown_model");
-        assert_eq!(of(json!({}), ""), "rejected");
-        assert_eq!(of(json!([7]), ""), "rejected");
+        assert_eq!(cause_of("other".into(), plan), "unknown_model");
+        assert_eq!(cause_of(json!({}), ""), "rejected");
+        assert_eq!(cause_of(json!([7]), ""), "rejected");
     }
 
     #[test]
@@ -205,18 +214,24 @@ mod tests {
     /// `codex exec` reports only a message.
     #[test]
     fn a_message_without_a_kind_is_classified() {
-        let of = |message: &str| judged(json!({"message": message}));
-        assert_eq!(of("unexpected status 401 Unauthorized: no, url: x"), "not_logged_in");
-        assert_eq!(of("exceeded retry limit, last status: 429 Too Many Requests"), "rate_limit");
-        assert_eq!(of("You’ve hit your usage limit. Try again at 1:00 PM."), "rate_limit");
-        assert_eq!(of("Quota exceeded. Check your plan and billing details."), "rate_limit");
-        assert_eq!(of("We’re currently experiencing high demand, which may"), "service");
+        let cause_of = |message: &str| judged(json!({"message": message}));
+        assert_eq!(cause_of("unexpected status 401 Unauthorized: no, url: x"), "not_logged_in");
         assert_eq!(
-            of("unexpected status 404 Not Found: no such model: not found"),
+            cause_of("exceeded retry limit, last status: 429 Too Many Requests"),
+            "rate_limit"
+        );
+        assert_eq!(cause_of("You’ve hit your usage limit. Try again at 1:00 PM."), "rate_limit");
+        assert_eq!(cause_of("Quota exceeded. Check your plan and billing details."), "rate_limit");
+        assert_eq!(cause_of("We’re currently experiencing high demand, which may"), "service");
+        assert_eq!(
+            cause_of("unexpected status 404 Not Found: no such model: not found"),
             "unknown_model"
         );
-        assert_eq!(of("unexpected status 404 Not Found: x, url: http://h/models"), "rejected");
-        assert_eq!(of("unexpected status 40"), "rejected");
+        assert_eq!(
+            cause_of("unexpected status 404 Not Found: x, url: http://h/models"),
+            "rejected"
+        );
+        assert_eq!(cause_of("unexpected status 40"), "rejected");
     }
 
     #[test]

@@ -189,8 +189,8 @@ fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<S
     // ask explicitly, unless everything is allowed.
     if spec.allow != AllowLevel::All {
         let known = config.servers_without_approval_mode().map(str::to_owned);
-        let asked: Vec<String> = known.chain(servers.keys().cloned()).collect();
-        for name in asked {
+        let requested: Vec<String> = known.chain(servers.keys().cloned()).collect();
+        for name in requested {
             let mode = if name == OWN_SERVER { "approve" } else { "prompt" };
             let entry = servers.entry(name).or_insert_with(|| json!({}));
             entry["default_tools_approval_mode"] = mode.into();

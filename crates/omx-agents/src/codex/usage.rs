@@ -21,13 +21,13 @@ impl UsageTotals {
     /// is zero.
     pub(super) fn add_total(&mut self, thread: &str, sum: UsageDelta) -> Option<UsageDelta> {
         let before = self.0.insert(thread.to_owned(), sum).unwrap_or_default();
-        let spent = UsageDelta {
+        let usage = UsageDelta {
             input_tokens: sum.input_tokens.saturating_sub(before.input_tokens),
             cached_tokens: sum.cached_tokens.saturating_sub(before.cached_tokens),
             output_tokens: sum.output_tokens.saturating_sub(before.output_tokens),
             micro_usd: None,
         };
-        (spent != UsageDelta::default()).then_some(spent)
+        (usage != UsageDelta::default()).then_some(usage)
     }
 }
 
@@ -65,13 +65,13 @@ mod tests {
 
     #[test]
     fn only_the_difference_is_reported() {
-        let mut spent = UsageTotals::default();
-        spent.set_baseline("a", usage(1000, 100));
-        assert_eq!(spent.add_total("a", usage(1500, 110)), Some(usage(500, 10)));
-        assert_eq!(spent.add_total("a", usage(1500, 110)), None);
-        assert_eq!(spent.add_total("b", usage(7, 1)), Some(usage(7, 1)));
+        let mut totals = UsageTotals::default();
+        totals.set_baseline("a", usage(1000, 100));
+        assert_eq!(totals.add_total("a", usage(1500, 110)), Some(usage(500, 10)));
+        assert_eq!(totals.add_total("a", usage(1500, 110)), None);
+        assert_eq!(totals.add_total("b", usage(7, 1)), Some(usage(7, 1)));
         // A total that shrinks was reset.
-        assert_eq!(spent.add_total("a", usage(10, 1)), None);
-        assert_eq!(spent.add_total("a", usage(30, 2)), Some(usage(20, 1)));
+        assert_eq!(totals.add_total("a", usage(10, 1)), None);
+        assert_eq!(totals.add_total("a", usage(30, 2)), Some(usage(20, 1)));
     }
 }

@@ -126,8 +126,8 @@ const SAMPLE: usize = 200;
 impl GarbageLines {
     pub(super) fn add(&mut self, line: &[u8]) {
         if self.lines == 0 {
-            let shown = line.get(..SAMPLE).unwrap_or(line);
-            self.first = String::from_utf8_lossy(shown).trim().to_owned();
+            let excerpt = line.get(..SAMPLE).unwrap_or(line);
+            self.first = String::from_utf8_lossy(excerpt).trim().to_owned();
         }
         self.lines += 1;
     }

@@ -128,11 +128,11 @@ impl AcpProtocol {
                 "not supported by this client",
             ))];
         }
-        let asked = match &mut self.activity {
+        let requested = match &mut self.activity {
             AcpActivity::Turn(turn) => turn.request_permission(id, params, self.session.spec()),
             AcpActivity::Idle | AcpActivity::Settling(_) => Err(id),
         };
-        match asked {
+        match requested {
             Ok(events) => emit(events),
             Err(id) => vec![ProtocolEffect::Write(self.cancelled_permission(&id))],
         }
@@ -272,7 +272,7 @@ impl AcpProtocol {
             return fail(FailureCause::Silent { waited, during });
         }
         if self.settled_by().is_some_and(|deadline| deadline <= now) {
-            return fail(FailureCause::Silent { waited: SETTLE, during: "giving up a request" });
+            return fail(FailureCause::Silent { waited: SETTLE, during: "cancelling a request" });
         }
         if self.session.replay_deadline().is_some_and(|deadline| deadline <= now) {
             self.session.end_replay();

@@ -52,8 +52,8 @@ pub(super) fn cut_off(detail: &str) -> AgentEvent {
 
 /// The cause of an error response to one of our requests.
 pub(super) fn classify(error: &RpcFailure, model: Option<&str>, now: Timestamp) -> FailureCause {
-    let said = unwrap_message(&error.message);
-    let mut detail = said.message;
+    let message = unwrap_message(&error.message);
+    let mut detail = message.message;
     let extra = error.data["details"].as_str().or(error.data.as_str()).unwrap_or_default();
     if !extra.is_empty() {
         detail = format!("{detail}: {extra}");
@@ -62,10 +62,10 @@ pub(super) fn classify(error: &RpcFailure, model: Option<&str>, now: Timestamp) 
         return FailureCause::NotLoggedIn { detail };
     }
     let code = u16::try_from(error.code).ok();
-    match said.status.or(code.filter(|&code| code != 500)) {
-        Some(status) => classify_status(status, detail, said.wait, model, now),
+    match message.status.or(code.filter(|&code| code != 500)) {
+        Some(status) => classify_status(status, detail, message.wait, model, now),
         // Gemini uses 500 if it has lost the status.
-        None if code == Some(500) => classify_message(detail, said.wait, model, now),
+        None if code == Some(500) => classify_message(detail, message.wait, model, now),
         None => FailureCause::Protocol { detail },
     }
 }
@@ -169,20 +169,21 @@ fn contains_any(text: &str, words: &[&str]) -> bool {
 
 /// Unwraps a message that may be the vendor's JSON.
 fn unwrap_message(message: &str) -> VendorError {
-    let mut said = VendorError { message: message.trim().to_owned(), ..VendorError::default() };
+    let mut message = VendorError { message: message.trim().to_owned(), ..VendorError::default() };
     for _ in 0..DEPTH {
-        let Ok(body) = serde_json::from_str::<Value>(&said.message) else { break };
+        let Ok(body) = serde_json::from_str::<Value>(&message.message) else { break };
         let body = if body.is_array() { &body[0] } else { &body };
         let error = body.get("error").unwrap_or(body);
         let Some(inner) = error["message"].as_str() else { break };
-        said.status = error["code"].as_u64().and_then(|code| code.try_into().ok()).or(said.status);
+        message.status =
+            error["code"].as_u64().and_then(|code| code.try_into().ok()).or(message.status);
         let details = error["details"].as_array().map(Vec::as_slice).unwrap_or_default();
         let delay = details.iter().find_map(|detail| detail["retryDelay"].as_str());
-        said.wait = delay.and_then(parse_duration).or(said.wait);
-        said.message = inner.trim().to_owned();
+        message.wait = delay.and_then(parse_duration).or(message.wait);
+        message.message = inner.trim().to_owned();
     }
-    said.wait = said.wait.or_else(|| parse_wait(&said.message));
-    said
+    message.wait = message.wait.or_else(|| parse_wait(&message.message));
+    message
 }
 
 /// The waiting time in the vendor's message.

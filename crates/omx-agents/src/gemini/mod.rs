@@ -42,7 +42,7 @@ impl Driver for GeminiDriver {
         let account =
             account::find_account(env).map_err(|cause| Failure::new(self.kind(), cause))?;
         let launch = launch::launch(spec, installation, env);
-        let door = session::GeminiSession::new(spec.clone(), account);
-        Ok(Box::new(acp::AcpProtocol::new(launch, door, *limits, env.clock)))
+        let session = session::GeminiSession::new(spec.clone(), account);
+        Ok(Box::new(acp::AcpProtocol::new(launch, session, *limits, env.clock)))
     }
 }

@@ -56,10 +56,10 @@ impl RetryLog {
         let status = status.strip_prefix(" with status ");
         let status = status.and_then(|status| status.trim_end_matches(['.', ' ']).parse().ok());
         // The name of the error precedes its message.
-        let said = words.split_once(": ").map_or(words, |(_, said)| said);
+        let message = words.split_once(": ").map_or(words, |(_, said)| said);
         Some(RetryAttempt {
             attempt,
-            cause: errors::classify_attempt(status, said, now),
+            cause: errors::classify_attempt(status, message, now),
             wait: None,
         })
     }

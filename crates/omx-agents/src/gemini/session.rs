@@ -161,7 +161,7 @@ impl GeminiSession {
             return Err(FailureCause::Protocol { detail });
         }
         let mode = starting_mode(self.spec.allow);
-        if result["modes"]["currentModeId"].as_str().is_some_and(|told| told != mode.id) {
+        if result["modes"]["currentModeId"].as_str().is_some_and(|reported| reported != mode.id) {
             return Err(FailureCause::FolderNotTrusted);
         }
         self.model = result["models"]["currentModelId"].as_str().map(str::to_owned);

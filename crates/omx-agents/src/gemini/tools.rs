@@ -21,13 +21,13 @@ pub(super) struct GeminiToolCall {
 
 impl GeminiToolCall {
     /// Parses a tool call; `servers` are the MCP servers that omx gave gemini.
-    pub(super) fn parse(told: &Value, servers: &[McpServerSpec]) -> Option<Self> {
-        let id = told["toolCallId"].as_str()?;
-        let title = told["title"].as_str().unwrap_or_default();
-        let contents = told["content"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let tool = match told["kind"].as_str() {
+    pub(super) fn parse(reported: &Value, servers: &[McpServerSpec]) -> Option<Self> {
+        let id = reported["toolCallId"].as_str()?;
+        let title = reported["title"].as_str().unwrap_or_default();
+        let contents = reported["content"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let tool = match reported["kind"].as_str() {
             Some("execute") if !title.is_empty() => ToolAction::Command(title.to_owned()),
-            Some("edit" | "delete" | "move") => ToolAction::Edit(named_paths(told, contents)),
+            Some("edit" | "delete" | "move") => ToolAction::Edit(named_paths(reported, contents)),
             _ => parse_mcp_tool(id, title, servers)
                 .unwrap_or_else(|| ToolAction::Other(tool_name(id).to_owned())),
         };
@@ -36,19 +36,19 @@ impl GeminiToolCall {
             id: CallId(id.to_owned()),
             tool,
             text: text.unwrap_or_default().to_owned(),
-            status: told["status"].as_str().unwrap_or_default().to_owned(),
+            status: reported["status"].as_str().unwrap_or_default().to_owned(),
         })
     }
 
     /// How it ended, if it has.
     pub(super) fn outcome(&self) -> Option<ToolOutcome> {
-        let told = match self.status.as_str() {
+        let reported = match self.status.as_str() {
             "completed" => ToolOutcome::Succeeded,
             "failed" => return Some(ToolOutcome::Failed),
             _ => return None,
         };
         if !matches!(self.tool, ToolAction::Command(_)) {
-            return Some(told);
+            return Some(reported);
         }
         // Gemini reports the exit code only of a command without output.
         let code = self.text.strip_prefix("Command exited with code: ");
@@ -60,7 +60,7 @@ impl GeminiToolCall {
         {
             ToolOutcome::Failed
         } else {
-            told
+            reported
         })
     }
 
@@ -86,8 +86,8 @@ impl GeminiToolCall {
 }
 
 /// The files that a call names, without duplicates.
-fn named_paths(told: &Value, contents: &[Value]) -> Vec<PathBuf> {
-    let locations = told["locations"].as_array().map(Vec::as_slice).unwrap_or_default();
+fn named_paths(reported: &Value, contents: &[Value]) -> Vec<PathBuf> {
+    let locations = reported["locations"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut paths = Vec::new();
     for path in contents.iter().chain(locations).filter_map(|item| item["path"].as_str()) {
         if !paths.contains(&PathBuf::from(path)) {
@@ -155,8 +155,8 @@ mod tests {
         }]
     }
 
-    fn read(told: &Value) -> GeminiToolCall {
-        GeminiToolCall::parse(told, &servers()).unwrap()
+    fn read(reported: &Value) -> GeminiToolCall {
+        GeminiToolCall::parse(reported, &servers()).unwrap()
     }
 
     fn tool(id: &str, title: &str) -> ToolAction {
@@ -193,10 +193,10 @@ mod tests {
 
     #[test]
     fn the_files_of_an_edit_are_listed_once() {
-        let told = json!({"toolCallId": "write_file__1", "kind": "edit", "title": "Writing",
+        let reported = json!({"toolCallId": "write_file__1", "kind": "edit", "title": "Writing",
             "content": [{"type": "diff", "path": "/p/a"}], "locations": [{"path": "/p/a"}]});
-        assert_eq!(read(&told).tool, ToolAction::Edit(vec!["/p/a".into()]));
-        let ask = read(&told).request(Path::new("/nowhere"), "Writing");
+        assert_eq!(read(&reported).tool, ToolAction::Edit(vec!["/p/a".into()]));
+        let ask = read(&reported).request(Path::new("/nowhere"), "Writing");
         assert_eq!(
             ask,
             ApprovalRequest::Edit {

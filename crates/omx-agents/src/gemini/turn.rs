@@ -131,15 +131,16 @@ impl GeminiTurn {
         params: &Value,
         spec: &ConversationSpec,
     ) -> Result<Vec<AgentEvent>, Value> {
-        let told = &params["toolCall"];
-        let call = GeminiToolCall::parse(told, &spec.servers).filter(|_| !self.is_interrupted());
+        let reported = &params["toolCall"];
+        let call =
+            GeminiToolCall::parse(reported, &spec.servers).filter(|_| !self.is_interrupted());
         let Some(call) = call else { return Err(request) };
         let options = params["options"].as_array().map(Vec::as_slice).unwrap_or_default();
         let option = |kind: &str| {
             let option = options.iter().find(|option| option["kind"] == kind)?;
             option["optionId"].as_str().map(str::to_owned)
         };
-        let ask = call.request(&spec.folder, told["title"].as_str().unwrap_or_default());
+        let ask = call.request(&spec.folder, reported["title"].as_str().unwrap_or_default());
         let approval = ApprovalId(request.to_string());
         let (allow, reject) = (option("allow_once"), option("reject_once"));
         self.pending.insert(approval.clone(), PendingPermission { request, call, allow, reject });
@@ -176,7 +177,7 @@ impl GeminiTurn {
 
     /// Removes all permission requests and returns their ids.
     pub(super) fn take_pending_requests(&mut self) -> Vec<Value> {
-        std::mem::take(&mut self.pending).into_values().map(|asked| asked.request).collect()
+        std::mem::take(&mut self.pending).into_values().map(|requested| requested.request).collect()
     }
 
     /// The last events of a turn: tool calls that never ended, and the usage.

@@ -94,13 +94,13 @@ fn peer_requests_are_answered_with_their_id() {
     // The peer numbers its own requests; an id may equal one of ours.
     rpc.request(TestRequest::Turn, "a", json!({}), Instant::now());
     for id in [json!(1), json!("abc"), json!(0), json!(1.5)] {
-        let asked = rpc.parse_incoming(json!({"id": id, "method": "approve", "params": [1]}));
+        let requested = rpc.parse_incoming(json!({"id": id, "method": "approve", "params": [1]}));
         let expected = RpcIncoming::Request {
             id: id.clone(),
             method: "approve".to_owned(),
             params: json!([1]),
         };
-        assert_eq!(asked, expected);
+        assert_eq!(requested, expected);
         assert_eq!(
             rpc.response(&id, json!({"ok": true})),
             json!({"jsonrpc": "2.0", "id": id, "result": {"ok": true}})
@@ -123,11 +123,12 @@ fn notifications_expect_no_response() {
         json!({"method": "said", "params": {"a": 1}}),
         json!({"id": null, "method": "said", "params": {"a": 1}}),
     ] {
-        let told = RpcIncoming::Notification { method: "said".to_owned(), params: json!({"a": 1}) };
-        assert_eq!(rpc.parse_incoming(line), told);
+        let reported =
+            RpcIncoming::Notification { method: "said".to_owned(), params: json!({"a": 1}) };
+        assert_eq!(rpc.parse_incoming(line), reported);
     }
-    let told = RpcIncoming::Notification { method: "bare".to_owned(), params: Value::Null };
-    assert_eq!(rpc.parse_incoming(json!({"method": "bare"})), told);
+    let reported = RpcIncoming::Notification { method: "bare".to_owned(), params: Value::Null };
+    assert_eq!(rpc.parse_incoming(json!({"method": "bare"})), reported);
     assert_eq!(
         rpc.notification("n", json!([])),
         json!({"jsonrpc": "2.0", "method": "n", "params": []})

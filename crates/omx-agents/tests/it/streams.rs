@@ -47,9 +47,9 @@ fn assert_whole_turns(row: &'static DriverRow) {
     ] {
         assert!(times > 0, "{} never told {what}: {:#?}", row.kind, scene.events);
     }
-    let asked = scene.count(|event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
+    let requested = scene.count(|event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
     assert_eq!(
-        asked > 0,
+        requested > 0,
         row.approvals == ApprovalSupport::Asks,
         "{} {:#?}",
         row.kind,

@@ -68,7 +68,7 @@ fn new_answers(run: &Path, answered: &mut BTreeSet<u64>) -> Vec<(u64, ApprovalDe
             answered.insert(number);
             let decision = match answer {
                 AttentionAnswer::Yes => ApprovalDecision::Allow,
-                AttentionAnswer::No => ApprovalDecision::Deny("the person said no".to_owned()),
+                AttentionAnswer::No => ApprovalDecision::Deny("the person denied it".to_owned()),
             };
             new.push((number, decision));
         }

@@ -31,9 +31,9 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         let (mailbox, step) = (self.mailbox.clone(), step.clone());
         let run = move || mailbox.send(WorldEvent::JobDone(step, work(&stop)));
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(run);
-        thread
-            .map(drop)
-            .map_err(|error| JobFailure::Failed(format!("no thread for the {name}: {error}")))
+        thread.map(drop).map_err(|error| {
+            JobFailure::Failed(format!("cannot start a thread for the {name}: {error}"))
+        })
     }
 
     /// Runs the project's check in the workspace of the run.
@@ -98,8 +98,8 @@ fn put_plan(
         let text = plan.get(field).and_then(Value::as_str).unwrap_or_default();
         let name = format!("{prefix}-{slug}");
         let path = locked.write_artifact(ArtifactFolder::Plans, &name, "md", text)?;
-        let shown = path.strip_prefix(store.root()).unwrap_or(&path);
-        Ok::<_, Refusal>(shown.display().to_string())
+        let excerpt = path.strip_prefix(store.root()).unwrap_or(&path);
+        Ok::<_, Refusal>(excerpt.display().to_string())
     };
     Ok(KeptPlan {
         plan_path: put("prd", "plan_markdown")?,

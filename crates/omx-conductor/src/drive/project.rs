@@ -11,7 +11,7 @@ use std::time::Duration;
 use omx_agents::agent::{Agent, AgentCommand};
 use omx_agents::event::ApprovalRequest;
 use omx_agents::failure::Failure;
-use omx_agents::json::ask_object;
+use omx_agents::json::approval_object;
 use omx_agents::{AgentEnv, AgentInstallation, AgentKind, AgentLimits, Conversation};
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use omx_ops::Context;
@@ -24,7 +24,9 @@ use serde_json::json;
 use super::control::ControlWatch;
 use super::mailbox::{Mailbox, RunHandle};
 use super::world::{ControlEvent, ObservedDocument, World, WorldEvent};
-use crate::engine::{DocumentFailure, Job, JobFailure, StepConversation, describe_ask};
+use crate::engine::{
+    DocumentFailure, Job, JobFailure, StepConversation, describe_approval_request,
+};
 use crate::workflow::DocumentChange;
 
 /// A role, reduced to what the conductor needs.
@@ -185,8 +187,14 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
         ask: &ApprovalRequest,
     ) -> Result<(), String> {
         let folder = self.held.folder().path();
-        attention::open_question(folder, number, step, &describe_ask(ask), &ask_object(ask))
-            .map_err(|error| error.to_string())
+        attention::open_question(
+            folder,
+            number,
+            step,
+            &describe_approval_request(ask),
+            &approval_object(ask),
+        )
+        .map_err(|error| error.to_string())
     }
 
     fn close_question(&mut self, number: u64) {

@@ -110,7 +110,7 @@ impl Engine {
             Err(problem) if !active.is_corrected => {
                 active.is_corrected = true;
                 let words = problem.retry_prompt();
-                let note = format!("{key}: {problem}; asked once more");
+                let note = format!("{key}: {problem}; asking again");
                 out.push(RunEffect::Show(Progress::Note(note.into())));
                 out.push(send(key, active, words));
             }

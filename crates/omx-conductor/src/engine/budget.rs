@@ -14,11 +14,11 @@ impl Engine {
             return Some(format!("the budget of {most} tokens is used up"));
         }
         if is_spent(budget.micro_usd, self.usage.micro_usd.unwrap_or_default()).is_some() {
-            return Some("the budget of money is used up".to_owned());
+            return Some("the money budget is used up".to_owned());
         }
         let worked = self.worked_before.saturating_add(self.worked(now));
         let most = budget.seconds.map(|seconds| seconds.saturating_mul(1000));
-        is_spent(most, worked).map(|_| "the budget of time is used up".to_owned())
+        is_spent(most, worked).map(|_| "the time budget is used up".to_owned())
     }
 
     /// Stops the run if a budget is exhausted.

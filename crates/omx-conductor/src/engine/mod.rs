@@ -29,4 +29,4 @@ pub use open::StepDecision;
 pub use state::Engine;
 
 pub(crate) use agent::journal_usage;
-pub(crate) use progress::describe_ask;
+pub(crate) use progress::describe_approval_request;

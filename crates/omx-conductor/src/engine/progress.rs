@@ -70,11 +70,11 @@ pub(super) fn failure(step: &StepKey, failure: &Failure) -> Progress {
 }
 
 pub(super) fn needs_person(step: &StepKey, ask: &ApprovalRequest) -> Progress {
-    Progress::NeedsYou { step: step.clone(), what: describe_ask(ask).into() }
+    Progress::NeedsYou { step: step.clone(), what: describe_approval_request(ask).into() }
 }
 
 /// Describes what an agent wants to do, for people.
-pub(crate) fn describe_ask(ask: &ApprovalRequest) -> String {
+pub(crate) fn describe_approval_request(ask: &ApprovalRequest) -> String {
     match ask {
         ApprovalRequest::Edit { paths, .. } => format!("edit {}", paths.join(", ")),
         ApprovalRequest::Command { command, .. } => format!("run {command}"),

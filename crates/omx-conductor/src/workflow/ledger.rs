@@ -5,7 +5,7 @@ use omx_kernel::evidence::FileFacts;
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{WriteContext, plan_write, required_facts};
 use omx_kernel::{
-    Dialect, Exhaustion, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp,
+    Dialect, GiveUpReason, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp,
 };
 use omx_ops::parse_fields;
 use omx_runs::RunSpec;
@@ -31,7 +31,7 @@ pub struct ReplayCache(Vec<CachedChange>);
 struct CachedChange {
     change: DocumentChange,
     writes: Vec<(Mode, Document)>,
-    exhausted: Option<Exhaustion>,
+    exhausted: Option<GiveUpReason>,
 }
 
 /// The expected contents of the documents, and the changes that lead there.
@@ -91,7 +91,7 @@ impl<'a> Ledger<'a> {
         &mut self,
         mode: Mode,
         fields: Value,
-    ) -> Result<Option<Exhaustion>, Refusal> {
+    ) -> Result<Option<GiveUpReason>, Refusal> {
         let change = DocumentChange { mode, fields };
         let at = self.changes.len();
         if self.cache.0.get(at).is_none_or(|cached| cached.change != change) {

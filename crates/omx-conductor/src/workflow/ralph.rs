@@ -11,7 +11,7 @@ use super::{AgentStep, CheckResult, Flow, StepPurpose, Workflow, WorkflowEnd};
 const RALPH: Mode = Mode::Ralph;
 
 /// What was built, and the evidence for it.
-pub(super) struct Built {
+pub(super) struct BuiltChange {
     /// The last step that changed something.
     pub(super) work: StepKey,
     pub(super) summary: String,
@@ -34,7 +34,7 @@ impl Workflow<'_> {
     }
 
     /// Works until check and verification pass.
-    pub(super) fn ralph(&mut self, plan: Option<StepKey>) -> Flow<Built> {
+    pub(super) fn ralph(&mut self, plan: Option<StepKey>) -> Flow<BuiltChange> {
         self.start(RALPH, json!({"current_phase": "starting"}))?;
         let mut round = 1_u64;
         self.begin_round(round)?;
@@ -129,8 +129,8 @@ impl Workflow<'_> {
         name: &str,
         role: &str,
         purpose: StepPurpose,
-        before: Option<Built>,
-    ) -> Flow<Built> {
+        before: Option<BuiltChange>,
+    ) -> Flow<BuiltChange> {
         let agent =
             AgentStep { role: role.to_owned(), model: None, purpose, wants: ResultKind::Work };
         let work = match self.agent(name, RALPH, agent)? {
@@ -144,7 +144,7 @@ impl Workflow<'_> {
         Ok(self.built(name, &work, before))
     }
 
-    fn built(&self, name: &str, work: &WorkResult, before: Option<Built>) -> Built {
+    fn built(&self, name: &str, work: &WorkResult, before: Option<BuiltChange>) -> BuiltChange {
         let mut changed_files: Vec<String> =
             before.as_ref().map(|before| before.changed_files.clone()).unwrap_or_default();
         for file in &work.changed_files {
@@ -154,7 +154,7 @@ impl Workflow<'_> {
         }
         // Keep the summary of the step that built it, not of the one that tidied up.
         let summary = before.map_or_else(|| work.summary.to_string(), |before| before.summary);
-        Built { work: self.key(name), summary, changed_files, evidence: Vec::new() }
+        BuiltChange { work: self.key(name), summary, changed_files, evidence: Vec::new() }
     }
 
     /// Runs the check, then the verifiers that the run's verification level requires.

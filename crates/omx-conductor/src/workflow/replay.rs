@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use omx_agents::results::AgentResult;
-use omx_kernel::{Exhaustion, Mode, Refusal};
+use omx_kernel::{GiveUpReason, Mode, Refusal};
 use omx_runs::{RunSpec, StepKey};
 use serde_json::{Value, json};
 
@@ -191,8 +191,10 @@ impl Workflow<'_> {
     pub(super) fn write(&mut self, mode: Mode, fields: Value) -> Flow<()> {
         match self.ledger.write(mode, fields) {
             Ok(None) => Ok(()),
-            Ok(Some(Exhaustion::Limit(error))) => Err(Halt::Ended(WorkflowEnd::Limit(error))),
-            Ok(Some(Exhaustion::Repetition(error))) => Err(Halt::Ended(WorkflowEnd::Failed(error))),
+            Ok(Some(GiveUpReason::Limit(error))) => Err(Halt::Ended(WorkflowEnd::Limit(error))),
+            Ok(Some(GiveUpReason::Repetition(error))) => {
+                Err(Halt::Ended(WorkflowEnd::Failed(error)))
+            }
             Err(refusal) => Err(Halt::Refused(Box::new(refusal))),
         }
     }

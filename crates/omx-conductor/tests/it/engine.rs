@@ -39,8 +39,8 @@ impl EngineHarness {
     ) -> Self {
         let decisions: BTreeMap<String, StepDecision> =
             decisions.iter().map(|(step, decide)| ((*step).to_owned(), *decide)).collect();
-        let taken = Engine::open(spec.clone(), kit::context(), &records, &decisions);
-        let (engine, changes) = taken.unwrap();
+        let opened = Engine::open(spec.clone(), kit::context(), &records, &decisions);
+        let (engine, changes) = opened.unwrap();
         let now = Timestamp::parse(&spec.started_at).unwrap();
         let mut play = Self { spec, engine, now, records, effects: Vec::new() };
         play.handle(RunEvent::Opened { version: "1".to_owned(), changes });
@@ -135,12 +135,12 @@ fn conductor_3_1_a_conversation_is_recorded_before_a_word_is_said() {
     assert_eq!(start, ConversationStart::New);
     assert!(play.sent().is_none());
     play.report(&step, started("c1"));
-    let said = play.effects.iter().position(|effect| matches!(effect, RunEffect::Command(..)));
+    let sent_at = play.effects.iter().position(|effect| matches!(effect, RunEffect::Command(..)));
     let recorded = play
         .effects
         .iter()
         .position(|effect| matches!(effect, RunEffect::Record(Record::Conversation { .. })));
-    assert!(recorded < said && recorded.is_some(), "{:?}", play.effects);
+    assert!(recorded < sent_at && recorded.is_some(), "{:?}", play.effects);
 }
 
 #[test]
@@ -322,8 +322,8 @@ fn conductor_3_1_a_rerun_that_is_killed_halfway_is_decided_again() {
     spec.task = "something else".into();
     let first = whole.steps[0].as_str().to_owned();
     let decisions = [(first.clone(), StepDecision::Rerun)].into();
-    let taken = Engine::open(spec.clone(), kit::context(), &records, &decisions);
-    let changes = taken.unwrap().1;
+    let opened = Engine::open(spec.clone(), kit::context(), &records, &decisions);
+    let changes = opened.unwrap().1;
     let forgotten: Vec<&StepKey> = changes
         .iter()
         .filter_map(|change| match change {

@@ -22,7 +22,9 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         let found = env.agents.iter().find(|agent| agent.name == wanted);
         if !found.is_some_and(ready) {
             let what = format!("the configuration selects {wanted}, which is not ready");
-            let fix = format!("make {wanted} ready, or select another: omx config set agent NAME");
+            let program = env.program();
+            let fix =
+                format!("make {wanted} ready, or select another: {program} config set agent NAME");
             findings.push(DoctorFinding::failure(AREA, "configured_agent", what, fix));
         }
     }

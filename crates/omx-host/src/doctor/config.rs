@@ -16,7 +16,9 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
             vec![DoctorFinding::fine(CheckArea::Config, "config", "the configuration is valid")]
         }
         Err(refusal) => {
-            let fix = "correct the line named above; omx config schema lists the keys";
+            let program = env.program();
+            let fix =
+                format!("correct the line named above; {program} config schema lists the keys");
             vec![DoctorFinding::failure(CheckArea::Config, "config", refusal.message, fix)]
         }
     }

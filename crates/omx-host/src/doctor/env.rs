@@ -56,3 +56,10 @@ pub struct DoctorEnv<'a> {
     /// The variable that marks processes started by omx.
     pub mark: String,
 }
+
+impl DoctorEnv<'_> {
+    /// The name under which the person calls the program, for remedies.
+    pub(super) fn program(&self) -> &'static str {
+        self.context.dialect.name
+    }
+}

@@ -41,7 +41,7 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         let (ours, others): (Vec<HookEntry>, Vec<HookEntry>) =
             all.into_iter().partition(HookEntry::is_ours);
         if let Some(first) = ours.first() {
-            findings.extend(doubles(&ours));
+            findings.extend(doubles(env.program(), &ours));
             findings.extend(relatives(env, host, &others));
             findings.push(check_hook(env, first));
         }
@@ -50,12 +50,13 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
 }
 
 /// Events for which a host calls omx twice.
-fn doubles(ours: &[HookEntry]) -> Vec<DoctorFinding> {
+fn doubles(program: &str, ours: &[HookEntry]) -> Vec<DoctorFinding> {
     let mut findings: Vec<DoctorFinding> = Vec::new();
     for (index, entry) in ours.iter().enumerate() {
         let earlier = ours[..index].iter().filter(|one| one.event == entry.event).count();
         if earlier == 1 {
-            let what = format!("{} calls omx twice for {}", entry.host.as_str(), entry.event);
+            let (host, event) = (entry.host.as_str(), &entry.event);
+            let what = format!("{host} calls {program} twice for {event}");
             let fix = format!("remove one of the two entries: {}", entry.command);
             findings.push(DoctorFinding::failure(AREA, "double", what, fix).at(&entry.file));
         }
@@ -81,8 +82,9 @@ fn relatives(env: &DoctorEnv<'_>, host: HostKind, others: &[HookEntry]) -> Vec<D
         // Report each file once: relatives install many hooks.
         let place = file.to_string_lossy();
         if findings.iter().all(|one| one.place.as_deref() != Some(&*place)) {
-            let what = format!("{name} duplicates what omx does");
-            let fix = "keep one of the two: disable it, or run omx uninstall";
+            let program = env.program();
+            let what = format!("{name} duplicates what {program} does");
+            let fix = format!("keep one of the two: disable it, or run {program} uninstall");
             findings.push(DoctorFinding::failure(AREA, "foreign", what, fix).at(&file));
         }
     }
@@ -118,15 +120,16 @@ fn check_hook(env: &DoctorEnv<'_>, entry: &HookEntry) -> DoctorFinding {
         Probe::NotStarted(why) => why,
     };
     let what = format!("{host}: the hook does not work: {}: {why}", entry.command);
-    let fix = "omx setup, or omx doctor --fix";
+    let program = env.program();
+    let fix = format!("{program} setup, or {program} doctor --fix");
     DoctorFinding::failure(AREA, "hook", what, fix).at(&entry.file).fixed_by(Fix::SetUp)
 }
 
 /// Whether the output is empty or one JSON object.
 fn is_valid_output(said: &str) -> bool {
-    let said = said.trim();
-    said.is_empty()
-        || serde_json::from_str::<serde_json::Value>(said).is_ok_and(|one| one.is_object())
+    let message = said.trim();
+    message.is_empty()
+        || serde_json::from_str::<serde_json::Value>(message).is_ok_and(|one| one.is_object())
 }
 
 fn first_line(said: &str) -> String {

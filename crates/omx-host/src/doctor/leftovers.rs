@@ -40,7 +40,8 @@ fn dead_runs(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         }
         let id = run.id.as_str();
         let what = format!("run {id} has no process, but {} is still active", modes.join(", "));
-        let fix = format!("omx runs resume {id}, or omx cancel --session-id {id}");
+        let program = env.program();
+        let fix = format!("{program} runs resume {id}, or {program} cancel --session-id {id}");
         findings.push(DoctorFinding::failure(AREA, "dead_run", what, fix).at(&run.path));
     }
     findings

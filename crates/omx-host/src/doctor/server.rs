@@ -39,7 +39,8 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
                     }
                     Err(why) => {
                         let what = format!("the server does not respond: {why}");
-                        let fix = "omx setup, or omx doctor --fix";
+                        let program = env.program();
+                        let fix = format!("{program} setup, or {program} doctor --fix");
                         let failure = DoctorFinding::failure(AREA, "server", what, fix);
                         failure.at(&record.path).fixed_by(Fix::SetUp)
                     }
@@ -85,7 +86,7 @@ fn query_server(env: &DoctorEnv<'_>, part: &Value) -> Result<String, String> {
         "params": {
             "protocolVersion": "2025-06-18",
             "capabilities": {},
-            "clientInfo": {"name": "omx doctor", "version": env!("CARGO_PKG_VERSION")},
+            "clientInfo": {"name": format!("{} doctor", env.program()), "version": env!("CARGO_PKG_VERSION")},
         },
     });
     // Keep the pipe open until the response is here: the server ends with it.

@@ -18,17 +18,19 @@ const TRUST: &str = "the trust in ";
 pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let mut any = false;
+    let program = env.program();
     for installed in &env.installed {
         let path = installed.paths.manifest();
         match Manifest::load(&path) {
             Ok(Some(manifest)) if !manifest.is_empty() => {
                 any = true;
-                findings.extend(check_manifest(installed, manifest));
+                findings.extend(check_manifest(program, installed, manifest));
             }
             Ok(_) => {}
             Err(error) => {
                 any = true;
-                let fix = "restore the file from a backup, or delete it and run omx setup";
+                let fix =
+                    format!("restore the file from a backup, or delete it and run {program} setup");
                 findings.push(
                     DoctorFinding::failure(AREA, "manifest", error.to_string(), fix).at(&path),
                 );
@@ -36,8 +38,9 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         }
     }
     if !any && !env.hosts.is_empty() {
-        let what = "omx is not set up in any agent";
-        findings.push(DoctorFinding::warning(AREA, "not_set_up", what, "omx setup"));
+        let what = format!("{program} is not set up in any agent");
+        let fix = format!("{program} setup");
+        findings.push(DoctorFinding::warning(AREA, "not_set_up", what, fix));
     }
     findings
 }
@@ -65,9 +68,13 @@ fn is_program(path: &Path) -> bool {
     data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
 }
 
-fn check_manifest(installed: &Installation, manifest: Manifest) -> Vec<DoctorFinding> {
+fn check_manifest(
+    program: &str,
+    installed: &Installation,
+    manifest: Manifest,
+) -> Vec<DoctorFinding> {
     let flag = scope_flag(&installed.paths);
-    let again = format!("omx setup{flag}, or omx doctor --fix");
+    let again = format!("{program} setup{flag}, or {program} doctor --fix");
     let mut findings = Vec::new();
     let mut finding = |finding: DoctorFinding| findings.push(finding);
     let gone = !is_program(&manifest.omx);
@@ -77,10 +84,10 @@ fn check_manifest(installed: &Installation, manifest: Manifest) -> Vec<DoctorFin
         finding(one.at(&manifest.omx).fixed_by(Fix::SetUp));
     } else if manifest.omx_version != installed.paths.version {
         let what = format!(
-            "set up by omx {}, but this is omx {}",
+            "set up by {program} {}, but this is {program} {}",
             manifest.omx_version, installed.paths.version
         );
-        finding(DoctorFinding::warning(AREA, "version", what, format!("omx setup{flag}")));
+        finding(DoctorFinding::warning(AREA, "version", what, format!("{program} setup{flag}")));
     }
     let hosts: Vec<&str> = manifest.hosts().iter().map(|host| host.as_str()).collect();
     let plan = plan_again(installed, manifest);
@@ -90,7 +97,7 @@ fn check_manifest(installed: &Installation, manifest: Manifest) -> Vec<DoctorFin
         }
     }
     for note in &plan.notes {
-        if let Some(one) = note_finding(note) {
+        if let Some(one) = note_finding(program, note) {
             finding(one);
         }
     }
@@ -109,24 +116,27 @@ fn change_finding(change: &SetupFileChange, fix: &str) -> DoctorFinding {
     DoctorFinding::failure(AREA, "part", what, fix).at(&change.path).fixed_by(Fix::SetUp)
 }
 
-fn note_finding(note: &SetupNote) -> Option<DoctorFinding> {
+fn note_finding(program: &str, note: &SetupNote) -> Option<DoctorFinding> {
     let what = note.text.clone();
     let one = match note.kind {
         SetupNoteKind::Refused => {
             let what = format!("the file cannot be read: {what}");
-            DoctorFinding::failure(AREA, "broken_file", what, "fix the file, then run omx setup")
+            let fix = format!("fix the file, then run {program} setup");
+            DoctorFinding::failure(AREA, "broken_file", what, fix)
         }
         SetupNoteKind::Taken => {
-            let fix = "remove that entry, then run omx setup";
+            let fix = format!("remove that entry, then run {program} setup");
             DoctorFinding::failure(AREA, "taken", what, fix)
         }
         // Codex silently skips a hook it does not trust.
         SetupNoteKind::Edited if what.starts_with(TRUST) => {
-            let fix = "start codex and trust omx's hooks, or delete the entry and run omx setup";
+            let fix = format!(
+                "start codex and trust {program}'s hooks, or delete the entry and run {program} setup"
+            );
             DoctorFinding::failure(AREA, "untrusted", what, fix)
         }
         SetupNoteKind::Edited => {
-            let fix = "if that was not intended, restore it and run omx setup";
+            let fix = format!("if that was not intended, restore it and run {program} setup");
             DoctorFinding::warning(AREA, "edited", what, fix)
         }
         SetupNoteKind::Hint => {

@@ -18,7 +18,7 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
     let (mut findings, mut count) = (Vec::new(), 0);
     for read in scopes(&state, &mut findings) {
         count += read.snapshot.documents.len();
-        findings.extend(read.unreadable.iter().map(unreadable));
+        findings.extend(read.unreadable.iter().map(|found| unreadable(env, found)));
         for (mode, document) in &read.snapshot.documents {
             findings.extend(check_document(env, &state, &read, *mode, document));
         }
@@ -51,10 +51,10 @@ fn scopes(state: &StateDir, findings: &mut Vec<DoctorFinding>) -> Vec<ScopeConte
     reads
 }
 
-fn unreadable(found: &UnreadableDocument) -> DoctorFinding {
+fn unreadable(env: &DoctorEnv<'_>, found: &UnreadableDocument) -> DoctorFinding {
     let what = found.error.to_string();
     let finding = if found.can_be_moved() {
-        let fix = "omx doctor --fix moves it to quarantine";
+        let fix = format!("{} doctor --fix moves it to quarantine", env.program());
         DoctorFinding::failure(AREA, "unreadable", what, fix).fixed_by(Fix::SetAside)
     } else {
         DoctorFinding::failure(AREA, "unreadable", what, "move it away")
@@ -72,9 +72,10 @@ fn check_document(
     let scope = &read.snapshot.scope;
     let path = state.document_path(scope, mode);
     let session = scope.session().map(SessionId::as_str);
+    let program = env.program();
     let end = match session {
-        Some(session) => format!("end it: omx cancel --session-id {session}"),
-        None => "end it: omx cancel".to_owned(),
+        Some(session) => format!("end it: {program} cancel --session-id {session}"),
+        None => format!("end it: {program} cancel"),
     };
     if let Some(what) = find_contradiction(mode, session, document) {
         return Some(DoctorFinding::failure(AREA, "contradiction", what, end).at(&path));

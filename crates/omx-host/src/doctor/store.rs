@@ -41,14 +41,14 @@ fn check_tree(env: &DoctorEnv<'_>, tree: &Path) -> Vec<DoctorFinding> {
     if state.symlink_metadata().is_err() {
         // Taking the lock would create it.
         let what = "the folder of documents is missing";
-        let fix = "the next write creates it, or run omx doctor --fix";
+        let fix = format!("the next write creates it, or run {purpose} --fix");
         return vec![
             DoctorFinding::warning(AREA, "store", what, fix).at(&state).fixed_by(Fix::Folders),
         ];
     }
     if !ignored {
-        let what = ".gitignore is missing, so git shows omx's files";
-        let fix = "run omx doctor --fix";
+        let what = format!(".gitignore is missing, so git shows {}'s files", env.program());
+        let fix = format!("run {purpose} --fix");
         let finding = DoctorFinding::failure(AREA, "gitignore", what, fix);
         return vec![finding.at(&tree.join(".gitignore")).fixed_by(Fix::Folders)];
     }

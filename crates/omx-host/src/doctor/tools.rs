@@ -55,8 +55,8 @@ fn check_git(git: &Path, root: &Path) -> Vec<DoctorFinding> {
         return vec![DoctorFinding::failure(AREA, "git", what, fix).at(git)];
     }
     let is_known = ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"].iter().all(|who| {
-        let asked = call(&["-c", "user.useConfigOnly=true", "var", who]);
-        matches!(asked, Probe::Exited(Some(0), ..))
+        let requested = call(&["-c", "user.useConfigOnly=true", "var", who]);
+        matches!(requested, Probe::Exited(Some(0), ..))
     });
     let identity = if is_known {
         DoctorFinding::fine(AREA, "git_identity", "git has your name and email address")

@@ -28,7 +28,7 @@ pub struct HookFiles {
 
 /// Work that takes longer than a hook may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FollowUp {
+pub enum HookFollowUp {
     /// None.
     None,
     /// Stop the processes of what was cancelled in this session.
@@ -41,12 +41,12 @@ pub struct HookOutcome {
     /// What the hook answers.
     pub output: HookOutput,
     /// What another process has to do now.
-    pub follow_up: FollowUp,
+    pub follow_up: HookFollowUp,
 }
 
 impl From<HookOutput> for HookOutcome {
     fn from(output: HookOutput) -> Self {
-        Self { output, follow_up: FollowUp::None }
+        Self { output, follow_up: HookFollowUp::None }
     }
 }
 
@@ -75,9 +75,10 @@ pub fn handle_event(
             Prompted::Nothing => HookOutput::Empty.into(),
             Prompted::Told(text) => HookOutput::Context(text).into(),
             Prompted::Cancelled { text, rest: Rest::Nothing } => HookOutput::Context(text).into(),
-            Prompted::Cancelled { text, rest: Rest::Processes } => {
-                HookOutcome { output: HookOutput::Context(text), follow_up: FollowUp::FinishCancel }
-            }
+            Prompted::Cancelled { text, rest: Rest::Processes } => HookOutcome {
+                output: HookOutput::Context(text),
+                follow_up: HookFollowUp::FinishCancel,
+            },
         },
         HookEvent::BeforeTool { tool, input } => {
             // A call of omx's own tool must not fail because a note cannot be written.
@@ -146,9 +147,7 @@ fn start_session(
     );
     let lines = hook::brief(context, session).unwrap_or_default();
     if opening == SessionOpening::Compacted && !lines.is_empty() {
-        text.push_str(
-            " The conversation was compacted; this is how things stand by the documents:",
-        );
+        text.push_str(" The conversation was compacted. The documents say by the documents:");
     }
     for line in lines {
         if text.len() + line.len() < MAX_CONTEXT_BYTES {

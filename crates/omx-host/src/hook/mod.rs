@@ -6,6 +6,6 @@ mod output;
 mod payload;
 
 pub use event::{HookEvent, SessionOpening};
-pub use handle::{FollowUp, HookFiles, HookOutcome, handle_event};
+pub use handle::{HookFiles, HookFollowUp, HookOutcome, handle_event};
 pub use output::HookOutput;
 pub use payload::HookPayload;

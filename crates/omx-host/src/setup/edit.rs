@@ -36,13 +36,13 @@ impl FileFormat {
     fn insert(
         self,
         text: &str,
-        wish: &DesiredFragment,
+        desired: &DesiredFragment,
         newline: &str,
     ) -> Result<(String, Fragment), EditError> {
         match self {
-            Self::Json => json::insert(text, &wish.slot, &wish.value, newline),
-            Self::Toml => toml::insert(text, &wish.slot, &wish.value, newline),
-            Self::Markdown => Ok(block::insert(text, &wish.value, newline)),
+            Self::Json => json::insert(text, &desired.slot, &desired.value, newline),
+            Self::Toml => toml::insert(text, &desired.slot, &desired.value, newline),
+            Self::Markdown => Ok(block::insert(text, &desired.value, newline)),
         }
     }
 
@@ -72,7 +72,7 @@ impl FileFormat {
 /// Why a fragment is not as omx wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FragmentConflict {
-    /// The person has changed it since omx wrote it.
+    /// The person has changed it since setup wrote it.
     Edited(String),
     /// The person has their own value there, and keeps it.
     Theirs(String),
@@ -113,7 +113,7 @@ pub(crate) fn set_up(
     let known = || record.into_iter().flat_map(|record| record.parts.iter().chain(&record.earlier));
     // Remove what an older omx wrote and this one does not.
     for part in parts.clone().iter().rev() {
-        if wishes.iter().any(|wish| wish.slot == part.slot) {
+        if wishes.iter().any(|desired| desired.slot == part.slot) {
             continue;
         }
         if kind.read_values(&text, &part.slot)?.contains(&part.value) {
@@ -122,54 +122,54 @@ pub(crate) fn set_up(
         parts.retain(|kept| kept != part);
     }
     let mut kept = Vec::new();
-    for wish in wishes {
-        let there = kind.read_values(&text, &wish.slot)?;
-        let mut remembered = known().filter(|part| part.slot == wish.slot);
+    for desired in wishes {
+        let there = kind.read_values(&text, &desired.slot)?;
+        let mut remembered = known().filter(|part| part.slot == desired.slot);
         let is_remembered = remembered.clone().next().is_some();
         let mut put = |part: Fragment| match parts.iter_mut().find(|known| known.slot == part.slot)
         {
             Some(known) => *known = part,
             None => parts.push(part),
         };
-        if there.contains(&wish.value) {
-            let part = remembered.find(|part| part.value == wish.value);
-            put(part.cloned().unwrap_or_else(|| Fragment::found(&wish.slot, &wish.value)));
+        if there.contains(&desired.value) {
+            let part = remembered.find(|part| part.value == desired.value);
+            put(part.cloned().unwrap_or_else(|| Fragment::found(&desired.slot, &desired.value)));
             continue;
         }
-        let find_unrecorded = || there.iter().find(|value| wish.own.matches(value));
+        let find_unrecorded = || there.iter().find(|value| desired.own.matches(value));
         let old = match remembered.find(|part| there.contains(&part.value)) {
             Some(part) => Some(part.clone()),
             None if is_remembered => None,
             None => find_unrecorded().map(|value| {
-                let before = (wish.own == Recognizer::NewTrust).then(|| value.clone());
-                Fragment { before, ..Fragment::found(&wish.slot, value) }
+                let before = (desired.own == Recognizer::NewTrust).then(|| value.clone());
+                Fragment { before, ..Fragment::found(&desired.slot, value) }
             }),
         };
         if let Some(old) = old {
-            match kind.replace(&text, &old, &wish.value, newline) {
+            match kind.replace(&text, &old, &desired.value, newline) {
                 Ok((new, part)) => {
                     text = new;
                     put(part);
                 }
-                Err(_) => kept.push(FragmentConflict::Edited(wish.what.clone())),
+                Err(_) => kept.push(FragmentConflict::Edited(desired.what.clone())),
             }
             continue;
         }
-        let is_list = matches!(wish.slot, FragmentSlot::Element(_));
+        let is_list = matches!(desired.slot, FragmentSlot::Element(_));
         let is_edited =
             is_remembered && (find_unrecorded().is_some() || !is_list && !there.is_empty());
         if is_edited {
-            kept.push(FragmentConflict::Edited(wish.what.clone()));
+            kept.push(FragmentConflict::Edited(desired.what.clone()));
         } else if is_list || there.is_empty() {
             // Keep the order of insertion in the manifest.
-            parts.retain(|part| part.slot != wish.slot);
-            let (new, part) = kind.insert(&text, wish, newline)?;
+            parts.retain(|part| part.slot != desired.slot);
+            let (new, part) = kind.insert(&text, desired, newline)?;
             text = new;
             parts.push(part);
         } else {
-            kept.push(match wish.rule {
-                ConflictRule::OnlyIfMissing => FragmentConflict::Theirs(wish.what.clone()),
-                ConflictRule::Required => FragmentConflict::Taken(wish.what.clone()),
+            kept.push(match desired.rule {
+                ConflictRule::OnlyIfMissing => FragmentConflict::Theirs(desired.what.clone()),
+                ConflictRule::Required => FragmentConflict::Taken(desired.what.clone()),
             });
         }
     }
@@ -238,9 +238,9 @@ fn undo(kind: FileFormat, text: &str, part: &Fragment, newline: &str) -> Result<
     }
 }
 
-/// Whose a file is that omx wants to write as a whole.
+/// Who owns a file that omx wants to write as a whole.
 #[derive(Debug)]
-pub(crate) enum WholeFile {
+pub(crate) enum FileOwnership {
     /// omx's: it has, or will have, this text.
     Ours(Fragment),
     /// omx's, but the person has changed it.
@@ -249,20 +249,20 @@ pub(crate) enum WholeFile {
     Theirs,
 }
 
-/// Decides whose a file is that omx wants to write as a whole.
+/// Decides who owns a file that omx wants to write as a whole.
 pub(crate) fn classify_whole_file(
     old: Option<&str>,
     new: &str,
     record: Option<&FileRecord>,
-) -> WholeFile {
-    let of = |text: &str| Value::String(hash(text.as_bytes()));
-    let ours = || WholeFile::Ours(Fragment::found(&FragmentSlot::Whole, &of(new)));
+) -> FileOwnership {
+    let hash_of = |text: &str| Value::String(hash(text.as_bytes()));
+    let ours = || FileOwnership::Ours(Fragment::found(&FragmentSlot::Whole, &hash_of(new)));
     match (old, record) {
         (None, _) => ours(),
         (Some(old), _) if old == new => ours(),
         (Some(old), Some(record)) if is_recorded(old, record) => ours(),
-        (Some(_), Some(_)) => WholeFile::Edited,
-        (Some(_), None) => WholeFile::Theirs,
+        (Some(_), Some(_)) => FileOwnership::Edited,
+        (Some(_), None) => FileOwnership::Theirs,
     }
 }
 

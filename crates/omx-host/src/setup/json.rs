@@ -94,7 +94,7 @@ pub(crate) fn read(text: &str) -> Result<JsonNode, EditError> {
     let root = node(&root)?;
     match root.inside {
         NodeContent::Members(_) => Ok(root),
-        _ => Err(EditError("it holds no JSON object".to_owned())),
+        _ => Err(EditError("it is not a JSON object".to_owned())),
     }
 }
 
@@ -108,7 +108,7 @@ fn node(value: &ast::Value<'_>) -> Result<JsonNode, EditError> {
                 let name = property.name.as_str().to_owned();
                 let inner = node(&property.value)?;
                 if map.insert(name.clone(), inner.value.clone()).is_some() {
-                    return Err(EditError(format!("{name:?} stands there twice")));
+                    return Err(EditError(format!("{name:?} appears twice")));
                 }
                 let span = property.range.start..property.range.end;
                 members.push(Member { span, name, node: inner });
@@ -169,7 +169,7 @@ pub(crate) fn insert(
     if !fits {
         let name = path[..there].join(".");
         return Err(EditError(format!(
-            "{name} has an unexpected type, so omx cannot add its entry to it"
+            "{name} has an unexpected type, so setup cannot add its entry to it"
         )));
     }
     let missing = &path[there..];

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::disk::SetupDisk;
-use super::edit::{self, FileFormat, FragmentConflict, WholeFile};
+use super::edit::{self, FileFormat, FileOwnership, FragmentConflict};
 use super::fragment::{DesiredFragment, Fragment, FragmentSlot};
 use super::manifest::{FileOrigin, FileRecord, Manifest};
 use super::paths::SetupPaths;
@@ -135,7 +135,7 @@ impl<'a> SetupPlanner<'a> {
         for kept in done.kept {
             let (kind, text) = match kept {
                 FragmentConflict::Edited(what) => {
-                    (SetupNoteKind::Edited, format!("{what} has changed since omx wrote it"))
+                    (SetupNoteKind::Edited, format!("{what} has changed since setup wrote it"))
                 }
                 FragmentConflict::Theirs(what) => {
                     (SetupNoteKind::Theirs, format!("{what} is your own"))
@@ -165,16 +165,16 @@ impl<'a> SetupPlanner<'a> {
         let Some(old) = self.read(path) else { return };
         let record = self.old.file(path).cloned();
         match edit::classify_whole_file(old.as_deref(), text, record.as_ref()) {
-            WholeFile::Ours(part) => {
+            FileOwnership::Ours(part) => {
                 let origin = record.map_or(FileOrigin::Absent, |record| record.origin);
                 let after = hash(text.as_bytes());
                 self.remember(host, path, origin, after, vec![part]);
                 self.change(path, old, Some(text.to_owned()));
             }
-            WholeFile::Edited => {
-                self.note(SetupNoteKind::Edited, path, "it has changed since omx wrote it");
+            FileOwnership::Edited => {
+                self.note(SetupNoteKind::Edited, path, "it has changed since setup wrote it");
             }
-            WholeFile::Theirs => self.note(SetupNoteKind::Theirs, path, "it is your own"),
+            FileOwnership::Theirs => self.note(SetupNoteKind::Theirs, path, "it is your own"),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> SetupPlanner<'a> {
                     self.note(
                         SetupNoteKind::Edited,
                         path,
-                        "it has changed since omx wrote it, so it stays",
+                        "it has changed since setup wrote it, so it stays",
                     );
                 }
                 _ => self.change(path, old, None),
@@ -203,7 +203,7 @@ impl<'a> SetupPlanner<'a> {
             Err(broken) => return self.note(SetupNoteKind::Refused, path, broken.to_string()),
         };
         for part in &done.left {
-            let text = format!("{} has changed since omx wrote it, so it stays", describe(part));
+            let text = format!("{} has changed since setup wrote it, so it stays", describe(part));
             self.note(SetupNoteKind::Edited, path, text);
         }
         self.forget(path);

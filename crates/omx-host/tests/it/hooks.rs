@@ -2,7 +2,7 @@
 
 use omx_host::HostKind;
 use omx_host::hook::{
-    FollowUp, HookEvent, HookFiles, HookOutcome, HookOutput, HookPayload, handle_event,
+    HookEvent, HookFiles, HookFollowUp, HookOutcome, HookOutput, HookPayload, handle_event,
 };
 use serde_json::{Map, Value, json};
 
@@ -76,7 +76,7 @@ fn hosts_1_4_a_session_learns_its_id_and_a_prompt_starts_and_cancels_a_mode() {
     assert_eq!(send(&place, HostKind::Claude, &of_subagent).output, HookOutput::Empty);
     let cancelled = send(&place, HostKind::Claude, &prompt("$cancel"));
     assert!(matches!(cancelled.output, HookOutput::Context(_)), "{cancelled:?}");
-    assert_eq!(cancelled.follow_up, FollowUp::None);
+    assert_eq!(cancelled.follow_up, HookFollowUp::None);
     let released = send(&place, HostKind::Claude, &stop);
     assert_eq!(released.output, HookOutput::Empty);
 }

@@ -9,7 +9,7 @@ use omx_host::setup::{HostHomes, SetupCatalog, SetupPaths, SetupScope, SkillFile
 use omx_host::{HostKind, guidance};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
-use omx_ops::config::Sources;
+use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, NoLauncher, Place, UncancelledCaller};
 use omx_store::{ProjectSearch, Store, find_project};
 
@@ -89,7 +89,7 @@ impl HostTestProject {
             actor: "hook",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(60),
-            config: Sources::default(),
+            config: ConfigSources::default(),
             caller: &UncancelledCaller,
             runs: &NoLauncher,
         }

@@ -45,12 +45,12 @@ fn cancelled(
 
 #[test]
 fn cancel_1_2_without_a_session_the_active_modes_determine_the_scope() {
-    let of = |sessions: &[(&str, &[Mode])]| {
+    let selected = |sessions: &[(&str, &[Mode])]| {
         choose_scope(sessions.iter().map(|(id, modes)| (session(id), modes.to_vec())).collect())
     };
-    assert_eq!(of(&[]), ScopeChoice::Compatibility);
-    assert_eq!(of(&[("a", &[]), ("b", &[])]), ScopeChoice::Compatibility);
-    assert_eq!(of(&[("a", &[]), ("b", &[Mode::Ralph])]), ScopeChoice::Only(session("b")));
+    assert_eq!(selected(&[]), ScopeChoice::Compatibility);
+    assert_eq!(selected(&[("a", &[]), ("b", &[])]), ScopeChoice::Compatibility);
+    assert_eq!(selected(&[("a", &[]), ("b", &[Mode::Ralph])]), ScopeChoice::Only(session("b")));
     let both: BTreeMap<_, _> =
         [(session("a"), vec![Mode::Ralph]), (session("b"), vec![Mode::Team])].into();
     assert_eq!(choose_scope(both.clone()), ScopeChoice::Ambiguous(both));
@@ -328,9 +328,9 @@ fn cancel_6_every_mode_has_its_message() {
     ];
     for entry in everything().cancel(CancelTarget::Everything).entries {
         let (_, line) = lines.iter().find(|line| line.0 == entry.mode.name()).unwrap();
-        let said =
+        let refusal =
             message::format_cancelled(&entry, Dialect::OMX, MessageReader::Program).join("\n");
-        assert_eq!(said, *line);
+        assert_eq!(refusal, *line);
         let at_terminal =
             message::format_cancelled(&entry, Dialect::OMX, MessageReader::Terminal).join("\n");
         let resumes = entry.mode == Mode::Autopilot;

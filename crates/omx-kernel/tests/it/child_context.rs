@@ -1,4 +1,4 @@
-//! What a child process is told survives the way through its environment.
+//! The context of a child process survives the trip through its environment.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

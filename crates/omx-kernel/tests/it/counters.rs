@@ -1,7 +1,7 @@
 //! modes.md 2.2, 2.4, 2.6, 4.5: what counts, that limits can only be lowered, and that a
 //! reached limit is recorded as `failed` without losing state.
 
-use omx_kernel::{Document, Exhaustion, Mode, RefusalCode};
+use omx_kernel::{Document, GiveUpReason, Mode, RefusalCode};
 
 use crate::support::{SessionWorld, assert_ended};
 
@@ -90,7 +90,7 @@ fn modes_2_2_new_findings_each_cycle_continue_up_to_max_iterations() {
         to_review(&mut world);
     }
     let plan = world.try_write(Mode::Autopilot, &open_review("delta", "")).unwrap();
-    let limit = Exhaustion::Limit("max_iterations reached".to_owned());
+    let limit = GiveUpReason::Limit("max_iterations reached".to_owned());
     assert_eq!(plan.exhausted, Some(limit));
     let document = world.get(Mode::Autopilot);
     assert_ended(document, "failed", "failed");

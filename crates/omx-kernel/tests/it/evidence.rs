@@ -207,12 +207,12 @@ fn modes_2_3_a_completion_audit_passes_only_if_every_part_does() {
 #[test]
 fn modes_2_3_the_audit_may_be_a_file() {
     let input = r#"{"current_phase":"complete","completion_audit_path":"audit.json"}"#;
-    let asked = {
+    let required = {
         let world = SessionWorld::live(Mode::Ralph, "verifying", "");
         let request = WriteRequest::new(Mode::Ralph, None, object(input)).unwrap();
         required_facts(&world.snapshot, &request)
     };
-    assert_eq!(asked.audit_path.as_deref(), Some("audit.json"));
+    assert_eq!(required.audit_path.as_deref(), Some("audit.json"));
     for (audit, expected) in audits() {
         let mut world = SessionWorld::live(Mode::Ralph, "verifying", "").files(&["log.txt"]);
         world.facts.audit = Some(value(&audit));
@@ -302,8 +302,8 @@ fn modes_2_1_only_a_write_that_may_need_them_asks_for_file_facts() {
         required_facts(&world.snapshot, &WriteRequest::new(mode, None, object(input)).unwrap())
     };
     assert_eq!(ask(Mode::Ralplan, r#"{"iteration":1}"#), FactQuery::default());
-    let asked = ask(Mode::Ralplan, r#"{"run_outcome":"finish","test_spec_path":"t.md"}"#);
-    assert_eq!(asked.paths, ["p.md", "t.md"]);
+    let required = ask(Mode::Ralplan, r#"{"run_outcome":"finish","test_spec_path":"t.md"}"#);
+    assert_eq!(required.paths, ["p.md", "t.md"]);
     assert_eq!(ask(Mode::Ralph, r#"{"active":true}"#).paths, ["p.md"], "a hand-over asks too");
     let audit =
         r#"{"completion_audit":{"evidence":[{"path":"log.txt"}]},"current_phase":"complete"}"#;

@@ -109,9 +109,9 @@ fn state_3_3_every_common_value_is_checked_for_every_mode_and_nothing_is_coerced
             for value in values {
                 let active = if name == "active" { "" } else { r#""active":false,"# };
                 let input = format!(r#"{{{active}"{name}":{value}}}"#);
-                let said =
+                let refusal =
                     SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, &input);
-                assert!(said.contains(name), "{said}");
+                assert!(refusal.contains(name), "{refusal}");
             }
         }
     }
@@ -141,8 +141,8 @@ fn state_3_3_the_fields_of_each_mode_are_checked() {
     ];
     for (mode, name, value) in bad {
         let input = format!(r#"{{"active":true,"{name}":{value}}}"#);
-        let said = SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, &input);
-        assert!(said.contains(name), "{said}");
+        let refusal = SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, &input);
+        assert!(refusal.contains(name), "{refusal}");
     }
 }
 

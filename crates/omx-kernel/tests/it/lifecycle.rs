@@ -81,8 +81,9 @@ fn state_2_3a_active_true_on_a_finished_run_starts_a_new_one_that_keeps_only_rev
 fn state_2_3a_a_cancelled_run_requires_an_explicit_start() {
     for mode in Mode::ALL {
         let mut world = ended(mode, "cancelled", "cancelled");
-        let said = world.write_refused(mode, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
-        assert!(said.contains(r#""start": true"#), "{said}");
+        let refusal =
+            world.write_refused(mode, RefusalCode::RecentlyCancelled, r#"{"active":true}"#);
+        assert!(refusal.contains(r#""start": true"#), "{refusal}");
         world.write_refused(mode, RefusalCode::RecentlyCancelled, r#"{"state":{"active":true}}"#);
         let document = world.write(mode, r#"{"start":true}"#);
         assert!(document.is_active());
@@ -102,15 +103,15 @@ fn state_2_3a_a_resume_reopens_only_resumable_runs_with_all_their_fields() {
     for mode in Mode::ALL {
         for (outcome, lifecycle) in ENDS {
             let keeps = matches!(mode, Mode::Autopilot | Mode::Ralplan);
-            let may = match outcome {
+            let is_allowed = match outcome {
                 "failed" | "blocked_on_user" => true,
                 "cancelled" => keeps,
                 _ => false,
             };
             let mut world = ended(mode, outcome, lifecycle);
             let result = world.try_write(mode, r#"{"resume":true}"#);
-            assert_eq!(result.is_ok(), may, "{} {outcome}: {result:?}", mode.name());
-            if !may {
+            assert_eq!(result.is_ok(), is_allowed, "{} {outcome}: {result:?}", mode.name());
+            if !is_allowed {
                 let code = result.unwrap_err().code;
                 assert_eq!(code, RefusalCode::IllegalTransition);
                 continue;
@@ -207,8 +208,8 @@ fn state_2_3c_a_document_that_was_not_cancelled_is_cleared_without_a_guard() {
 fn state_3_2a_the_first_write_must_set_active() {
     for mode in Mode::ALL {
         for input in [r#"{}"#, r#"{"iteration":1}"#, r#"{"run_outcome":"failed"}"#] {
-            let said = SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, input);
-            assert!(said.contains("active"), "{said}");
+            let refusal = SessionWorld::new().write_refused(mode, RefusalCode::InvalidInput, input);
+            assert!(refusal.contains("active"), "{refusal}");
         }
         assert!(SessionWorld::new().write(mode, r#"{"start":true}"#).is_active());
     }

@@ -76,8 +76,8 @@ fn modes_3_1_omx_writes_both_sides_whichever_was_named() {
             let plan = world.try_write(writer, &format!(r#"{{"{field}":true}}"#)).unwrap();
             assert!(world.get(above).is_true(above_field), "{field}");
             assert!(world.get(below).is_true(below_field), "{field}");
-            let order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
-            assert_eq!(order, [below, above], "dependents first");
+            let written_order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
+            assert_eq!(written_order, [below, above], "dependents first");
             assert!(plan.writes.iter().all(|(_, document)| document.revision() == 2));
         }
     }
@@ -121,10 +121,10 @@ fn modes_3_2_drivers_exclude_each_other_in_one_session() {
         for starting in DRIVERS.into_iter().filter(|mode| *mode != running) {
             let mut world = SessionWorld::live(running, first(running), "");
             for input in [r#"{"active":true}"#, r#"{"start":true}"#] {
-                let said = world.write_refused(starting, RefusalCode::ModeConflict, input);
-                assert!(said.contains(&format!("{} is running", running.name())), "{said}");
+                let refusal = world.write_refused(starting, RefusalCode::ModeConflict, input);
+                assert!(refusal.contains(&format!("{} is running", running.name())), "{refusal}");
                 let hint = format!("omx cancel --mode {}", running.name());
-                assert!(said.contains(&hint), "{said}");
+                assert!(refusal.contains(&hint), "{refusal}");
             }
             world.cancel(omx_kernel::cancel::CancelTarget::Everything);
             world.write(starting, r#"{"active":true}"#);
@@ -188,8 +188,8 @@ fn modes_3_3_starting_ralph_completes_a_ralplan_that_has_its_evidence() {
     let mut world =
         SessionWorld::live(Mode::Ralplan, "critic-review", AGREED).files(&["p.md", "t.md"]);
     let plan = world.try_write(Mode::Ralph, r#"{"active":true}"#).unwrap();
-    let order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
-    assert_eq!(order, [Mode::Ralplan, Mode::Ralph]);
+    let written_order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
+    assert_eq!(written_order, [Mode::Ralplan, Mode::Ralph]);
     let ralplan = world.get(Mode::Ralplan);
     assert_ended(ralplan, "finish", "finished");
     assert_eq!(ralplan.phase(), Some("complete"));

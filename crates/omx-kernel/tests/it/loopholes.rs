@@ -56,8 +56,8 @@ fn modes_3_1_a_run_that_ends_also_ends_its_dependents() {
     world.run(Mode::Ultrawork, "executing", r#","linked_to_ralph":true"#);
     world.run(Mode::Ecomode, "executing", "");
     let plan = world.try_write(Mode::Autopilot, r#"{"run_outcome":"failed","error":"x"}"#).unwrap();
-    let order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
-    assert_eq!(order, [Mode::Ultrawork, Mode::Ralph, Mode::Autopilot]);
+    let written_order: Vec<Mode> = plan.writes.iter().map(|(mode, _)| *mode).collect();
+    assert_eq!(written_order, [Mode::Ultrawork, Mode::Ralph, Mode::Autopilot]);
     for mode in [Mode::Ralph, Mode::Ultrawork] {
         assert!(!world.get(mode).is_active());
         assert_eq!(world.get(mode).get_str("run_outcome"), Some("cancelled"));

@@ -91,7 +91,7 @@ enum Action {
 #[derive(Clone, Debug)]
 struct CancelModel {
     lock: Lock,
-    order: WriteOrder,
+    written_order: WriteOrder,
 }
 
 fn now() -> Timestamp {
@@ -147,7 +147,7 @@ impl CancelModel {
                 }
             }
         };
-        if self.order == WriteOrder::ParentsFirst {
+        if self.written_order == WriteOrder::ParentsFirst {
             writes.reverse();
         }
         writes
@@ -345,7 +345,7 @@ const LINK_CUT_OFF: &str = "a write of two linked documents is cut off between t
 
 #[test]
 fn modes_6_2_cancel_wins_over_every_writer_and_hook_with_a_crash_anywhere() {
-    let model = CancelModel { lock: Lock::Held, order: WriteOrder::DependentsFirst };
+    let model = CancelModel { lock: Lock::Held, written_order: WriteOrder::DependentsFirst };
     let checker = model.checker().threads(2).spawn_bfs().join();
     println!("cancel model: {} unique states", checker.unique_state_count());
     assert!(checker.is_done());
@@ -355,7 +355,7 @@ fn modes_6_2_cancel_wins_over_every_writer_and_hook_with_a_crash_anywhere() {
 
 #[test]
 fn modes_6_2_without_the_lock_the_model_finds_a_revived_run() {
-    let model = CancelModel { lock: Lock::Absent, order: WriteOrder::DependentsFirst };
+    let model = CancelModel { lock: Lock::Absent, written_order: WriteOrder::DependentsFirst };
     let wanted = [STAYS_CANCELLED, NOT_HELD, REVISIONS].into();
     let checker =
         model.checker().threads(2).finish_when(HasDiscoveries::AllOf(wanted)).spawn_bfs().join();
@@ -367,7 +367,7 @@ fn modes_6_2_without_the_lock_the_model_finds_a_revived_run() {
 
 #[test]
 fn cancel_2_2_with_parents_written_first_the_model_finds_an_orphan() {
-    let model = CancelModel { lock: Lock::Held, order: WriteOrder::ParentsFirst };
+    let model = CancelModel { lock: Lock::Held, written_order: WriteOrder::ParentsFirst };
     let finish = HasDiscoveries::AnyOf([NO_ORPHAN].into());
     let checker = model.checker().threads(2).finish_when(finish).spawn_bfs().join();
     let path = checker.assert_any_discovery(NO_ORPHAN);

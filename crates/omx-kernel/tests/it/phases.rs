@@ -97,8 +97,8 @@ fn modes_1_aliases_of_a_phase_are_normalized_for_the_modes_that_have_it() {
                 }
                 None => {
                     let mut world = SessionWorld::live(mode, phases[0], "");
-                    let said = world.write_refused(mode, RefusalCode::InvalidPhase, &input);
-                    assert!(phases.iter().all(|phase| said.contains(phase)), "{said}");
+                    let refusal = world.write_refused(mode, RefusalCode::InvalidPhase, &input);
+                    assert!(phases.iter().all(|phase| refusal.contains(phase)), "{refusal}");
                 }
             }
         }

@@ -76,9 +76,9 @@ fn modes_2_7_a_start_names_the_stages_and_enters_the_first() {
     let names = r#"{"active":true,"stages":["a","stage:b"],"current_phase":"stage:b"}"#;
     assert_eq!(SessionWorld::new().write(Mode::Pipeline, names).phase(), Some("stage:b"));
     let unknown = format!(r#"{{"active":true,"current_phase":"stage:deploy"{STAGES}}}"#);
-    let said =
+    let refusal =
         SessionWorld::new().write_refused(Mode::Pipeline, RefusalCode::InvalidPhase, &unknown);
-    assert!(PHASES.iter().all(|phase| said.contains(phase)), "{said}");
+    assert!(PHASES.iter().all(|phase| refusal.contains(phase)), "{refusal}");
     for bad in [r#"[1]"#, r#"[{"role":"x"}]"#, r#"[""]"#] {
         let input = format!(r#"{{"active":true,"stages":{bad}}}"#);
         SessionWorld::new().write_refused(Mode::Pipeline, RefusalCode::InvalidInput, &input);

@@ -167,8 +167,8 @@ proptest! {
             }
             if let OpResult::RanOut(mode) = step.event {
                 let ending = step.after.get(*mode).status();
-                let said = matches!(ending, DocumentStatus::Ended(RunEnding::Failed | RunEnding::Blocked));
-                prop_assert!(said, "a bound is never success");
+                let refusal = matches!(ending, DocumentStatus::Ended(RunEnding::Failed | RunEnding::Blocked));
+                prop_assert!(refusal, "a bound is never success");
             }
             Ok(())
         })?;

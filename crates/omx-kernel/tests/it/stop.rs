@@ -5,7 +5,7 @@ use omx_kernel::stop::{
     AllowReason, HOLDS_WITHOUT_TOOL, SAME_PROGRESS_LIMIT, StopCause, StopDecision, StopEvent,
     StopExhausted, StopHold, StoppingAgent,
 };
-use omx_kernel::{Mode, RefusalCode, Scope};
+use omx_kernel::{Dialect, Mode, RefusalCode, Scope};
 
 use crate::support::{NOW, SessionWorld, assert_ended, at};
 
@@ -354,4 +354,14 @@ fn modes_4_6_staleness_counts_from_the_later_of_updated_at_and_last_seen() {
     assert!(world.snapshot.is_stale(Mode::Ralph, world.now), "its file says how old it is");
     world.put(Mode::Ralph, r#"{"active":false,"updated_at":"2020-01-01T00:00:00Z"}"#);
     assert!(!world.snapshot.is_stale(Mode::Ralph, world.now), "only a live one is stale");
+}
+
+#[test]
+fn modes_4_1_the_reason_of_a_driven_run_names_the_dialects_program() {
+    for (dialect, reason) in [
+        (Dialect::OMX, "an omx process drives the run"),
+        (Dialect::OMC, "an omc process drives the run"),
+    ] {
+        assert_eq!(AllowReason::SelfDriven.describe(&dialect), reason);
+    }
 }

@@ -178,16 +178,16 @@ fn modes_2_1_a_refusal_lists_the_allowed_phases() {
         for from in page.phases {
             for to in targets(page).filter(|to| !page.allows(from, to, NONE)) {
                 let input = format!(r#"{{"current_phase":"{to}"}}"#);
-                let said = page.live(from).write_refused(
+                let refusal = page.live(from).write_refused(
                     page.mode,
                     RefusalCode::IllegalTransition,
                     &input,
                 );
-                let follow = said.split("allowed next: ").nth(1).expect(&said);
+                let follow = refusal.split("allowed next: ").nth(1).expect(&refusal);
                 for (_, next, _) in page.steps.iter().filter(|step| step.0 == *from) {
-                    assert!(follow.contains(next), "{from}: {said}");
+                    assert!(follow.contains(next), "{from}: {refusal}");
                 }
-                assert!(follow.contains("failed or cancelled"), "{said}");
+                assert!(follow.contains("failed or cancelled"), "{refusal}");
             }
         }
     }
@@ -212,13 +212,13 @@ fn modes_2_1_a_refusal_says_what_is_missing() {
     ];
     for (mode, from, to, missing) in table {
         let input = format!(r#"{{"current_phase":"{to}"}}"#);
-        let said = SessionWorld::live(mode, from, "").write_refused(
+        let refusal = SessionWorld::live(mode, from, "").write_refused(
             mode,
             RefusalCode::IllegalTransition,
             &input,
         );
-        let part = said.split("missing ").nth(1).expect(&said);
-        assert!(part.split(';').next().unwrap().contains(missing), "{said}");
+        let part = refusal.split("missing ").nth(1).expect(&refusal);
+        assert!(part.split(';').next().unwrap().contains(missing), "{refusal}");
     }
 }
 
@@ -249,9 +249,9 @@ fn modes_2_1_a_run_starts_in_any_phase_except_autopilot_and_ralplan() {
                 let only_first = matches!(page.mode, Mode::Autopilot | Mode::Ralplan);
                 let mut world = SessionWorld::new();
                 if only_first && *phase != page.phases[0] {
-                    let said =
+                    let refusal =
                         world.write_refused(page.mode, RefusalCode::IllegalTransition, &input);
-                    assert!(said.contains(page.phases[0]), "{said}");
+                    assert!(refusal.contains(page.phases[0]), "{refusal}");
                 } else {
                     let document = world.write(page.mode, &input);
                     assert_eq!(document.phase(), Some(*phase));
@@ -299,8 +299,8 @@ fn modes_2_1_complete_requires_the_same_evidence_whichever_field_requests_it() {
         ] {
             let bare = format!("{{{word}}}");
             page.live(from).write_refused(page.mode, RefusalCode::IllegalTransition, &bare);
-            let shown = format!("{{{word}{}}}", needs[0]);
-            let document = page.live(from).write(page.mode, &shown);
+            let input = format!("{{{word}{}}}", needs[0]);
+            let document = page.live(from).write(page.mode, &input);
             assert_ended(&document, "finish", "finished");
             assert_eq!(document.phase(), Some("complete"));
         }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
 use omx_mcp::{McpServer, McpTool, ToolGroup, serve};
-use omx_ops::config::Sources;
+use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, NoLauncher, Place, UncancelledCaller};
 use omx_store::{ProjectSearch, Store, find_project};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ impl McpTestProject {
             actor: "mcp",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(60),
-            config: Sources::default(),
+            config: ConfigSources::default(),
             caller: &UncancelledCaller,
             runs: &NoLauncher,
         }

@@ -134,7 +134,7 @@ fn mcp_progress_is_reported_under_the_clients_token() {
         }
         assert_eq!(client.receive_for(1)["result"]["structuredContent"]["steps"], 3);
     }
-    // Without a token nobody is told.
+    // Without a token there is no progress notification.
     client.call(2, "steps", &json!({}));
     client.receive_for(2);
     let params = json!({"name": "steps", "_meta": {"progressToken": [1]}});

@@ -5,7 +5,7 @@ use std::sync::{Condvar, LazyLock, Mutex};
 use std::time::Duration;
 
 use omx_kernel::Value;
-use omx_mcp::{McpTool, ToolAnnotations, ToolGroup, ToolPace};
+use omx_mcp::{McpTool, ToolAnnotations, ToolGroup, ToolScheduling};
 use omx_ops::CallProgress;
 
 /// What happens in the tools, by the name of the gate a call was given.
@@ -43,7 +43,7 @@ pub fn await_gate(name: &str, is_there: impl Fn(&ToolGate) -> bool) {
 
 const fn tool(
     name: &'static str,
-    pace: ToolPace,
+    pace: ToolScheduling,
     run: fn(&omx_ops::Context<'_>, omx_ops::RequestFields) -> Result<Value, omx_kernel::Refusal>,
 ) -> McpTool {
     McpTool {
@@ -59,7 +59,7 @@ const fn tool(
 
 pub static TEST_TOOLS: [McpTool; 3] = [
     // Waits until its gate opens or it is cancelled.
-    tool("wait", ToolPace::Waits, |context, input| {
+    tool("wait", ToolScheduling::Waits, |context, input| {
         let name = input.text("gate")?.unwrap_or_default().to_owned();
         change(&name, |gate| gate.begun += 1);
         loop {
@@ -75,12 +75,12 @@ pub static TEST_TOOLS: [McpTool; 3] = [
         }
     }),
     // Reports progress 1, 2, 2 and 3.
-    tool("steps", ToolPace::Waits, |context, _| {
+    tool("steps", ToolScheduling::Waits, |context, _| {
         for done in [1, 2, 2, 3] {
             let message = &format!("step {done}");
             context.caller.report_progress(CallProgress { done, total: Some(3), message });
         }
         Ok(Value::record([("steps", Value::integer(3))]))
     }),
-    tool("quick", ToolPace::Quick, |_, _| Ok(Value::record([("ok", Value::bool(true))]))),
+    tool("quick", ToolScheduling::Quick, |_, _| Ok(Value::record([("ok", Value::bool(true))]))),
 ];

@@ -14,7 +14,7 @@ use crate::context::Context;
 
 /// The configuration sources that the edge found.
 #[derive(Clone, Debug, Default)]
-pub struct Sources {
+pub struct ConfigSources {
     /// The person's own file, which need not exist.
     pub user_file: Option<PathBuf>,
     /// Keys set by the environment: key, value, variable name.
@@ -196,7 +196,7 @@ fn put_project_file(
         row_of(key)
             .map_or(ProjectValue::WaitsForTrust, |row| judge_project_value(row, key, value, own))
     };
-    let hash = ContentHash::of(file.text.as_bytes());
+    let hash = ContentHash::from_content(file.text.as_bytes());
     let mut is_trusted = None;
     let mut waiting = Vec::new();
     for setting in file.settings {

@@ -5,7 +5,7 @@ use omx_kernel::{AgentKind, Mode, Value};
 
 /// The schema of a project's configuration file.
 pub fn schema() -> Value {
-    let mut root = Node::default();
+    let mut root = SchemaSection::default();
     for row in KEYS {
         let leaf = leaf(row.kind, row.default, row.meaning);
         let wildcard: Vec<&str> = match row.name {
@@ -61,12 +61,12 @@ fn leaf(kind: Kind, default: Option<&str>, meaning: &str) -> Value {
 
 /// A section of the schema.
 #[derive(Default)]
-struct Node {
-    children: Vec<(String, Node)>,
+struct SchemaSection {
+    children: Vec<(String, SchemaSection)>,
     leaf: Option<Value>,
 }
 
-impl Node {
+impl SchemaSection {
     fn put(&mut self, path: &[&str], leaf: Value) {
         let [first, rest @ ..] = path else {
             self.leaf = Some(leaf);
@@ -75,7 +75,7 @@ impl Node {
         let place = match self.children.iter().position(|(name, _)| name == first) {
             Some(place) => place,
             None => {
-                self.children.push(((*first).to_owned(), Node::default()));
+                self.children.push(((*first).to_owned(), SchemaSection::default()));
                 self.children.len() - 1
             }
         };

@@ -97,7 +97,7 @@ pub struct TrustEntry {
 pub fn trust_list(context: &Context<'_>) -> Result<Vec<TrustEntry>, Refusal> {
     let entry = |record: TrustedFile| {
         let state = match files::text(&record.path) {
-            Ok(Some(text)) if ContentHash::of(text.as_bytes()) == record.sha256 => {
+            Ok(Some(text)) if ContentHash::from_content(text.as_bytes()) == record.sha256 => {
                 TrustState::Current
             }
             Ok(Some(_)) => TrustState::Changed,

@@ -144,7 +144,7 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
         Err(refusal) if refusal.code == RefusalCode::Busy => {
             cancelled::request_cancel(&store, session);
             let text = format!(
-                "[{}] Cancel was asked for; the state is locked by another process, so it is written as soon as that lets go. Nothing is held meanwhile.",
+                "[{}] Cancel requested. Another process holds the state lock; the cancel is written as soon as the lock is free. No Stop is held until then.",
                 context.dialect.name
             );
             Ok(Prompted::Cancelled { text, rest: Rest::Processes })
@@ -192,23 +192,23 @@ fn begun(
     let read = locked.scope(&scope)?;
     let snapshot = &read.snapshot;
     let task = wanted.task.trim();
-    let mut asked =
+    let mut requested =
         StartRequest { mode: wanted.mode, companions: &wanted.linked, task, context_path: None };
     let facts = facts::answer(
-        &start::required_facts(snapshot, &asked)?,
+        &start::required_facts(snapshot, &requested)?,
         &store,
         &context.place.working_directory,
     );
     let circumstances =
         WriteContext { now, limits: &limits, facts: &facts, dialect: context.dialect };
-    let how = start::plan_start(snapshot, &asked, circumstances)?.outcome;
+    let how = start::plan_start(snapshot, &requested, circumstances)?.outcome;
     let kept = if how == StartOutcome::Started && wanted.mode == Mode::Autopilot {
         Some(keep_words(&locked, &store, task, now)?)
     } else {
         None
     };
-    asked.context_path = kept.as_deref();
-    let plan = start::plan_start(snapshot, &asked, circumstances)?;
+    requested.context_path = kept.as_deref();
+    let plan = start::plan_start(snapshot, &requested, circumstances)?;
     for (_, document) in &plan.writes {
         LockedStore::check_size(document)?;
     }
@@ -265,9 +265,9 @@ fn render_start(
     };
     let begins = match how {
         StartOutcome::Started => format!("{title} started{with} in session {session}."),
-        StartOutcome::Resumed => format!("{title} goes on{with} in session {session}."),
+        StartOutcome::Resumed => format!("{title} resumed{with} in session {session}."),
         StartOutcome::AlreadyRunning => {
-            format!("{title} runs already in session {session}; nothing was started.")
+            format!("{title} is already running in session {session}; nothing was started.")
         }
     };
     let task = after

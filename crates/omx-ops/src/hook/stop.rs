@@ -1,6 +1,6 @@
 //! Handles an agent's Stop: the kernel's rule decides, the documents count.
 
-use omx_kernel::session_events::{self, SessionSample};
+use omx_kernel::session_events::{self, SessionWorkState};
 use omx_kernel::stop::{AllowReason, StopCause, StopDecision, StopEvent, StoppingAgent, decide};
 use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot};
 use omx_store::runs::Liveness;
@@ -108,7 +108,7 @@ fn fingerprint(store: &Store, snapshot: &Snapshot, seen: &StopSeen<'_>) -> u64 {
     let folder = folder::standing(store.root());
     session_events::fingerprint(
         snapshot,
-        SessionSample { worktree: &folder, last_message: seen.last_words },
+        SessionWorkState { worktree: &folder, last_message: seen.last_words },
     )
 }
 

@@ -58,7 +58,7 @@ impl RunLauncher for NoLauncher {
         _: Option<AgentKind>,
         _: Option<&Path>,
     ) -> Result<AgentKind, Refusal> {
-        Err(Refusal::invalid_input("this program starts no runs"))
+        Err(Refusal::invalid_input("this program cannot start runs"))
     }
 
     fn drive_detached(
@@ -68,6 +68,6 @@ impl RunLauncher for NoLauncher {
         _: &RunId,
         _: &[String],
     ) -> Result<(), Refusal> {
-        Err(Refusal::invalid_input("this program starts no runs"))
+        Err(Refusal::invalid_input("this program cannot start runs"))
     }
 }

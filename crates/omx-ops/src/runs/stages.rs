@@ -45,7 +45,7 @@ pub fn parse_stages(text: &str, file: &str) -> Result<Vec<PipelineStage>, Refusa
         ));
     }
     let tables = root.get("stage").and_then(Item::as_array_of_tables);
-    let tables = tables.ok_or_else(|| fail(text, file, 0, "wanted at least one [[stage]]"))?;
+    let tables = tables.ok_or_else(|| fail(text, file, 0, "at least one [[stage]] is needed"))?;
     let mut stages: Vec<PipelineStage> = Vec::new();
     for table in tables {
         let stage = stage(table, text, file)?;
@@ -67,12 +67,9 @@ fn stage(table: &Table, text: &str, file: &str) -> Result<PipelineStage, Refusal
         None => Ok(None),
         Some(item) => match item.as_str() {
             Some(words) if !words.trim().is_empty() => Ok(Some(words.to_owned())),
-            _ => Err(fail(
-                text,
-                file,
-                at(table, key),
-                &format!("{key} must be a text that is not empty"),
-            )),
+            _ => {
+                Err(fail(text, file, at(table, key), &format!("{key} must be a non-empty string")))
+            }
         },
     };
     let begin = table.span().map_or(0, |span| span.start);

@@ -176,7 +176,7 @@ fn check(
     if !DRIVEN.contains(&request.mode) {
         let names: Vec<&str> = DRIVEN.iter().map(|mode| mode.name()).collect();
         return Err(Refusal::invalid_input(format!(
-            "omx does not drive {} itself; it drives {}",
+            "{} runs cannot be started; modes that can: {}",
             request.mode.name(),
             names.join(", ")
         )));

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use omx_kernel::message::MessageReader;
 use omx_kernel::{AgentKind, Dialect, Refusal, RunId, Timestamp};
-use omx_ops::config::Sources;
+use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, RunLauncher, UncancelledCaller};
 use omx_store::Store;
 use tempfile::TempDir;
@@ -84,7 +84,7 @@ impl OpsTestProject {
             actor: "test",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(5),
-            config: Sources::default(),
+            config: ConfigSources::default(),
             caller: &UncancelledCaller,
             runs: &self.launcher,
         }

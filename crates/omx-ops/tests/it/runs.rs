@@ -39,7 +39,9 @@ fn a_refused_start_leaves_nothing_behind() {
     let no_task = RunRequest::new(Mode::Ralph);
     assert!(open_run(&context, no_task).unwrap_err().message.contains("no task"));
     let not_driven = RunRequest { task: Some("x".to_owned()), ..RunRequest::new(Mode::Team) };
-    assert!(open_run(&context, not_driven).unwrap_err().message.contains("does not drive team"));
+    assert!(
+        open_run(&context, not_driven).unwrap_err().message.contains("team runs cannot be started")
+    );
     assert!(!context.store().unwrap().tree().exists());
 }
 
@@ -61,8 +63,8 @@ fn a_run_that_is_held_is_not_limited_resumed_or_discarded() {
     assert_eq!(run_discard(&context, &discard).unwrap_err().code, RefusalCode::Busy);
     drop(run);
     assert_eq!(run_limit(&context, &limit).unwrap().records.len(), 1);
-    let shown = run_show(&context, &selector(id.as_str())).unwrap();
-    assert_eq!(shown.entries.len(), 1);
+    let output = run_show(&context, &selector(id.as_str())).unwrap();
+    assert_eq!(output.entries.len(), 1);
     let removed = run_discard(&context, &discard).unwrap().removed;
     assert_eq!((removed.worktree, removed.branch), (None, None));
     assert!(run_list(&context, &RunListRequest::default()).unwrap().runs.is_empty());

@@ -46,7 +46,7 @@ pub(super) struct Pipes<Report> {
 
 /// Data that is not complete yet.
 #[derive(Default)]
-struct Partial {
+struct PartialData {
     line: Vec<u8>,
     error_line: Vec<u8>,
     report: Vec<u8>,
@@ -59,7 +59,7 @@ struct Partial {
 impl<Report: Fn(ProcessEvent)> Pipes<Report> {
     /// Serves until the owner closes the waker.
     pub(super) fn serve(mut self) {
-        let mut partial = Partial::default();
+        let mut partial = PartialData::default();
         let mut buffer = vec![0; CHUNK];
         loop {
             let [woken, output, errors, reports, input] = self.wait_ready(&partial);
@@ -85,7 +85,7 @@ impl<Report: Fn(ProcessEvent)> Pipes<Report> {
     }
 
     /// Waits until something can be done and returns what.
-    fn wait_ready(&self, partial: &Partial) -> [bool; 5] {
+    fn wait_ready(&self, partial: &PartialData) -> [bool; 5] {
         let has_room = self.pending.load(Ordering::Acquire) < READ_AHEAD;
         let sources = [
             Some(PollFd::new(&self.wakeups, PollFlags::IN)),
@@ -110,7 +110,7 @@ impl<Report: Fn(ProcessEvent)> Pipes<Report> {
     }
 
     /// Takes the requests of the owner. Returns whether there may be more.
-    fn take_requests(&self, partial: &mut Partial) -> bool {
+    fn take_requests(&self, partial: &mut PartialData) -> bool {
         let mut bytes = [0; 64];
         let open = loop {
             match (&self.wakeups).read(&mut bytes) {
@@ -222,7 +222,7 @@ impl<Report: Fn(ProcessEvent)> Pipes<Report> {
         }
     }
 
-    fn write_input(&mut self, partial: &mut Partial) {
+    fn write_input(&mut self, partial: &mut PartialData) {
         let (Some(pipe), Some(line)) = (&self.input, partial.unwritten.front()) else { return };
         match rustix::io::write(pipe, line.get(partial.written..).unwrap_or_default()) {
             Ok(written) => {

@@ -60,7 +60,7 @@ pub(crate) struct Restriction(RulesetCreated);
 impl Restriction {
     /// Prepares the rules. The error says which one cannot be applied.
     pub(crate) fn prepare(rules: &FileRules) -> Result<Self, String> {
-        let unsupported = |error: &dyn std::fmt::Display| format!("the kernel refuses: {error}");
+        let unsupported = |error: &dyn std::fmt::Display| format!("the kernel refused: {error}");
         let writes = AccessFs::from_write(KNOWN) & !BitFlags::from(AccessFs::IoctlDev);
         let mut handled = writes;
         if !rules.hidden.is_empty() {

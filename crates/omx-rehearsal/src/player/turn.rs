@@ -31,7 +31,7 @@ pub(super) struct PlayedTurn {
     step: usize,
     pub(super) state: TurnState,
     /// The last text.
-    said: Option<String>,
+    message: Option<String>,
     /// The text that is the answer, whatever is said later.
     answer: Option<String>,
     structured: Option<Value>,
@@ -69,7 +69,7 @@ impl PlayedTurn {
             entry,
             step,
             state: TurnState::Ready,
-            said: None,
+            message: None,
             answer: None,
             structured: None,
             output: String::new(),
@@ -78,7 +78,7 @@ impl PlayedTurn {
     }
 
     fn answer(&self) -> PlayerAnswer {
-        let text = match (&self.answer, &self.said, &self.structured) {
+        let text = match (&self.answer, &self.message, &self.structured) {
             (Some(answer), _, _) => answer.clone(),
             (None, Some(said), _) => said.clone(),
             (None, None, Some(result)) => result.to_string(),
@@ -111,7 +111,7 @@ impl Player {
         match step.action {
             ScenarioAction::Say(text) => {
                 let text = text.replace(OUTPUT, &turn.output);
-                turn.said = Some(text.clone());
+                turn.message = Some(text.clone());
                 conversation.memory.record_text(&text)?;
                 self.notify(&PlayerNotification::Said { text }, effects);
                 self.next_step();

@@ -80,11 +80,11 @@ impl Default for GitLimits {
 /// git with its program, environment, limits and scratch folder.
 #[derive(Clone, Debug)]
 pub struct Git {
-    setup: Arc<Setup>,
+    setup: Arc<GitSetup>,
 }
 
 #[derive(Debug)]
-struct Setup {
+struct GitSetup {
     program: PathBuf,
     environment: BTreeMap<OsString, OsString>,
     scratch: PathBuf,
@@ -125,7 +125,7 @@ impl Git {
         ] {
             environment.insert(name.into(), value.into());
         }
-        Self { setup: Arc::new(Setup { program, environment, scratch, limits }) }
+        Self { setup: Arc::new(GitSetup { program, environment, scratch, limits }) }
     }
 
     /// The person's home directory.
@@ -157,7 +157,7 @@ impl Git {
 
 /// A prepared call of git.
 pub(super) struct Call<'a> {
-    git: &'a Setup,
+    git: &'a GitSetup,
     folder: PathBuf,
     settings: Vec<&'static str>,
     overrides: Vec<String>,

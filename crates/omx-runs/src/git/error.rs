@@ -17,11 +17,11 @@ pub enum GitError {
         program: PathBuf,
     },
     /// This version of git lacks a required feature.
-    #[error("git 2.38 or newer is needed to look for conflicts without touching anything")]
+    #[error("git is too old: 2.38 or newer is needed to detect conflicts without changing files")]
     TooOld,
     /// The folder belongs to another user.
     #[error(
-        "git does not trust {0}, because it belongs to somebody else; if you do: \
+        "git does not trust {0}, because another user owns it; to trust it: \
          git config --global --add safe.directory {0}", folder.display()
     )]
     NotTrusted {
@@ -29,19 +29,21 @@ pub enum GitError {
         folder: PathBuf,
     },
     /// The repository has no commit yet.
-    #[error("there is no commit yet; make a first one: git commit --allow-empty -m start")]
+    #[error(
+        "the repository has no commits; create the first one: git commit --allow-empty -m start"
+    )]
     NoCommit,
     /// No branch is checked out.
-    #[error("the checkout is on no branch; switch to one first: git switch BRANCH")]
+    #[error("no branch is checked out; switch to one first: git switch BRANCH")]
     Detached,
     /// A merge, rebase or similar operation is in progress.
-    #[error("{operation} is in progress; end it first: {}", operation.way_out())]
+    #[error("{operation} is in progress; finish or abort it first: {}", operation.way_out())]
     InProgress {
         /// The operation.
         operation: GitOperation,
     },
     /// The checkout has uncommitted changes.
-    #[error("the checkout has changes that are not committed: {}", list(files))]
+    #[error("the checkout has uncommitted changes: {}", list(files))]
     Dirty {
         /// The changed files.
         files: Vec<PathBuf>,
@@ -53,7 +55,7 @@ pub enum GitError {
         files: Vec<PathBuf>,
     },
     /// Untracked files would be overwritten.
-    #[error("files that are not in git would be overwritten: {}", list(files))]
+    #[error("untracked files would be overwritten: {}", list(files))]
     InTheWay {
         /// The untracked files.
         files: Vec<PathBuf>,
@@ -85,19 +87,19 @@ pub enum GitError {
         folders: Vec<PathBuf>,
     },
     /// The branch does not exist.
-    #[error("there is no branch {branch}")]
+    #[error("branch {branch} does not exist")]
     NoBranch {
         /// The branch.
         branch: String,
     },
     /// The person's branch moved during the operation.
-    #[error("the branch {branch} changed meanwhile; try again")]
+    #[error("branch {branch} has moved in the meantime; try again")]
     Moved {
         /// The branch.
         branch: String,
     },
     /// A worktree has another branch checked out than its own.
-    #[error("{} is on {found}, and belongs on {expected}", path.display())]
+    #[error("{} has {found} checked out instead of {expected}", path.display())]
     WrongBranch {
         /// The worktree.
         path: PathBuf,
@@ -107,7 +109,7 @@ pub enum GitError {
         expected: String,
     },
     /// Something else occupies the path of a worktree.
-    #[error("{} is there already and is no worktree of this run", path.display())]
+    #[error("{} already exists and is not a worktree of this run", path.display())]
     Occupied {
         /// The path.
         path: PathBuf,
@@ -120,21 +122,21 @@ pub enum GitError {
     },
     /// git has no identity configured.
     #[error(
-        "git does not know who you are: git config --global user.name \"Your Name\" && \
+        "git has no user name and email; set them: git config --global user.name \"Your Name\" && \
          git config --global user.email you@example.com"
     )]
     NoIdentity,
     /// Another git process is running, or was killed and left its lock.
     #[error(
-        "another git is at work in this repository, or one was killed there; \
-         if none is, remove {}", path.display()
+        "another git process is using this repository, or was killed in it; \
+         if none is running, remove {}", path.display()
     )]
     Locked {
         /// The lock file.
         path: PathBuf,
     },
     /// git timed out and was terminated.
-    #[error("git {what} did not end within {} s and was stopped", after.as_secs())]
+    #[error("git {what} timed out after {} s and was terminated", after.as_secs())]
     TimedOut {
         /// The call.
         what: String,
@@ -176,7 +178,7 @@ impl GitError {
             return Self::Locked { path: path.into() };
         }
         let words = words.trim();
-        let words = if words.is_empty() { "it did not say why" } else { words };
+        let words = if words.is_empty() { "it gave no reason" } else { words };
         Self::Failed { what, words: words.to_owned() }
     }
 }

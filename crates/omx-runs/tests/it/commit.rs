@@ -23,10 +23,10 @@ fn everything_that_is_not_ignored_is_committed_in_the_persons_name() {
     assert_eq!(identity, CommitIdentity::Person);
     assert_eq!(worktree.tip(&branch(1)).unwrap(), Some(commit.clone()));
     assert!(worktree.status().unwrap().is_clean());
-    let shown = stage.git(&["show", "--no-patch", "--format=%an <%ae>%n%B", commit.as_str()]);
+    let output = stage.git(&["show", "--no-patch", "--format=%an <%ae>%n%B", commit.as_str()]);
     let expected = "A Person <person@example.com>\nStep 1\n\n# not a comment\n\
                     \"quoted\" $(no) `shell` --amend\n\n";
-    assert_eq!(shown, expected);
+    assert_eq!(output, expected);
     let files = stage.git(&["ls-tree", "-r", "-z", "--name-only", commit.as_str()]);
     let files: Vec<&str> = files.split_terminator('\0').collect();
     assert!(NAMES.iter().all(|name| files.contains(&format!("new/{name}").as_str())), "{files:?}");
@@ -57,8 +57,8 @@ fn where_git_knows_nobody_a_run_commits_in_its_own_name_and_says_so() {
 #[test]
 fn nothing_is_signed_and_nobody_is_asked() {
     let stage = GitFixture::new();
-    let asked = stage.folder.path().join("asked");
-    stage.hook("sign", &format!("echo > '{}'; exit 1", asked.display()));
+    let spec = stage.folder.path().join("asked");
+    stage.hook("sign", &format!("echo > '{}'; exit 1", spec.display()));
     let program = stage.root().join(".git/hooks/sign");
     stage.git(&["config", "commit.gpgSign", "true"]);
     stage.git(&["config", "gpg.program", program.to_str().unwrap()]);
@@ -66,7 +66,7 @@ fn nothing_is_signed_and_nobody_is_asked() {
     let worktree = stage.worktree(1);
     write(worktree.top(), "new", "x");
     worktree.commit_all(&branch(1), "m").unwrap();
-    assert!(!asked.exists());
+    assert!(!spec.exists());
 }
 
 #[test]

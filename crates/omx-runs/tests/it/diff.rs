@@ -23,13 +23,13 @@ fn every_changed_file_is_told_with_its_lines_whatever_its_name() {
     fs::write(worktree.top().join(raw), "1\n").unwrap();
     let new = worktree.tree().unwrap();
     let changes = worktree.changes(&old, &new).unwrap();
-    let told: Vec<_> = changes
+    let listed: Vec<_> = changes
         .files
         .iter()
         .map(|file| (file.path.as_os_str().as_bytes(), file.change, file.lines))
         .collect();
     assert_eq!(
-        told,
+        listed,
         [
             (&b"-rf"[..], ChangedFile::Deleted, Some((0, 3))),
             (b"binary", ChangedFile::Added, None),

@@ -47,7 +47,7 @@ fn conductor_7_two_sides_are_merged_with_the_persons_first_and_git_says_it_is_in
     assert_eq!(stage.git(&["status", "--porcelain"]).trim(), "?? untracked");
     assert_eq!(stage.git(&["worktree", "list"]).lines().count(), 2 + 2, "{worktree:?}");
 
-    // The run goes on, and is integrated once more.
+    // The run continues and is integrated again.
     write(worktree.top(), "theirs", "z");
     worktree.commit_all(&branch(1), "more").unwrap();
     stage.checkout().integrate(&branch(1)).unwrap();

@@ -106,8 +106,8 @@ fn taking_the_hash_leaves_index_and_files_to_the_byte() {
     let before = stage.persons();
     let hash = stage.checkout().tree().unwrap();
     before.unchanged_in(&stage, &"the hash");
-    let shown = stage.git(&["show", &format!("{hash}:plain.txt")]);
-    assert_eq!(shown, "and changed\n");
+    let output = stage.git(&["show", &format!("{hash}:plain.txt")]);
+    assert_eq!(output, "and changed\n");
 }
 
 #[test]

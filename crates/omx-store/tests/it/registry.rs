@@ -74,8 +74,8 @@ fn a_project_path_may_be_invalid_utf_8_and_a_long_task_is_cut() {
     let stage = StoreFixture { store: Store::new(project), ..stage };
     let held = stage.create(&run_id(1));
     let registry = RunRegistry::new(stage.folder.path().join("registry"));
-    let asked = RegisteredRun { task: "ä".repeat(5000).into(), ..entry(&stage, &held, 1) };
-    registry.add(&held, &asked).unwrap();
+    let spec = RegisteredRun { task: "ä".repeat(5000).into(), ..entry(&stage, &held, 1) };
+    registry.add(&held, &spec).unwrap();
     let live = registry.live().unwrap();
     assert_eq!(live.len(), 1);
     assert_eq!(live[0].root, root);

@@ -15,9 +15,9 @@ use crate::stage::{StoreFixture, bytes_below, run_id};
 #[test]
 fn the_spec_is_kept_and_every_file_is_private_to_its_owner() {
     let stage = StoreFixture::new();
-    let asked = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
-    let held = stage.lock().create_run(&run_id(1), &asked, &LockHolder::this_process()).unwrap();
-    assert_eq!(held.folder().read_spec::<Value>().unwrap(), asked);
+    let spec = json!({"mode": "ralph", "task": "ä \u{1b}[31m\n", "budget": 1.10});
+    let held = stage.lock().create_run(&run_id(1), &spec, &LockHolder::this_process()).unwrap();
+    assert_eq!(held.folder().read_spec::<Value>().unwrap(), spec);
     let name = StepLogName::new("check-1").unwrap();
     held.open_step_log(&name).unwrap().file.write_all(b"one").unwrap();
     held.open_step_log(&name).unwrap().file.write_all(b" two").unwrap();

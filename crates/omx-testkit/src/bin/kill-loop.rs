@@ -13,14 +13,14 @@ fn main() {
     );
     println!("kill loop: {rounds} rounds, seed {seed}");
     let start = Instant::now();
-    let tally = omx_testkit::kill_loop(rounds, seed);
+    let report = omx_testkit::kill_loop(rounds, seed);
     println!(
         "{} commands: {} had answered, {} were killed before ({} of those had taken effect); \
          none lost, none torn, nothing in the way; {:.1} s",
-        tally.started,
-        tally.answered,
-        tally.silent,
-        tally.unanswered_effects,
+        report.started,
+        report.answered,
+        report.silent,
+        report.unanswered_effects,
         start.elapsed().as_secs_f64()
     );
 }

@@ -34,21 +34,21 @@ impl WireFormat for Anthropic {
                 Some("user") => {
                     let parts = list(&message["content"]);
                     let results = parts.iter().any(|part| part["type"] == "tool_result");
-                    let said = text(&message["content"]);
+                    let text_seen = text(&message["content"]);
                     if results {
                         voices.push(HistoryEntry::Other);
                     }
-                    if !results || !said.is_empty() {
-                        voices.push(HistoryEntry::User(said));
+                    if !results || !text_seen.is_empty() {
+                        voices.push(HistoryEntry::User(text_seen));
                     }
                 }
                 // Reminders and contexts of hooks stand between as `system`;
                 // so do words the user said while the model was at work.
                 _ => {
-                    let said = text(&message["content"]);
-                    let steered = said.starts_with(STEERED);
+                    let text_seen = text(&message["content"]);
+                    let steered = text_seen.starts_with(STEERED);
                     voices.push(if steered {
-                        HistoryEntry::User(said)
+                        HistoryEntry::User(text_seen)
                     } else {
                         HistoryEntry::Other
                     });

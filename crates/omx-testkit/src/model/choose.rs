@@ -44,16 +44,16 @@ pub(super) fn kind(
     body: &Value,
 ) -> ModelRequestKind {
     let history = wire.history(body);
-    let said = history.iter().rev().find_map(|voice| match voice {
+    let text_seen = history.iter().rev().find_map(|voice| match voice {
         HistoryEntry::User(text) => Some(text.to_lowercase()),
         _ => None,
     });
-    let said = said.unwrap_or_default();
-    if let Some((phrase, _)) = known.rules.iter().find(|(phrase, _)| said.contains(phrase)) {
+    let text_seen = text_seen.unwrap_or_default();
+    if let Some((phrase, _)) = known.rules.iter().find(|(phrase, _)| text_seen.contains(phrase)) {
         return ModelRequestKind::Rule(phrase.clone());
     }
     let codex = codex(headers);
-    let asks_for_summary = COMPACTION.iter().any(|phrase| said.contains(phrase));
+    let asks_for_summary = COMPACTION.iter().any(|phrase| text_seen.contains(phrase));
     if codex["request_kind"] == "compaction" || asks_for_summary {
         return ModelRequestKind::Compaction;
     }

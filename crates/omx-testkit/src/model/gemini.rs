@@ -10,9 +10,9 @@ use super::wire::{
 
 /// `POST /v1beta/models/MODEL:streamGenerateContent` and `:generateContent`
 #[derive(Debug)]
-pub(super) struct Gemini;
+pub(super) struct GeminiFormat;
 
-impl WireFormat for Gemini {
+impl WireFormat for GeminiFormat {
     fn history(&self, body: &Value) -> Vec<HistoryEntry> {
         let mut voices = Vec::new();
         for content in list(&body["contents"]) {
@@ -22,12 +22,12 @@ impl WireFormat for Gemini {
             }
             let results =
                 list(&content["parts"]).iter().any(|part| part.get("functionResponse").is_some());
-            let said = text(&content["parts"]);
+            let text_seen = text(&content["parts"]);
             if results {
                 voices.push(HistoryEntry::Other);
             }
-            if !results || !said.is_empty() {
-                voices.push(HistoryEntry::User(said));
+            if !results || !text_seen.is_empty() {
+                voices.push(HistoryEntry::User(text_seen));
             }
         }
         voices

@@ -99,7 +99,7 @@ pub(super) fn of_path(path: &str) -> Option<&'static dyn WireFormat> {
     } else if path.ends_with("/messages") {
         Some(&super::anthropic::Anthropic)
     } else if path.ends_with(":streamGenerateContent") || path.ends_with(":generateContent") {
-        Some(&super::gemini::Gemini)
+        Some(&super::gemini::GeminiFormat)
     } else {
         None
     }

@@ -97,17 +97,17 @@ impl AgentRun {
         let text = match self.cli {
             AgentCli::Codex => {
                 let events = self.of_type("item.completed").into_iter().rev();
-                let said =
+                let text_seen =
                     events.map(|event| &event["item"]).find(|item| item["type"] == "agent_message");
-                said.and_then(|item| item["text"].as_str()).map(str::to_owned)
+                text_seen.and_then(|item| item["text"].as_str()).map(str::to_owned)
             }
             AgentCli::Claude => self.only("result")["result"].as_str().map(str::to_owned),
             // Text arrives in pieces; a tool starts it anew.
             AgentCli::Gemini => {
                 let mut turns = self.events.rsplit(|event| event["type"] == "tool_result");
                 turns.next().map(|events| {
-                    let said = events.iter().filter(|event| event["role"] == "assistant");
-                    said.filter_map(|event| event["content"].as_str()).collect()
+                    let text_seen = events.iter().filter(|event| event["role"] == "assistant");
+                    text_seen.filter_map(|event| event["content"].as_str()).collect()
                 })
             }
         };

@@ -27,8 +27,8 @@ fn fuzz_mcp_lines() {
 }
 
 fn check(line: &[u8], answer: Option<&str>) {
-    let shown = String::from_utf8_lossy(&line[..line.len().min(2_000)]);
-    let said = || format!("{shown}\n{answer:?}");
+    let excerpt = String::from_utf8_lossy(&line[..line.len().min(2_000)]);
+    let describe = || format!("{excerpt}\n{answer:?}");
     let request = fields(line).filter(|_| line.first() == Some(&b'{'));
     let Some(answer) = answer else {
         // Only what wants no answer gets none.
@@ -36,18 +36,18 @@ fn check(line: &[u8], answer: Option<&str>) {
         let has = |name: &str| last(&request, name).is_some();
         let is_answer = !has("method") && (has("result") || has("error"));
         let is_quiet = line.is_empty() || last(&request, "id").is_none() || is_answer;
-        assert!(is_quiet, "no answer to {}", said());
+        assert!(is_quiet, "no answer to {}", describe());
         return;
     };
     let body = answer.strip_suffix('\n').expect("a line");
-    assert!(!body.contains('\n'), "two lines: {}", said());
+    assert!(!body.contains('\n'), "two lines: {}", describe());
     let answer = fields(body.as_bytes()).expect("one object of valid JSON");
     assert_eq!(last(&answer, "jsonrpc"), Some("\"2.0\""));
     assert_eq!(
         last(&answer, "result").is_some(),
         last(&answer, "error").is_none(),
         "one of result and error: {}",
-        said()
+        describe()
     );
     let names = request.as_deref().unwrap_or_default();
     let id = request.as_deref().and_then(|request| last(request, "id"));
@@ -59,5 +59,5 @@ fn check(line: &[u8], answer: Option<&str>) {
         is_plain && (id.parse::<i64>().is_ok() || serde_json::from_str::<String>(id).is_ok())
     });
     let wanted = usable.unwrap_or("null");
-    assert!(!is_plain || last(&answer, "id") == Some(wanted), "another id: {}", said());
+    assert!(!is_plain || last(&answer, "id") == Some(wanted), "another id: {}", describe());
 }

@@ -98,13 +98,13 @@ fn check(
     before: &FileBytes,
     after: &FileBytes,
 ) {
-    let said = || format!("{operation:?} {text}\n{answer:?}");
-    assert!(place.outside(before) == place.outside(after), "changed outside\n{}", said());
+    let describe = || format!("{operation:?} {text}\n{answer:?}");
+    assert!(place.outside(before) == place.outside(after), "changed outside\n{}", describe());
     let old = place.documents(before);
     let new = place.documents(after);
     let same_quarantine = place.quarantine(before) == place.quarantine(after);
     if answer.is_err() || !operation.changes() {
-        assert!(old == new && same_quarantine, "changed, though it should not\n{}", said());
+        assert!(old == new && same_quarantine, "changed, though it should not\n{}", describe());
     }
     match answer {
         Ok(value) => {
@@ -112,7 +112,7 @@ fn check(
         }
         Err(refusal) => {
             assert!(!refusal.message.is_empty());
-            assert!(!matches!(refusal.code, RefusalCode::Io | RefusalCode::Busy), "{}", said());
+            assert!(!matches!(refusal.code, RefusalCode::Io | RefusalCode::Busy), "{}", describe());
         }
     }
     for line in after.iter().filter(|(path, _)| path.ends_with("events.jsonl")) {
@@ -125,26 +125,26 @@ fn check(
         || (operation == Operation::Cancel && (says("force") || says("all")));
     if operation == Operation::Cancel && (removes || says("every_session")) {
         let is_stopped = matches!(answer, Err(refusal) if refusal.code == RefusalCode::UnsafePath);
-        assert!(!is_stopped, "a neighbour stops a cancel\n{}", said());
+        assert!(!is_stopped, "a neighbour stops a cancel\n{}", describe());
     }
     for (path, bytes) in &old {
         let was = fields(bytes);
         match (new.get(path), &was) {
             (Some(now), _) if now == bytes => {}
-            (Some(now), Some(was)) => kept(operation, &request, was, now, &said),
-            (None, Some(_)) => assert!(removes, "{path:?} is gone\n{}", said()),
+            (Some(now), Some(was)) => kept(operation, &request, was, now, &describe),
+            (None, Some(_)) => assert!(removes, "{path:?} is gone\n{}", describe()),
             (_, None) => {
                 let kept = place.quarantine(after);
-                assert!(kept.contains(bytes), "{path:?} is lost\n{}", said());
+                assert!(kept.contains(bytes), "{path:?} is lost\n{}", describe());
             }
         }
     }
     for (path, now) in new.iter().filter(|(path, now)| old.get(*path) != Some(now)) {
-        assert!(fields(now).is_some(), "{path:?} is no document now\n{}", said());
+        assert!(fields(now).is_some(), "{path:?} is no document now\n{}", describe());
     }
     if answer.is_ok() && operation == Operation::Cancel && (removes || says("every_session")) {
         let live = |now: &[u8]| fields(now).is_some_and(|now| last(&now, "active") == Some("true"));
-        assert!(!new.values().any(|now| live(now)), "still active\n{}", said());
+        assert!(!new.values().any(|now| live(now)), "still active\n{}", describe());
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Timestamp};
-use omx_ops::config::Sources;
+use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, NoLauncher, Place as ContextPlace, UncancelledCaller};
 use omx_testkit::fuzz::{MODES, Random, SESSIONS, document};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -111,7 +111,7 @@ impl FuzzProject {
             actor: "fuzz",
             reader: MessageReader::Program,
             lock_deadline: Duration::from_secs(5),
-            config: Sources::default(),
+            config: ConfigSources::default(),
             caller: &UncancelledCaller,
             runs: &NoLauncher,
         }

@@ -198,7 +198,7 @@ fn subagents_play_their_own_scripts() {
         let run = AgentHome::new(AgentCli::Claude, &server).headless("go [[script:above]]", &[]);
         assert_eq!(run.final_text(), "done above");
         assert_eq!(server.seen(), ["HEAD /", "above/0", "below/0", "above/1"]);
-        let told = server.turns("above")[1].body.to_string();
-        assert!(told.contains("hello from below"), "{told}");
+        let request_body = server.turns("above")[1].body.to_string();
+        assert!(request_body.contains("hello from below"), "{request_body}");
     });
 }

@@ -21,8 +21,8 @@ fn codex_recovers_from_a_rate_limit() {
         assert_eq!(run.outcome.code, Some(0), "{run:#?}");
         assert_eq!(run.final_text(), "recovered");
         assert_eq!(run.only("turn.completed")["usage"]["input_tokens"], 77);
-        let said = run.only("error")["message"].as_str().unwrap();
-        assert!(said.contains("429"), "{said}");
+        let text_seen = run.only("error")["message"].as_str().unwrap();
+        assert!(text_seen.contains("429"), "{text_seen}");
         assert_eq!(server.seen(), ["once/0 429", "once/0"]);
     });
 }
@@ -41,8 +41,8 @@ fn codex_gives_up_on_other_limits() {
         let server = failing_once(limit);
         let run = AgentHome::new(AgentCli::Codex, &server).headless("go [[script:once]]", &[]);
         assert_eq!(run.outcome.code, Some(1), "{run:#?}");
-        let said = run.only("turn.failed")["error"]["message"].as_str().unwrap();
-        assert!(said.contains("usage limit") && said.contains("2030"), "{said}");
+        let text_seen = run.only("turn.failed")["error"]["message"].as_str().unwrap();
+        assert!(text_seen.contains("usage limit") && text_seen.contains("2030"), "{text_seen}");
         assert_eq!(server.seen(), ["once/0 429"]);
     });
 }

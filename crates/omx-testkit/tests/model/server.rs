@@ -140,8 +140,8 @@ fn a_request_is_in_the_log_before_its_answer() {
     let server = ModelServer::start([ModelScript::named("a").turn(turn)]);
     std::thread::scope(|scope| {
         scope.spawn(|| says(&server, &[user("[[script:a]]")]));
-        let asked = || server.seen() == ["a/0 waiting"];
-        await_condition("the request", Duration::from_secs(5), asked);
+        let is_waiting = || server.seen() == ["a/0 waiting"];
+        await_condition("the request", Duration::from_secs(5), is_waiting);
     });
     assert_eq!(server.seen(), ["a/0"]);
 }
@@ -178,8 +178,8 @@ fn a_turn_follows_another_scripts_turn() {
     ]);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| says(&server, &[user("[[script:second]]")]));
-        let asked = || server.seen() == ["second/0 waiting"];
-        await_condition("the request", Duration::from_secs(5), asked);
+        let is_waiting = || server.seen() == ["second/0 waiting"];
+        await_condition("the request", Duration::from_secs(5), is_waiting);
         assert_eq!(says(&server, &[user("[[script:first]]")]), "first");
         assert_eq!(waiting.join().unwrap(), "second");
     });

@@ -95,7 +95,7 @@ fn choose_on_terminal(
         output::note(&format!("  {}) {session} ({})", index + 1, modes.join(", ")));
     }
     let all = if options.mode.is_none() { ", a for all" } else { "" };
-    output::question(&format!("Cancel which? [1-{}{all}, Enter for none]", sessions.len()));
+    output::prompt(&format!("Cancel which? [1-{}{all}, Enter for none]", sessions.len()));
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);
     Ok(match answer.trim() {

@@ -86,16 +86,16 @@ fn env<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<DoctorEnv<'a>, 
 }
 
 fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refusal> {
-    let surroundings = edge::agent_env(context, store, None, None)?;
-    let troubled = |trouble: &Failure| match trouble.kind() {
-        "not_installed" => AgentReadiness::Missing(trouble.remedy()),
-        _ => AgentReadiness::Unusable(trouble.to_string(), trouble.remedy()),
+    let agent_env = edge::agent_env(context, store, None, None)?;
+    let troubled = |failure: &Failure| match failure.kind() {
+        "not_installed" => AgentReadiness::Missing(failure.remedy()),
+        _ => AgentReadiness::Unusable(failure.to_string(), failure.remedy()),
     };
     let kinds = AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal);
     Ok(kinds
         .map(|kind| {
-            let found = driver(kind).find(&surroundings);
-            let version = found.and_then(|found| version(&found, &surroundings, PATIENCE));
+            let found = driver(kind).find(&agent_env);
+            let version = found.and_then(|found| version(&found, &agent_env, PATIENCE));
             let state = match version {
                 Ok(version) => AgentReadiness::Ready(version),
                 Err(trouble) => troubled(&trouble),
@@ -164,10 +164,10 @@ fn value(report: &DoctorReport, done: &[Result<String, String>]) -> Value {
             ("what", Value::string(&one.what)),
             ("where", Value::string_or_null(one.place.as_deref())),
             ("fix", Value::string_or_null(one.remedy.as_deref())),
-            ("mendable", Value::bool(one.fix.is_some())),
+            ("fixable", Value::bool(one.fix.is_some())),
         ])
     };
-    let mended = |one: &Result<String, String>| {
+    let fixed = |one: &Result<String, String>| {
         let (ok, what) = match one {
             Ok(what) => (true, what),
             Err(why) => (false, why),
@@ -178,6 +178,6 @@ fn value(report: &DoctorReport, done: &[Result<String, String>]) -> Value {
     Value::record([
         ("ok", Value::bool(!failed)),
         ("findings", Value::array(report.findings.iter().map(finding).collect())),
-        ("mended", Value::array(done.iter().map(mended).collect())),
+        ("fixed", Value::array(done.iter().map(fixed).collect())),
     ])
 }

@@ -10,7 +10,7 @@ use crate::output;
 pub fn run(args: &GuardArgs) -> Exit {
     let Some((program, rest)) = args.command.split_first() else { return Exit::Usage };
     let Some(control) = guard::take_control() else {
-        output::note("error: omx starts the guard itself; it cannot run on its own");
+        output::note("error: the guard is internal and cannot be started by hand");
         return Exit::Usage;
     };
     match guard::run(control, program, rest) {

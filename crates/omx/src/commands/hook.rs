@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omx_host::HostKind;
-use omx_host::hook::{FollowUp, HookEvent, HookOutcome, HookOutput, HookPayload, handle_event};
+use omx_host::hook::{HookEvent, HookFollowUp, HookOutcome, HookOutput, HookPayload, handle_event};
 use omx_kernel::Dialect;
 use omx_prompt::{
     self as prompt, CallTarget, CandidateVerdict, KeywordPolicy, PromptDecision, SessionState,
@@ -44,7 +44,7 @@ pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
         }
         let handled = answer(&payload, by_name).unwrap_or(HookOutput::Empty.into());
         say(&handled.output.format_line(host, &payload.name));
-        if let (FollowUp::FinishCancel, Some(session)) = (handled.follow_up, &payload.session) {
+        if let (HookFollowUp::FinishCancel, Some(session)) = (handled.follow_up, &payload.session) {
             finish_cancel(&payload, session.as_str());
         }
     }
@@ -58,8 +58,8 @@ fn answer_panics() {
 }
 
 fn answer(payload: &HookPayload<'_>, by_name: Dialect) -> Option<HookOutcome> {
-    let surroundings = edge::hook(payload, by_name)?;
-    handle_event(payload, &surroundings.context, &surroundings.files).ok()
+    let hook_edge = edge::hook(payload, by_name)?;
+    handle_event(payload, &hook_edge.context, &hook_edge.files).ok()
 }
 
 /// Reads standard input to its end; `None` if it takes too long or is too large.
@@ -178,9 +178,9 @@ mod tests {
         let mut again = Command::new(std::env::current_exe().unwrap());
         again.args(["--exact", "commands::hook::tests::hosts_1_1_a_panic_gives_the_empty_effect"]);
         let output = again.args(["--nocapture", "--quiet"]).env(PANICS, "1").output().unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(0), "{said}");
-        assert_eq!(said.lines().last(), Some("{}"), "{said}");
+        let message = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{message}");
+        assert_eq!(message.lines().last(), Some("{}"), "{message}");
         assert!(output.stderr.is_empty(), "{:?}", output.stderr);
     }
 }

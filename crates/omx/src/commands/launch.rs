@@ -30,8 +30,8 @@ pub fn run(args: &LaunchArgs, global: &Global, by_name: Dialect) -> Exit {
         let program = edge::on_path(Path::new(name)).ok_or_else(|| not_installed(host))?;
         if !is_set_up(context, host)? {
             output::note(&format!(
-                "note: omx is not set up for {name}; run: {} setup --host {name}",
-                context.dialect.name
+                "note: {omx} is not set up for {name}; run: {omx} setup --host {name}",
+                omx = context.dialect.name
             ));
         }
         let mut command = Command::new(program);

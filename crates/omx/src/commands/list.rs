@@ -41,16 +41,16 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Lists the agents, and what keeps each from working.
 fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let store = context.store()?;
-    let surroundings = edge::agent_env(context, &store, None, None)?;
+    let agent_env = edge::agent_env(context, &store, None, None)?;
     let mut rows = Vec::new();
     for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
-        let found = driver(kind).find(&surroundings);
-        let version = found.as_ref().ok().map(|found| version(found, &surroundings, PATIENCE));
-        let trouble = match (&found, &version) {
+        let found = driver(kind).find(&agent_env);
+        let version = found.as_ref().ok().map(|found| version(found, &agent_env, PATIENCE));
+        let failure = match (&found, &version) {
             (Err(trouble), _) | (_, Some(Err(trouble))) => Some(trouble.clone()),
             _ => None,
         };
-        rows.push((kind, found.ok(), version.and_then(Result::ok), trouble));
+        rows.push((kind, found.ok(), version.and_then(Result::ok), failure));
     }
     if format == Format::Json {
         let list = rows.iter().map(|(kind, found, version, trouble)| {

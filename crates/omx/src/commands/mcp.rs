@@ -48,7 +48,7 @@ fn server(
         })
     });
     let mut groups = groups.collect::<Result<Vec<_>, _>>()?;
-    if children::inherited()?.is_some_and(|told| told.run.is_some()) {
+    if children::inherited()?.is_some_and(|reported| reported.run.is_some()) {
         // The agents of a run must not manage runs; only the person does.
         groups.retain(|group| *group != ToolGroup::Runs);
     }

@@ -52,8 +52,8 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         let planned = |manifest| plan_setup(&paths, &RealDisk, manifest, &catalog, &hosts);
         let mut plan = run_plan(&paths, action, planned)?;
         plan.notes.extend(path_hint(&paths, context.dialect));
-        let none = "nothing to do: omx is already set up";
-        Ok(print_plan(&plan, &paths, &hosts, format, action, none))
+        let none = format!("nothing to do: {} is already set up", context.dialect.name);
+        Ok(print_plan(&plan, &paths, &hosts, format, action, &none))
     })
 }
 
@@ -69,8 +69,8 @@ pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exi
         };
         let planned = |manifest| plan_uninstall(&paths, &RealDisk, manifest, &hosts);
         let plan = run_plan(&paths, action, planned)?;
-        let none = "nothing to do: omx is not set up here";
-        Ok(print_plan(&plan, &paths, &hosts, format, action, none))
+        let none = format!("nothing to do: {} is not set up here", context.dialect.name);
+        Ok(print_plan(&plan, &paths, &hosts, format, action, &none))
     })
 }
 

@@ -78,10 +78,10 @@ fn table(report: &StatusReport) -> Vec<String> {
         rows.push([
             active.mode.name().to_owned(),
             active.scope.session().map_or("-".to_owned(), ToString::to_string),
-            truncate(&shown(active.phase.as_ref(), "-"), PHASE_COLUMNS),
+            truncate(&format_text(active.phase.as_ref(), "-"), PHASE_COLUMNS),
             iteration,
             sign,
-            truncate(&shown(active.task.as_ref(), ""), TASK_COLUMNS),
+            truncate(&format_text(active.task.as_ref(), ""), TASK_COLUMNS),
         ]);
     }
     let width = |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or(0);
@@ -94,7 +94,7 @@ fn table(report: &StatusReport) -> Vec<String> {
         .collect()
 }
 
-fn shown(text: Option<&ForeignText>, none: &str) -> String {
+fn format_text(text: Option<&ForeignText>, none: &str) -> String {
     text.map_or_else(|| none.to_owned(), |text| text.one_line().to_string())
 }
 

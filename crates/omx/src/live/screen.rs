@@ -58,9 +58,9 @@ impl Screen {
         }
     }
 
-    pub(super) fn run(mut self, shown: &Receiver<Progress>) {
+    pub(super) fn run(mut self, excerpt: &Receiver<Progress>) {
         loop {
-            match shown.recv_timeout(TICK) {
+            match excerpt.recv_timeout(TICK) {
                 Ok(progress) => self.update(&progress),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

@@ -28,11 +28,11 @@ fn check(project: &TestProject, args: &[&str], wanted: &[Entry<'_>]) -> Value {
     let before = all_but(project, &changed);
     let answer = project.omx(&[&["cancel", "--json"], args].concat()).ok();
     let entries = answer["cancelled"].as_array().unwrap();
-    let told: Vec<Entry<'_>> = entries
+    let reported: Vec<Entry<'_>> = entries
         .iter()
         .map(|entry| (entry["mode"].as_str().unwrap(), entry["linked_to"].as_str()))
         .collect();
-    assert_eq!(told, wanted);
+    assert_eq!(reported, wanted);
     let logged = cancels(project);
     let logged: Vec<Entry<'_>> = logged
         .iter()
@@ -171,20 +171,20 @@ fn cancel_2_2_a_failure_in_between_leaves_the_parent_active_and_cancel_repeatabl
         ("ralph", json!({"linked_to": "autopilot", "linked_ultrawork": true})),
         ("ultrawork", json!({})),
     ];
-    let order = ["ultrawork", "ralph", "autopilot"];
-    for stopped_at in 0..order.len() {
+    let expected_order = ["ultrawork", "ralph", "autopilot"];
+    for stopped_at in 0..expected_order.len() {
         let project = planted(&documents);
         // Blocks the writer's temporary file, so this document cannot be written.
-        let trap = project.session("s", &format!(".{}-state.json.tmp", order[stopped_at]));
+        let trap = project.session("s", &format!(".{}-state.json.tmp", expected_order[stopped_at]));
         fs::create_dir(&trap).unwrap();
         let outcome = project.omx(&["cancel", "--json"]);
         assert_eq!(outcome.refused(), "io");
-        for (place, mode) in order.iter().enumerate() {
+        for (place, mode) in expected_order.iter().enumerate() {
             assert_eq!(is_active(&project, Some("s"), mode), place >= stopped_at, "{mode}");
         }
         fs::remove_dir(&trap).unwrap();
         project.omx(&["cancel", "--json"]).ok();
-        for mode in order {
+        for mode in expected_order {
             assert!(!is_active(&project, Some("s"), mode), "{mode}");
             assert_eq!(stored(&project, Some("s"), mode)["revision"], 8, "{mode} once");
         }

@@ -119,11 +119,11 @@ fn cancel_1_2_several_sessions_are_listed_with_their_modes_and_nothing_changes()
     for more in [&[][..], &["--mode", "ralph"]] {
         let json = project.omx(&[&["cancel", "--json"], more].concat());
         assert_eq!(json.refused(), "ambiguous_session");
-        let said = json.json()["error"].as_str().unwrap().to_owned();
-        assert!(said.contains(list) && !said.contains("s3"), "{said}");
+        let message = json.json()["error"].as_str().unwrap().to_owned();
+        assert!(message.contains(list) && !message.contains("s3"), "{message}");
         let text = project.omx(&[&["cancel"], more].concat());
         assert_eq!((text.code, text.stdout.as_str()), (Some(1), ""));
-        assert_eq!(text.stderr, format!("error: {said} [ambiguous_session]\n"));
+        assert_eq!(text.stderr, format!("error: {message} [ambiguous_session]\n"));
     }
     assert_eq!(project.bytes("."), before);
 }

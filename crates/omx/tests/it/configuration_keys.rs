@@ -142,9 +142,9 @@ fn configuration_2_a_password_in_the_store_is_rejected_everywhere() {
         let project = project();
         let refused = |outcome: omx_testkit::CommandOutcome| {
             assert_eq!(outcome.code, Some(1), "{outcome:?}");
-            let said = outcome.stdout + &outcome.stderr;
-            assert!(said.contains("must not contain a password"), "{said}");
-            assert!(!said.contains("hunter2"), "a secret is not repeated: {said}");
+            let message = outcome.stdout + &outcome.stderr;
+            assert!(message.contains("must not contain a password"), "{message}");
+            assert!(!message.contains("hunter2"), "a secret is not repeated: {message}");
         };
         let list = ["config", "list", "--json"];
         refused(project.omx_env(&list, &[("OMX_STORE", address)]));

@@ -73,9 +73,9 @@ fn fails_at(
             assert_eq!(now.contents(), rehearsed.new.contents(), "{at}");
         }
         Expected::Untouched(document) => {
-            let told = io_error_message(rehearsed, &outcome, &at);
-            assert!(told.contains(words), "{at}: {told}");
-            assert!(!told.contains("written, flush failed"), "{at}: {told}");
+            let reported = io_error_message(rehearsed, &outcome, &at);
+            assert!(reported.contains(words), "{at}: {reported}");
+            assert!(!reported.contains("written, flush failed"), "{at}: {reported}");
             if let Some(path) = document {
                 let is_removal = call.name.starts_with("unlink");
                 let is_second_step = is_removal && rehearsed.middle.raw(path).is_some();
@@ -95,9 +95,12 @@ fn fails_at(
             }
         }
         Expected::Unflushed(path) => {
-            let told = io_error_message(rehearsed, &outcome, &at);
+            let reported = io_error_message(rehearsed, &outcome, &at);
             let done = if now.raw(path).is_some() { "written" } else { "removed" };
-            assert!(told.contains(&format!("{done}, flush failed: {words}")), "{at}: {told}");
+            assert!(
+                reported.contains(&format!("{done}, flush failed: {words}")),
+                "{at}: {reported}"
+            );
             let stages = [&rehearsed.new, &rehearsed.middle];
             let is_new = stages.iter().any(|it| it.timeless(path) == now.timeless(path));
             assert!(is_new, "{at}: {path} is not the new one");

@@ -39,10 +39,10 @@ fn hosts_5_3_skills_are_listed_and_shown_and_a_project_has_its_own() {
         .collect();
     assert!(names.is_sorted() && names.contains(&"ralph") && names.contains(&"cancel"));
     assert_eq!(project.omx(&["list", "skills"]).stdout.lines().count(), names.len());
-    let shown = project.omx(&["list", "show", "ralph"]).stdout;
-    assert_eq!(shown, include_str!("../../../../assets/skills/ralph/SKILL.md"));
+    let report = project.omx(&["list", "show", "ralph"]).stdout;
+    assert_eq!(report, include_str!("../../../../assets/skills/ralph/SKILL.md"));
     // The project's own, made from the built-in one.
-    project.write(".omx/skills/ralph/SKILL.md", shown.replace("# Ralph", "# Our ralph"));
+    project.write(".omx/skills/ralph/SKILL.md", report.replace("# Ralph", "# Our ralph"));
     let own = project.omx(&["list", "show", "ralph", "--json"]).ok();
     assert!(own["prompt"].as_str().unwrap().starts_with("# Our ralph"));
     assert_eq!(own["file"], project.root().join(".omx/skills/ralph/SKILL.md").to_str().unwrap());

@@ -106,7 +106,7 @@ fn fuzz_program_mcp() {
 }
 
 fn check(project: &TestProject, command: Command, stdin: &[u8]) {
-    let shown = format!("{command:?}");
+    let report = format!("{command:?}");
     let outside = |project: &TestProject| {
         let mut bytes = project.bytes("..");
         let tree = project.root().join("../project/.omx");
@@ -116,6 +116,6 @@ fn check(project: &TestProject, command: Command, stdin: &[u8]) {
     let before = outside(project);
     let code = ended(command, stdin);
     let input = String::from_utf8_lossy(&stdin[..stdin.len().min(2_000)]);
-    assert!(matches!(code, Some(0..=2)), "{code:?}\n{shown}\n{input}");
-    assert!(outside(project) == before, "changed outside\n{shown}\n{input}");
+    assert!(matches!(code, Some(0..=2)), "{code:?}\n{report}\n{input}");
+    assert!(outside(project) == before, "changed outside\n{report}\n{input}");
 }

@@ -155,16 +155,16 @@ fn shell(project: &TestProject, line: &str) -> String {
     let bin = project.home().join("bin");
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
     let output = project.command("sh").args(["-c", line]).env("PATH", path).output().unwrap();
-    let mut told = format!("$ {line}\n");
-    told += &String::from_utf8_lossy(&output.stdout);
+    let mut reported = format!("$ {line}\n");
+    reported += &String::from_utf8_lossy(&output.stdout);
     for error in String::from_utf8_lossy(&output.stderr).lines() {
-        writeln!(told, "! {error}").unwrap();
+        writeln!(reported, "! {error}").unwrap();
     }
     match output.status.code() {
         Some(0) => {}
-        code => writeln!(told, "[exit {}]", code.expect("an exit code")).unwrap(),
+        code => writeln!(reported, "[exit {}]", code.expect("an exit code")).unwrap(),
     }
-    told
+    reported
 }
 
 #[test]
@@ -178,24 +178,24 @@ fn help_transcripts() {
             symlink(project.binary(), bin.join(name)).unwrap();
         }
         let (name, lines) = part.split_once('\n').unwrap();
-        let mut told = String::new();
+        let mut reported = String::new();
         for line in lines.lines().filter(|line| !line.is_empty()) {
             if let Some(file) = line.strip_prefix("file ") {
                 let (path, text) = file.split_once(' ').unwrap();
                 let text: String = serde_json::from_str(text).unwrap();
                 project.write(path, with_times(&text));
             } else {
-                told += &shell(&project, line.strip_prefix("$ ").expect("a command"));
-                told.push('\n');
+                reported += &shell(&project, line.strip_prefix("$ ").expect("a command"));
+                reported.push('\n');
             }
         }
-        insta::assert_snapshot!(name.replace(' ', "_"), pinned(&project, &told));
+        insta::assert_snapshot!(name.replace(' ', "_"), pinned(&project, &reported));
     }
 }
 
 #[test]
 fn help_every_refusal_of_an_operation_has_its_sentence() {
-    let mut told = String::new();
+    let mut reported = String::new();
     let mut sentences = BTreeSet::new();
     for case in cases() {
         let project = prepared(&case);
@@ -208,10 +208,10 @@ fn help_every_refusal_of_an_operation_has_its_sentence() {
             assert!(!sentence.contains('\n'), "one line: {sentence}");
             sentences.insert(sentence.clone());
             let (operation, arguments, code) = call;
-            writeln!(told, "{} | {operation} {arguments}\n  {sentence} [{code}]", case.name)
+            writeln!(reported, "{} | {operation} {arguments}\n  {sentence} [{code}]", case.name)
                 .unwrap();
         }
     }
     assert!(sentences.len() >= 40, "{} different sentences", sentences.len());
-    insta::assert_snapshot!("refusals", told);
+    insta::assert_snapshot!("refusals", reported);
 }

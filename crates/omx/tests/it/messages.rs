@@ -46,11 +46,11 @@ impl Fixture {
         let mut command = project.command(programs.join(self.program));
         let output = command.args(args).env("PATH", &programs).output().unwrap();
         let outcome = CommandOutcome::from(output);
-        let shown = |text: &str| mask(&normal(project, text));
-        let args: Vec<String> = args.iter().map(|arg| quoted(&shown(arg))).collect();
+        let report = |text: &str| mask(&normal(project, text));
+        let args: Vec<String> = args.iter().map(|arg| quoted(&report(arg))).collect();
         writeln!(self.transcript, "$ {} {}", self.program, args.join(" ")).unwrap();
-        self.transcript.push_str(&shown(&outcome.stdout));
-        for line in shown(&outcome.stderr).lines() {
+        self.transcript.push_str(&report(&outcome.stdout));
+        for line in report(&outcome.stderr).lines() {
             writeln!(self.transcript, "! {line}").unwrap();
         }
         if outcome.code != Some(0) {
@@ -209,7 +209,7 @@ fn messages_of_a_dry_setup() {
     let is_content = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
     let is_settings = |line: &str| line.contains("settings.json");
     let mut in_settings = false;
-    let shown: Vec<&str> = fixture
+    let report: Vec<&str> = fixture
         .transcript
         .lines()
         .filter(|line| {
@@ -219,7 +219,7 @@ fn messages_of_a_dry_setup() {
             in_settings || !is_content(line)
         })
         .collect();
-    insta::assert_snapshot!("dry_setup", shown.join("\n"));
+    insta::assert_snapshot!("dry_setup", report.join("\n"));
 }
 
 /// Issue of old: hints named `omx` whatever the program was called by.

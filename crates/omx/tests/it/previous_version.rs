@@ -147,9 +147,9 @@ fn a_completed_run_is_listed_shown_and_integrated() {
     let inherited = Inherited::new("autopilot-complete");
     let listed = inherited.project.omx(&["runs", "list", "--json"]);
     assert!(listed.stdout.contains(&inherited.id), "{listed:?}");
-    let shown = inherited.project.omx(&["runs", "show", &inherited.id, "--json"]);
-    assert_eq!(shown.code, Some(0), "{shown:?}");
-    assert!(shown.stdout.contains("c2.review.code"), "{}", shown.stdout);
+    let report = inherited.project.omx(&["runs", "show", &inherited.id, "--json"]);
+    assert_eq!(report.code, Some(0), "{report:?}");
+    assert!(report.stdout.contains("c2.review.code"), "{}", report.stdout);
     let integrated = inherited.project.omx(&["runs", "integrate", &inherited.id]);
     assert_eq!(integrated.code, Some(0), "{integrated:?}");
     assert!(inherited.project.root().join("greet.sh").exists());

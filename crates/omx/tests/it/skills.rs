@@ -175,7 +175,7 @@ fn hosts_5_2_the_examples_of_a_skill_are_calls_of_the_mcp_tools() {
 fn modes_2_1_a_skill_shows_exactly_the_evidence_its_step_needs() {
     // What a write says beside its evidence.
     let plain = ["mode", "current_phase", "active", "start", "task_description"];
-    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (skill, run) in RUNS.iter().filter(|(skill, _)| MODES.contains(skill)) {
         let examples = examples(skill);
         for (place, at) in run.iter().enumerate() {
@@ -198,12 +198,12 @@ fn modes_2_1_a_skill_shows_exactly_the_evidence_its_step_needs() {
                 let outcome = by_command(&project, &example.tool, &lacking);
                 assert_eq!(outcome.code, Some(1), "{skill} {at} without {name}: {outcome:?}");
                 assert!(outcome.stdout.contains("illegal_transition"), "{outcome:?}");
-                *taken.entry(skill).or_default() += 1;
+                *counts.entry(skill).or_default() += 1;
             }
         }
     }
-    let without_evidence = MODES.iter().filter(|mode| !taken.contains_key(*mode)).count();
-    assert_eq!(without_evidence, 0, "{taken:?}");
+    let without_evidence = MODES.iter().filter(|mode| !counts.contains_key(*mode)).count();
+    assert_eq!(without_evidence, 0, "{counts:?}");
 }
 
 /// A skill explains how to wait for the person, and how the person cancels.

@@ -64,8 +64,8 @@ fn not(kind: &str) -> Vec<Value> {
 
 #[test]
 fn state_3_3_every_common_field_is_checked_in_every_mode() {
-    let mut door = RefusingServer::new();
-    let before = door.project.kept();
+    let mut server = RefusingServer::new();
+    let before = server.project.kept();
     let fields = [
         ("active", "flag"),
         ("current_phase", "text"),
@@ -83,50 +83,50 @@ fn state_3_3_every_common_field_is_checked_in_every_mode() {
     for mode in MODES {
         for (field, kind) in fields {
             for value in not(kind) {
-                door.refuses(mode, field, &value, "invalid_input");
+                server.refuses(mode, field, &value, "invalid_input");
             }
         }
         for counter in ["iteration", "max_iterations"] {
             for text in ["-1", "1.0", "1e3", "18446744073709551616", "1e400", "\"1\"", "null"] {
                 let input =
                     format!(r#"{{"mode":"{mode}","session_id":"{mode}","{counter}":{text}}}"#);
-                let answer = door.server.call_raw("state_write", &input);
+                let answer = server.server.call_raw("state_write", &input);
                 assert!(
                     answer.contains(r#""code":"invalid_input""#),
                     "{mode} {counter} {text}: {answer}"
                 );
             }
         }
-        door.refuses(mode, "max_iterations", &json!(0), "invalid_input");
-        door.refuses(mode, "current_phase", &json!(null), "invalid_input");
-        door.refuses(mode, "active", &json!(null), "invalid_input");
-        door.refuses(mode, "run_outcome", &json!("won"), "invalid_outcome");
-        door.refuses(mode, "lifecycle_outcome", &json!("won"), "invalid_outcome");
+        server.refuses(mode, "max_iterations", &json!(0), "invalid_input");
+        server.refuses(mode, "current_phase", &json!(null), "invalid_input");
+        server.refuses(mode, "active", &json!(null), "invalid_input");
+        server.refuses(mode, "run_outcome", &json!("won"), "invalid_outcome");
+        server.refuses(mode, "lifecycle_outcome", &json!("won"), "invalid_outcome");
     }
-    assert_eq!(door.project.kept(), before);
+    assert_eq!(server.project.kept(), before);
 }
 
 #[test]
 fn state_3_3_unknown_phases_are_refused_in_every_mode() {
-    let mut door = RefusingServer::new();
-    let before = door.project.kept();
+    let mut server = RefusingServer::new();
+    let before = server.project.kept();
     for mode in MODES {
         for phase in
             ["", "banana", "Complete", "executing ", "../x", "team_plan", "stage:", "continue"]
         {
             let input = json!({"mode":mode,"session_id":mode,"current_phase":phase});
-            let (failed, answer) = door.server.call("state_write", &input);
+            let (failed, answer) = server.server.call("state_write", &input);
             assert!(failed && answer["code"] == "invalid_phase", "{mode} {phase:?}: {answer}");
             assert!(answer["error"].as_str().unwrap().contains("complete, failed, cancelled"));
         }
     }
-    assert_eq!(door.project.kept(), before);
+    assert_eq!(server.project.kept(), before);
 }
 
 #[test]
 fn state_3_3_invalid_times_are_refused() {
-    let mut door = RefusingServer::new();
-    let before = door.project.kept();
+    let mut server = RefusingServer::new();
+    let before = server.project.kept();
     for time in [
         "",
         "now",
@@ -144,15 +144,15 @@ fn state_3_3_invalid_times_are_refused() {
         "2026-01-31T12:00:00.Z",
     ] {
         for field in ["started_at", "updated_at", "completed_at"] {
-            door.refuses("ralph", field, &json!(time), "invalid_input");
+            server.refuses("ralph", field, &json!(time), "invalid_input");
         }
     }
-    assert_eq!(door.project.kept(), before);
+    assert_eq!(server.project.kept(), before);
     for time in
         ["2026-01-31T12:00:00Z", "2026-01-31t12:00:00.123456789z", "2024-02-29T23:59:60+05:30"]
     {
-        door.project.put(json!({"mode":"ralph","session_id":"ralph","started_at":time}));
-        assert_eq!(door.project.session_document("ralph", "ralph")["started_at"], time);
+        server.project.put(json!({"mode":"ralph","session_id":"ralph","started_at":time}));
+        assert_eq!(server.project.session_document("ralph", "ralph")["started_at"], time);
     }
 }
 
@@ -192,14 +192,14 @@ fn state_3_3_every_modes_own_fields_are_checked() {
         ("swarm", "tasks", "object"),
         ("ultrapilot", "verification", "object"),
     ];
-    let mut door = RefusingServer::new();
-    let before = door.project.kept();
+    let mut server = RefusingServer::new();
+    let before = server.project.kept();
     for (mode, field, kind) in own {
         for value in not(kind) {
-            door.refuses(mode, field, &value, "invalid_input");
+            server.refuses(mode, field, &value, "invalid_input");
         }
     }
-    assert_eq!(door.project.kept(), before);
+    assert_eq!(server.project.kept(), before);
 }
 
 #[test]

@@ -107,15 +107,15 @@ fn state_1_5_messages_use_the_dialects_names() {
     ] {
         let project = project();
         let run = |args: &[&str]| project.omx(&[&["--dialect", dialect], args].concat());
-        let mut said = run(&["cancel"]).stdout;
+        let mut message = run(&["cancel"]).stdout;
         let start = r#"{"mode":"autopilot","active":true}"#;
         run(&["state", "write", "--input", start]);
-        said.push_str(&run(&["cancel"]).stdout);
-        said.push_str(&run(&["cancel", "--force"]).stdout);
+        message.push_str(&run(&["cancel"]).stdout);
+        message.push_str(&run(&["cancel", "--force"]).stdout);
         for word in words {
-            assert!(said.contains(word), "{dialect}: {word} in {said}");
+            assert!(message.contains(word), "{dialect}: {word} in {message}");
         }
-        assert!(!said.contains(foreign), "{dialect}: {said}");
+        assert!(!message.contains(foreign), "{dialect}: {message}");
         let begun = r#"{"mode":"ralph","active":true,"start":true}"#;
         run(&["state", "write", "--input", begun]);
         let refused =

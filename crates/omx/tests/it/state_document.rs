@@ -59,8 +59,9 @@ fn same_but_own(before: &str, after: &str, own: &[&str]) {
         fields_of(text).into_iter().filter(|field| !own.contains(&name(field).as_str())).collect()
     };
     assert_eq!(foreign(before), foreign(after));
-    let order = |text: &str| -> Vec<String> { fields_of(text).iter().map(|f| name(f)).collect() };
-    assert_eq!(order(before), order(after)[..order(before).len()]);
+    let expected_order =
+        |text: &str| -> Vec<String> { fields_of(text).iter().map(|f| name(f)).collect() };
+    assert_eq!(expected_order(before), expected_order(after)[..expected_order(before).len()]);
 }
 
 #[test]
@@ -206,9 +207,9 @@ fn state_2_2_request_values_are_stored_byte_for_byte() {
     project.put(json!({"mode":"ralph","iteration":1}));
     let text = stored(&project);
     assert!(text.contains(&format!("\"x\": {odd}")) && text.contains("\"y\": 1e400"), "{text}");
-    let shown = project.omx(&["state", "read", "--mode", "ralph", "--json"]).stdout;
+    let report = project.omx(&["state", "read", "--mode", "ralph", "--json"]).stdout;
     let compact = r#"{"b":18446744073709551617,"a":[1.10,"\ud800"]}"#;
-    assert!(shown.contains(compact) && shown.lines().count() == 1, "{shown}");
+    assert!(report.contains(compact) && report.lines().count() == 1, "{report}");
 }
 
 #[test]
@@ -224,8 +225,8 @@ fn state_2_2_field_names_keep_their_spelling() {
     project.put(json!({"mode":"ralph","größe":2}));
     let text = stored(&project);
     assert!(text.contains(r#""gr\u00f6\u00dfe": 2"#) && !text.contains("größe"), "{text}");
-    let shown = project.omx(&["state", "read", "--mode", "ralph", "--json"]).stdout;
-    assert!(shown.starts_with(r#"{"gr\u00f6\u00dfe":2,"a\/b":1,"\ud800":1,"#), "{shown}");
+    let report = project.omx(&["state", "read", "--mode", "ralph", "--json"]).stdout;
+    assert!(report.starts_with(r#"{"gr\u00f6\u00dfe":2,"a\/b":1,"\ud800":1,"#), "{report}");
 }
 
 #[test]

@@ -33,8 +33,8 @@ fn state_2_5_an_active_document_is_stale_after_two_idle_hours() {
         if active {
             let listed = project.omx(&["state", "list-active", "--session-id", "s", "--json"]).ok();
             assert_eq!(listed["entries"][0]["stale"], stale, "{case}");
-            let shown = project.omx(&["status", "--json"]).ok();
-            assert_eq!(shown["stops"][0]["held"], !stale, "a stale one holds no stop: {case}");
+            let report = project.omx(&["status", "--json"]).ok();
+            assert_eq!(report["stops"][0]["held"], !stale, "a stale one holds no stop: {case}");
             assert_eq!(project.omx(&["status"]).stdout.contains("stale"), stale, "{case}");
             let cancelled = project.omx(&["cancel", "--json"]).ok();
             assert_eq!(cancelled["cancelled"][0]["mode"], "ralph", "{case}");

@@ -167,9 +167,9 @@ impl ClaudeProtocol {
             match block["type"].as_str().unwrap_or_default() {
                 // The text of an interrupted turn stops in mid-sentence.
                 "text" if own && self.interrupt.is_none() => {
-                    let said = text(&block["text"]);
-                    if !said.trim().is_empty() {
-                        self.emit(AgentEvent::Text(said));
+                    let message = text(&block["text"]);
+                    if !message.trim().is_empty() {
+                        self.emit(AgentEvent::Text(message));
                     }
                 }
                 "tool_use" => self.tool_started(block),

@@ -228,7 +228,7 @@ fn a_late_interrupt_has_no_effect() {
     play.done(&interrupt);
     play.send("next");
     assert_eq!(reported_texts(&play.line(result("next done"))), ["turn", "finished next done"]);
-    // And what fails by itself is no interrupted turn.
+    // A failure is not an interrupted turn.
     play.send("again");
     assert_eq!(reported_texts(&play.line(aborted())), ["turn", "failed service"]);
 }
@@ -262,7 +262,7 @@ fn the_end_of_an_interrupted_turn_is_reported_in_time() {
     assert_eq!(play.stream.handle(ProtocolEvent::Tick, play.now), []);
     assert_eq!(reported_texts(&play.stream.handle(ProtocolEvent::Tick, moment)), ["interrupted"]);
     assert_eq!(play.stream.next_tick(), Some(play.now + AgentLimits::default().start));
-    // And it is told once.
+    // It is reported once.
     let launched: Vec<_> = effects
         .into_iter()
         .filter(|effect| matches!(effect, ProtocolEffect::Launch(_) | ProtocolEffect::Write(_)))
@@ -291,7 +291,7 @@ fn a_queued_message_can_be_interrupted() {
     assert_eq!(written(&play.accept(&begun)), ["two"]);
 }
 
-/// A claude that cannot take words back goes on with them by itself.
+/// A claude that cannot retract a message continues with it on its own.
 #[test]
 fn text_that_cannot_be_withdrawn_starts_a_turn() {
     let mut play = Play::running();

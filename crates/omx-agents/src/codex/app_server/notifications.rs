@@ -122,30 +122,36 @@ impl AppServer {
         }
     }
 
-    fn turn_completed(&mut self, told: &Value, now: Instant) -> Vec<ProtocolEffect> {
-        let id = told["id"].as_str();
+    fn turn_completed(&mut self, reported: &Value, now: Instant) -> Vec<ProtocolEffect> {
+        let id = reported["id"].as_str();
         let is_it = |turn: &mut CodexTurn| turn.id.is_none() || turn.id.as_deref() == id;
         let Some(mut turn) = self.turn.take_if(is_it) else { return Vec::new() };
         if turn.origin == TurnOrigin::Codex && !turn.is_interrupted {
             return self.start_next_after(turn, now);
         }
-        let ending = match told["status"].as_str() {
+        let ending = match reported["status"].as_str() {
             Some("completed") if turn.origin == TurnOrigin::Owner => {
-                let said = told["items"].as_array().into_iter().flatten();
-                if let Some(words) = said.filter_map(items::message_text).next_back() {
+                let message = reported["items"].as_array().into_iter().flatten();
+                if let Some(words) = message.filter_map(items::message_text).next_back() {
                     turn.last_message = Some(words.to_owned());
                 }
                 TurnEnd::Finished(turn.take_answer())
             }
             _ if turn.is_interrupted => TurnEnd::Interrupted,
-            status => TurnEnd::Failed(self.failure_cause(told, status, &turn)),
+            status => TurnEnd::Failed(self.failure_cause(reported, status, &turn)),
         };
         self.turn_ended(turn, ending, now)
     }
 
-    fn failure_cause(&self, told: &Value, status: Option<&str>, turn: &CodexTurn) -> FailureCause {
-        let error = Some(&told["error"]).filter(|error| !error.is_null()).or(turn.error.as_ref());
-        let moment = told["completedAt"].as_i64().and_then(|seconds| seconds.checked_mul(1000));
+    fn failure_cause(
+        &self,
+        reported: &Value,
+        status: Option<&str>,
+        turn: &CodexTurn,
+    ) -> FailureCause {
+        let error =
+            Some(&reported["error"]).filter(|error| !error.is_null()).or(turn.error.as_ref());
+        let moment = reported["completedAt"].as_i64().and_then(|seconds| seconds.checked_mul(1000));
         match (error, status) {
             (Some(error), _) => {
                 errors::classify(error, self.error_context(moment.map(Timestamp::from_millis)))

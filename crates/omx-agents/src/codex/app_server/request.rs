@@ -25,7 +25,7 @@ impl AppServerRequest {
         let (waited, during) = match self {
             Self::Initialize => (limits.start, "starting"),
             Self::Login | Self::Open => (limits.request, "opening the conversation"),
-            Self::Turn(_) => (limits.request, "taking a message"),
+            Self::Turn(_) => (limits.request, "accepting a message"),
             Self::Steer(_) | Self::Reason(_) => (limits.request, "taking text"),
             Self::Interrupt => (limits.request, "being interrupted"),
         };

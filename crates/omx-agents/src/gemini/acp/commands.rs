@@ -80,9 +80,11 @@ impl AcpProtocol {
         let params = json!({"sessionId": self.session.session_id()});
         let mut effects =
             vec![ProtocolEffect::Write(self.rpc.notification("session/cancel", params))];
-        let asked = self.turn().map(GeminiTurn::take_pending_requests).unwrap_or_default();
+        let requested = self.turn().map(GeminiTurn::take_pending_requests).unwrap_or_default();
         effects.extend(
-            asked.iter().map(|request| ProtocolEffect::Write(self.cancelled_permission(request))),
+            requested
+                .iter()
+                .map(|request| ProtocolEffect::Write(self.cancelled_permission(request))),
         );
         effects
     }

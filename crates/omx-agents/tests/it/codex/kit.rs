@@ -96,21 +96,21 @@ impl CodexHarness {
 
     #[track_caller]
     pub fn opened() -> Self {
-        let mut talk = Self::new(AllowLevel::Commands);
-        talk.open();
-        talk
+        let mut codex = Self::new(AllowLevel::Commands);
+        codex.open();
+        codex
     }
 
     /// A protocol with this turn running.
     #[track_caller]
     pub fn running(turn: &str) -> Self {
-        let mut talk = Self::opened();
-        talk.send_command(AgentCommand::Send(AgentMessage::text("go")));
-        talk.request("turn/start");
-        talk.answer(json!({"turn": {"id": turn}}));
-        talk.turn_started(turn);
-        talk.drain();
-        talk
+        let mut codex = Self::opened();
+        codex.send_command(AgentCommand::Send(AgentMessage::text("go")));
+        codex.request("turn/start");
+        codex.answer(json!({"turn": {"id": turn}}));
+        codex.turn_started(turn);
+        codex.drain();
+        codex
     }
 
     fn feed(&mut self, input: ProtocolEvent) {

@@ -80,13 +80,16 @@ fn replayed_history_is_not_emitted() {
     let call = json!({"sessionUpdate": "tool_call", "toolCallId": "x__1", "status": "completed"});
     assert_eq!(stage.update(call), []);
     let last = json!({"sessionUpdate": "available_commands_update", "availableCommands": []});
-    let told = events(&stage.update(last));
-    assert_eq!(told, [AgentEvent::Started { conversation: id, model: Some("auto".to_owned()) }]);
+    let reported = events(&stage.update(last));
+    assert_eq!(
+        reported,
+        [AgentEvent::Started { conversation: id, model: Some("auto".to_owned()) }]
+    );
     stage.send_command(AgentCommand::Send(AgentMessage::text("new")));
     stage.say("new words");
     let usage = json!({"quota": {"token_count": {"input_tokens": 5, "output_tokens": 1}}});
-    let told = events(&stage.answer(json!({"stopReason": "end_turn", "_meta": usage})));
-    assert_eq!(told[0], AgentEvent::Text("new words".to_owned()));
+    let reported = events(&stage.answer(json!({"stopReason": "end_turn", "_meta": usage})));
+    assert_eq!(reported[0], AgentEvent::Text("new words".to_owned()));
 }
 
 #[test]

@@ -31,23 +31,25 @@ fn an_approval_selects_a_one_time_option() {
         (ApprovalDecision::Deny("no".to_owned()), "cancel"),
     ] {
         let mut stage = GeminiHarness::busy();
-        let told = events(&stage.line(permission(7)));
+        let reported = events(&stage.line(permission(7)));
         let ask = ApprovalRequest::Command {
             command: "rm -r build".to_owned(),
             location: TargetLocation::Outside,
         };
         let approval = ApprovalId("7".to_owned());
-        assert_eq!(told, [AgentEvent::ApprovalNeeded { approval: approval.clone(), ask }]);
+        assert_eq!(reported, [AgentEvent::ApprovalNeeded { approval: approval.clone(), ask }]);
         let effects = stage.send_command(AgentCommand::Answer(approval.clone(), decision.clone()));
         let outcome = json!({"outcome": {"outcome": "selected", "optionId": option}});
         let line = json!({"jsonrpc": "2.0", "id": 7, "result": outcome});
         assert_eq!(written(&effects).collect::<Vec<_>>(), [&line]);
-        let told = events(&effects);
+        let reported = events(&effects);
         let command = ToolAction::Command("rm -r build".to_owned());
-        assert!(matches!(&told[0], AgentEvent::ToolStarted { tool, .. } if *tool == command));
-        let refused =
-            matches!(told.last(), Some(AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. }));
-        assert_eq!(refused, decision != ApprovalDecision::Allow, "{told:?}");
+        assert!(matches!(&reported[0], AgentEvent::ToolStarted { tool, .. } if *tool == command));
+        let refused = matches!(
+            reported.last(),
+            Some(AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. })
+        );
+        assert_eq!(refused, decision != ApprovalDecision::Allow, "{reported:?}");
         // A second answer has no effect.
         assert_eq!(stage.send_command(AgentCommand::Answer(approval, decision)), []);
     }
@@ -66,18 +68,22 @@ fn an_interrupt_cancels_pending_permissions() {
     // A late request is cancelled at once, and a late answer is ignored.
     assert_eq!(written(&stage.line(permission(7))).collect::<Vec<_>>(), [&cancelled]);
     assert_eq!(stage.send_command(AgentCommand::Interrupt), []);
-    let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
-    assert_eq!(told, [AgentEvent::TurnInterrupted]);
+    let reported = events(&stage.answer(json!({"stopReason": "cancelled"})));
+    assert_eq!(reported, [AgentEvent::TurnInterrupted]);
 }
 
 #[test]
 fn a_turn_that_gemini_cancels_is_not_interrupted() {
     let mut stage = GeminiHarness::busy();
-    let told = events(&stage.answer(json!({"stopReason": "cancelled"})));
-    assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "cut_off"));
+    let reported = events(&stage.answer(json!({"stopReason": "cancelled"})));
+    assert!(
+        matches!(&reported[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "cut_off")
+    );
     let mut stage = GeminiHarness::busy();
-    let told = events(&stage.answer(json!({"stopReason": "max_tokens"})));
-    assert!(matches!(&told[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "rejected"));
+    let reported = events(&stage.answer(json!({"stopReason": "max_tokens"})));
+    assert!(
+        matches!(&reported[..], [AgentEvent::TurnFailed(failure)] if failure.kind() == "rejected")
+    );
 }
 
 #[test]
@@ -114,7 +120,7 @@ fn after_an_abandoned_turn_the_next_message_waits() {
     stage.receive_stderr(&line(3));
     let waited = stage.wait();
     let cause = failed(&stage.handle(ProtocolEvent::Tick));
-    assert_eq!(cause, FailureCause::Silent { waited, during: "giving up a request" });
+    assert_eq!(cause, FailureCause::Silent { waited, during: "cancelling a request" });
 }
 
 #[test]

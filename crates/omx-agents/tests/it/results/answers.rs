@@ -150,8 +150,8 @@ fn results_are_bounded_in_size_and_depth() {
         }
     }
     // Text before the result does not count.
-    let talk = format!("{}\n{}", "word ".repeat(1 << 20), block(&good(WORK).to_string()));
-    assert_eq!(parse(WORK, &text_answer(talk)), Ok(wanted()));
+    let codex = format!("{}\n{}", "word ".repeat(1 << 20), block(&good(WORK).to_string()));
+    assert_eq!(parse(WORK, &text_answer(codex)), Ok(wanted()));
 
     let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let deep = |levels: usize| format!("{{\"done\":{}}}", nested(levels));

@@ -34,12 +34,12 @@ fn text(rng: &mut Random, kind: ResultKind) -> String {
 #[test]
 fn fuzz_agent_results() {
     fuzz("fuzz_agent_results", |rng| {
-        let asked = *rng.choose(&ResultKind::ALL);
-        let given = if rng.one_in(8) { *rng.choose(&ResultKind::ALL) } else { asked };
+        let requested = *rng.choose(&ResultKind::ALL);
+        let given = if rng.one_in(8) { *rng.choose(&ResultKind::ALL) } else { requested };
         let structured = rng.one_in(8).then(|| json_value(rng, 4));
         let structured = structured.and_then(|text| serde_json::from_str::<Value>(&text).ok());
         let answer = TurnAnswer { text: text(rng, given), structured };
-        match parse(asked, &answer) {
+        match parse(requested, &answer) {
             Err(problem) => {
                 let sentence = problem.to_string();
                 assert!(sentence.len() < 2_000 && sentence.lines().count() == 1, "{sentence}");
@@ -47,10 +47,10 @@ fn fuzz_agent_results() {
             }
             Ok(result) => {
                 let written = serde_json::to_value(&result).unwrap();
-                assert_eq!(misfit(&asked.schema(), &written), None);
+                assert_eq!(misfit(&requested.schema(), &written), None);
                 let again = TurnAnswer { text: written.to_string(), structured: None };
-                assert_eq!(parse(asked, &again).as_ref(), Ok(&result));
-                assert_eq!(AgentResult::read(asked, written), Ok(result));
+                assert_eq!(parse(requested, &again).as_ref(), Ok(&result));
+                assert_eq!(AgentResult::read(requested, written), Ok(result));
             }
         }
     });

@@ -20,13 +20,13 @@ fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     let session = own.unwrap_or(SESSION).to_owned();
     match line["type"].as_str() {
         Some("control_request") => {
-            let taken = json!({"type": "control_response", "response": {
+            let accepted = json!({"type": "control_response", "response": {
                 "subtype": "success", "request_id": line["request_id"],
                 "response": {"commands": [], "models": [], "account": {}},
             }});
             match line["request"]["subtype"].as_str() {
                 Some("interrupt") => vec![
-                    taken,
+                    accepted,
                     json!({
                         "type": "result", "subtype": "error_during_execution", "is_error": true,
                         "num_turns": 2, "session_id": session, "total_cost_usd": 0.0275,
@@ -34,7 +34,7 @@ fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
                         "terminal_reason": "aborted_streaming",
                     }),
                 ],
-                _ => vec![taken],
+                _ => vec![accepted],
             }
         }
         Some("user") => {

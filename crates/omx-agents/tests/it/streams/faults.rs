@@ -12,7 +12,7 @@ use super::codex;
 use super::scene::Scene;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Fault {
+enum InjectedFault {
     None,
     StartsTwice,
     EndsTwice,
@@ -25,13 +25,13 @@ enum Fault {
 
 /// A protocol that ends the turn with any line.
 struct Faulty {
-    fault: Fault,
+    fault: InjectedFault,
     began: Option<Instant>,
     in_turn: bool,
 }
 
 impl Faulty {
-    fn has(&self, fault: Fault) -> bool {
+    fn has(&self, fault: InjectedFault) -> bool {
         self.fault == fault
     }
 }
@@ -49,7 +49,7 @@ impl Protocol for Faulty {
             confinement: Confinement::Unconfined,
         };
         let mut effects = vec![ProtocolEffect::Launch(launch), started.clone()];
-        if self.has(Fault::StartsTwice) {
+        if self.has(InjectedFault::StartsTwice) {
             effects.push(started);
         }
         effects
@@ -65,17 +65,19 @@ impl Protocol for Faulty {
                 self.in_turn = true;
                 Vec::new()
             }
-            ProtocolEvent::Line(_) if self.has(Fault::NeverStopsTalking) => {
+            ProtocolEvent::Line(_) if self.has(InjectedFault::NeverStopsTalking) => {
                 vec![ProtocolEffect::Emit(AgentEvent::Text(String::new())); 100_000]
             }
-            ProtocolEvent::Line(_) if self.has(Fault::TellsTheEnd) => {
+            ProtocolEvent::Line(_) if self.has(InjectedFault::TellsTheEnd) => {
                 vec![ProtocolEffect::Emit(AgentEvent::Ended(None))]
             }
             ProtocolEvent::Line(_) if self.in_turn => {
-                self.in_turn = self.has(Fault::EndsTwice);
+                self.in_turn = self.has(InjectedFault::EndsTwice);
                 vec![end]
             }
-            ProtocolEvent::Exited(_) if self.in_turn && !self.has(Fault::IgnoresTheExit) => {
+            ProtocolEvent::Exited(_)
+                if self.in_turn && !self.has(InjectedFault::IgnoresTheExit) =>
+            {
                 self.in_turn = false;
                 vec![end]
             }
@@ -84,23 +86,23 @@ impl Protocol for Faulty {
     }
 
     fn has_pending_turn(&self) -> bool {
-        self.in_turn && !self.has(Fault::ForgetsTheTurn)
+        self.in_turn && !self.has(InjectedFault::ForgetsTheTurn)
     }
 
     fn next_tick(&self) -> Option<Instant> {
-        self.began.filter(|_| self.has(Fault::IsStuckInThePast))
+        self.began.filter(|_| self.has(InjectedFault::IsStuckInThePast))
     }
 }
 
-fn plays(fault: Fault) -> bool {
+fn plays(fault: InjectedFault) -> bool {
     let play = move || {
         let faulty = Faulty { fault, began: None, in_turn: false };
         let mut scene = Scene::with(&codex::ROW, Box::new(faulty));
         scene.send("go");
-        if fault == Fault::IgnoresTheExit {
+        if fault == InjectedFault::IgnoresTheExit {
             return scene.exit(AgentExit { code: None, stderr: String::new() });
         }
-        if fault == Fault::ForgetsTheTurn {
+        if fault == InjectedFault::ForgetsTheTurn {
             return scene.wait_long();
         }
         scene.receive(1.into());
@@ -113,15 +115,15 @@ fn plays(fault: Fault) -> bool {
 
 #[test]
 fn each_seeded_fault_is_detected() {
-    assert!(plays(Fault::None));
+    assert!(plays(InjectedFault::None));
     for fault in [
-        Fault::StartsTwice,
-        Fault::EndsTwice,
-        Fault::IsStuckInThePast,
-        Fault::IgnoresTheExit,
-        Fault::NeverStopsTalking,
-        Fault::TellsTheEnd,
-        Fault::ForgetsTheTurn,
+        InjectedFault::StartsTwice,
+        InjectedFault::EndsTwice,
+        InjectedFault::IsStuckInThePast,
+        InjectedFault::IgnoresTheExit,
+        InjectedFault::NeverStopsTalking,
+        InjectedFault::TellsTheEnd,
+        InjectedFault::ForgetsTheTurn,
     ] {
         assert!(!plays(fault), "fault {} goes unnoticed", fault as u8);
     }

@@ -15,7 +15,7 @@ pub const ROW: DriverRow = DriverRow {
 
 fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
     let granted = |result: Value| json!({"jsonrpc": "2.0", "id": line["id"], "result": result});
-    let told =
+    let reported =
         |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params});
     match line["method"].as_str() {
         Some("open") => vec![granted(json!({"conversation": "r-1", "model": "rehearsal"}))],
@@ -23,18 +23,21 @@ fn answer(mind: &mut ProgramMemory, line: &Value) -> Vec<Value> {
             mind.turns += 1;
             vec![
                 granted(json!({})),
-                told("tool_started", json!({"call": "c1", "tool": {"edit": "made.txt"}})),
-                told("file_changed", json!({"path": "made.txt"})),
-                told("tool_finished", json!({"call": "c1", "end": "succeeded"})),
+                reported("tool_started", json!({"call": "c1", "tool": {"edit": "made.txt"}})),
+                reported("file_changed", json!({"path": "made.txt"})),
+                reported("tool_finished", json!({"call": "c1", "end": "succeeded"})),
                 json!({"jsonrpc": "2.0", "id": 1, "method": "approve", "params": {"what": "command", "command": "ls"}}),
-                told("tool_started", json!({"call": "c2", "tool": {"command": "ls"}})),
-                told("tool_finished", json!({"call": "c2", "end": {"exited": 0}})),
-                told("spent", json!({"input": 1000, "cached": 0, "output": 20, "micro_usd": null})),
-                told("said", json!({"text": "done"})),
-                told("turn_finished", json!({"text": "done", "structured": {"done": true}})),
+                reported("tool_started", json!({"call": "c2", "tool": {"command": "ls"}})),
+                reported("tool_finished", json!({"call": "c2", "end": {"exited": 0}})),
+                reported(
+                    "spent",
+                    json!({"input": 1000, "cached": 0, "output": 20, "micro_usd": null}),
+                ),
+                reported("said", json!({"text": "done"})),
+                reported("turn_finished", json!({"text": "done", "structured": {"done": true}})),
             ]
         }
-        Some("interrupt") => vec![granted(json!({})), told("turn_interrupted", json!({}))],
+        Some("interrupt") => vec![granted(json!({})), reported("turn_interrupted", json!({}))],
         Some(_) if line.get("id").is_some() => vec![granted(json!({}))],
         _ => Vec::new(),
     }

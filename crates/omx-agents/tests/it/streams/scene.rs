@@ -125,8 +125,8 @@ impl Scene {
         match rng.below(10) {
             0..6 => self.receive_next(rng),
             6 | 7 => {
-                let order = self.any_command(rng);
-                self.send_command(order);
+                let command = self.any_command(rng);
+                self.send_command(command);
             }
             8 => self.now += Duration::from_millis(rng.below(900) as u64),
             _ if self.is_rough(rng) || self.is_rough(rng) => self.something_odd(rng),
@@ -290,8 +290,8 @@ impl Scene {
         if self.over {
             return;
         }
-        let shown = format!("{input:?}");
-        self.trace.push(shown.chars().take(300).collect());
+        let trace_line = format!("{input:?}");
+        self.trace.push(trace_line.chars().take(300).collect());
         let effects = self.protocol.handle(input, self.now);
         self.carry_out(effects);
         // Otherwise an idle program would be terminated for its silence.

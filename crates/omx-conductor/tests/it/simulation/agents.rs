@@ -1,5 +1,5 @@
 //! Simulated agents. What was said and done in a conversation is remembered
-//! by it, whichever process talks; a process only goes on with it.
+//! by it, whichever process speaks; a process only continues it.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -27,14 +27,14 @@ pub struct SimConversation {
     /// Which try of the step it belongs to.
     pub again: u32,
     pub kind: Option<ResultKind>,
-    /// It was told what to do.
+    /// It has received its task.
     pub has_task: bool,
     /// The pieces of its work, and how many are done.
     pub pieces: u32,
     pub done: u32,
     /// What it found out; it says the same when asked again.
     pub answer: Option<Value>,
-    /// How often it will answer with something nobody can read.
+    /// How often it will return an unreadable answer.
     pub wrong_left: u32,
     /// The program does not have it any longer.
     pub is_lost: bool,
@@ -93,7 +93,7 @@ impl SimWorld {
         self.soon(2_000, ScheduledEvent::Agent(number));
     }
 
-    /// The agent is told something that begins a turn.
+    /// The agent receives a message that starts a turn.
     pub fn send(&mut self, number: usize, message: &AgentMessage) {
         let Some(at) = self.agents[number].conversation else {
             self.fail("nothing is said before a conversation is open", &message.text)
@@ -126,7 +126,7 @@ impl SimWorld {
         self.soon(60_000, ScheduledEvent::Agent(number));
     }
 
-    /// A conversation hears what it is for.
+    /// A conversation receives its task.
     fn receive_task(&mut self, number: usize, at: usize, message: &AgentMessage) {
         let kind = kind_of(message);
         let (step, again) = {
@@ -177,7 +177,7 @@ impl SimWorld {
         self.soon(5_000, ScheduledEvent::Agent(number));
     }
 
-    /// The agent is told to end. A word may already be on its way.
+    /// The agent is ended. A message may already be on its way.
     pub fn end(&mut self, number: usize) {
         let late = match self.random.below(8) {
             0 if self.agents[number].is_in_turn => Some(SimAction::Answer),

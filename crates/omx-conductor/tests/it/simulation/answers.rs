@@ -16,7 +16,7 @@ use crate::kit;
 struct ScriptedResult {
     value: Value,
     is_good: bool,
-    /// The run cannot go on from it.
+    /// The run cannot continue from it.
     ends_run: bool,
 }
 

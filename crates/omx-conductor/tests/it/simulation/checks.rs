@@ -109,7 +109,7 @@ impl SimWorld {
         }
     }
 
-    /// What holds when the process has let go of the run.
+    /// What holds after the process has released the run.
     pub fn check_let_go(&self) {
         if let Some(agent) = self.agents.iter().find(|agent| agent.is_alive) {
             self.fail("agents end before the run is let go of", &agent.step);

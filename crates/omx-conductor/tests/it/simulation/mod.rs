@@ -114,8 +114,8 @@ fn r17_simulated_runs_keep_every_promise() {
     let seen = Mutex::new(BTreeSet::new());
     in_parallel(threads, &lots, |lot| {
         for seed in *lot..(lot + LOT).min(first + count) {
-            let shown = simulate(seed);
-            seen.lock().unwrap().extend(shown);
+            let result = simulate(seed);
+            seen.lock().unwrap().extend(result);
         }
     });
     if count >= ENOUGH {
@@ -156,8 +156,8 @@ fn simulate(seed: u64) -> BTreeSet<String> {
     let again = catch_unwind(AssertUnwindSafe(|| world.run())).err();
     let again = again.map(|broken| words(broken.as_ref()));
     let lines = world.trace.unwrap_or_default();
-    let shown = usize::try_from(number("SIMULATE_SHOWN").unwrap_or(SHOWN)).unwrap_or(usize::MAX);
-    let skipped = lines.len().saturating_sub(shown).max(1);
+    let result = usize::try_from(number("SIMULATE_SHOWN").unwrap_or(SHOWN)).unwrap_or(usize::MAX);
+    let skipped = lines.len().saturating_sub(result).max(1);
     for line in lines.iter().take(1).chain(lines.iter().skip(skipped)) {
         println!("{line}");
     }

@@ -10,7 +10,7 @@ use super::workspace::WorkspaceFact;
 use super::world::SimWorld;
 
 impl SimWorld {
-    /// What holds when a process has let go of the run.
+    /// What holds after a process has released the run.
     pub fn check_closed(&mut self, outcome: &RunOutcome) {
         self.check_let_go();
         let is_recorded = self.journal.closed.as_deref() == Some(outcome.as_str());

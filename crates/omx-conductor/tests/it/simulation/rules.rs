@@ -10,7 +10,7 @@ use omx_runs::StepKey;
 
 use super::world::SimWorld;
 
-/// Why a run may be let go of unfinished.
+/// Why a run may be released unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UnfinishedReason {
     /// Only the person can fix it.
@@ -179,8 +179,10 @@ impl SimWorld {
                 self.rules.reasons.insert(UnfinishedReason::Rejected);
             }
             FailureCause::UnknownConversation { .. } => {
-                let told = self.conversations.iter().filter(|known| known.step == step);
-                if told.clone().any(|known| known.kind.is_none_or(|kind| kind == ResultKind::Work))
+                let receivers = self.conversations.iter().filter(|known| known.step == step);
+                if receivers
+                    .clone()
+                    .any(|known| known.kind.is_none_or(|kind| kind == ResultKind::Work))
                 {
                     self.rules.reasons.insert(UnfinishedReason::LostWork);
                 }

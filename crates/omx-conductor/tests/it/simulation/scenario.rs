@@ -116,7 +116,7 @@ pub struct SimScenario {
     pub reports_no_files: bool,
     pub cancel_after: Option<u32>,
     pub interrupt_after: Option<u32>,
-    /// How often the person resumes the run after a process let go of it.
+    /// How often the person resumes the run after a process released it.
     pub resumes: u32,
     /// The person changes the task between two processes.
     pub changes_task: bool,

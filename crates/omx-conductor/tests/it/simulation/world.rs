@@ -32,13 +32,13 @@ pub enum ScheduledEvent {
     Agent(usize),
     /// A job ends.
     Job(StepKey),
-    /// A job that was told to stop ends.
+    /// A job ends after a request to stop.
     JobStopped(StepKey),
-    /// The loop hears of something that was done to the run from outside.
+    /// A control event reaches the loop.
     Control(ControlEvent),
 }
 
-/// How a process let go of the run.
+/// How a process released the run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProcessEnd {
     Closed(RunOutcome),
@@ -251,7 +251,7 @@ impl SimWorld {
                 let step = self.agents[number].step.clone();
                 self.agent_acts(number).map(|event| WorldEvent::Agent(step, event))
             }
-            // One that was told to stop meanwhile reports that itself.
+            // A job that was stopped in the meantime reports that itself.
             ScheduledEvent::Job(step) => {
                 let job = self.jobs.remove(&step)?;
                 let result = self.job_result(&step, job);
@@ -325,7 +325,7 @@ impl SimWorld {
         kept
     }
 
-    /// Words of somebody who is not content: new each time, or always the same.
+    /// The text of a rejection: new each time, or always the same.
     pub fn finding_words(&mut self, what: &str) -> String {
         if self.scenario.repeats {
             return format!("{what}: always this");

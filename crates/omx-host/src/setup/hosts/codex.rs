@@ -161,14 +161,14 @@ fn recorded_trust(planner: &SetupPlanner<'_>, config: &Path) -> Vec<DesiredFragm
     let parts = planner.old.file(config).map(|record| record.parts.clone()).unwrap_or_default();
     let is_trust = |slot: &FragmentSlot| slot.path().first().is_some_and(|name| name == "hooks");
     let trust = parts.into_iter().filter(|part| is_trust(&part.slot));
-    let wish = |part: crate::setup::Fragment| DesiredFragment {
+    let desired = |part: crate::setup::Fragment| DesiredFragment {
         slot: part.slot,
         value: part.value,
         own: Recognizer::Trust,
         rule: ConflictRule::Required,
         what: "the trust in omx's hooks".to_owned(),
     };
-    trust.map(wish).collect()
+    trust.map(desired).collect()
 }
 
 /// Moves trust records with their hooks. Codex keys them by position, so when omx's

@@ -39,10 +39,10 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let config = config::load_trusted(context, &store)?;
         let kind = args.agent;
         let role = args.role.as_deref().map(|name| find_role(context, &store, name)).transpose()?;
-        let surroundings = edge::agent_env(context, &store, args.scenario.clone(), None)?;
-        let question = question(args, kind, role.as_ref(), context, &config, &surroundings)?;
+        let agent_env = edge::agent_env(context, &store, args.scenario.clone(), None)?;
+        let question = read_question(args, kind, role.as_ref(), context, &config, &agent_env)?;
         let view = AskView::new(kind, format);
-        match ask_agent(kind, &question, &surroundings, &view) {
+        match ask_agent(kind, &question, &agent_env, &view) {
             Ok(reply) => {
                 let kept = keep(context, &store, args, &question, &reply)?;
                 Ok(view.reply(&reply, &kept))
@@ -55,11 +55,11 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
 fn ask_agent(
     kind: AgentKind,
     question: &AskRequest,
-    surroundings: &AgentEnv,
+    agent_env: &AgentEnv,
     view: &AskView,
 ) -> Result<AskReply, AskError> {
     let driver = driver(kind);
-    let installation = driver.find(surroundings).map_err(AskError::Failed)?;
+    let installation = driver.find(agent_env).map_err(AskError::Failed)?;
     view.begins(question.opening.allow);
     let asking = AskSession::default();
     let stopper = asking.handle();
@@ -79,16 +79,16 @@ fn ask_agent(
         ))
     })?;
     let limits = AgentLimits::default();
-    asking.ask(question, driver, &installation, surroundings, limits, |event| view.event(event))
+    asking.ask(question, driver, &installation, agent_env, limits, |event| view.event(event))
 }
 
-fn question(
+fn read_question(
     args: &AskArgs,
     kind: AgentKind,
     role: Option<&Role>,
     context: &Context<'_>,
     config: &Config,
-    surroundings: &AgentEnv,
+    agent_env: &AgentEnv,
 ) -> Result<AskRequest, Refusal> {
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
@@ -110,9 +110,9 @@ fn question(
     let schema = wants.map(ResultKind::schema);
     let own = McpServerSpec {
         name: OWN_SERVER.to_owned(),
-        program: surroundings.omx.clone(),
+        program: agent_env.omx.clone(),
         args: vec!["mcp".to_owned()],
-        env: surroundings.child_variables.clone(),
+        env: agent_env.child_variables.clone(),
     };
     Ok(AskRequest {
         opening: ConversationSpec {

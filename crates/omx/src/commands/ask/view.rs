@@ -72,12 +72,15 @@ impl AskView {
                 "result": reply.result,
                 "conversation": reply.conversation.as_ref().map(|id| id.as_str()),
                 "artifact": kept,
-                "refused": reply.refused.iter().map(json::ask_object).collect::<Vec<_>>(),
+                "refused": reply.refused.iter().map(json::approval_object).collect::<Vec<_>>(),
                 "usage": reply.usage,
             }));
         }
         for ask in &reply.refused {
-            output::note(&format!("denied: {}", printable(&json::ask_object(ask).to_string())));
+            output::note(&format!(
+                "denied: {}",
+                printable(&json::approval_object(ask).to_string())
+            ));
         }
         let answer = match &reply.result {
             Some(result) => serde_json::to_string_pretty(result).unwrap_or_default(),
@@ -118,10 +121,10 @@ impl AskView {
         }
     }
 
-    fn report_failure(&self, trouble: &Failure) {
-        let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-        let words = format!("{trouble}{remedy} [{}]", trouble.kind());
-        self.failed(&json::failure_object("failed", trouble), &words);
+    fn report_failure(&self, failure: &Failure) {
+        let remedy = failure.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        let words = format!("{failure}{remedy} [{}]", failure.kind());
+        self.failed(&json::failure_object("failed", failure), &words);
     }
 
     fn failed(&self, object: &Value, words: &str) {

@@ -8,14 +8,14 @@ use omx_rehearsal::driver;
 /// Finds the agent with this name, or else the first that is ready.
 pub fn find_agent(
     named: Option<AgentKind>,
-    surroundings: &AgentEnv,
+    agent_env: &AgentEnv,
 ) -> Result<AgentInstallation, Refusal> {
     if let Some(kind) = named {
-        return driver(kind).find(surroundings).map_err(|trouble| refusal(&trouble));
+        return driver(kind).find(agent_env).map_err(|failure| refusal(&failure));
     }
     let mut troubles = Vec::new();
     for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
-        match driver(kind).find(surroundings) {
+        match driver(kind).find(agent_env) {
             Ok(installation) => return Ok(installation),
             Err(trouble) => troubles.push(trouble.to_string()),
         }
@@ -30,7 +30,7 @@ pub fn find_agent(
 }
 
 /// Turns a failure into a refusal, with its remedy.
-pub(super) fn refusal(trouble: &Failure) -> Refusal {
-    let remedy = trouble.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
-    Refusal::new(RefusalCode::InvalidInput, format!("{trouble}{remedy}"))
+pub(super) fn refusal(failure: &Failure) -> Refusal {
+    let remedy = failure.remedy().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+    Refusal::new(RefusalCode::InvalidInput, format!("{failure}{remedy}"))
 }

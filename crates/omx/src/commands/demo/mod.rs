@@ -14,7 +14,7 @@ use std::process::Stdio;
 use omx_kernel::Dialect;
 
 use self::stage::Stage;
-use self::stop::{Commands, StopReason};
+use self::stop::{Commands, DemoStop};
 use crate::cli::DemoArgs;
 use crate::exit::Exit;
 use crate::output;
@@ -34,8 +34,8 @@ pub fn run(args: &DemoArgs, dialect: Dialect) -> Exit {
     drop(stage);
     // An interrupted command fails, but that is not the demo's failure.
     match (commands.stopped(), result) {
-        (Some(StopReason::Interrupted), _) => Exit::Interrupted,
-        (Some(StopReason::ReaderGone), _) | (None, Ok(())) => Exit::Done,
+        (Some(DemoStop::Interrupted), _) => Exit::Interrupted,
+        (Some(DemoStop::ReaderGone), _) | (None, Ok(())) => Exit::Done,
         (None, Err(message)) => failed(&message),
     }
 }
@@ -59,8 +59,8 @@ fn play(stage: &Stage, scenario: Option<&Path>, dialect: Dialect) -> Result<(), 
     let autopilot = ["--dialect", name, "autopilot", "--parent", &parent, "--agent", "rehearsal"];
     let task = ["--scenario", &scenario, "--check", "sh check.sh", TASK];
     let ended = stage.omx(&[&autopilot[..], &task].concat(), Stdio::inherit())?;
-    let shown = stage.omx(&["--dialect", name, "runs", "show", "--json"], Stdio::piped())?;
-    verify::steps(&shown.text, ended.code)?;
+    let excerpt = stage.omx(&["--dialect", name, "runs", "show", "--json"], Stdio::piped())?;
+    verify::steps(&excerpt.text, ended.code)?;
     verify_untouched(stage, &before)?;
     print(&["", "Your checkout was not touched: the run worked in a worktree. Now merge it:", ""]);
     print(&[&format!("$ {name} runs integrate")]);

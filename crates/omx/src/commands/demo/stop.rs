@@ -14,7 +14,7 @@ use crate::edge;
 
 /// Why the demo ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StopReason {
+pub(super) enum DemoStop {
     /// Ctrl-C or a termination signal.
     Interrupted,
     /// Nobody reads the output anymore.
@@ -27,7 +27,7 @@ pub(super) struct Commands(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
-    stopped: Option<StopReason>,
+    stopped: Option<DemoStop>,
     /// The running command. Cleared before the process is reaped, so that a signal
     /// never reaches another process with the same id.
     running: Option<Pid>,
@@ -44,17 +44,17 @@ impl Commands {
     pub(super) fn watched() -> io::Result<Self> {
         let commands = Self::default();
         let interrupted = commands.clone();
-        edge::on_interrupt(move || interrupted.stop(StopReason::Interrupted))?;
+        edge::on_interrupt(move || interrupted.stop(DemoStop::Interrupted))?;
         let unread = commands.clone();
         std::thread::Builder::new().name("reader".to_owned()).spawn(move || {
             await_reader_gone();
-            unread.stop(StopReason::ReaderGone);
+            unread.stop(DemoStop::ReaderGone);
         })?;
         Ok(commands)
     }
 
     /// Why the demo has to stop, if it does.
-    pub(super) fn stopped(&self) -> Option<StopReason> {
+    pub(super) fn stopped(&self) -> Option<DemoStop> {
         self.state().stopped
     }
 
@@ -79,7 +79,7 @@ impl Commands {
         Ok(DemoOutput { code: child.wait()?.code(), text: text? })
     }
 
-    fn stop(&self, reason: StopReason) {
+    fn stop(&self, reason: DemoStop) {
         let mut state = self.state();
         state.stopped.get_or_insert(reason);
         if let Some(pid) = state.running {

@@ -58,7 +58,7 @@ fn line(entry: &JournalEntry<Record>) -> Option<String> {
         Record::StepDiscarded { step, why } => {
             format!("{step} discarded: {}", printable(why))
         }
-        Record::InputAccepted { step, .. } => format!("{step} accepted as it is"),
+        Record::InputAccepted { step, .. } => format!("{step} kept as the agent left it"),
         Record::Waiting { what, until, .. } => match until {
             Some(until) => format!("waiting ({what}) until {until}"),
             None => format!("waiting ({what})"),

@@ -28,13 +28,13 @@ pub struct TestConversation {
 
 /// How a turn ended.
 #[derive(Debug, PartialEq)]
-pub enum TurnEnd {
+pub enum TestTurnEnd {
     Finished(TurnAnswer),
     Interrupted,
     Failed(Failure),
 }
 
-impl TurnEnd {
+impl TestTurnEnd {
     #[track_caller]
     pub fn text(self) -> String {
         match self {
@@ -163,14 +163,14 @@ impl TestConversation {
 
     /// Sends a message and waits for the end of the turn.
     #[track_caller]
-    pub fn turn(&mut self, words: &str) -> TurnEnd {
+    pub fn turn(&mut self, words: &str) -> TestTurnEnd {
         self.agent.send(AgentMessage::text(words));
         self.turn_end()
     }
 
     /// Waits for the end of the current turn.
     #[track_caller]
-    pub fn turn_end(&mut self) -> TurnEnd {
+    pub fn turn_end(&mut self) -> TestTurnEnd {
         let ends = |event: &AgentEvent| {
             matches!(
                 event,
@@ -180,9 +180,9 @@ impl TestConversation {
             )
         };
         match self.until("the end of the turn", ends) {
-            AgentEvent::TurnFinished(answer) => TurnEnd::Finished(answer),
-            AgentEvent::TurnFailed(failure) => TurnEnd::Failed(failure),
-            _ => TurnEnd::Interrupted,
+            AgentEvent::TurnFinished(answer) => TestTurnEnd::Finished(answer),
+            AgentEvent::TurnFailed(failure) => TestTurnEnd::Failed(failure),
+            _ => TestTurnEnd::Interrupted,
         }
     }
 

@@ -13,7 +13,7 @@ use omx_rehearsal::driver;
 use omx_testkit::in_parallel;
 use serde_json::json;
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec, start};
+use super::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec, start};
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::DriverStage;
 use super::suite::driver_suite;
@@ -29,7 +29,7 @@ fn called(
     role: Option<&str>,
     phase: Option<&str>,
     words: &str,
-) -> TurnEnd {
+) -> TestTurnEnd {
     let labels = MessageLabels {
         role: role.map(str::to_owned),
         phase: phase.map(str::to_owned),
@@ -60,15 +60,15 @@ fn the_first_entry_matching_role_phase_and_text_is_played() {
     );
     let mut chat = TestConversation::new(&stage);
     assert_eq!(chat.turn("the plan").text(), "any");
-    let mut said = |role, phase, words: &str| called(&mut chat, role, phase, words).text();
-    assert_eq!(said(Some("critic"), Some("critic-review"), "the plan, please"), "all three");
-    assert_eq!(said(Some("critic"), Some("critic-review"), "please"), "role");
-    assert_eq!(said(Some("critic"), Some("draft"), "the plan"), "role");
-    assert_eq!(said(Some("verifier"), Some("verifying"), "the plan"), "phase");
+    let mut message = |role, phase, words: &str| called(&mut chat, role, phase, words).text();
+    assert_eq!(message(Some("critic"), Some("critic-review"), "the plan, please"), "all three");
+    assert_eq!(message(Some("critic"), Some("critic-review"), "please"), "role");
+    assert_eq!(message(Some("critic"), Some("draft"), "the plan"), "role");
+    assert_eq!(message(Some("verifier"), Some("verifying"), "the plan"), "phase");
     // They hold until others are given.
-    assert_eq!(said(None, None, "the plan"), "phase");
-    assert_eq!(said(None, Some("fixing"), "the plan"), "any");
-    assert_eq!(said(Some("critic"), None, "the plan"), "role");
+    assert_eq!(message(None, None, "the plan"), "phase");
+    assert_eq!(message(None, Some("fixing"), "the plan"), "any");
+    assert_eq!(message(Some("critic"), None, "the plan"), "role");
     assert_eq!(chat.end(), None);
 }
 
@@ -78,11 +78,11 @@ fn a_call_that_matches_nothing_fails_and_keeps_the_conversation() {
     let mut chat = TestConversation::new(&stage);
     let failure = called(&mut chat, Some("critic"), Some("draft"), &"x".repeat(999)).failure();
     let file = stage.scenario().display().to_string();
-    let shown = "x".repeat(200);
-    let said = format!(
-        "{file}: no entry matches this call: role \"critic\", phase \"draft\", prompt \"{shown}…\""
+    let report = "x".repeat(200);
+    let message = format!(
+        "{file}: no entry matches this call: role \"critic\", phase \"draft\", prompt \"{report}…\""
     );
-    assert_eq!((failure.kind(), failure.to_string()), ("scenario", said));
+    assert_eq!((failure.kind(), failure.to_string()), ("scenario", message));
     assert_eq!(chat.turn("known").text(), "yes");
     assert_eq!(chat.end(), None);
 }
@@ -149,7 +149,7 @@ do = [{ say = "may" }]
     chat.agent.send(AgentMessage::text("twice"));
     chat.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     assert_eq!(missing(), [format!("{twice} 0 times, and started once more but not finished")]);
     fs::write(stage.root().join("go"), "").unwrap();
     assert_eq!(chat.turn("twice").text(), "");
@@ -183,19 +183,19 @@ fn answers_and_results_are_returned_as_written() {
     );
     let mut chat = TestConversation::new(&stage);
     let mut turn = |words: &str| match chat.turn(words) {
-        TurnEnd::Finished(TurnAnswer { text, structured }) => (text, structured),
+        TestTurnEnd::Finished(TurnAnswer { text, structured }) => (text, structured),
         other => panic!("{other:?}"),
     };
     assert_eq!(turn("answer"), ("first".to_owned(), None));
     assert_eq!(turn("result"), ("{\"done\":true}".to_owned(), Some(json!({"done": true}))));
     assert_eq!(turn("both"), ("well".to_owned(), Some(json!({"done": false}))));
     assert_eq!(turn("neither"), (String::new(), None));
-    let spent = chat.seen.iter().find_map(|event| match event {
+    let usage = chat.seen.iter().find_map(|event| match event {
         AgentEvent::Usage(usage) => Some(*usage),
         _ => None,
     });
-    let spent = spent.unwrap();
-    assert_eq!((spent.cached_tokens, spent.micro_usd), (1, Some(9)));
+    let usage = usage.unwrap();
+    assert_eq!((usage.cached_tokens, usage.micro_usd), (1, Some(9)));
     assert_eq!(chat.end(), None);
 }
 
@@ -261,18 +261,18 @@ fn an_invalid_scenario_is_reported_before_and_after_the_start() {
     let stage = playing("[[entry]]\ndo = [{ say = \"fine\" }]");
     let right = stage.agent_env();
     let rehearsal = driver(AgentKind::Rehearsal);
-    let said = |agent_env| rehearsal.find(&agent_env).unwrap_err().to_string();
+    let message = |agent_env| rehearsal.find(&agent_env).unwrap_err().to_string();
     let without = omx_agents::AgentEnv { scenario: None, ..right.clone() };
-    assert_eq!(said(without), "the rehearsal agent needs a scenario to play");
+    assert_eq!(message(without), "the rehearsal agent needs a scenario to play");
     let relative = omx_agents::AgentEnv { scenario: Some("s.toml".into()), ..right.clone() };
-    assert_eq!(said(relative), "s.toml must be an absolute path");
+    assert_eq!(message(relative), "s.toml must be an absolute path");
 
     let spec = conversation_spec(&stage, ConversationStart::New, AllowLevel::Commands);
     let installation = rehearsal.find(&right).unwrap();
     // The agent itself reads it again.
     fs::write(stage.scenario(), "[[entry]]\n").unwrap();
     let wrong = format!("{}:1: missing key \"do\"", stage.scenario().display());
-    assert_eq!(said(right.clone()), wrong);
+    assert_eq!(message(right.clone()), wrong);
     let (sender, events) = std::sync::mpsc::channel();
     let on_event = move |event| drop(sender.send(event));
     let limits = AgentLimits::default();

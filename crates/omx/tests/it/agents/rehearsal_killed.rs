@@ -13,7 +13,7 @@ use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec, start};
+use super::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec, start};
 use super::rehearsal::playing;
 use super::rehearsal_stage::RehearsalStage;
 use super::stage::DriverStage;
@@ -86,7 +86,7 @@ fn a_hanging_agent_can_be_interrupted() {
     chat.until("the turn runs", |event| *event == AgentEvent::Delivered(Delivery::Turn));
     let begun = Instant::now();
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
     assert_eq!(chat.turn("go").text(), "back");
     assert_eq!(chat.end(), None);
@@ -282,7 +282,7 @@ fn a_resumed_step_continues_whatever_the_prompt_says() {
     chat.agent.send(of_step("work.1", "the task"));
     chat.until("it works", |event| matches!(event, AgentEvent::ToolStarted { .. }));
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     let id = chat.id.clone();
     assert_eq!(chat.end(), None);
     fs::write(stage.root().join("go"), "").unwrap();

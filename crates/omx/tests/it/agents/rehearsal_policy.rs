@@ -113,8 +113,8 @@ fn a_link_out_of_the_folder_is_outside() {
     std::os::unix::fs::symlink(stage.folder(), stage.root().join("link")).unwrap();
     let mut chat = TestConversation::new(&stage);
     chat.turn("go");
-    let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-    assert_eq!(chat.seen.iter().filter(|event| asked(event)).count(), 1);
+    let requested = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+    assert_eq!(chat.seen.iter().filter(|event| requested(event)).count(), 1);
     assert!(!stage.folder().join("a").exists());
     assert_eq!(chat.end(), None);
 }
@@ -149,11 +149,11 @@ fn a_tool_that_cannot_be_called_fails_in_time() {
         AgentEvent::Text(text) => Some(text.as_str()),
         _ => None,
     });
-    let said: Vec<_> = texts.collect();
-    assert_eq!(said[0], "no MCP server \"nobody\"");
-    assert_eq!(said[1], "MCP server \"silent\": initialize timed out");
-    assert!(said[2].starts_with("MCP server \"gone\": "), "{said:?}");
-    assert_eq!(said[3], "MCP server \"none\": No such file or directory (os error 2)");
+    let message: Vec<_> = texts.collect();
+    assert_eq!(message[0], "no MCP server \"nobody\"");
+    assert_eq!(message[1], "MCP server \"silent\": initialize timed out");
+    assert!(message[2].starts_with("MCP server \"gone\": "), "{message:?}");
+    assert_eq!(message[3], "MCP server \"none\": No such file or directory (os error 2)");
     assert!(last.contains("no_such_tool"), "{last}");
     let failed = |event: &&AgentEvent| {
         matches!(event, AgentEvent::ToolFinished { end: ToolOutcome::Failed, .. })

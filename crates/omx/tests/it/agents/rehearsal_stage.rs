@@ -158,8 +158,8 @@ fn entries_of(play: &AgentPlay) -> Vec<Value> {
     let entry = |(number, turn): (usize, &[PlayStep])| {
         let mut steps: Vec<Value> = turn.iter().map(step).collect();
         if !matches!(turn.last(), Some(PlayStep::Fail(_))) {
-            let spent = 1000 * turn.len();
-            steps.push(json!({"usage": {"input": spent, "output": spent / 50}}));
+            let usage = 1000 * turn.len();
+            steps.push(json!({"usage": {"input": usage, "output": usage / 50}}));
         }
         let mut entry = json!({"do": steps});
         if number == 0 {

@@ -10,7 +10,7 @@ use omx_kernel::approval::AllowLevel;
 use omx_testkit::await_condition;
 use serde_json::json;
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
+use super::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec};
 use super::play::{AgentPlay, PlayStep, cue};
 use super::stage::DriverStage;
 use super::suite_failures::agent_processes;
@@ -238,7 +238,7 @@ pub fn an_interrupt_during_a_reply_ends_the_turn<S: DriverStage>() {
     chat.agent.send(AgentMessage::text(cue("slow")));
     await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     assert_eq!(chat.turn(&cue("after")).text(), "still here");
     assert_eq!(chat.end(), None);
 }
@@ -261,7 +261,7 @@ pub fn an_interrupt_during_a_tool_ends_the_tool<S: DriverStage>() {
     });
     assert!(lives(&stage, "touch survived"));
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     await_condition("the command is gone", Duration::from_secs(5), || {
         !lives(&stage, "touch survived")
     });

@@ -11,7 +11,7 @@ use omx_agents::{Agent, AgentEvent, AgentMessage};
 use omx_testkit::await_condition;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::conversation::{DEADLINE, TestConversation, TurnEnd};
+use super::conversation::{DEADLINE, TestConversation, TestTurnEnd};
 use super::play::{AgentPlay, PlayStep, cue};
 use super::stage::{DriverStage, OMX};
 use super::stand_in::on_a_terminal;
@@ -81,7 +81,7 @@ pub fn an_interrupt_and_an_end_leave_no_process<S: DriverStage>() {
     let stage = wild::<S>();
     let mut chat = conversation_in_tool_call(&stage);
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     let begun = Instant::now();
     assert_eq!(chat.end(), None);
     nothing_left(&stage, begun);
@@ -92,7 +92,7 @@ pub fn an_interrupt_leaves_no_runaway<S: DriverStage>() {
     let stage = wild::<S>();
     let mut chat = conversation_in_tool_call(&stage);
     chat.agent.interrupt();
-    assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+    assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
     await_condition("no command is left", AT_MOST, || is_gone(&stage));
     assert_eq!(chat.turn(&cue("after")).text(), "still here");
     let begun = Instant::now();

@@ -111,8 +111,8 @@ pub fn a_killed_omx_leaves_no_process_and_its_conversation_can_be_resumed<S: Dri
         agent_processes(&stage).is_empty()
     });
     let answer = omx_ask(&stage, kind, &["--resume", &id, &cue("after")]).output().unwrap();
-    let said = String::from_utf8_lossy(&answer.stdout).into_owned();
-    assert_eq!(said.trim(), "back again", "{}", String::from_utf8_lossy(&answer.stderr));
+    let message = String::from_utf8_lossy(&answer.stdout).into_owned();
+    assert_eq!(message.trim(), "back again", "{}", String::from_utf8_lossy(&answer.stderr));
     let history = stage.history("after");
     assert!(history.contains("the word is plum"), "{history}");
 }

@@ -34,8 +34,8 @@ fn asking() -> (Repository, RunningOmx) {
     let mut command = repository.command("ralph", &["--allow", "edits", "make work.txt"]);
     let running = RunningOmx(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     await_condition("it asks", DEADLINE, || {
-        let shown = repository.project.omx(&["runs", "show", "--json", &repository.id()]);
-        shown.json()["questions"].as_array().is_some_and(|questions| !questions.is_empty())
+        let report = repository.project.omx(&["runs", "show", "--json", &repository.id()]);
+        report.json()["questions"].as_array().is_some_and(|questions| !questions.is_empty())
     });
     (repository, running)
 }
@@ -58,9 +58,9 @@ fn conductor_a_command_under_edits_needs_the_person_and_runs_on_yes() {
     // Every view shows it, with the command that answers.
     let listed = repository.project.omx(&["runs"]).stdout;
     assert!(listed.contains("needs you"), "{listed}");
-    let shown = repository.project.omx(&["runs", "show"]).stdout;
-    assert!(shown.contains("needs you: allow work to run echo done > work.txt?"), "{shown}");
-    assert!(shown.contains(&format!("omx runs answer {id} yes|no --question 1")), "{shown}");
+    let report = repository.project.omx(&["runs", "show"]).stdout;
+    assert!(report.contains("needs you: allow work to run echo done > work.txt?"), "{report}");
+    assert!(report.contains(&format!("omx runs answer {id} yes|no --question 1")), "{report}");
     let question = &repository.project.omx(&["runs", "show", "--json"]).ok()["questions"][0];
     assert_eq!(question["number"], 1);
     assert_eq!(question["what"], "run echo done > work.txt");
@@ -87,9 +87,9 @@ fn conductor_a_command_under_edits_does_not_run_on_no() {
     assert_eq!(running.code(), Some(0));
     assert!(!worktree(&repository).join("work.txt").exists());
     let events = std::fs::read_to_string(repository.run_folder().join("events.jsonl")).unwrap();
-    let said = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let told = said.filter_map(|event| event["text"].as_str().map(str::to_owned));
-    assert!(told.into_iter().any(|text| text.contains("the person said no")), "{events}");
+    let message = events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let reported = message.filter_map(|event| event["text"].as_str().map(str::to_owned));
+    assert!(reported.into_iter().any(|text| text.contains("the person denied it")), "{events}");
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn conductor_a_question_of_a_killed_run_is_asked_again() {
     repository.await_nobody();
     let id = repository.id();
     // No process waits for an answer now.
-    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
-    assert_eq!(shown["questions"], serde_json::json!([]));
+    let report = repository.project.omx(&["runs", "show", "--json"]).ok();
+    assert_eq!(report["questions"], serde_json::json!([]));
     let mut resumed = repository.project.omx_command(&["runs", "resume"]);
     let mut resumed =
         RunningOmx(resumed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
@@ -129,8 +129,8 @@ fn conductor_a_question_of_an_earlier_process_is_not_answered() {
     await_condition("somebody holds the run", DEADLINE, || {
         repository.project.omx(&["runs", "resume"]).code == Some(1)
     });
-    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
-    assert_eq!(shown["questions"], serde_json::json!([]));
+    let report = repository.project.omx(&["runs", "show", "--json"]).ok();
+    assert_eq!(report["questions"], serde_json::json!([]));
     let answered = repository.project.omx(&["runs", "answer", &id, "yes"]);
     assert_eq!(answered.code, Some(1), "{answered:?}");
     // When its input closes, the server exits and releases the lock.

@@ -39,10 +39,10 @@ fn assert_nothing_counted(repository: &Repository) {
 #[track_caller]
 fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words: &[&str]) {
     assert_eq!(outcome.code, Some(3), "{outcome:?}");
-    let said = outcome.stdout.lines().find(|line| line.starts_with("needs you: "));
-    let said = said.unwrap_or_else(|| panic!("{outcome:?}"));
+    let message = outcome.stdout.lines().find(|line| line.starts_with("needs you: "));
+    let message = message.unwrap_or_else(|| panic!("{outcome:?}"));
     for word in words {
-        assert!(said.contains(word), "{word:?} is missing: {said}");
+        assert!(message.contains(word), "{word:?} is missing: {message}");
     }
     let id = repository.id();
     assert!(outcome.stdout.contains(&format!("resume it: omx runs resume {id}")), "{outcome:?}");
@@ -51,9 +51,9 @@ fn assert_needs_person(repository: &Repository, outcome: &CommandOutcome, words:
     assert_eq!(document["active"], false);
     assert_eq!(document["iteration"], 1);
     repository.await_nobody();
-    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
-    assert_eq!(shown["state"], "blocked_on_user");
-    assert!(shown["why"].as_str().unwrap().contains(words[0]), "{}", shown["why"]);
+    let report = repository.project.omx(&["runs", "show", "--json"]).ok();
+    assert_eq!(report["state"], "blocked_on_user");
+    assert!(report["why"].as_str().unwrap().contains(words[0]), "{}", report["why"]);
 }
 
 #[test]
@@ -148,11 +148,11 @@ fn r14_a_service_that_fails_once_is_retried_and_counts_nothing() {
     }
     // Each continued in its own conversation.
     let records = repository.journal();
-    let of = |step: &str| {
+    let records_of = |step: &str| {
         let talks = records.iter().filter(|record| record["kind"] == "conversation");
         talks.filter(|record| record["step"] == step).count()
     };
-    assert_eq!(["c1.build.work", "c1.build.fix1", "c1.build.verifier2"].map(of), [1; 3]);
+    assert_eq!(["c1.build.work", "c1.build.fix1", "c1.build.verifier2"].map(records_of), [1; 3]);
     assert_eq!(repository.document("autopilot")["iteration"], 2);
 }
 

@@ -33,7 +33,7 @@ fn conductor_5_2_a_budget_of_money_is_a_hard_stop() {
     let repository = Repository::playing(&scenario);
     let outcome = repository.run("autopilot", &["--budget-usd", "0.25", "greet people by name"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");
-    assert!(outcome.stdout.contains("stopped: the budget of money is used up"), "{outcome:?}");
+    assert!(outcome.stdout.contains("stopped: the money budget is used up"), "{outcome:?}");
     assert!(outcome.stdout.contains("c1.build.work: 4,810 tokens, $0.3000"), "{outcome:?}");
     assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
     repository.await_nobody();
@@ -53,7 +53,7 @@ fn conductor_5_2_a_budget_of_time_is_a_hard_stop_in_the_middle_of_a_step() {
     let outcome = repository.run("autopilot", &["--budget-time", "4s", "greet people by name"]);
     assert_eq!(outcome.code, Some(5), "{outcome:?}");
     assert!(begun.elapsed() < std::time::Duration::from_secs(30), "{:?}", begun.elapsed());
-    assert!(outcome.stdout.contains("stopped: the budget of time is used up"), "{outcome:?}");
+    assert!(outcome.stdout.contains("stopped: the time budget is used up"), "{outcome:?}");
     assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
     repository.await_nobody();
     let id = repository.id();

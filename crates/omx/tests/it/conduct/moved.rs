@@ -91,9 +91,9 @@ impl OtherMachine {
         assert!(greet.contains("${1:-world}"), "{greet}");
         let log = self.git(repository, &["log", "--format=%s", &format!("main..{branch}")]);
         assert_eq!(log.lines().count(), 3, "{log}");
-        let shown = self.omx(repository, &["runs", "show", "--json"]).ok();
+        let report = self.omx(repository, &["runs", "show", "--json"]).ok();
         let worktree = self.path("project/.omx/worktrees/run").join(repository.id());
-        assert_eq!(shown["folder"].as_str().map(Path::new), Some(worktree.as_path()));
+        assert_eq!(report["folder"].as_str().map(Path::new), Some(worktree.as_path()));
         let merged = self.omx(repository, &["runs", "integrate"]);
         assert_eq!(merged.code, Some(0), "{merged:?}");
         assert!(self.path("project/greet.sh").exists());

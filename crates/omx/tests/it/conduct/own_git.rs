@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::kit::Repository;
 
 /// A ralph whose builder does this.
-fn doing(actions: &str) -> String {
+fn scenario_of(actions: &str) -> String {
     format!(
         r#"
 [[entry]]
@@ -41,7 +41,7 @@ fn run(command: &str) -> String {
 }
 
 fn repository(actions: &str) -> Repository {
-    let mut repository = Repository::playing(&doing(actions));
+    let mut repository = Repository::playing(&scenario_of(actions));
     repository.check = "true".to_owned();
     repository
 }

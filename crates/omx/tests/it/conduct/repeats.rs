@@ -29,9 +29,9 @@ fn r15_an_agent_that_repeats_itself_is_paused_and_the_repetition_named() {
         fixing_with("{ say = \"Now it should work.\" },", "echo \"broken since $$\"; exit 1");
     let outcome = repository.run("ralph", &["mend it"]);
     assert_eq!(outcome.code, Some(3), "{outcome:?}");
-    let said = outcome.stdout.lines().find(|line| line.starts_with("needs you: no progress"));
-    let said = said.unwrap_or_else(|| panic!("{outcome:?}"));
-    assert!(said.contains("5 times in a row") && said.contains("broken since"), "{said}");
+    let message = outcome.stdout.lines().find(|line| line.starts_with("needs you: no progress"));
+    let message = message.unwrap_or_else(|| panic!("{outcome:?}"));
+    assert!(message.contains("5 times in a row") && message.contains("broken since"), "{message}");
     let document = repository.document("ralph");
     assert_eq!(document["run_outcome"], "blocked_on_user");
     let records = repository.journal();

@@ -113,7 +113,7 @@ fn r12_gc_removes_old_clean_merged_runs_and_names_the_rest() {
         .map(|kept| (kept["id"].as_str().unwrap(), kept["why"].as_str().unwrap()))
         .collect();
     let expected = [
-        (dirty.as_str(), "not committed: thought.txt"),
+        (dirty.as_str(), "uncommitted: thought.txt"),
         (unmerged, "its commits are not in the branch you are on"),
         (locked, "it is locked"),
     ];

@@ -74,9 +74,12 @@ fn conductor_5_5_ctrl_c_once_saves_and_says_how_to_resume() {
     started(&repository);
     running.signal(Signal::INT);
     assert_eq!(running.code(), Some(130));
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut running.0.stdout.take().unwrap(), &mut said).unwrap();
-    assert!(said.contains(&format!("resume it: omx runs resume {}", repository.id())), "{said}");
+    let mut message = String::new();
+    std::io::Read::read_to_string(&mut running.0.stdout.take().unwrap(), &mut message).unwrap();
+    assert!(
+        message.contains(&format!("resume it: omx runs resume {}", repository.id())),
+        "{message}"
+    );
     repository.await_nobody();
     assert_eq!(repository.document("autopilot")["run_outcome"], "blocked_on_user");
     assert_eq!(repository.journal().last().unwrap()["outcome"], "interrupted");

@@ -32,10 +32,10 @@ fn conductor_5_2_an_exhausted_budget_reports_usage_and_how_to_raise_it() {
     let text = &outcome.stdout;
     assert!(text.contains("stopped: the budget of 9000 tokens is used up"), "{text}");
     // The largest first.
-    let spent: Vec<&str> =
+    let usage: Vec<&str> =
         text.lines().filter(|line| line.starts_with("  rehearsal c1.")).collect();
-    assert_eq!(spent.first(), Some(&"  rehearsal c1.plan.revise1: 2,980 tokens"), "{text}");
-    assert_eq!(spent.len(), 5, "{text}");
+    assert_eq!(usage.first(), Some(&"  rehearsal c1.plan.revise1: 2,980 tokens"), "{text}");
+    assert_eq!(usage.len(), 5, "{text}");
     let next = format!("omx runs limit {id} --budget-tokens N && omx runs resume {id}");
     assert!(text.contains(&next), "{text}");
     // Resuming without a larger budget stops at once and uses nothing.

@@ -119,13 +119,13 @@ fn conductor_3_3_runs_are_listed_and_shown() {
         })
         .sum();
     assert_eq!(by, 53_030);
-    let shown = repository.project.omx(&["runs", "show", &id[..13]]).stdout;
+    let report = repository.project.omx(&["runs", "show", &id[..13]]).stdout;
     for words in ["c1.plan.draft started", "c2.review.code finished", "complete: greet.sh"] {
-        assert!(shown.contains(words), "{words} is missing: {shown}");
+        assert!(report.contains(words), "{words} is missing: {report}");
     }
-    let shown = repository.project.omx(&["runs", "show", "--json"]).ok();
-    assert_eq!(shown["journal"].as_array().unwrap().len(), repository.journal().len());
-    assert_eq!(shown["journal"][0]["record"]["kind"], "opened");
+    let report = repository.project.omx(&["runs", "show", "--json"]).ok();
+    assert_eq!(report["journal"].as_array().unwrap().len(), repository.journal().len());
+    assert_eq!(report["journal"][0]["record"]["kind"], "opened");
     let missing = repository.project.omx(&["runs", "show", "ffff"]);
     assert_eq!(missing.code, Some(1), "{missing:?}");
 }

@@ -147,8 +147,8 @@ pub fn noting() -> Repository {
     let project = TestProject::in_memory(env!("CARGO_BIN_EXE_omx"));
     let note = |what: &str| format!("echo {what} >> '{}'", notes(&project).display());
     let mut scenario = quick_scenario();
-    for spent in ["input = 4200", "input = 3100", "input = 2500"] {
-        let usage = format!("{{ usage = {{ {spent}");
+    for usage in ["input = 4200", "input = 3100", "input = 2500"] {
+        let usage = format!("{{ usage = {{ {usage}");
         assert_eq!(scenario.matches(&usage).count(), 1);
         let worked = format!("{{ run = {{ command = \"{}\" }} }},\n  {usage}", note("work"));
         scenario = scenario.replace(&usage, &worked);

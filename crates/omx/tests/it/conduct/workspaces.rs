@@ -17,7 +17,7 @@ fn conductor_a_default_run_leaves_the_checkout_unchanged() {
     // Nothing is merged into a dirty checkout.
     let refused = repository.project.omx(&["runs", "integrate"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("not committed"), "{refused:?}");
+    assert!(refused.stderr.contains("uncommitted"), "{refused:?}");
     assert_eq!(repository.checkout(), before);
 }
 

@@ -111,7 +111,7 @@ fn hosts_6_a_broken_host_file_is_named_and_left_alone() {
     let clinic = with("claude");
     let path = clinic.home(SETTINGS, "{ \"hooks\": ");
     let found = clinic.has("setup", "broken_file", SETTINGS);
-    assert_eq!(found["mendable"], json!(false));
+    assert_eq!(found["fixable"], json!(false));
     clinic.report(&["--fix"]);
     assert_eq!(fs::read_to_string(path).unwrap(), "{ \"hooks\": ");
 }
@@ -217,8 +217,8 @@ fn hosts_6_text_output_has_one_line_per_check_and_the_remedy() {
     assert!(outcome.stdout.contains(&wanted), "{}", outcome.stdout);
     assert!(outcome.stdout.contains("1 failure, "), "{}", outcome.stdout);
     assert!(!outcome.stdout.contains('\u{1b}'), "no colours into a pipe");
-    let mended = clinic.omx(&["doctor", "--fix"]);
-    assert_eq!(mended.code, Some(0));
-    assert!(mended.stdout.contains("fixed: wrote "), "{}", mended.stdout);
-    assert!(mended.stdout.contains("everything works"), "{}", mended.stdout);
+    let outcome = clinic.omx(&["doctor", "--fix"]);
+    assert_eq!(outcome.code, Some(0));
+    assert!(outcome.stdout.contains("fixed: wrote "), "{}", outcome.stdout);
+    assert!(outcome.stdout.contains("everything works"), "{}", outcome.stdout);
 }

@@ -77,8 +77,8 @@ impl DoctorProject {
     pub fn has(&self, area: &str, name: &str, text: &str) -> Value {
         let failures = self.failures(&[]);
         let fits = |one: &&Value| {
-            let said = format!("{} {}", one["what"], one["where"]);
-            one["area"] == area && one["name"] == name && said.contains(text)
+            let message = format!("{} {}", one["what"], one["where"]);
+            one["area"] == area && one["name"] == name && message.contains(text)
         };
         let found = failures.iter().find(fits).cloned();
         found.unwrap_or_else(|| panic!("no {area}/{name} with {text} in {failures:#?}"))
@@ -99,8 +99,8 @@ impl DoctorProject {
         assert!(!found.is_empty(), "no {area}/{name} in {failures:#?}");
         assert_eq!(found.len(), failures.len(), "{failures:#?}");
         let one = found[0].clone();
-        let said = format!("{} {}", one["what"], one["where"]);
-        assert!(said.contains(place), "{place} is not in {one}");
+        let message = format!("{} {}", one["what"], one["where"]);
+        assert!(message.contains(place), "{place} is not in {one}");
         assert!(one["fix"].as_str().is_some_and(|fix| !fix.is_empty()), "{one}");
         one
     }
@@ -108,18 +108,18 @@ impl DoctorProject {
     /// The same, and `--fix` repairs it permanently.
     #[track_caller]
     pub fn fails_until_fixed(&self, area: &str, name: &str, place: &str) {
-        assert_eq!(self.fails(area, name, place)["mendable"], json!(true));
+        assert_eq!(self.fails(area, name, place)["fixable"], json!(true));
         let report = self.report(&["--fix"]);
         assert_eq!(failures(&report), [Value::Null; 0], "after --fix");
-        assert!(!report["mended"].as_array().unwrap().is_empty(), "{report}");
+        assert!(!report["fixed"].as_array().unwrap().is_empty(), "{report}");
         let again = self.report(&["--fix"]);
-        assert_eq!((failures(&again).len(), &again["mended"]), (0, &json!([])));
+        assert_eq!((failures(&again).len(), &again["fixed"]), (0, &json!([])));
     }
 
     /// The same, and `--fix` leaves it to the person.
     #[track_caller]
     pub fn fails_for_good(&self, area: &str, name: &str, place: &str) {
-        assert_eq!(self.fails(area, name, place)["mendable"], json!(false));
+        assert_eq!(self.fails(area, name, place)["fixable"], json!(false));
         let before = self.documents();
         assert_eq!(self.failures(&["--fix"]).len(), self.failures(&[]).len());
         assert!(self.documents() == before, "--fix changed something");

@@ -21,7 +21,7 @@ fn hosts_6_a_healthy_project_has_no_findings_and_stays_unchanged() {
     let before = clinic.documents();
     let report = clinic.report(&[]);
     assert_eq!((failures(&report).len(), &report["ok"]), (0, &json!(true)), "{report:#}");
-    assert_eq!(clinic.report(&["--fix"])["mended"], json!([]));
+    assert_eq!(clinic.report(&["--fix"])["fixed"], json!([]));
     assert!(clinic.documents() == before, "a look changed something");
 }
 
@@ -232,4 +232,41 @@ fn hosts_6_a_process_that_outlived_its_run() {
     clinic.fails_for_good("leftovers", "orphan", &started.0.id().to_string());
     drop(started);
     assert_eq!(clinic.failures(&[]).len(), 0);
+}
+
+/// A remedy is a command that the person can type, so it carries the name under which
+/// they called the program.
+#[test]
+fn hosts_6_under_the_name_omc_every_message_names_omc() {
+    let clinic = DoctorProject::new();
+    let omc = clinic.bin().join("omc");
+    symlink(clinic.project.binary(), &omc).unwrap();
+    let call = |args: &[&str]| {
+        let mut command = clinic.project.command(&omc);
+        command.args(args).env("PATH", clinic.bin());
+        CommandOutcome::from(command.output().unwrap())
+    };
+    let start = r#"{"mode":"ralph","active":true,"session_id":"s1"}"#;
+    assert_eq!(call(&["state", "write", "--input", start]).code, Some(0));
+    clinic.project.write(".omc/state/sessions/s1/ultrawork-state.json", "{");
+    fs::remove_file(clinic.project.root().join(".omc/.gitignore")).unwrap();
+    let doctor = call(&["doctor"]);
+    for remedy in ["run omc doctor --fix", "omc doctor --fix moves it", "omc setup"] {
+        assert!(doctor.stdout.contains(remedy), "{remedy}: {doctor:?}");
+    }
+    let folder = clinic.project.folder().to_str().unwrap().to_owned();
+    for args in [
+        &["doctor"][..],
+        &["status"],
+        &["runs"],
+        &["runs", "show", "nope"],
+        &["ralph", "--resume", "nope"],
+        &["cancel", "--mode", "nope"],
+        &["uninstall"],
+        &["launch", "claude"],
+    ] {
+        let outcome = call(args);
+        let text = format!("{}{}", outcome.stdout, outcome.stderr).replace(&folder, "");
+        assert!(!text.contains("omx"), "{args:?}: {text}");
+    }
 }

@@ -38,7 +38,7 @@ fn modes_4_3_seven_holds_in_a_row_without_a_tool_then_the_person_is_asked() {
         assert_eq!(conversation.stop("and again"), json!({}));
         // The person resumes it, and it is bounded as before.
         let answer = conversation.prompt("continue");
-        assert!(answer.to_string().contains("goes on"), "{answer}");
+        assert!(answer.to_string().contains("resumed"), "{answer}");
         assert_eq!(until_allowed(&conversation, |turn| format!("more, part {turn}")).0, 7);
     }
 }

@@ -14,9 +14,9 @@ use super::kit::{
 use crate::conduct::Repository;
 
 /// A process that holds the project's lock and does not release it.
-struct LockHolder(std::process::Child);
+struct HeldLock(std::process::Child);
 
-impl LockHolder {
+impl HeldLock {
     fn on(project: &TestProject) -> Self {
         let lock = project.state(".lock");
         let mut command = Command::new("flock");
@@ -24,13 +24,13 @@ impl LockHolder {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         // It reports when it has the lock.
         let mut line = String::new();
-        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
-        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        let mut message = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut message, &mut line).unwrap();
         Self(child)
     }
 }
 
-impl Drop for LockHolder {
+impl Drop for HeldLock {
     fn drop(&mut self) {
         // The child holds the lock as long as it lives; the test owns both.
         let pid = i32::try_from(self.0.id()).unwrap();
@@ -112,7 +112,7 @@ fn cancel_3_7_a_hook_creates_no_document_for_a_run_removed_by_force() {
         // Hooks that have read the document and wait for the lock while force runs.
         let payload = conversation.payload("Stop", json!({})).to_string();
         for _ in 0..20 {
-            let sitter = LockHolder::on(&project);
+            let sitter = HeldLock::on(&project);
             let begun = Instant::now();
             let waiting = start(conversation.command(), payload.as_bytes());
             std::fs::remove_dir_all(project.root().join(".omx/state/sessions/s1")).unwrap();
@@ -140,7 +140,7 @@ fn hosts_1_4_a_held_lock_delays_no_hook_beyond_its_deadline() {
         conversation.prompt("$ralph mend the parser");
         held(&conversation.stop("one"));
         let before = project.bytes(".omx/state/sessions");
-        let sitter = LockHolder::on(&project);
+        let sitter = HeldLock::on(&project);
         within_a_second(|| assert_eq!(conversation.stop("two"), json!({})));
         assert_eq!(conversation.event("Interrupt", json!({})), json!({}));
         conversation.tool("Bash");
@@ -148,7 +148,7 @@ fn hosts_1_4_a_held_lock_delays_no_hook_beyond_its_deadline() {
         assert_eq!(project.bytes(".omx/state/sessions"), before);
         // A cancel that cannot be written yet is not lost.
         let answer = conversation.prompt("cancelomx");
-        assert!(context(&answer).contains("Cancel was asked for"), "{answer}");
+        assert!(context(&answer).contains("Cancel requested"), "{answer}");
         assert_eq!(conversation.stop("three"), json!({}));
         drop(sitter);
         await_condition("the cancel is written", Duration::from_secs(10), || {

@@ -60,10 +60,10 @@ fn hosts_1_1_every_broken_payload_gets_the_empty_effect() {
     let before = project.bytes("");
     for host in BOTH {
         for payload in &payloads {
-            let shown = String::from_utf8_lossy(&payload[..payload.len().min(80)]).into_owned();
+            let report = String::from_utf8_lossy(&payload[..payload.len().min(80)]).into_owned();
             within_a_second(|| {
                 let command = project.omx_command(&["hook", "--host", host.name()]);
-                assert_eq!(answer(command, payload), json!({}), "{shown}");
+                assert_eq!(answer(command, payload), json!({}), "{report}");
             });
         }
     }

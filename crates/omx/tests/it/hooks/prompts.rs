@@ -51,7 +51,7 @@ fn modes_3_2_a_second_driver_is_refused_and_the_first_one_named() {
     assert!(text.contains("omx cancel"), "{text}");
     // Nor is the same one started twice.
     let answer = conversation.prompt("$ralph mend the lexer");
-    assert!(context(&answer).contains("runs already"), "{answer}");
+    assert!(context(&answer).contains("is already running"), "{answer}");
     assert_eq!(project.bytes(".omx/state/sessions"), before);
 }
 
@@ -86,7 +86,7 @@ fn cancel_6_the_keyword_alone_resumes_a_cancelled_autopilot() {
     assert_eq!(conversation.document("autopilot")["active"], false);
     let answer = conversation.prompt("$autopilot");
     let text = context(&answer);
-    assert!(text.contains("goes on") && text.contains("build a parser"), "{text}");
+    assert!(text.contains("resumed") && text.contains("build a parser"), "{text}");
     let document = conversation.document("autopilot");
     assert_eq!(
         (&document["active"], &document["current_phase"]),
@@ -111,7 +111,7 @@ fn modes_5_3_continue_resumes_only_what_waits_for_the_person() {
         .write(json!({"mode": "ralph", "run_outcome": "blocked_on_user", "error": "no token"}));
     assert_eq!(conversation.stop("asked"), json!({}));
     let answer = conversation.prompt("keep going");
-    assert!(context(&answer).contains("Ralph goes on"), "{answer}");
+    assert!(context(&answer).contains("Ralph resumed"), "{answer}");
     held(&conversation.stop("going"));
     conversation.prompt("cancelomx");
     assert_eq!(conversation.prompt("continue"), json!({}), "a cancelled ralph stays cancelled");

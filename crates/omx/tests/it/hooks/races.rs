@@ -81,11 +81,11 @@ fn r5_ten_thousand_interleaved_events_of_two_conversations() {
                     }
                 }
                 6 => {
-                    let told =
+                    let reported =
                         conversation.event("SessionStart", json!({"source": "resume"})).to_string();
-                    assert_eq!(told.contains("Ralph active"), active, "{session}: {told}");
+                    assert_eq!(reported.contains("Ralph active"), active, "{session}: {reported}");
                     let other = if *session == "one" { "two" } else { "one" };
-                    assert!(!told.contains(&format!("the task of {other}")), "{told}");
+                    assert!(!reported.contains(&format!("the task of {other}")), "{reported}");
                 }
                 _ => conversation.tool("Bash"),
             }

@@ -99,21 +99,21 @@ fn hosts_2_3_setup_twice_changes_nothing() {
 fn hosts_2_3_a_dry_run_prints_a_diff_and_writes_nothing() {
     let project = person();
     let before = times(&project.folder());
-    let shown = project.omx(&["setup", "--host", "codex", "--dry-run"]);
-    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""), "{shown:?}");
+    let report = project.omx(&["setup", "--host", "codex", "--dry-run"]);
+    assert_eq!((report.code, report.stderr.as_str()), (Some(0), ""), "{report:?}");
     assert_eq!(times(&project.folder()), before);
     let config = project.home().join(".codex/config.toml");
     let head = format!("--- {0}\n+++ {0}\n", config.display());
-    assert!(shown.stdout.contains(&head), "{}", shown.stdout);
-    assert!(shown.stdout.contains("+[mcp_servers.omx]\n"), "{}", shown.stdout);
+    assert!(report.stdout.contains(&head), "{}", report.stdout);
+    assert!(report.stdout.contains("+[mcp_servers.omx]\n"), "{}", report.stdout);
     // The diff equals the change.
     project.omx(&["setup", "--host", "codex"]);
     for line in home(&project, ".codex/config.toml").lines().filter(|line| line.contains("omx")) {
-        assert!(shown.stdout.contains(&format!("+{line}\n")), "{line}");
+        assert!(report.stdout.contains(&format!("+{line}\n")), "{line}");
     }
     let before = times(&project.folder());
-    let shown = project.omx(&["uninstall", "--dry-run"]);
-    assert!(shown.stdout.contains("\n-[mcp_servers.omx]\n"), "{}", shown.stdout);
+    let report = project.omx(&["uninstall", "--dry-run"]);
+    assert!(report.stdout.contains("\n-[mcp_servers.omx]\n"), "{}", report.stdout);
     assert_eq!(times(&project.folder()), before);
 }
 

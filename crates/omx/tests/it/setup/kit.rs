@@ -115,7 +115,7 @@ pub fn home(project: &TestProject, path: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A JSON file of the home; a byte-order mark is no part of it.
+/// Reads a JSON file of the home, without its byte-order mark.
 #[track_caller]
 pub fn json(project: &TestProject, path: &str) -> Value {
     serde_json::from_str(home(project, path).trim_start_matches('\u{feff}')).unwrap()

@@ -310,10 +310,10 @@ fn hosts_2_1_codex_gives_an_agent_its_role_prompt() {
         place.server.add(ModelScript::named("sub").say("judged"));
         let run = place.run(&["exec", "--json", "go [[script:main]]"]);
         assert_eq!(run.code, Some(0), "{run:#?}");
-        let asked = place.server.turns("sub");
+        let requested = place.server.turns("sub");
         let role = include_str!("../../../../../assets/roles/critic.md");
         let words = role.lines().find(|line| line.starts_with("You ")).unwrap();
-        assert!(asked[0].body.to_string().contains(words), "{words}: {:#}", asked[0].body);
+        assert!(requested[0].body.to_string().contains(words), "{words}: {:#}", requested[0].body);
     });
 }
 

@@ -10,7 +10,7 @@ use omx_testkit::await_condition;
 use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::ClaudeStage;
-use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
+use crate::agents::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec};
 use crate::agents::play::{AgentPlay, PlayFailure, PlayStep, cue};
 use crate::agents::stage::DriverStage;
 use crate::agents::suite::lives;
@@ -32,7 +32,7 @@ fn a_command_outside_its_session_is_dead_when_the_turn_ends() {
         });
         assert!(lives(&stage, "touch far"));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert!(!lives(&stage, "touch far"), "it outlived the interrupt");
         assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(stage.history("after").contains("the word is plum"));
@@ -51,7 +51,7 @@ fn an_interrupt_before_the_turn_starts_takes_effect() {
         let mut chat = TestConversation::new(&stage);
         chat.agent.send(AgentMessage::text(cue("slow")));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert_eq!(chat.end(), None);
     });
@@ -69,7 +69,7 @@ fn an_interrupt_during_a_retry_ends_the_turn() {
         let AgentEvent::Retrying(failure) = retrying else { unreachable!() };
         assert_eq!(failure.kind(), "service");
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert_eq!(chat.end(), None);
     });
 }
@@ -92,7 +92,7 @@ fn an_approval_ends_with_its_turn() {
         };
         assert!(matches!(ask, ApprovalRequest::Command { .. }), "{ask:?}");
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         chat.agent.answer(approval, ApprovalDecision::Allow);
         assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(!stage.root().join("ran.txt").exists());

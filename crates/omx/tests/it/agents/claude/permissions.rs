@@ -17,11 +17,11 @@ use crate::agents::play::{AgentPlay, PlayStep, cue};
 use crate::agents::stage::DriverStage;
 
 fn asks(chat: &TestConversation) -> Vec<&ApprovalRequest> {
-    let asked = chat.seen.iter().filter_map(|event| match event {
+    let requested = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::ApprovalNeeded { ask, .. } => Some(ask),
         _ => None,
     });
-    asked.collect()
+    requested.collect()
 }
 
 /// conductor.md, permissions of agents: edits in the folder are granted,

@@ -10,7 +10,7 @@ use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::{Value, json};
 
 use super::ClaudeStage;
-use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
+use crate::agents::conversation::{DEADLINE, TestConversation, TestTurnEnd};
 use crate::agents::play::{AgentPlay, PlayStep, cue};
 use crate::agents::stage::DriverStage;
 
@@ -26,9 +26,9 @@ fn asking(play: &str, schema: Value) -> AgentMessage {
 }
 
 #[track_caller]
-fn structured(turned: TurnEnd) -> Option<Value> {
+fn structured(turned: TestTurnEnd) -> Option<Value> {
     match turned {
-        TurnEnd::Finished(answer) => answer.structured,
+        TestTurnEnd::Finished(answer) => answer.structured,
         other => panic!("{other:?}"),
     }
 }
@@ -53,20 +53,21 @@ fn another_schema_is_another_process_in_the_same_conversation() {
         let last = chat.turn(&cue("after"));
         assert_eq!((structured(last), chat.end()), (None, None));
 
-        let asked = |play: &str| stage.server.turns(play).remove(0);
-        let required = |play: &str| asked(play).schema().map(|schema| schema["required"].clone());
+        let requested = |play: &str| stage.server.turns(play).remove(0);
+        let required =
+            |play: &str| requested(play).schema().map(|schema| schema["required"].clone());
         assert_eq!(required("plain"), None);
         assert_eq!(required("count"), Some(json!(["count"])));
         assert_eq!(required("name"), Some(json!(["name"])));
         assert_eq!(required("after"), None);
-        let history = asked("after").body.to_string();
-        for said in ["the word is plum", "remembered", "plum", "[[script:again]]"] {
-            assert!(history.contains(said), "{said}: {history}");
+        let history = requested("after").body.to_string();
+        for message in ["the word is plum", "remembered", "plum", "[[script:again]]"] {
+            assert!(history.contains(message), "{message}: {history}");
         }
         // Each process initializes its server once: the second schema served two turns.
         let greetings = stage.server.seen().iter().filter(|line| *line == "HEAD /").count();
         assert_eq!(greetings, 4, "{:?}", stage.server.seen());
-        let turns = ["plain", "count", "again", "name", "after"].map(asked);
+        let turns = ["plain", "count", "again", "name", "after"].map(requested);
         let ids: BTreeSet<_> =
             turns.iter().map(|turn| turn.header("x-claude-code-session-id").unwrap()).collect();
         assert_eq!(ids.len(), 1, "{ids:?}");
@@ -100,7 +101,7 @@ fn a_schema_can_follow_a_first_turn_that_was_interrupted() {
         chat.agent.send(AgentMessage::text(slow.cue("the word is plum")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         chat.agent.send(asking("count", schema("count", "integer")));
         assert_eq!(structured(chat.turn_end()), Some(json!({"count": 1})));
         assert!(stage.history("count").contains("the word is plum"));

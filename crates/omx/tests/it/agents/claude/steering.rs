@@ -10,20 +10,20 @@ use omx_testkit::model::{ModelScript, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 
 use super::{ClaudeStage, stage_of};
-use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd};
+use crate::agents::conversation::{DEADLINE, TestConversation, TestTurnEnd};
 use crate::agents::play::{AgentPlay, PlayStep, cue};
 use crate::agents::stage::DriverStage;
 
 /// The deliveries and ends of turns, in order.
 fn course(chat: &TestConversation) -> Vec<String> {
-    let told = chat.seen.iter().filter_map(|event| match event {
+    let reported = chat.seen.iter().filter_map(|event| match event {
         AgentEvent::Delivered(delivery) => Some(format!("{delivery:?}")),
         AgentEvent::TurnFinished(answer) => Some(format!("finished: {}", answer.text)),
         AgentEvent::TurnInterrupted => Some("interrupted".to_owned()),
         AgentEvent::TurnFailed(failure) => Some(format!("failed: {failure}")),
         _ => None,
     });
-    told.collect()
+    reported.collect()
 }
 
 const WAIT: &str = "until test -e go; do sleep 0.1; done";
@@ -62,12 +62,12 @@ fn a_message_to_a_turn_without_another_step_starts_the_next_turn() {
         chat.turn_end();
         chat.turn_end();
         chat.turn_end();
-        let told = course(&chat);
-        let rest: Vec<_> = told.iter().filter(|line| *line != "Queued").collect();
+        let reported = course(&chat);
+        let rest: Vec<_> = reported.iter().filter(|line| *line != "Queued").collect();
         let (begun, mid) = ("Turn", "finished: heard you");
-        assert_eq!(rest[0], begun, "{told:?}");
-        assert_eq!(rest[2..], [begun, mid, begun, "finished: the last"], "{told:?}");
-        assert_eq!(told.iter().filter(|line| *line == "Queued").count(), 2, "{told:?}");
+        assert_eq!(rest[0], begun, "{reported:?}");
+        assert_eq!(rest[2..], [begun, mid, begun, "finished: the last"], "{reported:?}");
+        assert_eq!(reported.iter().filter(|line| *line == "Queued").count(), 2, "{reported:?}");
         assert_eq!(chat.end(), None);
     });
 }
@@ -95,7 +95,7 @@ fn an_undelivered_message_survives_an_interrupt() {
                 *event == AgentEvent::Delivered(Delivery::Queued)
             });
             chat.agent.interrupt();
-            assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+            assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
             assert_eq!(chat.turn_end().text(), "heard you");
             let expected = ["Turn", "Queued", "interrupted", "Turn", "finished: heard you"];
             assert_eq!(course(&chat), expected);

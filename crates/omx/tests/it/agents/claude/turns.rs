@@ -43,11 +43,11 @@ fn a_subagents_text_is_not_the_agents_text() {
         let stage: ClaudeStage = stage_of([below, above]);
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("above")).text(), "all done");
-        let said = chat.seen.iter().filter_map(|event| match event {
+        let message = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::Text(text) => Some(text.as_str()),
             _ => None,
         });
-        assert_eq!(said.collect::<Vec<_>>(), ["I delegate", "all done"]);
+        assert_eq!(message.collect::<Vec<_>>(), ["I delegate", "all done"]);
         // Its work still counts.
         let tools = chat.seen.iter().filter_map(|event| match event {
             AgentEvent::ToolStarted { tool, .. } => Some(tool),

@@ -163,8 +163,8 @@ fn with_everything_allowed_nothing_needs_approval() {
         );
         assert_eq!(chat.turn(&cue("all")).text(), "done");
         assert!(file.exists());
-        let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        assert!(!chat.seen.iter().any(asked), "{:#?}", chat.seen);
+        let requested = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+        assert!(!chat.seen.iter().any(requested), "{:#?}", chat.seen);
         assert_eq!(chat.end(), None);
     });
 }
@@ -195,8 +195,8 @@ fn a_late_approval_answer_has_no_effect() {
 /// The agent receives the reason together with the denial.
 #[track_caller]
 fn reached(chat: &TestConversation, history: &str, decision: &ApprovalDecision) {
-    let told = history.contains("Not allowed: plums are out");
-    assert_eq!(told, *decision != ApprovalDecision::Allow, "{history}");
+    let reported = history.contains("Not allowed: plums are out");
+    assert_eq!(reported, *decision != ApprovalDecision::Allow, "{history}");
     // It is not a message of the caller.
     let steered = AgentEvent::Delivered(omx_agents::event::Delivery::Steered);
     assert!(!chat.seen.contains(&steered), "{:#?}", chat.seen);

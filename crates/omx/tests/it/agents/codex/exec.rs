@@ -21,7 +21,7 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::json;
 
 use super::super::cli_stage::{CliProgram, CliStage};
-use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
+use super::super::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::{DriverStage, OMX};
 use super::super::suite::lives;
@@ -115,7 +115,7 @@ fn without_an_app_server_turns_use_exec() {
             assert_eq!(chat.turn(&words).text(), "all done");
             assert_eq!(fs::read_to_string(old.0.root().join("copied.txt")).unwrap(), "made\n");
             assert!(old.0.root().join(".omx/state/sessions/s/ralph-state.json").exists());
-            let told: Vec<String> = chat.seen.iter().map(brief).collect();
+            let reported: Vec<String> = chat.seen.iter().map(brief).collect();
             let expected = [
                 "listening",
                 "started",
@@ -134,7 +134,7 @@ fn without_an_app_server_turns_use_exec() {
                 "spent 5000 100",
                 "finished",
             ];
-            assert_eq!(told, expected);
+            assert_eq!(reported, expected);
             let history = old.0.history("full");
             assert!(history.contains("several\\nlines \\\"quoted\\\""), "{history}");
             started(&chat);
@@ -215,7 +215,7 @@ fn exec_queues_messages_and_an_interrupt_ends_everything_it_started() {
         chat.until("it waits", |event| *event == AgentEvent::Delivered(Delivery::Queued));
         assert!(lives(&old.0, "sleep 1000"));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert!(!lives(&old.0, "sleep 1000"));
         assert_eq!(chat.turn_end().text(), "heard you");
         assert!(old.0.history("after").contains("[[script:slow]]"), "another conversation");
@@ -275,7 +275,7 @@ fn exec_reports_failures_by_cause_and_continues() {
             schema,
             labels: MessageLabels::default(),
         });
-        let TurnEnd::Finished(answer) = chat.turn_end() else { panic!("not finished") };
+        let TestTurnEnd::Finished(answer) = chat.turn_end() else { panic!("not finished") };
         assert_eq!(answer.structured, Some(json!({"ok": true})));
         assert_eq!(chat.end(), None);
     });

@@ -10,7 +10,7 @@ use omx_testkit::model::{ModelScript, ScriptTurn};
 use omx_testkit::real_cli::{AgentCli, offline};
 use serde_json::json;
 
-use super::super::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
+use super::super::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::DriverStage;
 use super::super::suite::lives;
@@ -46,7 +46,7 @@ fn no_command_survives_an_interrupt() {
                 && lives(&stage, "trap : TERM")
         });
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert!(!lives(&stage, "sleep 1000") && !lives(&stage, "trap : TERM"));
         assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(stage.history("after").contains("[[script:slow]]"), "another conversation");
@@ -71,7 +71,7 @@ fn no_background_process_survives_an_interrupt() {
         chat.agent.send(AgentMessage::text(cue("slow")));
         await_condition("words are under way", DEADLINE, || stage.is_streaming("slow"));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert!(!lives(&stage, "sleep 1001"));
         assert_eq!(chat.end(), None);
     });
@@ -122,7 +122,7 @@ fn an_interrupt_right_after_the_start_keeps_the_conversation() {
         chat.agent.interrupt();
         chat.agent.interrupt();
         chat.agent.send(AgentMessage::text(cue("after")));
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert_eq!(chat.turn_end().text(), "after");
         assert_eq!(chat.end(), None);
     });
@@ -143,7 +143,7 @@ fn an_interrupt_ends_a_turn_that_waits_for_approval() {
             unreachable!()
         };
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         chat.agent.answer(approval, omx_agents::agent::ApprovalDecision::Allow);
         assert_eq!(chat.turn(&cue("after")).text(), "after");
         assert!(!stage.root().join("ran.txt").exists());

@@ -13,7 +13,7 @@ use omx_testkit::real_cli::{AgentCli, AgentHome, offline};
 use serde_json::{Value, json};
 
 use super::super::cli_stage::{CliProgram, CliStage};
-use super::super::conversation::{TestConversation, TurnEnd, conversation_spec};
+use super::super::conversation::{TestConversation, TestTurnEnd, conversation_spec};
 use super::super::play::cue;
 use super::super::stage::DriverStage;
 use super::{Codex, limited_in_words, stage};
@@ -45,7 +45,7 @@ fn a_turn_with_a_schema_returns_an_object() {
         let mut answer = |message| {
             chat.agent.send(message);
             match chat.turn_end() {
-                TurnEnd::Finished(answer) => (answer.text, answer.structured),
+                TestTurnEnd::Finished(answer) => (answer.text, answer.structured),
                 other => panic!("{other:?}"),
             }
         };
@@ -90,8 +90,8 @@ fn the_role_and_the_model_reach_the_service() {
             assert_eq!(body["model"], "gpt-plum");
             let developer = body["input"].as_array().unwrap().iter();
             let developer = developer.filter(|item| item["role"] == "developer");
-            let told: String = developer.map(|item| item["content"].to_string()).collect();
-            assert_eq!(told.matches(role).count(), 1, "{told}");
+            let reported: String = developer.map(|item| item["content"].to_string()).collect();
+            assert_eq!(reported.matches(role).count(), 1, "{reported}");
         }
         assert_eq!(chat.end(), None);
     });
@@ -105,7 +105,7 @@ fn usage_is_reported_once() {
         let first = ModelScript::named("first").turn(turn(1000, 20));
         let second = ModelScript::named("second").turn(turn(500, 7));
         let stage = stage([first, second]);
-        let spent = |chat: &TestConversation| -> Vec<(u64, u64)> {
+        let usage = |chat: &TestConversation| -> Vec<(u64, u64)> {
             let usage = chat.seen.iter().filter_map(|event| match event {
                 AgentEvent::Usage(usage) => Some((usage.input_tokens, usage.output_tokens)),
                 _ => None,
@@ -115,12 +115,12 @@ fn usage_is_reported_once() {
         let mut chat = TestConversation::new(&stage);
         chat.turn(&cue("first"));
         chat.turn(&cue("second"));
-        assert_eq!(spent(&chat), [(1000, 20), (500, 7)]);
+        assert_eq!(usage(&chat), [(1000, 20), (500, 7)]);
         let id = chat.id.clone();
         assert_eq!(chat.end(), None);
         let mut chat = TestConversation::resume(&stage, &id);
         chat.turn(&cue("second"));
-        assert_eq!(spent(&chat), [(500, 7)]);
+        assert_eq!(usage(&chat), [(500, 7)]);
         assert_eq!(chat.end(), None);
     });
 }
@@ -230,8 +230,8 @@ fn a_key_in_the_environment_counts_as_an_account() {
 
         let mut chat = TestConversation::new(&stage);
         assert_eq!(chat.turn(&cue("hello")).text(), "hello");
-        let asked = &stage.server.turns("hello")[0];
-        assert_eq!(asked.header("authorization"), Some("Bearer sk-of-the-person"));
+        let requested = &stage.server.turns("hello")[0];
+        assert_eq!(requested.header("authorization"), Some("Bearer sk-of-the-person"));
         assert_eq!(chat.end(), None);
         let mut search = Command::new("grep");
         let found = search.args(["-rl", "sk-of-the-person"]).arg(stage.home.home()).output();

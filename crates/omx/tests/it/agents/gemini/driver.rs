@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::Gemini;
 use crate::agents::cli_stage::CliStage;
-use crate::agents::conversation::{DEADLINE, TestConversation, TurnEnd, conversation_spec};
+use crate::agents::conversation::{DEADLINE, TestConversation, TestTurnEnd, conversation_spec};
 use crate::agents::play::cue;
 use crate::agents::stage::{DriverStage, clock};
 
@@ -65,8 +65,9 @@ fn a_conversation_can_be_resumed_repeatedly() {
         for _ in 0..3 {
             let mut chat = TestConversation::resume(&stage, &id);
             assert_eq!(chat.turn(&cue("more")).text(), "more of it");
-            let told: Vec<_> = chat.seen.iter().filter(|event| !matter_of_course(event)).collect();
-            assert_eq!(told, [&AgentEvent::Text("more of it".to_owned())]);
+            let reported: Vec<_> =
+                chat.seen.iter().filter(|event| !matter_of_course(event)).collect();
+            assert_eq!(reported, [&AgentEvent::Text("more of it".to_owned())]);
             assert!(stage.history("more").contains("the word is plum"));
             assert_eq!(chat.end(), None);
         }
@@ -129,7 +130,7 @@ fn an_interrupt_during_a_request_retry_ends_the_turn() {
         chat.agent.send(AgentMessage::text(cue("failing")));
         chat.until("it is tried again", |event| matches!(event, AgentEvent::Retrying(_)));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert_eq!(chat.turn(&cue("after")).text(), "better now");
         assert_eq!(stage.answers("failing"), 1);
         assert_eq!(chat.end(), None);
@@ -201,7 +202,7 @@ fn the_role_is_sent_until_the_conversation_has_it() {
         chat.agent.send(AgentMessage::text(cue("slow")));
         omx_testkit::await_condition("words", DEADLINE, || stage.is_streaming("slow"));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         for (play, answer) in [("second", "two"), ("third", "three")] {
             assert_eq!(chat.turn(&cue(play)).text(), answer);
             let history = stage.history(play);
@@ -235,7 +236,7 @@ fn an_interrupt_during_an_approval_ends_the_turn() {
         chat.agent.send(AgentMessage::text(cue("ask")));
         chat.until("it asks", |event| matches!(event, AgentEvent::ApprovalNeeded { .. }));
         chat.agent.interrupt();
-        assert_eq!(chat.turn_end(), TurnEnd::Interrupted);
+        assert_eq!(chat.turn_end(), TestTurnEnd::Interrupted);
         assert_eq!(chat.turn(&cue("after")).text(), "still here");
         assert!(!stage.root().join("ran.txt").exists());
         assert_eq!(chat.end(), None);
@@ -253,8 +254,8 @@ fn with_everything_allowed_nothing_needs_approval() {
         );
         assert_eq!(chat.turn(&cue("do")).text(), "x");
         assert_eq!(fs::read_to_string(stage.root().join("b.txt")).unwrap(), "a");
-        let asked = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
-        assert!(!chat.seen.iter().any(asked), "{:#?}", chat.seen);
+        let requested = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalNeeded { .. });
+        assert!(!chat.seen.iter().any(requested), "{:#?}", chat.seen);
         assert_eq!(chat.end(), None);
     });
 }

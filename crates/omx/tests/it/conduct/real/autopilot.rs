@@ -138,8 +138,8 @@ fn replans_after_a_rejected_review(cli: AgentCli) {
     });
     assert_replanning(&project);
     // The planner reads the findings first.
-    let asked = project.server.turns("draft2")[0].body.to_string();
-    assert!(asked.contains(FINDING), "{asked}");
+    let requested = project.server.turns("draft2")[0].body.to_string();
+    assert!(requested.contains(FINDING), "{requested}");
     project.server.release("draft2", 0);
     let outcome = driven.outcome();
     assert_eq!(outcome.code, Some(0), "{outcome:#?} {:#?}", project.server.seen());

@@ -74,7 +74,7 @@ impl RealProject {
         for (step, ids) in self.conversations() {
             steps.extend(ids.into_iter().map(|id| (id, step.clone())));
         }
-        let mut asked: BTreeMap<StepTurn, (usize, usize)> = BTreeMap::new();
+        let mut requested: BTreeMap<StepTurn, (usize, usize)> = BTreeMap::new();
         for request in self.server.requests() {
             let (script, turn) = match &request.kind {
                 ModelRequestKind::Turn { script, step } => (script.clone(), *step),
@@ -86,13 +86,13 @@ impl RealProject {
                 // Gemini does not name it.
                 None => "",
             };
-            let count = asked.entry((step.to_owned(), script, turn)).or_default();
+            let count = requested.entry((step.to_owned(), script, turn)).or_default();
             match request.progress {
                 ReplyProgress::Whole => count.0 += 1,
                 _ => count.1 += 1,
             }
         }
-        asked
+        requested
     }
 
     /// Asserts that a run did these steps in this order, each once, each agent step in
@@ -117,9 +117,9 @@ impl RealProject {
         let (begun, forgotten) = (self.steps("step_started"), self.steps("step_discarded"));
         assert!(forgotten.iter().all(|step| anew.contains(&step.as_str())), "{forgotten:?}");
         assert_eq!(begun.len(), names.len() + forgotten.len(), "begun twice: {begun:?}");
-        let shown = fs::read_to_string(self.run_folder().join("events.jsonl")).unwrap();
+        let report = fs::read_to_string(self.run_folder().join("events.jsonl")).unwrap();
         for step in &forgotten {
-            assert!(shown.contains(&format!("{step} begins again")), "{shown}");
+            assert!(report.contains(&format!("{step} begins again")), "{report}");
         }
         let conversations = self.conversations();
         let mut ids = BTreeSet::new();
@@ -140,11 +140,11 @@ impl RealProject {
                 *wanted.entry(key).or_default() += 1;
             }
         }
-        let asked = self.count_requests();
+        let requested = self.count_requests();
         let answered: BTreeMap<StepTurn, usize> =
-            asked.iter().map(|(key, (answered, _))| (key.clone(), *answered)).collect();
+            requested.iter().map(|(key, (answered, _))| (key.clone(), *answered)).collect();
         assert_eq!(answered, wanted, "{:#?}", self.server.seen());
-        for ((step, script, turn), (_, unheard)) in &asked {
+        for ((step, script, turn), (_, unheard)) in &requested {
             let kills = lost.iter().filter(|lost| **lost == (script.as_str(), *turn)).count();
             assert!(*unheard <= kills, "{step}, {script}/{turn}: {:#?}", self.server.seen());
         }

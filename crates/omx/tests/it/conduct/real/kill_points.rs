@@ -109,9 +109,9 @@ fn await_moment(project: &RealProject, driven: &mut DrivenOmx, blow: &KillPoint,
     let what = format!("{blow:?}");
     let is_asked = || {
         let turns = project.server.turns(blow.held.0);
-        let asked = turns.iter().filter(|turn| turn.progress == ReplyProgress::Waiting);
-        let asked = asked.filter(|turn| turn.to_string().starts_with(&turn_name(blow)));
-        let ids: Vec<String> = asked.filter_map(RealProject::conversation).collect();
+        let requested = turns.iter().filter(|turn| turn.progress == ReplyProgress::Waiting);
+        let requested = requested.filter(|turn| turn.to_string().starts_with(&turn_name(blow)));
+        let ids: Vec<String> = requested.filter_map(RealProject::conversation).collect();
         !ids.is_empty() && ids.iter().all(|id| is_kept(project, id, blow.held.1))
     };
     let has = |kind: &str, step: &str| project.steps(kind).iter().any(|known| known == step);

@@ -262,9 +262,9 @@ impl DrivenOmx {
             status = self.child.try_wait().unwrap();
             status.is_some()
         });
-        let said = |path: &PathBuf| fs::read_to_string(path).unwrap();
+        let message = |path: &PathBuf| fs::read_to_string(path).unwrap();
         let code = status.unwrap().code();
-        CommandOutcome { code, stdout: said(&self.stdout), stderr: said(&self.stderr) }
+        CommandOutcome { code, stdout: message(&self.stdout), stderr: message(&self.stderr) }
     }
 }
 

@@ -27,8 +27,8 @@ fn compacted(cli: AgentCli) {
     let requests = stage.requests("second");
     assert_eq!(requests.len(), 5, "{:?}", stage.server.seen());
     // Its context after the compaction comes from the documents.
-    let told = "The conversation was compacted; this is how things stand";
-    assert!(requests[0].contains(told), "{}", requests[0]);
+    let reported = "The conversation was compacted. The documents say";
+    assert!(requests[0].contains(reported), "{}", requests[0]);
     assert!(requests[0].contains("Ralph active: phase starting, iteration 1/50"));
     assert!(requests[1].contains("phase starting, iteration 2/50"), "{}", requests[1]);
     assert_eq!(stage.document(host.session(), "ralph")["run_outcome"], "finish");
