@@ -53,6 +53,11 @@ impl Document {
         &self.fields
     }
 
+    /// The document as one value.
+    pub fn into_value(self) -> Value {
+        Value::object(self.fields)
+    }
+
     /// Returns a field.
     pub fn get(&self, name: &str) -> Option<&Value> {
         last_field(&self.fields, name)

@@ -41,7 +41,7 @@ pub enum Shape {
 impl Value {
     /// Creates a value from its text and its shape. The caller guarantees that they agree;
     /// only the parser at the edge and the constructors below use this.
-    pub fn from_parts(text: &str, shape: Shape) -> Self {
+    pub fn from_parts(text: impl Into<Box<str>>, shape: Shape) -> Self {
         Self { text: text.into(), shape, spelling: None }
     }
 
@@ -62,14 +62,14 @@ impl Value {
 
     /// A counter.
     pub fn integer(value: u64) -> Self {
-        Self::from_parts(&value.to_string(), Shape::Integer(value))
+        Self::from_parts(value.to_string(), Shape::Integer(value))
     }
 
     /// A string.
     pub fn string(value: &str) -> Self {
         let mut text = String::with_capacity(value.len() + 2);
         push_quoted(&mut text, value);
-        Self::from_parts(&text, Shape::String(value.to_owned()))
+        Self::from_parts(text, Shape::String(value.to_owned()))
     }
 
     /// A string, or `null`.
@@ -87,7 +87,7 @@ impl Value {
             text.push_str(&item.text);
         }
         text.push(']');
-        Self::from_parts(&text, Shape::Array(items))
+        Self::from_parts(text, Shape::Array(items))
     }
 
     /// An array of strings.
@@ -97,7 +97,11 @@ impl Value {
 
     /// An object with these fields in this order.
     pub fn object(fields: Vec<(String, Value)>) -> Self {
-        let mut text = String::from("{");
+        // A name takes two quotes, a colon and a comma. One that needs escapes may take
+        // more, and then the text grows.
+        let length = fields.iter().map(|(name, value)| name.len() + value.text.len() + 4);
+        let mut text = String::with_capacity(length.sum::<usize>().max(1) + 1);
+        text.push('{');
         for (index, (name, value)) in fields.iter().enumerate() {
             if index > 0 {
                 text.push(',');
@@ -107,7 +111,7 @@ impl Value {
             text.push_str(&value.text);
         }
         text.push('}');
-        Self::from_parts(&text, Shape::Object(fields))
+        Self::from_parts(text, Shape::Object(fields))
     }
 
     /// An object with fixed field names.
@@ -153,6 +157,14 @@ impl Value {
     /// The fields, if it is an object.
     pub fn as_object(&self) -> Option<&[(String, Value)]> {
         if let Shape::Object(fields) = &self.shape { Some(fields) } else { None }
+    }
+
+    /// The fields, if it is an object, or else the value itself.
+    pub fn into_object(self) -> Result<Vec<(String, Value)>, Self> {
+        match self.shape {
+            Shape::Object(fields) => Ok(fields),
+            shape => Err(Self { shape, ..self }),
+        }
     }
 
     /// Returns a field, if this is an object that has it.
@@ -206,19 +218,26 @@ pub fn push_name(out: &mut String, name: &str, value: &Value) {
 /// Appends a JSON string literal.
 pub fn push_quoted(out: &mut String, value: &str) {
     out.push('"');
-    for character in value.chars() {
-        match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if (control as u32) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", control as u32);
+    let mut rest = value;
+    // Almost all of a text needs no escape, and copies in long runs. Only ASCII is
+    // escaped, so every run ends between characters.
+    while let Some(at) = rest.bytes().position(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    {
+        let (plain, escaped) = rest.split_at(at);
+        out.push_str(plain);
+        match escaped.as_bytes()[0] {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            control => {
+                let _ = write!(out, "\\u{control:04x}");
             }
-            other => out.push(other),
         }
+        rest = &escaped[1..];
     }
+    out.push_str(rest);
     out.push('"');
 }
 

@@ -147,9 +147,9 @@ impl RequestId {
     }
 }
 
-/// Formats a response with a result.
-pub(crate) fn format_result(id: &str, result: &Value) -> String {
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{}}}\n", result.as_json())
+/// Formats a response with a result, which is JSON text.
+pub(crate) fn format_result(id: &str, result: &str) -> String {
+    ["{\"jsonrpc\":\"2.0\",\"id\":", id, ",\"result\":", result, "}\n"].concat()
 }
 
 /// Formats a response with an error.

@@ -1,6 +1,7 @@
 //! What the server answers, without how it reads and writes.
 
-use omx_kernel::{Shape, Value};
+use omx_kernel::Value;
+use omx_kernel::value::push_quoted;
 use omx_ops::Context;
 use omx_store::json;
 
@@ -34,15 +35,13 @@ impl<'a> McpServer<'a> {
         }
         match rpc::parse_message(line) {
             Ok(RpcMessage::Notification { .. } | RpcMessage::Response) => None,
-            Ok(RpcMessage::Request { id, method, params }) => {
-                let result = match method.as_ref() {
-                    "tools/call" => {
-                        self.parse_call(params).map(|call| run_tool(&call, &self.context))
-                    }
-                    method => self.answer_method(method, params),
-                };
-                Some(format_response(id, result))
-            }
+            Ok(RpcMessage::Request { id, method, params }) => Some(match method.as_ref() {
+                "tools/call" => match self.parse_call(params) {
+                    Ok(call) => rpc::format_result(id, &run_tool(&call, &self.context)),
+                    Err(error) => rpc::format_error(id, &error),
+                },
+                method => format_response(id, self.answer_method(method, params)),
+            }),
             Err(invalid) => Some(rpc::format_error(&invalid.id, &invalid.error)),
         }
     }
@@ -121,26 +120,31 @@ fn progress_token(meta: &str) -> Option<String> {
     rpc::RequestId::parse(token).map(|_| token.to_owned())
 }
 
-/// Runs a tool. A refusal is a result too: the model reads it and reacts.
-pub(crate) fn run_tool(call: &ToolCall, context: &Context<'_>) -> Value {
+/// Runs a tool and returns its result as JSON text. A refusal is a result too: the model
+/// reads it and reacts.
+pub(crate) fn run_tool(call: &ToolCall, context: &Context<'_>) -> String {
     let (value, is_error) = match call.tool.call(context, &call.arguments) {
-        Ok(value) => (value, false),
-        Err(refusal) => (omx_ops::error_object(&refusal), true),
+        Ok(value) => (value, "false"),
+        Err(refusal) => (omx_ops::error_object(&refusal), "true"),
     };
-    // The same object twice: as text for the model, as structure for programs.
-    let text = json::compact(value.as_json());
-    let content = Value::record([("type", Value::string("text")), ("text", Value::string(&text))]);
-    Value::record([
-        ("content", Value::array(vec![content])),
-        ("structuredContent", Value::from_parts(&text, Shape::Opaque)),
-        ("isError", Value::bool(is_error)),
-    ])
+    let object = json::compact(value.as_json());
+    // The same object twice: as text for the model, as structure for programs. Written
+    // out here, because most of the time of a quick call would go into building values.
+    let mut result = String::with_capacity(3 * object.len() + 128);
+    result.push_str(r#"{"content":[{"type":"text","text":"#);
+    push_quoted(&mut result, &object);
+    result.push_str(r#"}],"structuredContent":"#);
+    result.push_str(&object);
+    result.push_str(r#","isError":"#);
+    result.push_str(is_error);
+    result.push('}');
+    result
 }
 
 /// Formats the response to a request.
 pub(crate) fn format_response(id: &str, result: Result<Value, RpcError>) -> String {
     match result {
-        Ok(result) => rpc::format_result(id, &result),
+        Ok(result) => rpc::format_result(id, result.as_json()),
         Err(error) => rpc::format_error(id, &error),
     }
 }

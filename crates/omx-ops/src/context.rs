@@ -21,7 +21,7 @@ use crate::runs::RunLauncher;
 pub struct Place {
     /// The working directory.
     pub working_directory: PathBuf,
-    /// The person's home directory.
+    /// The person's home directory, without links in its path.
     pub home: Option<PathBuf>,
     /// A project root given by flag or environment.
     pub root: Option<PathBuf>,

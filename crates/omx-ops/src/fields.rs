@@ -33,11 +33,10 @@ pub fn parse_fields(text: &str) -> Result<RequestFields, Refusal> {
     }
     let value = json::parse(text.trim_start_matches('\u{feff}'))
         .map_err(|error| Refusal::invalid_input(format!("the input is not valid JSON: {error}")))?;
-    let fields = value.as_object().map(<[_]>::to_vec);
+    let fields =
+        value.into_object().map_err(|value| type_mismatch("the input", "a JSON object", &value))?;
     let mut input = RequestFields::default();
-    for (name, value) in
-        fields.ok_or_else(|| type_mismatch("the input", "a JSON object", &value))?
-    {
+    for (name, value) in fields {
         input.set(&name, value)?;
     }
     Ok(input)

@@ -14,7 +14,7 @@ pub fn state_read(context: &Context<'_>, request: &StateReadRequest) -> Result<V
     let state = context.store_for(request.project.as_deref())?.read()?;
     let document = state.map(|state| state.document(&scope, mode)).transpose()?.flatten();
     Ok(match document {
-        Some(document) => Value::object(document.fields().to_vec()),
+        Some(document) => document.into_value(),
         None => {
             Value::record([("exists", Value::bool(false)), ("mode", Value::string(mode.name()))])
         }

@@ -30,7 +30,7 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
         }
         Ok::<WritePlan, Refusal>(plan)
     };
-    if store.read()?.is_none() {
+    if !store.has_state() {
         // Check before locking, so that a refused first write leaves no trace in the project.
         decide(&Snapshot::empty(scope.clone()))?;
     }

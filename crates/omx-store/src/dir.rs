@@ -10,7 +10,7 @@ use std::path::Path;
 use omx_kernel::Timestamp;
 use omx_process::platform::directory_names;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, statat, unlinkat};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use rustix::path::Arg;
 
 use crate::error::StoreError;
@@ -86,14 +86,26 @@ pub(crate) fn read(
     if size > most {
         return Err(StoreError::TooLarge { what: format!("{} has {size} bytes", path.display()) });
     }
-    let mut bytes = Vec::with_capacity(size + 1);
-    File::from(fd)
-        .take(most as u64 + 1)
-        .read_to_end(&mut bytes)
+    let bytes = read_bytes(File::from(fd), size, most)
         .map_err(|error| StoreError::io("read", path, error))?;
     let modified =
         stat.st_mtime * 1_000 + i64::try_from(stat.st_mtime_nsec / 1_000_000).unwrap_or(0);
     Ok(Some(FileRead { bytes, modified: Timestamp::from_millis(modified) }))
+}
+
+/// Reads a regular file of which `size` bytes are expected, and at most one byte more
+/// than `most`.
+fn read_bytes(file: File, size: usize, most: usize) -> std::io::Result<Vec<u8>> {
+    // With room for one byte more, a read of exactly the expected size has seen the end:
+    // documents are replaced as a whole and do not grow.
+    let mut bytes = vec![0; size + 1];
+    let length = retry_on_intr(|| rustix::io::read(&file, &mut bytes))?;
+    bytes.truncate(length);
+    if length != size {
+        let left = (most + 1).saturating_sub(length);
+        file.take(left as u64).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Opens a regular file inside an open folder, and creates it if the flags say so.

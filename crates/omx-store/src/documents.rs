@@ -1,7 +1,7 @@
 //! Documents: found by scope and mode, read without the lock, written under it.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use omx_kernel::{
@@ -40,6 +40,24 @@ impl UnreadableDocument {
     /// pipes and folders stay where they are.
     pub fn can_be_moved(&self) -> bool {
         matches!(self.error, StoreError::Corrupt { .. } | StoreError::TooLarge { .. })
+    }
+}
+
+/// The open folder of a scope's documents.
+#[derive(Debug)]
+pub(crate) enum ScopeFolder<'a> {
+    /// The `state` folder itself.
+    State(BorrowedFd<'a>),
+    /// The folder of a session.
+    Session(OwnedFd),
+}
+
+impl AsFd for ScopeFolder<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::State(folder) => *folder,
+            Self::Session(folder) => folder.as_fd(),
+        }
     }
 }
 
@@ -151,19 +169,14 @@ impl StateDir {
         }
     }
 
-    pub(crate) fn open_scope(&self, scope: &Scope) -> Result<Option<OwnedFd>, StoreError> {
+    pub(crate) fn open_scope(&self, scope: &Scope) -> Result<Option<ScopeFolder<'_>>, StoreError> {
         match scope {
-            Scope::Compatibility => {
-                let again = rustix::io::fcntl_dupfd_cloexec(&self.fd, 0)
-                    .map_err(|error| StoreError::io("open", self.path(), error))?;
-                Ok(Some(again))
-            }
+            Scope::Compatibility => Ok(Some(ScopeFolder::State(self.fd.as_fd()))),
             Scope::Session(id) => {
                 let path = self.path().join("sessions");
-                match open(&self.fd, "sessions", &path)? {
-                    Some(sessions) => open(&sessions, id.as_str(), &path.join(id.as_str())),
-                    None => Ok(None),
-                }
+                let Some(sessions) = open(&self.fd, "sessions", &path)? else { return Ok(None) };
+                let folder = open(&sessions, id.as_str(), &path.join(id.as_str()))?;
+                Ok(folder.map(ScopeFolder::Session))
             }
         }
     }
@@ -213,13 +226,14 @@ impl LockedStore {
         remove_file(&folder, &mode.file_name(), &path)
     }
 
-    fn make_scope(&self, scope: &Scope) -> Result<OwnedFd, StoreError> {
+    fn make_scope(&self, scope: &Scope) -> Result<ScopeFolder<'_>, StoreError> {
         if let Scope::Session(id) = scope
             && self.state.open_scope(scope)?.is_none()
         {
             let path = self.state.path().join("sessions");
             let sessions = open_or_make(&self.state.fd, "sessions", &path)?;
-            return open_or_make(&sessions, id.as_str(), &path.join(id.as_str()));
+            let folder = open_or_make(&sessions, id.as_str(), &path.join(id.as_str()))?;
+            return Ok(ScopeFolder::Session(folder));
         }
         self.state.open_scope(scope)?.ok_or_else(|| {
             StoreError::io("open", &self.state.scope_path(scope), std::io::ErrorKind::NotFound)
@@ -256,18 +270,18 @@ pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<
     Ok(true)
 }
 
-fn read_folder(folder: &OwnedFd, scope: &Scope, path: &Path) -> Result<ScopeContents, StoreError> {
+fn read_folder(folder: impl AsFd, scope: &Scope, path: &Path) -> Result<ScopeContents, StoreError> {
     let mut snapshot = Snapshot::empty(scope.clone());
     let mut unreadable = Vec::new();
     let mut leftovers = Vec::new();
-    for name in dir::names(folder, path)? {
+    for name in dir::names(&folder, path)? {
         if is_temporary(&name) {
             leftovers.push(name);
             continue;
         }
         let Some(mode) = Mode::from_file_name(&name) else { continue };
         let path = path.join(&name);
-        match read_document(folder, mode, &path) {
+        match read_document(&folder, mode, &path) {
             Ok(Some((document, modified))) => {
                 snapshot.documents.insert(mode, document);
                 snapshot.modified_at.insert(mode, modified);

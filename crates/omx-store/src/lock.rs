@@ -102,7 +102,13 @@ fn acquire(file: File, deadline: Duration, path: &Path) -> Result<File, StoreErr
 fn note_holder(lock: &File, purpose: &str) {
     let text = format!("{} {purpose}", std::process::id());
     let line = format!("{:<width$.width$}\n", text, width = HOLDER_LENGTH - 1);
-    let _ = lock.write_at(line.as_bytes(), 0);
+    // A server takes the lock again and again. Writing the same line again would only make
+    // the next flush of a document write the inode of the lock file too.
+    let mut noted = [0; HOLDER_LENGTH];
+    let is_noted = lock.read_at(&mut noted, 0).is_ok() && noted == *line.as_bytes();
+    if !is_noted {
+        let _ = lock.write_at(line.as_bytes(), 0);
+    }
 }
 
 fn holder(lock: &File) -> String {

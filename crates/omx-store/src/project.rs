@@ -15,7 +15,8 @@ use crate::error::StoreError;
 pub struct ProjectSearch<'a> {
     /// The working directory.
     pub working_directory: &'a Path,
-    /// The person's home directory, which the search never takes for a project.
+    /// The person's home directory, without links in its path. The search never takes it
+    /// for a project.
     pub home: Option<&'a Path>,
     /// The root that the caller named.
     pub root: Option<&'a Path>,
@@ -60,8 +61,7 @@ fn external_tree(root: &Path, search: ProjectSearch<'_>) -> Option<PathBuf> {
 
 fn find_root(search: ProjectSearch<'_>) -> PathBuf {
     let ProjectSearch { working_directory, home, dialect, .. } = search;
-    let home = home.map(|home| fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()));
-    let is_searched = |folder: &Path| home.as_deref().is_none_or(|home| !home.starts_with(folder));
+    let is_searched = |folder: &Path| home.is_none_or(|home| !home.starts_with(folder));
     let has_tree = |folder: &&Path| {
         external_tree(folder, search).is_some_and(|tree| tree.is_dir())
             || (folder.join(dialect.dir_name).is_dir() && !is_world_writable(folder))

@@ -1,7 +1,7 @@
 //! Moves unreadable documents to quarantine. They are never deleted, so one broken file
 //! blocks nothing and nothing is lost.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
 use omx_kernel::{Mode, Scope, SessionId, Timestamp};
@@ -43,7 +43,7 @@ impl LockedStore {
         let time = now.to_string().replace(':', "");
         let stem = format!("{time}-{owner}-{}", found.mode.file_name());
         let name = self.move_aside(found, &source, &folder, &stem)?;
-        for flushed in [&folder, &source] {
+        for flushed in [folder.as_fd(), source.as_fd()] {
             flush_all(flushed).map_err(|error| StoreError::io("flush", &path, error))?;
         }
         let path = path.join(name);
@@ -53,19 +53,19 @@ impl LockedStore {
     fn move_aside(
         &self,
         found: &UnreadableDocument,
-        source: &OwnedFd,
+        source: impl AsFd,
         folder: &OwnedFd,
         stem: &str,
     ) -> Result<String, StoreError> {
         let from = found.mode.file_name();
         for attempt in 0..100 {
             let name = if attempt == 0 { stem.to_owned() } else { format!("{stem}.{attempt}") };
-            match renameat_with(source, &from, folder, &name, RenameFlags::NOREPLACE) {
+            match renameat_with(&source, &from, folder, &name, RenameFlags::NOREPLACE) {
                 Ok(()) => return Ok(name),
                 Err(Errno::EXIST) => {}
                 // Some file systems do not support the flag.
                 Err(Errno::INVAL | Errno::NOSYS) => {
-                    renameat(source, &from, folder, &name)
+                    renameat(&source, &from, folder, &name)
                         .map_err(|error| StoreError::io("quarantine", &found.path, error))?;
                     return Ok(name);
                 }

@@ -56,6 +56,11 @@ impl Store {
         self.project.tree.join("state")
     }
 
+    /// Whether there is anything in the place of the `state` folder.
+    pub fn has_state(&self) -> bool {
+        fs::symlink_metadata(self.state_path()).is_ok()
+    }
+
     /// Opens the `state` folder for reading. `None` if it does not exist yet.
     pub fn read(&self) -> Result<Option<StateDir>, StoreError> {
         let Some(tree) = self.open_tree()? else { return Ok(None) };

@@ -97,6 +97,8 @@ pub fn context(
         Some(context) => (Some(context.root), context.state_dir, context.session),
         None => (path_from("ROOT"), path_from("STATE_DIR"), None),
     };
+    // Resolved once: a server looks for the project with every call.
+    let home = home.map(|home| home.canonicalize().unwrap_or(home));
     Ok(Context {
         ambient: session.map_or_else(|| ambient(dialect), Ambient::Session),
         place: Place { working_directory, home, root: global.root.clone().or(root), state_dir },

@@ -12,6 +12,12 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 
+/// As much as a pipe holds: requests that came together are read together.
+const INPUT_BYTES: usize = 64 * 1024;
+/// Responses that are ready together are written together, in portions that let the
+/// client read one while the server works on the next.
+const OUTPUT_BYTES: usize = 16 * 1024;
+
 /// Runs the server.
 pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
     match server(args, global, by_name) {
@@ -20,8 +26,8 @@ pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
             // parent's exit cannot be watched, the closing pipe still ends the
             // server.
             let _ = omx_process::on_parent_exit(None, || std::process::exit(0));
-            let input = BufReader::with_capacity(64 * 1024, io::stdin());
-            match serve(&server, input, BufWriter::new(io::stdout())) {
+            let input = BufReader::with_capacity(INPUT_BYTES, io::stdin());
+            match serve(&server, input, BufWriter::with_capacity(OUTPUT_BYTES, io::stdout())) {
                 Ok(()) => Exit::Done,
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
                 Err(error) => {
