@@ -165,10 +165,9 @@ impl Failure {
             FailureCause::FolderNotTrusted => {
                 Some(format!("open the folder once in {agent} and trust it"))
             }
-            FailureCause::UnknownModel { .. } => Some(
-                "choose another one with --model, or remove the tiers from the configuration"
-                    .to_owned(),
-            ),
+            FailureCause::UnknownModel { .. } => {
+                Some("choose another model, or remove the tiers from the configuration".to_owned())
+            }
             FailureCause::RateLimited { until: None, .. } => Some("try again later".to_owned()),
             FailureCause::Network { .. } => Some("check the connection, then try again".to_owned()),
             FailureCause::Service { .. } | FailureCause::CutOff { .. } => {

@@ -42,12 +42,10 @@ pub fn resume(
         RunAcquisition::Acquired(held) => held,
         RunAcquisition::HeldBy(holder) => {
             let holder = holder.map(|holder| format!(" (process {})", holder.pid));
-            let (holder, program) = (holder.unwrap_or_default(), context.dialect.name);
+            let holder = holder.unwrap_or_default();
             return Err(Refusal::new(
                 RefusalCode::Busy,
-                format!(
-                    "run {id} is already running{holder}; follow it with: {program} runs attach {id}"
-                ),
+                format!("run {id} is already running{holder}; attach to it to follow it"),
             ));
         }
         RunAcquisition::Missing => {

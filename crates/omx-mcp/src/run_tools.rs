@@ -3,6 +3,7 @@
 
 use omx_kernel::approval::AllowLevel;
 use omx_kernel::{AgentKind, Value};
+use omx_ops::CallProgress;
 
 use crate::schema::{self, ExtraArguments};
 use crate::tools::{McpTool, ToolAnnotations, ToolGroup, ToolScheduling};
@@ -12,6 +13,11 @@ const STARTS: ToolAnnotations = ToolAnnotations { open_world: true, ..ToolAnnota
 
 fn id() -> (String, Value) {
     schema::text("id", "The run: its id or a unique prefix of it")
+}
+
+fn driven_mode(description: &str) -> (String, Value) {
+    let names: Vec<&str> = omx_ops::DRIVEN_MODES.iter().map(|mode| mode.name()).collect();
+    schema::one_of("mode", description, &names)
 }
 
 fn budget() -> [(String, Value); 3] {
@@ -32,14 +38,18 @@ pub(crate) const START: McpTool = McpTool {
     schema: || {
         let agents: Vec<&str> = AgentKind::ALL.iter().map(|kind| kind.as_str()).collect();
         let levels: Vec<&str> = AllowLevel::ALL.iter().map(|level| level.as_str()).collect();
-        let modes = ["autopilot", "ralplan", "ralph", "code-review", "ultraqa", "pipeline"];
         let mut fields = vec![
-            schema::one_of("mode", "The mode", &modes),
+            driven_mode("The mode"),
             schema::text("task", "What to do"),
             schema::one_of("agent", "The agent; the configured one if missing", &agents),
             schema::text("model", "The model for all roles"),
             schema::one_of("allow", "What agents may do without asking", &levels),
             schema::text("check", "The command that verifies the project"),
+            schema::one_of(
+                "goal",
+                "ultraqa: what must pass",
+                &["tests", "build", "lint", "typecheck"],
+            ),
             schema::text("command", "ultraqa: the command that must succeed"),
             schema::one_of("verify", "Verification level", &["light", "standard", "thorough"]),
             schema::limit("max_iterations", "Maximum number of iterations"),
@@ -85,6 +95,20 @@ pub(crate) const LIST: McpTool = McpTool {
     run: |context, fields| Ok(omx_ops::run_list(context, &fields.try_into()?)?.value()),
 };
 
+/// `run_list_live`
+pub(crate) const LIST_LIVE: McpTool = McpTool {
+    name: "run_list_live",
+    group: ToolGroup::Runs,
+    description: "List the live runs of all projects of this person.",
+    annotations: ToolAnnotations::READS,
+    pace: ToolPace::Quick,
+    schema: || schema::object(Vec::new(), &[], ExtraArguments::Refused),
+    run: |context, fields| {
+        fields.only(&[])?;
+        Ok(omx_ops::run_list_live(context)?.value())
+    },
+};
+
 /// `run_show`
 pub(crate) const SHOW: McpTool = McpTool {
     name: "run_show",
@@ -97,6 +121,33 @@ pub(crate) const SHOW: McpTool = McpTool {
         schema::object(fields, &[], ExtraArguments::Refused)
     },
     run: |context, fields| Ok(omx_ops::run_show(context, &fields.try_into()?)?.value()),
+};
+
+/// `run_attach`
+pub(crate) const ATTACH: McpTool = McpTool {
+    name: "run_attach",
+    group: ToolGroup::Runs,
+    description: "Follow a run until it ends, with progress notifications, then show its state. The latest run without an id.",
+    annotations: ToolAnnotations::READS,
+    pace: ToolPace::Waits,
+    schema: || {
+        let fields = vec![id(), schema::working_directory()];
+        schema::object(fields, &[], ExtraArguments::Refused)
+    },
+    run: |context, fields| {
+        let mut done = 0;
+        let report = omx_ops::run_attach(context, &fields.try_into()?, |progress| {
+            if let Some(message) = progress.summary() {
+                done += 1;
+                context.caller.report_progress(CallProgress {
+                    done,
+                    total: None,
+                    message: &message,
+                });
+            }
+        });
+        Ok(report?.value())
+    },
 };
 
 /// `run_answer`
@@ -161,6 +212,7 @@ pub(crate) const RESUME: McpTool = McpTool {
     schema: || {
         let fields = vec![
             id(),
+            driven_mode("Without an id: the latest unfinished run of this mode"),
             schema::texts("decide", "Decisions about interrupted steps: STEP=rerun or STEP=skip"),
             schema::working_directory(),
         ];

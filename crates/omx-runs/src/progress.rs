@@ -85,6 +85,30 @@ pub enum Progress {
     Note(#[serde(with = "note")] ForeignText),
 }
 
+impl Progress {
+    /// One line for a person, if this deserves one of its own.
+    pub fn summary(&self) -> Option<String> {
+        Some(match self {
+            Self::StepBegan { step, mode, phase, who, what } => {
+                let (who, what, mode) = (who.one_line(), what.one_line(), mode.one_line());
+                format!("{step}: {who} {what} ({mode}, {})", phase.one_line())
+            }
+            Self::StepFinished { step, how } => format!("{step}: done, {}", how.one_line()),
+            Self::Trouble { step, text, .. } => format!("{step}: {}", text.one_line()),
+            Self::Waiting { what, until } => {
+                format!("waiting ({}) until {}", what.one_line(), until.one_line())
+            }
+            Self::NeedsYou { step, what } => {
+                format!("{step}: needs you: allow it to {}?", what.one_line())
+            }
+            Self::Note(text) => text.one_line().to_string(),
+            Self::Model { .. } | Self::Said { .. } | Self::Tool { .. } | Self::Usage(_) => {
+                return None;
+            }
+        })
+    }
+}
+
 mod note {
     use omx_kernel::ForeignText;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -217,10 +217,9 @@ fn discard_worktree(
                     | KeptWorktree::Unmerged
                     | KeptWorktree::InProgress(_)),
                 ) => Err(Refusal::invalid_input(format!(
-                    "discarding run {id} would lose work ({}); to discard it anyway: \
-                     {} runs discard {id} --force",
-                    describe(&why),
-                    env.dialect.name
+                    "discarding run {id} would lose work ({}); merge it first, or discard the \
+                     run with force",
+                    describe(&why)
                 ))),
                 RemovedWorktree::Kept(why) => Err(kept(&why)),
             }

@@ -79,7 +79,7 @@ pub fn prepare(
                 return prepared(in_place(), &checkout);
             }
             let mut dirty = refusal(GitError::Dirty { files });
-            dirty.message.push_str("; commit them, or add --dirty");
+            dirty.message.push_str("; commit them, or allow them with dirty");
             return Err(dirty);
         }
         WorkspaceChoice::Worktree => {}

@@ -270,3 +270,92 @@ pub struct LimitArgs {
     #[arg(long)]
     pub json: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Command;
+    use omx_kernel::Dialect;
+
+    use crate::help::command;
+
+    /// What a program says in another way or does not need to say: it always reads
+    /// JSON and never waits for a run.
+    const NOT_FOR_TOOLS: [&str; 4] = ["json", "detach", "help", "parent"];
+
+    /// The tool that does what a command does with a run, and where arguments differ,
+    /// what they are called there.
+    type Twin = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+    const RUNS_TWINS: [Twin; 9] = [
+        ("list", "run_list", &[]),
+        ("show", "run_show", &[]),
+        ("attach", "run_attach", &[]),
+        ("resume", "run_resume", &[]),
+        ("integrate", "run_integrate", &[]),
+        ("answer", "run_answer", &[]),
+        ("limit", "run_limit", &[]),
+        ("discard", "run_discard", &[]),
+        ("gc", "run_gc", &[]),
+    ];
+
+    const GOALS: &[(&str, &str)] =
+        &[("tests", "goal"), ("build", "goal"), ("lint", "goal"), ("typecheck", "goal")];
+
+    const MODE_TWINS: [Twin; 6] = [
+        ("autopilot", "run_start", &[]),
+        ("ralph", "run_start", &[]),
+        ("ralplan", "run_start", &[]),
+        ("code-review", "run_start", &[]),
+        ("ultraqa", "run_start", GOALS),
+        ("pipeline", "run_start", &[]),
+    ];
+
+    /// The arguments of a tool; none if it does not exist.
+    fn tool_arguments(name: &str) -> Option<BTreeSet<String>> {
+        let tool = omx_mcp::TOOLS.iter().find(|tool| tool.name == name)?;
+        let schema = (tool.schema)();
+        let properties = schema.get("properties")?.as_object()?.iter();
+        Some(properties.map(|(name, _)| name.clone()).collect())
+    }
+
+    #[track_caller]
+    fn assert_twin(command: &Command, twins: &[Twin], elsewhere: &[&str]) {
+        let name = command.get_name();
+        let twin = twins.iter().find(|(command, ..)| *command == name);
+        let (_, tool, renamed) = twin.unwrap_or_else(|| panic!("no MCP tool does {name}"));
+        let known = tool_arguments(tool).unwrap_or_else(|| panic!("no tool {tool}"));
+        let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
+        for id in ids.filter(|id| !NOT_FOR_TOOLS.contains(id) && !elsewhere.contains(id)) {
+            let there = renamed.iter().find(|(here, _)| *here == id).map_or(id, |(_, there)| there);
+            assert!(known.contains(there), "{name}: {tool} has no argument {there}");
+        }
+    }
+
+    #[test]
+    fn house_every_command_about_runs_has_an_mcp_tool_with_its_arguments() {
+        let whole = command(Dialect::OMX);
+        let runs = whole.find_subcommand("runs").unwrap();
+        let visible = runs.get_subcommands().filter(|inner| !inner.is_hide_set());
+        let visible: Vec<&Command> = visible.collect();
+        assert_eq!(visible.len(), RUNS_TWINS.len());
+        for inner in visible {
+            assert_twin(inner, &RUNS_TWINS, &[]);
+        }
+        // What concerns runs elsewhere on the command line.
+        assert!(tool_arguments("run_list_live").is_some(), "ps");
+        assert!(tool_arguments("run_cancel").is_some(), "cancel --session-id");
+    }
+
+    #[test]
+    fn house_every_mode_that_omx_drives_can_be_started_and_resumed_over_mcp() {
+        let whole = command(Dialect::OMX);
+        for mode in omx_ops::DRIVEN_MODES {
+            let mode = whole.find_subcommand(mode.name()).unwrap();
+            assert_twin(mode, &MODE_TWINS, &["resume", "decide"]);
+        }
+        let resume = tool_arguments("run_resume").unwrap();
+        assert!(["id", "mode", "decide"].iter().all(|name| resume.contains(*name)), "{resume:?}");
+    }
+}

@@ -13,7 +13,7 @@ use omx_store::Store;
 use omx_store::runs::Liveness;
 
 use crate::children;
-use crate::commands::find_agent;
+use crate::commands::{find_agent, open_again};
 use crate::edge;
 
 /// How long a detached process has to take the run.
@@ -54,6 +54,8 @@ impl RunLauncher for ProcessLauncher {
         let io = |error: std::io::Error| {
             Refusal::new(RefusalCode::Io, format!("cannot run in the background: {error}"))
         };
+        // Refuse here what the other process would refuse in its log, where nobody looks.
+        drop(open_again(context, store, id, decisions)?);
         let missing = || Refusal::invalid_input(format!("run {id} is gone"));
         let folder = store.run(id)?.ok_or_else(missing)?;
         let omx = std::env::current_exe().map_err(io)?;

@@ -8,7 +8,7 @@ use omx_runs::progress::Progress;
 use omx_runs::{Record, RunLimits, StepKey};
 use serde_json::json;
 
-use super::open::{rerun_flag, skip_flag};
+use super::open::{rerun_decision, skip_decision};
 use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState, Wait};
 use super::{Engine, RunEffect, RunOutcome, progress};
 use crate::workflow::StepKind;
@@ -70,8 +70,8 @@ impl Engine {
                 let words = format!(
                     "{failure}; nobody knows how much of {key} is done. Look at the folder, then \
                      decide with {} or {}",
-                    rerun_flag(key),
-                    skip_flag(key)
+                    rerun_decision(key),
+                    skip_decision(key)
                 );
                 return self.stop(RunOutcome::Blocked(words), out, now);
             }

@@ -131,7 +131,7 @@ impl Engine {
             let words = format!(
                 "{} cannot be skipped: it has no result to keep; decide with {}",
                 step.key,
-                rerun_flag(&step.key)
+                rerun_decision(&step.key)
             );
             return Err(Refusal::invalid_input(words));
         }
@@ -173,8 +173,8 @@ impl Engine {
     pub(super) fn diverged(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
         let words = format!(
             "the journal does not match this run: the input of step {key} has changed; decide with \
-             {} or --decide {key}=skip (keep its result)",
-            rerun_flag(key)
+             {} or decide {key}=skip (keep its result)",
+            rerun_decision(key)
         );
         self.stop(RunOutcome::Blocked(words), out, now);
     }
@@ -189,10 +189,10 @@ impl Engine {
         let key = &step.key;
         let mut words = format!(
             "the input of step {key} has changed since it began; decide with {}",
-            rerun_flag(key)
+            rerun_decision(key)
         );
         if can_be_skipped(step) {
-            words = format!("{words} or {}", skip_flag(key));
+            words = format!("{words} or {}", skip_decision(key));
         }
         self.stop(RunOutcome::Blocked(words), out, now);
     }
@@ -254,12 +254,12 @@ fn can_be_skipped(step: &Step) -> bool {
     matches!(&step.kind, StepKind::Agent(agent) if agent.wants == ResultKind::Work)
 }
 
-/// The flag that reruns a step, for messages.
-pub(super) fn rerun_flag(key: &StepKey) -> String {
-    format!("--decide {key}=rerun (rerun it and everything after it)")
+/// The decision that reruns a step, for messages.
+pub(super) fn rerun_decision(key: &StepKey) -> String {
+    format!("decide {key}=rerun (rerun it and everything after it)")
 }
 
-/// The flag that accepts a step as done, for messages.
-pub(super) fn skip_flag(key: &StepKey) -> String {
-    format!("--decide {key}=skip (accept it as done)")
+/// The decision that accepts a step as done, for messages.
+pub(super) fn skip_decision(key: &StepKey) -> String {
+    format!("decide {key}=skip (accept it as done)")
 }

@@ -14,7 +14,8 @@ impl Workflow<'_> {
         for round in 1_u64.. {
             let name = format!("check{round}");
             let Some(check) = self.check(&name, ULTRAQA)? else {
-                return self.block(ULTRAQA, "no check is known; name one with --check");
+                return self
+                    .block(ULTRAQA, "no check is known; name the command that must succeed");
             };
             if check.passed() {
                 self.write(

@@ -186,7 +186,7 @@ fn conductor_3_2_work_in_a_lost_conversation_is_decided_by_the_person() {
     let mut play = play.killed(&[]);
     play.report(&step, unknown());
     let RunOutcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
-    assert!(words.contains("--decide work=rerun") && words.contains("--decide work=skip"));
+    assert!(words.contains("decide work=rerun") && words.contains("decide work=skip"));
     let (spec, records) = (play.spec.clone(), play.records.clone());
     let again = play.killed(&[("work", StepDecision::Rerun)]);
     assert_eq!(again.opened(), (step, ConversationStart::New));
@@ -336,5 +336,5 @@ fn conductor_3_1_a_rerun_that_is_killed_halfway_is_decided_again() {
     records.push(changes[0].clone());
     let play = EngineHarness::opened_from(spec, records, &[]);
     let RunOutcome::Blocked(words) = play.closed() else { panic!("{:?}", play.effects) };
-    assert!(words.contains(&format!("--decide {first}=rerun")), "{words}");
+    assert!(words.contains(&format!("decide {first}=rerun")), "{words}");
 }

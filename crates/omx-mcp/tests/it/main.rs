@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
 
+mod batches;
 mod client;
 mod concurrency;
 mod requests;
-mod throughput;
 mod tools;

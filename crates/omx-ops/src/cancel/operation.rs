@@ -89,7 +89,7 @@ fn scope_documents(
 ) -> Result<(), Refusal> {
     let state = store.read()?;
     let (scope, chosen) = match (context.scope(request.session.as_ref())?, &state) {
-        (Scope::Compatibility, Some(state)) => (only_scope(context, state, report)?, Chosen::ByOmx),
+        (Scope::Compatibility, Some(state)) => (only_scope(state, report)?, Chosen::ByOmx),
         (scope, _) => (scope, Chosen::ByCaller),
     };
     let scopes = if state.is_some() { vec![scope.clone()] } else { Vec::new() };
@@ -100,7 +100,7 @@ fn scope_documents(
         && scope != Scope::Compatibility
         && let Some(state) = &state
     {
-        report.lines.extend(left_over(context, state));
+        report.lines.extend(left_over(state));
     }
     Ok(())
 }

@@ -10,11 +10,7 @@ use super::report::CancelReport;
 use crate::context::Context;
 
 /// Returns the scope of a cancel that names no session.
-pub(super) fn only_scope(
-    context: &Context<'_>,
-    state: &StateDir,
-    report: &mut CancelReport,
-) -> Result<Scope, Refusal> {
+pub(super) fn only_scope(state: &StateDir, report: &mut CancelReport) -> Result<Scope, Refusal> {
     // If the folder of sessions cannot be opened, there is no session to choose.
     let active = state.active_sessions().unwrap_or_else(|error| {
         report.report_unopened(&[error]);
@@ -34,9 +30,8 @@ pub(super) fn only_scope(
             Err(Refusal::new(
                 RefusalCode::AmbiguousSession,
                 format!(
-                    "modes are active in several sessions: {}; name one ({} cancel --session-id ID) or cancel all (--every-session)",
-                    list.join("; "),
-                    context.dialect.name
+                    "modes are active in several sessions: {}; name one by its session id, or cancel every session",
+                    list.join("; ")
                 ),
             ))
         }
@@ -85,14 +80,13 @@ pub(super) fn nothing_lines(
 }
 
 /// A hint that something is also active outside any session.
-pub(super) fn left_over(context: &Context<'_>, state: &StateDir) -> Option<String> {
+pub(super) fn left_over(state: &StateDir) -> Option<String> {
     let read = state.scope(&Scope::Compatibility).ok()?;
     let modes: Vec<&str> = read.snapshot.active_modes().map(Mode::name).collect();
     (!modes.is_empty()).then(|| {
         format!(
-            "Still active outside any session: {}. Run {} cancel again to cancel that too.",
-            modes.join(", "),
-            context.dialect.name
+            "Still active outside any session: {}. Cancel again to cancel that too.",
+            modes.join(", ")
         )
     })
 }

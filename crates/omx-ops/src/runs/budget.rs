@@ -8,7 +8,9 @@ use crate::config::{Config, span_seconds};
 /// Parses an amount of dollars into millionths of a dollar.
 pub fn parse_usd(amount: &str) -> Result<u64, Refusal> {
     let wrong = || {
-        Refusal::invalid_input(format!("--budget-usd {amount:?}: expected an amount such as 2.50"))
+        Refusal::invalid_input(format!(
+            "{amount:?} is not an amount of US dollars; expected one such as 2.50"
+        ))
     };
     let dollars: f64 = amount.trim_start_matches('$').parse().map_err(|_| wrong())?;
     if !dollars.is_finite() || dollars <= 0.0 || dollars > 1e9 {
@@ -22,7 +24,9 @@ pub fn parse_usd(amount: &str) -> Result<u64, Refusal> {
 /// Parses a duration into seconds.
 pub fn parse_span(span: &str) -> Result<u64, Refusal> {
     span_seconds(span).ok_or_else(|| {
-        Refusal::invalid_input(format!("--budget-time {span:?}: expected a span such as 90m or 2h"))
+        Refusal::invalid_input(format!(
+            "{span:?} is not a span of time; expected one such as 90m or 2h"
+        ))
     })
 }
 

@@ -13,7 +13,7 @@ pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
     match (matching.next_back(), start.is_empty()) {
         (None, true) => Err(Refusal::invalid_input("no runs in this project")),
         (None, false) => Err(Refusal::invalid_input(format!(
-            "no run has an id that starts with {start}; the runs command lists them"
+            "no run has an id that starts with {start}; list the runs to see their ids"
         ))),
         (Some(run), false) if matching.next().is_some() => Err(Refusal::invalid_input(format!(
             "the id prefix {start} is ambiguous, {} is one of several matches; use a longer prefix",

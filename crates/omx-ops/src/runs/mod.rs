@@ -2,6 +2,7 @@
 //! up. The conductor drives a run, in another process or in the caller's own.
 
 mod answer;
+mod attach;
 mod budget;
 mod discard;
 mod find;
@@ -11,6 +12,7 @@ mod integrate;
 mod launcher;
 mod limit;
 mod list;
+mod live;
 mod request;
 mod resume;
 mod select;
@@ -19,6 +21,7 @@ mod stages;
 mod start;
 
 pub use answer::{RunAnswerReport, RunAnswerRequest, run_answer};
+pub use attach::run_attach;
 pub use budget::{parse_span, parse_usd};
 pub use discard::{RunDiscardReport, RunDiscardRequest, run_discard};
 pub use find::{find_resumable, find_run};
@@ -28,8 +31,11 @@ pub use integrate::{RunIntegrateReport, run_integrate};
 pub use launcher::{NoLauncher, RunLauncher};
 pub use limit::{RunLimitReport, RunLimitRequest, run_limit};
 pub use list::{RunListReport, RunListRequest, run_list};
+pub use live::{LiveRunsReport, run_list_live};
 pub use resume::{RunResumeRequest, run_resume};
 pub use select::{RunSelector, run_cancel};
 pub use show::{RunReport, RunStatusReport, run_show, run_status};
 pub use stages::{parse_stages, preset_stages, read_stages};
-pub use start::{NewRun, RunRequest, RunStartReport, open_run, register_run, run_start};
+pub use start::{
+    DRIVEN_MODES, NewRun, RunRequest, RunStartReport, open_run, register_run, run_start,
+};

@@ -77,7 +77,7 @@ impl TryFrom<RequestFields> for RunResumeRequest {
     type Error = Refusal;
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
-        fields.only(&["id", "decide", "workingDirectory"])?;
+        fields.only(&["id", "mode", "decide", "workingDirectory"])?;
         let decisions = match fields.get("decide") {
             None => Vec::new(),
             Some(value) if value.is_null() => Vec::new(),
@@ -88,7 +88,7 @@ impl TryFrom<RequestFields> for RunResumeRequest {
                 items.iter().map(text).collect::<Option<Vec<String>>>().ok_or_else(wrong)?
             }
         };
-        Ok(Self { run: selector(&fields)?, decisions })
+        Ok(Self { run: selector(&fields)?, mode: fields.mode()?, decisions })
     }
 }
 
@@ -116,6 +116,7 @@ impl TryFrom<RequestFields> for RunRequest {
             "model",
             "allow",
             "check",
+            "goal",
             "command",
             "verify",
             "max_iterations",
@@ -157,7 +158,17 @@ impl TryFrom<RequestFields> for RunRequest {
             (true, true) => WorkspaceChoice::InPlaceDirty,
             (false, true) => return Err(Refusal::invalid_input("dirty needs in_place")),
         };
-        let goal = text("command")?.map_or(CheckGoal::Project, CheckGoal::Command);
+        let goal = match (fields.text("goal")?, text("command")?) {
+            (None | Some("tests"), None) => CheckGoal::Project,
+            (Some("build"), None) => CheckGoal::Build,
+            (Some("lint"), None) => CheckGoal::Lint,
+            (Some("typecheck"), None) => CheckGoal::Types,
+            (Some(_), None) => return Err(one_of("goal", "tests, build, lint, typecheck")),
+            (None, Some(command)) => CheckGoal::Command(command),
+            (Some(_), Some(_)) => {
+                return Err(Refusal::invalid_input("give either goal or command"));
+            }
+        };
         let task = match (text("task")?, mode) {
             (None, Mode::CodeReview) => Some("Review the change.".to_owned()),
             (None, Mode::Ultraqa) => Some(goal.describe()),

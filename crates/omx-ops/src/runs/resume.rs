@@ -1,10 +1,11 @@
 //! Resumes a run that no process drives.
 
-use omx_kernel::{Refusal, RefusalCode};
+use omx_kernel::{Mode, Refusal, RefusalCode};
 use omx_runs::overview::overview;
+use omx_runs::workspace;
 
-use super::find::open_folder;
-use super::select::RunSelector;
+use super::find::{find_resumable, open_folder};
+use super::select::{RunSelector, refuse_to_agents};
 use super::start::RunStartReport;
 use crate::config::load_trusted;
 use crate::context::Context;
@@ -14,6 +15,8 @@ use crate::context::Context;
 pub struct RunResumeRequest {
     /// The run.
     pub run: RunSelector,
+    /// Without an id: the latest unfinished run of this mode instead of the latest run.
+    pub mode: Option<Mode>,
     /// Decisions about interrupted steps: `STEP=rerun` or `STEP=skip`.
     pub decisions: Vec<String>,
 }
@@ -23,7 +26,15 @@ pub fn run_resume(
     context: &Context<'_>,
     request: &RunResumeRequest,
 ) -> Result<RunStartReport, Refusal> {
-    let (store, id) = request.run.find(context)?;
+    let (store, id) = match (request.mode, request.run.id.as_deref().unwrap_or_default()) {
+        (Some(mode), "") => {
+            let store = context.store_for(request.run.project.as_deref())?;
+            let id = find_resumable(&store, mode, "")?;
+            (store, id)
+        }
+        _ => request.run.find(context)?,
+    };
+    refuse_to_agents(context, &store, "resume")?;
     let seen = overview(&store, &open_folder(&store, &id)?)?;
     load_trusted(context, &store)?;
     match seen.state.raw() {
@@ -39,5 +50,7 @@ pub fn run_resume(
     }
     context.caller.before_wait();
     context.runs.drive_detached(context, &store, &id, &request.decisions)?;
-    Ok(RunStartReport { id, spec: seen.spec, warnings: Vec::new() })
+    let mut spec = seen.spec;
+    spec.workspace = workspace::relocate(&store, &id, spec.workspace);
+    Ok(RunStartReport { id, spec, warnings: Vec::new() })
 }

@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::report;
 
 /// The modes that omx drives itself.
-const DRIVEN: [Mode; 6] =
+pub const DRIVEN_MODES: [Mode; 6] =
     [Mode::Autopilot, Mode::Ralplan, Mode::Ralph, Mode::CodeReview, Mode::Ultraqa, Mode::Pipeline];
 
 /// A request to start a run. Absent options come from the configuration, detection or defaults.
@@ -123,7 +123,6 @@ impl RunStartReport {
 /// Starts a run in a separate process.
 pub fn run_start(context: &Context<'_>, request: RunRequest) -> Result<RunStartReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
-    refuse_to_agents(context, &store, "start")?;
     let NewRun { spec, held, mut warnings } = open_run(context, request)?;
     let id = held.id().clone();
     warnings.extend(register_run(context, &store, &spec, &held));
@@ -137,6 +136,7 @@ pub fn run_start(context: &Context<'_>, request: RunRequest) -> Result<RunStartR
 /// Creates a run that the caller drives.
 pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
+    refuse_to_agents(context, &store, "start")?;
     let config = config::load_trusted(context, &store)?;
     let now = context.now();
     let id = new_id(now);
@@ -173,8 +173,8 @@ fn check(
     workspace: Workspace,
     now: Timestamp,
 ) -> Result<RunSpec, Refusal> {
-    if !DRIVEN.contains(&request.mode) {
-        let names: Vec<&str> = DRIVEN.iter().map(|mode| mode.name()).collect();
+    if !DRIVEN_MODES.contains(&request.mode) {
+        let names: Vec<&str> = DRIVEN_MODES.iter().map(|mode| mode.name()).collect();
         return Err(Refusal::invalid_input(format!(
             "{} runs cannot be started; modes that can: {}",
             request.mode.name(),
@@ -182,9 +182,8 @@ fn check(
         )));
     }
     let task = request.task.filter(|task| !task.trim().is_empty());
-    let mut task = task.ok_or_else(|| {
-        Refusal::invalid_input("no task given; name one, or resume a run with --resume")
-    })?;
+    let mut task =
+        task.ok_or_else(|| Refusal::invalid_input("no task given; name one, or resume a run"))?;
     if request.mode == Mode::CodeReview {
         task.push_str(&reviewed_change(request.base.as_deref()));
     }
@@ -203,13 +202,11 @@ fn check(
     });
     let agent = context.runs.find_agent(context, store, named, scenario.as_deref())?;
     if agent == AgentKind::Rehearsal && scenario.is_none() {
-        return Err(Refusal::invalid_input(
-            "the rehearsal agent needs a scenario: --scenario FILE",
-        ));
+        return Err(Refusal::invalid_input("the rehearsal agent needs a scenario; name its file"));
     }
     if request.mode == Mode::Ralph && request.verification == Some(VerificationLevel::Light) {
         return Err(Refusal::invalid_input(
-            "ralph needs at least a verifier: use --verify standard or --verify thorough",
+            "ralph needs at least a verifier: set verify to standard or thorough",
         ));
     }
     let allow = request.allow.map(|allow| allow.as_str().to_owned()).or_else(|| setting("allow"));
@@ -267,7 +264,7 @@ pub fn register_run(
     };
     // A missing registry entry is no reason not to start the run.
     let error = RunRegistry::new(folder).add(held, &entry).err()?;
-    Some(format!("{} ps will not list this run: {error}", context.dialect.name))
+    Some(format!("the list of live runs will not show this run: {error}"))
 }
 
 fn new_id(now: Timestamp) -> RunId {

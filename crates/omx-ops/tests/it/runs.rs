@@ -57,7 +57,7 @@ fn a_run_that_is_held_is_not_limited_resumed_or_discarded() {
         ..RunLimitRequest::default()
     };
     assert_eq!(run_limit(&context, &limit).unwrap_err().code, RefusalCode::Busy);
-    let resume = RunResumeRequest { run: selector(id.as_str()), decisions: Vec::new() };
+    let resume = RunResumeRequest { run: selector(id.as_str()), ..Default::default() };
     assert_eq!(run_resume(&context, &resume).unwrap_err().code, RefusalCode::Busy);
     let discard = RunDiscardRequest { run: selector(id.as_str()), scope: DiscardScope::Everything };
     assert_eq!(run_discard(&context, &discard).unwrap_err().code, RefusalCode::Busy);
@@ -76,7 +76,11 @@ fn decisions_reach_the_process_that_resumes() {
     let context = project.context();
     let id = open_run(&context, request()).unwrap().held.id().clone();
     let decisions = vec!["c1.work=rerun".to_owned()];
-    let resume = RunResumeRequest { run: selector(id.as_str()), decisions: decisions.clone() };
+    let resume = RunResumeRequest {
+        run: selector(id.as_str()),
+        decisions: decisions.clone(),
+        ..Default::default()
+    };
     run_resume(&context, &resume).unwrap();
     assert_eq!(*project.launcher.driven.lock().unwrap(), [(id, decisions)]);
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use omx_kernel::RunId;
 use omx_store::runs::{LockHolder, RunAcquisition};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::stage::{at, store_of};
+use crate::stage::{StoreFixture, at, run_id, store_of};
 
 /// The command: what to do, in which project, with which run, and the file that receives
 /// everything that was acknowledged, one line each.
@@ -38,7 +38,8 @@ impl HelperCommand<'_> {
             }
         };
         command
-            .args(["--ignored", "--exact", "helper::run_command", "--test-threads=1"])
+            .args(["--exact", "helper::a_second_process_acknowledges_what_it_did"])
+            .arg("--test-threads=1")
             .env(COMMAND, text)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -57,12 +58,34 @@ impl HelperCommand<'_> {
     }
 }
 
+/// Starts itself as a second process and checks what that process acknowledges. Other
+/// tests start the second process in the same way.
 #[test]
-#[ignore = "the second process of other tests"]
-fn run_command() {
-    let command = std::env::var(COMMAND).expect("started by another test");
+fn a_second_process_acknowledges_what_it_did() {
+    if let Ok(command) = std::env::var(COMMAND) {
+        return run_command(&command);
+    }
+    let stage = StoreFixture::new();
+    let run = run_id(1);
+    drop(stage.create(&run));
+    let notes = stage.folder.path().join("notes");
+    let root = stage.store.root();
+    let helper = HelperCommand { action: "append 5", root, run: &run, notes: &notes };
+    assert!(helper.command(&[]).status().unwrap().success());
+    let sequence: Vec<String> = stage
+        .acquired(&run)
+        .entries::<Value>()
+        .unwrap()
+        .iter()
+        .map(|it| it.seq.to_string())
+        .collect();
+    assert_eq!(sequence.len(), 5);
+    assert_eq!(helper.acknowledged(), sequence);
+}
+
+fn run_command(command: &str) {
     let (action, root, run, notes): (String, std::path::PathBuf, RunId, std::path::PathBuf) =
-        serde_json::from_str(&command).unwrap();
+        serde_json::from_str(command).unwrap();
     let mut notes = OpenOptions::new().create(true).append(true).open(notes).unwrap();
     let mut note = |line: String| notes.write_all(format!("{line}\n").as_bytes()).unwrap();
     let store = store_of(&root);

@@ -21,6 +21,7 @@ mod status;
 mod trust;
 
 pub use conduct::agent::find_agent;
+pub use conduct::open_again;
 use omx_kernel::{Dialect, Mode, Refusal, Value};
 use omx_ops::{Context, RequestFields};
 

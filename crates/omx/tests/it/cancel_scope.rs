@@ -96,8 +96,7 @@ fn cancel_1_2_the_only_active_session_is_chosen_and_the_others_are_named() {
     plant(&project, Some("s2"), "ralph", &json!({}));
     let before = all_but(&project, &[path(Some("s2"), "ralph")]);
     let outcome = project.omx(&["cancel"]);
-    let hint =
-        "Still active outside any session: ultrawork. Run omx cancel again to cancel that too.\n";
+    let hint = "Still active outside any session: ultrawork. Cancel again to cancel that too.\n";
     assert_eq!(outcome.stdout, format!("{RALPH}{hint}"));
     assert_eq!(all_but(&project, &[path(Some("s2"), "ralph")]), before);
     // The hint is right: now nothing is active in a session.

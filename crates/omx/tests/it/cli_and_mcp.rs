@@ -171,11 +171,25 @@ fn cli_and_mcp_give_the_same_answers_and_leave_the_same_documents() {
             assert_eq!(code, *wanted, "{what}");
             if *refused {
                 assert_eq!(object.as_object().unwrap().len(), 2, "{what}");
+                // A mode conflict names the cancel command (modes.md 3.2).
+                if code != "mode_conflict" {
+                    assert_speaks_to_both(object["error"].as_str().unwrap());
+                }
             }
             assert_eq!(mcp[place].0, *refused, "{what}");
             assert_eq!(normal(&second, &mcp[place].1), normal(&first, text), "{what}");
         }
         assert_eq!(files(&second), files(&first), "{}", case.name);
+    }
+}
+
+/// Asserts that a message names no flag and no command line: a model that reads it has
+/// neither.
+#[track_caller]
+pub fn assert_speaks_to_both(message: &str) {
+    let commands = ["omx cancel", "omx runs", "omx state", "omx config", "omx setup"];
+    for words in ["--", "flag", "exit code", "exit status"].into_iter().chain(commands) {
+        assert!(!message.contains(words), "{words:?} in {message}");
     }
 }
 

@@ -7,6 +7,7 @@ use omx_testkit::{CommandOutcome, TestProject, npm_tool};
 use serde_json::{Value, json};
 
 use crate::cancel_kit::stored;
+use crate::mcp_protocol::TOOL_NAMES;
 use crate::project;
 
 fn program() -> &'static PathBuf {
@@ -57,28 +58,7 @@ fn inspector_lists_the_tools() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "state_read",
-            "state_write",
-            "state_clear",
-            "state_list_active",
-            "state_get_status",
-            "cancel",
-            "run_start",
-            "run_status",
-            "run_list",
-            "run_show",
-            "run_answer",
-            "run_cancel",
-            "run_limit",
-            "run_resume",
-            "run_integrate",
-            "run_discard",
-            "run_gc"
-        ]
-    );
+    assert_eq!(names, TOOL_NAMES);
 }
 
 #[test]

@@ -83,9 +83,9 @@ impl SimWorld {
                 }
             }
             RunOutcome::Blocked(words) => {
-                if let Some((_, rest)) = words.split_once("--decide ") {
+                if let Some((_, rest)) = words.split_once("decide ") {
                     let step = rest.split(['=', ' ']).next().unwrap_or_default();
-                    let offers_skip = words.contains(&format!("--decide {step}=skip"));
+                    let offers_skip = words.contains(&format!("decide {step}=skip"));
                     let decision = if offers_skip && self.random.one_in(2) {
                         StepDecision::Skip
                     } else {

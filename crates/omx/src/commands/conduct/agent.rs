@@ -23,7 +23,7 @@ pub fn find_agent(
     Err(Refusal::new(
         RefusalCode::InvalidInput,
         format!(
-            "no agent is ready: {}; install or log in to one, or try --agent rehearsal",
+            "no agent is ready: {}; install or log in to one, or try the rehearsal agent",
             troubles.join("; ")
         ),
     ))

@@ -1,4 +1,4 @@
-//! Drives a run in this process, with its view and signals, or in another process.
+//! Drives a run in this process, with its view and signals.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::drive::{Drive, ProjectWorld, RoleCard, RunEnv};
 use omx_conductor::start::OpenedRun;
 use omx_host::catalog;
-use omx_kernel::{EscapedText, ForeignText, Refusal, RefusalCode, RunId};
+use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_ops::config;
 use omx_ops::{Context, RunStartReport, register_run};
 use omx_rehearsal::driver;
@@ -16,62 +16,42 @@ use omx_runs::progress::Progress;
 use omx_store::Store;
 
 use super::agent::refusal;
+use super::announce::announce;
 use super::summary;
 use crate::cli_runs::RunFlags;
 use crate::edge;
 use crate::exit::Exit;
 use crate::live::Live;
-use crate::output::{self, Format};
+use crate::output::Format;
 
-/// The process that drives the run.
+/// How long this process drives a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunPlacement {
-    /// This process.
+    /// Until the run ends.
     Foreground,
-    /// This process, until its parent with this process id exits.
+    /// Until its parent with this process id exits.
     WithParent(u32),
-    /// Another process, in the background.
-    Background,
 }
 
 impl RunPlacement {
     /// The placement that the flags request.
     pub fn from_flags(flags: &RunFlags) -> Self {
-        match flags.parent {
-            _ if flags.detach => Self::Background,
-            Some(parent) => Self::WithParent(parent),
-            None => Self::Foreground,
-        }
+        flags.parent.map_or(Self::Foreground, Self::WithParent)
     }
 }
 
-/// Drives a run, here or in the background.
+/// Drives a run in this process.
 pub fn drive(
     context: &Context<'_>,
     store: &Store,
     opened: OpenedRun,
+    mut warnings: Vec<String>,
     placement: RunPlacement,
-    decisions: &[String],
     format: Format,
 ) -> Result<Exit, Refusal> {
     let id = opened.held.id().clone();
-    announce(&opened.spec, &id, format);
-    if let Some(warning) = register_run(context, store, &opened.spec, &opened.held) {
-        output::note(&format!("warning: {warning}"));
-    }
-    if placement == RunPlacement::Background {
-        // Release the lock for the other process.
-        drop(opened);
-        context.runs.drive_detached(context, store, &id, decisions)?;
-        if format == Format::Text {
-            let program = context.dialect.name;
-            output::lines(&[
-                format!("follow it: {program} runs attach {id}"),
-                format!("cancel it: {program} cancel --session-id {id}"),
-            ]);
-        }
-        return Ok(Exit::Done);
-    }
+    warnings.extend(register_run(context, store, &opened.spec, &opened.held));
+    announce(&RunStartReport { id: id.clone(), spec: opened.spec.clone(), warnings }, format);
     let mut env = run_env(context, store, &opened.spec, &id)?;
     // The rehearsal agent counts plays for each run.
     env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");
@@ -133,32 +113,4 @@ fn run_env<'a>(
         agents,
         limits: AgentLimits::default(),
     })
-}
-
-/// Prints the effective settings before anything happens.
-fn announce(spec: &RunSpec, id: &RunId, format: Format) {
-    if format == Format::Json {
-        let report = RunStartReport { id: id.clone(), spec: spec.clone(), warnings: Vec::new() };
-        output::value(&report.value(), format);
-        return;
-    }
-    // All of this may be the repository's text.
-    let folder = spec.workspace.folder().to_string_lossy();
-    let folder = EscapedText::one_line(&folder);
-    let allowed = match spec.allow.as_str() {
-        "edits" => "may edit files there; asks you before it runs commands",
-        "all" => "may do anything: its own safeguards are off",
-        _ => "may edit files and run commands there",
-    };
-    let none = "none detected; set one with --check";
-    let check = spec.check.as_ref().map_or(none, ForeignText::raw);
-    // A line break separates commands, so it stays visible.
-    let check = check.replace('\n', "\\n");
-    let check = EscapedText::one_line(&check);
-    output::lines(&[
-        format!("{} run {id}", spec.mode.name()),
-        format!("  folder  {folder}"),
-        format!("  agent   {} {allowed}", EscapedText::one_line(&spec.agent)),
-        format!("  check   {check}"),
-    ]);
 }

@@ -1,6 +1,7 @@
 //! Commands that start a run.
 
 pub mod agent;
+mod announce;
 pub mod drive;
 pub mod request;
 mod summary;
@@ -8,12 +9,16 @@ mod summary;
 use std::collections::BTreeMap;
 
 use omx_conductor::engine::StepDecision;
-use omx_conductor::start;
+use omx_conductor::start::{self, OpenedRun};
 use omx_kernel::{Dialect, Mode, Refusal, RunId};
-use omx_ops::{Context, RunRequest, find_resumable, open_run, preset_stages, read_stages};
+use omx_ops::{
+    Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
+    read_stages, run_resume, run_start,
+};
 use omx_runs::workspace;
 use omx_store::Store;
 
+use self::announce::announce_detached;
 use self::drive::{RunPlacement, drive};
 use super::with_context;
 use crate::cli::Global;
@@ -68,15 +73,32 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
         ask_for_trust(context, &store)?;
         if let Some(id) = &flags.resume {
             let id = find_resumable(&store, request.mode, id)?;
+            if flags.detach {
+                return resume_detached(context, &id, &flags.decide, format);
+            }
             return resume_run(context, &store, &id, &flags.decide, placement, format);
         }
-        let run = open_run(context, request::with_flags(request, flags)?)?;
-        for warning in &run.warnings {
-            output::note(&format!("warning: {warning}"));
+        let request = request::with_flags(request, flags)?;
+        if flags.detach {
+            return announce_detached(context, &run_start(context, request)?, format);
         }
+        let mut run = open_run(context, request)?;
+        let warnings = std::mem::take(&mut run.warnings);
         let opened = start::open(context, &store, run)?;
-        drive(context, &store, opened, placement, &[], format)
+        drive(context, &store, opened, warnings, placement, format)
     })
+}
+
+/// Resumes a run in another process.
+pub fn resume_detached(
+    context: &Context<'_>,
+    id: &RunId,
+    decide: &[String],
+    format: Format,
+) -> Result<Exit, Refusal> {
+    let run = RunSelector { project: None, id: Some(id.as_str().to_owned()) };
+    let request = RunResumeRequest { run, decisions: decide.to_vec(), ..Default::default() };
+    announce_detached(context, &run_resume(context, &request)?, format)
 }
 
 /// Resumes a run and drives it.
@@ -88,16 +110,22 @@ pub fn resume_run(
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
+    let opened = open_again(context, store, id, decide)?;
+    drive(context, store, opened, Vec::new(), placement, format)
+}
+
+/// Opens a run again, with its workspace restored. Refuses what cannot be resumed.
+pub fn open_again(
+    context: &Context<'_>,
+    store: &Store,
+    id: &RunId,
+    decide: &[String],
+) -> Result<OpenedRun, Refusal> {
     let opened = start::resume(context, store, id, &decisions(decide)?)?;
     let environment = edge::environment();
-    let scratch = opened.held.folder().scratch()?;
-    workspace::restore(
-        &context.project_env(store, &environment),
-        id,
-        &opened.spec.workspace,
-        scratch,
-    )?;
-    drive(context, store, opened, placement, decide, format)
+    let env = context.project_env(store, &environment);
+    workspace::restore(&env, id, &opened.spec.workspace, opened.held.folder().scratch()?)?;
+    Ok(opened)
 }
 
 fn decisions(words: &[String]) -> Result<BTreeMap<String, StepDecision>, Refusal> {
@@ -105,7 +133,7 @@ fn decisions(words: &[String]) -> Result<BTreeMap<String, StepDecision>, Refusal
         Some((step, "rerun")) => Ok((step.to_owned(), StepDecision::Rerun)),
         Some((step, "skip")) => Ok((step.to_owned(), StepDecision::Skip)),
         _ => Err(Refusal::invalid_input(format!(
-            "--decide {word:?}: expected STEP=rerun or STEP=skip"
+            "decision {word:?}: expected STEP=rerun or STEP=skip"
         ))),
     };
     words.iter().map(decision).collect()

@@ -1,14 +1,12 @@
 //! Lists the runs of this project, and the live runs of all projects.
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
-use omx_ops::{Context, RunListRequest, run_list};
+use omx_ops::{Context, RunListRequest, run_list, run_list_live};
 use omx_runs::overview::Overview;
-use omx_store::runs::RunRegistry;
-use serde_json::json;
+use omx_store::runs::RegisteredRun;
 
 use crate::cli::Global;
 use crate::commands::with_context;
-use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::text::{clock, thousands, truncate};
@@ -60,19 +58,16 @@ fn line(run: &Overview, now: Timestamp) -> String {
 pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(json);
     with_context(global, by_name, format, |context| {
-        let live = match edge::registry_folder(context.dialect) {
-            Some(folder) => RunRegistry::new(folder).live()?,
-            None => Vec::new(),
-        };
+        let report = run_list_live(context)?;
         if format == Format::Json {
-            let runs = serde_json::to_value(&live).unwrap_or_default();
-            return Ok(output::object(&json!({ "runs": runs })));
+            return Ok(output::value(&report.value(), format));
         }
+        let live = report.runs;
         if live.is_empty() {
             return Ok(output::lines(&["No live runs.".to_owned()]));
         }
         let now = context.clock.now();
-        let line = |run: &omx_store::runs::RegisteredRun| {
+        let line = |run: &RegisteredRun| {
             let seconds = now.millis_since(run.started) / 1000;
             let age = clock(u64::try_from(seconds).unwrap_or_default());
             let (root, mode) = (run.root.display(), run.mode.one_line().to_string());

@@ -15,7 +15,7 @@ use omx_ops::{RunSelector, find_run};
 pub use list::ps;
 
 use super::conduct::drive::RunPlacement;
-use super::conduct::resume_run;
+use super::conduct::{resume_detached, resume_run};
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{RunArgs, RunsArgs, RunsOperation};
@@ -44,8 +44,10 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Resume(args)) => {
                 ask_for_trust(context, &store)?;
                 let id = find_run(&store, args.id.as_deref())?;
-                let placement =
-                    if args.detach { RunPlacement::Background } else { RunPlacement::Foreground };
+                if args.detach {
+                    return resume_detached(context, &id, &args.decide, format);
+                }
+                let placement = RunPlacement::Foreground;
                 resume_run(context, &store, &id, &args.decide, placement, format)
             }
             Some(RunsOperation::Integrate(args)) => {

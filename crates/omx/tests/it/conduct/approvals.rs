@@ -5,31 +5,11 @@ use std::process::Stdio;
 use omx_testkit::await_condition;
 use serde_json::Value;
 
-use super::kit::{DEADLINE, Repository, RunningOmx};
-
-/// A ralph whose builder runs a command that needs approval.
-const SCENARIO: &str = r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-times = 1
-do = [
-  { run = { command = "echo done > work.txt" } },
-  { say = "It said: {{output}}." },
-  { result = { summary = "built it", changed_files = ["work.txt"], commands = [], done = true } },
-]
-
-[[entry]]
-role = "executor"
-do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
-
-[[entry]]
-do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
-"#;
+use super::kit::{ASKS, DEADLINE, Repository, RunningOmx};
 
 /// A run that waits for approval.
 fn asking() -> (Repository, RunningOmx) {
-    let mut repository = Repository::playing(SCENARIO);
+    let mut repository = Repository::playing(ASKS);
     repository.check = "true".to_owned();
     let mut command = repository.command("ralph", &["--allow", "edits", "make work.txt"]);
     let running = RunningOmx(command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());

@@ -19,6 +19,7 @@ mod retention;
 mod stops;
 mod summaries;
 mod terminals;
+mod two_doors;
 mod watched;
 mod whole_runs;
 mod workspaces;

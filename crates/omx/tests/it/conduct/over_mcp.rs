@@ -4,26 +4,7 @@
 use omx_testkit::{McpClient, await_condition};
 use serde_json::{Value, json};
 
-use super::kit::{DEADLINE, Repository};
-
-/// A ralph whose builder asks for permission and then waits for the answer.
-const ASKS: &str = r#"
-[[entry]]
-role = "executor"
-phase = "executing"
-times = 1
-do = [
-  { run = { command = "echo done > work.txt" } },
-  { result = { summary = "built it", changed_files = ["work.txt"], commands = [], done = true } },
-]
-
-[[entry]]
-role = "executor"
-do = [{ result = { summary = "tidy", changed_files = [], commands = [], done = true } }]
-
-[[entry]]
-do = [{ result = { passed = true, findings = [], checks = [{ name = "read", evidence = "read it" }] } }]
-"#;
+use super::kit::{ASKS, DEADLINE, Repository};
 
 fn client(repository: &Repository) -> McpClient {
     McpClient::start(repository.project.omx_command(&["mcp"]))

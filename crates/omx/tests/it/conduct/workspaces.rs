@@ -27,7 +27,7 @@ fn conductor_a_run_in_place_needs_a_clean_checkout() {
     repository.project.write("README.md", "changed and not committed\n");
     let refused = repository.run("autopilot", &["--in-place", "greet people by name"]);
     assert_eq!(refused.code, Some(1), "{refused:?}");
-    assert!(refused.stderr.contains("--dirty"), "{refused:?}");
+    assert!(refused.stderr.contains("allow them with dirty"), "{refused:?}");
     assert!(!repository.project.root().join("greet.sh").exists());
 }
 
