@@ -114,7 +114,7 @@ fn what_is_no_worktree_of_the_run_is_refused_and_stays() {
     add().unwrap();
     stage.git_in(&path, &["switch", "--quiet", "-c", "elsewhere"]);
     let error = add().unwrap_err();
-    assert!(error.to_string().contains("is on branch elsewhere"), "{error}");
+    assert!(error.to_string().contains("has branch elsewhere checked out"), "{error}");
     stage.git_in(&path, &["switch", "--quiet", "--detach"]);
     assert!(matches!(add().unwrap_err(), GitError::WrongBranch { .. }));
 
