@@ -6,6 +6,7 @@
 //! conductor and the views always decide alike.
 
 pub mod activity;
+pub mod agent_acts;
 mod agent_kind;
 pub mod approval;
 mod base_document;
@@ -45,6 +46,7 @@ pub mod value;
 pub mod write;
 mod write_goal;
 
+pub use agent_acts::{CallingAgent, GuardedAct};
 pub use agent_kind::AgentKind;
 pub use base_document::IterationLimits;
 pub use child_context::ChildContext;

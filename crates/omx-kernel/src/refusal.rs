@@ -41,6 +41,8 @@ pub enum RefusalCode {
     TooLarge,
     /// The project's configuration counts only after the person trusts it.
     NeedsTrust,
+    /// Only the person may do this, and an agent asked for it.
+    PersonOnly,
     /// The file system reported an error.
     Io,
 }
@@ -67,6 +69,7 @@ impl RefusalCode {
             Self::UnsafePath => "unsafe_path",
             Self::TooLarge => "too_large",
             Self::NeedsTrust => "needs_trust",
+            Self::PersonOnly => "person_only",
             Self::Io => "io",
         }
     }

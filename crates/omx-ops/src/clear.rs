@@ -1,7 +1,9 @@
 //! Removes a mode's document. A record stays that a cancelled run was cancelled.
 
 use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
-use omx_kernel::{Document, DocumentStatus, Mode, Refusal, RunEnding, Scope, Timestamp, Value};
+use omx_kernel::{
+    Document, DocumentStatus, GuardedAct, Mode, Refusal, RunEnding, Scope, Timestamp, Value,
+};
 use omx_store::{
     EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError, UnreadableDocument,
 };
@@ -19,6 +21,10 @@ pub fn state_clear(context: &Context<'_>, request: &StateClearRequest) -> Result
         ClearSessions::All => Scope::Compatibility,
     };
     let store = context.store_for(request.project.as_deref())?;
+    context.check_act(match request.sessions {
+        ClearSessions::All => GuardedAct::OfPerson("clear every session"),
+        _ => GuardedAct::InScope(store.root(), &scope),
+    })?;
     if store.read()?.is_none() {
         return Ok(answer(mode, &[], &[]));
     }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use omx_kernel::agent_acts::{GuardedAct, check_act};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
 use omx_runs::ProjectEnv;
@@ -76,8 +77,17 @@ impl Context<'_> {
         self.store_for(None)
     }
 
-    /// The store of the project in this folder; defaults to the caller's project.
+    /// The store of the project in this folder; defaults to the caller's project. An agent
+    /// cannot name another project than its own.
     pub fn store_for(&self, project: Option<&Path>) -> Result<Store, Refusal> {
+        let store = self.find_store(project)?;
+        if project.is_some() || self.place.root.is_some() {
+            self.check_act(GuardedAct::InProject(store.root()))?;
+        }
+        Ok(store)
+    }
+
+    fn find_store(&self, project: Option<&Path>) -> Result<Store, Refusal> {
         let root = project.or(self.place.root.as_deref());
         let project = find_project(ProjectSearch {
             working_directory: &self.place.working_directory,
@@ -120,6 +130,11 @@ impl Context<'_> {
             lock_deadline: self.lock_deadline,
             now: self.clock.now(),
         }
+    }
+
+    /// Refuses what the agent that the caller works for may not do.
+    pub fn check_act(&self, act: GuardedAct<'_>) -> Result<(), Refusal> {
+        check_act(self.runs.calling_agent().as_ref(), act)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

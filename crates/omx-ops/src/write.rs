@@ -2,7 +2,7 @@
 
 use omx_kernel::request::WriteRequest;
 use omx_kernel::write::{WriteContext, WritePlan, plan_write, required_facts};
-use omx_kernel::{Mode, Refusal, RefusalCode, Scope, Snapshot, Value};
+use omx_kernel::{GuardedAct, Mode, Refusal, RefusalCode, Scope, Snapshot, Value};
 use omx_store::{EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError};
 
 use crate::config::limits;
@@ -16,6 +16,7 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
     let mode = request.mode;
     let scope = context.scope(request.session.as_ref())?;
     let store = context.store_for(request.project.as_deref())?;
+    context.check_act(GuardedAct::InScope(store.root(), &scope))?;
     let request = WriteRequest::new(mode, scope.session(), request.fields)?;
     let limits = limits(context, &store)?;
     let now = context.now();

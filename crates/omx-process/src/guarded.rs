@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use self::pipes::{PipeRequest, Pipes};
-use crate::guard::{self, GuardCommand, GuardReport, LeftoverTraces};
+use crate::guard::{self, FOR_FLAG, GuardCommand, GuardReport, LeftoverTraces};
 use crate::launch::Launch;
 
 /// How many bytes of lines may wait for their acknowledgment before reading pauses.
@@ -96,7 +96,9 @@ impl GuardedProcess {
         guard::send_setup(&control, input.as_fd(), confinement.guard_rules())?;
         drop(input);
         let mut guard = Command::new(guard_program)
-            .args(["guard", "--"])
+            .arg("guard")
+            .args(launch.context().into_iter().flat_map(|context| [FOR_FLAG.as_ref(), context]))
+            .arg("--")
             .args(confinement.command_line(&launch.program, &launch.args))
             .env_clear()
             .envs(&launch.environment)

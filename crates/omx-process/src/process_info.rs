@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::platform::{self, ProcessHandle};
 
 /// Longer chains of parents are cut off.
-const MAX_ANCESTORS: usize = 200;
+pub(crate) const MAX_ANCESTORS: usize = 200;
 
 /// A process, distinguished from every other one that had or will have its pid since
 /// the machine was booted.

@@ -119,6 +119,9 @@ pub struct DemoArgs {
 /// omx starts this itself, between it and an agent.
 #[derive(Debug, Args)]
 pub struct GuardArgs {
+    /// Whom the program works for, to be seen by what it starts
+    #[arg(long = "for", value_name = "CONTEXT")]
+    pub context: Option<OsString>,
     /// The program and its arguments
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,

@@ -11,9 +11,10 @@ use omx_host::hook::{HookEvent, HookFiles, HookPayload};
 use omx_host::setup::{HostHomes, SetupPaths, SetupScope};
 use omx_host::{host_spec, process};
 use omx_kernel::message::MessageReader;
-use omx_kernel::{ChildContext, Dialect, Refusal, RunId, SessionId};
+use omx_kernel::{CallingAgent, ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
+use omx_process::guard::AncestorGuard;
 use omx_store::Store;
 use omx_store::identity::record_folder;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -170,6 +171,13 @@ pub fn hook_folder(payload: &HookPayload<'_>) -> Option<PathBuf> {
 /// The caller's environment, for what must hand parts of it down.
 pub fn environment() -> BTreeMap<OsString, OsString> {
     std::env::vars_os().collect()
+}
+
+/// The agent that this process works for, by the guard above it.
+pub fn calling_agent() -> Option<CallingAgent> {
+    let guard = AncestorGuard::find()?;
+    let context = guard.context.and_then(|text| serde_json::from_str(text.to_str()?).ok());
+    Some(CallingAgent { context })
 }
 
 /// What agents and their drivers may know of the world.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use omx_kernel::{AgentKind, Dialect, Refusal, RefusalCode, RunId};
+use omx_kernel::{AgentKind, CallingAgent, Dialect, Refusal, RefusalCode, RunId};
 use omx_ops::{Context, RunLauncher};
 use omx_process::platform::detached_command;
 use omx_store::Store;
@@ -25,6 +25,10 @@ const POLL: Duration = Duration::from_millis(10);
 pub struct ProcessLauncher;
 
 impl RunLauncher for ProcessLauncher {
+    fn calling_agent(&self) -> Option<CallingAgent> {
+        edge::calling_agent()
+    }
+
     fn environment(&self) -> BTreeMap<OsString, OsString> {
         edge::environment()
     }

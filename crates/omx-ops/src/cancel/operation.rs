@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use omx_kernel::agent_acts::check_act;
 use omx_kernel::cancel::CancelTarget;
-use omx_kernel::{Refusal, Scope, SessionId, message};
+use omx_kernel::{GuardedAct, Refusal, Scope, SessionId, message};
 use omx_store::Store;
 
 use super::documents::{cancel_scopes, every_scope};
@@ -18,6 +19,8 @@ use crate::context::Context;
 /// documents first, and then the processes of the runs they belong to.
 pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
+    let own = check_agent(context, &store, request)?;
+    let request = own.as_ref().unwrap_or(request);
     let mut report = cancel_documents(context, &store, request)?;
     let finishes = request.breadth == CancelBreadth::Finish;
     if report.cancelled.is_empty() && request.runs == RunProcesses::Terminate && !finishes {
@@ -38,6 +41,32 @@ pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelRe
         end_runs(&store, &sessions, &mut report)?;
     }
     Ok(report)
+}
+
+/// Checks a cancel by an agent: it cancels its own session and nothing else, also if it
+/// names no session. Returns the request as it applies to an agent.
+fn check_agent(
+    context: &Context<'_>,
+    store: &Store,
+    request: &CancelRequest,
+) -> Result<Option<CancelRequest>, Refusal> {
+    let Some(agent) = context.runs.calling_agent() else { return Ok(None) };
+    let check = |act| check_act(Some(&agent), act);
+    let scope = match request.breadth {
+        CancelBreadth::Force | CancelBreadth::EverySession => {
+            check(GuardedAct::OfPerson("cancel every session"))?;
+            Scope::Compatibility
+        }
+        CancelBreadth::Scope(_) | CancelBreadth::Finish => {
+            context.scope(request.session.as_ref())?
+        }
+    };
+    check(GuardedAct::InScope(store.root(), &scope))?;
+    let Some(session) = agent.context.as_ref().and_then(|context| context.session.clone()) else {
+        // Without a session of its own, a cancel would be of somebody else's.
+        return check(GuardedAct::OfPerson("cancel outside a session")).map(|()| None);
+    };
+    Ok(Some(CancelRequest { session: Some(session), ..request.clone() }))
 }
 
 fn cancel_documents(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use omx_kernel::{Refusal, RefusalCode, Shape, Value};
+use omx_kernel::{GuardedAct, Refusal, RefusalCode, Shape, Value};
 use omx_store::change_file;
 use toml_edit::{DocumentMut, Item, Table, value};
 
@@ -18,6 +18,7 @@ pub fn set_for_user(
     key: &str,
     text: &str,
 ) -> Result<Value, Refusal> {
+    context.check_act(GuardedAct::OfPerson("change the configuration"))?;
     let new = checked(key, text).map_err(Refusal::invalid_input)?;
     files::read(path)?;
     change_file(path, context.lock_deadline, |old| edited(path, old, key, &new))?;
@@ -27,6 +28,7 @@ pub fn set_for_user(
 /// Sets a key in the project's file. Creates the folder like every other folder of
 /// omx's, so that `git status` stays clean.
 pub fn set_for_project(context: &Context<'_>, key: &str, text: &str) -> Result<Value, Refusal> {
+    context.check_act(GuardedAct::OfPerson("change the configuration"))?;
     let new = checked(key, text).map_err(Refusal::invalid_input)?;
     let store = context.store()?;
     let path = store.tree().join(PROJECT_TOML);

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use omx_kernel::foreign::EscapedText;
-use omx_kernel::{Refusal, RefusalCode, Timestamp};
+use omx_kernel::{GuardedAct, Refusal, RefusalCode, Timestamp};
 use omx_store::{ContentHash, Store, TrustRecords, TrustedFile};
 
 use super::files;
@@ -52,6 +52,7 @@ fn records(context: &Context<'_>) -> Result<TrustRecords, Refusal> {
 
 /// Records that the person trusts these files with the content that was shown.
 pub fn trust_files(context: &Context<'_>, files: &[WaitingFile]) -> Result<(), Refusal> {
+    context.check_act(GuardedAct::OfPerson("trust a configuration"))?;
     let records = records(context)?;
     for file in files {
         let (path, sha256) = (file.path.clone(), file.hash.clone());
@@ -110,6 +111,7 @@ pub fn trust_list(context: &Context<'_>) -> Result<Vec<TrustEntry>, Refusal> {
 
 /// Forgets the trust in a project's files. Returns the files that were trusted.
 pub fn trust_revoke(context: &Context<'_>, store: &Store) -> Result<Vec<PathBuf>, Refusal> {
+    context.check_act(GuardedAct::OfPerson("change what is trusted"))?;
     let records = records(context)?;
     let mut revoked = Vec::new();
     for path in project_files(store.root(), store.tree(), context.dialect) {

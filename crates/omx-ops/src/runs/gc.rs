@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omx_kernel::{Refusal, RefusalCode, Value};
+use omx_kernel::{GuardedAct, Refusal, RefusalCode, Value};
 use omx_runs::retention::{RetentionReport, collect_garbage};
 use omx_store::Store;
 use serde_json::json;
@@ -36,6 +36,7 @@ impl GcReport {
 
 /// Removes merged worktrees and runs that ended long ago.
 pub fn run_gc(context: &Context<'_>, project: Option<PathBuf>) -> Result<GcReport, Refusal> {
+    context.check_act(GuardedAct::OfPerson("remove runs"))?;
     let store = context.store_for(project.as_deref())?;
     collect(context, &store).map(GcReport)
 }

@@ -5,13 +5,20 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{AgentKind, Dialect, Refusal, RunId};
+use omx_kernel::{AgentKind, CallingAgent, Dialect, Refusal, RunId};
 use omx_store::Store;
 
 use crate::context::Context;
 
 /// Finds agents and starts the processes that drive runs.
 pub trait RunLauncher: Sync {
+    /// The agent that the caller works for, as the guard above it identifies it; `None`
+    /// for the person and for hosts that the person started. Looked up only by operations
+    /// that depend on it.
+    fn calling_agent(&self) -> Option<CallingAgent> {
+        None
+    }
+
     /// The environment for git.
     fn environment(&self) -> BTreeMap<OsString, OsString>;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use omx_kernel::{Refusal, RefusalCode, RunId, Scope, SessionId};
+use omx_kernel::{GuardedAct, Refusal, RefusalCode, RunId, Scope, SessionId};
 use omx_store::Store;
 use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 
@@ -46,13 +46,16 @@ pub(super) fn refuse_to_agents(
     store: &Store,
     act: &str,
 ) -> Result<(), Refusal> {
+    let what = format!("{act} a run");
+    context.check_act(GuardedAct::OfPerson(&what))?;
     // An unusable session id does not belong to a run.
     let own = context.ambient_scope().unwrap_or(Scope::Compatibility);
     let own = own.session().and_then(|own| RunId::new(own.as_str()).ok());
     match own {
-        Some(own) if store.run(&own)?.is_some() => Err(Refusal::invalid_input(format!(
-            "an agent of run {own} cannot {act} a run; the person does that"
-        ))),
+        Some(own) if store.run(&own)?.is_some() => Err(Refusal::new(
+            RefusalCode::PersonOnly,
+            format!("an agent of run {own} cannot {act} a run; the person does that"),
+        )),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 
 use omx_kernel::approval::AllowLevel;
-use omx_kernel::{AgentKind, ForeignText, Mode, Refusal, RunId, Timestamp, Value, ids::slug};
+use omx_kernel::{
+    AgentKind, ForeignText, GuardedAct, Mode, Refusal, RunId, Timestamp, Value, ids::slug,
+};
 use omx_runs::repository::SNAPSHOT_FILE;
 use omx_runs::workspace::{self, WorkspaceChoice};
 use omx_runs::{Budget, PipelineStage, RunSpec, VerificationLevel, Workspace};
@@ -135,6 +137,7 @@ pub fn run_start(context: &Context<'_>, request: RunRequest) -> Result<RunStartR
 
 /// Creates a run that the caller drives.
 pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Refusal> {
+    context.check_act(GuardedAct::OfPerson("start a run"))?;
     let store = context.store_for(request.project.as_deref())?;
     refuse_to_agents(context, &store, "start")?;
     let config = config::load_trusted(context, &store)?;

@@ -9,6 +9,7 @@
 //! guard runs in its own session, so that keys pressed in the terminal reach only omx.
 
 mod control;
+mod find;
 mod inherited;
 mod inputs;
 mod leftovers;
@@ -20,6 +21,8 @@ mod wire;
 
 pub(crate) use control::send_setup;
 pub use control::{GuardControl, take_control};
+pub use find::AncestorGuard;
+pub(crate) use find::FOR_FLAG;
 pub(crate) use leftovers::{LeftoverTraces, kill_leftovers};
 pub use run::{GuardOutcome, run};
 pub use wire::{GuardCommand, GuardReport};

@@ -13,10 +13,11 @@ use rustix::io::Errno;
 use rustix::process::{Signal, WaitOptions, setsid, wait};
 
 use super::control::GuardControl;
+use super::find::GUARD_NAME;
 use super::inputs::{GuardInput, GuardInputs};
 use super::termination::Termination;
 use super::wire::{GuardCommand, GuardReport};
-use crate::platform::{Restriction, adopt_orphans};
+use crate::platform::{Restriction, adopt_orphans, set_process_name};
 
 /// Whether a guard could do its part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,7 @@ pub enum GuardOutcome {
 /// Runs a program under guard until nothing of it is left. The program gets the standard
 /// input that omx sent, and this process's standard output, standard error and environment.
 pub fn run(control: GuardControl, program: &OsString, args: &[OsString]) -> GuardOutcome {
+    set_process_name(GUARD_NAME);
     // Fails only for a process that leads a session already, which is what is wanted.
     let _ = setsid();
     let _ = adopt_orphans();

@@ -1,20 +1,20 @@
 //! Linux: `/proc`, pidfds, the child subreaper, memfds.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rustix::fs::{MemfdFlags, RawDir, SeekFrom, memfd_create, seek};
+use rustix::fs::{MemfdFlags, Mode, OFlags, RawDir, SeekFrom, memfd_create, open, seek};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal, set_child_subreaper,
 };
 
-use crate::process_info::{ProcessId, ProcessInfo};
+use crate::process_info::{MAX_ANCESTORS, ProcessId, ProcessInfo};
 
 /// A peer that is gone is an error, not a signal.
 pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL;
@@ -45,6 +45,36 @@ fn parse_stat(pid: u32, stat: &str) -> Option<ProcessInfo> {
     })
 }
 
+/// The outermost process with this name among a process and its ancestors. Commands that
+/// agents call all the time ask this, so it reads little and allocates nothing.
+pub(crate) fn find_outermost_named(pid: u32, name: &str) -> Option<u32> {
+    let mut found = None;
+    let mut pid = pid;
+    for _ in 0..MAX_ANCESTORS {
+        let mut path = [0; 32];
+        let mut rest = &mut path[..];
+        write!(rest, "/proc/{pid}/stat\0").ok()?;
+        let path = CStr::from_bytes_until_nul(&path).ok()?;
+        let mut line = [0; 512];
+        let Ok(file) = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) else { break };
+        let Ok(length) = rustix::io::read(&file, &mut line[..]) else { break };
+        let line = &line[..length];
+        let Some(end) = line.iter().rposition(|&byte| byte == b')') else { break };
+        let Some(start) = line.iter().position(|&byte| byte == b'(') else { break };
+        if line.get(start + 1..end) == Some(name.as_bytes()) {
+            found = Some(pid);
+        }
+        // After the name: the state, then the parent.
+        let parent = line[end + 1..].split(|&byte| byte == b' ').nth(2);
+        let parent = parent.and_then(|digits| str::from_utf8(digits).ok()?.parse().ok());
+        match parent {
+            Some(parent) if parent > 0 => pid = parent,
+            _ => break,
+        }
+    }
+    found
+}
+
 /// Reads every process. Empty where the table cannot be read.
 pub(crate) fn list_processes() -> Vec<ProcessInfo> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -68,6 +98,20 @@ pub(crate) fn list_own_children() -> Option<Vec<u32>> {
 /// Empty if it cannot be read.
 pub(crate) fn read_environment(pid: u32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+/// The command line of a process: words that end with zero bytes. Empty if it cannot be
+/// read.
+pub(crate) fn read_command_line(pid: u32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()
+}
+
+/// Sets the name of this process in the process table.
+pub(crate) fn set_process_name(name: &str) {
+    // The name is one of our own, without a zero byte.
+    if let Ok(name) = CString::new(name) {
+        let _ = rustix::thread::set_name(&name);
+    }
 }
 
 /// The working directory of a process.

@@ -3,8 +3,11 @@
 //! the functions that this module exports, so that a port is one more file here.
 //!
 //! A platform provides:
-//! - `read_process`, `list_processes`, `list_own_children`: the process table
-//! - `read_environment`, `read_working_directory`, `read_executable`: details of a process
+//! - `read_process`, `list_processes`, `list_own_children`, `find_outermost_named`: the
+//!   process table
+//! - `read_command_line`, `read_environment`, `read_working_directory`, `read_executable`:
+//!   details of a process
+//! - `set_process_name`: the name of this process in the table
 //! - `read_boot_id`: what tells one boot of the machine from the next
 //! - [`ProcessHandle`]: a process that stays the same one while the handle is open
 //! - `adopt_orphans`: makes this process the parent of orphans below it
@@ -30,6 +33,7 @@ pub use linux::{
 };
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{
-    RECEIVE_FLAGS, SEND_FLAGS, adopt_orphans, list_open_descriptors, list_own_children,
-    list_processes, read_environment, read_process,
+    RECEIVE_FLAGS, SEND_FLAGS, adopt_orphans, find_outermost_named, list_open_descriptors,
+    list_own_children, list_processes, read_command_line, read_environment, read_process,
+    set_process_name,
 };

@@ -12,7 +12,7 @@ use omx_host::doctor::{
     apply_fixes, run_checks,
 };
 use omx_host::setup::SetupScope;
-use omx_kernel::{Dialect, Refusal, Value};
+use omx_kernel::{Dialect, GuardedAct, Refusal, Value};
 use omx_ops::Context;
 use omx_rehearsal::driver;
 use omx_store::Store;
@@ -46,6 +46,7 @@ pub fn run(args: &DoctorArgs, global: &Global, by_name: Dialect) -> Exit {
         let mut report = run_checks(&env);
         let mut done = Vec::new();
         if action == DoctorAction::Fix && !report.fixes().is_empty() {
+            context.check_act(GuardedAct::OfPerson("apply fixes"))?;
             done = apply_fixes(&env, &report);
             report = run_checks(&env);
         }

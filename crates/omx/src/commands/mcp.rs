@@ -54,7 +54,8 @@ fn server(
         })
     });
     let mut groups = groups.collect::<Result<Vec<_>, _>>()?;
-    if children::inherited()?.is_some_and(|reported| reported.run.is_some()) {
+    let is_for_run = children::inherited()?.is_some_and(|inherited| inherited.run.is_some());
+    if is_for_run || context.runs.calling_agent().is_some() {
         // The agents of a run must not manage runs; only the person does.
         groups.retain(|group| *group != ToolGroup::Runs);
     }

@@ -9,7 +9,7 @@ use omx_host::setup::{
     plan_uninstall, unified_diff,
 };
 use omx_host::{CatalogError, HostKind, Skill, catalog, guidance};
-use omx_kernel::{Dialect, Refusal, RefusalCode, Value};
+use omx_kernel::{Dialect, GuardedAct, Refusal, RefusalCode, Value};
 use omx_ops::Context;
 
 use super::with_context;
@@ -43,6 +43,7 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
+        context.check_act(GuardedAct::OfPerson("change what is set up"))?;
         let paths = paths(context, &args.scope)?;
         let hosts = match &args.host {
             Some(HostSelection(hosts)) => hosts.clone(),
@@ -62,6 +63,7 @@ pub fn uninstall(args: &UninstallArgs, global: &Global, by_name: Dialect) -> Exi
     let format = Format::from_flag(args.flags.json);
     let action = SetupAction::from_flag(args.flags.dry_run);
     with_context(global, by_name, format, |context| {
+        context.check_act(GuardedAct::OfPerson("change what is set up"))?;
         let paths = paths(context, &args.scope)?;
         let hosts = match &args.host {
             Some(HostSelection(hosts)) => hosts.clone(),

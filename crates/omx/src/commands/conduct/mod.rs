@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use omx_conductor::engine::StepDecision;
 use omx_conductor::start::{self, OpenedRun};
-use omx_kernel::{Dialect, Mode, Refusal, RunId};
+use omx_kernel::{Dialect, GuardedAct, Mode, Refusal, RunId};
 use omx_ops::{
     Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
     read_stages, run_resume, run_start,
@@ -121,6 +121,7 @@ pub fn open_again(
     id: &RunId,
     decide: &[String],
 ) -> Result<OpenedRun, Refusal> {
+    context.check_act(GuardedAct::OfPerson("resume a run"))?;
     let opened = start::resume(context, store, id, &decisions(decide)?)?;
     let environment = edge::environment();
     let env = context.project_env(store, &environment);

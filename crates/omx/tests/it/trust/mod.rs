@@ -1,5 +1,6 @@
 //! trust.md: what a repository, an agent and other users cannot do. Attacks by a
 //! repository run against a real clone.
 
+mod agent_acts;
 mod configuration;
 mod kit;

@@ -1,0 +1,33 @@
+//! Finds the guard that a process works under. A process cannot leave the tree of its
+//! guard: one that loses its parent becomes a child of the guard.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::process::parent_id;
+
+use crate::platform;
+
+/// The name of a guard in the process table. An ancestor's name cannot be changed by
+/// what runs below it.
+pub(crate) const GUARD_NAME: &str = "omx-guard";
+/// The flag of a guard's command line after which it says whom its program works for.
+pub(crate) const FOR_FLAG: &str = "--for";
+
+/// The outermost guard above a process. What runs under a guard can start processes that
+/// look like one, but none above the guard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AncestorGuard {
+    /// Whom its program works for, as omx wrote it on the guard's command line.
+    pub context: Option<OsString>,
+}
+
+impl AncestorGuard {
+    /// Finds the guard above this process.
+    pub fn find() -> Option<Self> {
+        let guard = platform::find_outermost_named(parent_id(), GUARD_NAME)?;
+        let line = platform::read_command_line(guard);
+        let mut words = line.split(|&byte| byte == 0).skip(2);
+        let context = (words.next() == Some(FOR_FLAG.as_bytes())).then(|| words.next()).flatten();
+        Some(Self { context: context.map(|text| OsString::from_vec(text.to_vec())) })
+    }
+}
