@@ -101,7 +101,7 @@ pub(crate) const LIST_LIVE: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "List the live runs of all projects of this person.",
     annotations: ToolAnnotations::READS,
-    pace: ToolPace::Quick,
+    pace: ToolScheduling::Quick,
     schema: || schema::object(Vec::new(), &[], ExtraArguments::Refused),
     run: |context, fields| {
         fields.only(&[])?;
@@ -129,7 +129,7 @@ pub(crate) const ATTACH: McpTool = McpTool {
     group: ToolGroup::Runs,
     description: "Follow a run until it ends, with progress notifications, then show its state. The latest run without an id.",
     annotations: ToolAnnotations::READS,
-    pace: ToolPace::Waits,
+    pace: ToolScheduling::Waits,
     schema: || {
         let fields = vec![id(), schema::working_directory()];
         schema::object(fields, &[], ExtraArguments::Refused)
