@@ -80,6 +80,9 @@ pub struct ConversationSpec {
     pub allow: AllowLevel,
     /// Additional MCP servers. Tools of the one named `omx` need no approval.
     pub servers: Vec<McpServerSpec>,
+    /// What the conversation may cost, in millionths of a US dollar. Programs that
+    /// count money themselves stop within a turn.
+    pub max_micro_usd: Option<u64>,
     /// The schema of the answer to the first message, if it is known. Some
     /// programs take it only at start and would have to be restarted.
     pub schema: Option<Value>,

@@ -43,6 +43,11 @@ pub enum FailureCause {
         /// The program's own message.
         detail: String,
     },
+    /// The account has no credit left. Waiting does not help.
+    OutOfCredit {
+        /// The program's own message.
+        detail: String,
+    },
     /// The vendor cannot be reached.
     Network {
         /// The program's own message.
@@ -135,6 +140,7 @@ impl Failure {
             FailureCause::FolderNotTrusted => "folder_not_trusted",
             FailureCause::UnknownModel { .. } => "unknown_model",
             FailureCause::RateLimited { .. } => "rate_limit",
+            FailureCause::OutOfCredit { .. } => "out_of_credit",
             FailureCause::Network { .. } => "network",
             FailureCause::Service { .. } => "service",
             FailureCause::CutOff { .. } => "cut_off",
@@ -169,6 +175,9 @@ impl Failure {
                 Some("choose another model, or remove the tiers from the configuration".to_owned())
             }
             FailureCause::RateLimited { until: None, .. } => Some("try again later".to_owned()),
+            FailureCause::OutOfCredit { .. } => {
+                Some("add credit to the account, or use another agent with --agent".to_owned())
+            }
             FailureCause::Network { .. } => Some("check the connection, then try again".to_owned()),
             FailureCause::Service { .. } | FailureCause::CutOff { .. } => {
                 Some("try again".to_owned())
@@ -203,6 +212,9 @@ impl fmt::Display for Failure {
             ),
             FailureCause::RateLimited { until: None, detail } => {
                 write_with_detail(f, format_args!("{agent} has reached its rate limit"), detail)
+            }
+            FailureCause::OutOfCredit { detail } => {
+                write_with_detail(f, format_args!("{agent}'s account has no credit left"), detail)
             }
             FailureCause::Network { detail } => {
                 write_with_detail(f, format_args!("{agent} cannot reach its service"), detail)

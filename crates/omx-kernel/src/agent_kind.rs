@@ -45,6 +45,14 @@ impl AgentKind {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 
+    /// Whether the agent reports what its work costs.
+    pub const fn reports_cost(self) -> bool {
+        match self {
+            Self::Claude | Self::Rehearsal => true,
+            Self::Codex | Self::Gemini => false,
+        }
+    }
+
     /// The command that installs the agent.
     pub const fn install_command(self) -> Option<&'static str> {
         match self {

@@ -26,7 +26,7 @@ pub enum Kind {
     Any,
 }
 
-/// One key. A `*` in its name stands for an agent or a mode.
+/// One key. A `*` in its name stands for an agent, a mode or a model.
 #[derive(Debug)]
 pub struct KeyRow {
     /// The dotted name.
@@ -118,6 +118,20 @@ pub const KEYS: &[KeyRow] = &[
         "how long one run of the check may take",
         SMALLER,
     ),
+    key(
+        "prices.*.input",
+        Kind::Amount,
+        None,
+        "dollars for a million input tokens of that model",
+        CONSENT,
+    ),
+    key(
+        "prices.*.output",
+        Kind::Amount,
+        None,
+        "dollars for a million output tokens of that model",
+        CONSENT,
+    ),
     // Shorter removes the person's records earlier, longer fills their disk.
     key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept", CONSENT),
     key("team.maxAgents", Kind::Count, Some("20"), "maximum number of workers in a team", SMALLER),
@@ -191,11 +205,17 @@ pub fn is_section(name: &str) -> bool {
         let wanted: Vec<&str> = row.name.split('.').collect();
         wanted.len() > parts && fits(&wanted[..parts].join("."), name)
     }) || name.starts_with("notify.")
+        || name.starts_with("prices.")
 }
 
 fn fits(pattern: &str, name: &str) -> bool {
     if pattern == "notify.*" {
         return name.strip_prefix("notify.").is_some_and(|rest| !rest.is_empty());
+    }
+    if let Some(("prices.", column)) = pattern.split_once('*') {
+        // The names of models contain dots.
+        let rest = name.strip_prefix("prices.").and_then(|rest| rest.strip_suffix(column));
+        return rest.is_some_and(|model| !model.is_empty());
     }
     let (pattern_parts, parts) = (pattern.split('.'), name.split('.'));
     pattern_parts.clone().count() == parts.clone().count()
@@ -210,6 +230,7 @@ fn spelled_out(pattern: &'static str) -> Vec<String> {
     let words: Vec<&str> = match pattern {
         _ if !pattern.contains('*') => return vec![pattern.to_owned()],
         "notify.*" => return Vec::new(),
+        _ if pattern.starts_with("prices") => return vec![pattern.replace('*', "MODEL")],
         _ if pattern.starts_with("tiers") => AgentKind::NAMES.to_vec(),
         _ => Mode::ALL.iter().map(|mode| mode.name()).collect(),
     };

@@ -29,6 +29,7 @@ pub mod nearest;
 pub mod outcome;
 pub mod phase;
 pub mod presets;
+pub mod price;
 pub mod progress;
 pub mod project_config;
 pub mod refusal;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use omx_kernel::price::ModelPrices;
 use omx_kernel::{ForeignText, Mode, Refusal};
 use omx_store::runs::RunFolder;
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,9 @@ pub struct RunSpec {
     pub max_iterations: Option<u64>,
     /// What the run may use.
     pub budget: Budget,
+    /// What models cost, for agents that do not report it.
+    #[serde(default, skip_serializing_if = "ModelPrices::is_empty")]
+    pub prices: ModelPrices,
     /// How long it waits.
     #[serde(default)]
     pub limits: RunLimits,

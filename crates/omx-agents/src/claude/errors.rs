@@ -43,8 +43,7 @@ impl ClaudeError {
         let Self { code, status, message: detail, until, model } = self;
         match (code.as_str(), status) {
             ("rate_limit", _) | (_, Some(429)) => FailureCause::RateLimited { until, detail },
-            // The credit is used up: only the person can lift this limit.
-            ("billing_error", _) => FailureCause::RateLimited { until: None, detail },
+            ("billing_error", _) => FailureCause::OutOfCredit { detail },
             ("authentication_failed" | "oauth_org_not_allowed", _) | (_, Some(401 | 403)) => {
                 FailureCause::NotLoggedIn { detail }
             }
@@ -122,7 +121,7 @@ mod tests {
         };
         let connect = |why: &str| format!("API Error: Unable to connect to API ({why})");
         assert_eq!(kind("rate_limit", Some(429), "You've hit your session limit"), "rate_limit");
-        assert_eq!(kind("billing_error", Some(400), "Credit balance is too low"), "rate_limit");
+        assert_eq!(kind("billing_error", Some(400), "Credit balance is too low"), "out_of_credit");
         assert_eq!(kind("authentication_failed", Some(401), "Invalid API key"), "not_logged_in");
         assert_eq!(kind("authentication_failed", Some(403), "no perm"), "not_logged_in");
         assert_eq!(kind("", None, "Not logged in · Please run /login"), "not_logged_in");

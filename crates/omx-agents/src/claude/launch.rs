@@ -153,6 +153,10 @@ fn without_dialect(schema: &Value) -> Value {
 fn flags(spec: &ConversationSpec) -> Vec<String> {
     let mut flags = Vec::new();
     flags.extend(spec.model.as_ref().map(|model| format!("--model={model}")));
+    flags.extend(
+        spec.max_micro_usd
+            .map(|most| format!("--max-budget-usd={}.{:06}", most / 1_000_000, most % 1_000_000)),
+    );
     flags.extend(spec.role.as_ref().map(|role| format!("--append-system-prompt={role}")));
     if !spec.servers.is_empty() {
         flags.extend(["--mcp-config".to_owned(), mcp_config(&spec.servers).to_string()]);

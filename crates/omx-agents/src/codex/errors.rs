@@ -52,7 +52,8 @@ pub(super) fn classify(error: &Value, known: ErrorContext<'_>) -> FailureCause {
         (_, Some(500..)) => FailureCause::Service { status, detail },
         (_, None | Some(400 | 404)) if reports_unknown_model(&detail) => unknown_model(),
         (_, Some(_)) => FailureCause::Rejected { detail },
-        _ if says("usage limit") || says("Quota exceeded") => limited(),
+        _ if says("usage limit") => limited(),
+        _ if says("Quota exceeded") => FailureCause::OutOfCredit { detail },
         _ if says("Missing environment variable") => FailureCause::NotLoggedIn { detail },
         _ if says("experiencing high demand") => {
             FailureCause::Service { status: Some(500), detail }
@@ -221,7 +222,10 @@ mod tests {
             "rate_limit"
         );
         assert_eq!(cause_of("You’ve hit your usage limit. Try again at 1:00 PM."), "rate_limit");
-        assert_eq!(cause_of("Quota exceeded. Check your plan and billing details."), "rate_limit");
+        assert_eq!(
+            cause_of("Quota exceeded. Check your plan and billing details."),
+            "out_of_credit"
+        );
         assert_eq!(cause_of("We’re currently experiencing high demand, which may"), "service");
         assert_eq!(
             cause_of("unexpected status 404 Not Found: no such model: not found"),

@@ -239,6 +239,7 @@ mod tests {
             model: None,
             allow: AllowLevel::Commands,
             servers: vec![server],
+            max_micro_usd: None,
             schema: None,
         };
         let env = AgentEnv {

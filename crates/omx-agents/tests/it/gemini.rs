@@ -36,6 +36,7 @@ fn conversation_spec(start: ConversationStart, allow: AllowLevel) -> Conversatio
         model: None,
         allow,
         servers: vec![server],
+        max_micro_usd: None,
         schema: None,
     }
 }

@@ -40,6 +40,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 args: vec!["mcp".to_owned()],
                 env: env.agents.child_variables.clone(),
             }],
+            max_micro_usd: spec.max_micro_usd,
             schema: Some(spec.schema.clone()),
         };
         let (step, mailbox) = (step.clone(), self.mailbox.clone());

@@ -9,6 +9,7 @@ use omx_kernel::retry::FailureSeries;
 use omx_runs::progress::Progress;
 use omx_runs::{Record, StepKey, Usage};
 
+use super::budget::settle_estimate;
 use super::state::{ActiveStep, AfterEnd, KnownConversation, StepState};
 use super::{Engine, RunEffect, progress};
 use crate::workflow::StepKind;
@@ -33,6 +34,9 @@ impl Engine {
         if shows_progress(&event) {
             active.failures = FailureSeries::default();
         }
+        if ends_turn(&event) {
+            settle_estimate(key, active, &mut self.usage, out);
+        }
         match event {
             AgentEvent::Started { conversation, model } => {
                 if active.conversation.id.as_ref() != Some(&conversation) {
@@ -45,6 +49,7 @@ impl Engine {
                         KnownConversation { id: Some(conversation), is_delivered: false };
                 }
                 if let Some(model) = model {
+                    active.model = Some(model.clone());
                     out.push(RunEffect::Show(Progress::Model {
                         step: key.clone(),
                         model: model.into(),
@@ -61,10 +66,11 @@ impl Engine {
                 self.permission_requested(key, approval, ask, out);
             }
             AgentEvent::Usage(usage) => {
-                let usage = journal_usage(usage);
+                let usage = self.priced(key, journal_usage(usage));
                 self.usage.add(usage);
                 out.push(RunEffect::Record(Record::Usage { step: key.clone(), usage }));
                 out.push(RunEffect::Show(Progress::Usage(self.usage)));
+                self.require_price(key, usage, out, now);
                 self.enforce_budget(out, now);
             }
             AgentEvent::Retrying(failure) => {
@@ -199,6 +205,16 @@ fn shows_progress(event: &AgentEvent) -> bool {
     matches!(
         event,
         AgentEvent::ToolFinished { .. } | AgentEvent::FileChanged(_) | AgentEvent::TurnFinished(_)
+    )
+}
+
+fn ends_turn(event: &AgentEvent) -> bool {
+    matches!(
+        event,
+        AgentEvent::TurnFinished(_)
+            | AgentEvent::TurnFailed(_)
+            | AgentEvent::TurnInterrupted
+            | AgentEvent::Ended(_)
     )
 }
 

@@ -69,6 +69,8 @@ pub struct StepConversation {
     pub role: String,
     /// The phase of the step's mode.
     pub phase: String,
+    /// What is left of the budget of money, in millionths of a US dollar.
+    pub max_micro_usd: Option<u64>,
     /// The schema of the answer.
     pub schema: Value,
 }

@@ -143,7 +143,8 @@ fn response(
     };
     match cause {
         FailureCause::RateLimited { until, .. } => wait(*until, "rate_limit"),
-        FailureCause::NotInstalled
+        FailureCause::OutOfCredit { .. }
+        | FailureCause::NotInstalled
         | FailureCause::NotLoggedIn { .. }
         | FailureCause::FolderNotTrusted
         | FailureCause::UnknownModel { .. }

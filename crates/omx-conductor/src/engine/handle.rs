@@ -180,6 +180,7 @@ impl Engine {
             seat: step.seat.clone(),
             role: agent.role.clone(),
             phase: step.phase.clone(),
+            max_micro_usd: self.money_left(),
             schema: agent.wants.schema(),
         };
         (spec, message)

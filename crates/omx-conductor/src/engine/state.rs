@@ -50,6 +50,11 @@ pub(super) struct ActiveStep {
     pub(super) input: String,
     pub(super) state: StepState,
     pub(super) conversation: KnownConversation,
+    /// The model, if it is known.
+    pub(super) model: Option<String>,
+    /// The price of tokens whose real cost the agent reports at the end of its turn, in
+    /// millionths of a US dollar.
+    pub(super) estimate: u64,
     /// Failures of services since the agent last got something done.
     pub(super) failures: FailureSeries,
     /// How often the agent broke and was reopened.
@@ -64,10 +69,13 @@ pub(super) struct ActiveStep {
 
 impl ActiveStep {
     pub(super) fn new(step: Step, input: String, state: StepState) -> Self {
+        let model = step.seat.model.clone();
         Self {
             step,
             input,
             state,
+            model,
+            estimate: 0,
             conversation: KnownConversation::default(),
             failures: FailureSeries::default(),
             reopenings: 0,

@@ -31,6 +31,7 @@ pub fn spec(mode: Mode) -> RunSpec {
         verification: VerificationLevel::Thorough,
         max_iterations: None,
         budget: Budget::default(),
+        prices: Default::default(),
         limits: RunLimits::default(),
         workspace: Workspace::InPlace { path: "/tmp".into() },
         stages: vec![

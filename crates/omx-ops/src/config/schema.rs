@@ -83,17 +83,22 @@ impl SchemaSection {
     }
 
     fn object(self) -> Vec<(String, Value)> {
-        let properties = self.children.into_iter().map(|(name, node)| {
+        let (mut properties, mut others) = (Vec::new(), Value::bool(false));
+        for (name, node) in self.children {
             let value = match node.leaf {
                 Some(leaf) => leaf,
                 None => Value::object(node.object()),
             };
-            (name, value)
-        });
+            // A section whose names nobody can list, such as those of models.
+            match name.as_str() {
+                "*" => others = value,
+                _ => properties.push((name, value)),
+            }
+        }
         vec![
             field("type", Value::string("object")),
-            field("properties", Value::object(properties.collect())),
-            field("additionalProperties", Value::bool(false)),
+            field("properties", Value::object(properties)),
+            field("additionalProperties", others),
         ]
     }
 }

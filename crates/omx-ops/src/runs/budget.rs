@@ -1,6 +1,7 @@
 //! Parses budgets as people write them.
 
 use omx_kernel::Refusal;
+use omx_kernel::price::ModelPrices;
 use omx_runs::{Budget, RunLimits};
 
 use crate::config::{Config, span_seconds};
@@ -12,13 +13,18 @@ pub fn parse_usd(amount: &str) -> Result<u64, Refusal> {
             "{amount:?} is not an amount of US dollars; expected one such as 2.50"
         ))
     };
-    let dollars: f64 = amount.trim_start_matches('$').parse().map_err(|_| wrong())?;
-    if !dollars.is_finite() || dollars <= 0.0 || dollars > 1e9 {
-        return Err(wrong());
+    parse_dollars(amount.trim_start_matches('$')).filter(|most| *most > 0).ok_or_else(wrong)
+}
+
+/// Parses dollars into millionths of a dollar.
+fn parse_dollars(amount: &str) -> Option<u64> {
+    let dollars: f64 = amount.parse().ok()?;
+    if !dollars.is_finite() || !(0.0..=1e9).contains(&dollars) {
+        return None;
     }
     // The value is in range, so rounding loses only fractions of a millionth.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked above")]
-    Ok((dollars * 1e6).round() as u64)
+    Some((dollars * 1e6).round() as u64)
 }
 
 /// Parses a duration into seconds.
@@ -39,6 +45,24 @@ pub(super) fn configured_limits(config: &Config) -> RunLimits {
         patience_s: seconds("limits.patience").unwrap_or(usual.patience_s),
         check_time_s: seconds("limits.check_time").unwrap_or(usual.check_time_s),
     }
+}
+
+/// The prices of models, according to the configuration.
+pub(super) fn configured_prices(config: &Config) -> Result<ModelPrices, Refusal> {
+    let mut prices = ModelPrices::new();
+    for (key, setting) in &config.settings {
+        let Some(name) = key.strip_prefix("prices.") else { continue };
+        let Some((model, column)) = name.rsplit_once('.') else { continue };
+        let price = parse_dollars(setting.value.as_json()).ok_or_else(|| {
+            Refusal::invalid_input(format!("{key}: expected dollars for a million tokens"))
+        })?;
+        let row = prices.entry(model.to_owned()).or_default();
+        match column {
+            "input" => row.input = price,
+            _ => row.output = price,
+        }
+    }
+    Ok(prices)
 }
 
 /// Completes a requested budget from the configuration.

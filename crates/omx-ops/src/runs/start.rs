@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use omx_kernel::approval::AllowLevel;
+use omx_kernel::price::check_money_budget;
 use omx_kernel::{
     AgentKind, ForeignText, GuardedAct, Mode, Refusal, RunId, Timestamp, Value, ids::slug,
 };
@@ -14,7 +15,7 @@ use omx_store::runs::{HeldRun, LockHolder, RegisteredRun, RunRegistry};
 use omx_store::{ArtifactFolder, Store};
 use serde_json::json;
 
-use super::budget::{configured_limits, with_configured};
+use super::budget::{configured_limits, configured_prices, with_configured};
 use super::gc::collect_daily;
 use super::goal::CheckGoal;
 use super::select::refuse_to_agents;
@@ -212,6 +213,17 @@ fn check(
             "ralph needs at least a verifier: set verify to standard or thorough",
         ));
     }
+    let budget = with_configured(request.budget, config)?;
+    let prices = configured_prices(config)?;
+    if budget.micro_usd.is_some() {
+        let tier = |tier: &str| setting(&format!("tiers.{}.{tier}", agent.as_str()));
+        let tiers = ["low", "medium", "high"].map(tier);
+        let models: Vec<Option<&str>> = match &request.model {
+            Some(model) => vec![Some(model)],
+            None => tiers.iter().map(Option::as_deref).collect(),
+        };
+        check_money_budget(agent, &models, &prices)?;
+    }
     let allow = request.allow.map(|allow| allow.as_str().to_owned()).or_else(|| setting("allow"));
     Ok(RunSpec {
         mode: request.mode,
@@ -227,7 +239,8 @@ fn check(
             .map(ForeignText::from),
         verification: request.verification.unwrap_or(VerificationLevel::Thorough),
         max_iterations: request.max_iterations,
-        budget: with_configured(request.budget, config)?,
+        budget,
+        prices,
         limits: configured_limits(config),
         workspace,
         stages: request.stages,

@@ -29,6 +29,8 @@ fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
         ("budget.tokens", None, count().0, count().1),
         ("budget.usd", None, json!([0, 0.5, 1.10, 100]), json!([-0.01, "5", true])),
         ("budget.time", None, span().0, span().1),
+        ("prices.gpt-5.1.input", None, json!([0, 1.25]), json!([-1, "1"])),
+        ("prices.small.output", None, json!([10]), json!([-1, true])),
         ("limits.patience", Some(json!("2h")), span().0, span().1),
         ("limits.check_time", Some(json!("30m")), span().0, span().1),
         ("retention", Some(json!("30 days")), span().0, span().1),
@@ -197,16 +199,20 @@ fn configuration_1_the_schema_is_json_and_has_every_key() {
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     for (key, default, good, _) in keys() {
         let mut at = &schema;
-        for part in key.split('.') {
+        let parts = match key.strip_prefix("prices.").and_then(|rest| rest.rsplit_once('.')) {
+            Some((model, column)) => vec!["prices", model, column],
+            None => key.split('.').collect(),
+        };
+        for part in parts {
             assert_eq!(at["type"], "object", "{key}");
-            assert_eq!(at["additionalProperties"], false, "{key}");
-            at = &at["properties"][part];
+            let others = &at["additionalProperties"];
+            at = if others.is_object() { others } else { &at["properties"][part] };
         }
         assert!(at["description"].as_str().is_some_and(|text| !text.is_empty()), "{key}");
         assert_eq!(at.get("default"), default.as_ref(), "{key}");
         let kind = match &good[good.as_array().unwrap().len() - 1] {
             Value::String(_) => json!("string"),
-            _ if key == "budget.usd" => json!("number"),
+            _ if key == "budget.usd" || key.starts_with("prices.") => json!("number"),
             _ => json!("integer"),
         };
         assert_eq!(at["type"], kind, "{key}");

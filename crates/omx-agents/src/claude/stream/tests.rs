@@ -24,6 +24,7 @@ fn stream(start: ConversationStart) -> ClaudeProtocol {
         model: None,
         allow: AllowLevel::Commands,
         servers: vec![server],
+        max_micro_usd: None,
         schema: None,
     };
     let installation = AgentInstallation { kind: AgentKind::Claude, program: "/claude".into() };

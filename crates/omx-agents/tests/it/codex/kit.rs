@@ -47,8 +47,16 @@ pub fn protocol(start: ConversationStart, allow: AllowLevel) -> Box<dyn Protocol
     };
     let folder = PathBuf::from("/nonexistent");
     let servers = Vec::new();
-    let spec =
-        ConversationSpec { start, folder, role: None, model: None, allow, servers, schema: None };
+    let spec = ConversationSpec {
+        start,
+        folder,
+        role: None,
+        model: None,
+        allow,
+        servers,
+        max_micro_usd: None,
+        schema: None,
+    };
     let installation = AgentInstallation { kind: AgentKind::Codex, program: "/bin/codex".into() };
     let limits = AgentLimits::default();
     driver(AgentKind::Codex).unwrap().protocol(&spec, &installation, &env, &limits).unwrap()

@@ -35,6 +35,7 @@ pub fn protocol(kind: AgentKind, start: ConversationStart, allow: AllowLevel) ->
         model: Some("some-model".to_owned()),
         allow,
         servers: vec![server],
+        max_micro_usd: None,
         schema: None,
     };
     let installation = AgentInstallation { kind, program: "/bin/agent".into() };

@@ -122,6 +122,7 @@ fn read_question(
             model,
             allow,
             servers: vec![own],
+            max_micro_usd: None,
             schema: schema.clone(),
         },
         message: AgentMessage {

@@ -64,6 +64,7 @@ pub fn conversation_spec(
         role: None,
         model: None,
         allow,
+        max_micro_usd: None,
         schema: None,
         servers: vec![McpServerSpec {
             name: "omx".to_owned(),

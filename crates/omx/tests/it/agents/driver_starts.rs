@@ -102,6 +102,7 @@ impl Machine {
             model: None,
             allow: AllowLevel::Commands,
             servers: Vec::new(),
+            max_micro_usd: None,
             schema: None,
         };
         let (agent, events) = {

@@ -87,6 +87,7 @@ impl StandIn {
             model: None,
             allow: AllowLevel::Commands,
             servers: Vec::new(),
+            max_micro_usd: None,
             schema: None,
         };
         let installation = self.find(&agent_env).unwrap();

@@ -45,6 +45,49 @@ fn conductor_5_2_a_budget_of_money_is_a_hard_stop() {
 }
 
 #[test]
+fn conductor_5_2_prices_count_tokens_within_a_turn() {
+    // The builder works on for a minute after it has used a million tokens.
+    let old = "{ run = { command = \"sh greet.sh Ada\" } }";
+    let slow = "{ usage = { input = 1000000, output = 0 } }, { run = { command = \"sleep 60\" } }";
+    let repository = Repository::playing(&quick_scenario().replacen(old, slow, 1));
+    for (key, value) in [("prices.small-1.5.input", "0.1"), ("prices.small-1.5.output", "0.1")] {
+        let set = repository.project.omx(&["config", "set", key, value]);
+        assert_eq!(set.code, Some(0), "{set:?}");
+    }
+    let budget = ["--model", "small-1.5", "--budget-usd", "0.05", "greet people by name"];
+    let begun = std::time::Instant::now();
+    let outcome = repository.run("autopilot", &budget);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(50), "{:?}", begun.elapsed());
+    assert!(outcome.stdout.contains("stopped: the money budget is used up"), "{outcome:?}");
+    repository.await_nobody();
+}
+
+#[test]
+fn conductor_5_2_a_budget_of_money_without_prices_is_refused() {
+    let repository = Repository::new();
+    let bin = repository.project.folder().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    omx_testkit::write_program(&bin.join("codex"), "exit 0");
+    let login = repository.project.home().join(".codex");
+    std::fs::create_dir_all(&login).unwrap();
+    std::fs::write(login.join("auth.json"), "{\"OPENAI_API_KEY\": \"none\"}").unwrap();
+    let start = |args: &[&str]| {
+        let args = [&["autopilot", "--agent", "codex"], args, &["do it"]].concat();
+        let mut command = repository.project.omx_command(&args);
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", bin.display());
+        omx_testkit::CommandOutcome::from(command.env("PATH", path).output().unwrap())
+    };
+    let refused = start(&["--budget-usd", "0.012"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("a money budget needs prices"), "{refused:?}");
+    assert!(refused.stderr.contains("--model"), "{refused:?}");
+    let refused = start(&["--budget-usd", "0.012", "--model", "gpt-5.1"]);
+    assert!(refused.stderr.contains("config set prices.gpt-5.1.input"), "{refused:?}");
+}
+
+#[test]
 fn conductor_5_2_a_budget_of_time_is_a_hard_stop_in_the_middle_of_a_step() {
     let old = "{ run = { command = \"sh greet.sh Ada\" } }";
     let slow = "{ run = { command = \"test -e ../rested || { touch ../rested; sleep 60; }\" } }";
