@@ -20,7 +20,7 @@ struct TwoDoors {
 impl TwoDoors {
     /// Both with this scenario.
     fn playing(scenario: &str) -> Self {
-        Self::of(Repository::playing(scenario), Repository::playing(scenario))
+        Self::between(Repository::playing(scenario), Repository::playing(scenario))
     }
 
     /// Both with the same complete or stopped run.
@@ -30,10 +30,10 @@ impl TwoDoors {
             let outcome = repository.run(mode, words);
             assert_eq!(outcome.code, Some(code), "{outcome:?}");
         }
-        Self::of(by_shell, by_mcp)
+        Self::between(by_shell, by_mcp)
     }
 
-    fn of(by_shell: Repository, by_mcp: Repository) -> Self {
+    fn between(by_shell: Repository, by_mcp: Repository) -> Self {
         let client = McpClient::start(by_mcp.project.omx_command(&["mcp"]));
         Self { by_shell, by_mcp, client }
     }
