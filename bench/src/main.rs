@@ -8,7 +8,7 @@ use omx_bench::measure::short;
 use omx_bench::neighbours::CpuTimes;
 use omx_bench::options::BenchOptions;
 use omx_bench::report::{self, ResultRow, RowVerdict, TableHead};
-use omx_bench::rows::{hooks, reads, server, sessions, size, storm, writes};
+use omx_bench::rows::{history, hooks, reads, server, sessions, size, storm, writes};
 use omx_bench::systems::ComparedSystems;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -32,6 +32,7 @@ const SECTIONS: &[Section] = &[
     ("P7", "MCP server", server::rows),
     ("P11", "many sessions", sessions::rows),
     ("P14", "size", |systems, _| size::rows(systems)),
+    ("P16", "a long history", history::rows),
 ];
 
 fn main() -> ExitCode {

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
-use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use omx_process::guard::GuardCommand;
 use omx_process::{Confinement, GuardedExit, GuardedRun, Launch};
 
+use omx_store::runs::StepLog;
+
 use crate::engine::JobFailure;
 use crate::workflow::CheckResult;
 
 /// How much of a check's output is kept in the journal.
-const TAIL: u64 = 16 << 10;
+const TAIL: usize = 16 << 10;
 
 /// A check to run.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub struct CheckRun<'a> {
     /// Its whole environment.
     pub environment: BTreeMap<OsString, OsString>,
     /// Where its output goes.
-    pub log: PathBuf,
+    pub log: StepLog,
     /// The variable of the environment that marks the check's processes.
     pub mark: &'a str,
     /// This program, which guards the check.
@@ -38,12 +38,12 @@ pub struct CheckRun<'a> {
 
 impl CheckRun<'_> {
     /// Runs the check until it and everything it started have exited. The command is
-    /// the person's own and goes to a shell; all of its output goes to the log.
-    pub fn run(self, stop: &AtomicBool) -> Result<CheckResult, JobFailure> {
-        let script = "exec >\"$0\" 2>&1 </dev/null; eval \"$1\"";
+    /// the person's own and goes to a shell; the log keeps the beginning and the end of its output.
+    pub fn run(mut self, stop: &AtomicBool) -> Result<CheckResult, JobFailure> {
+        let script = "exec 2>&1 </dev/null; eval \"$0\"";
         let launch = Launch {
             program: "/bin/sh".into(),
-            args: vec!["-c".into(), script.into(), self.log.clone().into(), self.command.into()],
+            args: vec!["-c".into(), script.into(), self.command.into()],
             environment: self.environment,
             folder: self.folder.to_owned(),
             confinement: Confinement::Unconfined,
@@ -57,9 +57,11 @@ impl CheckRun<'_> {
             mark: self.mark,
         };
         let ended = run
-            .run(stop)
+            .run_reading(stop, |bytes| self.log.add(bytes))
             .map_err(|error| JobFailure::Failed(format!("the check could not be run: {error}")))?;
         let mut output = tail(&self.log);
+        // The log is for people; the result does not depend on it.
+        let _ = self.log.finish();
         let exit_code = match ended.exit {
             GuardedExit::Exited(code) => code,
             GuardedExit::TimedOut => {
@@ -83,19 +85,11 @@ fn interrupted(why: &str) -> JobFailure {
 }
 
 /// The end of a log, starting at a line.
-fn tail(log: &Path) -> String {
-    let read = || -> std::io::Result<Vec<u8>> {
-        let mut file = fs::File::open(log)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL).read_to_end(&mut bytes)?;
-        if length > TAIL {
-            let cut = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-            bytes.drain(..cut);
-        }
-        Ok(bytes)
-    };
-    let bytes = read().unwrap_or_default();
-    String::from_utf8_lossy(&bytes).trim_end().to_owned()
+fn tail(log: &StepLog) -> String {
+    let mut bytes = log.last(TAIL);
+    if log.written() > TAIL as u64 {
+        let cut = bytes.iter().position(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        bytes = bytes.get(cut..).unwrap_or_default();
+    }
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
 }

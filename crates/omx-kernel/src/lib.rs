@@ -22,6 +22,7 @@ pub mod foreign;
 pub mod git_settings;
 mod host_kind;
 pub mod ids;
+pub mod limits;
 pub mod links;
 pub mod message;
 pub mod mode;

@@ -1,4 +1,4 @@
-//! Removes a mode's document. A record stays that a cancelled run was cancelled.
+//! Removes a mode's document. A record stays of a run that was live or cancelled.
 
 use omx_kernel::activity::{CANCEL_REMEMBERED_MILLIS, ClearedDocument};
 use omx_kernel::{
@@ -78,10 +78,12 @@ pub(crate) fn remember(
     }
     let mut activity = locked.state().activity(scope);
     for (mode, document) in documents {
-        let was_cancelled = document.status() == DocumentStatus::Ended(RunEnding::Cancelled);
+        // Whoever still works for a live document does not know that it is gone.
+        let is_guarded = document.is_active()
+            || document.status() == DocumentStatus::Ended(RunEnding::Cancelled);
         let until = Timestamp::from_millis(now.millis() + CANCEL_REMEMBERED_MILLIS);
         let revision = document.revision().max(activity.last_revision(mode.name()));
-        let cleared = ClearedDocument { revision, cancelled_until: was_cancelled.then_some(until) };
+        let cleared = ClearedDocument { revision, cancelled_until: is_guarded.then_some(until) };
         activity.cleared.insert(mode.name().to_owned(), cleared);
     }
     locked.write_activity(scope, &activity, now)

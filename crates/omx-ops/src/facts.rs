@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use omx_kernel::StatePaths;
 use omx_kernel::evidence::{FactQuery, FileFacts, evidence_paths};
+use omx_process::read_plain_file;
 use omx_store::{MAX_DOCUMENT_BYTES, Store, json};
 
 /// Looks up what a rule asks for. An unreadable file counts as missing.
@@ -12,8 +13,7 @@ pub(crate) fn answer(query: &FactQuery, store: &Store, working_directory: &Path)
     let audit = query.audit_path.as_deref().and_then(|path| {
         let files = paths.candidates(path, working_directory);
         let file = files.iter().find_map(|file| inside(file, &paths, working_directory))?;
-        let size = std::fs::metadata(&file).ok()?.len();
-        let text = (size <= MAX_DOCUMENT_BYTES as u64).then(|| std::fs::read_to_string(&file))?;
+        let text = read_plain_file(&file, MAX_DOCUMENT_BYTES as u64);
         let text = text.ok().filter(|text| json::nesting_depth(text) <= omx_store::MAX_DEPTH)?;
         json::parse(&text).ok()
     });

@@ -1,7 +1,7 @@
 //! Read-only operations: read, list-active, get-status. They take no lock and change nothing.
 
 use omx_kernel::{Mode, Refusal, Scope, SessionId, Timestamp, Value};
-use omx_store::{ScopeContents, StateDir, UnreadableDocument};
+use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
 use crate::report;
@@ -27,9 +27,9 @@ pub fn state_list_active(
     request: &StateListRequest,
 ) -> Result<Value, Refusal> {
     let now = context.now();
-    let state = context.store_for(request.project.as_deref())?.read()?;
-    let reads =
-        read_scopes(state.as_ref(), request.session.as_ref(), ScopeContents::is_noteworthy)?;
+    let store = context.store_for(request.project.as_deref())?;
+    let state = store.read()?;
+    let reads = read_noteworthy(&store, state.as_ref(), request.session.as_ref(), now)?;
     let mut entries = Vec::new();
     let mut modes: Vec<Mode> = Vec::new();
     for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
@@ -57,7 +57,7 @@ pub fn state_get_status(
     let named = request.session.as_ref();
     let now = context.now();
     let state = context.store_for(request.project.as_deref())?.read()?;
-    let reads = read_scopes(state.as_ref(), named, |_| true)?;
+    let reads = read_scopes(state.as_ref(), named)?;
     let mut statuses = Value::object(Vec::new());
     let mut sessions = Vec::new();
     for (state, read) in reads.iter().filter_map(|read| Some((state.as_ref()?, read))) {
@@ -80,12 +80,30 @@ pub fn state_get_status(
     Ok(report::with_lists(fields, [("unreadable", report::unreadable(unreadable))]))
 }
 
-/// Reads the named session, or else the compatibility scope and every session for
-/// which `wanted` holds. Ignores the caller's own session.
-pub(crate) fn read_scopes(
+/// Reads the named session, or else the compatibility scope and every session that has
+/// something to report. Ignores the caller's own session.
+pub(crate) fn read_noteworthy(
+    store: &Store,
     state: Option<&StateDir>,
     session: Option<&SessionId>,
-    wanted: fn(&ScopeContents) -> bool,
+    now: Timestamp,
+) -> Result<Vec<ScopeContents>, Refusal> {
+    let Some(state) = state else { return Ok(Vec::new()) };
+    if let Some(session) = session {
+        return Ok(vec![state.scope(&Scope::Session(session.clone()))?]);
+    }
+    let mut reads = vec![state.scope(&Scope::Compatibility)?];
+    let mut found = state.noteworthy_sessions(now)?;
+    store.keep_session_index(&found);
+    reads.append(&mut found.sessions);
+    Ok(reads)
+}
+
+/// Reads the named session, or else the compatibility scope and every session. Ignores
+/// the caller's own session.
+fn read_scopes(
+    state: Option<&StateDir>,
+    session: Option<&SessionId>,
 ) -> Result<Vec<ScopeContents>, Refusal> {
     let Some(state) = state else { return Ok(Vec::new()) };
     let mut reads = Vec::new();
@@ -93,7 +111,7 @@ pub(crate) fn read_scopes(
         Some(session) => reads.push(state.scope(&Scope::Session(session.clone()))?),
         None => {
             reads.push(state.scope(&Scope::Compatibility)?);
-            state.for_each_session(|read| reads.extend(Some(read).filter(wanted)))?;
+            state.for_each_session(|read| reads.push(read))?;
         }
     }
     Ok(reads)

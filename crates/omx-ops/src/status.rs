@@ -6,7 +6,7 @@ use omx_store::{ScopeContents, StateDir, Store, UnreadableDocument};
 
 use crate::context::Context;
 use crate::hook::is_driven;
-use crate::list::{entry, read_scopes};
+use crate::list::{entry, read_noteworthy};
 use crate::report;
 use crate::request::StatusRequest;
 
@@ -94,7 +94,7 @@ pub fn status(context: &Context<'_>, request: &StatusRequest) -> Result<StatusRe
         unreadable: Vec::new(),
     };
     let Some(state) = store.read()? else { return Ok(report) };
-    let reads = read_scopes(Some(&state), request.session.as_ref(), ScopeContents::is_noteworthy)?;
+    let reads = read_noteworthy(&store, Some(&state), request.session.as_ref(), now)?;
     for read in reads {
         let modes: Vec<Mode> = read.snapshot.active_modes().collect();
         report.active.extend(modes.iter().map(|mode| active(&state, &read, *mode, now)));

@@ -3,8 +3,12 @@
 //! It lives in this crate because everything that needs it links this crate: agents,
 //! runs, operations, views and the store have no other crate in common.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use crate::plain_file::read_plain_file;
+
+/// The maximum size of a `.git` file.
+const MAX_POINTER_BYTES: u64 = 64 * 1024;
 
 /// The nearest directory at or above this one that has a `.git`: the top level of the
 /// working tree.
@@ -22,7 +26,7 @@ pub fn git_dir(top: &Path) -> Option<PathBuf> {
 /// What a `.git` file names. A relative path is relative to the file's directory.
 /// `None` if it is not such a file.
 pub fn read_git_pointer(file: &Path) -> Option<PathBuf> {
-    let text = fs::read_to_string(file).ok()?;
+    let text = read_plain_file(file, MAX_POINTER_BYTES).ok()?;
     // Only the line end is not part of the path.
     let line = text.strip_suffix('\n').unwrap_or(&text);
     let path = line.strip_suffix('\r').unwrap_or(line).strip_prefix("gitdir:")?;
@@ -32,6 +36,7 @@ pub fn read_git_pointer(file: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_repository_and_its_worktree_have_their_git_directories() {

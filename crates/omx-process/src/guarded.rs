@@ -56,6 +56,15 @@ pub enum ProcessEvent {
     GuardGone,
 }
 
+/// The length of a line of standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LineLimit {
+    /// A longer line ends the reading.
+    Refuse(usize),
+    /// A longer line is reported in pieces.
+    Split(usize),
+}
+
 /// A process under guard. Dropping it makes the guard terminate the process, without
 /// waiting for it; only [`GuardedProcess::reap`] leaves nothing behind.
 #[derive(Debug)]
@@ -78,6 +87,19 @@ impl GuardedProcess {
         launch: &Launch,
         guard_program: &Path,
         max_line: usize,
+        report: Report,
+    ) -> io::Result<Self>
+    where
+        Report: Fn(ProcessEvent) + Send + 'static,
+    {
+        Self::start_with(launch, guard_program, LineLimit::Refuse(max_line), report)
+    }
+
+    /// The same, with a choice of what happens to longer lines.
+    pub(crate) fn start_with<Report>(
+        launch: &Launch,
+        guard_program: &Path,
+        line_limit: LineLimit,
         report: Report,
     ) -> io::Result<Self>
     where
@@ -116,7 +138,7 @@ impl GuardedProcess {
             guard: Some(reports),
             wakeups,
             requests: received,
-            max_line,
+            line_limit,
             pending: Arc::clone(&pending),
             stderr: Arc::clone(&stderr),
             report,

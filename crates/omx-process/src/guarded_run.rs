@@ -9,13 +9,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use crate::guard::{GuardCommand, GuardReport};
-use crate::guarded::{GuardedProcess, ProcessEvent};
+use crate::guarded::{GuardedProcess, LineLimit, ProcessEvent};
 use crate::launch::Launch;
 
 /// How often the stop flag is checked.
 const STOP_POLL: Duration = Duration::from_millis(50);
-/// A longer line of standard output ends its reading.
+/// A longer line of standard output is read in pieces.
 const MAX_LINE: usize = 64 << 10;
+/// How long to read what a program wrote before it and everything it started were gone.
+const DRAIN_DEADLINE: Duration = Duration::from_secs(2);
 /// How long to search for the program's processes if its guard was killed.
 const LEFTOVER_DEADLINE: Duration = Duration::from_secs(2);
 
@@ -64,13 +66,27 @@ impl GuardedRun<'_> {
     /// Runs the program, with an empty standard input. Returns when it and everything it
     /// started are gone; setting `stop` terminates them.
     pub fn run(&self, stop: &AtomicBool) -> io::Result<GuardedOutput> {
+        self.run_reading(stop, |_| {})
+    }
+
+    /// The same, and passes on everything that the program writes to standard output.
+    pub fn run_reading(
+        &self,
+        stop: &AtomicBool,
+        read: impl FnMut(&[u8]),
+    ) -> io::Result<GuardedOutput> {
         let (sender, events) = channel();
         let forward = move |event| {
             let _ = sender.send(event);
         };
-        let process = GuardedProcess::start(self.launch, self.guard_program, MAX_LINE, forward)?;
+        let process = GuardedProcess::start_with(
+            self.launch,
+            self.guard_program,
+            LineLimit::Split(MAX_LINE),
+            forward,
+        )?;
         process.close_input();
-        let result = self.watch(&process, &events, stop);
+        let result = self.watch(&process, &events, stop, read);
         process.reap();
         result
     }
@@ -80,6 +96,7 @@ impl GuardedRun<'_> {
         process: &GuardedProcess,
         events: &Receiver<ProcessEvent>,
         stop: &AtomicBool,
+        mut read: impl FnMut(&[u8]),
     ) -> io::Result<GuardedOutput> {
         let deadline = Instant::now() + self.deadline;
         let mut stdout = Vec::new();
@@ -87,10 +104,14 @@ impl GuardedRun<'_> {
         let mut terminated = None;
         let mut is_tree_gone = false;
         let mut is_refused = false;
+        let mut is_read = false;
+        let mut ended = None;
         loop {
             match events.recv_timeout(STOP_POLL) {
                 Ok(ProcessEvent::Line(line)) => {
                     process.acknowledge(&line);
+                    read(&line);
+                    read(b"\n");
                     let room = self.keep_stdout.saturating_sub(stdout.len());
                     stdout.extend(line.iter().chain(b"\n").take(room));
                 }
@@ -110,13 +131,25 @@ impl GuardedRun<'_> {
                 Ok(ProcessEvent::Guard(GuardReport::Gone | GuardReport::Left(_))) => {
                     is_tree_gone = true;
                 }
-                Ok(ProcessEvent::GuardGone) | Err(RecvTimeoutError::Disconnected) => {
+                Ok(ProcessEvent::GuardGone) | Err(RecvTimeoutError::Disconnected)
+                    if ended.is_none() =>
+                {
                     // A guard that did not report this was killed, and its tree may run.
                     let left = if is_tree_gone { 0 } else { self.kill_leftovers(process) };
                     let exit = terminated.or(exit).unwrap_or(GuardedExit::GuardKilled(left));
-                    return Ok(GuardedOutput { exit, stdout });
+                    ended = Some((exit, Instant::now() + DRAIN_DEADLINE));
+                }
+                Ok(ProcessEvent::OutputClosed) | Err(RecvTimeoutError::Disconnected) => {
+                    is_read = true;
                 }
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            }
+            // What the program wrote last may still be in its pipe.
+            if let Some((exit, until)) = ended {
+                if is_read || Instant::now() >= until {
+                    return Ok(GuardedOutput { exit, stdout });
+                }
+                continue;
             }
             let (reason, command) = if stop.load(Ordering::Relaxed) {
                 (GuardedExit::Stopped, GuardCommand::Terminate)

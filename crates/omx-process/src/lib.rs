@@ -7,12 +7,15 @@
 
 mod command_output;
 mod confinement;
+mod disk_space;
 pub mod git_dir;
 pub mod guard;
 mod guarded;
 mod guarded_run;
+mod last_answer;
 mod launch;
 mod parent;
+mod plain_file;
 pub mod platform;
 mod process_info;
 
@@ -22,10 +25,13 @@ pub use command_output::{
 pub use confinement::{
     Confinement, ConfinementMeans, FileRules, OLDEST_LANDLOCK, find_confinement, try_bubblewrap,
 };
+pub use disk_space::{DiskSpace, disk_space};
 pub use guarded::{GuardedProcess, ProcessEvent};
 pub use guarded_run::{GuardedExit, GuardedOutput, GuardedRun};
+pub use last_answer::{answer_after, claim_answer, ignore_file_size_signal};
 pub use launch::Launch;
 pub use parent::on_parent_exit;
+pub use plain_file::read_plain_file;
 pub use platform::ProcessHandle;
 pub use process_info::{ProcessId, ProcessInfo, has_variable, with_ancestors};
 pub use rustix::process::Signal;

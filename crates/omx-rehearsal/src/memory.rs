@@ -4,7 +4,9 @@
 //!
 //! Field names are those of earlier versions, whose runs can be resumed.
 
+use std::fs::DirBuilder;
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -87,7 +89,7 @@ impl ConversationMemory {
         folder: &Path,
         role: Option<String>,
     ) -> io::Result<Self> {
-        std::fs::create_dir_all(folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let count = update_uses(folder, &scenario, |uses| {
             uses.conversations += 1;
             uses.conversations

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,12 @@ fn write_and_rename(path: &Path, state: &impl Serialize) -> io::Result<()> {
     bytes.push(b'\n');
     let mut temporary = path.as_os_str().to_owned();
     temporary.push(".tmp");
-    let mut file = File::create(&temporary)?;
+    // Nothing is written through a link: the file is always a new one.
+    match fs::remove_file(&temporary) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&temporary)?;
     file.write_all(&bytes)?;
     file.sync_data()?;
     fs::rename(&temporary, path)?;
@@ -44,7 +50,7 @@ pub(super) fn with_lock<Output>(
     path: &Path,
     work: impl FnOnce() -> io::Result<Output>,
 ) -> io::Result<Output> {
-    let open = File::options().create(true).truncate(false).write(true).open(path);
+    let open = File::options().create(true).truncate(false).write(true).mode(0o600).open(path);
     let file = open.map_err(|error| with_path(path, &error))?;
     let deadline = Instant::now() + LOCK_TIMEOUT;
     loop {

@@ -1,11 +1,8 @@
 //! Open questions of a run that only the person can answer: small files in the
 //! run's folder, so that any process can read and answer them.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
-
 use omx_kernel::{ForeignText, Refusal};
+use omx_store::StoreError;
 use omx_store::runs::{Liveness, RunFolder};
 use serde_json::{Value, json};
 
@@ -13,6 +10,8 @@ use crate::step_key::StepKey;
 
 /// The folder of open questions in a run's folder.
 const FOLDER: &str = "needs";
+/// The maximum size of a question or an answer.
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// An open question for the person.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,11 +66,14 @@ pub fn open(run: &RunFolder) -> Result<Vec<Attention>, Refusal> {
     let is_current = |object: &Value| {
         holder.as_ref().is_none_or(|holder| object["pid"].as_u64() == Some(holder.pid.into()))
     };
-    let entries = fs::read_dir(run.path().join(FOLDER)).into_iter().flatten().flatten();
-    let mut open: Vec<Attention> = entries
-        .filter_map(|entry| {
-            let number = entry.file_name().to_str()?.strip_suffix(".json")?.parse().ok()?;
-            let object: Value = serde_json::from_slice(&fs::read(entry.path()).ok()?).ok()?;
+    let mut open: Vec<Attention> = run
+        .file_names(FOLDER)
+        .unwrap_or_default()
+        .iter()
+        .filter_map(|name| {
+            let number = name.strip_suffix(".json")?.parse().ok()?;
+            let bytes = run.read_file(FOLDER, name, MAX_BYTES).ok()??;
+            let object: Value = serde_json::from_slice(&bytes).ok()?;
             if !is_current(&object) {
                 return None;
             }
@@ -84,18 +86,18 @@ pub fn open(run: &RunFolder) -> Result<Vec<Attention>, Refusal> {
 }
 
 /// Answers a question.
-pub fn answer(run: &RunFolder, number: u64, answer: AttentionAnswer) -> io::Result<()> {
-    put(&run.path().join(FOLDER), &format!("{number}.answer"), answer.as_str())
+pub fn answer(run: &RunFolder, number: u64, answer: AttentionAnswer) -> Result<(), StoreError> {
+    run.write_file(FOLDER, &format!("{number}.answer"), answer.as_str())
 }
 
 /// Raises a question. `what` is for people, `request` is what the agent sent.
 pub fn open_question(
-    run: &Path,
+    run: &RunFolder,
     number: u64,
     step: &StepKey,
     what: &str,
     request: &Value,
-) -> io::Result<()> {
+) -> Result<(), StoreError> {
     let object = json!({
         "number": number,
         "step": step,
@@ -103,40 +105,31 @@ pub fn open_question(
         "ask": request,
         "pid": std::process::id(),
     });
-    fs::create_dir_all(run.join(FOLDER))?;
-    put(&run.join(FOLDER), &format!("{number}.json"), &object.to_string())
+    run.write_file(FOLDER, &format!("{number}.json"), &object.to_string())
 }
 
 /// Reads the person's answer to a question, if there is one yet. Anything but `yes`
 /// counts as no.
-pub fn read_answer(run: &Path, number: u64) -> Option<AttentionAnswer> {
-    let text = fs::read_to_string(run.join(FOLDER).join(format!("{number}.answer"))).ok()?;
+pub fn read_answer(run: &RunFolder, number: u64) -> Option<AttentionAnswer> {
+    let bytes = run.read_file(FOLDER, &format!("{number}.answer"), MAX_BYTES).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
     Some(AttentionAnswer::parse(text.trim()).unwrap_or(AttentionAnswer::No))
 }
 
 /// Returns the numbers of the answered questions, in no particular order.
-pub fn answered_numbers(run: &Path) -> Vec<u64> {
-    let entries = fs::read_dir(run.join(FOLDER)).into_iter().flatten().flatten();
-    let number =
-        |entry: fs::DirEntry| entry.file_name().to_str()?.strip_suffix(".answer")?.parse().ok();
-    entries.filter_map(number).collect()
+pub fn answered_numbers(run: &RunFolder) -> Vec<u64> {
+    let names = run.file_names(FOLDER).unwrap_or_default();
+    names.iter().filter_map(|name| name.strip_suffix(".answer")?.parse().ok()).collect()
 }
 
 /// Removes a question and its answer.
-pub fn close(run: &Path, number: u64) {
+pub fn close(run: &RunFolder, number: u64) {
     for suffix in ["json", "answer"] {
-        let _ = fs::remove_file(run.join(FOLDER).join(format!("{number}.{suffix}")));
+        let _ = run.remove_file(FOLDER, &format!("{number}.{suffix}"));
     }
 }
 
 /// Removes the questions of an earlier process, which died with its agents.
-pub fn clear(run: &Path) {
-    let _ = fs::remove_dir_all(run.join(FOLDER));
-}
-
-/// Writes a file atomically: it appears under its name only when it is complete.
-fn put(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    let beside: PathBuf = folder.join(format!(".{name}.tmp"));
-    fs::write(&beside, text)?;
-    fs::rename(beside, folder.join(name))
+pub fn clear(run: &RunFolder) {
+    let _ = run.remove_folder(FOLDER);
 }

@@ -7,6 +7,7 @@
 pub mod attention;
 mod env;
 pub mod git;
+pub mod listing;
 mod migrate;
 pub mod overview;
 pub mod progress;

@@ -2,16 +2,24 @@
 //! runs that ended long ago. Keeps and reports a worktree whose work exists nowhere
 //! else.
 
+use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::{ForeignText, Refusal, RefusalCode, RunId, SessionId};
+use omx_kernel::{ForeignText, Refusal, RefusalCode, RunId, SessionId, Timestamp};
+use omx_process::git_dir::{find_worktree_top, git_dir};
+use omx_process::read_plain_file;
+use omx_store::ArtifactFolder;
 use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRemoval};
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
-use crate::overview::{Overview, overview};
+use crate::listing::{ListedOverview, RunListing, UnreadableRun, list_runs};
 use crate::spec::{RunSpec, Workspace};
 use crate::workspace;
+
+/// The maximum size of a file of git that is read.
+const MAX_GIT_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What was removed, and what was kept.
 #[derive(Debug, Default)]
@@ -22,6 +30,10 @@ pub struct RetentionReport {
     pub worktrees: Vec<RunId>,
     /// Runs that are old enough to remove but have work in their worktrees.
     pub kept: Vec<KeptRun>,
+    /// Runs that cannot be read. They stay.
+    pub unreadable: Vec<UnreadableRun>,
+    /// Sessions whose documents ended long ago and were removed.
+    pub sessions: usize,
 }
 
 /// A run that was kept because of its worktree.
@@ -35,43 +47,98 @@ pub struct KeptRun {
     pub why: ForeignText,
 }
 
+/// How many runs are removed while the project's lock is held. A hook waits for it.
+const BATCH: usize = 100;
+
 /// Removes what is no longer needed. Keeps runs with a final outcome for `kept_ms`
 /// milliseconds after their last record, and all other runs forever.
 pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionReport, Refusal> {
-    let mut report = RetentionReport::default();
     let store = env.store;
-    for run in store.runs()? {
-        let Some(folder) = store.run(&run.id)? else { continue };
-        let Ok(seen) = overview(store, &folder) else { continue };
-        let is_old = seen.last.is_some_and(|last| env.now.millis_since(last) > kept_ms);
-        if !has_ended(&seen) || !(is_old || seen.state == "complete") {
-            continue;
-        }
-        match remove_worktree(env, &folder, &seen)? {
-            WorktreeRemoval::None => {}
-            WorktreeRemoval::Removed => report.worktrees.push(run.id.clone()),
-            // A recent run that is not merged yet is normal and not worth reporting.
-            WorktreeRemoval::Kept(why) => {
-                if is_old {
-                    let path = store.run_worktree(&run.id);
-                    report.kept.push(KeptRun { id: run.id.clone(), path, why: why.into() });
-                }
+    let RunListing { runs, unreadable } = list_runs(store, env.now)?;
+    let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
+    let left = leftovers(env)?;
+    let mut old = Vec::new();
+    let mut oldest_kept = env.now;
+    for run in runs {
+        let is_old = run.last().is_some_and(|last| env.now.millis_since(last) > kept_ms);
+        let is_due = has_ended(&run) && (is_old || run.state == "complete");
+        let cleared = match is_due && left.contains(&run.id) {
+            true => clear(env, &run.id, &mut report.worktrees),
+            false => Ok(()),
+        };
+        match cleared {
+            Ok(()) if is_due && is_old => {
+                old.push(run.id);
                 continue;
             }
+            // A recent run that is not merged yet is normal and not worth reporting.
+            Err(why) if is_old => {
+                let path = store.run_worktree(&run.id);
+                report.kept.push(KeptRun { id: run.id, path, why: why.into() });
+            }
+            Ok(()) | Err(_) => {}
         }
-        if is_old {
-            let locked = store.lock(env.lock_deadline, "runs gc")?;
-            locked.remove_session(&SessionId::new(run.id.as_str())?)?;
-            locked.remove_run(&run.id)?;
-            report.runs.push(run.id);
-        }
+        let started = Timestamp::parse(run.started_at.raw()).unwrap_or(env.now);
+        oldest_kept = oldest_kept.min(started);
     }
+    for batch in old.chunks(BATCH) {
+        let locked = store.lock(env.lock_deadline, "runs gc")?;
+        // A run that was resumed meanwhile stays, with its documents.
+        let removed = locked.remove_runs(batch)?;
+        let sessions = removed.iter().map(|id| SessionId::new(id.as_str()));
+        locked.remove_sessions(&sessions.collect::<Result<Vec<_>, _>>()?)?;
+        report.runs.extend(removed);
+    }
+    let before = Timestamp::from_millis(env.now.millis() - kept_ms);
+    let locked = store.lock(env.lock_deadline, "runs gc")?;
+    report.sessions = locked.remove_ended_sessions(before)?;
+    // The snapshot of a run that is kept is younger than the run's start.
+    locked.remove_old_artifacts(ArtifactFolder::Context, before.min(oldest_kept))?;
     Ok(report)
 }
 
+/// Removes a run's worktree and branch, or says why they stay. Those of one run do not
+/// keep those of another.
+fn clear(env: &ProjectEnv<'_>, id: &RunId, removed: &mut Vec<RunId>) -> Result<(), String> {
+    match remove_leftovers(env, id) {
+        Ok(WorktreeRemoval::None) => Ok(()),
+        Ok(WorktreeRemoval::Removed) => {
+            removed.push(id.clone());
+            Ok(())
+        }
+        Ok(WorktreeRemoval::Kept(why)) => Err(why),
+        Err(refusal) => Err(refusal.message),
+    }
+}
+
+/// The runs that have a worktree or a branch.
+fn leftovers(env: &ProjectEnv<'_>) -> Result<HashSet<RunId>, Refusal> {
+    let mut left: HashSet<RunId> = env.store.run_worktrees()?.into_iter().collect();
+    let prefix = format!("refs/heads/{}/", env.dialect.run_prefix);
+    left.extend(
+        branches(env.store.root(), &prefix).iter().filter_map(|name| RunId::new(name).ok()),
+    );
+    Ok(left)
+}
+
+/// The names of branches with this prefix, from git's own files.
+fn branches(root: &Path, prefix: &str) -> Vec<String> {
+    let Some(git) = find_worktree_top(root).and_then(git_dir) else { return Vec::new() };
+    let common = read_plain_file(&git.join("commondir"), MAX_GIT_FILE_BYTES)
+        .map_or_else(|_| git.clone(), |path| git.join(path.trim()));
+    let loose = fs::read_dir(common.join(prefix)).into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        loose.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    let packed = read_plain_file(&common.join("packed-refs"), MAX_GIT_FILE_BYTES);
+    let packed = packed.unwrap_or_default();
+    let name = |line: &str| Some(line.split_once(' ')?.1.strip_prefix(prefix)?.to_owned());
+    names.extend(packed.lines().filter_map(name));
+    names
+}
+
 /// Whether a run has reached a final outcome.
-fn has_ended(seen: &Overview) -> bool {
-    ["complete", "failed", "cancelled", "limit"].contains(&seen.state.raw())
+fn has_ended(run: &ListedOverview) -> bool {
+    ["complete", "failed", "cancelled", "limit"].contains(&run.state.raw())
 }
 
 enum WorktreeRemoval {
@@ -82,21 +149,17 @@ enum WorktreeRemoval {
     Kept(String),
 }
 
-fn remove_worktree(
-    env: &ProjectEnv<'_>,
-    folder: &RunFolder,
-    seen: &Overview,
-) -> Result<WorktreeRemoval, Refusal> {
-    if matches!(seen.spec.workspace, Workspace::InPlace { .. }) {
-        return Ok(WorktreeRemoval::None);
-    }
+fn remove_leftovers(env: &ProjectEnv<'_>, id: &RunId) -> Result<WorktreeRemoval, Refusal> {
     // Hold the run's lock so that no process can resume it meanwhile.
-    let RunAcquisition::Acquired(_held) =
-        env.store.acquire_run(&seen.id, &LockHolder::this_process())?
+    let RunAcquisition::Acquired(held) = env.store.acquire_run(id, &LockHolder::this_process())?
     else {
         return Ok(WorktreeRemoval::Kept("the run is in progress".to_owned()));
     };
-    let path = env.store.run_worktree(&seen.id);
+    let folder = held.folder();
+    if matches!(RunSpec::load(folder)?.workspace, Workspace::InPlace { .. }) {
+        return Ok(WorktreeRemoval::None);
+    }
+    let path = env.store.run_worktree(id);
     let was_there = path.symlink_metadata().is_ok();
     if !was_there && !path.parent().is_some_and(Path::is_dir) {
         return Ok(WorktreeRemoval::None);
@@ -108,7 +171,7 @@ fn remove_worktree(
         let words = format!("{} is no longer a git checkout", env.store.root().display());
         return Ok(if was_there { WorktreeRemoval::Kept(words) } else { WorktreeRemoval::None });
     };
-    let branch = BranchName::of_run(&env.dialect, &seen.id);
+    let branch = BranchName::of_run(&env.dialect, id);
     Ok(match checkout.remove_worktree(&path, &branch).map_err(workspace::refusal)? {
         RemovedWorktree::Removed if was_there => WorktreeRemoval::Removed,
         RemovedWorktree::Removed => WorktreeRemoval::None,

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use omx_kernel::activity::SessionActivity;
-use omx_kernel::{Scope, Timestamp};
-use rustix::fs::{AtFlags, statat, unlinkat};
+use omx_kernel::{Scope, SessionId, Timestamp};
+use rustix::fs::{AtFlags, OFlags, statat, unlinkat};
 
 use crate::dir::{self, open, open_or_make};
 use crate::error::StoreError;
@@ -30,6 +30,16 @@ impl StateDir {
     /// The record of a scope, or an empty one if none can be read.
     pub fn activity(&self, scope: &Scope) -> SessionActivity {
         self.read_activity(scope).ok().flatten().unwrap_or_default()
+    }
+
+    /// Requests the cancel of a session without the lock: an empty file beside its record.
+    /// Does nothing if no session has a record.
+    pub fn request_cancel(&self, session: &SessionId) -> Result<(), StoreError> {
+        let path = self.path().join(FOLDER);
+        let Some(folder) = open(&self.fd, FOLDER, &path)? else { return Ok(()) };
+        let name = format!("{session}.cancel");
+        let flags = OFlags::WRONLY | OFlags::CREATE;
+        dir::open_file(&folder, &name, &path.join(&name), flags).map(drop)
     }
 
     fn read_activity(&self, scope: &Scope) -> Result<Option<SessionActivity>, StoreError> {

@@ -69,7 +69,7 @@ pub struct ScopeContents {
     /// Files in the place of a document that could not be read.
     pub unreadable: Vec<UnreadableDocument>,
     /// Temporary files that killed writers left behind.
-    leftovers: Vec<String>,
+    pub(crate) leftovers: Vec<String>,
 }
 
 impl StateDir {
@@ -270,7 +270,11 @@ pub(crate) fn remove_file(folder: impl AsFd, name: &str, path: &Path) -> Result<
     Ok(true)
 }
 
-fn read_folder(folder: impl AsFd, scope: &Scope, path: &Path) -> Result<ScopeContents, StoreError> {
+pub(crate) fn read_folder(
+    folder: impl AsFd,
+    scope: &Scope,
+    path: &Path,
+) -> Result<ScopeContents, StoreError> {
     let mut snapshot = Snapshot::empty(scope.clone());
     let mut unreadable = Vec::new();
     let mut leftovers = Vec::new();

@@ -8,13 +8,17 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 
 use omx_kernel::{Document, RunId, Scope, SessionId, Timestamp, Value};
-use rustix::fs::{AtFlags, FileType, OFlags, fstat, openat, statat};
+use rustix::fs::{AtFlags, FileType, OFlags, fstat, openat, renameat, statat};
 
 use crate::dir::{FILE_MODE, open_or_make};
 use crate::lock::LockedStore;
 use crate::runs::RUNS;
 
 const FILE: &str = "events.jsonl";
+/// The log before the current one. There are never more than two.
+const OLD_FILE: &str = "events.1.jsonl";
+/// A longer log is set aside.
+const MAX_FILE_BYTES: i64 = 32 * 1024 * 1024;
 const MAX_LINE: usize = 64 * 1024;
 
 /// What kind of change an event reports.
@@ -145,8 +149,13 @@ impl LockedStore {
             | OFlags::NOFOLLOW
             | OFlags::NONBLOCK
             | OFlags::CLOEXEC;
-        let fd = openat(&folder, FILE, flags, FILE_MODE)?;
-        let stat = fstat(&fd)?;
+        let mut fd = openat(&folder, FILE, flags, FILE_MODE)?;
+        let mut stat = fstat(&fd)?;
+        if stat.st_size > MAX_FILE_BYTES && FileType::from_raw_mode(stat.st_mode).is_file() {
+            renameat(&folder, FILE, &folder, OLD_FILE)?;
+            fd = openat(&folder, FILE, flags, FILE_MODE)?;
+            stat = fstat(&fd)?;
+        }
         if !FileType::from_raw_mode(stat.st_mode).is_file() {
             return Ok(());
         }

@@ -10,7 +10,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use omx_kernel::SessionId;
-use omx_process::ProcessId;
+use omx_process::{ProcessId, read_plain_file};
+use rustix::fs::OFlags;
+
+/// The maximum size of a record: a path.
+const MAX_RECORD_BYTES: u64 = 64 * 1024;
 
 /// The folder of a process among the records.
 pub fn record_folder(records: &Path, process: ProcessId) -> PathBuf {
@@ -43,12 +47,16 @@ pub fn record(
     let folder = record_folder(records, process);
     let path = folder.join(session.as_str());
     let text = root.as_os_str().as_encoded_bytes();
-    if fs::read(&path).is_ok_and(|known| known == text) {
+    let known = root.to_str().and_then(|_| read_plain_file(&path, MAX_RECORD_BYTES).ok());
+    if known.is_some_and(|known| known.as_bytes() == text) {
         return Ok(());
     }
     DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
     let mut options = File::options();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    // Anything but a plain file of that name is not a record, and must not block.
+    let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
+    options.write(true).create(true).truncate(true).mode(0o600).custom_flags(flags);
+    let mut file = options.open(path)?;
     file.write_all(text)
 }
 

@@ -6,9 +6,13 @@ use std::path::{Path, PathBuf};
 
 use omx_kernel::Dialect;
 use omx_process::git_dir::{find_worktree_top, read_git_pointer};
+use omx_process::read_plain_file;
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
+
+/// The maximum size of a file of git that the search reads.
+const MAX_GIT_FILE_BYTES: u64 = 64 * 1024;
 
 /// What the search for a project may use. Nothing here reads the environment.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +96,7 @@ fn is_world_writable(folder: &Path) -> bool {
 /// repository.
 fn main_worktree(top: &Path) -> Option<PathBuf> {
     let git_dir = read_git_pointer(&top.join(".git"))?;
-    let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+    let common = read_plain_file(&git_dir.join("commondir"), MAX_GIT_FILE_BYTES).ok()?;
     let repository = fs::canonicalize(git_dir.join(common.trim())).ok()?;
     // A bare repository has no worktree of its own.
     let is_plain = repository.file_name()? == ".git";

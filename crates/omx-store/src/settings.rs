@@ -4,14 +4,16 @@
 //! No project's lock covers such a file. The temporary file is the lock: a process that
 //! has locked it, and still finds it under its name, is the only writer.
 
-use std::fs::{self, File, Permissions, TryLockError};
+use std::fs::{self, DirBuilder, File, Permissions, TryLockError};
 use std::io::Write;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, Mode, OFlags, fstat, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, OFlags, fstat, openat, renameat, statat, unlinkat};
 
+use crate::dir::FILE_MODE;
 use crate::error::StoreError;
 use crate::flush::{flush_all, flush_data};
 use crate::tree::open_plain;
@@ -31,7 +33,7 @@ pub fn change_file<E: From<StoreError>>(
     else {
         return Err(fail(std::io::ErrorKind::InvalidInput.into()).into());
     };
-    fs::create_dir_all(parent).map_err(fail)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(fail)?;
     let folder = open_plain(parent)?.ok_or_else(|| fail(std::io::ErrorKind::NotFound.into()))?;
     let temporary = format!(".{name}.tmp");
     let file = lock_temporary(&folder, &temporary, path, deadline)?;
@@ -63,11 +65,11 @@ fn lock_temporary(
     let fail = |error: std::io::Error| StoreError::io("write", path, error);
     let flags =
         OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
     let start = Instant::now();
     loop {
-        let file =
-            File::from(openat(folder, temporary, flags, mode).map_err(|error| fail(error.into()))?);
+        let file = File::from(
+            openat(folder, temporary, flags, FILE_MODE).map_err(|error| fail(error.into()))?,
+        );
         match file.try_lock() {
             Ok(()) => {
                 let ours = fstat(&file).map_err(|error| fail(error.into()))?;

@@ -1,7 +1,8 @@
 //! omx's folder for a project, and the `state` folder in it.
 
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::SessionId;
@@ -82,10 +83,14 @@ impl Store {
         let (parent, name) = parent_and_name(tree).ok_or_else(missing)?;
         let parent = match open_plain(parent)? {
             Some(fd) => fd,
+            // A folder of the person is theirs to create.
+            None if tree.starts_with(self.root()) => return Err(missing()),
             None => {
-                // Only a folder outside the project, for the state of all projects, may be
-                // missing.
-                fs::create_dir_all(parent)
+                // A folder outside the project, for the state of all projects.
+                let mut builder = DirBuilder::new();
+                builder.recursive(true).mode(0o700);
+                builder
+                    .create(parent)
                     .map_err(|error| StoreError::io("make the folder", parent, error))?;
                 open_plain(parent)?.ok_or_else(missing)?
             }

@@ -1,16 +1,19 @@
 //! Reads the branch of a folder from git's own files. A status line is drawn at every
 //! prompt, so it must not start a process.
 
-use std::fs;
 use std::path::Path;
 
 use omx_process::git_dir::{find_worktree_top, git_dir};
+use omx_process::read_plain_file;
+
+/// The maximum size of the file `HEAD`.
+const MAX_HEAD_BYTES: u64 = 64 * 1024;
 
 /// The branch of the working tree that contains this folder, or a short commit id if
 /// no branch is checked out.
 pub fn branch(folder: &Path) -> Option<String> {
     let git_dir = git_dir(find_worktree_top(folder)?)?;
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let head = read_plain_file(&git_dir.join("HEAD"), MAX_HEAD_BYTES).ok()?;
     let head = head.trim();
     match head.strip_prefix("ref: refs/heads/") {
         Some(name) => Some(name.to_owned()),
@@ -23,6 +26,7 @@ pub fn branch(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn views_1_the_branch_is_read_from_a_repository_a_worktree_and_a_bare_commit() {

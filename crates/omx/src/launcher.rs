@@ -10,7 +10,7 @@ use omx_kernel::{AgentKind, CallingAgent, Dialect, Refusal, RefusalCode, RunId};
 use omx_ops::{Context, RunLauncher};
 use omx_process::platform::detached_command;
 use omx_store::Store;
-use omx_store::runs::Liveness;
+use omx_store::runs::{Liveness, StepLogName};
 
 use crate::children;
 use crate::commands::{find_agent, open_again};
@@ -63,8 +63,8 @@ impl RunLauncher for ProcessLauncher {
         let missing = || Refusal::invalid_input(format!("run {id} is gone"));
         let folder = store.run(id)?.ok_or_else(missing)?;
         let omx = std::env::current_exe().map_err(io)?;
-        let log = folder.logs()?.join("drive.log");
-        let file = std::fs::File::create(&log).map_err(io)?;
+        let log = folder.open_step_log(&StepLogName::new("drive"))?;
+        let (log, file) = (log.path().to_owned(), log.into_file());
         let mut command = detached_command(&omx);
         command.args(["runs", "drive", id.as_str()]);
         command.args(decisions.iter().flat_map(|decision| ["--decide", decision]));

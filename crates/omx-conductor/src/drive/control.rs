@@ -9,9 +9,11 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use omx_agents::agent::ApprovalDecision;
+use omx_kernel::limits::disk_reserve;
 use omx_kernel::{Mode, Refusal, RefusalCode, SessionId};
 use omx_runs::attention::{self, AttentionAnswer};
 use omx_store::Store;
+use omx_store::runs::RunFolder;
 
 use super::documents::read_status;
 use super::mailbox::Mailbox;
@@ -32,7 +34,8 @@ impl ControlWatch {
         store: Store,
         session: SessionId,
         mode: Mode,
-        run: PathBuf,
+        run: RunFolder,
+        workspace: PathBuf,
     ) -> Result<Self, Refusal> {
         let (stop, stopped) = channel::<()>();
         let watch = move || {
@@ -42,6 +45,9 @@ impl ControlWatch {
                 let status = read_status(&store, &session, mode);
                 if matches!(status, ObservedDocument::Cancelled | ObservedDocument::Missing) {
                     mailbox.send_control(ControlEvent::DocumentsCancelled);
+                }
+                if let Some(why) = full_disk([store.tree(), &workspace]) {
+                    mailbox.send_control(ControlEvent::DiskFull(why));
                 }
                 for (number, decision) in new_answers(&run, &mut answered) {
                     mailbox.send_control(ControlEvent::Answered(number, decision));
@@ -58,8 +64,23 @@ impl ControlWatch {
     }
 }
 
+/// Why the run has to stop, if one of these folders is on a disk that is nearly full.
+fn full_disk(folders: [&Path; 2]) -> Option<String> {
+    folders.into_iter().find_map(|folder| {
+        let space = omx_process::disk_space(folder).ok()?;
+        let mebibytes = |bytes: u64| bytes / (1024 * 1024);
+        (space.free < disk_reserve(space.total)).then(|| {
+            format!(
+                "the disk is nearly full: {} MiB are free at {}; make room and resume the run",
+                mebibytes(space.free),
+                folder.display()
+            )
+        })
+    })
+}
+
 /// Returns answers that are new. A question's number is never reused.
-fn new_answers(run: &Path, answered: &mut BTreeSet<u64>) -> Vec<(u64, ApprovalDecision)> {
+fn new_answers(run: &RunFolder, answered: &mut BTreeSet<u64>) -> Vec<(u64, ApprovalDecision)> {
     let mut new = Vec::new();
     for number in attention::answered_numbers(run) {
         if !answered.contains(&number)

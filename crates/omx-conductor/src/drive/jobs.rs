@@ -8,6 +8,7 @@ use omx_agents::environment::agent_environment;
 use omx_kernel::{Refusal, RefusalCode};
 use omx_runs::StepKey;
 use omx_runs::progress::Progress;
+use omx_store::runs::StepLogName;
 use omx_store::{ArtifactFolder, Store};
 use serde_json::Value;
 
@@ -42,9 +43,8 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         // The mark differs from that of every other process of the run.
         let (mark, session) = (agents.worker_variable.clone(), &self.session);
         let environment = agent_environment(agents, &[], &[], &format!("{session}.{step}"));
-        let logs = self.held.folder().logs();
-        let log = logs.map_err(|error| JobFailure::Failed(error.to_string()))?;
-        let log = log.join(format!("{step}.log"));
+        let log = self.held.folder().open_step_log(&StepLogName::new(step.as_str()));
+        let log = log.map_err(|error| JobFailure::Failed(error.to_string()))?;
         let limit = Duration::from_secs(self.spec.limits.check_time_s);
         let (folder, omx) = (self.spec.workspace.folder().to_owned(), agents.omx.clone());
         Ok(Box::new(move |stop| {

@@ -9,6 +9,7 @@ mod agents;
 mod attention;
 mod control;
 mod documents;
+mod event_log;
 mod jobs;
 mod mailbox;
 mod project;

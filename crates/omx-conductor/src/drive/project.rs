@@ -1,9 +1,6 @@
 //! The production world: the project's files, agents' processes and threads.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -19,9 +16,9 @@ use omx_runs::progress::{EVENTS_FILE, Progress};
 use omx_runs::{Record, RunRepository, RunSpec, StepKey, attention};
 use omx_store::Store;
 use omx_store::runs::HeldRun;
-use serde_json::json;
 
 use super::control::ControlWatch;
+use super::event_log::EventLog;
 use super::mailbox::{Mailbox, RunHandle};
 use super::world::{ControlEvent, ObservedDocument, World, WorldEvent};
 use crate::engine::{
@@ -66,6 +63,7 @@ pub struct ProjectWorld<'a, Show> {
     pub(super) agents: BTreeMap<StepKey, Conversation>,
     /// Flags that stop the running jobs.
     pub(super) jobs: BTreeMap<StepKey, Arc<AtomicBool>>,
+    events: EventLog,
     show: Show,
     _control: ControlWatch,
 }
@@ -79,18 +77,21 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
         show: Show,
     ) -> Result<Self, Refusal> {
         let session = SessionId::new(held.id().as_str())?;
-        let folder = held.folder().path();
+        let folder = held.folder();
         // The questions of an earlier process are obsolete: its agents are gone.
         attention::clear(folder);
         let project = env.context.project_env(env.store, &env.agents.variables);
         let repository = RunRepository::open(&project, held.id(), held.folder(), &spec.workspace)?;
+        let gone = || Refusal::invalid_input(format!("run {} is gone", held.id()));
+        let watched = env.store.run(held.id())?.ok_or_else(gone)?;
         let mailbox = Mailbox::default();
         let control = ControlWatch::start(
             mailbox.clone(),
             env.store.clone(),
             session.clone(),
             spec.mode,
-            folder.to_owned(),
+            watched,
+            spec.workspace.folder().to_owned(),
         )?;
         Ok(Self {
             env,
@@ -101,6 +102,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
             mailbox,
             agents: BTreeMap::new(),
             jobs: BTreeMap::new(),
+            events: EventLog::default(),
             show,
             _control: control,
         })
@@ -113,13 +115,10 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
 
     /// Appends progress to the run's event file. The file is for display only, so it
     /// is not flushed, and a full disk does not stop the run.
-    fn log(&self, progress: &Progress) {
-        let Ok(mut object) = serde_json::to_value(progress) else { return };
-        object["at"] = json!(self.now().to_string());
-        let log = self.held.folder().path().join(EVENTS_FILE);
-        let file = OpenOptions::new().create(true).append(true).mode(0o600).open(log);
-        if let Ok(mut file) = file {
-            let _ = file.write_all(format!("{object}\n").as_bytes());
+    fn log(&mut self, progress: &Progress) {
+        let lines = self.events.lines(progress, self.now());
+        if !lines.is_empty() {
+            let _ = self.held.folder().append(EVENTS_FILE, &lines);
         }
     }
 }
@@ -186,7 +185,7 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
         step: &StepKey,
         ask: &ApprovalRequest,
     ) -> Result<(), String> {
-        let folder = self.held.folder().path();
+        let folder = self.held.folder();
         attention::open_question(
             folder,
             number,
@@ -198,7 +197,7 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
     }
 
     fn close_question(&mut self, number: u64) {
-        attention::close(self.held.folder().path(), number);
+        attention::close(self.held.folder(), number);
     }
 
     fn show(&mut self, progress: &Progress) {

@@ -81,6 +81,7 @@ impl<'w, W: World> Drive<'w, W> {
             // `cancel` writes the documents before it sends the signal.
             ControlEvent::Stop if self.is_cancelled() => Some(RunEvent::Cancelled),
             ControlEvent::Stop => Some(RunEvent::Interrupted),
+            ControlEvent::DiskFull(why) => Some(RunEvent::DiskFull(why)),
             ControlEvent::Answered(number, decision) => {
                 let (step, approval) = self.questions.close(number, self.world)?;
                 Some(RunEvent::Answered(step, approval, decision))

@@ -80,6 +80,8 @@ pub enum ControlEvent {
     DocumentsCancelled,
     /// A question was answered.
     Answered(u64, ApprovalDecision),
+    /// The disk is nearly full, in words for people.
+    DiskFull(String),
     /// A signal, from the person or from `cancel`.
     Stop,
 }

@@ -33,6 +33,8 @@ pub enum RunEvent {
     Answered(StepKey, ApprovalId, ApprovalDecision),
     /// The person interrupted the run.
     Interrupted,
+    /// The disk is nearly full, in words for people.
+    DiskFull(String),
     /// The run was cancelled, according to its documents.
     Cancelled,
     /// Time has passed.

@@ -42,6 +42,7 @@ impl Engine {
                 self.person_answered(&key, approval, decision, &mut out);
             }
             RunEvent::Interrupted => self.stop(RunOutcome::Interrupted, &mut out, now),
+            RunEvent::DiskFull(why) => self.stop(RunOutcome::Blocked(why), &mut out, now),
             RunEvent::Cancelled => self.stop(RunOutcome::Cancelled, &mut out, now),
             RunEvent::Time => {}
         }

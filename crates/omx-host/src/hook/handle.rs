@@ -1,7 +1,8 @@
 //! Carries an event out: chooses the operation, and the output for the host.
 
-use std::fs;
+use std::fs::OpenOptions;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use omx_kernel::activity::ToolClass;
@@ -9,7 +10,9 @@ use omx_kernel::stop::{StopCause, StoppingAgent};
 use omx_kernel::{Refusal, SessionId};
 use omx_ops::Context;
 use omx_ops::hook::{self, Prompted, Rest, StopOutcome, StopSeen};
+use omx_process::read_plain_file;
 use omx_store::identity;
+use rustix::fs::OFlags;
 use serde_json::{Map, Value};
 
 use super::event::{HookEvent, SessionOpening};
@@ -49,6 +52,9 @@ impl From<HookOutput> for HookOutcome {
         Self { output, follow_up: HookFollowUp::None }
     }
 }
+
+/// The maximum size of a host's file of exports.
+const MAX_ENVIRONMENT_BYTES: u64 = 1024 * 1024;
 
 /// The most context a session start adds, in bytes.
 const MAX_CONTEXT_BYTES: usize = 3_500;
@@ -159,10 +165,18 @@ fn start_session(
 }
 
 fn append_once(file: &Path, line: &str) -> std::io::Result<()> {
-    if fs::read_to_string(file).is_ok_and(|text| text.lines().any(|old| old == line.trim_end())) {
+    let old = read_plain_file(file, MAX_ENVIRONMENT_BYTES);
+    if old.is_ok_and(|text| text.lines().any(|old| old == line.trim_end())) {
         return Ok(());
     }
-    fs::OpenOptions::new().append(true).create(true).open(file)?.write_all(line.as_bytes())
+    let mut options = OpenOptions::new();
+    // A pipe must not block, and the file is the person's alone.
+    options
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    options.open(file)?.write_all(line.as_bytes())
 }
 
 /// The arguments of a call of omx's own tools, with the session added if it is

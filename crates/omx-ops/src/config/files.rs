@@ -8,6 +8,8 @@ use jsonc_parser::ast::Value as Jsonc;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use omx_kernel::config_keys::{check, is_section, row_of};
 use omx_kernel::{Refusal, RefusalCode, Value};
+use omx_process::read_plain_file;
+use omx_store::MAX_DOCUMENT_BYTES;
 use toml_edit::{Document, Item, Value as Toml};
 
 /// One setting of a file.
@@ -73,7 +75,7 @@ pub fn text(path: &Path) -> Result<Option<String>, Refusal> {
         let why = format!("cannot read {}: it is not a file", path.display());
         return Err(Refusal::invalid_input(why));
     }
-    std::fs::read_to_string(path).map(Some).map_err(|error| unreadable(&error))
+    read_plain_file(path, MAX_DOCUMENT_BYTES as u64).map(Some).map_err(|error| unreadable(&error))
 }
 
 struct File<'a> {

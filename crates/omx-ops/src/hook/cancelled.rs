@@ -16,9 +16,8 @@ fn path(store: &Store, session: &SessionId) -> PathBuf {
 
 /// Stores the request.
 pub fn request_cancel(store: &Store, session: &SessionId) {
-    let path = path(store, session);
-    if let Some(folder) = path.parent().filter(|folder| folder.is_dir()) {
-        let _ = fs::write(folder.join(format!("{session}.cancel")), b"");
+    if let Ok(Some(state)) = store.read() {
+        let _ = state.request_cancel(session);
     }
 }
 

@@ -1,8 +1,7 @@
 //! Follows a run that another process drives.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind};
-use std::path::Path;
+use std::io::{BufRead, BufReader};
 use std::time::Duration;
 
 use omx_kernel::{Refusal, RefusalCode};
@@ -27,7 +26,6 @@ pub fn run_attach(
 ) -> Result<RunStatusReport, Refusal> {
     let (store, id) = run.find(context)?;
     let folder = open_folder(&store, &id)?;
-    let path = folder.path().join(EVENTS_FILE);
     let mut file: Option<BufReader<File>> = None;
     let mut line = String::new();
     context.caller.before_wait();
@@ -35,7 +33,7 @@ pub fn run_attach(
         // Check before reading, so that everything written until then is still shown.
         let ended = folder.liveness()? == Liveness::Ended;
         if file.is_none() {
-            file = open_events(&path)?;
+            file = folder.open_to_read(EVENTS_FILE)?.map(BufReader::new);
         }
         while let Some(reader) = &mut file {
             // The next read completes an incomplete line.
@@ -58,14 +56,5 @@ pub fn run_attach(
             return Err(Refusal::new(RefusalCode::Busy, why));
         }
         std::thread::sleep(POLL);
-    }
-}
-
-/// Opens the file with the run's progress. `None` if the run has not made any yet.
-fn open_events(path: &Path) -> Result<Option<BufReader<File>>, Refusal> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(BufReader::new(file))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Refusal::new(RefusalCode::Io, format!("{}: {error}", path.display()))),
     }
 }

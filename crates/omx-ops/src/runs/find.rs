@@ -7,9 +7,9 @@ use omx_store::runs::RunFolder;
 
 /// Finds the run whose id starts with `start`, or else the latest run.
 pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
-    let runs = store.runs()?;
+    let runs = store.run_ids()?;
     let start = start.unwrap_or_default();
-    let mut matching = runs.iter().filter(|run| run.id.as_str().starts_with(start));
+    let mut matching = runs.iter().filter(|run| run.as_str().starts_with(start));
     match (matching.next_back(), start.is_empty()) {
         (None, true) => Err(Refusal::invalid_input("no runs in this project")),
         (None, false) => Err(Refusal::invalid_input(format!(
@@ -17,9 +17,9 @@ pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
         ))),
         (Some(run), false) if matching.next().is_some() => Err(Refusal::invalid_input(format!(
             "the id prefix {start} is ambiguous, {} is one of several matches; use a longer prefix",
-            run.id
+            run
         ))),
-        (Some(run), _) => Ok(run.id.clone()),
+        (Some(run), _) => Ok(run.clone()),
     }
 }
 
@@ -29,11 +29,12 @@ pub fn find_resumable(store: &Store, mode: Mode, start: &str) -> Result<RunId, R
     if !start.is_empty() {
         return find_run(store, Some(start));
     }
-    for run in store.runs()?.iter().rev() {
-        let Some(folder) = store.run(&run.id)? else { continue };
-        let seen = overview(store, &folder)?;
+    for id in store.run_ids()?.into_iter().rev() {
+        // A run that cannot be read is not the one to resume, and hides no other.
+        let Ok(Some(folder)) = store.run(&id) else { continue };
+        let Ok(seen) = overview(store, &folder) else { continue };
         if seen.spec.mode == mode && seen.is_resumable() {
-            return Ok(run.id.clone());
+            return Ok(id);
         }
     }
     Err(Refusal::invalid_input(format!("no unfinished {} run to resume", mode.name())))

@@ -26,10 +26,14 @@ impl GcReport {
         let kept = self.0.kept.iter();
         let kept =
             kept.map(|kept| json!({"id": kept.id.as_str(), "path": kept.path, "why": kept.why}));
+        let unreadable = self.0.unreadable.iter();
+        let unreadable = unreadable.map(|run| json!({"id": run.id, "reason": run.why.raw()}));
         report::from_json(&json!({
             "removed": ids(&self.0.runs),
             "worktrees": ids(&self.0.worktrees),
             "kept": kept.collect::<Vec<_>>(),
+            "sessions": self.0.sessions,
+            "unreadable": unreadable.collect::<Vec<_>>(),
         }))
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use omx_kernel::{Refusal, RunId, Value};
-use omx_runs::overview::{Overview, overview};
+use omx_kernel::{Refusal, Value};
+use omx_runs::listing::{ListedOverview, RunListing, UnreadableRun, list_runs};
+use omx_store::json;
 use serde_json::json;
 
 use crate::context::Context;
@@ -20,35 +21,37 @@ pub struct RunListRequest {
 #[derive(Debug, Default)]
 pub struct RunListReport {
     /// The readable runs.
-    pub runs: Vec<Overview>,
+    pub runs: Vec<ListedOverview>,
     /// Runs that cannot be read, and why.
-    pub unreadable: Vec<(RunId, String)>,
+    pub unreadable: Vec<UnreadableRun>,
 }
 
 impl RunListReport {
-    /// The report for programs.
+    /// The report for programs. A run that cannot be read is in its place among the
+    /// others, with the state `unreadable`.
     pub fn value(&self) -> Value {
-        let runs: Vec<_> = self.runs.iter().map(Overview::json).collect();
-        let mut object = json!({ "runs": runs });
-        if !self.unreadable.is_empty() {
-            let unreadable = self.unreadable.iter();
-            object["unreadable"] =
-                unreadable.map(|(id, why)| json!({"id": id.as_str(), "reason": why})).collect();
-        }
-        report::from_json(&object)
+        let readable = self.runs.iter().map(|run| (&run.id, run.json.clone()));
+        let unreadable = self.unreadable.iter().map(|run| {
+            let why = run.why.raw();
+            (&run.id, json!({"id": run.id, "state": "unreadable", "why": why}).to_string())
+        });
+        let mut runs: Vec<_> = readable.chain(unreadable).collect();
+        runs.sort();
+        let runs: Vec<String> = runs.into_iter().map(|(_, json)| json).collect();
+        // Never fails: every part is JSON.
+        let runs = json::parse(&format!("[{}]", runs.join(",")));
+        let unreadable = self.unreadable.iter();
+        let unreadable = unreadable.map(|run| json!({"id": run.id, "reason": run.why.raw()}));
+        report::with_lists(
+            vec![("runs", runs.unwrap_or_else(|_| Value::array(Vec::new())))],
+            [("unreadable", report::from_json(&unreadable.collect()))],
+        )
     }
 }
 
 /// Lists the runs of a project. An unreadable run does not hide the others.
 pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunListReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
-    let mut report = RunListReport::default();
-    for run in store.runs()? {
-        match store.run(&run.id)?.map(|folder| overview(&store, &folder)) {
-            Some(Ok(overview)) => report.runs.push(overview),
-            Some(Err(refusal)) => report.unreadable.push((run.id, refusal.message)),
-            None => {}
-        }
-    }
-    Ok(report)
+    let RunListing { runs, unreadable } = list_runs(&store, context.now())?;
+    Ok(RunListReport { runs, unreadable })
 }

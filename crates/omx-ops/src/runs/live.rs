@@ -12,18 +12,26 @@ use crate::report;
 pub struct LiveRunsReport {
     /// The runs.
     pub runs: Vec<RegisteredRun>,
+    /// Runs of which nobody knows whether they live, because they cannot be read.
+    pub unreadable: Vec<RegisteredRun>,
 }
 
 impl LiveRunsReport {
     /// The report for programs.
     pub fn value(&self) -> Value {
-        report::from_json(&json!({ "runs": self.runs }))
+        let mut object = json!({ "runs": self.runs });
+        if !self.unreadable.is_empty() {
+            object["unreadable"] = json!(self.unreadable);
+        }
+        report::from_json(&object)
     }
 }
 
 /// Lists the live runs of all projects. Without a registry there are none.
 pub fn run_list_live(context: &Context<'_>) -> Result<LiveRunsReport, Refusal> {
     let folder = context.runs.registry_folder(context.dialect);
-    let runs = folder.map(|folder| RunRegistry::new(folder).live()).transpose()?;
-    Ok(LiveRunsReport { runs: runs.unwrap_or_default() })
+    let Some(registry) = folder.map(RunRegistry::new) else {
+        return Ok(LiveRunsReport { runs: Vec::new(), unreadable: Vec::new() });
+    };
+    Ok(LiveRunsReport { runs: registry.live()?, unreadable: registry.unreadable()? })
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 
-use super::{ProcessEvent, READ_AHEAD, weight};
+use super::{LineLimit, ProcessEvent, READ_AHEAD, weight};
 use crate::guard::GuardReport;
 
 /// How much of standard error is kept.
@@ -38,7 +38,7 @@ pub(super) struct Pipes<Report> {
     pub(super) guard: Option<UnixStream>,
     pub(super) wakeups: UnixStream,
     pub(super) requests: Receiver<PipeRequest>,
-    pub(super) max_line: usize,
+    pub(super) line_limit: LineLimit,
     pub(super) pending: Arc<AtomicUsize>,
     pub(super) stderr: Arc<Mutex<VecDeque<u8>>>,
     pub(super) report: Report,
@@ -143,20 +143,30 @@ impl<Report: Fn(ProcessEvent)> Pipes<Report> {
                 (self.report)(ProcessEvent::OutputClosed);
             }
             Some(mut bytes) => {
+                let max_line = match self.line_limit {
+                    LineLimit::Refuse(max_line) => max_line,
+                    LineLimit::Split(_) => usize::MAX,
+                };
                 while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
                     let (rest_of_line, rest) = bytes.split_at(end);
                     line.extend(rest_of_line);
                     bytes = rest.get(1..).unwrap_or_default();
-                    if line.len() > self.max_line {
+                    if line.len() > max_line {
                         break;
                     }
                     self.report_line(std::mem::take(line));
                 }
                 line.extend(bytes);
-                if line.len() > self.max_line {
-                    self.output = None;
-                    *line = Vec::new();
-                    (self.report)(ProcessEvent::LineTooLong);
+                match self.line_limit {
+                    LineLimit::Refuse(max_line) if line.len() > max_line => {
+                        self.output = None;
+                        *line = Vec::new();
+                        (self.report)(ProcessEvent::LineTooLong);
+                    }
+                    LineLimit::Split(max_line) if line.len() > max_line => {
+                        self.report_line(std::mem::take(line));
+                    }
+                    LineLimit::Refuse(_) | LineLimit::Split(_) => {}
                 }
             }
             None => {}

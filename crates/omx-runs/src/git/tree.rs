@@ -4,7 +4,9 @@
 //! The hash is computed with a temporary index outside the checkout, so that the
 //! checkout's index, with whatever the person or the agent staged, does not change.
 
-use std::fs::{self, File, FileTimes};
+use std::fs::{File, FileTimes};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 
 use super::error::GitError;
 use super::names::TreeId;
@@ -23,21 +25,21 @@ impl Checkout {
     fn copy_index(&self) -> Result<ScratchFile, GitError> {
         let copy = ScratchFile::new(self.git.scratch(), "index");
         let index = self.git_dir().join("index");
-        let copied = File::open(&index).and_then(|original| {
+        let copied = File::open(&index).and_then(|mut original| {
             let times = original.metadata()?.modified()?;
-            fs::copy(&index, copy.path())?;
+            // Whatever has that name already, even a link, is not written to.
+            let mut options = File::options();
+            let mut file = options.write(true).create_new(true).mode(0o600).open(copy.path())?;
+            io::copy(&mut original, &mut file)?;
             // git detects a file that changed right after the index was written by
             // the index's modification time. A newer time would make such a file look
             // unchanged.
-            let file = File::options().write(true).open(copy.path())?;
             file.set_times(FileTimes::new().set_modified(times))
         });
         match copied {
             Ok(()) => Ok(copy),
             // A repository without commits may have no index.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !index.exists() => {
-                Ok(copy)
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !index.exists() => Ok(copy),
             Err(error) => Err(GitError::io("copy", &index, error)),
         }
     }

@@ -1,16 +1,19 @@
 //! Cleans up after runs that ended long ago: removes their documents and records the
 //! time of the last cleanup.
 
-use omx_kernel::{SessionId, Timestamp};
+use omx_kernel::{Scope, SessionId, Timestamp};
 use rustix::fs::{AtFlags, unlinkat};
 
 use super::folder::RUNS;
+use crate::artifacts::ArtifactFolder;
 use crate::dir::remove_contents;
 use crate::dir::{self, open, open_or_make};
+use crate::documents::{read_folder, session_names};
 use crate::error::StoreError;
 use crate::flush::flush_all;
 use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
+use crate::stamp::FileStamp;
 use crate::tree::{Store, session_path};
 
 /// Holds the time of the last cleanup.
@@ -44,13 +47,78 @@ impl LockedStore {
 
     /// Removes everything of a session, which must belong to one run only.
     pub fn remove_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.remove_sessions(std::slice::from_ref(session))
+    }
+
+    /// The same for several sessions.
+    pub fn remove_sessions(&self, ids: &[SessionId]) -> Result<(), StoreError> {
+        let sessions_path = self.state.path().join("sessions");
+        let Some(sessions) = open(&self.state.fd, "sessions", &sessions_path)? else {
+            return Ok(());
+        };
+        for session in ids {
+            let path = session_path(self.state.path(), session);
+            let Some(folder) = open(&sessions, session.as_str(), &path)? else { continue };
+            remove_contents(&folder, &path)?;
+            unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR)
+                .map_err(|error| StoreError::io("remove", &path, error))?;
+        }
+        flush_all(&sessions).map_err(|error| StoreError::io("flush", &sessions_path, error))
+    }
+
+    /// Removes the documents of conversations that ended before this time, and their
+    /// folders. Returns how many. What is active, unreadable, or belongs to a run stays.
+    pub fn remove_ended_sessions(&self, before: Timestamp) -> Result<usize, StoreError> {
         let path = self.state.path().join("sessions");
-        let Some(sessions) = open(&self.state.fd, "sessions", &path)? else { return Ok(()) };
-        let path = session_path(self.state.path(), session);
-        let Some(folder) = open(&sessions, session.as_str(), &path)? else { return Ok(()) };
-        remove_contents(&folder, &path)?;
-        unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR)
-            .map_err(|error| StoreError::io("remove", &path, error))?;
-        flush_all(&sessions).map_err(|error| StoreError::io("flush", &path, error))
+        let Some(sessions) = open(&self.state.fd, "sessions", &path)? else { return Ok(0) };
+        let runs = open(&self.tree, RUNS, &self.tree_path.join(RUNS))?;
+        let mut removed = 0;
+        for session in session_names(&sessions, &path)? {
+            let path = path.join(session.as_str());
+            let is_old = |stamp: FileStamp| stamp.changed_at() < before;
+            let is_run = || {
+                let name = session.as_str();
+                runs.as_ref().is_some_and(|runs| FileStamp::read(runs, name).is_some())
+            };
+            if !FileStamp::read(&sessions, session.as_str()).is_some_and(is_old) || is_run() {
+                continue;
+            }
+            let Ok(Some(folder)) = open(&sessions, session.as_str(), &path) else { continue };
+            let scope = Scope::Session(session.clone());
+            let Ok(read) = read_folder(&folder, &scope, &path) else { continue };
+            let names: Vec<String> =
+                read.snapshot.documents.keys().map(|mode| mode.file_name()).collect();
+            let is_quiet = |name: &String| FileStamp::read(&folder, name).is_some_and(is_old);
+            if read.is_noteworthy() || !names.iter().all(is_quiet) {
+                continue;
+            }
+            for name in names.iter().chain(&read.leftovers) {
+                let _ = unlinkat(&folder, name.as_str(), AtFlags::empty());
+            }
+            // Fails, as it should, for a folder with files of others.
+            let is_gone = unlinkat(&sessions, session.as_str(), AtFlags::REMOVEDIR).is_ok();
+            removed += usize::from(is_gone);
+        }
+        if removed > 0 {
+            flush_all(&sessions).map_err(|error| StoreError::io("flush", &path, error))?;
+        }
+        Ok(removed)
+    }
+
+    /// Removes the files of one kind that were written before this time.
+    pub fn remove_old_artifacts(
+        &self,
+        kind: ArtifactFolder,
+        before: Timestamp,
+    ) -> Result<(), StoreError> {
+        let path = self.tree_path.join(kind.name());
+        let Some(folder) = open(&self.tree, kind.name(), &path)? else { return Ok(()) };
+        for name in dir::names(&folder, &path)? {
+            let stamp = FileStamp::read(&folder, &name);
+            if stamp.is_some_and(|stamp| stamp.changed_at() < before) {
+                let _ = unlinkat(&folder, name.as_str(), AtFlags::empty());
+            }
+        }
+        Ok(())
     }
 }

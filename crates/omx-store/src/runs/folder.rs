@@ -226,11 +226,13 @@ impl RunFolder {
         journal::reader(&self.fd, self.path.join(JOURNAL_FILE))
     }
 
-    /// The folder for the logs of this run, which may have been cleaned away.
-    pub fn logs(&self) -> Result<PathBuf, StoreError> {
-        let path = self.path.join("output");
-        open_or_make(&self.fd, "output", &path)?;
-        Ok(path)
+    /// Opens the log of a step, and empties it.
+    pub fn open_step_log(&self, name: &StepLogName) -> Result<StepLog, StoreError> {
+        open_step_log(&self.fd, &self.path, name)
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
     }
 
     /// A folder for temporary files of this run.
@@ -269,10 +271,5 @@ impl HeldRun {
     /// All records so far.
     pub fn entries<R: DeserializeOwned>(&self) -> Result<Vec<JournalEntry<R>>, StoreError> {
         self.folder.journal()?.read_all()
-    }
-
-    /// Opens the log of a step.
-    pub fn open_step_log(&self, name: &StepLogName) -> Result<StepLog, StoreError> {
-        open_step_log(&self.folder.fd, &self.folder.path, name)
     }
 }

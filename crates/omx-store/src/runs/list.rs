@@ -85,6 +85,30 @@ impl LockedStore {
     }
 }
 
+impl LockedStore {
+    /// Removes the folders of runs that have ended. Returns those that are gone; a run
+    /// that is alive or cannot be removed stays and keeps no other.
+    pub fn remove_runs(&self, ids: &[RunId]) -> Result<Vec<RunId>, StoreError> {
+        let runs_path = self.tree_path.join(RUNS);
+        let Some(runs) = open(&self.tree, RUNS, &runs_path)? else { return Ok(Vec::new()) };
+        let mut removed = Vec::new();
+        // The locks are held until everything is removed.
+        let mut locks = Vec::new();
+        for id in ids {
+            let path = runs_path.join(id.as_str());
+            let Ok(Some(folder)) = open(&runs, id.as_str(), &path) else { continue };
+            let lock = acquire(&folder, &path.join(LOCK_FILE), &LockHolder::this_process());
+            let Ok(LockAttempt::Acquired(lock)) = lock else { continue };
+            if renameat(&runs, id.as_str(), &runs, format!("{REMOVED}{id}")).is_ok() {
+                removed.push(id.clone());
+                locks.push(lock);
+            }
+        }
+        clear_leftovers(&runs, &runs_path)?;
+        Ok(removed)
+    }
+}
+
 /// Removes the leftovers of killed creations and removals. Call this only under the project's lock.
 pub(super) fn clear_leftovers(runs: &OwnedFd, runs_path: &Path) -> Result<(), StoreError> {
     let mut cleared = false;

@@ -96,6 +96,16 @@ impl RunRegistry {
         Ok(live)
     }
 
+    /// Returns the runs of which nobody knows whether they live, because their folder or
+    /// lock cannot be read.
+    pub fn unreadable(&self) -> Result<Vec<RegisteredRun>, StoreError> {
+        let Some(folder) = open_plain(&self.folder)? else { return Ok(Vec::new()) };
+        let names = dir::names(&folder, &self.folder)?;
+        let entries = names.iter().filter_map(|name| self.read(&folder, name));
+        let is_unknown = |entry: &RegisteredRun| matches!(entry.locate(), RunPresence::Unknown);
+        Ok(entries.filter(is_unknown).collect())
+    }
+
     /// Reads an entry; `None` for anything else.
     fn read(&self, folder: &OwnedFd, name: &str) -> Option<RegisteredRun> {
         let id = RunId::new(name.strip_suffix(".json")?).ok()?;

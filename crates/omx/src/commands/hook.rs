@@ -5,7 +5,6 @@
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use omx_host::HostKind;
@@ -29,12 +28,11 @@ const DEADLINE: Duration = Duration::from_millis(900);
 /// The maximum payload size. Anything larger is not an event.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// Whether an answer was printed. Only the first one is.
-static ANSWERED: AtomicBool = AtomicBool::new(false);
-
 /// Answers one event.
 pub fn run(host: HostKind, event: Option<&str>, by_name: Dialect) -> Exit {
     let begun = Instant::now();
+    omx_process::answer_after(DEADLINE);
+    omx_process::ignore_file_size_signal();
     answer_panics();
     if let Some(bytes) = read(begun)
         && let Some(payload) = HookPayload::parse(host, event, &bytes)
@@ -84,7 +82,8 @@ fn read(begun: Instant) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether handling the event may wait for a disk, so that a thread has to enforce the deadline.
+/// Whether handling the event may wait for a disk. No signal interrupts that, so a thread
+/// has to enforce the deadline.
 fn may_flush(event: &HookEvent<'_>) -> bool {
     !matches!(event, HookEvent::BeforeTool { .. } | HookEvent::AfterTool { .. } | HookEvent::Other)
 }
@@ -105,7 +104,7 @@ fn give_up() {
 
 /// Prints an answer, unless one was printed before.
 fn say(line: &str) {
-    if !ANSWERED.swap(true, Ordering::SeqCst) {
+    if omx_process::claim_answer() {
         let mut out = io::stdout().lock();
         let _ = out.write_all(line.as_bytes());
         let _ = out.write_all(b"\n");

@@ -314,8 +314,29 @@ fn state_2_3c_the_guard_lasts_one_minute_and_start_bypasses_it() {
     let left = until.parse::<jiff::Timestamp>().unwrap().duration_since(now).as_secs();
     assert!((30..=60).contains(&left), "{left} s left");
     project.put(json!({"mode":"ralph","start":true,"active":true}));
-    project.state_op("clear", &json!({"mode":"ralph"})).ok();
-    project.put(json!({"mode":"ralph","active":true}));
+}
+
+#[test]
+fn state_2_3c_the_clear_of_a_live_document_guards_against_a_late_write() {
+    for session in [None, Some("s")] {
+        let project = project();
+        let request = |mut input: Value| {
+            if let Some(session) = session {
+                input["session_id"] = json!(session);
+            }
+            input
+        };
+        project.put(request(json!({"mode":"ralph","active":true})));
+        project.state_op("clear", &request(json!({"mode":"ralph"}))).ok();
+        refused(&project, request(json!({"mode":"ralph","active":true})), "recently_cancelled");
+        assert_eq!(project.omx(&["state", "list-active", "--json"]).ok()["entries"], json!([]));
+        // A new start is meant, and a document that had ended needs no guard.
+        project.put(request(json!({"mode":"ralph","start":true,"active":true})));
+        project.put(request(json!({"mode":"ultrawork","active":true})));
+        project.put(request(json!({"mode":"ultrawork","active":false,"run_outcome":"failed"})));
+        project.state_op("clear", &request(json!({"mode":"ultrawork"}))).ok();
+        project.put(request(json!({"mode":"ultrawork","active":true})));
+    }
 }
 
 #[test]

@@ -23,7 +23,9 @@ impl SimWorld {
                     self.rules.allowed_by_person.insert(step.clone());
                 }
             }
-            ControlEvent::Answered(..) | ControlEvent::DocumentsCancelled => {}
+            ControlEvent::Answered(..)
+            | ControlEvent::DocumentsCancelled
+            | ControlEvent::DiskFull(_) => {}
         }
     }
 

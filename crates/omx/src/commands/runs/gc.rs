@@ -13,13 +13,21 @@ pub(super) fn gc(context: &Context<'_>, format: Format) -> Result<Exit, Refusal>
     }
     let removed = &report.0;
     let mut lines = vec![match (removed.runs.len(), removed.worktrees.len()) {
-        (0, 0) => "Nothing to remove.".to_owned(),
+        (0, 0) if removed.sessions == 0 => "Nothing to remove.".to_owned(),
         (runs, worktrees) => format!(
             "Removed {}, {}.",
             counted(runs, "old run", "old runs"),
             counted(worktrees, "merged worktree", "merged worktrees")
         ),
     }];
+    if removed.sessions > 0 {
+        let sessions = counted(removed.sessions, "ended session", "ended sessions");
+        lines.push(format!("Removed the documents of {sessions}."));
+    }
+    let unreadable = removed.unreadable.iter();
+    lines.extend(
+        unreadable.map(|run| format!("kept: run {} (unreadable: {})", run.id, run.why.one_line())),
+    );
     let kept = removed.kept.iter();
     lines.extend(
         kept.map(|kept| format!("kept: {} ({})", kept.path.display(), kept.why.one_line())),

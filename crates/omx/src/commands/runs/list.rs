@@ -2,7 +2,7 @@
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::{Context, RunListRequest, run_list, run_list_live};
-use omx_runs::overview::Overview;
+use omx_runs::listing::{ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
 
 use crate::cli::Global;
@@ -16,29 +16,33 @@ const TASK_COLUMNS: usize = 61;
 
 pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let report = run_list(context, &RunListRequest::default())?;
-    for (id, why) in &report.unreadable {
-        output::note(&format!("{id}: {why}"));
-    }
     if format == Format::Json {
         return Ok(output::value(&report.value(), format));
     }
-    let seen = report.runs;
-    if seen.is_empty() {
+    if report.runs.is_empty() && report.unreadable.is_empty() {
         return Ok(output::lines(&["No runs in this project.".to_owned()]));
     }
     let now = context.clock.now();
-    Ok(output::lines(&seen.iter().map(|run| line(run, now)).collect::<Vec<_>>()))
+    let readable = report.runs.iter().map(|run| (&run.id, line(run, now)));
+    let unreadable = report.unreadable.iter().map(|run| (&run.id, unreadable_line(run)));
+    let mut lines: Vec<_> = readable.chain(unreadable).collect();
+    lines.sort();
+    Ok(output::lines(&lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>()))
 }
 
-fn line(run: &Overview, now: Timestamp) -> String {
+fn unreadable_line(run: &UnreadableRun) -> String {
+    format!("{}  unreadable: {}", run.id, run.why.one_line())
+}
+
+fn line(run: &ListedOverview, now: Timestamp) -> String {
     let state = match &run.waiting {
-        _ if !run.attention.is_empty() => "needs you".to_owned(),
+        _ if run.needs_person() => "needs you".to_owned(),
         Some(kind) if run.state == "running" && *kind == "rate_limit" => "limited".to_owned(),
         _ => run.state.one_line().to_string(),
     };
     let phase =
         run.phase.as_ref().map_or_else(|| "-".to_owned(), |phase| phase.one_line().to_string());
-    let started = Timestamp::parse(&run.spec.started_at).unwrap_or(now);
+    let started = Timestamp::parse(run.started_at.raw()).unwrap_or(now);
     let age = clock(u64::try_from(now.millis_since(started) / 1000).unwrap_or_default());
     let money = run
         .usage
@@ -47,10 +51,10 @@ fn line(run: &Overview, now: Timestamp) -> String {
     format!(
         "{}  {:<11}  {state:<15}  {phase:<16}  {age:>8}  {} tokens{}  {}",
         run.id,
-        run.spec.mode.name(),
+        run.mode.one_line().to_string(),
         thousands(run.usage.tokens()),
         money.unwrap_or_default(),
-        truncate(&run.spec.task.one_line().to_string(), TASK_COLUMNS),
+        truncate(&run.task.one_line().to_string(), TASK_COLUMNS),
     )
 }
 
@@ -62,8 +66,8 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
         if format == Format::Json {
             return Ok(output::value(&report.value(), format));
         }
-        let live = report.runs;
-        if live.is_empty() {
+        let (live, unreadable) = (report.runs, report.unreadable);
+        if live.is_empty() && unreadable.is_empty() {
             return Ok(output::lines(&["No live runs.".to_owned()]));
         }
         let now = context.clock.now();
@@ -78,6 +82,10 @@ pub fn ps(json: bool, global: &Global, by_name: Dialect) -> Exit {
                 truncate(&run.task.one_line().to_string(), TASK_COLUMNS)
             )
         };
-        Ok(output::lines(&live.iter().map(line).collect::<Vec<_>>()))
+        let mut lines: Vec<String> = live.iter().map(line).collect();
+        let unknown =
+            |run: &RegisteredRun| format!("{}  unreadable in {}", run.run, run.root.display());
+        lines.extend(unreadable.iter().map(unknown));
+        Ok(output::lines(&lines))
     })
 }

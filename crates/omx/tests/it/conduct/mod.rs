@@ -7,6 +7,8 @@ mod checks;
 mod control;
 mod dialects;
 mod failures;
+mod files;
+mod history;
 mod kills;
 mod kit;
 mod limits;

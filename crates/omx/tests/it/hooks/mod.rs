@@ -3,6 +3,7 @@
 mod bounds;
 mod cancel;
 mod crashes;
+mod deadline;
 mod events;
 mod failures;
 mod fuzz;
