@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use omx_kernel::{Refusal, RefusalCode, RunId, SessionId};
+use omx_kernel::{Refusal, RefusalCode, RunId, Scope, SessionId};
 use omx_ops::{Context, NewRun};
-use omx_runs::{Record, RunSpec, workspace};
+use omx_runs::{Record, RunSpec, stop, workspace};
 use omx_store::Store;
 use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 
@@ -31,11 +31,21 @@ pub fn open(context: &Context<'_>, store: &Store, run: NewRun) -> Result<OpenedR
     Ok(OpenedRun { spec, held, engine, changes })
 }
 
+/// Who resumes a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResumedBy {
+    /// The person, which also revokes a cancel.
+    Person,
+    /// A process that was started to drive the run. A cancel that came in between counts.
+    Driver,
+}
+
 /// Resumes a run that no process drives.
 pub fn resume(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
+    by: ResumedBy,
     decisions: &BTreeMap<String, StepDecision>,
 ) -> Result<OpenedRun, Refusal> {
     let held = match store.acquire_run(id, &LockHolder::this_process())? {
@@ -52,11 +62,32 @@ pub fn resume(
             return Err(Refusal::invalid_input(format!("run {id} does not exist")));
         }
     };
+    if by == ResumedBy::Person {
+        store.clear_cancel_mark(&Scope::Session(id.session()))?;
+    }
+    end_earlier_attempt(store, id)?;
     let mut spec: RunSpec = RunSpec::load(held.folder())?;
     spec.workspace = workspace::relocate(store, id, spec.workspace);
     let records: Vec<Record> = held.entries()?.into_iter().map(|entry| entry.record).collect();
     let (engine, changes) = open_engine(context, store, &spec, id, &records, decisions)?;
     Ok(OpenedRun { spec, held, engine, changes })
+}
+
+/// Ends what an earlier process of the run left: nothing of it may work beside this one.
+fn end_earlier_attempt(store: &Store, id: &RunId) -> Result<(), Refusal> {
+    let left = stop::end_leftovers(store, id);
+    if left.is_empty() {
+        return Ok(());
+    }
+    let names = left.iter().map(|info| format!("{} (process {})", info.program, info.id.pid));
+    Err(Refusal::new(
+        RefusalCode::Busy,
+        format!(
+            "processes of an earlier attempt at run {id} still work in its folder and cannot be \
+             ended: {}; end them, then resume the run",
+            names.collect::<Vec<_>>().join(", ")
+        ),
+    ))
 }
 
 fn open_engine(

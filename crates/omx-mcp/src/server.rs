@@ -124,7 +124,11 @@ fn progress_token(meta: &str) -> Option<String> {
 /// reads it and reacts.
 pub(crate) fn run_tool(call: &ToolCall, context: &Context<'_>) -> String {
     let (value, is_error) = match call.tool.call(context, &call.arguments) {
-        Ok(value) => (value, "false"),
+        // A report may carry an error: what was done, and what could not be.
+        Ok(value) => {
+            let is_error = if value.get("error").is_some() { "true" } else { "false" };
+            (value, is_error)
+        }
         Err(refusal) => (omx_ops::error_object(&refusal), "true"),
     };
     let object = json::compact(value.as_json());

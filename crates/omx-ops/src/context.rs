@@ -28,6 +28,9 @@ pub struct Place {
     pub root: Option<PathBuf>,
     /// A folder outside the projects that holds the state of all of them.
     pub state_dir: Option<PathBuf>,
+    /// Private folders of the person for what a project's own folder cannot hold, the
+    /// best first. They need not exist.
+    pub runtime: Vec<PathBuf>,
 }
 
 /// The caller's session, as far as the environment reveals it.
@@ -96,7 +99,7 @@ impl Context<'_> {
             state_dir: self.place.state_dir.as_deref(),
             dialect: self.dialect,
         })?;
-        Ok(Store::new(project))
+        Ok(Store::new(project).with_runtime_folders(self.place.runtime.clone()))
     }
 
     /// The scope of this session; defaults to the caller's scope.

@@ -22,8 +22,8 @@ mod write;
 
 pub use caller::{CallProgress, Caller, UncancelledCaller};
 pub use cancel::{
-    CancelBreadth, CancelOptions, CancelReport, CancelRequest, RunProcesses, cancel,
-    sessions_with_active_modes,
+    CancelBreadth, CancelOptions, CancelReport, CancelRequest, RunProcesses, UnrecordedCancel,
+    cancel, sessions_with_active_modes,
 };
 pub use clear::state_clear;
 pub use clock::{Clock, SystemClock};

@@ -5,6 +5,7 @@ use omx_kernel::write::{WriteContext, WritePlan, plan_write, required_facts};
 use omx_kernel::{GuardedAct, Mode, Refusal, RefusalCode, Scope, Snapshot, Value};
 use omx_store::{EventKind, LockedStore, LogEvent, QuarantinedDocument, StoreError};
 
+use crate::cancel::settle_cancel;
 use crate::config::limits;
 use crate::context::Context;
 use crate::facts;
@@ -35,6 +36,7 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
         // Check before locking, so that a refused first write leaves no trace in the project.
         decide(&Snapshot::empty(scope.clone()))?;
     }
+    settle_cancel(context, &store, &scope);
     let locked = context.lock(&store, "state write")?;
     let read = locked.scope(&scope)?;
     if scope == Scope::Compatibility {

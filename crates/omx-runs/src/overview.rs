@@ -67,6 +67,11 @@ pub fn overview(store: &Store, folder: &RunFolder) -> Result<Overview, Refusal> 
     }
     let (state, why) = match closed {
         _ if is_alive => ("running".into(), ForeignText::default()),
+        Some((outcome, why)) if outcome == "complete" => (outcome.into(), why.into()),
+        // Its process could not record the cancel, or was gone.
+        _ if store.is_marked_cancelled(&Scope::Session(folder.id().session())) => {
+            ("cancelled".into(), ForeignText::default())
+        }
         Some((outcome, why)) => (outcome.into(), why.into()),
         None => ("stopped".into(), "the process that drove it is gone".into()),
     };

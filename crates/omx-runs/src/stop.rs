@@ -1,27 +1,33 @@
-//! Terminates the process that drives a run.
+//! Ends the process that drives a run, and whatever still works for the run.
 
 use std::time::{Duration, Instant};
 
-use omx_kernel::{Refusal, RunId, Scope, SessionId};
-use omx_process::Signal;
+use omx_kernel::{ChildContext, Dialect, Refusal, RunId};
+use omx_process::{ProcessInfo, Signal, end_marked, find_marked};
 use omx_store::Store;
 use omx_store::runs::{Liveness, LockHolder, RunFolder};
 
 /// The poll interval while a run ends.
 const POLL: Duration = Duration::from_millis(20);
 /// How long a killed process may keep its lock.
-const AFTER_KILL: Duration = Duration::from_secs(2);
+const AFTER_KILL: Duration = Duration::from_secs(1);
+/// How long the guards of a killed process have to end their trees: a little more than
+/// they give their programs.
+const GUARD_GRACE: Duration = Duration::from_millis(2300);
+/// When processes that survive SIGKILL are given up.
+const GIVE_UP: Duration = Duration::from_secs(4);
 
 /// The outcome of terminating a run's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunTermination {
-    /// No process drove it.
+    /// No process drove it, and none worked for it.
     NotRunning,
     /// The process exited on request.
     Exited,
-    /// The process did not exit in time and was killed.
+    /// The process did not exit in time and was killed, or it was gone already and
+    /// processes that it had left were killed.
     Killed,
-    /// A process that cannot be terminated from here still drives the run.
+    /// A process that cannot be terminated from here still works for the run.
     StillRunning,
 }
 
@@ -37,41 +43,44 @@ impl RunTermination {
     }
 }
 
-/// Waits for runs that have just started and have no document yet for a cancel to
-/// end. Returns whether there was one. Considers one session's run, or all runs.
-pub fn wait_for_starting(
-    store: &Store,
-    only: Option<&SessionId>,
-    patience: Duration,
-) -> Result<bool, Refusal> {
-    let deadline = Instant::now() + patience;
-    let is_meant = |id: &RunId| only.is_none_or(|only| only.as_str() == id.as_str());
-    let mut found = false;
-    for run in store.runs()?.into_iter().filter(|run| is_meant(&run.id)) {
-        let Ok(session) = SessionId::new(run.id.as_str()) else { continue };
-        let scope = Scope::Session(session);
-        let Some(folder) = store.run(&run.id)? else { continue };
-        loop {
-            let has_documents = match store.read()? {
-                Some(state) => !state.scope(&scope)?.snapshot.documents.is_empty(),
-                None => false,
-            };
-            let is_driven = matches!(driver(&folder)?, Driver::Other(_));
-            if has_documents || !is_driven || Instant::now() > deadline {
-                break;
-            }
-            found = true;
-            std::thread::sleep(POLL);
-        }
+/// Asks the process that drives a run to exit, and does not wait for it.
+pub fn request_exit(store: &Store, id: &RunId) {
+    let folder = store.run(id).ok().flatten();
+    if let Some(Ok(Driver::Other(Some(holder)))) = folder.map(|folder| driver(&folder)) {
+        holder.signal(Signal::TERM);
     }
-    Ok(found)
 }
 
-/// Terminates the process that drives a run. The caller has already cancelled the
-/// run's documents; the guards terminate the agents.
-pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTermination, Refusal> {
+/// Terminates the process that drives a run, which may exit by itself until the deadline,
+/// and everything that works for the run. The caller has already recorded the cancel, as
+/// far as that was possible, and called [`request_exit`].
+pub fn terminate(store: &Store, id: &RunId, deadline: Instant) -> Result<RunTermination, Refusal> {
     let Some(folder) = store.run(id)? else { return Ok(RunTermination::NotRunning) };
-    let Driver::Other(holder) = driver(&folder)? else { return Ok(RunTermination::NotRunning) };
+    let driven = match driver(&folder)? {
+        Driver::ThisProcess => return Ok(RunTermination::NotRunning),
+        Driver::Nobody => RunTermination::NotRunning,
+        Driver::Other(holder) => end_driver(&folder, holder.as_ref(), deadline)?,
+    };
+    // A process that exited by itself has ended its agents. Guards of a killed one are
+    // at work now.
+    let grace = if driven == RunTermination::Killed { GUARD_GRACE } else { Duration::ZERO };
+    let is_mark = mark_of(store, id);
+    if find_marked(&is_mark).is_empty() {
+        return Ok(driven);
+    }
+    let left = end_marked(&is_mark, grace, GIVE_UP);
+    Ok(match driven {
+        _ if !left.is_empty() => RunTermination::StillRunning,
+        RunTermination::NotRunning => RunTermination::Killed,
+        driven => driven,
+    })
+}
+
+fn end_driver(
+    folder: &RunFolder,
+    holder: Option<&LockHolder>,
+    deadline: Instant,
+) -> Result<RunTermination, Refusal> {
     let has_exited_by = |deadline: Instant| loop {
         match folder.liveness() {
             Ok(Liveness::Alive(_)) if Instant::now() < deadline => std::thread::sleep(POLL),
@@ -80,13 +89,47 @@ pub fn terminate(store: &Store, id: &RunId, patience: Duration) -> Result<RunTer
             Err(error) => return Err(error.into()),
         }
     };
-    let _ = holder.as_ref().map(|holder| holder.signal(Signal::TERM));
-    if has_exited_by(Instant::now() + patience)? {
+    if has_exited_by(deadline)? {
         return Ok(RunTermination::Exited);
     }
-    let _ = holder.as_ref().map(|holder| holder.signal(Signal::KILL));
+    let _ = holder.map(|holder| holder.signal(Signal::KILL));
     let has_exited = has_exited_by(Instant::now() + AFTER_KILL)?;
     Ok(if has_exited { RunTermination::Killed } else { RunTermination::StillRunning })
+}
+
+/// Ends what still works for a run that this process is about to resume: agents and
+/// checks that outlived their process and their guard. Returns what cannot be ended.
+pub fn end_leftovers(store: &Store, id: &RunId) -> Vec<ProcessInfo> {
+    // The guards of a process that was killed a moment ago are at work.
+    end_marked(mark_of(store, id), GUARD_GRACE, GIVE_UP)
+}
+
+/// Recognizes the entry of an environment that says that its process works for a run.
+fn mark_of(store: &Store, id: &RunId) -> impl Fn(&[u8]) -> bool {
+    let (id, root) = (id.clone(), store.root().to_owned());
+    let prefixes = Dialect::ALL.map(|dialect| format!("{}=", dialect.context_variable()));
+    move |entry: &[u8]| {
+        let prefix = prefixes.iter().find(|prefix| entry.starts_with(prefix.as_bytes()));
+        let Some(text) = prefix.and_then(|prefix| entry.get(prefix.len()..)) else { return false };
+        // The same run may exist a second time, in a copy of the project. A project that
+        // was moved is no longer where its processes were started.
+        serde_json::from_slice::<ChildContext>(text).is_ok_and(|context| {
+            context.run.as_ref() == Some(&id) && (context.root == root || !context.root.exists())
+        })
+    }
+}
+
+/// The runs that another process drives.
+pub fn live_runs(store: &Store) -> Result<Vec<RunId>, Refusal> {
+    let is_other = |liveness: &Liveness| matches!(liveness, Liveness::Alive(holder) if *holder != Some(LockHolder::this_process()));
+    let runs = store.runs()?.into_iter().filter(|run| is_other(&run.liveness));
+    Ok(runs.map(|run| run.id).collect())
+}
+
+/// Whether another process drives a run.
+pub fn is_driven(store: &Store, id: &RunId) -> bool {
+    let folder = store.run(id).ok().flatten();
+    folder.is_some_and(|folder| matches!(driver(&folder), Ok(Driver::Other(_))))
 }
 
 /// Who drives a run.

@@ -14,7 +14,7 @@ use crate::lock::LockedStore;
 use crate::replace::{Durability, replace};
 use crate::tree::StateDir;
 
-const FOLDER: &str = ".activity";
+pub(crate) const FOLDER: &str = ".activity";
 const MAX_BYTES: usize = 64 * 1024;
 const KEPT_SECONDS: i64 = 24 * 60 * 60;
 

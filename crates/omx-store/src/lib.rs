@@ -7,6 +7,7 @@
 mod activity;
 mod any_path;
 mod artifacts;
+mod cancel_mark;
 mod dir;
 mod documents;
 mod error;

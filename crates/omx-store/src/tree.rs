@@ -16,6 +16,8 @@ use crate::project::Project;
 #[derive(Clone, Debug)]
 pub struct Store {
     project: Project,
+    /// Folders of the person outside the project, for what the project cannot hold.
+    runtime: Vec<PathBuf>,
 }
 
 /// The `state` folder, open.
@@ -39,7 +41,17 @@ impl StateDir {
 impl Store {
     /// The store of a project.
     pub fn new(project: Project) -> Self {
-        Self { project }
+        Self { project, runtime: Vec::new() }
+    }
+
+    /// The same store, with private folders of the person in which to remember a cancel
+    /// that the project's own folder cannot hold.
+    pub fn with_runtime_folders(self, runtime: Vec<PathBuf>) -> Self {
+        Self { runtime, ..self }
+    }
+
+    pub(crate) fn runtime_folders(&self) -> &[PathBuf] {
+        &self.runtime
     }
 
     /// The project's root.

@@ -102,7 +102,13 @@ pub fn context(
     let home = home.map(|home| home.canonicalize().unwrap_or(home));
     Ok(Context {
         ambient: session.map_or_else(|| ambient(dialect), Ambient::Session),
-        place: Place { working_directory, home, root: global.root.clone().or(root), state_dir },
+        place: Place {
+            working_directory,
+            home,
+            root: global.root.clone().or(root),
+            state_dir,
+            runtime: runtime_folders(dialect),
+        },
         clock: &SystemClock,
         dialect,
         actor,
@@ -219,6 +225,21 @@ fn state_folder(dialect: Dialect) -> Option<PathBuf> {
     let state = variable("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| PathBuf::from(home).join(".local/state"));
     Some(state.or_else(home)?.join(dialect.name))
+}
+
+/// Where a cancel is remembered that the project's folder cannot hold. A folder that
+/// others can use does not count, so every candidate is checked when it is used.
+fn runtime_folders(dialect: Dialect) -> Vec<PathBuf> {
+    let named = variable("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
+    let user = rustix::process::geteuid().as_raw();
+    // Callers without the variable must find the same folder.
+    let usual = PathBuf::from(format!("/run/user/{user}"));
+    let mut folders: Vec<PathBuf> = [named, Some(usual)].into_iter().flatten().collect();
+    folders.dedup();
+    folders.iter_mut().for_each(|folder| folder.push(dialect.name));
+    folders.extend(state_folder(dialect).map(|folder| folder.join("cancelled")));
+    folders.push(PathBuf::from(format!("/tmp/{}-{user}", dialect.name)));
+    folders
 }
 
 /// Where it is recorded which host process holds which conversation.

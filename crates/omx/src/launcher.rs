@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use omx_conductor::start::ResumedBy;
 use omx_kernel::{AgentKind, CallingAgent, Dialect, Refusal, RefusalCode, RunId};
 use omx_ops::{Context, RunLauncher};
 use omx_process::platform::detached_command;
@@ -59,7 +60,7 @@ impl RunLauncher for ProcessLauncher {
             Refusal::new(RefusalCode::Io, format!("cannot run in the background: {error}"))
         };
         // Refuse here what the other process would refuse in its log, where nobody looks.
-        drop(open_again(context, store, id, decisions)?);
+        drop(open_again(context, store, id, ResumedBy::Driver, decisions)?);
         let missing = || Refusal::invalid_input(format!("run {id} is gone"));
         let folder = store.run(id)?.ok_or_else(missing)?;
         let omx = std::env::current_exe().map_err(io)?;

@@ -43,7 +43,13 @@ impl ControlWatch {
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // The loop decides whether this cancel concerns its own run.
                 let status = read_status(&store, &session, mode);
-                if matches!(status, ObservedDocument::Cancelled | ObservedDocument::Missing) {
+                let is_cancelled = match status {
+                    ObservedDocument::Cancelled
+                    | ObservedDocument::Missing
+                    | ObservedDocument::Marked => true,
+                    ObservedDocument::Other | ObservedDocument::Unreadable => false,
+                };
+                if is_cancelled {
                     mailbox.send_control(ControlEvent::DocumentsCancelled);
                 }
                 if let Some(why) = full_disk([store.tree(), &workspace]) {

@@ -48,7 +48,8 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             return Ok(());
         }
         let request = CancelRequest::session(self.session.clone(), RunProcesses::Leave);
-        cancel(&self.context_with_short_wait(), &request).map(drop).map_err(failure)
+        let report = cancel(&self.context_with_short_wait(), &request).map_err(failure)?;
+        report.failure().map_or(Ok(()), |refusal| Err(failure(refusal)))
     }
 
     /// The context of the run, with a short wait for the project's lock.
@@ -61,6 +62,9 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
 
 /// Reads the status of a run's own document.
 pub(super) fn read_status(store: &Store, session: &SessionId, mode: Mode) -> ObservedDocument {
+    if store.is_marked_cancelled(&Scope::Session(session.clone())) {
+        return ObservedDocument::Marked;
+    }
     let state = match store.read() {
         Ok(Some(state)) => state,
         Ok(None) => return ObservedDocument::Missing,

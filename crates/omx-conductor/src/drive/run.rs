@@ -91,11 +91,11 @@ impl<'w, W: World> Drive<'w, W> {
 
     /// Whether the run was cancelled after this process took over its documents.
     fn is_cancelled(&mut self) -> bool {
-        self.engine.is_cancellable()
-            && matches!(
-                self.world.observe_document(),
-                ObservedDocument::Cancelled | ObservedDocument::Missing
-            )
+        match self.world.observe_document() {
+            ObservedDocument::Marked => true,
+            ObservedDocument::Cancelled | ObservedDocument::Missing => self.engine.is_cancellable(),
+            ObservedDocument::Other | ObservedDocument::Unreadable => false,
+        }
     }
 
     fn handle(&mut self, event: RunEvent) -> Option<RunOutcome> {

@@ -97,4 +97,6 @@ pub enum ObservedDocument {
     Other,
     /// The document cannot be read now. That is not a cancel.
     Unreadable,
+    /// A mark says that the run was cancelled, whatever the document says.
+    Marked,
 }

@@ -16,6 +16,8 @@ const FIRST_PAUSE_MS: u64 = 250;
 const LONGEST_PAUSE_MS: u64 = 5_000;
 /// How often to retry after a file system error. Waiting for a lock has no limit.
 const MOST_FAILURES: u32 = 8;
+/// The same for a cancelled run, including waits for the lock: it has to end in time.
+const MOST_WHEN_CANCELLED: u32 = 3;
 /// How often to report a wait for the lock.
 const REPORT_MS: u64 = 60_000;
 
@@ -191,11 +193,15 @@ impl Engine {
             Err(DocumentFailure::Cancelled) => {
                 self.stop(RunOutcome::Cancelled, out, now);
             }
-            Err(DocumentFailure::Busy(why)) => {
+            Err(DocumentFailure::Busy(why)) if self.stopping != Some(RunOutcome::Cancelled) => {
                 self.report_busy(&why, out, now);
                 self.pause_documents(now);
             }
-            Err(DocumentFailure::Failed(why)) if self.documents.failures < MOST_FAILURES => {
+            // A cancelled run does not wait for a lock: whatever holds it, the run ends.
+            // The cancel itself is remembered outside the documents.
+            Err(DocumentFailure::Busy(why) | DocumentFailure::Failed(why))
+                if self.documents.failures < self.most_failures() =>
+            {
                 self.documents.failures += 1;
                 if self.documents.failures == 1 {
                     let words = format!("a document cannot be written: {why}; trying again");
@@ -203,9 +209,21 @@ impl Engine {
                 }
                 self.pause_documents(now);
             }
-            Err(DocumentFailure::Failed(why) | DocumentFailure::Refused(why)) => {
+            Err(
+                DocumentFailure::Busy(why)
+                | DocumentFailure::Failed(why)
+                | DocumentFailure::Refused(why),
+            ) => {
                 self.give_up_task(&why, out, now);
             }
+        }
+    }
+
+    fn most_failures(&self) -> u32 {
+        if self.stopping == Some(RunOutcome::Cancelled) {
+            MOST_WHEN_CANCELLED
+        } else {
+            MOST_FAILURES
         }
     }
 

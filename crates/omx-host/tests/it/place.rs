@@ -82,6 +82,7 @@ impl HostTestProject {
                 home: Some(self.home()),
                 root: Some(self.project()),
                 state_dir: None,
+                runtime: Vec::new(),
             },
             clock: &FixedClock,
             dialect: Dialect::OMX,

@@ -42,6 +42,7 @@ impl McpTestProject {
                 home: None,
                 root: Some(self.root()),
                 state_dir: None,
+                runtime: Vec::new(),
             },
             clock: &FixedClock,
             dialect: Dialect::OMX,

@@ -1,7 +1,7 @@
 //! Ends active documents, in the order that their links require.
 
 use omx_kernel::cancel::{CancelEntry, CancelTarget, plan_cancel, teams_in_scope};
-use omx_kernel::{Mode, Refusal, Scope, Value, message};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope, Value, message};
 use omx_store::{
     EventKind, LockedStore, LogEvent, ScopeContents, StateDir, Store, StoreError,
     UnreadableDocument,
@@ -10,7 +10,9 @@ use omx_store::{
 use super::report::CancelReport;
 use crate::context::Context;
 
-/// Ends the active modes of these scopes, each in its required order.
+/// Ends the active modes of these scopes, each in its required order. What cannot be
+/// written is reported and stops nothing else; only a request that makes no sense is
+/// refused.
 pub(super) fn cancel_scopes(
     context: &Context<'_>,
     store: &Store,
@@ -19,19 +21,39 @@ pub(super) fn cancel_scopes(
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
     // Check without the lock first, so that a cancel leaves an idle project untouched.
-    let Some(state) = store.read()? else { return Ok(()) };
-    let mut busy = Vec::new();
+    let state = match store.read() {
+        Ok(Some(state)) => state,
+        Ok(None) => return Ok(()),
+        Err(error) => {
+            let refusal = Refusal::from(error);
+            scopes.iter().for_each(|scope| report.fail(scope.clone(), refusal.clone()));
+            return Ok(());
+        }
+    };
+    let mut noteworthy = Vec::new();
     for scope in scopes {
-        if state.scope(scope)?.is_noteworthy() {
-            busy.push(scope);
+        match state.scope(scope) {
+            Ok(read) if read.is_noteworthy() => noteworthy.push(scope),
+            Ok(_) => {}
+            Err(error) => report.fail(scope.clone(), error.into()),
         }
     }
-    if busy.is_empty() {
+    if noteworthy.is_empty() {
         return Ok(());
     }
-    let locked = context.lock(store, "cancel")?;
-    for scope in busy {
-        cancel_scope(context, &locked, scope, target, report)?;
+    let locked = match context.lock(store, "cancel") {
+        Ok(locked) => locked,
+        Err(refusal) => {
+            noteworthy.iter().for_each(|scope| report.fail((*scope).clone(), refusal.clone()));
+            return Ok(());
+        }
+    };
+    for scope in noteworthy {
+        match cancel_scope(context, &locked, scope, target, report) {
+            Ok(()) => {}
+            Err(refusal) if refusal.code == RefusalCode::LinkedMode => return Err(refusal),
+            Err(refusal) => report.fail(scope.clone(), refusal),
+        }
     }
     Ok(())
 }

@@ -1,44 +1,76 @@
-//! Ends active documents and the processes of their runs, and reports both.
+//! Cancels: writes the documents, marks what could not be written, ends the processes
+//! of the runs, and reports all three.
 
-use std::collections::BTreeSet;
+use std::time::Duration;
 
 use omx_kernel::agent_acts::check_act;
 use omx_kernel::cancel::CancelTarget;
-use omx_kernel::{GuardedAct, Refusal, Scope, SessionId, message};
+use omx_kernel::{GuardedAct, Refusal, Scope, message};
 use omx_store::Store;
 
 use super::documents::{cancel_scopes, every_scope};
-use super::force::force;
+use super::force::{cancel_everywhere, clear_everything};
 use super::report::CancelReport;
-use super::request::{CancelBreadth, CancelRequest, RunProcesses};
-use super::runs::{end_runs, wait_for_starting};
+use super::request::{CancelBreadth, CancelRequest};
+use super::runs::end_runs;
 use super::scope::{Checked, left_over, nothing_lines, only_scope};
+use super::settle::settle_cancel;
 use crate::context::Context;
 
+/// How long a cancel waits for the project's lock before it does without the documents.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a cancel that nobody waits for tries to write the documents after all.
+const FINISH_PATIENCE: Duration = Duration::from_secs(60);
+
 /// Cancels. Every cancel goes through this function, whatever requests it. It ends
-/// documents first, and then the processes of the runs they belong to.
+/// documents first, and then the processes of the runs they belong to. Documents that
+/// cannot be written do not stop it: [`CancelReport::unrecorded`] names them.
 pub fn cancel(context: &Context<'_>, request: &CancelRequest) -> Result<CancelReport, Refusal> {
+    let lock_deadline = context.lock_deadline.min(LOCK_PATIENCE);
+    let context = &Context { lock_deadline, ..context.clone() };
     let store = context.store_for(request.project.as_deref())?;
     let own = check_agent(context, &store, request)?;
     let request = own.as_ref().unwrap_or(request);
-    let mut report = cancel_documents(context, &store, request)?;
-    let finishes = request.breadth == CancelBreadth::Finish;
-    if report.cancelled.is_empty() && request.runs == RunProcesses::Terminate && !finishes {
-        let only = match request.breadth {
-            CancelBreadth::Force | CancelBreadth::EverySession => Scope::Compatibility,
-            _ => context.scope(request.session.as_ref())?,
-        };
-        if wait_for_starting(&store, only.session())? {
-            report = cancel_documents(context, &store, request)?;
+    let mut report = CancelReport::default();
+    match request.breadth {
+        CancelBreadth::Force => {
+            cancel_everywhere(context, &store, &mut report);
+            end_runs(&store, request, None, &mut report);
+            clear_everything(context, &store, &mut report);
+        }
+        CancelBreadth::EverySession => {
+            let scopes = match store.read() {
+                Ok(Some(state)) => {
+                    let (scopes, closed) = every_scope(&state);
+                    report.report_unopened(&closed);
+                    scopes
+                }
+                Ok(None) => Vec::new(),
+                Err(error) => {
+                    report.fail(Scope::Compatibility, error.into());
+                    Vec::new()
+                }
+            };
+            cancel_scopes(context, &store, &scopes, CancelTarget::Everything, &mut report)?;
+            end_runs(&store, request, None, &mut report);
+            if report.is_empty() {
+                let checked = Checked::Everywhere;
+                let lines = nothing_lines(context, &store, checked, CancelTarget::Everything);
+                report.lines.extend(lines);
+            }
+        }
+        CancelBreadth::Finish => {
+            cancel_one(context, &store, request, CancelTarget::Everything, &mut report)?;
+            retry_unrecorded(context, &store, &report);
+        }
+        CancelBreadth::Scope(target) => {
+            cancel_one(context, &store, request, target, &mut report)?;
         }
     }
-    let mut sessions: BTreeSet<SessionId> =
-        report.cancelled.iter().filter_map(|(scope, _)| scope.session().cloned()).collect();
-    if finishes {
-        sessions.extend(request.session.clone());
-    }
-    if request.runs == RunProcesses::Terminate {
-        end_runs(&store, &sessions, &mut report)?;
+    report.conclude(&store);
+    if request.breadth == CancelBreadth::Force && report.unrecorded.is_empty() {
+        report.lines.push(message::format_all_cleared(context.dialect));
     }
     Ok(report)
 }
@@ -69,69 +101,41 @@ fn check_agent(
     Ok(Some(CancelRequest { session: Some(session), ..request.clone() }))
 }
 
-fn cancel_documents(
-    context: &Context<'_>,
-    store: &Store,
-    request: &CancelRequest,
-) -> Result<CancelReport, Refusal> {
-    let mut report = CancelReport::default();
-    let state = store.read()?;
-    match request.breadth {
-        CancelBreadth::Force => {
-            if state.is_some() {
-                force(context, store, &mut report)?;
-            }
-            report.lines.push(message::format_all_cleared(context.dialect));
-        }
-        CancelBreadth::EverySession => {
-            let (scopes, closed) = state.as_ref().map(every_scope).unwrap_or_default();
-            report.report_unopened(&closed);
-            cancel_scopes(context, store, &scopes, CancelTarget::Everything, &mut report)?;
-            if report.cancelled.is_empty() {
-                let checked = Checked::Everywhere;
-                report.lines.extend(nothing_lines(
-                    context,
-                    store,
-                    checked,
-                    CancelTarget::Everything,
-                ));
-            }
-        }
-        CancelBreadth::Finish => {
-            scope_documents(context, store, request, CancelTarget::Everything, &mut report)?
-        }
-        CancelBreadth::Scope(target) => {
-            scope_documents(context, store, request, target, &mut report)?;
-        }
-    }
-    Ok(report)
-}
-
 /// Cancels one scope: the one that the request names, the caller's, or the only one
-/// with active modes.
-fn scope_documents(
+/// with active modes or a live run.
+fn cancel_one(
     context: &Context<'_>,
     store: &Store,
     request: &CancelRequest,
     target: CancelTarget,
     report: &mut CancelReport,
 ) -> Result<(), Refusal> {
-    let state = store.read()?;
-    let (scope, chosen) = match (context.scope(request.session.as_ref())?, &state) {
-        (Scope::Compatibility, Some(state)) => (only_scope(state, report)?, Chosen::ByOmx),
-        (scope, _) => (scope, Chosen::ByCaller),
+    let (scope, chosen) = match context.scope(request.session.as_ref())? {
+        Scope::Compatibility => (only_scope(store, report)?, Chosen::ByOmx),
+        scope => (scope, Chosen::ByCaller),
     };
-    let scopes = if state.is_some() { vec![scope.clone()] } else { Vec::new() };
-    cancel_scopes(context, store, &scopes, target, report)?;
-    if report.cancelled.is_empty() {
+    cancel_scopes(context, store, std::slice::from_ref(&scope), target, report)?;
+    end_runs(store, request, Some((&scope, target)), report);
+    if let (CancelTarget::Mode(_), Some(failure)) = (target, report.only_failure()) {
+        return Err(failure);
+    }
+    if report.is_empty() {
         report.lines.extend(nothing_lines(context, store, Checked::Scope(&scope), target));
     } else if chosen == Chosen::ByOmx
         && scope != Scope::Compatibility
-        && let Some(state) = &state
+        && let Ok(Some(state)) = store.read()
     {
-        report.lines.extend(left_over(state));
+        report.lines.extend(left_over(&state));
     }
     Ok(())
+}
+
+/// Writes what a hook could not, once the lock is free: nobody waits for the answer.
+fn retry_unrecorded(context: &Context<'_>, store: &Store, report: &CancelReport) {
+    let context = Context { lock_deadline: FINISH_PATIENCE, ..context.clone() };
+    for unrecorded in &report.unrecorded {
+        settle_cancel(&context, store, &unrecorded.scope);
+    }
 }
 
 /// Who chose the scope of a cancel.

@@ -3,18 +3,20 @@
 use std::collections::BTreeMap;
 
 use omx_kernel::cancel::{CancelTarget, ScopeChoice, choose_scope};
-use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, message};
-use omx_store::{StateDir, Store};
+use omx_kernel::{Mode, Refusal, RefusalCode, RunId, Scope, SessionId, message};
+use omx_runs::RunSpec;
+use omx_runs::stop::live_runs;
+use omx_store::{StateDir, Store, StoreError};
 
 use super::report::CancelReport;
 use crate::context::Context;
 
 /// Returns the scope of a cancel that names no session.
-pub(super) fn only_scope(state: &StateDir, report: &mut CancelReport) -> Result<Scope, Refusal> {
-    // If the folder of sessions cannot be opened, there is no session to choose.
-    let active = state.active_sessions().unwrap_or_else(|error| {
+pub(super) fn only_scope(store: &Store, report: &mut CancelReport) -> Result<Scope, Refusal> {
+    let active = active_sessions(store).unwrap_or_else(|error| {
+        // Live runs can still be chosen.
         report.report_unopened(&[error]);
-        BTreeMap::new()
+        live_sessions(store)
     });
     match choose_scope(active) {
         ScopeChoice::Compatibility => Ok(Scope::Compatibility),
@@ -95,6 +97,21 @@ pub(super) fn left_over(state: &StateDir) -> Option<String> {
 pub fn sessions_with_active_modes(
     context: &Context<'_>,
 ) -> Result<Vec<(SessionId, Vec<Mode>)>, Refusal> {
-    let Some(state) = context.store()?.read()? else { return Ok(Vec::new()) };
-    Ok(state.active_sessions()?.into_iter().collect())
+    Ok(active_sessions(&context.store()?)?.into_iter().collect())
+}
+
+/// Sessions with active modes, and live runs: a run that has only just started has no
+/// document yet.
+fn active_sessions(store: &Store) -> Result<BTreeMap<SessionId, Vec<Mode>>, StoreError> {
+    let Some(state) = store.read()? else { return Ok(live_sessions(store)) };
+    let mut sessions = live_sessions(store);
+    sessions.extend(state.active_sessions()?.into_iter().filter(|(_, modes)| !modes.is_empty()));
+    Ok(sessions)
+}
+
+fn live_sessions(store: &Store) -> BTreeMap<SessionId, Vec<Mode>> {
+    let runs = live_runs(store).unwrap_or_default();
+    let mode = |id: &RunId| RunSpec::load(&store.run(id).ok()??).ok().map(|spec| spec.mode);
+    // A run whose spec cannot be read still has to be named.
+    runs.iter().map(|id| (id.session(), vec![mode(id).unwrap_or(Mode::Autopilot)])).collect()
 }

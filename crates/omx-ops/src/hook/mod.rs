@@ -3,7 +3,6 @@
 //! All of them read first, without a lock, because most events change nothing. The
 //! hook swallows their errors: a problem in omx must never hold a person up.
 
-mod cancelled;
 mod folder;
 mod notes;
 mod prompt;

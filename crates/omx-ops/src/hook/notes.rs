@@ -6,6 +6,7 @@ use omx_kernel::{Document, Mode, Refusal, SessionId, Snapshot, Timestamp};
 use omx_store::EventKind;
 
 use super::{Found, read_active_session, read_session, write_all};
+use crate::cancel::settle_cancel;
 use crate::context::Context;
 
 /// Summarizes the session for a new conversation, one line for each fact.
@@ -36,7 +37,9 @@ pub fn tool_used(
 /// The person sent a prompt that neither starts nor cancels anything.
 pub fn spoken(context: &Context<'_>, session: &SessionId) -> Result<(), Refusal> {
     let Some(found) = read_active_session(context, session)? else { return Ok(()) };
-    super::cancelled::forget(&found.store, session);
+    if settle_cancel(context, &found.store, &found.scope) {
+        return Ok(());
+    }
     change(
         context,
         &found,

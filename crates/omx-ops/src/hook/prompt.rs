@@ -11,8 +11,8 @@ use omx_kernel::{Mode, Refusal, RefusalCode, Scope, SessionId, Snapshot, stop};
 use omx_prompt::{self as prompt, KeywordPolicy, ModeStart, PromptDecision, SessionState};
 use omx_store::{ArtifactFolder, EventKind, LockedStore};
 
-use super::{cancelled, is_driven, notes, read_session, write_all};
-use crate::cancel::{CancelRequest, RunProcesses};
+use super::{is_driven, notes, read_session, write_all};
+use crate::cancel::{CancelRequest, RunProcesses, settle_cancel};
 use crate::config::{limits, load};
 use crate::context::Context;
 use crate::facts;
@@ -128,29 +128,20 @@ fn cancel(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusa
     // A hook has no time to wait for a run's process; `Rest` reports that it is left.
     let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
     let store = context.store()?;
-    match crate::cancel::cancel(context, &request) {
-        Ok(report) if report.cancelled.is_empty() => Ok(Prompted::Told(format!(
+    let report = crate::cancel::cancel(context, &request)?;
+    if report.is_empty() {
+        return Ok(Prompted::Told(format!(
             "[{}] {}",
             context.dialect.name,
             omx_kernel::message::format_nothing_active(context.dialect)
-        ))),
-        Ok(report) => {
-            cancelled::forget(&store, session);
-            let runs = is_driven(&store, session) || !report.teams.is_empty();
-            let rest = if runs { Rest::Processes } else { Rest::Nothing };
-            let text = format!("[{}] {}", context.dialect.name, report.lines.join(" "));
-            Ok(Prompted::Cancelled { text, rest })
-        }
-        Err(refusal) if refusal.code == RefusalCode::Busy => {
-            cancelled::request_cancel(&store, session);
-            let text = format!(
-                "[{}] Cancel requested. Another process holds the state lock; the cancel is written as soon as the lock is free. No Stop is held until then.",
-                context.dialect.name
-            );
-            Ok(Prompted::Cancelled { text, rest: Rest::Processes })
-        }
-        Err(refusal) => Err(refusal),
+        )));
     }
+    let runs = is_driven(&store, session) || !report.teams.is_empty();
+    // A later attempt has more time to wait for the lock.
+    let is_unfinished = runs || !report.unrecorded.is_empty();
+    let rest = if is_unfinished { Rest::Processes } else { Rest::Nothing };
+    let text = format!("[{}] {}", context.dialect.name, report.lines.join(" "));
+    Ok(Prompted::Cancelled { text, rest })
 }
 
 fn resume(context: &Context<'_>, session: &SessionId) -> Result<Prompted, Refusal> {
@@ -188,6 +179,7 @@ fn begun(
     let scope = Scope::Session(session.clone());
     let limits = limits(context, &store)?;
     let now = context.now();
+    settle_cancel(context, &store, &scope);
     let locked = context.lock(&store, "hook")?;
     let read = locked.scope(&scope)?;
     let snapshot = &read.snapshot;
@@ -225,7 +217,6 @@ fn begun(
         activity.interrupted = false;
         activity.last_tool = None;
         let _ = locked.write_activity(&scope, &activity, now);
-        cancelled::forget(&store, session);
     }
     Ok(render_start(context, session, wanted, plan.outcome, &after))
 }

@@ -6,8 +6,8 @@ use omx_kernel::{Mode, Refusal, RunId, SessionId, Snapshot};
 use omx_store::runs::Liveness;
 use omx_store::{EventKind, Store};
 
-use super::{cancelled, folder, read_active_session, write_all};
-use crate::cancel::{CancelRequest, RunProcesses};
+use super::{folder, read_active_session, write_all};
+use crate::cancel::settle_cancel;
 use crate::config::{load, span_seconds};
 use crate::context::Context;
 
@@ -47,10 +47,7 @@ pub fn stop(
     let Some(found) = read_active_session(context, session)? else {
         return Ok(StopOutcome::Allowed(AllowReason::NothingActive));
     };
-    if cancelled::is_requested(&found.store, session) {
-        let request = CancelRequest::session(session.clone(), RunProcesses::Leave);
-        crate::cancel::cancel(context, &request)?;
-        cancelled::forget(&found.store, session);
+    if settle_cancel(context, &found.store, &found.scope) {
         return Ok(StopOutcome::Allowed(AllowReason::CancelRequested));
     }
     let now = context.now();

@@ -1,11 +1,11 @@
 //! Resumes a run that no process drives.
 
-use omx_kernel::{Mode, Refusal, RefusalCode};
+use omx_kernel::{Mode, Refusal, RefusalCode, Scope};
 use omx_runs::overview::overview;
 use omx_runs::workspace;
 
 use super::find::{find_resumable, open_folder};
-use super::select::{RunSelector, refuse_to_agents};
+use super::select::{RunSelector, acquire, refuse_to_agents};
 use super::start::RunStartReport;
 use crate::config::load_trusted;
 use crate::context::Context;
@@ -48,6 +48,11 @@ pub fn run_resume(
         }
         _ => {}
     }
+    // The person resumes it, so a cancel no longer counts. Only under the run's lock:
+    // a process that is being cancelled must not miss it.
+    let held = acquire(&store, &id, "there is nothing to resume")?;
+    store.clear_cancel_mark(&Scope::Session(id.session()))?;
+    drop(held);
     context.caller.before_wait();
     context.runs.drive_detached(context, &store, &id, &request.decisions)?;
     let mut spec = seen.spec;

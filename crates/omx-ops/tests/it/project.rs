@@ -77,6 +77,7 @@ impl OpsTestProject {
                 home: None,
                 root: Some(self.folder.path().to_owned()),
                 state_dir: None,
+                runtime: Vec::new(),
             },
             clock: &StoppedClock,
             dialect: Dialect::OMX,

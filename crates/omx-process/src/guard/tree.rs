@@ -8,10 +8,10 @@ use crate::platform::{list_own_children, list_processes};
 use crate::process_info::ProcessInfo;
 
 /// Every process of the machine by its pid.
-pub(super) type ProcessTable = BTreeMap<u32, ProcessInfo>;
+pub(crate) type ProcessTable = BTreeMap<u32, ProcessInfo>;
 
 /// Reads every process of the machine.
-pub(super) fn read_table() -> ProcessTable {
+pub(crate) fn read_table() -> ProcessTable {
     list_processes().into_iter().map(|info| (info.id.pid, info)).collect()
 }
 
@@ -41,13 +41,13 @@ pub(super) fn kill_children(own: u32) {
 
 /// Sends a signal to a running process of the table, unless its pid has been reused
 /// since. Returns whether it was running.
-pub(super) fn signal_process(pid: u32, table: &ProcessTable, signal: Signal) -> bool {
+pub(crate) fn signal_process(pid: u32, table: &ProcessTable, signal: Signal) -> bool {
     let running = table.get(&pid).filter(|info| !info.is_dead);
     running.is_some_and(|info| info.id.signal(signal))
 }
 
 /// These processes and all of their descendants.
-pub(super) fn with_descendants(
+pub(crate) fn with_descendants(
     roots: impl IntoIterator<Item = u32>,
     table: &ProcessTable,
 ) -> BTreeSet<u32> {

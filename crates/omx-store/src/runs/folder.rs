@@ -189,6 +189,10 @@ impl RunFolder {
         &self.path
     }
 
+    pub(crate) fn into_fd(self) -> OwnedFd {
+        self.fd
+    }
+
     /// Reads what the run was asked to do.
     pub fn read_spec<A: DeserializeOwned>(&self) -> Result<A, StoreError> {
         let path = self.path.join(SPEC_FILE);

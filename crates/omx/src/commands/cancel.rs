@@ -38,7 +38,8 @@ pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
             result => result?,
         };
         let printed = print(&report, format);
-        Ok(report_runs(&report).unwrap_or(printed))
+        let failed = report_runs(&report);
+        Ok(failed.or(report.failure().map(|_| Exit::Failed)).unwrap_or(printed))
     })
 }
 

@@ -9,7 +9,7 @@ mod summary;
 use std::collections::BTreeMap;
 
 use omx_conductor::engine::StepDecision;
-use omx_conductor::start::{self, OpenedRun};
+use omx_conductor::start::{self, OpenedRun, ResumedBy};
 use omx_kernel::{Dialect, GuardedAct, Mode, Refusal, RunId};
 use omx_ops::{
     Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
@@ -76,7 +76,8 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
             if flags.detach {
                 return resume_detached(context, &id, &flags.decide, format);
             }
-            return resume_run(context, &store, &id, &flags.decide, placement, format);
+            let by = ResumedBy::Person;
+            return resume_run(context, &store, &id, by, &flags.decide, placement, format);
         }
         let request = request::with_flags(request, flags)?;
         if flags.detach {
@@ -106,11 +107,12 @@ pub fn resume_run(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
+    by: ResumedBy,
     decide: &[String],
     placement: RunPlacement,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    let opened = open_again(context, store, id, decide)?;
+    let opened = open_again(context, store, id, by, decide)?;
     drive(context, store, opened, Vec::new(), placement, format)
 }
 
@@ -119,10 +121,11 @@ pub fn open_again(
     context: &Context<'_>,
     store: &Store,
     id: &RunId,
+    by: ResumedBy,
     decide: &[String],
 ) -> Result<OpenedRun, Refusal> {
     context.check_act(GuardedAct::OfPerson("resume a run"))?;
-    let opened = start::resume(context, store, id, &decisions(decide)?)?;
+    let opened = start::resume(context, store, id, by, &decisions(decide)?)?;
     let environment = edge::environment();
     let env = context.project_env(store, &environment);
     workspace::restore(&env, id, &opened.spec.workspace, opened.held.folder().scratch()?)?;

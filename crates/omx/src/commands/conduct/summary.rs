@@ -31,7 +31,8 @@ pub(super) fn print(
     let folder =
         store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
     let env = context.project_env(store, &agents.variables);
-    let repository = RunRepository::open(&env, id, &folder, &spec.workspace)?;
+    // A disk on which nothing can be written must not hide the outcome.
+    let repository = RunRepository::open(&env, id, &folder, &spec.workspace).ok().flatten();
     let size = repository.and_then(|repository| repository.describe_size());
     let seen = overview(store, &folder)?;
     if format == Format::Json {

@@ -9,6 +9,7 @@ mod limit;
 mod list;
 mod show;
 
+use omx_conductor::start::ResumedBy;
 use omx_kernel::Dialect;
 use omx_ops::{RunSelector, find_run};
 
@@ -39,7 +40,8 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(RunsOperation::Drive(args)) => {
                 let id = find_run(&store, args.id.as_deref())?;
                 let placement = RunPlacement::Foreground;
-                resume_run(context, &store, &id, &args.decide, placement, Format::Text)
+                let by = ResumedBy::Driver;
+                resume_run(context, &store, &id, by, &args.decide, placement, Format::Text)
             }
             Some(RunsOperation::Resume(args)) => {
                 ask_for_trust(context, &store)?;
@@ -48,7 +50,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
                     return resume_detached(context, &id, &args.decide, format);
                 }
                 let placement = RunPlacement::Foreground;
-                resume_run(context, &store, &id, &args.decide, placement, format)
+                resume_run(context, &store, &id, ResumedBy::Person, &args.decide, placement, format)
             }
             Some(RunsOperation::Integrate(args)) => {
                 integrate::integrate(context, &selector(args), format)

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod cancels;
+mod certain;
 mod checks;
 mod control;
 mod dialects;
