@@ -116,7 +116,7 @@ fn cancel_one(
     };
     cancel_scopes(context, store, std::slice::from_ref(&scope), target, report)?;
     end_runs(store, request, Some((&scope, target)), report);
-    if let (CancelTarget::Mode(_), Some(failure)) = (target, report.only_failure()) {
+    if let Some(failure) = report.only_failure() {
         return Err(failure);
     }
     if report.is_empty() {

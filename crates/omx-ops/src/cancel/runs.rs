@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use omx_kernel::cancel::CancelTarget;
-use omx_kernel::{Mode, Refusal, RunId, Scope};
+use omx_kernel::{Mode, Refusal, RefusalCode, RunId, Scope};
 use omx_runs::RunSpec;
 use omx_runs::overview::overview;
 use omx_runs::stop::{self, RunTermination};
@@ -28,7 +28,7 @@ pub(super) fn end_runs(
 ) {
     let runs = cancelled_runs(store, request, one, report);
     if !matches!(one, Some((_, CancelTarget::Mode(_)))) {
-        for unrecorded in &mut report.unrecorded {
+        for unrecorded in report.unrecorded.iter_mut().filter(|it| !is_foreign(it)) {
             unrecorded.mark = store.mark_cancelled(&unrecorded.scope).ok();
         }
     }
@@ -51,6 +51,12 @@ pub(super) fn end_runs(
         }
     }
     drop_completed(store, report);
+}
+
+/// Whether nothing is known to be active: what lies in the place of the documents outside
+/// sessions is not omx's.
+fn is_foreign(unrecorded: &UnrecordedCancel) -> bool {
+    unrecorded.scope == Scope::Compatibility && unrecorded.refusal.code == RefusalCode::UnsafePath
 }
 
 /// The runs that a cancel means.

@@ -16,42 +16,42 @@ const GONE: Duration = Duration::from_secs(12);
 
 /// What happens to the files of a live run, and what undoes it. `$id` is the run,
 /// `$out` a folder on another disk.
-struct Fault {
+struct Damage {
     strike: &'static str,
     undo: &'static str,
 }
 
-const FULL: Fault = Fault {
+const FULL: Damage = Damage {
     strike: "cat /dev/zero > filler 2>/dev/null || true; ! echo x > more 2>/dev/null",
     undo: "rm -f filler more",
 };
-const READ_ONLY: Fault = Fault {
+const READ_ONLY: Damage = Damage {
     strike: "mount --bind . . && mount -o remount,bind,ro . && cd / && cd \"$disk\"\n\
              ! touch x 2>/dev/null",
     undo: "cd /; umount \"$disk\"; cd \"$disk\"",
 };
-const LOCKED: Fault = Fault {
+const LOCKED: Damage = Damage {
     strike: "flock .omx/state/.lock sh -c 'echo $$ > \"$0\"; exec sleep 1000' \"$out/locked\" &\n\
              flock=$!; while ! test -s \"$out/locked\"; do sleep 0.01; done",
     undo: "kill $(cat \"$out/locked\"); wait $flock || true",
 };
-const FOLDERS: Fault = Fault {
+const FOLDERS: Damage = Damage {
     strike: "for it in .omx/state/sessions/$id/*-state.json; do rm $it; mkdir $it; done",
     undo: "rmdir .omx/state/sessions/$id/*-state.json",
 };
-const PIPES: Fault = Fault {
+const PIPES: Damage = Damage {
     strike: "for it in .omx/state/sessions/$id/*-state.json; do rm $it; mkfifo $it; done",
     undo: "rm .omx/state/sessions/$id/*-state.json",
 };
-const LINKS: Fault = Fault {
+const LINKS: Damage = Damage {
     strike: "for it in .omx/state/sessions/$id/*-state.json; do ln -sf /dev/zero $it; done",
     undo: "rm .omx/state/sessions/$id/*-state.json",
 };
-const LINKED_STATE: Fault = Fault {
+const LINKED_STATE: Damage = Damage {
     strike: "mv .omx/state .omx/aside; ln -s aside .omx/state",
     undo: "rm .omx/state; mv .omx/aside .omx/state",
 };
-const NO_HOME: Fault = Fault { strike: "rm -rf \"$HOME\"", undo: "mkdir \"$HOME\"" };
+const NO_HOME: Damage = Damage { strike: "rm -rf \"$HOME\"", undo: "mkdir \"$HOME\"" };
 
 /// How the cancel is requested. Its answer goes to `$out/answer`, its exit code to
 /// `$out/code`.
@@ -68,7 +68,7 @@ const MCP: &str = r#"
 grep '"id":2' "$out/mcp" | sed 's/.*"structuredContent":\(.*\),"isError".*/\1/' > "$out/answer"
 if grep -q '"isError":true' "$out/mcp"; then code=1; fi"#;
 
-/// What a cancel under a fault led to.
+/// What a cancel under a damage led to.
 struct Cancelled {
     repository: Repository,
     code: i32,
@@ -76,9 +76,9 @@ struct Cancelled {
     took: Duration,
     /// The exit code of the run itself.
     run: i32,
-    /// `runs --json` after the fault was undone.
+    /// `runs --json` after the damage was undone.
     runs: Value,
-    /// What a Stop of the run's session got after the fault was undone.
+    /// What a Stop of the run's session got after the damage was undone.
     stop: String,
 }
 
@@ -100,7 +100,7 @@ env -i PATH="$PATH" sh -c 'trap "" INT TERM HUP; while :; do date > "$0/beat2"; 
 beat "$out/working"
 "#;
 
-fn cancelled_under(fault: &Fault, cancel: &str) -> Cancelled {
+fn cancelled_under(damage: &Damage, cancel: &str) -> Cancelled {
     let repository = endless();
     let folder = repository.project.folder();
     fs::write(folder.join("work.sh"), WORK).unwrap();
@@ -120,7 +120,7 @@ fn cancelled_under(fault: &Fault, cancel: &str) -> Cancelled {
          \"$OMX\" runs --json > \"$out/runs\"\n\
          echo '{{\"hook_event_name\":\"Stop\",\"session_id\":\"'$id'\",\"cwd\":\"'$disk'\"}}' |\n\
            \"$OMX\" hook --host claude > \"$out/stop\"\n",
-        fault.strike, fault.undo
+        damage.strike, damage.undo
     );
     let run = repository.command("autopilot", &["greet people by name"]);
     let mut command = repository.project.command("unshare");
