@@ -14,7 +14,7 @@ use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRemoval};
 
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
-use crate::listing::{ListedOverview, RunListing, UnreadableRun, list_runs};
+use crate::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
 use crate::spec::{RunSpec, Workspace};
 use crate::workspace;
 
@@ -54,7 +54,7 @@ const BATCH: usize = 100;
 /// milliseconds after their last record, and all other runs forever.
 pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionReport, Refusal> {
     let store = env.store;
-    let RunListing { runs, unreadable } = list_runs(store, env.now)?;
+    let RunListing { runs, unreadable } = list_runs(store, env.now, ListDetail::Summary)?;
     let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
     let left = leftovers(env)?;
     let mut old = Vec::new();

@@ -6,7 +6,7 @@
 //! its documents match, so a document that was written by any program, in place or by a
 //! rename, is read again. A missing or broken index is made anew.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
@@ -29,21 +29,22 @@ const WORTHWHILE: usize = 64;
 
 /// A quiet session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct QuietSession {
-    session: String,
+struct QuietSession<'a> {
+    #[serde(borrow)]
+    session: Cow<'a, str>,
     folder: FileStamp,
     documents: Vec<(String, FileStamp)>,
 }
 
-impl QuietSession {
-    fn stamp(sessions: &OwnedFd, session: &SessionId, modes: &[Mode]) -> Option<Self> {
+impl<'a> QuietSession<'a> {
+    fn stamp(sessions: &OwnedFd, session: &'a SessionId, modes: &[Mode]) -> Option<Self> {
         let document = |mode: &Mode| {
             let name = mode.file_name();
             let stamp = FileStamp::read(sessions, &format!("{session}/{name}"))?;
             Some((name, stamp))
         };
         Some(Self {
-            session: session.to_string(),
+            session: Cow::Borrowed(session.as_str()),
             folder: FileStamp::read(sessions, session.as_str())?,
             documents: modes.iter().map(document).collect::<Option<_>>()?,
         })
@@ -80,31 +81,34 @@ impl StateDir {
         let Some(folder) = open(&self.fd, "sessions", &path)? else { return Ok(found) };
         let names = session_names(&folder, &path)?;
         let text = if names.len() >= WORTHWHILE { self.read_index() } else { String::new() };
-        let known: HashMap<String, QuietSession> = text
+        // Both are sorted. A line that is not where it belongs is passed over.
+        let mut known = text
             .lines()
-            .filter_map(|line| serde_json::from_str::<QuietSession>(line).ok())
-            .map(|quiet| (quiet.session.clone(), quiet))
-            .collect();
-        let mut quiet = Vec::new();
+            .filter_map(|line| Some((line, serde_json::from_str::<QuietSession<'_>>(line).ok()?)))
+            .peekable();
+        let mut lines: Vec<Cow<'_, str>> = Vec::new();
         let mut new = 0;
         for session in names {
-            match known.get(session.as_str()) {
-                Some(entry) if entry.is_unchanged(&folder, &session) => quiet.push(entry.clone()),
+            while known.next_if(|(_, entry)| *entry.session < *session.as_str()).is_some() {}
+            match known.next_if(|(_, entry)| entry.session == session.as_str()) {
+                Some((line, entry)) if entry.is_unchanged(&folder, &session) => {
+                    lines.push(Cow::Borrowed(line));
+                }
                 _ => {
-                    let entry = self.read_session(&folder, &path, session, now, &mut found);
-                    new += usize::from(entry.is_some());
-                    quiet.extend(entry);
+                    let line = self.read_session(&folder, &path, session, now, &mut found);
+                    new += usize::from(line.is_some());
+                    lines.extend(line.map(Cow::Owned));
                 }
             }
         }
         if new >= WORTHWHILE {
-            let line = |entry: &QuietSession| serde_json::to_string(entry).map(|line| line + "\n");
-            found.index = quiet.iter().map(line).collect::<Result<String, _>>().ok();
+            lines.push(Cow::Borrowed(""));
+            found.index = Some(lines.join("\n"));
         }
         Ok(found)
     }
 
-    /// Reads a session. Returns its entry for the index if it is quiet and has been for a
+    /// Reads a session. Returns its line for the index if it is quiet and has been for a
     /// while.
     fn read_session(
         &self,
@@ -113,7 +117,7 @@ impl StateDir {
         session: SessionId,
         now: Timestamp,
         found: &mut NoteworthySessions,
-    ) -> Option<QuietSession> {
+    ) -> Option<String> {
         let path = path.join(session.as_str());
         let folder = open(sessions, session.as_str(), &path).ok()??;
         // Take the stamps first: a change while the documents are read makes them stale.
@@ -129,7 +133,8 @@ impl StateDir {
         }
         let modes: Vec<Mode> = read.snapshot.documents.keys().copied().collect();
         let entry = QuietSession::stamp(sessions, &session, &modes)?;
-        (before == Some(entry.folder) && entry.is_settled(now)).then_some(entry)
+        let is_settled = before == Some(entry.folder) && entry.is_settled(now);
+        is_settled.then(|| serde_json::to_string(&entry).ok())?
     }
 
     fn read_index(&self) -> String {

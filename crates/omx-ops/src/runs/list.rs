@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use omx_kernel::{Refusal, Value};
-use omx_runs::listing::{ListedOverview, RunListing, UnreadableRun, list_runs};
+use omx_runs::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
 use omx_store::json;
 use serde_json::json;
 
@@ -15,6 +15,8 @@ use crate::report;
 pub struct RunListRequest {
     /// The project's folder; defaults to the caller's.
     pub project: Option<PathBuf>,
+    /// How much of each run is wanted.
+    pub detail: ListDetail,
 }
 
 /// The runs of a project, oldest first.
@@ -52,6 +54,6 @@ impl RunListReport {
 /// Lists the runs of a project. An unreadable run does not hide the others.
 pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunListReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
-    let RunListing { runs, unreadable } = list_runs(&store, context.now())?;
+    let RunListing { runs, unreadable } = list_runs(&store, context.now(), request.detail)?;
     Ok(RunListReport { runs, unreadable })
 }

@@ -27,7 +27,7 @@ impl TryFrom<RequestFields> for RunListRequest {
 
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
         fields.only(&["workingDirectory"])?;
-        Ok(Self { project: fields.project()? })
+        Ok(Self { project: fields.project()?, ..Self::default() })
     }
 }
 

@@ -16,8 +16,25 @@ use crate::replace::{Durability, replace};
 use crate::stamp::FileStamp;
 use crate::tree::Store;
 
-const INDEX_FILE: &str = ".index.jsonl";
 const MAX_INDEX_BYTES: usize = 256 * 1024 * 1024;
+
+/// An index of runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunIndexFile {
+    /// Everything that a list can show.
+    Full,
+    /// What a line shows.
+    Summary,
+}
+
+impl RunIndexFile {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Full => ".index-full.jsonl",
+            Self::Summary => ".index.jsonl",
+        }
+    }
+}
 
 /// The folders that stamps are read from.
 #[derive(Debug)]
@@ -71,10 +88,10 @@ impl Store {
     }
 
     /// The text of the index; empty if there is none that can be read.
-    pub fn read_run_index(&self) -> String {
+    pub fn read_run_index(&self, file: RunIndexFile) -> String {
         let read = || {
             let (runs, path) = self.open_runs().ok()??;
-            dir::read(&runs, INDEX_FILE, &path.join(INDEX_FILE), MAX_INDEX_BYTES).ok()?
+            dir::read(&runs, file.name(), &path.join(file.name()), MAX_INDEX_BYTES).ok()?
         };
         read().and_then(|file| String::from_utf8(file.bytes).ok()).unwrap_or_default()
     }
@@ -82,9 +99,9 @@ impl Store {
 
 impl LockedStore {
     /// Replaces the index. It may be lost.
-    pub fn write_run_index(&self, text: &str) -> Result<(), StoreError> {
+    pub fn write_run_index(&self, file: RunIndexFile, text: &str) -> Result<(), StoreError> {
         let path = self.tree_path.join(RUNS);
         let Some(runs) = open(&self.tree, RUNS, &path)? else { return Ok(()) };
-        replace(&runs, INDEX_FILE, &path.join(INDEX_FILE), text.as_bytes(), Durability::Relaxed)
+        replace(&runs, file.name(), &path.join(file.name()), text.as_bytes(), Durability::Relaxed)
     }
 }

@@ -20,7 +20,7 @@ pub use entries::{JournalEntry, JournalReader};
 pub(crate) use folder::RUNS;
 pub use folder::{HeldRun, RunAcquisition, RunFolder};
 pub use holder::LockHolder;
-pub use index::RunStamps;
+pub use index::{RunIndexFile, RunStamps};
 pub use journal::{Journal, MAX_RECORD_BYTES};
 pub use list::{ListedRun, RunRemoval};
 pub use lock::Liveness;

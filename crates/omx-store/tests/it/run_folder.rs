@@ -1,7 +1,6 @@
 //! A run's folder: complete or absent, private to its owner, never opened through a link.
 
 use std::fs;
-use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 

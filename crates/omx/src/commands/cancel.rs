@@ -18,6 +18,8 @@ use crate::output::{self, Format};
 /// Runs the command.
 pub fn run(args: &CancelArgs, global: &Global, by_name: Dialect) -> Exit {
     let format = Format::from_flag(args.json);
+    // A limit for file sizes must not keep anything from being stopped.
+    omx_process::ignore_file_size_signal();
     if args.finish {
         // Leave the host's session: the host may kill everything its hook started.
         let _ = rustix::process::setsid();

@@ -2,7 +2,7 @@
 
 use omx_kernel::{Dialect, Refusal, Timestamp};
 use omx_ops::{Context, RunListRequest, run_list, run_list_live};
-use omx_runs::listing::{ListedOverview, UnreadableRun};
+use omx_runs::listing::{ListDetail, ListedOverview, UnreadableRun};
 use omx_store::runs::RegisteredRun;
 
 use crate::cli::Global;
@@ -15,7 +15,11 @@ use crate::text::{clock, thousands, truncate};
 const TASK_COLUMNS: usize = 61;
 
 pub(super) fn list(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
-    let report = run_list(context, &RunListRequest::default())?;
+    let detail = match format {
+        Format::Json => ListDetail::Full,
+        Format::Text => ListDetail::Summary,
+    };
+    let report = run_list(context, &RunListRequest { project: None, detail })?;
     if format == Format::Json {
         return Ok(output::value(&report.value(), format));
     }

@@ -129,7 +129,7 @@ fn long_history() -> (Repository, Vec<PathBuf>) {
 }
 
 fn index(repository: &Repository) -> PathBuf {
-    repository.project.root().join(".omx/runs/.index.jsonl")
+    repository.project.root().join(".omx/runs/.index-full.jsonl")
 }
 
 /// Lists until the index is there: it keeps nothing that has just changed.
