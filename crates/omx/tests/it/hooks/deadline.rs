@@ -223,7 +223,8 @@ fn trust_6_1_an_event_whose_folders_are_links_writes_nothing_through_them() {
         conversation.prompt("cancelomx");
         drop(lock);
         conversation.tool("Bash");
-        fs::remove_file(&path).unwrap();
+        // A pending cancel is carried out, whatever its file is.
+        let _ = fs::remove_file(&path);
         if was_there {
             fs::rename(&aside, &path).unwrap();
         }
