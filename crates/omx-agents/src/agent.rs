@@ -9,6 +9,7 @@ use serde_json::Value;
 use omx_kernel::approval::AllowLevel;
 
 use crate::event::ApprovalId;
+use crate::sandbox::AgentSandbox;
 
 /// The agent program's own id of a conversation, with which the conversation
 /// can be resumed. Safe as an argument and in a path.
@@ -86,6 +87,8 @@ pub struct ConversationSpec {
     /// The schema of the answer to the first message, if it is known. Some
     /// programs take it only at start and would have to be restarted.
     pub schema: Option<Value>,
+    /// What confines the agent.
+    pub sandbox: AgentSandbox,
 }
 
 /// What a message belongs to. The rehearsal agent chooses its scenario entry

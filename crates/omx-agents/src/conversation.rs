@@ -19,7 +19,8 @@ use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::event::{AgentEvent, ApprovalId, Delivery};
 use crate::failure::{Failure, FailureCause};
 use crate::limits::AgentLimits;
-use crate::protocol::{Launch, Protocol, ProtocolEffect, ProtocolEvent};
+use crate::protocol::{Confinement, Launch, Protocol, ProtocolEffect, ProtocolEvent};
+use crate::sandbox::AgentSandbox;
 use omx_process::{GuardedProcess, ProcessEvent};
 
 /// An open conversation. Dropping it ends it.
@@ -51,11 +52,17 @@ pub fn open(
     emit: impl FnMut(AgentEvent) + Send + 'static,
 ) -> Result<Conversation, Failure> {
     let protocol = driver.protocol(spec, installation, env, &limits)?;
+    let confinement = spec
+        .sandbox
+        .confinement(driver, env)
+        .map_err(|detail| Failure::new(driver.kind(), FailureCause::CannotStart { detail }))?;
     let (commands, received) = channel();
     let mut lead = ConversationLoop {
         agent: driver.kind(),
         protocol,
         limits,
+        sandbox: spec.sandbox.clone(),
+        confinement,
         omx: env.omx.clone(),
         worker_variable: env.worker_variable.clone(),
         sender: commands.clone(),
@@ -97,6 +104,8 @@ struct ConversationLoop {
     agent: AgentKind,
     protocol: Box<dyn Protocol>,
     limits: AgentLimits,
+    sandbox: AgentSandbox,
+    confinement: Confinement,
     omx: PathBuf,
     worker_variable: String,
     sender: Sender<LoopEvent>,
@@ -211,6 +220,7 @@ impl ConversationLoop {
         };
         let mark = launch.environment.get(std::ffi::OsStr::new(&self.worker_variable));
         let mark = mark.map(|mark| mark.to_string_lossy().into_owned());
+        let launch = &self.sandbox.enclose(launch, &self.confinement);
         match GuardedProcess::start(launch, &self.omx, self.limits.line, emit) {
             Ok(process) => {
                 let program = launch.program.display().to_string();

@@ -50,6 +50,11 @@ pub trait Driver: Sync {
     /// files and starts nothing.
     fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure>;
 
+    /// The folders of the program's own state that a confined agent must be able to
+    /// change. Never its settings, hooks, plugins or instructions, if that can be avoided:
+    /// they run later, in the person's own conversations.
+    fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf>;
+
     /// The protocol state machine of one conversation.
     fn protocol(
         &self,

@@ -60,6 +60,18 @@ const COMMON: &[&str] = &[
 /// Prefixes of variables that every program gets.
 const COMMON_PREFIXES: &[&str] = &["LC_", "XDG_"];
 
+/// Variables that lead to a program outside the agent's confinement, which would act for
+/// it: the session bus, the container daemon, agents of keys, terminals. Dropping them
+/// hides those programs; it does not close their sockets.
+const WAYS_OUT: &[&str] = &[
+    "XDG_RUNTIME_DIR",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "SSH_AUTH_SOCK",
+    "DOCKER_HOST",
+    "TMUX",
+    "TMUX_PANE",
+];
+
 /// The environment of an agent: the common variables, the names and prefixes
 /// its driver adds, the run's context, and the mark of a worker.
 pub fn agent_environment(
@@ -70,6 +82,9 @@ pub fn agent_environment(
 ) -> BTreeMap<OsString, OsString> {
     let wanted = |name: &OsStr| {
         let Some(name) = name.to_str() else { return false };
+        if WAYS_OUT.contains(&name) {
+            return false;
+        }
         COMMON.contains(&name)
             || names.contains(&name)
             || COMMON_PREFIXES.iter().chain(prefixes).any(|prefix| name.starts_with(prefix))

@@ -22,6 +22,7 @@ pub mod limits;
 pub mod protocol;
 pub mod results;
 pub mod rpc;
+pub mod sandbox;
 pub mod version;
 
 pub use agent::{

@@ -11,7 +11,7 @@ use omx_agents::{
     Agent, AgentEnv, AgentInstallation, AgentLimits, Conversation, ConversationId, Driver,
     conversation,
 };
-use omx_kernel::approval::{Permission, permission_for};
+use omx_kernel::approval::{Permission, READS_ONLY, permission_with_access};
 use omx_runs::Usage;
 use serde_json::Value;
 
@@ -186,8 +186,14 @@ impl<'a> AskState<'a> {
             }
             AgentEvent::Listening => self.send_once(agent),
             AgentEvent::ApprovalNeeded { approval, ask } => {
-                let decision = match permission_for(self.question.opening.allow, &ask) {
+                let opening = &self.question.opening;
+                let access = opening.sandbox.access;
+                let decision = match permission_with_access(opening.allow, access, &ask) {
                     Permission::Granted => ApprovalDecision::Allow,
+                    Permission::Refused => {
+                        self.refused.push(ask);
+                        ApprovalDecision::Deny(READS_ONLY.to_owned())
+                    }
                     Permission::NeedsPerson => {
                         self.refused.push(ask);
                         ApprovalDecision::Deny("the person has not permitted this".to_owned())

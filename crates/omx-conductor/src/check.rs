@@ -26,6 +26,8 @@ pub struct CheckRun<'a> {
     pub folder: &'a Path,
     /// Its whole environment.
     pub environment: BTreeMap<OsString, OsString>,
+    /// Which files it may change and read.
+    pub confinement: Confinement,
     /// Where its output goes.
     pub log: StepLog,
     /// The variable of the environment that marks the check's processes.
@@ -46,7 +48,7 @@ impl CheckRun<'_> {
             args: vec!["-c".into(), script.into(), self.command.into()],
             environment: self.environment,
             folder: self.folder.to_owned(),
-            confinement: Confinement::Unconfined,
+            confinement: self.confinement,
         };
         let run = GuardedRun {
             launch: &launch,

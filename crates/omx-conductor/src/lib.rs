@@ -10,5 +10,6 @@ pub mod drive;
 pub mod engine;
 pub mod input;
 pub mod prompts;
+pub mod sandbox;
 pub mod start;
 pub mod workflow;

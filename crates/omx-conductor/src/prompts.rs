@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use omx_agents::results::{ResultKind, instructions};
+use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::{RunSpec, Workspace};
 use serde_json::Value;
 
@@ -22,7 +23,8 @@ pub fn task(spec: &RunSpec, completed: &CompletedSteps, agent: &AgentStep) -> St
             section(&mut text, &format!("From step {key}"), &render_result(&done.result));
         }
     }
-    section(&mut text, "Where", &describe_workspace(spec, agent.wants));
+    let limits = describe_limits(agent.access());
+    section(&mut text, "Where", &format!("{}\n\n{limits}", describe_workspace(spec, agent.wants)));
     section(&mut text, "Answer", &instructions(agent.wants));
     text.trim_end().to_owned()
 }
@@ -117,6 +119,22 @@ fn describe_workspace(spec: &RunSpec, wants: ResultKind) -> String {
         }
     }
     words
+}
+
+/// What the agent can change. The errors of the system do not say why they happen.
+fn describe_limits(access: WorkspaceAccess) -> &'static str {
+    match access {
+        WorkspaceAccess::ReadWrite => {
+            "You can write in this folder, in $TMPDIR and in the caches set in your environment. \
+             Everything else is read-only; 'Permission denied' there is intended: do not work \
+             around it, report it."
+        }
+        WorkspaceAccess::ReadOnly => {
+            "You can write in $TMPDIR and in the caches set in your environment. Everything else, \
+             this folder included, is read-only; 'Permission denied' there is intended: do not \
+             work around it, report it."
+        }
+    }
 }
 
 fn section(text: &mut String, title: &str, words: &str) {

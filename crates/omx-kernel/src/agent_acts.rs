@@ -67,6 +67,7 @@ mod tests {
             run: None,
             team: None,
             capability: None,
+            relay: None,
         };
         CallingAgent { context: Some(context) }
     }

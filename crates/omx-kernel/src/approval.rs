@@ -1,5 +1,7 @@
 //! What an agent may do without asking: one policy for every agent program.
 
+use crate::confinement::WorkspaceAccess;
+
 /// What the person allows agents to do without asking (`--allow`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum AllowLevel {
@@ -77,10 +79,34 @@ pub enum Permission {
     Granted,
     /// Only the person can decide.
     NeedsPerson,
+    /// The agent's part does not include it, whatever the person allows.
+    Refused,
 }
 
 /// The name of omx's own MCP server, whose tools need no permission.
 pub const OWN_SERVER: &str = "omx";
+
+/// What an agent that only reads is told when it wants to change something.
+pub const READS_ONLY: &str = "your part is to read and to run commands; you can change nothing";
+
+/// Decides a request of an agent with this access to its workspace. One that only reads
+/// is not asked about on the person's time: its edits are refused, and so is a command
+/// that wants to leave the sandbox.
+pub fn permission_with_access(
+    allow: AllowLevel,
+    access: WorkspaceAccess,
+    ask: &ApprovalRequest,
+) -> Permission {
+    let leaves = matches!(
+        ask,
+        ApprovalRequest::Edit { .. }
+            | ApprovalRequest::Command { location: TargetLocation::Outside, .. }
+    );
+    match access {
+        WorkspaceAccess::ReadOnly if leaves => Permission::Refused,
+        WorkspaceAccess::ReadOnly | WorkspaceAccess::ReadWrite => permission_for(allow, ask),
+    }
+}
 
 /// Decides a request for permission.
 pub fn permission_for(allow: AllowLevel, ask: &ApprovalRequest) -> Permission {

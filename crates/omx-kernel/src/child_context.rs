@@ -38,6 +38,10 @@ pub struct ChildContext {
     /// The name of what the child is entitled to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capability: Option<String>,
+    /// Where omx listens for the child, absolute. A child that is confined reaches
+    /// omx's documents only through it.
+    #[serde(default, with = "optional_path", skip_serializing_if = "Option::is_none")]
+    pub relay: Option<PathBuf>,
 }
 
 /// A path as a string, or as bytes where it is not UTF-8.

@@ -22,6 +22,8 @@ pub enum Kind {
     Span,
     /// A database URL without a password.
     Store,
+    /// A list of paths; `~` stands for the home directory.
+    Paths,
     /// Anything; the notifier validates it.
     Any,
 }
@@ -132,6 +134,27 @@ pub const KEYS: &[KeyRow] = &[
         "dollars for a million output tokens of that model",
         CONSENT,
     ),
+    key(
+        "sandbox.mode",
+        Kind::Choice(&["required", "auto", "off"]),
+        Some("auto"),
+        "whether agents must be confined; auto: ask where the system cannot",
+        ProjectRule::Stricter(&["required", "auto", "off"]),
+    ),
+    key(
+        "sandbox.hide",
+        Kind::Paths,
+        None,
+        "files and folders that agents cannot read; unset: keys and credentials in the home directory",
+        ProjectRule::PersonOnly,
+    ),
+    key(
+        "sandbox.write",
+        Kind::Paths,
+        None,
+        "folders that agents may change besides their own",
+        ProjectRule::PersonOnly,
+    ),
     // Shorter removes the person's records earlier, longer fills their disk.
     key("retention", Kind::Span, Some("30 days"), "how long ended runs are kept", CONSENT),
     key("team.maxAgents", Kind::Count, Some("20"), "maximum number of workers in a team", SMALLER),
@@ -176,8 +199,14 @@ pub const KEYS: &[KeyRow] = &[
 /// What is wrong with a key or its value, for people.
 pub type KeyProblem = String;
 
+/// The full name of a key that has a short one.
+pub fn full_name(name: &str) -> &str {
+    if name == "sandbox" { "sandbox.mode" } else { name }
+}
+
 /// Looks up the row of a key. The error suggests the nearest key.
 pub fn row_of(name: &str) -> Result<&'static KeyRow, KeyProblem> {
+    let name = full_name(name);
     if let Some(row) = KEYS.iter().find(|row| fits(row.name, name)) {
         return Ok(row);
     }
@@ -259,6 +288,8 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), KeyProblem> {
         Kind::Amount => "a number of at least 0".to_owned(),
         Kind::Span if value.as_str().is_some_and(is_span) => return Ok(()),
         Kind::Span => "a span of time such as \"90m\", \"2h\" or \"30 days\"".to_owned(),
+        Kind::Paths if value.as_array().is_some_and(are_paths) => return Ok(()),
+        Kind::Paths => "a list of absolute paths, or of paths that begin with ~/".to_owned(),
         Kind::Store => match value.as_str().map(has_password) {
             Some(Some(false)) => return Ok(()),
             Some(Some(true)) => {
@@ -270,6 +301,11 @@ pub fn check(name: &str, kind: Kind, value: &Value) -> Result<(), KeyProblem> {
         },
     };
     Err(format!("{name} must be {wanted}"))
+}
+
+fn are_paths(items: &[Value]) -> bool {
+    let is_path = |text: &str| text.starts_with('/') || text.starts_with("~/");
+    items.iter().all(|item| item.as_str().is_some_and(is_path))
 }
 
 fn is_amount(number: f64) -> bool {

@@ -13,6 +13,7 @@ mod base_document;
 pub mod cancel;
 pub mod child_context;
 pub mod config_keys;
+pub mod confinement;
 mod counters;
 pub mod dialect;
 pub mod document;

@@ -43,6 +43,8 @@ pub enum RefusalCode {
     NeedsTrust,
     /// Only the person may do this, and an agent asked for it.
     PersonOnly,
+    /// The system cannot confine agents, and the person has not agreed to go without.
+    NotConfined,
     /// The file system reported an error.
     Io,
 }
@@ -70,6 +72,7 @@ impl RefusalCode {
             Self::TooLarge => "too_large",
             Self::NeedsTrust => "needs_trust",
             Self::PersonOnly => "person_only",
+            Self::NotConfined => "not_confined",
             Self::Io => "io",
         }
     }

@@ -31,6 +31,28 @@ pub struct FileRules {
     pub hidden: Vec<PathBuf>,
 }
 
+/// Devices that programs may use, as far as they exist: without `/dev/shm` there are no
+/// semaphores, without `/dev/ptmx` no terminals of their own.
+const DEVICES: [&str; 9] = [
+    "/dev/null",
+    "/dev/zero",
+    "/dev/full",
+    "/dev/random",
+    "/dev/urandom",
+    "/dev/tty",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/shm",
+];
+
+impl FileRules {
+    /// Rules under which a program can change these paths and use ordinary devices.
+    pub fn writing(paths: impl IntoIterator<Item = PathBuf>) -> Self {
+        let devices = DEVICES.iter().map(PathBuf::from).filter(|device| device.exists());
+        Self { writable: paths.into_iter().chain(devices).collect(), hidden: Vec::new() }
+    }
+}
+
 /// How a guarded program is confined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Confinement {
@@ -50,14 +72,6 @@ impl Confinement {
             ConfinementMeans::Landlock(_) => Self::Landlock(rules),
             ConfinementMeans::Bubblewrap(program) => Self::Bubblewrap(program.clone(), rules),
             ConfinementMeans::Missing(_) => Self::Unconfined,
-        }
-    }
-
-    /// Makes one more folder or file writable.
-    pub fn allow_writing(&mut self, path: PathBuf) {
-        match self {
-            Self::Unconfined => {}
-            Self::Landlock(rules) | Self::Bubblewrap(_, rules) => rules.writable.push(path),
         }
     }
 

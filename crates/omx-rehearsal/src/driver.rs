@@ -1,7 +1,7 @@
 //! The driver of the rehearsal agent, which is this program itself.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::protocol::RehearsalProtocol;
 use crate::scenario;
@@ -34,6 +34,10 @@ impl Driver for Rehearsal {
         scenario::load(scenario_path(env)?)
             .map_err(|error| failure(FailureCause::Scenario { detail: error.to_string() }))?;
         Ok(AgentInstallation { kind: self.kind(), program: env.omx.clone() })
+    }
+
+    fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
+        vec![env.rehearsal_folder.clone()]
     }
 
     fn protocol(

@@ -10,6 +10,7 @@ pub mod git;
 pub mod listing;
 mod migrate;
 pub mod overview;
+mod private_folders;
 pub mod progress;
 pub mod record;
 pub mod repository;
@@ -21,6 +22,7 @@ mod usage;
 pub mod workspace;
 
 pub use env::ProjectEnv;
+pub use private_folders::{PrivateFolders, PrivatePlaces};
 pub use record::Record;
 pub use repository::RunRepository;
 pub use spec::{Budget, PipelineStage, RunLimits, RunSpec, VerificationLevel, Workspace};

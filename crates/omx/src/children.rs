@@ -2,6 +2,7 @@
 //! and the context of the processes that it starts itself (see [`ChildContext`]).
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::process::Command;
 
 use omx_kernel::{ChildContext, Dialect, Refusal, RefusalCode, RunId, SessionId};
@@ -29,6 +30,7 @@ pub fn variables(
     context: &Context<'_>,
     store: &Store,
     run: Option<&RunId>,
+    relay: Option<&Path>,
 ) -> Result<BTreeMap<String, String>, Refusal> {
     let session = match run {
         Some(run) => Some(SessionId::new(run.as_str())?),
@@ -46,6 +48,7 @@ pub fn variables(
         run: run.cloned(),
         team: None,
         capability: None,
+        relay: relay.map(Path::to_owned),
     };
     let text = serde_json::to_string(&child).map_err(|error| {
         Refusal::new(

@@ -192,6 +192,7 @@ pub fn agent_env(
     store: &Store,
     scenario: Option<PathBuf>,
     run: Option<&RunId>,
+    relay: Option<&Path>,
 ) -> Result<AgentEnv, Refusal> {
     let omx = std::env::current_exe().map_err(|error| {
         Refusal::new(
@@ -203,7 +204,7 @@ pub fn agent_env(
         variables: environment(),
         omx,
         worker_variable: worker_variable(context.dialect),
-        child_variables: children::variables(context, store, run)?,
+        child_variables: children::variables(context, store, run, relay)?,
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
         rehearsal_folder: store.tree().join("rehearsal"),
         clock: || SystemClock.now(),

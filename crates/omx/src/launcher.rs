@@ -45,7 +45,7 @@ impl RunLauncher for ProcessLauncher {
         named: Option<AgentKind>,
         scenario: Option<&Path>,
     ) -> Result<AgentKind, Refusal> {
-        let env = edge::agent_env(context, store, scenario.map(Path::to_owned), None)?;
+        let env = edge::agent_env(context, store, scenario.map(Path::to_owned), None, None)?;
         find_agent(named, &env).map(|installation| installation.kind)
     }
 
@@ -70,7 +70,7 @@ impl RunLauncher for ProcessLauncher {
         command.args(["runs", "drive", id.as_str()]);
         command.args(decisions.iter().flat_map(|decision| ["--decide", decision]));
         command.current_dir(store.root());
-        command.envs(children::variables(context, store, Some(id))?);
+        command.envs(children::variables(context, store, Some(id), None)?);
         command.stdin(Stdio::null()).stdout(file.try_clone().map_err(io)?).stderr(file);
         let mut child = command.spawn().map_err(io)?;
         // Wait, so that whoever looks at the run next finds it live or ended.

@@ -19,6 +19,8 @@ mod hot;
 mod launcher;
 mod live;
 mod output;
+mod relay;
+mod sandbox;
 mod terminal;
 mod text;
 

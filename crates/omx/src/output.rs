@@ -111,7 +111,7 @@ pub fn refusal(refusal: &Refusal, format: Format) -> Exit {
         }
     }
     match refusal.code {
-        RefusalCode::NeedsTrust => Exit::NeedsPerson,
+        RefusalCode::NeedsTrust | RefusalCode::NotConfined => Exit::NeedsPerson,
         _ => Exit::Failed,
     }
 }

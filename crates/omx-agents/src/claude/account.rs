@@ -53,10 +53,16 @@ fn has_account_in_variables(env: &AgentEnv) -> bool {
         || CLOUDS.iter().any(|name| is_switched_on(env, name))
 }
 
+/// Claude's folder: the configured one, else `~/.claude`.
+pub(super) fn config_folder(env: &AgentEnv) -> Option<PathBuf> {
+    let own = variable(env, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
+    own.or_else(|| variable(env, "HOME").map(|home| Path::new(home).join(".claude")))
+}
+
 fn has_account_in_files(env: &AgentEnv) -> bool {
     let home = variable(env, "HOME").map(PathBuf::from);
     let own = variable(env, "CLAUDE_CONFIG_DIR").map(PathBuf::from);
-    let folder = own.clone().or_else(|| home.as_ref().map(|home| home.join(".claude")));
+    let folder = config_folder(env);
     // The file is beside the default folder, but inside a configured one.
     let state = own.or(home).map(|folder| read_json(&folder.join(".claude.json")));
     let logged_in = |folder: &PathBuf| {

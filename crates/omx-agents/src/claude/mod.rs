@@ -9,11 +9,29 @@ mod stream;
 mod tools;
 mod usage;
 
+use std::path::PathBuf;
+
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::failure::Failure;
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
+use crate::sandbox::state_below;
+
+/// What claude writes in its folder during a conversation: transcripts, snapshots of the
+/// shell, lists. Not its settings, plugins, commands and memory.
+const STATE: [&str; 10] = [
+    "projects",
+    "sessions",
+    "session-env",
+    "shell-snapshots",
+    "todos",
+    "tasks",
+    "plans",
+    "file-history",
+    "debug",
+    "cache",
+];
 
 /// Drives claude.
 #[derive(Debug)]
@@ -26,6 +44,10 @@ impl Driver for ClaudeDriver {
 
     fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure> {
         account::find_claude(env)
+    }
+
+    fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
+        state_below(account::config_folder(env), &STATE)
     }
 
     fn protocol(

@@ -15,6 +15,8 @@ mod transport;
 mod trust;
 mod usage;
 
+use std::path::PathBuf;
+
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
 use crate::failure::Failure;
@@ -32,6 +34,12 @@ impl Driver for CodexDriver {
 
     fn find(&self, env: &AgentEnv) -> Result<AgentInstallation, Failure> {
         account::find_codex(env)
+    }
+
+    /// All of its folder: codex keeps databases at its top level. Only for the case that its
+    /// own sandbox is off.
+    fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
+        config::codex_home(env).into_iter().collect()
     }
 
     fn protocol(

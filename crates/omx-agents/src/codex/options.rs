@@ -2,21 +2,23 @@
 //! with which a thread is opened.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 
 use omx_kernel::approval::{AllowLevel, OWN_SERVER};
+use omx_kernel::confinement::{WorkspaceAccess, has_own_sandbox};
 
 use super::account::{CodexAccount, find_account};
 use super::config::{CodexConfig, codex_home};
 use super::trust::untrusted_folders;
 use crate::agent::{ConversationId, ConversationSpec, ConversationStart};
-use crate::driver::{AgentEnv, AgentInstallation};
+use crate::driver::{AgentEnv, AgentInstallation, AgentKind};
 use crate::environment::agent_environment;
 use crate::limits::AgentLimits;
 use crate::protocol::{Confinement, Launch};
+use crate::sandbox::AgentSandbox;
 
 /// Codex's own variables, without those that codex sets for the commands it
 /// runs: omx may itself run inside codex.
@@ -49,6 +51,8 @@ pub(super) struct CodexOptions {
     environment: BTreeMap<OsString, OsString>,
     role: Option<String>,
     allow: AllowLevel,
+    /// The mode of codex's own sandbox.
+    sandbox: &'static str,
     account: CodexAccount,
     /// Settings of this conversation only, which override the person's.
     settings: Map<String, Value>,
@@ -76,6 +80,7 @@ impl CodexOptions {
             environment: agent_environment(env, &names, &[], &mark),
             role: spec.role.clone(),
             allow: spec.allow,
+            sandbox: sandbox_mode(spec),
             account: find_account(env).unwrap_or(CodexAccount::Own),
             settings: conversation_settings(&config, spec),
         }
@@ -100,12 +105,12 @@ impl CodexOptions {
 
     /// The parameters of `thread/start`, or of `thread/resume` with an id.
     pub(super) fn thread_params(&self, id: Option<&ConversationId>) -> Value {
-        let (policy, sandbox) = match self.allow {
+        let policy = match self.allow {
             // Codex asks before every command and every edit.
-            AllowLevel::Edits => ("untrusted", "workspace-write"),
+            AllowLevel::Edits => "untrusted",
             // Codex asks before anything that leaves the sandbox.
-            AllowLevel::Commands => ("on-request", "workspace-write"),
-            AllowLevel::All => ("never", "danger-full-access"),
+            AllowLevel::Commands => "on-request",
+            AllowLevel::All => "never",
         };
         let mut params = json!({
             // A path that is not UTF-8 is null; the process runs there anyway.
@@ -113,7 +118,7 @@ impl CodexOptions {
             "model": self.model,
             "approvalPolicy": policy,
             "approvalsReviewer": "user",
-            "sandbox": sandbox,
+            "sandbox": self.sandbox,
             "developerInstructions": self.role,
             "config": self.settings,
         });
@@ -134,12 +139,8 @@ impl CodexOptions {
                 .map(str::to_owned)
                 .into();
         let mut settings = self.settings.clone();
-        let sandbox = match self.allow {
-            AllowLevel::Edits | AllowLevel::Commands => "workspace-write",
-            AllowLevel::All => "danger-full-access",
-        };
         settings.insert("approval_policy".to_owned(), "never".into());
-        settings.insert("sandbox_mode".to_owned(), sandbox.into());
+        settings.insert("sandbox_mode".to_owned(), self.sandbox.into());
         if self.allow == AllowLevel::Edits {
             settings.insert("features.shell_tool".to_owned(), false.into());
             settings.insert("features.unified_exec".to_owned(), false.into());
@@ -175,8 +176,30 @@ impl CodexOptions {
     }
 }
 
+fn sandbox_mode(spec: &ConversationSpec) -> &'static str {
+    let is_on = has_own_sandbox(AgentKind::Codex, spec.allow, spec.sandbox.access);
+    match spec.sandbox.access {
+        _ if !is_on => "danger-full-access",
+        WorkspaceAccess::ReadOnly => "read-only",
+        WorkspaceAccess::ReadWrite => "workspace-write",
+    }
+}
+
+/// What codex's own sandbox permits besides the folder: the private folders of the
+/// conversation, and not `/tmp`, which other programs trust.
+fn writable_roots(spec: &ConversationSpec) -> Value {
+    let all = spec.sandbox.rules.writable.iter();
+    let roots = all.filter(|path| path.is_dir() && !path.starts_with("/dev"));
+    let roots: Vec<_> = roots.filter_map(|path| path.to_str()).collect();
+    let has_own_folder = spec.sandbox.variables.contains_key(OsStr::new("TMPDIR"));
+    json!({"writable_roots": roots, "exclude_slash_tmp": has_own_folder})
+}
+
 fn conversation_settings(config: &CodexConfig, spec: &ConversationSpec) -> Map<String, Value> {
     let mut settings = Map::new();
+    if spec.sandbox != AgentSandbox::default() {
+        settings.insert("sandbox_workspace_write".to_owned(), writable_roots(spec));
+    }
     let mut servers = Map::new();
     for server in &spec.servers {
         let mut entry = json!({"command": server.program.to_string_lossy(), "args": server.args});
@@ -229,7 +252,6 @@ fn to_toml(value: &Value) -> toml_edit::Value {
 mod tests {
     use super::*;
     use crate::agent::{ConversationStart, McpServerSpec};
-    use crate::driver::AgentKind;
 
     fn options(server: McpServerSpec) -> CodexOptions {
         let spec = ConversationSpec {
@@ -241,6 +263,7 @@ mod tests {
             servers: vec![server],
             max_micro_usd: None,
             schema: None,
+            sandbox: AgentSandbox::default(),
         };
         let env = AgentEnv {
             variables: [("HOME".into(), "/nowhere".into())].into(),

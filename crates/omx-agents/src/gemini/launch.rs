@@ -46,7 +46,7 @@ pub(super) fn launch(
     if let Some(model) = &spec.model {
         args.push(format!("--model={model}").into());
     }
-    let names = ["CLOUD_SHELL", "DBUS_SESSION_BUS_ADDRESS", "NO_BROWSER"];
+    let names = ["CLOUD_SHELL", "NO_BROWSER"];
     let mark = uuid::Uuid::new_v4().to_string();
     let mut environment = agent_environment(env, &names, &["GEMINI_", "GOOGLE_"], &mark);
     environment.retain(|name, _| !name.to_string_lossy().starts_with(EDITOR));

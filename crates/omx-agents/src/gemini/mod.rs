@@ -9,12 +9,15 @@ mod session;
 mod tools;
 mod turn;
 
+use std::path::PathBuf;
+
 use crate::agent::ConversationSpec;
 use crate::driver::{AgentEnv, AgentInstallation, AgentKind, Driver};
-use crate::environment::find_on_path;
+use crate::environment::{find_on_path, variable};
 use crate::failure::{Failure, FailureCause};
 use crate::limits::AgentLimits;
 use crate::protocol::Protocol;
+use crate::sandbox::state_below;
 
 /// Drives gemini.
 #[derive(Debug)]
@@ -30,6 +33,12 @@ impl Driver for GeminiDriver {
             .ok_or_else(|| Failure::new(self.kind(), FailureCause::NotInstalled))?;
         account::find_account(env).map_err(|cause| Failure::new(self.kind(), cause))?;
         Ok(AgentInstallation { kind: self.kind(), program })
+    }
+
+    /// All of its folder: gemini replaces files at its top level when it starts.
+    fn state_folders(&self, env: &AgentEnv) -> Vec<PathBuf> {
+        let home = variable(env, "GEMINI_CLI_HOME").or_else(|| variable(env, "HOME"));
+        state_below(home.map(PathBuf::from), &[".gemini"])
     }
 
     fn protocol(

@@ -38,6 +38,7 @@ fn conversation_spec(start: ConversationStart, allow: AllowLevel) -> Conversatio
         servers: vec![server],
         max_micro_usd: None,
         schema: None,
+        sandbox: omx_agents::sandbox::AgentSandbox::default(),
     }
 }
 

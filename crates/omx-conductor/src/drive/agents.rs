@@ -42,6 +42,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             }],
             max_micro_usd: spec.max_micro_usd,
             schema: Some(spec.schema.clone()),
+            sandbox: env.sandbox.of_agent(seat.agent, seat.allow, spec.access, &self.top()),
         };
         let (step, mailbox) = (step.clone(), self.mailbox.clone());
         let report = move |event| mailbox.send(WorldEvent::Agent(step.clone(), event));

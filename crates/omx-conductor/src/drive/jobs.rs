@@ -16,7 +16,8 @@ use super::project::ProjectWorld;
 use super::world::WorldEvent;
 use crate::check::CheckRun;
 use crate::engine::{Job, JobFailure, JobResult};
-use crate::workflow::KeptPlan;
+use crate::sandbox::CheckSandbox;
+use crate::workflow::{KeptPlan, Seat};
 
 type Work = Box<dyn FnOnce(&AtomicBool) -> Result<JobResult, JobFailure> + Send>;
 
@@ -42,16 +43,22 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         let agents = &self.env.agents;
         // The mark differs from that of every other process of the run.
         let (mark, session) = (agents.worker_variable.clone(), &self.session);
-        let environment = agent_environment(agents, &[], &[], &format!("{session}.{step}"));
+        let mut environment = agent_environment(agents, &[], &[], &format!("{session}.{step}"));
         let log = self.held.folder().open_step_log(&StepLogName::new(step.as_str()));
         let log = log.map_err(|error| JobFailure::Failed(error.to_string()))?;
         let limit = Duration::from_secs(self.spec.limits.check_time_s);
         let (folder, omx) = (self.spec.workspace.folder().to_owned(), agents.omx.clone());
+        // It executes what the agents wrote, so it may do no more than they may.
+        let allow = Seat::from_spec(&self.spec).map_err(|why| JobFailure::Failed(why.message))?;
+        let CheckSandbox { confinement, variables } =
+            self.env.sandbox.of_check(allow.allow, &self.top());
+        environment.extend(variables);
         Ok(Box::new(move |stop| {
             let check = CheckRun {
                 command: &command,
                 folder: &folder,
                 environment,
+                confinement,
                 log,
                 mark: &mark,
                 omx: &omx,

@@ -1,6 +1,7 @@
 //! The production world: the project's files, agents' processes and threads.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use omx_agents::{AgentEnv, AgentInstallation, AgentKind, AgentLimits, Conversati
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use omx_ops::Context;
 use omx_runs::progress::{EVENTS_FILE, Progress};
-use omx_runs::{Record, RunRepository, RunSpec, StepKey, attention};
+use omx_runs::{Record, RunRepository, RunSpec, StepKey, Workspace, attention};
 use omx_store::Store;
 use omx_store::runs::HeldRun;
 
@@ -24,6 +25,7 @@ use super::world::{ControlEvent, ObservedDocument, World, WorldEvent};
 use crate::engine::{
     DocumentFailure, Job, JobFailure, StepConversation, describe_approval_request,
 };
+use crate::sandbox::RunSandbox;
 use crate::workflow::DocumentChange;
 
 /// A role, reduced to what the conductor needs.
@@ -49,6 +51,8 @@ pub struct RunEnv<'a> {
     pub agents: AgentEnv,
     /// The deadlines of agents.
     pub limits: AgentLimits,
+    /// What agents and the check may change and read.
+    pub sandbox: RunSandbox,
 }
 
 /// The world of a run that works in a project.
@@ -106,6 +110,15 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
             show,
             _control: control,
         })
+    }
+
+    /// The folder that agents may change: the whole worktree, even if the project is a
+    /// folder inside its repository.
+    pub(super) fn top(&self) -> PathBuf {
+        match &self.spec.workspace {
+            Workspace::Worktree { .. } => self.env.store.run_worktree(self.held.id()),
+            Workspace::InPlace { path } => path.clone(),
+        }
     }
 
     /// Returns a handle that stops the run.

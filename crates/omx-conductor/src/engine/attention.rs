@@ -3,7 +3,7 @@
 use omx_agents::agent::{AgentCommand, ApprovalDecision};
 use omx_agents::event::{ApprovalId, ApprovalRequest};
 use omx_kernel::Timestamp;
-use omx_kernel::approval::{Permission, permission_for};
+use omx_kernel::approval::{Permission, READS_ONLY, permission_with_access};
 use omx_runs::StepKey;
 use omx_runs::progress::Progress;
 
@@ -26,10 +26,13 @@ impl Engine {
         if active.state != StepState::Talking {
             return;
         }
-        match permission_for(active.step.seat.allow, &ask) {
-            Permission::Granted => {
-                let answer = AgentCommand::Answer(approval, ApprovalDecision::Allow);
-                out.push(RunEffect::Command(key.clone(), answer));
+        let answer = |decision| {
+            RunEffect::Command(key.clone(), AgentCommand::Answer(approval.clone(), decision))
+        };
+        match permission_with_access(active.step.seat.allow, active.step.access(), &ask) {
+            Permission::Granted => out.push(answer(ApprovalDecision::Allow)),
+            Permission::Refused => {
+                out.push(answer(ApprovalDecision::Deny(READS_ONLY.to_owned())));
             }
             Permission::NeedsPerson => {
                 let request = PendingRequest { ask: ask.clone(), retry_at: None };

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use omx_agents::agent::{AgentCommand, ConversationStart};
 use omx_agents::event::{ApprovalId, ApprovalRequest};
+use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::progress::Progress;
 use omx_runs::{Record, StepKey};
 use serde_json::Value;
@@ -65,6 +66,8 @@ pub struct StepConversation {
     pub start: ConversationStart,
     /// The agent, with its model, permissions and workspace.
     pub seat: Arc<Seat>,
+    /// What the agent may do to the files of the workspace.
+    pub access: WorkspaceAccess,
     /// The role.
     pub role: String,
     /// The phase of the step's mode.

@@ -179,6 +179,7 @@ impl Engine {
         let spec = StepConversation {
             start,
             seat: step.seat.clone(),
+            access: agent.access(),
             role: agent.role.clone(),
             phase: step.phase.clone(),
             max_micro_usd: self.money_left(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use omx_agents::results::{ResultKind, ReviewKind};
 use omx_kernel::Mode;
+use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::StepKey;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +25,16 @@ pub struct Step {
     pub kind: StepKind,
     /// Who does it, and where.
     pub seat: Arc<Seat>,
+}
+
+impl Step {
+    /// What the step may do to the files of its workspace.
+    pub fn access(&self) -> WorkspaceAccess {
+        match &self.kind {
+            StepKind::Agent(agent) => agent.access(),
+            StepKind::Check | StepKind::Job(_) => WorkspaceAccess::ReadWrite,
+        }
+    }
 }
 
 /// What a step does.
@@ -55,6 +66,17 @@ pub struct AgentStep {
     pub purpose: StepPurpose,
     /// The kind of result the agent answers with.
     pub wants: ResultKind,
+}
+
+impl AgentStep {
+    /// Only work changes files. Plans, reviews, verifications and diagnoses are answers.
+    pub fn access(&self) -> WorkspaceAccess {
+        match (self.wants, &self.purpose) {
+            (ResultKind::Work, StepPurpose::Diagnose { .. }) => WorkspaceAccess::ReadOnly,
+            (ResultKind::Work, _) => WorkspaceAccess::ReadWrite,
+            _ => WorkspaceAccess::ReadOnly,
+        }
+    }
 }
 
 /// What an agent step is for, with the steps whose results it reads.

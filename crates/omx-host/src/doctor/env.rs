@@ -53,6 +53,8 @@ pub struct DoctorEnv<'a> {
     pub git: Option<PathBuf>,
     /// Where tmux is.
     pub tmux: Option<PathBuf>,
+    /// Where bubblewrap is.
+    pub bubblewrap: Option<PathBuf>,
     /// The variable that marks processes started by omx.
     pub mark: String,
 }

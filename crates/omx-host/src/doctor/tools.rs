@@ -1,8 +1,10 @@
-//! git and tmux.
+//! git, tmux, and what confines agents.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+
+use omx_process::{ConfinementMeans, find_confinement, try_bubblewrap};
 
 use super::env::DoctorEnv;
 use super::finding::{CheckArea, DoctorFinding};
@@ -33,7 +35,32 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
             "install tmux",
         ),
     });
+    findings.push(check_confinement(env.bubblewrap.as_deref()));
     findings
+}
+
+/// What confines agents here.
+fn check_confinement(bubblewrap: Option<&Path>) -> DoctorFinding {
+    let name = "confinement";
+    let means = find_confinement(bubblewrap);
+    let spare = match bubblewrap.map(try_bubblewrap) {
+        None => "bubblewrap is not installed",
+        Some(Ok(())) => "bubblewrap works",
+        Some(Err(_)) => "bubblewrap does not work",
+    };
+    match means {
+        ConfinementMeans::Landlock(_) | ConfinementMeans::Bubblewrap(_) => DoctorFinding::fine(
+            AREA,
+            name,
+            format!("agents are confined by {means} ({spare}); codex brings its own sandbox"),
+        ),
+        ConfinementMeans::Missing(why) => DoctorFinding::warning(
+            AREA,
+            name,
+            format!("agents cannot be confined, except codex by its own sandbox: {why}"),
+            "use a kernel with Landlock (Linux 6.2 or later), or install bubblewrap",
+        ),
+    }
 }
 
 fn check_git(git: &Path, root: &Path) -> Vec<DoctorFinding> {

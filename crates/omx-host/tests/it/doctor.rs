@@ -25,6 +25,7 @@ fn env<'a>(place: &HostTestProject, context: &'a Context<'a>, store: &'a Store) 
         }],
         git: None,
         tmux: None,
+        bubblewrap: None,
         mark: "NO_PROCESS_HAS_THIS_MARK".to_owned(),
     }
 }

@@ -16,6 +16,7 @@ fn context(root: PathBuf) -> ChildContext {
         run: RunId::new(run).ok(),
         team: None,
         capability: None,
+        relay: None,
     }
 }
 

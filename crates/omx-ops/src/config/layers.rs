@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use omx_kernel::config_keys::{KEYS, Kind, check, row_of};
+use omx_kernel::config_keys::{KEYS, Kind, check, full_name, row_of};
 use omx_kernel::project_config::{ProjectValue, judge_project_value};
 use omx_kernel::{Dialect, IterationLimits, Mode, Refusal, Value};
 use omx_store::{ContentHash, Store, json};
@@ -131,7 +131,7 @@ fn canonical(key: &str) -> String {
         .strip_prefix(LIMITS)
         .and_then(|name| Mode::parse(name).ok())
         .map(|mode| format!("{LIMITS}{}", mode.name()));
-    renamed.unwrap_or_else(|| key.to_owned())
+    renamed.unwrap_or_else(|| full_name(key).to_owned())
 }
 
 const LIMITS: &str = "limits.max_iterations.";
@@ -235,7 +235,13 @@ pub fn checked(key: &str, text: &str) -> Result<Value, String> {
 
 fn typed(kind: Kind, text: &str) -> Value {
     match kind {
-        Kind::Count | Kind::Amount => json::parse(text).unwrap_or_else(|_| Value::string(text)),
+        // A list on the command line is separated by colons, like the search path.
+        Kind::Paths if !text.starts_with('[') => Value::array(
+            text.split(':').filter(|path| !path.is_empty()).map(Value::string).collect(),
+        ),
+        Kind::Count | Kind::Amount | Kind::Paths => {
+            json::parse(text).unwrap_or_else(|_| Value::string(text))
+        }
         _ => Value::string(text),
     }
 }

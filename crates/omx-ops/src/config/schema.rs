@@ -44,6 +44,7 @@ fn leaf(kind: Kind, default: Option<&str>, meaning: &str) -> Value {
         Kind::Count => "integer",
         Kind::Amount => "number",
         Kind::Any => "object",
+        Kind::Paths => "array",
     };
     fields.push(field("type", Value::string(kind_name)));
     match kind {

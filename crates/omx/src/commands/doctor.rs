@@ -82,12 +82,13 @@ fn env<'a>(context: &'a Context<'_>, store: &'a Store) -> Result<DoctorEnv<'a>, 
         agents: agents(context, store)?,
         git: edge::on_path(Path::new("git")),
         tmux: edge::on_path(Path::new("tmux")),
-        mark: edge::agent_env(context, store, None, None)?.worker_variable,
+        bubblewrap: edge::on_path(Path::new("bwrap")),
+        mark: edge::agent_env(context, store, None, None, None)?.worker_variable,
     })
 }
 
 fn agents(context: &Context<'_>, store: &Store) -> Result<Vec<AgentCheck>, Refusal> {
-    let agent_env = edge::agent_env(context, store, None, None)?;
+    let agent_env = edge::agent_env(context, store, None, None, None)?;
     let troubled = |failure: &Failure| match failure.kind() {
         "not_installed" => AgentReadiness::Missing(failure.remedy()),
         _ => AgentReadiness::Unusable(failure.to_string(), failure.remedy()),

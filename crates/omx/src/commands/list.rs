@@ -41,7 +41,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// Lists the agents, and what keeps each from working.
 fn agents(context: &Context<'_>, format: Format) -> Result<Exit, Refusal> {
     let store = context.store()?;
-    let agent_env = edge::agent_env(context, &store, None, None)?;
+    let agent_env = edge::agent_env(context, &store, None, None, None)?;
     let mut rows = Vec::new();
     for kind in AgentKind::ALL.into_iter().filter(|kind| *kind != AgentKind::Rehearsal) {
         let found = driver(kind).find(&agent_env);

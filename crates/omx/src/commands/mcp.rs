@@ -1,9 +1,10 @@
 //! `mcp`: serves tools until the pipe closes or the parent exits.
 
 use std::io::{self, BufReader, BufWriter};
+use std::path::Path;
 
 use omx_kernel::message::MessageReader;
-use omx_kernel::{Dialect, Refusal};
+use omx_kernel::{ChildContext, Dialect, Refusal};
 use omx_mcp::{McpServer, ToolGroup, serve};
 
 use crate::children;
@@ -11,6 +12,7 @@ use crate::cli::{Global, McpArgs};
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::relay;
 
 /// As much as a pipe holds: requests that came together are read together.
 const INPUT_BYTES: usize = 64 * 1024;
@@ -20,6 +22,11 @@ const OUTPUT_BYTES: usize = 16 * 1024;
 
 /// Runs the server.
 pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
+    match children::inherited() {
+        Ok(Some(ChildContext { relay: Some(relay), .. })) => return forward(&relay),
+        Ok(_) => {}
+        Err(refusal) => return output::refusal(&refusal, Format::Text),
+    }
     match server(args, global, by_name) {
         Ok(server) => {
             // After a host is killed, another process may keep the pipe open. If the
@@ -37,6 +44,19 @@ pub fn run(args: &McpArgs, global: &Global, by_name: Dialect) -> Exit {
             }
         }
         Err(refusal) => output::refusal(&refusal, Format::Text),
+    }
+}
+
+/// Lets omx outside the caller's confinement serve its tools.
+fn forward(relay: &Path) -> Exit {
+    let _ = omx_process::on_parent_exit(None, || std::process::exit(0));
+    match relay::forward(relay) {
+        Ok(()) => Exit::Done,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
+        Err(error) => {
+            output::note(&format!("error: the run that this agent works for is gone: {error}"));
+            Exit::Failed
+        }
     }
 }
 

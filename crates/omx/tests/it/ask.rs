@@ -59,7 +59,7 @@ fn artifact(project: &TestProject) -> String {
 #[test]
 fn team_6_an_answer_goes_to_standard_output_and_is_saved() {
     let (project, scenario) = with_scenario();
-    let outcome = ask(&project, &scenario, &["hello there"]);
+    let outcome = ask(&project, &scenario, &["--allow", "commands", "hello there"]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (Some(0), "Hello yourself.\n"));
     assert_eq!(outcome.stderr, "", "nothing but the answer in a pipe");
     assert_eq!(project.read("hi.txt"), "hi\n");
@@ -150,13 +150,24 @@ fn an_interrupted_ask_says_how_to_resume_and_leaves_no_process() {
 #[test]
 fn ask_on_a_terminal_shows_permissions_and_actions() {
     let (project, scenario) = with_scenario();
-    let words = ["ask", "rehearsal", "--scenario", &scenario, "hello there"];
+    let words = ["ask", "rehearsal", "--scenario", &scenario, "--allow", "commands", "hello there"];
     let outcome = project.on_terminal(&words, "");
     for part in
         ["may edit files and run commands here", "runs echo hi", "Hello yourself.", "saved to"]
     {
         assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
     }
+}
+
+#[test]
+fn trust_3_0_an_agent_that_answers_a_question_changes_nothing() {
+    let (project, scenario) = with_scenario();
+    let words = ["ask", "rehearsal", "--scenario", &scenario, "hello there"];
+    let outcome = project.on_terminal(&words, "");
+    for part in ["may read and run commands; can change nothing", "confined  by the kernel"] {
+        assert!(outcome.stdout.contains(part), "{part}: {}", outcome.stdout);
+    }
+    assert!(!project.root().join("hi.txt").exists());
 }
 
 #[test]

@@ -15,7 +15,8 @@ fn scenario() -> String {
     let says = "say = \"I read check.sh: it wants a greeting by name.\"";
     assert!(quick.contains(says));
     let steps = "mcp = { tool = \"state_write\", args = { mode = \"ultrawork\", active = true } }\n\
-                 [[entry.do]]\nrun = { command = \"env > ../env.txt\" }";
+                 [[entry.do]]\nrun = { command = \"env\" }\n\
+                 [[entry.do]]\nsay = \"{{output}}\"";
     quick.replacen(says, steps, 1)
 }
 
@@ -77,14 +78,19 @@ fn child_context_is_one_variable_of_the_dialect() {
     let repository = Repository::playing(&scenario());
     plan(&repository, &[], &[]);
     let id = repository.id();
-    let environment = repository.project.root().join(".omx/worktrees/run/env.txt");
-    let environment = fs::read_to_string(environment).unwrap();
+    let events = fs::read_to_string(repository.run_folder().join("events.jsonl")).unwrap();
+    let said = events.lines().filter_map(|line| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        event["text"].as_str().map(str::to_owned)
+    });
+    let environment = said.collect::<Vec<_>>().join("\n");
     let context = environment.lines().find_map(|line| line.strip_prefix("OMX_CONTEXT=")).unwrap();
+    let mut context: Value = serde_json::from_str(context).unwrap();
+    // The socket is there as long as the run.
+    let relay = context.as_object_mut().unwrap().remove("relay").unwrap();
+    assert!(relay.as_str().unwrap().ends_with("/relay"), "{relay}");
     let root = repository.project.root();
-    assert_eq!(
-        serde_json::from_str::<Value>(context).unwrap(),
-        json!({"root": root, "dialect": "omx", "session": id, "run": id})
-    );
+    assert_eq!(context, json!({"root": root, "dialect": "omx", "session": id, "run": id}));
 }
 
 #[test]

@@ -33,6 +33,12 @@ fn keys() -> Vec<(String, Option<Value>, Value, Value)> {
         ("prices.small.output", None, json!([10]), json!([-1, true])),
         ("limits.patience", Some(json!("2h")), span().0, span().1),
         ("limits.check_time", Some(json!("30m")), span().0, span().1),
+        (
+            "sandbox.mode",
+            Some(json!("auto")),
+            json!(["required", "auto", "off"]),
+            json!(["on", true]),
+        ),
         ("retention", Some(json!("30 days")), span().0, span().1),
         ("team.maxAgents", Some(json!(20)), count().0, count().1),
         ("team.defaultAgentType", Some(json!("executor")), text().0, text().1),

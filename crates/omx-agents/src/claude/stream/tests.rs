@@ -26,6 +26,7 @@ fn stream(start: ConversationStart) -> ClaudeProtocol {
         servers: vec![server],
         max_micro_usd: None,
         schema: None,
+        sandbox: crate::sandbox::AgentSandbox::default(),
     };
     let installation = AgentInstallation { kind: AgentKind::Claude, program: "/claude".into() };
     let env = AgentEnv {

@@ -56,6 +56,7 @@ pub fn protocol(start: ConversationStart, allow: AllowLevel) -> Box<dyn Protocol
         servers,
         max_micro_usd: None,
         schema: None,
+        sandbox: omx_agents::sandbox::AgentSandbox::default(),
     };
     let installation = AgentInstallation { kind: AgentKind::Codex, program: "/bin/codex".into() };
     let limits = AgentLimits::default();

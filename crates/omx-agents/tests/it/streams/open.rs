@@ -37,6 +37,7 @@ pub fn protocol(kind: AgentKind, start: ConversationStart, allow: AllowLevel) ->
         servers: vec![server],
         max_micro_usd: None,
         schema: None,
+        sandbox: omx_agents::sandbox::AgentSandbox::default(),
     };
     let installation = AgentInstallation { kind, program: "/bin/agent".into() };
     let env = AgentEnv {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use omx_agents::agent::{McpServerSpec, MessageLabels};
 use omx_agents::results::{ResultKind, ReviewKind, instructions};
+use omx_agents::sandbox::AgentSandbox;
 use omx_agents::{
     AgentEnv, AgentKind, AgentLimits, AgentMessage, ConversationId, ConversationSpec,
     ConversationStart, Failure,
@@ -14,6 +15,7 @@ use omx_agents::{
 use omx_conductor::ask::{AskArtifact, AskError, AskReply, AskRequest, AskSession};
 use omx_host::{Role, RoleResult, catalog};
 use omx_kernel::approval::{AllowLevel, OWN_SERVER};
+use omx_kernel::confinement::WorkspaceAccess;
 use omx_kernel::ids::slug;
 use omx_kernel::{Dialect, Refusal, RefusalCode};
 use omx_ops::Context;
@@ -29,6 +31,7 @@ use crate::consent::ask_for_trust;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::Format;
+use crate::{relay, sandbox};
 
 /// Runs the command.
 pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -39,9 +42,20 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         let config = config::load_trusted(context, &store)?;
         let kind = args.agent;
         let role = args.role.as_deref().map(|name| find_role(context, &store, name)).transpose()?;
-        let agent_env = edge::agent_env(context, &store, args.scenario.clone(), None)?;
-        let question = read_question(args, kind, role.as_ref(), context, &config, &agent_env)?;
+        let (allow, access) = (allow(args, &config), access(args));
+        let setup = sandbox::setup(context, &config);
+        sandbox::permit(context, &setup, setup.confined_by(kind, allow, access), None)?;
+        let confinement = sandbox::describe(&setup, kind, allow, access);
+        let sandbox = sandbox::create(setup, &format!("ask-{}", std::process::id()))?;
+        let relay = sandbox.relay();
+        let agent_env =
+            edge::agent_env(context, &store, args.scenario.clone(), None, Some(&relay))?;
+        relay::listen(&relay, context, &agent_env)?;
+        let mut question = read_question(args, kind, role.as_ref(), context, &config, &agent_env)?;
+        let folder = &context.place.working_directory;
+        question.opening.sandbox = sandbox.of_agent(kind, allow, access, folder);
         let view = AskView::new(kind, format);
+        view.begins(&question, &confinement);
         match ask_agent(kind, &question, &agent_env, &view) {
             Ok(reply) => {
                 let kept = keep(context, &store, args, &question, &reply)?;
@@ -52,6 +66,21 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
     })
 }
 
+/// What the agent may do without approval.
+fn allow(args: &AskArgs, config: &Config) -> AllowLevel {
+    let configured = config.get("allow").and_then(|setting| setting.value.as_str());
+    let configured = || AllowLevel::parse(configured?);
+    args.allow.or_else(configured).unwrap_or(AllowLevel::Commands)
+}
+
+/// An agent that answers a question changes nothing, unless the person allows it here.
+fn access(args: &AskArgs) -> WorkspaceAccess {
+    match args.allow {
+        Some(_) => WorkspaceAccess::ReadWrite,
+        None => WorkspaceAccess::ReadOnly,
+    }
+}
+
 fn ask_agent(
     kind: AgentKind,
     question: &AskRequest,
@@ -60,7 +89,6 @@ fn ask_agent(
 ) -> Result<AskReply, AskError> {
     let driver = driver(kind);
     let installation = driver.find(agent_env).map_err(AskError::Failed)?;
-    view.begins(question.opening.allow);
     let asking = AskSession::default();
     let stopper = asking.handle();
     let asked_before = AtomicBool::new(false);
@@ -92,8 +120,7 @@ fn read_question(
 ) -> Result<AskRequest, Refusal> {
     let setting =
         |key: &str| config.get(key).and_then(|setting| setting.value.as_str()).map(str::to_owned);
-    let configured = || AllowLevel::parse(&setting("allow")?);
-    let allow = args.allow.or_else(configured).unwrap_or(AllowLevel::Commands);
+    let allow = allow(args, config);
     let tier = role.map(|role| format!("tiers.{kind}.{}", role.tier.as_str()));
     let model = args.model.clone().or_else(|| tier.as_deref().and_then(setting));
     let start = match &args.resume {
@@ -124,6 +151,7 @@ fn read_question(
             servers: vec![own],
             max_micro_usd: None,
             schema: schema.clone(),
+            sandbox: AgentSandbox::default(),
         },
         message: AgentMessage {
             text,

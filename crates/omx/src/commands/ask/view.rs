@@ -4,8 +4,9 @@ use std::io::IsTerminal;
 
 use omx_agents::event::{AgentEvent, ToolAction};
 use omx_agents::{AgentKind, Failure, json};
-use omx_conductor::ask::{AskError, AskReply};
+use omx_conductor::ask::{AskError, AskReply, AskRequest};
 use omx_kernel::approval::AllowLevel;
+use omx_kernel::confinement::WorkspaceAccess;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
@@ -25,16 +26,22 @@ impl AskView {
     }
 
     /// Prints the effective settings before anything happens.
-    pub(super) fn begins(&self, allow: AllowLevel) {
+    pub(super) fn begins(&self, question: &AskRequest, confinement: &str) {
+        let opening = &question.opening;
+        let (allow, access) = (opening.allow, opening.sandbox.access);
         if self.person {
-            let allowed = match allow {
-                AllowLevel::Edits => "may edit files here",
-                AllowLevel::Commands => "may edit files and run commands here",
-                AllowLevel::All => "may do anything: its own safeguards are off",
+            let allowed = match (access, allow) {
+                (WorkspaceAccess::ReadOnly, _) => "may read and run commands; can change nothing",
+                (_, AllowLevel::Edits) => "may edit files here",
+                (_, AllowLevel::Commands) => "may edit files and run commands here",
+                (_, AllowLevel::All) => "may do anything: its own safeguards are off",
             };
             output::note(&format!("{}: {allowed}", self.kind));
+            output::note(confinement);
         } else if allow == AllowLevel::All && self.format == Format::Text {
             output::note(&format!("{}: its own safeguards are off (--allow all)", self.kind));
+        } else if confinement.starts_with("NOT") && self.format == Format::Text {
+            output::note(confinement);
         }
     }
 

@@ -1,14 +1,18 @@
 //! Prints what a run was asked to do, before anything happens.
 
-use omx_kernel::{EscapedText, ForeignText, Refusal};
+use omx_conductor::sandbox::SandboxSetup;
+use omx_kernel::approval::AllowLevel;
+use omx_kernel::confinement::WorkspaceAccess;
+use omx_kernel::{AgentKind, EscapedText, ForeignText, Mode, Refusal};
 use omx_ops::{Context, RunStartReport};
-use omx_runs::RunSpec;
+use omx_runs::{RunSpec, Workspace};
 
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::sandbox;
 
 /// Prints the effective settings of a run.
-pub(super) fn announce(report: &RunStartReport, format: Format) {
+pub(super) fn announce(report: &RunStartReport, setup: &SandboxSetup, format: Format) {
     if format == Format::Json {
         output::value(&report.value(), format);
         return;
@@ -30,21 +34,48 @@ pub(super) fn announce(report: &RunStartReport, format: Format) {
     // A line break separates commands, so it stays visible.
     let check = check.replace('\n', "\\n");
     let check = EscapedText::one_line(&check);
-    output::lines(&[
+    let mut lines = vec![
         format!("{} run {}", mode.name(), report.id),
         format!("  folder  {folder}"),
         format!("  agent   {} {allowed}", EscapedText::one_line(agent)),
         format!("  check   {check}"),
-    ]);
+    ];
+    lines.extend(confinement_lines(&report.spec, setup));
+    output::lines(&lines);
+}
+
+/// What confines the agents of a run, and what that leaves open.
+fn confinement_lines(spec: &RunSpec, setup: &SandboxSetup) -> Vec<String> {
+    let (Some(agent), Some(allow)) =
+        (AgentKind::parse(&spec.agent), AllowLevel::parse(&spec.allow))
+    else {
+        return Vec::new();
+    };
+    let access = match spec.mode {
+        Mode::CodeReview | Mode::Ralplan => WorkspaceAccess::ReadOnly,
+        _ => WorkspaceAccess::ReadWrite,
+    };
+    let mut lines = vec![format!("  {}", sandbox::describe(setup, agent, allow, access))];
+    let is_own = matches!(spec.workspace, Workspace::InPlace { .. });
+    if is_own && access == WorkspaceAccess::ReadWrite {
+        let open = "the folder is your own: its .git and omx's files in it are not protected";
+        lines.push(format!("  note    {open}"));
+    }
+    if allow == AllowLevel::Edits && spec.check.is_some() {
+        let runs = "the check runs code that the agent wrote, without asking you";
+        lines.push(format!("  note    {runs}"));
+    }
+    lines
 }
 
 /// Prints the settings of a run that another process drives, and how to reach it.
 pub(super) fn announce_detached(
     context: &Context<'_>,
     report: &RunStartReport,
+    setup: &SandboxSetup,
     format: Format,
 ) -> Result<Exit, Refusal> {
-    announce(report, format);
+    announce(report, setup, format);
     if format == Format::Text {
         let (program, id) = (context.dialect.name, &report.id);
         output::lines(&[

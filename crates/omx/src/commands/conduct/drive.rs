@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use omx_agents::{AgentKind, AgentLimits};
 use omx_conductor::drive::{Drive, ProjectWorld, RoleCard, RunEnv};
+use omx_conductor::sandbox::SandboxSetup;
 use omx_conductor::start::OpenedRun;
 use omx_host::catalog;
+use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_ops::config;
 use omx_ops::{Context, RunStartReport, register_run};
@@ -23,6 +25,7 @@ use crate::edge;
 use crate::exit::Exit;
 use crate::live::Live;
 use crate::output::Format;
+use crate::{relay, sandbox};
 
 /// How long this process drives a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +53,12 @@ pub fn drive(
     format: Format,
 ) -> Result<Exit, Refusal> {
     let id = opened.held.id().clone();
+    let setup = sandbox::setup(context, &config::load_trusted(context, store)?);
+    permit_run(context, &setup, &opened)?;
     warnings.extend(register_run(context, store, &opened.spec, &opened.held));
-    announce(&RunStartReport { id: id.clone(), spec: opened.spec.clone(), warnings }, format);
-    let mut env = run_env(context, store, &opened.spec, &id)?;
+    let report = RunStartReport { id: id.clone(), spec: opened.spec.clone(), warnings };
+    announce(&report, &setup, format);
+    let mut env = run_env(context, store, &opened.spec, &id, setup)?;
     // The rehearsal agent counts plays for each run.
     env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");
     let spec = opened.spec.clone();
@@ -84,14 +90,32 @@ pub fn drive(
     summary::print(context, store, &spec, &id, &ended, &env.agents, format)
 }
 
+/// Asks the person if this system cannot confine what the run starts.
+pub(super) fn permit_run(
+    context: &Context<'_>,
+    setup: &SandboxSetup,
+    opened: &OpenedRun,
+) -> Result<(), Refusal> {
+    let allow = AllowLevel::parse(&opened.spec.allow).unwrap_or(AllowLevel::Commands);
+    let run = opened.held.folder().path();
+    let consent = sandbox::permit(context, setup, setup.check_confined_by(allow), Some(run))?;
+    sandbox::record(consent, run);
+    Ok(())
+}
+
 fn run_env<'a>(
     context: &'a Context<'a>,
     store: &'a Store,
     spec: &RunSpec,
     id: &RunId,
+    setup: SandboxSetup,
 ) -> Result<RunEnv<'a>, Refusal> {
     let config = config::load_trusted(context, store)?;
-    let agents = edge::agent_env(context, store, spec.scenario.clone(), Some(id))?;
+    let sandbox = sandbox::create(setup, id.as_str())?;
+    let relay = sandbox.relay();
+    let scenario = spec.scenario.clone();
+    let agents = edge::agent_env(context, store, scenario, Some(id), Some(&relay))?;
+    relay::listen(&relay, context, &agents)?;
     let kind = AgentKind::parse(&spec.agent)
         .ok_or_else(|| Refusal::invalid_input(format!("unknown agent {:?}", spec.agent)))?;
     let installation = driver(kind).find(&agents).map_err(|failure| refusal(&failure))?;
@@ -112,5 +136,6 @@ fn run_env<'a>(
         installations: [(kind, installation)].into(),
         agents,
         limits: AgentLimits::default(),
+        sandbox,
     })
 }

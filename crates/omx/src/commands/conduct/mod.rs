@@ -9,8 +9,11 @@ mod summary;
 use std::collections::BTreeMap;
 
 use omx_conductor::engine::StepDecision;
+use omx_conductor::sandbox::SandboxSetup;
 use omx_conductor::start::{self, OpenedRun, ResumedBy};
+use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Dialect, GuardedAct, Mode, Refusal, RunId};
+use omx_ops::config;
 use omx_ops::{
     Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
     read_stages, run_resume, run_start,
@@ -19,7 +22,7 @@ use omx_runs::workspace;
 use omx_store::Store;
 
 use self::announce::announce_detached;
-use self::drive::{RunPlacement, drive};
+use self::drive::{RunPlacement, drive, permit_run};
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
@@ -27,6 +30,7 @@ use crate::consent::ask_for_trust;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
+use crate::sandbox::{self, UnconfinedConsent};
 
 /// Runs a mode that needs only a task.
 pub fn task(mode: Mode, args: ConductArgs, global: &Global, by_name: Dialect) -> Exit {
@@ -80,10 +84,14 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
             return resume_run(context, &store, &id, by, &flags.decide, placement, format);
         }
         let request = request::with_flags(request, flags)?;
+        // Before anything is made: a refusal leaves nothing behind.
+        let (setup, consent) = permit_unconfined(context, &store, flags)?;
         if flags.detach {
-            return announce_detached(context, &run_start(context, request)?, format);
+            let report = run_start(context, request)?;
+            return announce_detached(context, &report, &setup, format);
         }
         let mut run = open_run(context, request)?;
+        sandbox::record(consent, run.held.folder().path());
         let warnings = std::mem::take(&mut run.warnings);
         let opened = start::open(context, &store, run)?;
         drive(context, &store, opened, warnings, placement, format)
@@ -99,7 +107,24 @@ pub fn resume_detached(
 ) -> Result<Exit, Refusal> {
     let run = RunSelector { project: None, id: Some(id.as_str().to_owned()) };
     let request = RunResumeRequest { run, decisions: decide.to_vec(), ..Default::default() };
-    announce_detached(context, &run_resume(context, &request)?, format)
+    let report = run_resume(context, &request)?;
+    let setup = sandbox::setup(context, &config::load_trusted(context, &context.store()?)?);
+    announce_detached(context, &report, &setup, format)
+}
+
+/// Asks the person if this system cannot confine what a new run starts.
+fn permit_unconfined(
+    context: &Context<'_>,
+    store: &Store,
+    flags: &RunFlags,
+) -> Result<(SandboxSetup, UnconfinedConsent), Refusal> {
+    let config = config::load_trusted(context, store)?;
+    let configured = config.get("allow").and_then(|setting| setting.value.as_str());
+    let allow = flags.allow.or_else(|| AllowLevel::parse(configured?));
+    let setup = sandbox::setup(context, &config);
+    let confined = setup.check_confined_by(allow.unwrap_or(AllowLevel::Commands));
+    let consent = sandbox::permit(context, &setup, confined, None)?;
+    Ok((setup, consent))
 }
 
 /// Resumes a run and drives it.
@@ -126,6 +151,8 @@ pub fn open_again(
 ) -> Result<OpenedRun, Refusal> {
     context.check_act(GuardedAct::OfPerson("resume a run"))?;
     let opened = start::resume(context, store, id, by, &decisions(decide)?)?;
+    let setup = sandbox::setup(context, &config::load_trusted(context, store)?);
+    permit_run(context, &setup, &opened)?;
     let environment = edge::environment();
     let env = context.project_env(store, &environment);
     workspace::restore(&env, id, &opened.spec.workspace, opened.held.folder().scratch()?)?;

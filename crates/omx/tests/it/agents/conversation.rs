@@ -72,6 +72,7 @@ pub fn conversation_spec(
             args: vec!["mcp".to_owned()],
             env: Default::default(),
         }],
+        sandbox: omx_agents::sandbox::AgentSandbox::default(),
     }
 }
 
@@ -154,7 +155,7 @@ impl TestConversation {
         if let AgentEvent::ApprovalNeeded { approval, ask } = event {
             let decision = match permission_for(self.allow, ask) {
                 Permission::Granted => ApprovalDecision::Allow,
-                Permission::NeedsPerson => {
+                Permission::NeedsPerson | Permission::Refused => {
                     ApprovalDecision::Deny("only the person can say".to_owned())
                 }
             };

@@ -104,6 +104,7 @@ impl Machine {
             servers: Vec::new(),
             max_micro_usd: None,
             schema: None,
+            sandbox: omx_agents::sandbox::AgentSandbox::default(),
         };
         let (agent, events) = {
             let (sender, events): (_, Receiver<AgentEvent>) = channel();

@@ -36,6 +36,10 @@ impl Driver for Hanging {
         Ok(AgentInstallation { kind: self.kind(), program: "/bin/sh".into() })
     }
 
+    fn state_folders(&self, _: &AgentEnv) -> Vec<std::path::PathBuf> {
+        Vec::new()
+    }
+
     fn protocol(
         &self,
         spec: &ConversationSpec,

@@ -89,6 +89,7 @@ impl StandIn {
             servers: Vec::new(),
             max_micro_usd: None,
             schema: None,
+            sandbox: omx_agents::sandbox::AgentSandbox::default(),
         };
         let installation = self.find(&agent_env).unwrap();
         let (sender, events) = channel();
@@ -109,6 +110,10 @@ impl Driver for StandIn {
 
     fn find(&self, _: &AgentEnv) -> Result<AgentInstallation, Failure> {
         Ok(AgentInstallation { kind: self.kind(), program: self.launch.program.clone() })
+    }
+
+    fn state_folders(&self, _: &AgentEnv) -> Vec<PathBuf> {
+        Vec::new()
     }
 
     fn protocol(

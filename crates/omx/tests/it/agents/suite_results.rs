@@ -65,7 +65,11 @@ pub fn a_result_that_is_invalid_twice_fails<S: DriverStage>() {
 pub fn omx_ask(stage: &impl DriverStage, kind: &str, args: &[&str]) -> Command {
     let agent_env = stage.agent_env();
     let mut command = Command::new(OMX);
-    command.args(["ask", kind]).args(args).env_clear().envs(&agent_env.variables);
+    command
+        .args(["ask", kind, "--allow", "commands"])
+        .args(args)
+        .env_clear()
+        .envs(&agent_env.variables);
     if let Some(scenario) = &agent_env.scenario {
         command.arg("--scenario").arg(scenario);
     }

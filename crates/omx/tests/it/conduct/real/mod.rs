@@ -1,6 +1,7 @@
 //! Runs with the real agent programs against the scripted model.
 
 mod autopilot;
+mod confinement;
 mod endings;
 mod journal_checks;
 mod kill_points;

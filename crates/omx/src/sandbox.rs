@@ -1,0 +1,182 @@
+//! Reads what the person and the system say about confining agents.
+
+use std::path::{Path, PathBuf};
+
+use omx_conductor::sandbox::{RunSandbox, SandboxSetup};
+use omx_kernel::approval::AllowLevel;
+use omx_kernel::confinement::{
+    ConfinedBy, SandboxSetting, UnconfinedReason, UnconfinedStart, WorkspaceAccess,
+    unconfined_start,
+};
+use omx_kernel::{AgentKind, Dialect, Refusal, RefusalCode};
+use omx_ops::Context;
+use omx_ops::config::Config;
+use omx_process::{ConfinementMeans, find_confinement};
+use omx_runs::PrivatePlaces;
+
+use crate::consent::{confirm, is_interactive};
+use crate::edge;
+use crate::output;
+
+/// What agents cannot read unless the person says otherwise: keys, tokens, passwords.
+const SECRETS: [&str; 24] = [
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".vault-token",
+    ".password-store",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/hub",
+    ".docker/config.json",
+    ".gem/credentials",
+    ".local/share/keyrings",
+    ".m2/settings.xml",
+    ".terraform.d/credentials.tfrc.json",
+];
+
+/// The longest path for temporary folders, in bytes. A socket's path has at most 107.
+const MAX_TEMPORARY: usize = 40;
+
+/// The file in a run's folder that records the person's consent to go unconfined.
+const CONSENT_FILE: &str = "unconfined";
+
+/// What the person and the system say.
+pub fn setup(context: &Context<'_>, config: &Config) -> SandboxSetup {
+    let home = context.place.home.as_deref();
+    let secrets =
+        || home.into_iter().flat_map(|home| SECRETS.map(|name| home.join(name))).collect();
+    let existing = |paths: Vec<PathBuf>| paths.into_iter().filter(|path| path.exists()).collect();
+    let mode = config.get("sandbox.mode").and_then(|setting| setting.value.as_str());
+    SandboxSetup {
+        setting: mode.and_then(SandboxSetting::parse).unwrap_or_default(),
+        means: find_confinement(edge::on_path(Path::new("bwrap")).as_deref()),
+        hidden: existing(paths(config, "sandbox.hide", home).unwrap_or_else(secrets)),
+        writable: existing(paths(config, "sandbox.write", home).unwrap_or_default()),
+        places: places(context.dialect, home),
+    }
+}
+
+/// The paths of a key; `None` if it is not set.
+fn paths(config: &Config, key: &str, home: Option<&Path>) -> Option<Vec<PathBuf>> {
+    let items = config.get(key)?.value.as_array()?;
+    let path = |text: &str| match text.strip_prefix("~/") {
+        Some(below) => Some(home?.join(below)),
+        None => Some(PathBuf::from(text)),
+    };
+    Some(items.iter().filter_map(|item| path(item.as_str()?)).collect())
+}
+
+/// The sandbox of a run, or of a question, with this name.
+pub fn create(setup: SandboxSetup, name: &str) -> Result<RunSandbox, Refusal> {
+    RunSandbox::create(setup, name, &edge::environment()).map_err(|error| {
+        Refusal::new(RefusalCode::Io, format!("cannot make private folders for agents: {error}"))
+    })
+}
+
+/// Whether the person was asked to go unconfined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnconfinedConsent {
+    /// There was no need.
+    NotNeeded,
+    /// They agreed just now.
+    Given,
+}
+
+/// Lets a start proceed if what it starts is confined, or if the person goes without:
+/// asked here on a terminal, or earlier for the run in this folder.
+pub fn permit(
+    context: &Context<'_>,
+    setup: &SandboxSetup,
+    confined: ConfinedBy,
+    run: Option<&Path>,
+) -> Result<UnconfinedConsent, Refusal> {
+    let ConfinementMeans::Missing(why) = &setup.means else {
+        return Ok(UnconfinedConsent::NotNeeded);
+    };
+    let program = context.dialect.name;
+    let refuse = |advice: String| {
+        let why = format!("agents cannot be confined: {why}; {advice}");
+        Err(Refusal::new(RefusalCode::NotConfined, why))
+    };
+    match unconfined_start(setup.setting, &[confined]) {
+        // A process that drives the run in the background does not see this flag.
+        UnconfinedStart::Permitted if setup.setting == SandboxSetting::Off => {
+            Ok(UnconfinedConsent::Given)
+        }
+        UnconfinedStart::Permitted => Ok(UnconfinedConsent::NotNeeded),
+        UnconfinedStart::Forbidden => refuse(format!(
+            "your configuration requires it (sandbox = \"required\"); to go without: {program} \
+             config set sandbox off"
+        )),
+        UnconfinedStart::NeedsPerson if run.is_some_and(|run| run.join(CONSENT_FILE).exists()) => {
+            Ok(UnconfinedConsent::NotNeeded)
+        }
+        UnconfinedStart::NeedsPerson if is_interactive() => {
+            output::note(&format!("NOT confined: {why}; the agent can change anything you can"));
+            if confirm("Start it all the same?") {
+                return Ok(UnconfinedConsent::Given);
+            }
+            refuse("you did not agree to go without".to_owned())
+        }
+        UnconfinedStart::NeedsPerson => refuse(format!(
+            "to go without, add --config sandbox=off, or for good: {program} config set sandbox off"
+        )),
+    }
+}
+
+/// Records the person's consent for a run, so that a resume need not ask again.
+pub fn record(consent: UnconfinedConsent, run: &Path) {
+    if consent == UnconfinedConsent::Given {
+        // At worst the person is asked again.
+        let _ = std::fs::write(run.join(CONSENT_FILE), "");
+    }
+}
+
+/// What confines an agent, for the person.
+pub fn describe(
+    setup: &SandboxSetup,
+    agent: AgentKind,
+    allow: AllowLevel,
+    access: WorkspaceAccess,
+) -> String {
+    let free = |why: &str| format!("NOT confined: {why}; the agent can change anything you can");
+    match setup.confined_by(agent, allow, access) {
+        ConfinedBy::Agent => format!("confined  by {agent}'s own sandbox"),
+        ConfinedBy::Omx => {
+            let what = match access {
+                WorkspaceAccess::ReadWrite => "this folder, its own temporary and cache folders",
+                WorkspaceAccess::ReadOnly => "can change nothing but temporary and cache folders",
+            };
+            format!("confined  by {}: {what}", setup.means)
+        }
+        ConfinedBy::Nobody(UnconfinedReason::AllAllowed) => free("--allow all"),
+        ConfinedBy::Nobody(UnconfinedReason::SwitchedOff) => free("sandbox is off"),
+        ConfinedBy::Nobody(UnconfinedReason::Impossible) => free(&setup.means.to_string()),
+    }
+}
+
+fn places(dialect: Dialect, home: Option<&Path>) -> PrivatePlaces {
+    let user = rustix::process::getuid().as_raw();
+    let named = |name: &str| edge::text(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let is_short = |path: &PathBuf| path.as_os_str().len() <= MAX_TEMPORARY;
+    let base = named("TMPDIR").filter(is_short).unwrap_or_else(|| "/tmp".into());
+    let temporary = base.join(format!("{}-{user}", dialect.name));
+    let caches = named("XDG_CACHE_HOME").or_else(|| Some(home?.join(".cache")));
+    let caches = match caches {
+        Some(caches) => caches.join(dialect.name).join("runs"),
+        None => temporary.join("caches"),
+    };
+    PrivatePlaces { temporary, caches }
+}
