@@ -252,7 +252,7 @@ fn state_1_4_every_file_has_its_path_and_is_private_to_its_owner() {
     project.write(".omx/state/team-state.json", "torn");
     project.state_op("clear", &json!({"mode":"team"})).ok();
     project.state_op("clear", &json!({"mode":"ultrawork","session_id":"s-1"})).ok();
-    project.put(json!({"mode":"ultrawork","active":true,"session_id":"s-1"}));
+    project.put(json!({"mode":"ultrawork","active":true,"start":true,"session_id":"s-1"}));
     for (name, mode) in [
         ("state/ralph-state.json", 0o600),
         ("state/sessions/s-1/ultrawork-state.json", 0o600),
