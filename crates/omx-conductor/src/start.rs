@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use omx_kernel::{Refusal, RefusalCode, RunId, Scope, SessionId};
 use omx_ops::{Context, NewRun};
-use omx_runs::{Record, RunSpec, stop, workspace};
+use omx_runs::{Record, RunRepository, RunSpec, stop, workspace};
 use omx_store::Store;
 use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 
@@ -69,7 +69,16 @@ pub fn resume(
     let mut spec: RunSpec = RunSpec::load(held.folder())?;
     spec.workspace = workspace::relocate(store, id, spec.workspace);
     let records: Vec<Record> = held.entries()?.into_iter().map(|entry| entry.record).collect();
-    let (engine, changes) = open_engine(context, store, &spec, id, &records, decisions)?;
+    let environment = context.git_environment(store);
+    let env = context.project_env(store, &environment);
+    workspace::restore(&env, id, &spec.workspace, held.folder().scratch()?)?;
+    let (mut engine, mut changes) = open_engine(context, store, &spec, id, &records, decisions)?;
+    if let Some(repository) = RunRepository::open(&env, id, held.folder(), &spec.workspace)? {
+        let difference = repository.difference().map_err(workspace::refusal)?;
+        if let Some(difference) = difference {
+            changes.extend(engine.workspace_differs(difference, decisions));
+        }
+    }
     Ok(OpenedRun { spec, held, engine, changes })
 }
 

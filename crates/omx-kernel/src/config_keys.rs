@@ -186,6 +186,13 @@ pub const KEYS: &[KeyRow] = &[
         "postgres:// address without a password; unset: SQLite in the project",
         CONSENT,
     ),
+    key(
+        "environment.pass",
+        Kind::Text,
+        None,
+        "variables of yours that git, checks, hooks and agents get besides the common ones",
+        CONSENT,
+    ),
     key("notify.*", Kind::Any, None, "notification targets", CONSENT),
     key(
         "hud.preset",

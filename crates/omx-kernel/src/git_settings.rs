@@ -18,8 +18,6 @@ const SHELL: &[char] = &[';', '&', '|', '<', '>', '$', '`', '(', ')', '\n', '\\'
 /// What git would execute in a repository, as far as the repository says so.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepositorySnapshot {
-    /// The folder of the repository.
-    pub repository: String,
     /// The settings of the repository and its worktree that concern execution, with all
     /// their values.
     pub settings: BTreeMap<String, Vec<String>>,
@@ -33,12 +31,6 @@ impl RepositorySnapshot {
     /// Describes what changed since an earlier snapshot, one entry for each change.
     pub fn changes_since(&self, before: &Self) -> Vec<String> {
         let mut changes = Vec::new();
-        if self.repository != before.repository {
-            changes.push(format!(
-                "the repository is {:?} and was {:?}",
-                self.repository, before.repository
-            ));
-        }
         for name in keys(&self.settings, &before.settings) {
             match (before.settings.get(name), self.settings.get(name)) {
                 (Some(old), Some(new)) if old == new => {}
@@ -85,6 +77,27 @@ pub fn concerns_execution(key: &str) -> bool {
         "submodule" => !matches!(last, "url" | "active"),
         _ => true,
     }
+}
+
+/// Whether agents get this setting of the repository in the git directory of their own:
+/// how files and objects are stored, and who the person is.
+pub fn is_for_agents(key: &str) -> bool {
+    matches!(
+        key.to_ascii_lowercase().as_str(),
+        "core.filemode"
+            | "core.symlinks"
+            | "core.ignorecase"
+            | "core.autocrlf"
+            | "core.eol"
+            | "core.safecrlf"
+            | "core.precomposeunicode"
+            | "core.sparsecheckout"
+            | "core.sparsecheckoutcone"
+            | "extensions.objectformat"
+            | "user.name"
+            | "user.email"
+            | "merge.conflictstyle"
+    )
 }
 
 /// A driver of git that has a name: the section of its settings and that name.

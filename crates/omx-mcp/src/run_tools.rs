@@ -229,7 +229,11 @@ pub(crate) const INTEGRATE: McpTool = McpTool {
     annotations: ToolAnnotations::WRITES,
     pace: ToolScheduling::Waits,
     schema: || {
-        let fields = vec![id(), schema::working_directory()];
+        let fields = vec![
+            id(),
+            schema::flag("anyway", "Also if its last check failed"),
+            schema::working_directory(),
+        ];
         schema::object(fields, &[], ExtraArguments::Refused)
     },
     run: |context, fields| Ok(omx_ops::run_integrate(context, &fields.try_into()?)?.value()),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use omx_kernel::agent_acts::{GuardedAct, check_act};
+use omx_kernel::environment::{is_for_git, passed_names};
 use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
 use omx_runs::ProjectEnv;
@@ -14,7 +15,7 @@ use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project};
 
 use crate::caller::Caller;
 use crate::clock::Clock;
-use crate::config::ConfigSources;
+use crate::config::{self, ConfigSources};
 use crate::runs::RunLauncher;
 
 /// Where the program was started, read once at the edge.
@@ -118,6 +119,27 @@ impl Context<'_> {
             Ambient::Processes(records) => Ok(Scope::from(session_of(records))),
             Ambient::Unusable(refusal) => Err(refusal.clone()),
         }
+    }
+
+    /// The caller's environment, reduced to what git and its hooks may see: the common
+    /// variables, and those that the person's configuration passes on.
+    pub fn git_environment(&self, store: &Store) -> BTreeMap<OsString, OsString> {
+        let passed = self.passed_variables(store);
+        let mut environment = self.runs.environment();
+        environment.retain(|name, _| {
+            let name = name.to_string_lossy();
+            is_for_git(&name) || passed.iter().any(|passed| *passed == name)
+        });
+        environment
+    }
+
+    /// The names of the variables that the person's configuration passes on to every
+    /// program. A configuration that cannot be read passes on none.
+    pub fn passed_variables(&self, store: &Store) -> Vec<String> {
+        let config = config::load(self, store).ok();
+        let value = config
+            .and_then(|config| config.get("environment.pass")?.value.as_str().map(str::to_owned));
+        passed_names(value.as_deref().unwrap_or_default())
     }
 
     /// The environment for operations on the project's runs.

@@ -65,6 +65,29 @@ pub enum Record {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tree: Option<String>,
     },
+    /// A step's work is in the run's branch. Written when the commit is on disk.
+    Committed {
+        /// The step.
+        step: StepKey,
+        /// The commit.
+        commit: String,
+    },
+    /// Something about a step that the person should know.
+    Note {
+        /// The step.
+        step: StepKey,
+        /// The note, for people.
+        note: String,
+    },
+    /// The person accepted the workspace as it is, although it is not what the journal said.
+    WorkAdopted {
+        /// The step whose work it replaces.
+        step: StepKey,
+        /// The last commit of the branch, if it has one.
+        commit: Option<String>,
+        /// The hash of the workspace's content.
+        tree: String,
+    },
     /// A step failed.
     StepFailed {
         /// The step.

@@ -15,6 +15,7 @@ use omx_store::runs::{LockHolder, RunAcquisition, RunFolder, RunRemoval};
 use crate::env::ProjectEnv;
 use crate::git::{BranchName, CommitId, GitLocation, KeptWorktree, RemovedWorktree};
 use crate::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
+use crate::orphans::collect_orphans;
 use crate::spec::{RunSpec, Workspace};
 use crate::workspace;
 
@@ -94,6 +95,7 @@ pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionRe
     report.sessions = locked.remove_ended_sessions(before)?;
     // The snapshot of a run that is kept is younger than the run's start.
     locked.remove_old_artifacts(ArtifactFolder::Context, before.min(oldest_kept))?;
+    collect_orphans(env, &mut report)?;
     Ok(report)
 }
 
@@ -175,11 +177,11 @@ fn remove_leftovers(env: &ProjectEnv<'_>, id: &RunId) -> Result<WorktreeRemoval,
     Ok(match checkout.remove_worktree(&path, &branch).map_err(workspace::refusal)? {
         RemovedWorktree::Removed if was_there => WorktreeRemoval::Removed,
         RemovedWorktree::Removed => WorktreeRemoval::None,
-        RemovedWorktree::Kept(why) => WorktreeRemoval::Kept(describe(&why)),
+        RemovedWorktree::Kept(why) => WorktreeRemoval::Kept(describe_kept(&why)),
     })
 }
 
-fn describe(why: &KeptWorktree) -> String {
+pub(crate) fn describe_kept(why: &KeptWorktree) -> String {
     match why {
         KeptWorktree::Dirty(files) => {
             let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
@@ -265,7 +267,11 @@ fn discard_worktree(
     let checkout = workspace::project_checkout(env, folder.scratch()?)?;
     let branch = BranchName::of_run(&env.dialect, id);
     let kept = |why: &KeptWorktree| {
-        Refusal::invalid_input(format!("the worktree {} stays: {}", path.display(), describe(why)))
+        Refusal::invalid_input(format!(
+            "the worktree {} stays: {}",
+            path.display(),
+            describe_kept(why)
+        ))
     };
     match scope {
         DiscardScope::Everything => checkout
@@ -282,7 +288,7 @@ fn discard_worktree(
                 ) => Err(Refusal::invalid_input(format!(
                     "discarding run {id} would lose work ({}); merge it first, or discard the \
                      run with force",
-                    describe(&why)
+                    describe_kept(&why)
                 ))),
                 RemovedWorktree::Kept(why) => Err(kept(&why)),
             }

@@ -77,7 +77,7 @@ fn find_root(search: ProjectSearch<'_>) -> PathBuf {
             let inside = ancestors().take_while(|folder| folder.starts_with(top));
             match inside.into_iter().find(has_tree) {
                 Some(found) => found.to_owned(),
-                None => main_worktree(top)
+                None => main_worktree(top, dialect)
                     .filter(|main| is_searched(main))
                     .unwrap_or_else(|| top.to_owned()),
             }
@@ -91,10 +91,23 @@ fn is_world_writable(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|data| data.permissions().mode() & 0o002 != 0)
 }
 
+/// The project of a run's worktree, by its place. While an agent works there, the file
+/// `.git` names the agent's own git directory.
+fn project_of_run(top: &Path, dialect: Dialect) -> Option<PathBuf> {
+    let runs = top.parent()?;
+    let tree = runs.parent()?.parent()?;
+    let is_run = runs.file_name()? == "run" && runs.parent()?.file_name()? == "worktrees";
+    let is_tree = tree.file_name()? == dialect.dir_name && tree.join("runs").is_dir();
+    (is_run && is_tree).then(|| tree.parent().map(Path::to_owned))?
+}
+
 /// The top level of the main worktree, if `top` is that of a linked one. The file `.git`
 /// names the worktree's folder inside the repository, whose file `commondir` names the
 /// repository.
-fn main_worktree(top: &Path) -> Option<PathBuf> {
+fn main_worktree(top: &Path, dialect: Dialect) -> Option<PathBuf> {
+    if let Some(root) = project_of_run(top, dialect) {
+        return Some(root);
+    }
     let git_dir = read_git_pointer(&top.join(".git"))?;
     let common = read_plain_file(&git_dir.join("commondir"), MAX_GIT_FILE_BYTES).ok()?;
     let repository = fs::canonicalize(git_dir.join(common.trim())).ok()?;

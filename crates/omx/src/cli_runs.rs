@@ -178,7 +178,7 @@ pub enum RunsOperation {
     /// Resume a run
     Resume(ResumeArgs),
     /// Merge a run's branch into the current branch
-    Integrate(RunArgs),
+    Integrate(IntegrateArgs),
     /// Answer a run's question
     Answer(AnswerArgs),
     /// Raise a run's iteration limit or budget
@@ -209,11 +209,23 @@ pub struct RunArgs {
 }
 
 #[derive(Debug, Args)]
+pub struct IntegrateArgs {
+    /// The run's id or a unique prefix of it [default: the last run]
+    pub id: Option<String>,
+    /// Also if its last check failed
+    #[arg(long)]
+    pub anyway: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
 pub struct ResumeArgs {
     /// The run's id or a unique prefix of it [default: the last run]
     pub id: Option<String>,
-    /// Resolve an interrupted step: rerun or skip it
-    #[arg(long, value_name = "STEP=rerun|skip")]
+    /// Resolve an interrupted step: rerun or skip it, or adopt the workspace
+    #[arg(long, value_name = "STEP=rerun|skip|adopt")]
     pub decide: Vec<String>,
     /// Run in the background
     #[arg(long)]

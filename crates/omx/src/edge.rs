@@ -200,11 +200,16 @@ pub fn agent_env(
             format!("cannot find the path of this program: {error}"),
         )
     })?;
+    let mut child_variables = children::variables(context, store, run, relay)?;
+    child_variables.extend(context.passed_variables(store).into_iter().filter_map(|name| {
+        let value = text(&name)?;
+        Some((name, value))
+    }));
     Ok(AgentEnv {
         variables: environment(),
         omx,
         worker_variable: worker_variable(context.dialect),
-        child_variables: children::variables(context, store, run, relay)?,
+        child_variables,
         scenario: scenario.map(|file| std::path::absolute(&file).unwrap_or(file)),
         rehearsal_folder: store.tree().join("rehearsal"),
         clock: || SystemClock.now(),

@@ -5,8 +5,8 @@ use omx_agents::failure::{Failure, FailureCause};
 use omx_agents::{Conversation, conversation};
 use omx_kernel::approval::OWN_SERVER;
 use omx_rehearsal::driver;
-use omx_runs::StepKey;
 use omx_runs::progress::Progress;
+use omx_runs::{OtherAgents, RunRepository, StepKey};
 
 use super::project::ProjectWorld;
 use super::world::WorldEvent;
@@ -28,6 +28,12 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             .installations
             .get(&seat.agent)
             .ok_or_else(|| Failure::new(seat.agent, FailureCause::NotInstalled))?;
+        if let Some(repository) = &self.repository {
+            let others = if self.agents.is_empty() { OtherAgents::None } else { OtherAgents::Some };
+            repository.give_to_agent(others).map_err(|error| fail(error.to_string()))?;
+        }
+        let git = self.repository.iter().flat_map(RunRepository::agent_writable_paths);
+        let git: Vec<_> = git.collect();
         let opening = ConversationSpec {
             start: spec.start.clone(),
             folder: seat.workspace.folder().to_owned(),
@@ -42,7 +48,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
             }],
             max_micro_usd: spec.max_micro_usd,
             schema: Some(spec.schema.clone()),
-            sandbox: env.sandbox.of_agent(seat.agent, seat.allow, spec.access, &self.top()),
+            sandbox: env.sandbox.of_agent(seat.agent, seat.allow, spec.access, &self.top(), &git),
         };
         let (step, mailbox) = (step.clone(), self.mailbox.clone());
         let report = move |event| mailbox.send(WorldEvent::Agent(step.clone(), event));

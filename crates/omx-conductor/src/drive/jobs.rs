@@ -5,9 +5,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use omx_agents::environment::agent_environment;
+use omx_kernel::approval::AllowLevel;
 use omx_kernel::{Refusal, RefusalCode};
-use omx_runs::StepKey;
+use omx_runs::git::StepCommit;
 use omx_runs::progress::Progress;
+use omx_runs::{RunRepository, StepEdits, StepKey};
 use omx_store::runs::StepLogName;
 use omx_store::{ArtifactFolder, Store};
 use serde_json::Value;
@@ -17,7 +19,7 @@ use super::world::WorldEvent;
 use crate::check::CheckRun;
 use crate::engine::{Job, JobFailure, JobResult};
 use crate::sandbox::CheckSandbox;
-use crate::workflow::{KeptPlan, Seat};
+use crate::workflow::{CheckResult, KeptPlan, Seat};
 
 type Work = Box<dyn FnOnce(&AtomicBool) -> Result<JobResult, JobFailure> + Send>;
 
@@ -26,7 +28,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         let (name, work) = match job {
             Job::Check { command } => ("check", self.check(step, command)?),
             Job::KeepPlan { plan } => ("plan", self.keep_plan(plan)),
-            Job::Commit { message } => ("commit", self.commit(message)),
+            Job::Commit { edits } => ("commit", self.commit(edits)),
         };
         let stop = Arc::new(AtomicBool::new(false));
         self.jobs.insert(step.clone(), Arc::clone(&stop));
@@ -50,12 +52,23 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         let (folder, omx) = (self.spec.workspace.folder().to_owned(), agents.omx.clone());
         // It executes what the agents wrote, so it may do no more than they may.
         let allow = Seat::from_spec(&self.spec).map_err(|why| JobFailure::Failed(why.message))?;
+        let git = self.repository.iter().flat_map(RunRepository::agent_writable_paths);
+        let git: Vec<_> = git.collect();
         let CheckSandbox { confinement, variables } =
-            self.env.sandbox.of_check(allow.allow, &self.top());
+            self.env.sandbox.of_check(allow.allow, &self.top(), &git);
         environment.extend(variables);
+        // Commit hooks execute what the agents wrote, so they need the same permission.
+        let may_run_hooks = self.spec.allow != AllowLevel::Edits.as_str();
+        let repository = self.repository.clone().filter(|_| may_run_hooks);
         Ok(Box::new(move |stop| {
+            let hook = repository.map(|repository| repository.hook_command()).transpose();
+            let hook = hook.map_err(|error| JobFailure::Failed(error.to_string()))?.flatten();
+            let with_hook = match hook {
+                Some(hook) => format!("(\n{command}\n) || exit $?\n{hook}"),
+                None => command.clone(),
+            };
             let check = CheckRun {
-                command: &command,
+                command: &with_hook,
                 folder: &folder,
                 environment,
                 confinement,
@@ -64,7 +77,8 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 omx: &omx,
                 patience: limit,
             };
-            check.run(stop).map(JobResult::Checked)
+            let result = check.run(stop)?;
+            Ok(JobResult::Checked(CheckResult { command, ..result }))
         }))
     }
 
@@ -81,14 +95,16 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
         })
     }
 
-    /// Commits the step's changes if the branch belongs to the run, and hashes the
-    /// workspace's content.
-    fn commit(&self, message: Option<String>) -> Work {
+    /// Takes care of the step's changes, and hashes the workspace's content.
+    fn commit(&self, edits: StepEdits) -> Work {
         let repository = self.repository.clone();
         Box::new(move |_| {
-            let Some(repository) = repository else { return Ok(JobResult::Committed(None)) };
-            let tree = repository.commit_step(message.as_deref());
-            tree.map(|tree| JobResult::Committed(Some(tree)))
+            let committed = match repository {
+                Some(repository) => repository.commit_step(&edits),
+                None => Ok(StepCommit::default()),
+            };
+            committed
+                .map(JobResult::Committed)
                 .map_err(|error| JobFailure::Failed(error.to_string()))
         })
     }

@@ -84,7 +84,8 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
         let folder = held.folder();
         // The questions of an earlier process are obsolete: its agents are gone.
         attention::clear(folder);
-        let project = env.context.project_env(env.store, &env.agents.variables);
+        let environment = env.context.git_environment(env.store);
+        let project = env.context.project_env(env.store, &environment);
         let repository = RunRepository::open(&project, held.id(), held.folder(), &spec.workspace)?;
         let gone = || Refusal::invalid_input(format!("run {} is gone", held.id()));
         let watched = env.store.run(held.id())?.ok_or_else(gone)?;
@@ -143,7 +144,11 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
 
     fn append(&mut self, record: &Record) -> Result<(), String> {
         let now = self.now();
-        self.held.journal().append(now, record).map(drop).map_err(|error| error.to_string())
+        self.held.journal().append(now, record).map_err(|error| error.to_string())?;
+        if let Some(repository) = &self.repository {
+            repository.recorded(record);
+        }
+        Ok(())
     }
 
     fn active_documents(&mut self) -> Result<Vec<Mode>, DocumentFailure> {
@@ -176,6 +181,13 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
 
     fn release_agent(&mut self, step: &StepKey) {
         self.agents.remove(step);
+        if let (Some(repository), true) = (&self.repository, self.agents.is_empty()) {
+            match repository.take_back() {
+                Ok(None) => {}
+                Ok(Some(note)) => self.show(&Progress::Note(format!("{step}: {note}").into())),
+                Err(error) => self.show(&Progress::Note(format!("{step}: {error}").into())),
+            }
+        }
     }
 
     fn start_job(&mut self, step: &StepKey, job: Job) -> Result<(), JobFailure> {

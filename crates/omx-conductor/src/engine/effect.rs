@@ -6,7 +6,7 @@ use omx_agents::agent::{AgentCommand, ConversationStart};
 use omx_agents::event::{ApprovalId, ApprovalRequest};
 use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::progress::Progress;
-use omx_runs::{Record, StepKey};
+use omx_runs::{Record, StepEdits, StepKey};
 use serde_json::Value;
 
 use super::RunOutcome;
@@ -52,10 +52,10 @@ pub enum Job {
         /// The plan, as its step produced it.
         plan: Value,
     },
-    /// Commit the step's work if the branch belongs to the run, and hash the workspace's content.
+    /// Take care of the step's changes, and hash the workspace's content.
     Commit {
-        /// The commit message; `None` for steps that change nothing.
-        message: Option<String>,
+        /// What becomes of the changes.
+        edits: StepEdits,
     },
 }
 

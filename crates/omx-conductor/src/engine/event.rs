@@ -3,6 +3,7 @@
 use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{AgentEvent, ApprovalId};
 use omx_kernel::Mode;
+use omx_runs::git::StepCommit;
 use omx_runs::{Record, StepKey};
 
 use crate::workflow::{CheckResult, KeptPlan};
@@ -48,9 +49,8 @@ pub enum JobResult {
     Checked(CheckResult),
     /// The plan is in the project.
     PlanKept(KeptPlan),
-    /// The step's work is committed, if the branch belongs to the run. Holds the hash
-    /// of the workspace's content if it is a git checkout.
-    Committed(Option<String>),
+    /// The step's changes are committed, kept or discarded.
+    Committed(StepCommit),
 }
 
 /// Why a job produced no result.

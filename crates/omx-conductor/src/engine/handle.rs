@@ -81,6 +81,9 @@ impl Engine {
         if self.stopping.is_some() {
             return self.close_if_idle(out, now);
         }
+        if let Some(words) = self.missing_work.take() {
+            return self.stop(RunOutcome::Blocked(words), out, now);
+        }
         let replay = match self.replay() {
             Ok(replay) => replay,
             Err(refusal) => return self.workflow_refused(&refusal, out, now),

@@ -1,11 +1,12 @@
 //! Steps that omx does itself, and the commit at the end of every step.
 
 use omx_kernel::Timestamp;
+use omx_runs::git::StepCommit;
 use omx_runs::progress::Progress;
 use omx_runs::{Record, StepKey};
 use serde_json::Value;
 
-use super::commit::commit_message;
+use super::commit::step_edits;
 use super::state::{AfterEnd, StepState};
 use super::{Engine, Job, JobFailure, JobResult, RunEffect, RunOutcome, progress};
 use crate::workflow::StepResult;
@@ -35,10 +36,10 @@ impl Engine {
             }
             (StepState::Working, Ok(JobResult::PlanKept(kept))) => {
                 let result = serde_json::to_value(&kept).unwrap_or_default();
-                self.finish(key, result, None, out, now);
+                self.finish(key, result, StepCommit::default(), out, now);
             }
-            (StepState::Committing(result), Ok(JobResult::Committed(tree))) => {
-                self.finish(key, result, tree, out, now);
+            (StepState::Committing(result), Ok(JobResult::Committed(done))) => {
+                self.finish(key, result, done, out, now);
             }
             (StepState::Working, Err(JobFailure::Busy(why))) => {
                 self.retry_job(key, None, &why, out, now);
@@ -112,9 +113,9 @@ impl Engine {
     /// Commits a step's work before the step counts as finished.
     pub(super) fn commit(&mut self, key: &StepKey, result: Value, out: &mut Vec<RunEffect>) {
         let Some(active) = self.active.get_mut(key) else { return };
-        let message = commit_message(self.spec.mode, &active.step, &result);
+        let edits = step_edits(self.spec.mode, &active.step, &result);
         active.state = StepState::Committing(result);
-        out.push(RunEffect::StartJob(key.clone(), Job::Commit { message }));
+        out.push(RunEffect::StartJob(key.clone(), Job::Commit { edits }));
     }
 
     /// Finishes a step. The journal records it before anything builds on it.
@@ -122,11 +123,19 @@ impl Engine {
         &mut self,
         key: &StepKey,
         result: Value,
-        tree: Option<String>,
+        done: StepCommit,
         out: &mut Vec<RunEffect>,
         now: Timestamp,
     ) {
         let Some(active) = self.active.remove(key) else { return };
+        for note in done.notes {
+            out.push(RunEffect::Show(Progress::Note(format!("{key}: {note}").into())));
+            out.push(RunEffect::Record(Record::Note { step: key.clone(), note }));
+        }
+        if let Some(commit) = done.commit {
+            out.push(RunEffect::Record(Record::Committed { step: key.clone(), commit }));
+        }
+        let tree = done.tree;
         out.push(RunEffect::Record(Record::Worked { worked_ms: self.worked(now) }));
         out.push(RunEffect::Record(Record::StepFinished {
             step: key.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use omx_agents::agent::ConversationId;
 use omx_agents::results::ResultKind;
 use omx_kernel::{Refusal, Timestamp};
-use omx_runs::{Record, RunSpec, StepKey, Usage};
+use omx_runs::{Record, RunSpec, StepKey, Usage, WorkDifference};
 use serde_json::json;
 
 use super::document::DocumentQueue;
@@ -23,6 +23,8 @@ pub enum StepDecision {
     Rerun,
     /// Keep its result.
     Skip,
+    /// Accept the workspace as it is.
+    Adopt,
 }
 
 /// The contents of a journal.
@@ -64,6 +66,7 @@ impl Engine {
             documents: DocumentQueue::default(),
             next: None,
             stopping: None,
+            missing_work: None,
             ended_by_workflow: false,
             waiting: None,
             journal_failed: false,
@@ -72,6 +75,33 @@ impl Engine {
         };
         let changes = engine.apply(decisions)?;
         Ok((engine, changes))
+    }
+
+    /// The workspace is not what the journal says. The person's decision about the step
+    /// counts; without one, the run stops and asks for it.
+    pub fn workspace_differs(
+        &mut self,
+        difference: WorkDifference,
+        decisions: &BTreeMap<String, StepDecision>,
+    ) -> Vec<Record> {
+        let mut changes = Vec::new();
+        let step = difference.step.clone();
+        match decisions.get(step.as_str()) {
+            Some(StepDecision::Rerun) => self.discard_from(&step, &mut changes),
+            Some(StepDecision::Adopt | StepDecision::Skip) => {
+                let WorkDifference { commit, tree, .. } = difference;
+                changes.push(Record::WorkAdopted { step, commit, tree });
+            }
+            None => {
+                self.missing_work = Some(format!(
+                    "the work of step {step} is not what the journal says: {}; decide with {} or \
+                     decide {step}=adopt (accept the workspace as it is)",
+                    difference.what,
+                    rerun_decision(&step)
+                ));
+            }
+        }
+        changes
     }
 
     /// Applies the person's decisions. A run that ended as blocked or failed retries
@@ -85,7 +115,7 @@ impl Engine {
             match self.replay()?.next {
                 NextAction::Diverged { step, input } => match decisions.get(step.as_str()) {
                     Some(StepDecision::Rerun) => self.discard_from(&step, &mut changes),
-                    Some(StepDecision::Skip) => {
+                    Some(StepDecision::Skip | StepDecision::Adopt) => {
                         self.completed.accept(&step, input.clone());
                         changes.push(Record::InputAccepted { step, input });
                     }
@@ -233,7 +263,11 @@ impl Journaled {
             Record::Worked { worked_ms } | Record::Closed { worked_ms, .. } => {
                 self.worked = self.worked_earlier.saturating_add(*worked_ms);
             }
-            Record::StepFailed { .. } | Record::Waiting { .. } => {}
+            Record::StepFailed { .. }
+            | Record::Waiting { .. }
+            | Record::Committed { .. }
+            | Record::Note { .. }
+            | Record::WorkAdopted { .. } => {}
         }
     }
 

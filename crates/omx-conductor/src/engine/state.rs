@@ -32,6 +32,8 @@ pub struct Engine {
     pub(super) next: Option<NextAction>,
     /// Why the run is stopping.
     pub(super) stopping: Option<RunOutcome>,
+    /// Why the workspace is not what the journal says, if the person must decide.
+    pub(super) missing_work: Option<String>,
     /// Whether the workflow has ended and its last document changes say so.
     pub(super) ended_by_workflow: bool,
     /// The wait that the run's document names.

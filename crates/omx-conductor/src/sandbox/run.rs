@@ -102,6 +102,7 @@ impl RunSandbox {
         allow: AllowLevel,
         access: WorkspaceAccess,
         workspace: &Path,
+        git: &[PathBuf],
     ) -> AgentSandbox {
         let by = self.setup.confined_by(agent, allow, access);
         if matches!(by, ConfinedBy::Nobody(_)) {
@@ -110,28 +111,30 @@ impl RunSandbox {
         AgentSandbox {
             access,
             means: (by == ConfinedBy::Omx).then(|| self.setup.means.clone()),
-            rules: self.rules(access, workspace),
+            rules: self.rules(access, workspace, git),
             variables: self.variables(access, workspace),
         }
     }
 
     /// The sandbox of a check that runs in this folder.
-    pub fn of_check(&self, allow: AllowLevel, workspace: &Path) -> CheckSandbox {
+    pub fn of_check(&self, allow: AllowLevel, workspace: &Path, git: &[PathBuf]) -> CheckSandbox {
         let access = WorkspaceAccess::ReadWrite;
         if self.setup.check_confined_by(allow) != ConfinedBy::Omx {
             let confinement = Confinement::Unconfined;
             return CheckSandbox { confinement, variables: BTreeMap::new() };
         }
         CheckSandbox {
-            confinement: Confinement::new(&self.setup.means, self.rules(access, workspace)),
+            confinement: Confinement::new(&self.setup.means, self.rules(access, workspace, git)),
             variables: self.variables(access, workspace),
         }
     }
 
-    fn rules(&self, access: WorkspaceAccess, workspace: &Path) -> FileRules {
+    /// The rules for a workspace and for the git directory that agents have there.
+    fn rules(&self, access: WorkspaceAccess, workspace: &Path, git: &[PathBuf]) -> FileRules {
         let mut paths = vec![self.folders.temporary(), self.folders.caches()];
         if access == WorkspaceAccess::ReadWrite {
             paths.push(workspace.to_owned());
+            paths.extend(git.iter().filter(|path| path.exists()).cloned());
             paths.extend(self.setup.writable.iter().cloned());
         }
         FileRules { hidden: self.setup.hidden.clone(), ..FileRules::writing(paths) }

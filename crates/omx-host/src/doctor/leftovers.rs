@@ -1,6 +1,6 @@
-//! Checks what finished runs left behind: active documents and processes.
+//! Checks what finished runs left behind: active documents, processes and worktrees.
 
-use omx_kernel::{Mode, Scope, SessionId};
+use omx_kernel::{Mode, RunId, Scope, SessionId};
 use omx_store::runs::Liveness;
 
 use super::env::DoctorEnv;
@@ -19,10 +19,25 @@ pub(super) fn check(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
         let fix = format!("end it: kill {}", orphan.pid);
         findings.push(DoctorFinding::failure(AREA, "orphan", what, fix).at(&orphan.folder));
     }
+    findings.extend(lost_worktrees(env));
     if findings.is_empty() {
         findings.push(DoctorFinding::fine(AREA, "leftovers", "no run left anything behind"));
     }
     findings
+}
+
+/// Worktrees of runs that do not exist: their start was killed.
+fn lost_worktrees(env: &DoctorEnv<'_>) -> Vec<DoctorFinding> {
+    let ids = env.store.run_worktrees().unwrap_or_default();
+    let is_lost = |id: &RunId| matches!(env.store.run(id), Ok(None));
+    let lost = ids.into_iter().filter(is_lost);
+    lost.map(|id| {
+        let what = format!("the worktree of run {id} is left, but the run does not exist");
+        let fix = "omx runs gc removes it if nothing in it is lost".to_owned();
+        let finding = DoctorFinding::failure(AREA, "lost_worktree", what, fix);
+        finding.at(&env.store.run_worktree(&id))
+    })
+    .collect()
 }
 
 /// Runs without a process whose documents are still active.

@@ -49,7 +49,7 @@ pub fn run_discard(
         return Err(Refusal::invalid_input("name the run to discard"));
     }
     let (store, id) = request.run.find_for_person(context, "discard")?;
-    let environment = context.runs.environment();
+    let environment = context.git_environment(&store);
     let env = context.project_env(&store, &environment);
     context.caller.before_wait();
     let removed = discard(&env, &id, request.scope)?;

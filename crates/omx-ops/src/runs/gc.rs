@@ -71,6 +71,6 @@ fn collect(context: &Context<'_>, store: &Store) -> Result<RetentionReport, Refu
         .ok_or_else(|| {
             Refusal::new(RefusalCode::InvalidInput, "retention is not a span of time")
         })?;
-    let environment = context.runs.environment();
+    let environment = context.git_environment(store);
     collect_garbage(&context.project_env(store, &environment), kept_ms)
 }

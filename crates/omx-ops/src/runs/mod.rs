@@ -27,7 +27,7 @@ pub use discard::{RunDiscardReport, RunDiscardRequest, run_discard};
 pub use find::{find_resumable, find_run};
 pub use gc::{GcReport, run_gc};
 pub use goal::CheckGoal;
-pub use integrate::{RunIntegrateReport, run_integrate};
+pub use integrate::{FailedCheckPolicy, RunIntegrateReport, RunIntegrateRequest, run_integrate};
 pub use launcher::{NoLauncher, RunLauncher};
 pub use limit::{RunLimitReport, RunLimitRequest, run_limit};
 pub use list::{RunListReport, RunListRequest, run_list};

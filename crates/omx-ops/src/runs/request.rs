@@ -14,6 +14,7 @@ use super::answer::RunAnswerRequest;
 use super::budget::{parse_span, parse_usd};
 use super::discard::RunDiscardRequest;
 use super::goal::CheckGoal;
+use super::integrate::{FailedCheckPolicy, RunIntegrateRequest};
 use super::limit::RunLimitRequest;
 use super::list::RunListRequest;
 use super::resume::RunResumeRequest;
@@ -37,6 +38,19 @@ impl TryFrom<RequestFields> for RunSelector {
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
         fields.only(&["id", "workingDirectory"])?;
         selector(&fields)
+    }
+}
+
+impl TryFrom<RequestFields> for RunIntegrateRequest {
+    type Error = Refusal;
+
+    fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
+        fields.only(&["id", "anyway", "workingDirectory"])?;
+        let failed_check = match fields.flag("anyway")? {
+            true => FailedCheckPolicy::Merge,
+            false => FailedCheckPolicy::Refuse,
+        };
+        Ok(Self { run: selector(&fields)?, failed_check })
     }
 }
 

@@ -151,7 +151,7 @@ pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Re
     // Create the workspace last, so that a refusal leaves nothing behind.
     let placeholder = Workspace::InPlace { path: store.root().to_owned() };
     let mut spec = check(context, &store, &config, request, placeholder, now)?;
-    let environment = context.runs.environment();
+    let environment = context.git_environment(&store);
     let env = context.project_env(&store, &environment);
     let prepared = workspace::prepare(&env, &id, choice)?;
     spec.workspace = prepared.workspace;

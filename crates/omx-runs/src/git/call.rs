@@ -8,24 +8,12 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use omx_kernel::environment::is_for_git;
 use omx_process::{CommandLimits, KeptOutput, Leftovers, run_with_deadline};
 
 use super::error::GitError;
 use super::scratch::ScratchFile;
 use super::settings::GitSettings;
-
-/// git's variables that identify the person or carry their configuration. Any other
-/// one could redirect a call to another repository, index or editor.
-const PERSONS: &[&str] = &[
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
-    "GIT_EXEC_PATH",
-];
-const PERSONS_PREFIXES: &[&str] = &["GIT_CONFIG_", "GIT_LFS_"];
 
 /// Settings that keep git from executing what a repository names, from prompting, from
 /// trusting caches about what changed, and from leaving background processes.
@@ -92,7 +80,8 @@ struct GitSetup {
 }
 
 impl Git {
-    /// Wraps this git program for a caller with this environment. `scratch` is a
+    /// Wraps this git program for this environment, which is already reduced to what other
+    /// programs may see. `scratch` is a
     /// folder outside every worktree that only omx writes to.
     pub fn new(
         program: PathBuf,
@@ -100,19 +89,15 @@ impl Git {
         scratch: PathBuf,
         limits: GitLimits,
     ) -> Self {
-        let kept = |name: &OsStr| {
+        let is_kept = |name: &OsStr| {
             let name = name.to_string_lossy();
-            let is_gits = name.starts_with("GIT_");
             let is_language = matches!(&*name, "LANGUAGE" | "LANG") || name.starts_with("LC_");
-            PERSONS.contains(&&*name)
-                || PERSONS_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-                || !(is_gits || is_language)
+            let is_redirecting = name.starts_with("GIT_") && !is_for_git(&name);
+            !(is_redirecting || is_language)
         };
-        let own = environment.iter().filter(|(name, _)| kept(name));
+        let own = environment.iter().filter(|(name, _)| is_kept(name));
         let mut environment: BTreeMap<OsString, OsString> =
             own.map(|(name, value)| (name.clone(), value.clone())).collect();
-        // The person did not set this: `git -c` exports it to its child processes.
-        environment.remove(OsStr::new("GIT_CONFIG_PARAMETERS"));
         for (name, value) in [
             ("LC_ALL", "C.UTF-8"),
             ("GIT_TERMINAL_PROMPT", "0"),
@@ -220,6 +205,11 @@ impl Call<'_> {
         self.env(EMPTY, "").env(FALSE, "false")
     }
 
+    /// Makes git flush the objects, the index and the references that it writes.
+    pub(super) fn durable(self) -> Self {
+        self.set("core.fsync=added,reference").set("core.fsyncMethod=fsync")
+    }
+
     /// Sets the text of standard input.
     pub(super) fn input(mut self, input: Vec<u8>) -> Self {
         self.input = input;
@@ -272,7 +262,10 @@ impl Call<'_> {
             return Err(GitError::TimedOut { what, after: self.deadline });
         };
         let words = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        drop(self.trace);
+        if let (Some(trace), None) = (self.trace, status.code()) {
+            // git was killed. The trace says which lock files are its own.
+            trace.keep();
+        }
         Ok(Answer {
             code: status.code(),
             output: output.stdout,

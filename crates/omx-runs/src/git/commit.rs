@@ -3,6 +3,7 @@
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
 use super::place::{Checkout, Head, commit};
+use super::staging::StagedContent;
 
 /// Who a commit is attributed to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub enum CommitOutcome {
     Nothing(CommitId),
 }
 
+/// What became of a step's changes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StepCommit {
+    /// The hash of the workspace's content; `None` outside git.
+    pub tree: Option<String>,
+    /// The new commit, if there is one. It is on disk.
+    pub commit: Option<String>,
+    /// What the person should know about it.
+    pub notes: Vec<String>,
+}
+
 impl Checkout {
     /// Commits everything that is not ignored to a branch of omx's own, which must be
     /// checked out here. No hook runs and nothing is signed. Without a configured
@@ -37,6 +49,15 @@ impl Checkout {
         branch: &BranchName,
         message: &str,
     ) -> Result<CommitOutcome, GitError> {
+        self.commit_staged(branch, message).map(|(outcome, _)| outcome)
+    }
+
+    /// The same. Also returns the content, and what is not part of it.
+    pub(crate) fn commit_staged(
+        &self,
+        branch: &BranchName,
+        message: &str,
+    ) -> Result<(CommitOutcome, StagedContent), GitError> {
         let parent = self.is_on(branch)?;
         if let Some(operation) = self.operation() {
             return Err(GitError::InProgress { operation });
@@ -45,10 +66,11 @@ impl Checkout {
         if !unmerged.is_empty() {
             return Err(GitError::Conflict { files: unmerged });
         }
-        let tree = self.stage_all(None)?;
+        let content = self.stage_all(None)?;
+        let tree = &content.tree;
         let last = self.call(&["rev-parse", "--verify", &format!("{parent}^{{tree}}")]).line()?;
         if last == tree.as_str() {
-            return Ok(CommitOutcome::Nothing(parent));
+            return Ok((CommitOutcome::Nothing(parent), content));
         }
         let identity = self.identity()?;
         // Plumbing, so that no setting of `git commit` applies.
@@ -56,6 +78,7 @@ impl Checkout {
             .call(&["commit-tree", tree.as_str(), "-p", parent.as_str()])
             .set("i18n.commitEncoding=UTF-8")
             .input(clean_message(message).into_bytes())
+            .durable()
             .work();
         if identity == CommitIdentity::Omx {
             for (name, value) in [
@@ -69,8 +92,10 @@ impl Checkout {
         }
         let commit = commit(&call.output()?)?;
         let update = ["update-ref", "-m", "step", &branch.reference()];
-        self.call(&update).arg(commit.as_str()).arg(parent.as_str()).work().output()?;
-        Ok(CommitOutcome::Commit { commit, identity })
+        let call = self.call(&update).arg(commit.as_str()).arg(parent.as_str());
+        call.durable().work().output()?;
+        self.flush_commit(branch, &parent, &commit)?;
+        Ok((CommitOutcome::Commit { commit, identity }, content))
     }
 
     /// Returns the last commit, if this branch is checked out.
@@ -99,10 +124,15 @@ impl Checkout {
     }
 }
 
-/// Removes control characters, which a terminal would obey, trailing white space, and
-/// empty lines at the beginning.
+/// Removes characters that a terminal would obey, trailing white space, and empty lines at
+/// the beginning.
 fn clean_message(message: &str) -> String {
-    let is_kept = |found: &char| !found.is_control() || matches!(found, '\n' | '\t');
+    let is_bidi = |found: char| {
+        matches!(found, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
+            || matches!(found, '\u{2066}'..='\u{2069}')
+    };
+    let is_kept =
+        |found: &char| (!found.is_control() || matches!(found, '\n' | '\t')) && !is_bidi(*found);
     let text: String = message.chars().filter(is_kept).collect();
     let lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
     format!("{}\n", lines.join("\n"))

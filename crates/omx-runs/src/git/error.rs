@@ -75,6 +75,14 @@ pub enum GitError {
         /// What changed.
         changes: Vec<String>,
     },
+    /// The branch does not contain what the run committed.
+    #[error("commit {commit} of the run is not in its branch {branch} any more")]
+    MissingWork {
+        /// The commit.
+        commit: String,
+        /// The branch.
+        branch: String,
+    },
     /// There is a repository inside the working tree that the project does not have.
     #[error(
         "the workspace {} has a repository of its own in {}; nothing was committed; remove the \

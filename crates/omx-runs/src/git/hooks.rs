@@ -29,7 +29,7 @@ impl fmt::Display for FailedHook {
 
 impl Checkout {
     /// The folder of the person's hooks, as seen from this checkout.
-    pub(super) fn hooks_folder(&self) -> PathBuf {
+    pub(crate) fn hooks_folder(&self) -> PathBuf {
         match self.settings().get("core.hookspath").filter(|path| !path.is_empty()) {
             Some(path) => self.top().join(self.expand_home(path)),
             None => self.common_dir().join("hooks"),

@@ -6,12 +6,15 @@
 //! forced on the person's checkout: anything that can fail happens elsewhere first.
 
 mod add;
+mod agent_dir;
 mod call;
 mod commit;
 mod diff;
+mod durable;
 mod error;
 mod hooks;
 mod integrate;
+mod locks;
 mod moved;
 mod names;
 mod place;
@@ -25,7 +28,7 @@ mod tree;
 
 pub use add::{AddedWorktree, WorktreeOrigin};
 pub use call::{Git, GitLimits};
-pub use commit::{CommitIdentity, CommitOutcome};
+pub use commit::{CommitIdentity, CommitOutcome, StepCommit};
 pub use diff::{ChangeSet, ChangedFile, Diff, Difference};
 pub use error::GitError;
 pub use hooks::FailedHook;

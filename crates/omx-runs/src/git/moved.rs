@@ -5,7 +5,7 @@
 //! original of a copy still exists, older versions of git would change the original.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use omx_process::git_dir::read_git_pointer;
 
@@ -18,19 +18,27 @@ impl Checkout {
     /// checked out and was moved here together with the repository.
     pub(super) fn adopt_moved(&self, path: &Path, branch: &BranchName) -> Result<(), GitError> {
         let pointer = path.join(".git");
-        let Some(named) = read_git_pointer(&pointer) else { return Ok(()) };
-        let common = self.call(&["rev-parse", "--path-format=absolute", "--git-common-dir"]);
-        let Some(name) = named.file_name() else { return Ok(()) };
-        let own = common.path()?.join("worktrees").join(name);
-        let Ok(head) = fs::read_to_string(own.join("HEAD")) else { return Ok(()) };
+        let named = read_git_pointer(&pointer);
+        if named.is_none() && pointer.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        // The pointer may name the agent's own git directory, so the branch decides.
+        let folder = self.common_dir().join("worktrees");
+        let head = format!("ref: {}", branch.reference());
+        let is_on_branch = |place: &PathBuf| {
+            fs::read_to_string(place.join("HEAD")).is_ok_and(|text| text.trim() == head)
+        };
+        let mut places = fs::read_dir(folder).into_iter().flatten().flatten();
+        let Some(own) = places.find_map(|entry| Some(entry.path()).filter(is_on_branch)) else {
+            return Ok(());
+        };
         let back = own.join("gitdir");
         let Ok(known) = fs::read_to_string(&back) else { return Ok(()) };
-        let is_on_branch = head.trim() == format!("ref: {}", branch.reference());
         // A worktree of this repository that still exists elsewhere stays registered there.
         let lives =
             read_git_pointer(Path::new(known.trim())).is_some_and(|other| same(&other, &own));
         let is_elsewhere = !same(Path::new(known.trim()), &pointer);
-        if !is_on_branch || (lives && is_elsewhere) {
+        if lives && is_elsewhere {
             return Ok(());
         }
         // In this order, a kill between the two writes leaves the worktree to be adopted again.

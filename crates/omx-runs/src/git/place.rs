@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::add::real;
 use super::call::{Call, Git};
 use super::error::GitError;
-use super::names::{BranchName, CommitId};
+use super::names::{BranchName, CommitId, TreeId};
 use super::settings::GitSettings;
 
 /// What git knows about a folder.
@@ -145,7 +145,7 @@ impl Checkout {
     }
 
     /// The folder where git keeps what belongs to this checkout alone.
-    pub(super) fn git_dir(&self) -> &Path {
+    pub(crate) fn git_dir(&self) -> &Path {
         &self.git_dir
     }
 
@@ -183,8 +183,8 @@ impl Checkout {
     /// Returns the worktree at a path, from the repository's own list of worktrees and
     /// not from what is found at the path.
     pub fn worktree(&self, path: &Path) -> Result<Self, GitError> {
-        let path = &real(path)?;
         let missing = || GitError::NoWorktree { path: path.to_owned() };
+        let path = &real(path).map_err(|_| missing())?;
         let git_dir = self.worktree_git_dir(path)?.ok_or_else(missing)?;
         let checkout = Self {
             git: self.git.clone(),
@@ -240,6 +240,29 @@ impl Checkout {
             Some(1) => Ok(None),
             _ => Err(answer.refusal()),
         }
+    }
+
+    /// Returns the names of the branches below a prefix, without it.
+    pub(crate) fn branches_below(&self, prefix: &str) -> Result<Vec<String>, GitError> {
+        let output = self.call(&["for-each-ref", "--format=%(refname)", prefix]).output()?;
+        let text = String::from_utf8_lossy(&output).into_owned();
+        Ok(text.lines().filter_map(|name| name.strip_prefix(prefix)).map(str::to_owned).collect())
+    }
+
+    /// Returns the content of a branch of omx's own.
+    pub(crate) fn branch_content(&self, branch: &BranchName) -> Result<TreeId, GitError> {
+        let name = format!("{}^{{tree}}", branch.reference());
+        let hash = self.call(&["rev-parse", "--verify", "--end-of-options", &name]).line()?;
+        TreeId::new(&hash).map_err(|refusal| GitError::Failed {
+            what: "rev-parse".into(),
+            words: refusal.to_string(),
+        })
+    }
+
+    /// Whether the history of a commit contains another, which may not exist any more.
+    pub(crate) fn contains(&self, tip: &CommitId, commit: &CommitId) -> Result<bool, GitError> {
+        let exists = self.call(&["cat-file", "-e", &format!("{commit}^{{commit}}")]).answer()?;
+        Ok(exists.code == Some(0) && self.is_in(commit, tip)?)
     }
 
     /// Returns the operation that is in progress here.

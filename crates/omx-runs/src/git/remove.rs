@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::add::{Registered, real};
+use super::call::Answer;
 use super::error::GitError;
 use super::names::{BranchName, CommitId};
 use super::place::{Checkout, GitOperation, Head};
@@ -52,9 +53,8 @@ impl Checkout {
         if !self.has(tip.as_ref())? {
             return Ok(RemovedWorktree::Kept(KeptWorktree::Unmerged));
         }
-        // No `--force`, so that git checks again whether anything would be lost.
         if known.is_some() {
-            let answer = self.call(&["worktree", "remove"]).arg(&path).work().answer()?;
+            let answer = self.remove_registered(&path)?;
             if answer.code != Some(0) {
                 return Ok(RemovedWorktree::Kept(KeptWorktree::Refused(answer.words)));
             }
@@ -83,8 +83,7 @@ impl Checkout {
             Some(why) => return Ok(Err(why)),
         }
         if known.is_some() {
-            let call = self.call(&["worktree", "remove", "--force"]).arg(&path).work();
-            let answer = call.answer()?;
+            let answer = self.remove_registered(&path)?;
             if answer.code != Some(0) {
                 return Ok(Err(KeptWorktree::Refused(answer.words)));
             }
@@ -93,6 +92,15 @@ impl Checkout {
             self.call(&["update-ref", "-d", &branch.reference(), tip.as_str()]).output()?;
         }
         Ok(Ok(tip))
+    }
+
+    /// Removes a worktree that was looked at. With `--force`, because git itself would
+    /// look at it with whatever configuration the worktree names.
+    fn remove_registered(&self, path: &Path) -> Result<Answer, GitError> {
+        if path.symlink_metadata().is_ok() {
+            self.worktree(path)?.restore_pointer()?;
+        }
+        self.call(&["worktree", "remove", "--force"]).arg(path).work().answer()
     }
 
     fn reason_to_keep(
@@ -115,7 +123,9 @@ impl Checkout {
                 return Ok(Some(KeptWorktree::InProgress(operation)));
             }
             let status = worktree.status()?;
-            if !status.is_clean() {
+            let has_only_outputs =
+                status.touched().is_empty() && worktree.are_build_outputs(&worktree.untracked()?);
+            if !status.is_clean() && !has_only_outputs {
                 let files = [status.touched(), status.untracked].concat();
                 return Ok(Some(KeptWorktree::Dirty(files)));
             }

@@ -19,6 +19,11 @@ impl ScratchFile {
     pub(super) fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Leaves the file where it is.
+    pub(super) fn keep(self) {
+        std::mem::forget(self);
+    }
 }
 
 impl Drop for ScratchFile {

@@ -28,7 +28,6 @@ impl Checkout {
             hash_files(&folder)?
         };
         Ok(RepositorySnapshot {
-            repository: self.common_dir().display().to_string(),
             settings,
             hooks,
             attributes: hash_file(&self.common_dir().join("info/attributes"))?,

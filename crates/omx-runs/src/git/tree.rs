@@ -17,12 +17,12 @@ impl Checkout {
     /// Returns the hash of the current content.
     pub fn tree(&self) -> Result<TreeId, GitError> {
         let index = self.copy_index()?;
-        self.stage_all(Some(index.path()))
+        Ok(self.stage_all(Some(index.path()))?.tree)
     }
 
     /// Copies the index. The copy saves hashing unchanged files, and lists files that
     /// are tracked although they are ignored.
-    fn copy_index(&self) -> Result<ScratchFile, GitError> {
+    pub(super) fn copy_index(&self) -> Result<ScratchFile, GitError> {
         let copy = ScratchFile::new(self.git.scratch(), "index");
         let index = self.git_dir().join("index");
         let copied = File::open(&index).and_then(|mut original| {

@@ -10,6 +10,7 @@ use omx_conductor::engine::{Engine, Job, JobFailure, JobResult, RunOutcome, Step
 use omx_conductor::workflow::{CheckResult, KeptPlan};
 use omx_kernel::Timestamp;
 use omx_runs::StepKey;
+use omx_runs::git::StepCommit;
 use omx_testkit::Random;
 
 use super::agents::{SimAgent, SimConversation};
@@ -293,7 +294,7 @@ impl SimWorld {
             Job::Commit { .. } => {
                 self.rules.committed(step);
                 let tree = (!self.scenario.has_no_tree).then(|| self.workspace.tree());
-                Ok(JobResult::Committed(tree))
+                Ok(JobResult::Committed(StepCommit { tree, ..StepCommit::default() }))
             }
         }
     }

@@ -53,7 +53,7 @@ pub fn run(args: &AskArgs, global: &Global, by_name: Dialect) -> Exit {
         relay::listen(&relay, context, &agent_env)?;
         let mut question = read_question(args, kind, role.as_ref(), context, &config, &agent_env)?;
         let folder = &context.place.working_directory;
-        question.opening.sandbox = sandbox.of_agent(kind, allow, access, folder);
+        question.opening.sandbox = sandbox.of_agent(kind, allow, access, folder, &[]);
         let view = AskView::new(kind, format);
         view.begins(&question, &confinement);
         match ask_agent(kind, &question, &agent_env, &view) {

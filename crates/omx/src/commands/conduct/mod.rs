@@ -18,7 +18,6 @@ use omx_ops::{
     Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
     read_stages, run_resume, run_start,
 };
-use omx_runs::workspace;
 use omx_store::Store;
 
 use self::announce::announce_detached;
@@ -27,7 +26,6 @@ use super::with_context;
 use crate::cli::Global;
 use crate::cli_runs::{CodeReviewArgs, ConductArgs, PipelineArgs, RunFlags, UltraqaArgs};
 use crate::consent::ask_for_trust;
-use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
 use crate::sandbox::{self, UnconfinedConsent};
@@ -153,9 +151,6 @@ pub fn open_again(
     let opened = start::resume(context, store, id, by, &decisions(decide)?)?;
     let setup = sandbox::setup(context, &config::load_trusted(context, store)?);
     permit_run(context, &setup, &opened)?;
-    let environment = edge::environment();
-    let env = context.project_env(store, &environment);
-    workspace::restore(&env, id, &opened.spec.workspace, opened.held.folder().scratch()?)?;
     Ok(opened)
 }
 
@@ -163,8 +158,9 @@ fn decisions(words: &[String]) -> Result<BTreeMap<String, StepDecision>, Refusal
     let decision = |word: &String| match word.rsplit_once('=') {
         Some((step, "rerun")) => Ok((step.to_owned(), StepDecision::Rerun)),
         Some((step, "skip")) => Ok((step.to_owned(), StepDecision::Skip)),
+        Some((step, "adopt")) => Ok((step.to_owned(), StepDecision::Adopt)),
         _ => Err(Refusal::invalid_input(format!(
-            "decision {word:?}: expected STEP=rerun or STEP=skip"
+            "decision {word:?}: expected STEP=rerun, STEP=skip or STEP=adopt"
         ))),
     };
     words.iter().map(decision).collect()

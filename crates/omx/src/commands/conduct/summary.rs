@@ -30,7 +30,8 @@ pub(super) fn print(
         if unplayed.is_empty() { exit(store, spec, id, &ended.outcome) } else { Exit::Failed };
     let folder =
         store.run(id)?.ok_or_else(|| Refusal::invalid_input(format!("run {id} is gone")))?;
-    let env = context.project_env(store, &agents.variables);
+    let environment = context.git_environment(store);
+    let env = context.project_env(store, &environment);
     // A disk on which nothing can be written must not hide the outcome.
     let repository = RunRepository::open(&env, id, &folder, &spec.workspace).ok().flatten();
     let size = repository.and_then(|repository| repository.describe_size());

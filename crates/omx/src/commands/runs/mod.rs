@@ -52,9 +52,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
                 let placement = RunPlacement::Foreground;
                 resume_run(context, &store, &id, ResumedBy::Person, &args.decide, placement, format)
             }
-            Some(RunsOperation::Integrate(args)) => {
-                integrate::integrate(context, &selector(args), format)
-            }
+            Some(RunsOperation::Integrate(args)) => integrate::integrate(context, args, format),
             Some(RunsOperation::Discard(args)) => discard::discard(context, args, format),
             Some(RunsOperation::Gc(_)) => gc::gc(context, format),
         }
@@ -68,11 +66,8 @@ fn selector(args: RunArgs) -> RunSelector {
 fn wants_json(operation: Option<&RunsOperation>) -> bool {
     match operation {
         Some(RunsOperation::List(args) | RunsOperation::Gc(args)) => args.json,
-        Some(
-            RunsOperation::Show(args)
-            | RunsOperation::Attach(args)
-            | RunsOperation::Integrate(args),
-        ) => args.json,
+        Some(RunsOperation::Show(args) | RunsOperation::Attach(args)) => args.json,
+        Some(RunsOperation::Integrate(args)) => args.json,
         Some(RunsOperation::Resume(args) | RunsOperation::Drive(args)) => args.json,
         Some(RunsOperation::Answer(args)) => args.json,
         Some(RunsOperation::Limit(args)) => args.json,

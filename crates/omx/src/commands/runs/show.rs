@@ -55,6 +55,11 @@ fn line(entry: &JournalEntry<Record>) -> Option<String> {
         Record::Conversation { step, agent, id } => format!("{step} in {agent} conversation {id}"),
         Record::StepFinished { step, .. } => format!("{step} finished"),
         Record::StepFailed { step, error } => format!("{step} failed: {}", printable(error)),
+        Record::Committed { step, commit } => {
+            format!("{step} committed {}", commit.get(..12).unwrap_or(commit))
+        }
+        Record::Note { step, note } => format!("{step}: {}", printable(note)),
+        Record::WorkAdopted { step, .. } => format!("{step}: the workspace was accepted as it is"),
         Record::StepDiscarded { step, why } => {
             format!("{step} discarded: {}", printable(why))
         }

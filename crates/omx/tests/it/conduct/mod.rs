@@ -1,6 +1,7 @@
 //! Whole runs through the built program: with the rehearsal agent, kills, cancels
 //! and key presses.
 
+mod agent_git;
 mod approvals;
 mod cancels;
 mod certain;
@@ -11,18 +12,21 @@ mod dialects;
 mod failures;
 mod files;
 mod history;
+mod integration;
 mod kills;
 mod kit;
 mod limits;
 mod moved;
 mod over_mcp;
 mod own_git;
+mod power_cut;
 mod real;
 mod repeats;
 mod retention;
 mod stops;
 mod summaries;
 mod terminals;
+mod truth;
 mod two_doors;
 mod unconfined;
 mod watched;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::kit::Repository;
 
 /// A ralph whose builder does this.
-fn scenario_of(actions: &str) -> String {
+pub fn scenario_of(actions: &str) -> String {
     format!(
         r#"
 [[entry]]
@@ -32,15 +32,15 @@ do = [{{ result = {{ passed = true, findings = [], checks = [{{ name = "read", e
     )
 }
 
-fn write(path: &str, content: &str) -> String {
+pub fn write(path: &str, content: &str) -> String {
     format!("  {{ write = {{ path = {path:?}, content = {content:?} }} }},\n")
 }
 
-fn run(command: &str) -> String {
+pub fn run(command: &str) -> String {
     format!("  {{ run = {{ command = {command:?} }} }},\n")
 }
 
-fn repository(actions: &str) -> Repository {
+pub fn repository(actions: &str) -> Repository {
     let mut repository = Repository::playing(&scenario_of(actions));
     repository.check = "true".to_owned();
     repository
@@ -51,14 +51,14 @@ fn trap(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("omx-own-git-{}-{name}", std::process::id()))
 }
 
-fn git(repository: &Repository, args: &[&str]) -> String {
+pub fn git(repository: &Repository, args: &[&str]) -> String {
     let identity = ["-c", "user.name=t", "-c", "user.email=t@localhost"];
     let outcome = repository.project.run_git(&[&identity[..], args].concat());
     assert_eq!(outcome.code, Some(0), "{outcome:?}");
     outcome.stdout
 }
 
-fn on_branch(repository: &Repository, file: &str) -> String {
+pub fn on_branch(repository: &Repository, file: &str) -> String {
     git(repository, &["show", &format!("omx-run/{}:{file}", repository.id())])
 }
 
@@ -204,4 +204,96 @@ fn trust_3_1_a_filter_that_omx_does_not_know_is_not_applied_and_named() {
     assert_eq!(outcome.code, Some(0), "{outcome:#?}");
     assert!(outcome.stderr.contains("the git filter \"x\" is not applied"), "{outcome:#?}");
     assert_eq!(on_branch(&repository, "work.txt"), "done\n");
+}
+
+/// Puts a script in front of git on the caller's `PATH`, and returns that `PATH`.
+pub fn git_after(repository: &Repository, script: &str) -> String {
+    let bin = repository.project.folder().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut folders = std::env::split_paths(&path);
+    let real = folders.find_map(|folder| Some(folder.join("git")).filter(|git| git.is_file()));
+    let text = format!("#!/bin/sh\n{script}\nexec '{}' \"$@\"\n", real.unwrap().display());
+    fs::write(bin.join("git"), text).unwrap();
+    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:{path}", bin.display())
+}
+
+#[test]
+fn trust_3_2_a_variable_of_the_caller_reaches_no_git_check_hook_log_or_journal() {
+    for (config, count) in [("", 0), ("[environment]\npass = \"CANARY\"\n", 4)] {
+        let mut repository = repository(&run("env > agent-saw; echo done > work.txt"));
+        let seen = repository.project.folder().join("seen");
+        fs::create_dir(&seen).unwrap();
+        let see = |what: &str| format!("env >> '{}'", seen.join(what).display());
+        repository.check = "env > check-saw".to_owned();
+        let hook = format!("#!/bin/sh\n{}\n", see("hook"));
+        let hook = repository.project.write(".git/hooks/post-merge", hook);
+        fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+        let file = repository.project.folder().join("config.toml");
+        fs::write(&file, config).unwrap();
+        let path = git_after(&repository, &see("git"));
+        let with_canary = |mut command: std::process::Command| {
+            command.env("CANARY", "tweet").env("OMX_CONFIG", &file).env("PATH", &path);
+            let outcome = omx_testkit::CommandOutcome::from(command.output().unwrap());
+            assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+        };
+        with_canary(repository.command("ralph", &["make work.txt"]));
+        with_canary(repository.project.omx_command(&["runs", "integrate"]));
+        let told = |what: &str| fs::read_to_string(seen.join(what)).unwrap().contains("tweet");
+        let folder = repository.project.root().join(".omx/worktrees/run").join(repository.id());
+        let check = fs::read_to_string(folder.join("check-saw")).unwrap().contains("tweet");
+        let agent = on_branch(&repository, "agent-saw").contains("tweet");
+        let told = [told("git"), check, told("hook"), agent];
+        assert_eq!(told.iter().filter(|told| **told).count(), count, "{told:?}");
+        if count == 0 {
+            let all = repository.project.bytes(".omx");
+            let leak = all.iter().find(|(_, bytes)| bytes.windows(5).any(|it| it == b"tweet"));
+            assert_eq!(leak.map(|(path, _)| path), None);
+        }
+    }
+}
+
+/// A run whose work a commit hook of the project rejects, and whose next step fixes it.
+fn rejected_by_hook(allow: &str) -> (Repository, omx_testkit::CommandOutcome) {
+    let fix = "[[entry]]\nrole = \"debugger\"\nmatch = \"lint: bad.txt\"\nrequired = false\ndo = [\n\
+        { run = { command = \"rm bad.txt\" } },\n\
+        { result = { summary = \"fixed\", changed_files = [], commands = [], done = true } },\n]\n";
+    let scenario = scenario_of(&(write("work.txt", "done\n") + &write("bad.txt", "bad\n")));
+    let mut repository = Repository::playing(&format!("{fix}{scenario}"));
+    repository.check = "true".to_owned();
+    let hook = "#!/bin/sh\nif git diff --cached --name-only | grep bad; then echo lint: bad.txt; exit 1; fi\n\
+                echo formatted > format.txt\n";
+    let hook = repository.project.write(".git/hooks/pre-commit", hook);
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let outcome = repository.run("ralph", &["--allow", allow, "make work.txt"]);
+    (repository, outcome)
+}
+
+#[test]
+fn surface_5_5_a_failing_commit_hook_is_a_failing_check() {
+    let (repository, outcome) = rejected_by_hook("commands");
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let branch = format!("omx-run/{}", repository.id());
+    let files = git(&repository, &["diff", "--name-only", "main", &branch]);
+    assert_eq!(files, "format.txt\nwork.txt\n");
+    let failed = repository
+        .journal()
+        .into_iter()
+        .find(|record| record["step"] == "check1" && record["kind"] == "step_finished");
+    let result = failed.unwrap()["result"].clone();
+    assert_eq!((&result["command"], &result["exit_code"]), (&"true".into(), &1.into()));
+    assert!(
+        result["output"].as_str().unwrap().contains("the git hook pre-commit failed"),
+        "{result}"
+    );
+}
+
+#[test]
+fn trust_3_1_under_edits_no_commit_hook_runs() {
+    let (repository, outcome) = rejected_by_hook("edits");
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    let branch = format!("omx-run/{}", repository.id());
+    let files = git(&repository, &["diff", "--name-only", "main", &branch]);
+    assert_eq!(files, "bad.txt\nwork.txt\n");
 }

@@ -1,0 +1,77 @@
+//! Merging says what it merges, and what a killed start left is found.
+
+use std::fs;
+
+use super::kit::Repository;
+use super::own_git::{git, scenario_of, write};
+
+fn complete() -> Repository {
+    let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
+    repository.check = "true".to_owned();
+    let outcome = repository.run("ralph", &["make work.txt"]);
+    assert_eq!(outcome.code, Some(0), "{outcome:#?}");
+    repository
+}
+
+#[test]
+fn trust_5_1a_a_run_whose_check_failed_is_not_merged_without_anyway() {
+    let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
+    repository.check = "false".to_owned();
+    let outcome = repository.run("ralph", &["--max-iterations", "1", "make work.txt"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:#?}");
+    let refused = repository.project.omx(&["runs", "integrate"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("the last check of run"), "{refused:?}");
+    assert!(refused.stderr.contains("--anyway"), "{refused:?}");
+    assert!(!repository.project.root().join("work.txt").exists());
+    let merged = repository.project.omx(&["runs", "integrate", "--anyway"]);
+    assert_eq!(merged.code, Some(0), "{merged:?}");
+    assert!(repository.project.root().join("work.txt").exists());
+}
+
+#[test]
+fn surface_5_5_uncommitted_work_is_not_called_merged() {
+    let repository = complete();
+    let worktree = repository.project.root().join(".omx/worktrees/run").join(repository.id());
+    assert_eq!(repository.project.omx(&["runs", "integrate"]).code, Some(0));
+    fs::write(worktree.join("work.txt"), "more\n").unwrap();
+    let again = repository.project.omx(&["runs", "integrate"]);
+    assert!(!again.stdout.contains("already contains"), "{again:?}");
+    assert!(again.stderr.contains("\"work.txt\""), "{again:?}");
+}
+
+#[test]
+fn trust_6_2_escape_codes_of_an_agent_do_not_reach_the_log() {
+    let scenario = scenario_of(&write("work.txt", "done\n"))
+        .replace("summary = \"built it\"", "summary = \"\\u001b[2Jbuilt \\u202eit\"");
+    let mut repository = Repository::playing(&scenario);
+    repository.check = "true".to_owned();
+    assert_eq!(repository.run("ralph", &["make work.txt"]).code, Some(0));
+    let branch = format!("omx-run/{}", repository.id());
+    assert_eq!(git(&repository, &["log", "-1", "--format=%s", &branch]), "[2Jbuilt it\n");
+}
+
+#[test]
+fn trust_5_4_what_a_killed_start_leaves_is_found_by_doctor_and_gc() {
+    let repository = complete();
+    // As if the process was killed between git and the run's folder.
+    let lost = "01930000-0000-7000-8000-000000000001";
+    let path = repository.project.root().join(".omx/worktrees/run").join(lost);
+    let branch = format!("omx-run/{lost}");
+    git(&repository, &["worktree", "add", "-q", "-b", &branch, path.to_str().unwrap()]);
+    let only_branch = "omx-run/01930000-0000-7000-8000-000000000002";
+    git(&repository, &["branch", only_branch]);
+    let doctor = repository.project.omx(&["doctor"]);
+    assert!(doctor.stdout.contains(lost), "{doctor:?}");
+    let collected = repository.project.omx(&["runs", "gc"]);
+    assert_eq!(collected.code, Some(0), "{collected:?}");
+    assert!(!path.exists(), "{collected:?}");
+    let branches = git(&repository, &["branch", "--list", "omx-run/01930000*"]);
+    assert_eq!(branches, "");
+
+    // Work that exists nowhere else stays, and is named.
+    git(&repository, &["worktree", "add", "-q", "-b", &branch, path.to_str().unwrap()]);
+    fs::write(path.join("work"), "x").unwrap();
+    let collected = repository.project.omx(&["runs", "gc"]);
+    assert!(path.exists() && collected.stdout.contains(lost), "{collected:?}");
+}

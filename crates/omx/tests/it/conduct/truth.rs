@@ -1,0 +1,112 @@
+//! What a resumed run says about its work is in its branch.
+
+use std::fs;
+use std::path::PathBuf;
+
+use super::kit::Repository;
+use super::own_git::{git, git_after, on_branch, scenario_of, write};
+
+/// A run whose work is committed and whose verifier needs the person to log in.
+fn interrupted() -> Repository {
+    let scenario = scenario_of(&write("work.txt", "done\n"))
+        .replace("times = 1", "times = 2\nrequired = false")
+        .replace(
+            "[[entry]]\nrequired = false\ndo = [{ result = { passed",
+            "[[entry]]\nrole = \"verifier\"\ntimes = 1\ndo = [{ fail = { kind = \"auth\" } }]\n\n\
+         [[entry]]\nrequired = false\ndo = [{ result = { passed",
+        );
+    let mut repository = Repository::playing(&scenario);
+    repository.check = "true".to_owned();
+    let outcome = repository.run("ralph", &["make work.txt"]);
+    assert_eq!(outcome.code, Some(3), "{outcome:#?}");
+    assert_eq!(on_branch(&repository, "work.txt"), "done\n");
+    repository
+}
+
+fn worktree(repository: &Repository) -> PathBuf {
+    repository.project.root().join(".omx/worktrees/run").join(repository.id())
+}
+
+/// Forgets the run's commit.
+fn reset(repository: &Repository) {
+    let path = worktree(repository);
+    git(repository, &["-C", path.to_str().unwrap(), "reset", "-q", "--hard", "main"]);
+}
+
+#[test]
+fn trust_5_1_a_commit_that_is_gone_is_asked_about_and_the_step_can_be_rerun() {
+    let repository = interrupted();
+    reset(&repository);
+    let asked = repository.resume(&[]);
+    assert_eq!(asked.code, Some(3), "{asked:#?}");
+    assert!(
+        asked.stdout.contains("the work of step work is not what the journal says"),
+        "{asked:#?}"
+    );
+    assert!(asked.stdout.contains("decide work=rerun"), "{asked:#?}");
+    assert!(asked.stdout.contains("decide work=adopt"), "{asked:#?}");
+    // Asking changes nothing.
+    assert_eq!(repository.resume(&[]).code, Some(3));
+    let rerun = repository.resume(&["--decide", "work=rerun"]);
+    assert_eq!(rerun.code, Some(0), "{rerun:#?}");
+    assert_eq!(on_branch(&repository, "work.txt"), "done\n");
+}
+
+#[test]
+fn trust_5_1_a_deleted_worktree_and_branch_are_asked_about_and_can_be_adopted() {
+    let repository = interrupted();
+    let path = worktree(&repository);
+    git(&repository, &["worktree", "remove", "--force", path.to_str().unwrap()]);
+    git(&repository, &["branch", "-qD", &format!("omx-run/{}", repository.id())]);
+    let asked = repository.resume(&[]);
+    assert_eq!(asked.code, Some(3), "{asked:#?}");
+    assert!(asked.stdout.contains("is not in the branch"), "{asked:#?}");
+    let adopted = repository.resume(&["--decide", "work=adopt"]);
+    assert_eq!(adopted.code, Some(0), "{adopted:#?}");
+    let shown = repository.project.omx(&["runs", "show"]).stdout;
+    assert!(shown.contains("the workspace was accepted as it is"), "{shown}");
+}
+
+#[test]
+fn trust_5_3_a_lock_of_omxs_own_dead_git_is_removed_and_any_other_is_named() {
+    let mut repository = Repository::playing(&scenario_of(&write("work.txt", "done\n")));
+    repository.check = "true".to_owned();
+    // A git that dies once, while it holds the lock of the index.
+    let died = repository.project.folder().join("died");
+    let script = format!(
+        "case \"$*\" in *' add --all '*) if ! test -e '{died}'; then touch '{died}'; \
+         touch \"$GIT_DIR/index.lock\"; \
+         printf '{{\"event\":\"start\",\"sid\":\"x-H0-P%08x\"}}\\n' $$ > \"$GIT_TRACE2_EVENT\"; \
+         kill -9 $$; fi;; esac",
+        died = died.display(),
+    );
+    let path = git_after(&repository, &script);
+    let mut command = repository.command("ralph", &["make work.txt"]);
+    command.env("PATH", path);
+    let outcome = omx_testkit::CommandOutcome::from(command.output().unwrap());
+    assert!(died.exists(), "{outcome:#?}");
+    assert_eq!(outcome.code, Some(1), "{outcome:#?}");
+    let lock = || {
+        let folders = fs::read_dir(repository.project.root().join(".git/worktrees")).unwrap();
+        folders.flatten().next().unwrap().path().join("index.lock")
+    };
+    assert!(lock().exists(), "{outcome:#?}");
+    let resumed = repository.resume(&[]);
+    assert_eq!(resumed.code, Some(0), "{resumed:#?}");
+    assert!(!lock().exists());
+    assert_eq!(on_branch(&repository, "work.txt"), "done\n");
+}
+
+#[test]
+fn trust_5_3_a_lock_of_another_git_is_named() {
+    let repository = interrupted();
+    let folder = fs::read_dir(repository.project.root().join(".git/worktrees")).unwrap();
+    let lock = folder.flatten().next().unwrap().path().join("index.lock");
+    fs::write(&lock, "").unwrap();
+    let resumed = repository.resume(&[]);
+    assert_eq!(resumed.code, Some(1), "{resumed:#?}");
+    assert!(resumed.stdout.contains("index.lock"), "{resumed:#?}");
+    assert!(lock.exists());
+    fs::remove_file(&lock).unwrap();
+    assert_eq!(repository.resume(&[]).code, Some(0));
+}
