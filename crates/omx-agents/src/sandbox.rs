@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use omx_kernel::confinement::WorkspaceAccess;
@@ -40,7 +41,10 @@ impl AgentSandbox {
         let Some(means) = &self.means else { return Ok(Confinement::Unconfined) };
         let mut rules = self.rules.clone();
         for folder in driver.state_folders(env) {
-            fs::create_dir_all(&folder)
+            let mut builder = DirBuilder::new();
+            builder.recursive(true).mode(0o700);
+            builder
+                .create(&folder)
                 .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
             rules.writable.push(folder);
         }
