@@ -122,7 +122,8 @@ fn cancelled_under(damage: &Damage, cancel: &str) -> Cancelled {
            \"$OMX\" hook --host claude > \"$out/stop\"\n",
         damage.strike, damage.undo
     );
-    let run = repository.command("autopilot", &["greet people by name"]);
+    // The agent writes beside its workspace: a confined one has nothing to survive with.
+    let run = repository.command("autopilot", &["--config", "sandbox=off", "greet people by name"]);
     let mut command = repository.project.command("unshare");
     if !geteuid().is_root() {
         command.args(["--user", "--map-root-user"]);
