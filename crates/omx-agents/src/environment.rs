@@ -7,6 +7,8 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use omx_kernel::environment::is_common;
+use omx_process::SearchPath;
+use omx_process::git_dir::find_worktree_top;
 
 use crate::driver::AgentEnv;
 
@@ -33,15 +35,15 @@ pub fn agent_environment(
     environment
 }
 
-/// Finds a program on the caller's `PATH`.
+/// Finds a program on the caller's `PATH`, outside the project.
 pub fn find_on_path(env: &AgentEnv, name: &str) -> Option<PathBuf> {
     let path = env.variables.get(OsStr::new("PATH"))?;
-    std::env::split_paths(path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(name))
-        .find(|file| {
-            rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok() && file.is_file()
-        })
+    let mut folders = SearchPath::new(path);
+    // omx's own folder for the project is inside it, or outside with nothing to exclude.
+    if let Some(project) = find_worktree_top(&env.rehearsal_folder) {
+        folders = folders.outside(project);
+    }
+    folders.find(name)
 }
 
 /// The value of a variable, if it is set and not empty.

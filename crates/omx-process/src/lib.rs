@@ -19,6 +19,7 @@ mod parent;
 mod plain_file;
 pub mod platform;
 mod process_info;
+mod search_path;
 
 pub use command_output::{
     CommandLimits, CommandOutput, KeptOutput, Leftovers, kill_group, run_with_deadline,
@@ -37,3 +38,4 @@ pub use plain_file::read_plain_file;
 pub use platform::ProcessHandle;
 pub use process_info::{ProcessId, ProcessInfo, has_variable, with_ancestors};
 pub use rustix::process::Signal;
+pub use search_path::SearchPath;

@@ -52,8 +52,13 @@ pub struct KeptRun {
 const BATCH: usize = 100;
 
 /// Removes what is no longer needed. Keeps runs with a final outcome for `kept_ms`
-/// milliseconds after their last record, and all other runs forever.
-pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionReport, Refusal> {
+/// milliseconds after their last record, and all other runs forever. Runs that are not
+/// the person's are left alone.
+pub fn collect_garbage(
+    env: &ProjectEnv<'_>,
+    kept_ms: i64,
+    is_own: impl Fn(&RunId) -> bool,
+) -> Result<RetentionReport, Refusal> {
     let store = env.store;
     let RunListing { runs, unreadable } = list_runs(store, env.now, ListDetail::Summary)?;
     let mut report = RetentionReport { unreadable, ..RetentionReport::default() };
@@ -62,7 +67,7 @@ pub fn collect_garbage(env: &ProjectEnv<'_>, kept_ms: i64) -> Result<RetentionRe
     let mut oldest_kept = env.now;
     for run in runs {
         let is_old = run.last().is_some_and(|last| env.now.millis_since(last) > kept_ms);
-        let is_due = has_ended(&run) && (is_old || run.state == "complete");
+        let is_due = has_ended(&run) && is_own(&run.id) && (is_old || run.state == "complete");
         let cleared = match is_due && left.contains(&run.id) {
             true => clear(env, &run.id, &mut report.worktrees),
             false => Ok(()),

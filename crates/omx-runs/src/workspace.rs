@@ -1,11 +1,13 @@
 //! The workspace of a run: a worktree of its own, or the person's directory.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use omx_kernel::git_settings::RepositorySnapshot;
 use omx_kernel::{Refusal, RefusalCode, RunId};
+use omx_process::SearchPath;
+use omx_process::git_dir::find_worktree_top;
 use omx_store::Store;
 
 use crate::env::ProjectEnv;
@@ -27,9 +29,20 @@ pub enum WorkspaceChoice {
     ReadOnly,
 }
 
-/// Returns git for a project, with a folder for its temporary files.
+/// Returns git for a project, with a folder for its temporary files. Neither git nor what
+/// it starts is looked up in the project.
 pub fn git(environment: &BTreeMap<OsString, OsString>, scratch: PathBuf) -> Git {
-    Git::new("git".into(), environment, scratch, GitLimits::default())
+    let mut environment = environment.clone();
+    let mut program = PathBuf::from("git");
+    if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
+        let mut folders = SearchPath::new(path);
+        if let Some(project) = find_worktree_top(&scratch) {
+            folders = folders.outside(project);
+        }
+        program = folders.find("git").unwrap_or(program);
+        *path = folders.to_variable();
+    }
+    Git::new(program, &environment, scratch, GitLimits::default())
 }
 
 /// A workspace for a new run.

@@ -185,6 +185,8 @@ pub enum RunsOperation {
     Limit(LimitArgs),
     /// Remove a run with its worktree and branch
     Discard(DiscardArgs),
+    /// Make a run yours that came from somewhere else
+    Adopt(AdoptArgs),
     /// Remove old runs and merged worktrees
     Gc(RunsListArgs),
     /// Drive a run
@@ -257,6 +259,18 @@ pub struct DiscardArgs {
     /// Also if that loses uncommitted or unmerged work
     #[arg(long)]
     pub force: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct AdoptArgs {
+    /// The run's id or a unique prefix of it
+    pub id: String,
+    /// Adopt without asking
+    #[arg(long)]
+    pub yes: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -349,7 +363,9 @@ mod tests {
     fn house_every_command_about_runs_has_an_mcp_tool_with_its_arguments() {
         let whole = command(Dialect::OMX);
         let runs = whole.find_subcommand("runs").unwrap();
-        let visible = runs.get_subcommands().filter(|inner| !inner.is_hide_set());
+        // Adopting a run is up to the person, so no tool does it.
+        let is_for_tools = |inner: &&Command| !inner.is_hide_set() && inner.get_name() != "adopt";
+        let visible = runs.get_subcommands().filter(is_for_tools);
         let visible: Vec<&Command> = visible.collect();
         assert_eq!(visible.len(), RUNS_TWINS.len());
         for inner in visible {

@@ -1,7 +1,7 @@
 //! Reads environment, arguments, home and working directory. Nothing else does.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +14,8 @@ use omx_kernel::message::MessageReader;
 use omx_kernel::{CallingAgent, ChildContext, Dialect, Refusal, RunId, SessionId};
 use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
+use omx_process::SearchPath;
+use omx_process::git_dir::find_worktree_top;
 use omx_process::guard::AncestorGuard;
 use omx_store::Store;
 use omx_store::identity::record_folder;
@@ -176,7 +178,12 @@ pub fn hook_folder(payload: &HookPayload<'_>) -> Option<PathBuf> {
 
 /// The caller's environment, for what must hand parts of it down.
 pub fn environment() -> BTreeMap<OsString, OsString> {
-    std::env::vars_os().collect()
+    let mut variables: BTreeMap<OsString, OsString> = std::env::vars_os().collect();
+    // A relative entry would depend on where a program stands, such as a worktree.
+    if let Some(path) = variables.get_mut(OsStr::new("PATH")) {
+        *path = SearchPath::new(path).to_variable();
+    }
+    variables
 }
 
 /// The agent that this process works for, by the guard above it.
@@ -292,16 +299,19 @@ pub fn own_program() -> Result<PathBuf, Refusal> {
     Ok(found.filter(is_this).unwrap_or(real))
 }
 
-/// A program on the search path.
+/// A program on the search path, outside the project.
 pub fn on_path(name: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::PermissionsExt;
-    let is_program = |path: &PathBuf| {
-        let data = path.metadata();
-        data.is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0)
-    };
-    let path = variable("PATH")?;
-    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.map(|folder| folder.join(name)).find(is_program)
+    search_path().find(name)
+}
+
+/// Where programs are looked up: not in the project that this process stands in.
+pub fn search_path() -> SearchPath {
+    let folders = SearchPath::new(&variable("PATH").unwrap_or_default());
+    let Ok(here) = std::env::current_dir() else { return folders };
+    match find_worktree_top(&here) {
+        Some(project) => folders.outside(project),
+        None => folders,
+    }
 }
 
 /// Calls this for every Ctrl-C and every request to terminate.

@@ -66,7 +66,7 @@ impl RunLauncher for ProcessLauncher {
         let omx = std::env::current_exe().map_err(io)?;
         let log = folder.open_step_log(&StepLogName::new("drive"))?;
         let (log, file) = (log.path().to_owned(), log.into_file());
-        let mut command = detached_command(&omx);
+        let mut command = detached_command(&omx, &edge::search_path());
         command.args(["runs", "drive", id.as_str()]);
         command.args(decisions.iter().flat_map(|decision| ["--decide", decision]));
         command.current_dir(store.root());

@@ -102,7 +102,7 @@ fn check_hook(env: &DoctorEnv<'_>, entry: &HookEntry) -> DoctorFinding {
         "tool_name": SESSION,
         "tool_input": {},
     });
-    let mut command = Command::new("sh");
+    let mut command = Command::new("/bin/sh");
     command.args(["-c", &entry.command]).current_dir(env.store.root());
     let why = match run(command, payload.to_string().as_bytes(), DEADLINE) {
         Probe::Exited(Some(0), said, _) => match is_valid_output(&said) {

@@ -4,6 +4,7 @@ use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::retention::{DiscardScope, DiscardedRun, discard};
 use serde_json::json;
 
+use super::ownership::forget;
 use super::select::RunSelector;
 use crate::context::Context;
 use crate::report;
@@ -53,5 +54,6 @@ pub fn run_discard(
     let env = context.project_env(&store, &environment);
     context.caller.before_wait();
     let removed = discard(&env, &id, request.scope)?;
+    forget(context, [&id]);
     Ok(RunDiscardReport { id, removed })
 }

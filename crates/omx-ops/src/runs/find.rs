@@ -5,6 +5,9 @@ use omx_runs::overview::overview;
 use omx_store::Store;
 use omx_store::runs::RunFolder;
 
+use super::ownership::is_own;
+use crate::context::Context;
+
 /// Finds the run whose id starts with `start`, or else the latest run.
 pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
     let runs = store.run_ids()?;
@@ -24,14 +27,22 @@ pub fn find_run(store: &Store, start: Option<&str>) -> Result<RunId, Refusal> {
 }
 
 /// Finds the run to resume: the one whose id starts with `start`, or the latest
-/// unfinished run of this mode.
-pub fn find_resumable(store: &Store, mode: Mode, start: &str) -> Result<RunId, Refusal> {
+/// unfinished run of this mode that is the person's.
+pub fn find_resumable(
+    context: &Context<'_>,
+    store: &Store,
+    mode: Mode,
+    start: &str,
+) -> Result<RunId, Refusal> {
     if !start.is_empty() {
         return find_run(store, Some(start));
     }
     for id in store.run_ids()?.into_iter().rev() {
         // A run that cannot be read is not the one to resume, and hides no other.
         let Ok(Some(folder)) = store.run(&id) else { continue };
+        if !is_own(context, &folder).unwrap_or_default() {
+            continue;
+        }
         let Ok(seen) = overview(store, &folder) else { continue };
         if seen.spec.mode == mode && seen.is_resumable() {
             return Ok(id);

@@ -7,6 +7,7 @@ use omx_runs::retention::{RetentionReport, collect_garbage};
 use omx_store::Store;
 use serde_json::json;
 
+use super::ownership::{forget, own_ids};
 use crate::config::{self, span_seconds};
 use crate::context::Context;
 use crate::report;
@@ -72,5 +73,10 @@ fn collect(context: &Context<'_>, store: &Store) -> Result<RetentionReport, Refu
             Refusal::new(RefusalCode::InvalidInput, "retention is not a span of time")
         })?;
     let environment = context.git_environment(store);
-    collect_garbage(&context.project_env(store, &environment), kept_ms)
+    let env = context.project_env(store, &environment);
+    let own = own_ids(context)?;
+    let report =
+        collect_garbage(&env, kept_ms, |run| own.as_ref().is_none_or(|own| own.contains(run)))?;
+    forget(context, &report.runs);
+    Ok(report)
 }

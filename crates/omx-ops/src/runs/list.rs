@@ -1,12 +1,14 @@
 //! Lists the runs of a project.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use omx_kernel::{Refusal, Value};
+use omx_kernel::{Refusal, RunId, Value};
 use omx_runs::listing::{ListDetail, ListedOverview, RunListing, UnreadableRun, list_runs};
 use omx_store::json;
 use serde_json::json;
 
+use super::ownership::own_ids;
 use crate::context::Context;
 use crate::report;
 
@@ -26,13 +28,19 @@ pub struct RunListReport {
     pub runs: Vec<ListedOverview>,
     /// Runs that cannot be read, and why.
     pub unreadable: Vec<UnreadableRun>,
+    /// The runs that the person neither started nor adopted.
+    pub foreign: BTreeSet<RunId>,
 }
 
 impl RunListReport {
     /// The report for programs. A run that cannot be read is in its place among the
     /// others, with the state `unreadable`.
     pub fn value(&self) -> Value {
-        let readable = self.runs.iter().map(|run| (&run.id, run.json.clone()));
+        let json = |run: &ListedOverview| match run.json.strip_prefix('{') {
+            Some(rest) if self.foreign.contains(&run.id) => format!("{{\"foreign\":true,{rest}"),
+            _ => run.json.clone(),
+        };
+        let readable = self.runs.iter().map(|run| (&run.id, json(run)));
         let unreadable = self.unreadable.iter().map(|run| {
             let why = run.why.raw();
             (&run.id, json!({"id": run.id, "state": "unreadable", "why": why}).to_string())
@@ -55,5 +63,8 @@ impl RunListReport {
 pub fn run_list(context: &Context<'_>, request: &RunListRequest) -> Result<RunListReport, Refusal> {
     let store = context.store_for(request.project.as_deref())?;
     let RunListing { runs, unreadable } = list_runs(&store, context.now(), request.detail)?;
-    Ok(RunListReport { runs, unreadable })
+    let own = own_ids(context)?;
+    let is_foreign = |id: &&RunId| own.as_ref().is_some_and(|own| !own.contains(*id));
+    let foreign = runs.iter().map(|run| &run.id).filter(is_foreign).cloned().collect();
+    Ok(RunListReport { runs, unreadable, foreign })
 }

@@ -5,6 +5,7 @@ use omx_runs::overview::overview;
 use omx_runs::workspace;
 
 use super::find::{find_resumable, open_folder};
+use super::ownership::require_own;
 use super::select::{RunSelector, acquire, refuse_to_agents};
 use super::start::RunStartReport;
 use crate::config::load_trusted;
@@ -29,13 +30,15 @@ pub fn run_resume(
     let (store, id) = match (request.mode, request.run.id.as_deref().unwrap_or_default()) {
         (Some(mode), "") => {
             let store = context.store_for(request.run.project.as_deref())?;
-            let id = find_resumable(&store, mode, "")?;
+            let id = find_resumable(context, &store, mode, "")?;
             (store, id)
         }
         _ => request.run.find(context)?,
     };
     refuse_to_agents(context, &store, "resume")?;
-    let seen = overview(&store, &open_folder(&store, &id)?)?;
+    let folder = open_folder(&store, &id)?;
+    require_own(context, &folder)?;
+    let seen = overview(&store, &folder)?;
     load_trusted(context, &store)?;
     match seen.state.raw() {
         "running" => {

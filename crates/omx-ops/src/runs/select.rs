@@ -6,7 +6,8 @@ use omx_kernel::{GuardedAct, Refusal, RefusalCode, RunId, Scope, SessionId};
 use omx_store::Store;
 use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 
-use super::find::find_run;
+use super::find::{find_run, open_folder};
+use super::ownership::require_own;
 use crate::cancel::{CancelReport, CancelRequest, RunProcesses, cancel};
 use crate::context::Context;
 
@@ -36,6 +37,7 @@ impl RunSelector {
     ) -> Result<(Store, RunId), Refusal> {
         let (store, id) = self.find(context)?;
         refuse_to_agents(context, &store, act)?;
+        require_own(context, &open_folder(&store, &id)?)?;
         Ok((store, id))
     }
 }

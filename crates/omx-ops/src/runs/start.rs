@@ -18,6 +18,7 @@ use serde_json::json;
 use super::budget::{configured_limits, configured_prices, with_configured};
 use super::gc::collect_daily;
 use super::goal::CheckGoal;
+use super::ownership::record_start;
 use super::select::refuse_to_agents;
 use crate::config::{self, Config};
 use crate::context::Context;
@@ -164,6 +165,7 @@ pub fn open_run(context: &Context<'_>, request: RunRequest) -> Result<NewRun, Re
         held.write_part(SNAPSHOT_FILE, snapshot)?;
     }
     let mut warnings = prepared.warnings;
+    warnings.extend(record_start(context, held.folder()));
     warnings.extend(collect_daily(context, &store));
     Ok(NewRun { spec, held, warnings })
 }

@@ -15,6 +15,7 @@ use rustix::process::{
 };
 
 use crate::process_info::{MAX_ANCESTORS, ProcessId, ProcessInfo};
+use crate::search_path::SearchPath;
 
 /// A peer that is gone is an error, not a signal.
 pub(crate) const SEND_FLAGS: SendFlags = SendFlags::NOSIGNAL;
@@ -163,10 +164,11 @@ impl AsFd for ProcessHandle {
 
 /// A command that runs a program in a session of its own, so that it survives the terminal
 /// and the process that started it. Add the program's arguments and streams to it.
-pub fn detached_command(program: &Path) -> Command {
+pub fn detached_command(program: &Path, path: &SearchPath) -> Command {
     // A new session needs a call between fork and exec, which only unsafe code can make
     // from here.
-    let mut command = Command::new("setsid");
+    let helper = path.find("setsid").unwrap_or_else(|| "setsid".into());
+    let mut command = Command::new(helper);
     command.arg(program);
     command
 }

@@ -16,6 +16,7 @@ use super::journal::{self, JOURNAL_FILE, Journal};
 use super::list::{UNFINISHED, clear_leftovers};
 use super::lock::{LOCK_FILE, Liveness, LockAttempt, LockState, RunLock, acquire, probe};
 use super::step_log::{StepLog, StepLogName, open_step_log};
+use crate::ContentHash;
 use crate::dir::remove_contents;
 use crate::dir::{self, FOLDER_MODE, open, open_or_make};
 use crate::error::StoreError;
@@ -200,6 +201,14 @@ impl RunFolder {
             .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
         serde_json::from_slice(&read.bytes)
             .map_err(|error| StoreError::Corrupt { path, why: error.to_string() })
+    }
+
+    /// The hash of what the run was asked to do.
+    pub(crate) fn spec_hash(&self) -> Result<ContentHash, StoreError> {
+        let path = self.path.join(SPEC_FILE);
+        let read = dir::read(&self.fd, SPEC_FILE, &path, MAX_SPEC_BYTES)?
+            .ok_or_else(|| StoreError::io("open", &path, std::io::ErrorKind::NotFound))?;
+        Ok(ContentHash::from_content(&read.bytes))
     }
 
     /// Reads another document of the run; `None` if it has none with this name.

@@ -35,6 +35,11 @@ impl Inherited {
         ];
         copy(&fixture.join("tree"), &project.root().join(".omx"), &replacements);
         let id = fs::read_to_string(fixture.join("id")).unwrap_or_default().trim().to_owned();
+        // Runs of earlier versions have no record, so the person adopts them.
+        if !id.is_empty() {
+            let adopted = project.omx(&["runs", "adopt", &id, "--yes"]);
+            assert_eq!(adopted.code, Some(0), "{adopted:?}");
+        }
         Self { project, id }
     }
 

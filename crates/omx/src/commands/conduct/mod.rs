@@ -16,7 +16,7 @@ use omx_kernel::{Dialect, GuardedAct, Mode, Refusal, RunId};
 use omx_ops::config;
 use omx_ops::{
     Context, RunRequest, RunResumeRequest, RunSelector, find_resumable, open_run, preset_stages,
-    read_stages, run_resume, run_start,
+    read_stages, require_own, run_resume, run_start,
 };
 use omx_store::Store;
 
@@ -74,7 +74,7 @@ fn run(request: RunRequest, flags: &RunFlags, global: &Global, by_name: Dialect)
         let placement = RunPlacement::from_flags(flags);
         ask_for_trust(context, &store)?;
         if let Some(id) = &flags.resume {
-            let id = find_resumable(&store, request.mode, id)?;
+            let id = find_resumable(context, &store, request.mode, id)?;
             if flags.detach {
                 return resume_detached(context, &id, &flags.decide, format);
             }
@@ -148,6 +148,9 @@ pub fn open_again(
     decide: &[String],
 ) -> Result<OpenedRun, Refusal> {
     context.check_act(GuardedAct::OfPerson("resume a run"))?;
+    if let Some(folder) = store.run(id)? {
+        require_own(context, &folder)?;
+    }
     let opened = start::resume(context, store, id, by, &decisions(decide)?)?;
     let setup = sandbox::setup(context, &config::load_trusted(context, store)?);
     permit_run(context, &setup, &opened)?;

@@ -1,5 +1,6 @@
 //! `runs`: list, show, follow, resume, answer, integrate and discard runs.
 
+mod adopt;
 mod answer;
 mod attach;
 mod discard;
@@ -54,6 +55,7 @@ pub fn run(args: RunsArgs, global: &Global, by_name: Dialect) -> Exit {
             }
             Some(RunsOperation::Integrate(args)) => integrate::integrate(context, args, format),
             Some(RunsOperation::Discard(args)) => discard::discard(context, args, format),
+            Some(RunsOperation::Adopt(args)) => adopt::adopt(context, args, format),
             Some(RunsOperation::Gc(_)) => gc::gc(context, format),
         }
     })
@@ -72,6 +74,7 @@ fn wants_json(operation: Option<&RunsOperation>) -> bool {
         Some(RunsOperation::Answer(args)) => args.json,
         Some(RunsOperation::Limit(args)) => args.json,
         Some(RunsOperation::Discard(args)) => args.json,
+        Some(RunsOperation::Adopt(args)) => args.json,
         None => false,
     }
 }

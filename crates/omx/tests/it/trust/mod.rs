@@ -4,3 +4,5 @@
 mod agent_acts;
 mod configuration;
 mod kit;
+mod programs;
+mod runs;

@@ -1,0 +1,103 @@
+//! Whose run a folder holds. A run folder can come with a clone, so a run is resumed,
+//! merged or removed only if the person started it, or adopted it after a look.
+
+use std::collections::BTreeSet;
+
+use omx_kernel::{GuardedAct, Refusal, RefusalCode, RunId};
+use omx_runs::RunSpec;
+use omx_runs::overview::{Overview, overview};
+use omx_store::runs::{RunFolder, RunRegistry};
+
+use super::find::open_folder;
+use super::select::RunSelector;
+use crate::context::Context;
+
+fn registry(context: &Context<'_>) -> Option<RunRegistry> {
+    context.runs.registry_folder(context.dialect).map(RunRegistry::new)
+}
+
+/// Whether the person started or adopted this run. Without a home there are no records,
+/// and every run counts as the person's.
+pub(crate) fn is_own(context: &Context<'_>, folder: &RunFolder) -> Result<bool, Refusal> {
+    match registry(context) {
+        Some(registry) => Ok(registry.is_own(folder)?),
+        None => Ok(true),
+    }
+}
+
+/// The runs on record as the person's, for lists; `None` without a home.
+pub(super) fn own_ids(context: &Context<'_>) -> Result<Option<BTreeSet<RunId>>, Refusal> {
+    Ok(registry(context).map(|registry| registry.own_ids()).transpose()?)
+}
+
+/// Refuses a run that the person neither started nor adopted.
+pub fn require_own(context: &Context<'_>, folder: &RunFolder) -> Result<(), Refusal> {
+    if is_own(context, folder)? {
+        return Ok(());
+    }
+    let (id, program) = (folder.id(), context.dialect.name);
+    Err(Refusal::new(
+        RefusalCode::NeedsTrust,
+        format!(
+            "run {id} is foreign: you did not start it, or its record is not on this machine \
+             (a restored backup, an earlier version); see what it would do, and make it \
+             yours: {program} runs adopt {id}"
+        ),
+    ))
+}
+
+/// Records that the person started a run. Returns a warning on failure.
+pub(super) fn record_start(context: &Context<'_>, folder: &RunFolder) -> Option<String> {
+    let error = registry(context)?.own(folder, context.now()).err()?;
+    let (id, program) = (folder.id(), context.dialect.name);
+    Some(format!(
+        "the run cannot be recorded as yours ({error}); to resume or merge it later, adopt \
+         it first: {program} runs adopt {id}"
+    ))
+}
+
+/// Forgets runs that are gone.
+pub(super) fn forget<'a>(context: &Context<'_>, runs: impl IntoIterator<Item = &'a RunId>) {
+    let Some(registry) = registry(context) else { return };
+    for run in runs {
+        // A record of a run that is gone is harmless.
+        let _ = registry.disown(run);
+    }
+}
+
+/// A run that the person may adopt, with everything that a resume would use.
+#[derive(Debug)]
+pub struct ForeignRun {
+    /// The run.
+    pub seen: Overview,
+    folder: RunFolder,
+}
+
+impl ForeignRun {
+    /// What it was asked to do.
+    pub fn spec(&self) -> &RunSpec {
+        &self.seen.spec
+    }
+}
+
+/// Finds a run to adopt; `None` if it is the person's already.
+pub fn run_to_adopt(
+    context: &Context<'_>,
+    run: &RunSelector,
+) -> Result<Option<ForeignRun>, Refusal> {
+    context.check_act(GuardedAct::OfPerson("adopt a run"))?;
+    let (store, id) = run.find(context)?;
+    let folder = open_folder(&store, &id)?;
+    if is_own(context, &folder)? {
+        return Ok(None);
+    }
+    Ok(Some(ForeignRun { seen: overview(&store, &folder)?, folder }))
+}
+
+/// Makes a run the person's.
+pub fn run_adopt(context: &Context<'_>, run: &ForeignRun) -> Result<(), Refusal> {
+    context.check_act(GuardedAct::OfPerson("adopt a run"))?;
+    let registry = registry(context)
+        .ok_or_else(|| Refusal::new(RefusalCode::Io, "cannot record the run: HOME is not set"))?;
+    Ok(registry.own(&run.folder, context.now())?)
+}

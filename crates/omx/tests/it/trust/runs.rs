@@ -1,0 +1,94 @@
+//! trust.md 2.3: a run folder that came with a clone is foreign until the person adopts it.
+
+use std::fs;
+use std::path::Path;
+
+use omx_testkit::CommandOutcome;
+
+use super::kit::Clone;
+use crate::conduct::Repository;
+
+/// A clone with a run of somebody else in it: killed before it ended.
+fn clone_with_run() -> (Clone, String) {
+    // The other person's run.
+    let theirs = Repository::new();
+    let outcome = theirs.run("autopilot", &["--budget-tokens", "1", "greet"]);
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    let id = theirs.id();
+    let mut files = Vec::new();
+    let base = theirs.project.root();
+    collect(&base, &theirs.run_folder(), &mut files);
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    (Clone::with(&files), id)
+}
+
+fn collect(base: &Path, folder: &Path, files: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(base, &path, files);
+        } else if let Ok(text) = fs::read_to_string(&path) {
+            files.push((path.strip_prefix(base).unwrap().to_str().unwrap().to_owned(), text));
+        }
+    }
+}
+
+#[track_caller]
+fn assert_foreign(outcome: &CommandOutcome) {
+    assert_eq!(outcome.code, Some(3), "{outcome:?}");
+    let text = format!("{}{}", outcome.stdout, outcome.stderr);
+    assert!(text.contains("foreign") && text.contains("runs adopt"), "{outcome:?}");
+}
+
+#[test]
+fn trust_2_3_a_run_that_came_with_a_clone_is_foreign() {
+    let (clone, id) = clone_with_run();
+    let project = &clone.project;
+    let listed = project.omx(&["runs"]);
+    assert!(listed.stdout.contains("foreign"), "{listed:?}");
+    assert_eq!(project.omx(&["runs", "--json"]).ok()["runs"][0]["foreign"], true);
+    assert_foreign(&project.omx(&["runs", "resume", &id]));
+    assert_foreign(&project.omx(&["runs", "drive", &id]));
+    assert_foreign(&clone.start(&["--resume", &id]));
+    assert_foreign(&project.omx(&["runs", "integrate", &id]));
+    assert_foreign(&project.omx(&["runs", "discard", &id, "--force"]));
+    assert_foreign(&project.omx(&["runs", "limit", &id, "99"]));
+    let resumed = clone.start(&["--resume"]);
+    assert_eq!(resumed.code, Some(1), "the latest unfinished run is not this one: {resumed:?}");
+    let mut server = project.mcp();
+    let (is_error, answer) = server.call("run_resume", &serde_json::json!({ "id": id }));
+    assert!(is_error && answer["code"] == "needs_trust", "{answer}");
+    let folder = project.root().join(".omx/runs").join(&id);
+    assert!(folder.join("run.json").exists());
+}
+
+#[test]
+fn trust_2_3_the_person_adopts_a_run_after_a_look() {
+    let (clone, id) = clone_with_run();
+    let project = &clone.project;
+    let shown = project.omx(&["runs", "adopt", &id]);
+    assert_eq!(shown.code, Some(3), "without a terminal nobody agreed: {shown:?}");
+    for expected in ["greet", "rehearsal", "sh check.sh", "allow"] {
+        assert!(shown.stdout.contains(expected), "{expected}: {shown:?}");
+    }
+    assert_foreign(&project.omx(&["runs", "resume", &id]));
+    assert_eq!(project.omx(&["runs", "adopt", &id, "--yes"]).code, Some(0));
+    let listed = project.omx(&["runs"]);
+    assert!(!listed.stdout.contains("foreign"), "{listed:?}");
+    let limit = project.omx(&["runs", "limit", &id, "99"]);
+    assert_eq!(limit.code, Some(0), "{limit:?}");
+    // A pull that changes what the run does makes it foreign again.
+    let spec = project.root().join(".omx/runs").join(&id).join("run.json");
+    let text = fs::read_to_string(&spec).unwrap();
+    fs::write(&spec, text.replace("sh check.sh", "id")).unwrap();
+    assert_foreign(&project.omx(&["runs", "resume", &id]));
+}
+
+#[test]
+fn trust_2_3_gc_leaves_a_foreign_run_alone() {
+    let (clone, id) = clone_with_run();
+    let collected = clone.project.omx(&["-c", "retention=1s", "runs", "gc"]);
+    assert_eq!(collected.code, Some(0), "{collected:?}");
+    assert!(clone.project.root().join(".omx/runs").join(&id).exists());
+}
