@@ -11,7 +11,7 @@ use omx_kernel::message::MessageReader;
 use omx_kernel::{Dialect, Refusal, RefusalCode, Scope, SessionId, Timestamp};
 use omx_runs::ProjectEnv;
 use omx_store::identity::{self, HostSessions};
-use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project};
+use omx_store::{LockedStore, ProjectSearch, Store, StoreError, find_project, find_skipped};
 
 use crate::caller::Caller;
 use crate::clock::Clock;
@@ -89,6 +89,17 @@ impl Context<'_> {
             self.check_act(GuardedAct::InProject(store.root()))?;
         }
         Ok(store)
+    }
+
+    /// The folders of omx above the working directory that are not the person's.
+    pub fn skipped_trees(&self) -> Vec<PathBuf> {
+        find_skipped(ProjectSearch {
+            working_directory: &self.place.working_directory,
+            home: self.place.home.as_deref(),
+            root: self.place.root.as_deref(),
+            state_dir: self.place.state_dir.as_deref(),
+            dialect: self.dialect,
+        })
     }
 
     fn find_store(&self, project: Option<&Path>) -> Result<Store, Refusal> {

@@ -10,6 +10,7 @@ use omx_process::read_plain_file;
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
+use crate::owner::is_persons;
 
 /// The maximum size of a file of git that the search reads.
 const MAX_GIT_FILE_BYTES: u64 = 64 * 1024;
@@ -51,6 +52,16 @@ pub fn find_project(search: ProjectSearch<'_>) -> Result<Project, StoreError> {
         None => find_root(search),
     };
     let tree = external_tree(&root, search).unwrap_or_else(|| root.join(dialect.dir_name));
+    if search.root.is_none()
+        && let Ok(data) = fs::metadata(&tree)
+        && data.is_dir()
+        && !is_persons(&data)
+    {
+        return Err(StoreError::Unsafe {
+            path: tree,
+            what: "a folder that another user owns or can write",
+        });
+    }
     Ok(Project { root, tree })
 }
 
@@ -68,7 +79,7 @@ fn find_root(search: ProjectSearch<'_>) -> PathBuf {
     let is_searched = |folder: &Path| home.is_none_or(|home| !home.starts_with(folder));
     let has_tree = |folder: &&Path| {
         external_tree(folder, search).is_some_and(|tree| tree.is_dir())
-            || (folder.join(dialect.dir_name).is_dir() && !is_world_writable(folder))
+            || (is_persons_folder(&folder.join(dialect.dir_name)) && !is_world_writable(folder))
     };
     let ancestors = || working_directory.ancestors().take_while(|folder| is_searched(folder));
     let top = find_worktree_top(working_directory);
@@ -84,6 +95,20 @@ fn find_root(search: ProjectSearch<'_>) -> PathBuf {
         }
         None => ancestors().find(has_tree).unwrap_or(working_directory).to_owned(),
     }
+}
+
+/// Whether this is a folder, and the person's.
+fn is_persons_folder(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|data| data.is_dir() && is_persons(&data))
+}
+
+/// The folders of omx that a search passes over because they are not the person's.
+pub fn find_skipped(search: ProjectSearch<'_>) -> Vec<PathBuf> {
+    if search.root.is_some() {
+        return Vec::new();
+    }
+    let trees = search.working_directory.ancestors().map(|it| it.join(search.dialect.dir_name));
+    trees.filter(|tree| tree.is_dir() && !is_persons_folder(tree)).collect()
 }
 
 /// Anyone can plant a folder of omx in a place like `/tmp`, so the search ignores it.

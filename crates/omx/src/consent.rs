@@ -14,6 +14,11 @@ use crate::output;
 /// nothing is asked, and the start refuses.
 pub fn ask_for_trust(context: &Context<'_>, store: &Store) -> Result<(), Refusal> {
     let config = config::load(context, store)?;
+    for path in context.skipped_trees().iter().chain(&config.skipped) {
+        let path = path.to_string_lossy();
+        let path = EscapedText::one_line(&path);
+        output::note(&format!("note: {path} is ignored: another user owns it or can write it"));
+    }
     if config.waiting.is_empty() || !is_interactive() {
         return Ok(());
     }

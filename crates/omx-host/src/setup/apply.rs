@@ -10,10 +10,11 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use omx_store::{StoreError, change_file, flush_all};
+use omx_store::{StoreError, change_file, change_file_below, flush_all};
 
 use super::disk::{RealDisk, SetupDisk};
 use super::manifest::Manifest;
+use super::paths::SetupScope;
 use super::planner::{SetupFileChange, SetupNote, SetupNoteKind, SetupPlan};
 
 const RETRY_INTERVAL: Duration = Duration::from_millis(20);
@@ -102,7 +103,7 @@ pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, Apply
         remove_temporary_files(plan);
     }
     for change in &plan.changes {
-        if let Err(why) = carry_out(change, &plan.after.folders) {
+        if let Err(why) = carry_out(change, &plan.after.folders, &plan.scope) {
             failed.push(SetupNote {
                 kind: SetupNoteKind::Refused,
                 path: change.path.clone(),
@@ -133,6 +134,11 @@ pub fn apply(plan: &SetupPlan, held: &SetupLock) -> Result<Vec<SetupNote>, Apply
 /// Removes temporary files that a killed process left beside the person's files.
 fn remove_temporary_files(plan: &SetupPlan) {
     for path in plan.during.files.iter().map(|record| &record.path) {
+        if let SetupScope::Project(root) = &plan.scope
+            && RealDisk.find_link(root, path).is_some()
+        {
+            continue;
+        }
         let real = RealDisk.real(path);
         let Some(name) = real.file_name().and_then(|name| name.to_str()) else { continue };
         let left = real.with_file_name(format!(".{name}.tmp"));
@@ -163,10 +169,31 @@ fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-fn carry_out(change: &SetupFileChange, made: &[PathBuf]) -> Result<(), String> {
+fn carry_out(change: &SetupFileChange, made: &[PathBuf], scope: &SetupScope) -> Result<(), String> {
+    let stale = "it was changed in the meantime; run the command again";
+    enum Failure {
+        Stale,
+        Store(StoreError),
+    }
+    impl From<StoreError> for Failure {
+        fn from(error: StoreError) -> Self {
+            Self::Store(error)
+        }
+    }
+    let describe = |failure: Failure| match failure {
+        Failure::Stale => stale.to_owned(),
+        Failure::Store(error) => error.to_string(),
+    };
+    if let SetupScope::Project(root) = scope
+        && change.path.starts_with(root)
+    {
+        let result = change_file_below(root, &change.path, |text| {
+            if text == change.old.as_deref() { Ok(change.new.clone()) } else { Err(Failure::Stale) }
+        });
+        return result.map_err(describe);
+    }
     // Keep the person's links: change the file they lead to.
     let real = RealDisk.real(&change.path);
-    let stale = "it was changed in the meantime; run the command again";
     let Some(new) = &change.new else {
         if RealDisk.read(&real)? != change.old {
             return Err(stale.to_owned());
@@ -181,15 +208,6 @@ fn carry_out(change: &SetupFileChange, made: &[PathBuf]) -> Result<(), String> {
             _ => {}
         }
     }
-    enum Failure {
-        Stale,
-        Store(StoreError),
-    }
-    impl From<StoreError> for Failure {
-        fn from(error: StoreError) -> Self {
-            Self::Store(error)
-        }
-    }
     let result = change_file(&real, Duration::from_secs(1), |text| {
         if text == change.old.as_deref().unwrap_or_default() {
             Ok(new.clone())
@@ -197,10 +215,7 @@ fn carry_out(change: &SetupFileChange, made: &[PathBuf]) -> Result<(), String> {
             Err(Failure::Stale)
         }
     });
-    result.map_err(|failure| match failure {
-        Failure::Stale => stale.to_owned(),
-        Failure::Store(error) => error.to_string(),
-    })
+    result.map_err(describe)
 }
 
 /// Deletes a file, and the link that led to it if there was one.

@@ -10,6 +10,8 @@ pub trait SetupDisk {
     fn read(&self, path: &Path) -> Result<Option<String>, String>;
     /// Resolves links, including one whose target does not exist.
     fn real(&self, path: &Path) -> PathBuf;
+    /// The first link on the way from a folder to a path below it, or the path itself.
+    fn find_link(&self, root: &Path, path: &Path) -> Option<PathBuf>;
     /// Whether a folder exists.
     fn is_folder(&self, path: &Path) -> bool;
 }
@@ -56,6 +58,14 @@ impl SetupDisk for RealDisk {
             (Some(Ok(parent)), Some(name)) => parent.join(name),
             _ => path,
         }
+    }
+
+    fn find_link(&self, root: &Path, path: &Path) -> Option<PathBuf> {
+        let mut parts: Vec<&Path> =
+            path.ancestors().take_while(|part| part.starts_with(root) && *part != root).collect();
+        parts.reverse();
+        let is_link = |part: &&Path| fs::symlink_metadata(part).is_ok_and(|it| it.is_symlink());
+        parts.into_iter().find(is_link).map(Path::to_owned)
     }
 
     fn is_folder(&self, path: &Path) -> bool {

@@ -8,7 +8,7 @@ use super::disk::SetupDisk;
 use super::edit::{self, FileFormat, FileOwnership, FragmentConflict};
 use super::fragment::{DesiredFragment, Fragment, FragmentSlot};
 use super::manifest::{FileOrigin, FileRecord, Manifest};
-use super::paths::SetupPaths;
+use super::paths::{SetupPaths, SetupScope};
 use super::text::hash;
 use crate::HostKind;
 
@@ -81,6 +81,8 @@ pub struct SetupPlan {
     pub changes: Vec<SetupFileChange>,
     /// Messages for the person.
     pub notes: Vec<SetupNote>,
+    /// For what setup is.
+    pub scope: SetupScope,
 }
 
 impl SetupPlan {
@@ -231,6 +233,15 @@ impl<'a> SetupPlanner<'a> {
     }
 
     fn read(&mut self, path: &Path) -> Option<Option<String>> {
+        if let SetupScope::Project(root) = &self.paths.scope
+            && path.starts_with(root)
+            && let Some(link) = self.disk.find_link(root, path)
+        {
+            // It is the repository's, and the bytes would go wherever it says.
+            let text = format!("{} is a link; setup writes through none", link.display());
+            self.note(SetupNoteKind::Refused, path, text);
+            return None;
+        }
         match self.disk.read(path) {
             Ok(text) => Some(text),
             Err(why) => {
@@ -243,6 +254,12 @@ impl<'a> SetupPlanner<'a> {
     fn change(&mut self, path: &Path, old: Option<String>, new: Option<String>) {
         if old == new {
             return;
+        }
+        let folder = path.parent().unwrap_or(path);
+        if self.paths.scope == SetupScope::User && self.disk.find_link(folder, path).is_some() {
+            let real = self.disk.real(path);
+            let text = format!("it is a link of yours; the bytes go to {}", real.display());
+            self.note(SetupNoteKind::Hint, path, text);
         }
         if old.is_none() {
             let missing =
@@ -315,6 +332,7 @@ impl<'a> SetupPlanner<'a> {
             after: self.after,
             changes: self.changes,
             notes: self.notes,
+            scope: self.paths.scope.clone(),
         }
     }
 }

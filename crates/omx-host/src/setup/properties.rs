@@ -25,6 +25,10 @@ impl SetupDisk for MemoryDisk {
         path.to_owned()
     }
 
+    fn find_link(&self, _: &Path, _: &Path) -> Option<PathBuf> {
+        None
+    }
+
     fn is_folder(&self, _: &Path) -> bool {
         true
     }

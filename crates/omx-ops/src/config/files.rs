@@ -10,6 +10,7 @@ use omx_kernel::config_keys::{check, is_section, row_of};
 use omx_kernel::{Refusal, RefusalCode, Value};
 use omx_process::read_plain_file;
 use omx_store::MAX_DOCUMENT_BYTES;
+use omx_store::is_persons;
 use toml_edit::{Document, Item, Value as Toml};
 
 /// One setting of a file.
@@ -30,6 +31,8 @@ pub struct ConfigFile {
     pub settings: Vec<FileSetting>,
     /// Its text.
     pub text: String,
+    /// Whether it was not read, because another user owns it or can write it.
+    pub is_skipped: bool,
 }
 
 /// Reads a configuration file; without settings if the file does not exist.
@@ -46,7 +49,18 @@ pub fn read(path: &Path) -> Result<ConfigFile, Refusal> {
         check(&setting.key, row.kind, &setting.value)
             .map_err(|why| file.complain(setting.line, &why))?;
     }
-    Ok(ConfigFile { settings, text })
+    Ok(ConfigFile { settings, text, is_skipped: false })
+}
+
+/// The same for a project's file, which counts only if it is the person's.
+pub fn read_of_project(path: &Path) -> Result<ConfigFile, Refusal> {
+    let data = std::fs::metadata(path);
+    match data {
+        Ok(data) if data.is_file() && !is_persons(&data) => {
+            Ok(ConfigFile { is_skipped: true, ..ConfigFile::default() })
+        }
+        _ => read(path),
+    }
 }
 
 /// The same for a file in omx's own folder, where links are not followed.
@@ -55,7 +69,7 @@ pub fn read_in_tree(path: &Path) -> Result<ConfigFile, Refusal> {
         let why = format!("{} is a symbolic link; nothing is read through it", path.display());
         return Err(Refusal::new(RefusalCode::UnsafePath, why));
     }
-    read(path)
+    read_of_project(path)
 }
 
 /// Reads a file's text; `None` if it does not exist. Opens regular files only,

@@ -98,6 +98,8 @@ pub struct Config {
     pub waiting: Vec<WaitingFile>,
     /// What a project may not set.
     pub ignored: Vec<IgnoredSetting>,
+    /// Files of the project that another user owns or can write.
+    pub skipped: Vec<PathBuf>,
 }
 
 impl Config {
@@ -158,7 +160,10 @@ pub fn load(context: &Context<'_>, store: &Store) -> Result<Config, Refusal> {
         }
     }
     let [project, in_tree] = project_files(store.root(), store.tree(), context.dialect);
-    let files = [(&project, files::read(&project)?), (&in_tree, files::read_in_tree(&in_tree)?)];
+    let files =
+        [(&project, files::read_of_project(&project)?), (&in_tree, files::read_in_tree(&in_tree)?)];
+    let skipped = files.iter().filter(|(_, file)| file.is_skipped);
+    config.skipped = skipped.map(|(path, _)| (*path).clone()).collect();
     if files.iter().any(|(_, file)| !file.settings.is_empty()) {
         // A project tightens what the person set, not what another file of it set.
         let own = config.settings.clone();

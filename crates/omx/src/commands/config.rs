@@ -97,6 +97,11 @@ fn list(context: &Context<'_>, args: &ConfigListArgs, format: Format) -> Result<
             let key = EscapedText::one_line(&setting.key);
             format!("{key} is ignored  ({}, only your own configuration sets it)", setting.origin)
         }));
+        lines.extend(config.skipped.iter().map(|path| {
+            let path = path.to_string_lossy();
+            let path = EscapedText::one_line(&path);
+            format!("{path} is ignored: another user owns it or can write it")
+        }));
         if !config.waiting.is_empty() {
             output::lines(&lines);
             let program = context.dialect.name;

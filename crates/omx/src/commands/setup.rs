@@ -9,13 +9,15 @@ use omx_host::setup::{
     plan_uninstall, unified_diff,
 };
 use omx_host::{CatalogError, HostKind, Skill, catalog, guidance};
-use omx_kernel::{Dialect, GuardedAct, Refusal, RefusalCode, Value};
+use omx_kernel::{Dialect, EscapedText, GuardedAct, Refusal, RefusalCode, Value};
 use omx_ops::Context;
+use omx_store::is_persons;
 
 use super::with_context;
 use crate::cli::Global;
 use crate::cli_setup::{SetupArgs, UninstallArgs};
 use crate::cli_values::HostSelection;
+use crate::consent;
 use crate::edge;
 use crate::exit::Exit;
 use crate::output::{self, Format};
@@ -49,6 +51,9 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
             Some(HostSelection(hosts)) => hosts.clone(),
             None => installed(&paths)?,
         };
+        if action == SetupAction::Apply {
+            accept_program(&paths.omx)?;
+        }
         let catalog = load_catalog(context, &paths)?;
         let planned = |manifest| plan_setup(&paths, &RealDisk, manifest, &catalog, &hosts);
         let mut plan = run_plan(&paths, action, planned)?;
@@ -56,6 +61,29 @@ pub fn run(args: &SetupArgs, global: &Global, by_name: Dialect) -> Exit {
         let none = format!("nothing to do: {} is already set up", context.dialect.name);
         Ok(print_plan(&plan, &paths, &hosts, format, action, &none))
     })
+}
+
+/// Asks before hosts learn to call, and to trust, a program that others can replace.
+fn accept_program(program: &Path) -> Result<(), Refusal> {
+    let is_open = |path: &Path| std::fs::metadata(path).is_ok_and(|data| !is_persons(&data));
+    let folder = program.parent().unwrap_or(program);
+    let Some(open) = [program, folder].into_iter().find(|path| is_open(path)) else {
+        return Ok(());
+    };
+    let shown = open.to_string_lossy();
+    let shown = EscapedText::one_line(&shown);
+    let why =
+        format!("another user owns or can write {shown}, so they could replace what hosts run");
+    if consent::is_interactive() {
+        output::note(&format!("warning: {why}"));
+        if consent::confirm("Set it up anyway?") {
+            return Ok(());
+        }
+    }
+    Err(Refusal::new(
+        RefusalCode::NeedsTrust,
+        format!("{why}; install it where only you can write, or confirm this on a terminal"),
+    ))
 }
 
 /// Removes omx from the hosts.

@@ -4,5 +4,7 @@
 mod agent_acts;
 mod configuration;
 mod kit;
+mod other_users;
 mod programs;
 mod runs;
+mod setup_links;
