@@ -25,8 +25,7 @@ fn clone_with_programs() -> Clone {
 
 fn run(clone: &Clone, entry: &str, args: &[String]) -> CommandOutcome {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let path = std::env::var("PATH").unwrap();
-    clone.project.omx_env(&args, &[("PATH", &format!("{entry}:{path}"))])
+    clone.project.omx_env(&args, &[("PATH", &format!("{entry}:/usr/local/bin:/usr/bin:/bin"))])
 }
 
 #[test]
