@@ -95,7 +95,8 @@ fn a_process_left_in_the_background_delays_nothing() {
 
 #[test]
 fn a_detached_program_leads_a_session_of_its_own() {
-    let mut command = omx_process::platform::detached_command("/bin/sleep".as_ref());
+    let mut command =
+        omx_process::platform::detached_command("/bin/sleep".as_ref(), &Default::default());
     let mut child = command.arg("60").spawn().unwrap();
     wait_until("it leads its session", || {
         ProcessInfo::read(child.id()).is_some_and(|info| info.session == child.id())
