@@ -4,11 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use omx_kernel::environment::is_common;
 use omx_process::SearchPath;
-use omx_process::git_dir::find_worktree_top;
 
 use crate::driver::AgentEnv;
 
@@ -38,12 +37,9 @@ pub fn agent_environment(
 /// Finds a program on the caller's `PATH`, outside the project.
 pub fn find_on_path(env: &AgentEnv, name: &str) -> Option<PathBuf> {
     let path = env.variables.get(OsStr::new("PATH"))?;
-    let mut folders = SearchPath::new(path);
+    let home = variable(env, "HOME").map(Path::new);
     // omx's own folder for the project is inside it, or outside with nothing to exclude.
-    if let Some(project) = find_worktree_top(&env.rehearsal_folder) {
-        folders = folders.outside(project);
-    }
-    folders.find(name)
+    SearchPath::new(path).outside_worktree_of(&env.rehearsal_folder, home).find(name)
 }
 
 /// The value of a variable, if it is set and not empty.

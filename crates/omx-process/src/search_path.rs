@@ -3,9 +3,12 @@
 //! wrote there, so neither names a program that omx starts.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
+
+use crate::git_dir::find_worktree_top;
 
 /// The folders in which programs are looked up, in order. All of them are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,6 +34,21 @@ impl SearchPath {
         Self { folders: self.folders.into_iter().filter(is_outside).collect() }
     }
 
+    /// The same without folders inside the git worktree that this place is in. A worktree
+    /// that holds the whole home folder (somebody's dotfiles) is no project, and neither is
+    /// a folder in which everybody can make one.
+    #[must_use]
+    pub fn outside_worktree_of(self, place: &Path, home: Option<&Path>) -> Self {
+        let holds_home = |top: &Path| home.is_some_and(|home| home.starts_with(top));
+        let is_open = |top: &Path| {
+            std::fs::metadata(top).is_ok_and(|data| data.permissions().mode() & 0o002 != 0)
+        };
+        match find_worktree_top(place) {
+            Some(top) if !holds_home(top) && !is_open(top) => self.outside(top),
+            _ => self,
+        }
+    }
+
     /// The path of a program.
     pub fn find(&self, name: impl AsRef<Path>) -> Option<PathBuf> {
         let is_program = |file: &PathBuf| file.is_file() && access(file, Access::EXEC_OK).is_ok();
@@ -46,7 +64,7 @@ impl SearchPath {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -70,5 +88,17 @@ mod tests {
         assert_eq!(path.find("git"), Some(tools.join("git")));
         assert_eq!(path.to_variable(), tools.as_os_str());
         assert_eq!(path.find("nothing"), None);
+    }
+
+    #[test]
+    fn trust_2_6_a_home_folder_under_git_is_no_project() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(home.join(".git")).unwrap();
+        let tools = home.join("bin");
+        let path = SearchPath::new(tools.as_os_str());
+        let place = home.join("src");
+        assert_eq!(path.clone().outside_worktree_of(&place, Some(&home)), path);
+        assert_eq!(path.outside_worktree_of(&place, None), SearchPath::default());
     }
 }

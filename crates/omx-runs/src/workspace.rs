@@ -7,7 +7,6 @@ use std::path::PathBuf;
 use omx_kernel::git_settings::RepositorySnapshot;
 use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_process::SearchPath;
-use omx_process::git_dir::find_worktree_top;
 use omx_store::Store;
 
 use crate::env::ProjectEnv;
@@ -34,11 +33,9 @@ pub enum WorkspaceChoice {
 pub fn git(environment: &BTreeMap<OsString, OsString>, scratch: PathBuf) -> Git {
     let mut environment = environment.clone();
     let mut program = PathBuf::from("git");
+    let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
     if let Some(path) = environment.get_mut(OsStr::new("PATH")) {
-        let mut folders = SearchPath::new(path);
-        if let Some(project) = find_worktree_top(&scratch) {
-            folders = folders.outside(project);
-        }
+        let folders = SearchPath::new(path).outside_worktree_of(&scratch, home.as_deref());
         program = folders.find("git").unwrap_or(program);
         *path = folders.to_variable();
     }

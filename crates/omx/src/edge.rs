@@ -15,7 +15,6 @@ use omx_kernel::{CallingAgent, ChildContext, Dialect, Refusal, RunId, SessionId}
 use omx_ops::config::ConfigSources;
 use omx_ops::{Ambient, Clock, Context, Place, SystemClock, UncancelledCaller};
 use omx_process::SearchPath;
-use omx_process::git_dir::find_worktree_top;
 use omx_process::guard::AncestorGuard;
 use omx_store::Store;
 use omx_store::identity::record_folder;
@@ -308,10 +307,7 @@ pub fn on_path(name: &Path) -> Option<PathBuf> {
 pub fn search_path() -> SearchPath {
     let folders = SearchPath::new(&variable("PATH").unwrap_or_default());
     let Ok(here) = std::env::current_dir() else { return folders };
-    match find_worktree_top(&here) {
-        Some(project) => folders.outside(project),
-        None => folders,
-    }
+    folders.outside_worktree_of(&here, variable("HOME").map(PathBuf::from).as_deref())
 }
 
 /// Calls this for every Ctrl-C and every request to terminate.
