@@ -176,11 +176,9 @@ fn trust_3_4_what_an_agent_may_do_for_its_own_run_it_may() {
     script += &omx_line("status", "status");
     script += &omx_line("runs", "runs");
     script += &omx_line("config", "config get allow");
-    let note = "'{\"mode\":\"ralph\",\"note\":\"mine\"}'";
-    script += &omx_line("write", &format!("state write --input {note}"));
     let acts = as_agent(&mut repository, &script);
     for line in acts.lines() {
         assert_eq!(line.split(' ').nth(1), Some("0"), "{acts}");
     }
-    assert_eq!(acts.lines().count(), 5, "{acts}");
+    assert_eq!(acts.lines().count(), 4, "{acts}");
 }
