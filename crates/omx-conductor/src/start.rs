@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use omx_kernel::{Refusal, RefusalCode, RunId, Scope, SessionId};
 use omx_ops::{Context, NewRun};
-use omx_runs::{Record, RunRepository, RunSpec, stop, workspace};
+use omx_runs::{Record, RunRepository, RunSpec, limits, stop, workspace};
 use omx_store::Store;
 use omx_store::runs::{HeldRun, LockHolder, RunAcquisition};
 
@@ -49,7 +49,10 @@ pub fn resume(
     decisions: &BTreeMap<String, StepDecision>,
 ) -> Result<OpenedRun, Refusal> {
     let held = match store.acquire_run(id, &LockHolder::this_process())? {
-        RunAcquisition::Acquired(held) => held,
+        RunAcquisition::Acquired(mut held) => {
+            limits::record_pending(&mut held, context.clock.now())?;
+            held
+        }
         RunAcquisition::HeldBy(holder) => {
             let holder = holder.map(|holder| format!(" (process {})", holder.pid));
             let holder = holder.unwrap_or_default();

@@ -1,11 +1,11 @@
 //! Counters that bound a run: who may change them, in which direction, and what happens
-//! at the limit. Only a start can raise a limit.
+//! at the limit. Only a start or the person can raise a limit.
 
 use crate::base_document::{DEFAULT_FIX_LOOPS, IterationLimits};
 use crate::document::Document;
 use crate::mode::Mode;
 use crate::refusal::Refusal;
-use crate::request::WriteRequest;
+use crate::request::{LimitRule, WriteRequest};
 use crate::review::{ReviewVerdict, SAME_FINDING_LIMIT, check_fingerprint};
 use crate::transition::CounterUpdate;
 use crate::value::Value;
@@ -48,8 +48,10 @@ pub(crate) fn check_limits(
     let default = limits.get(&mode).copied().unwrap_or_else(|| default_limit(mode));
     for (name, default) in [("max_iterations", default), ("max_fix_loops", DEFAULT_FIX_LOOPS)] {
         let current = base.get_u64(name).unwrap_or(default);
+        let may_raise = name == "max_iterations" && request.limit_rule == LimitRule::MayRaise;
         if let Some(wanted) = request.get_u64(name)
             && wanted > current
+            && !may_raise
         {
             return Err(Refusal::invalid_input(format!(
                 "{name} of a run can only be lowered (it is {current}); only a start or the person can raise it"

@@ -17,6 +17,16 @@ pub enum WriteIntent {
     Resume,
 }
 
+/// Whether a write may raise the iteration limit of a run in progress.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum LimitRule {
+    /// It may only lower it.
+    #[default]
+    OnlyLower,
+    /// It carries out what the person asked for, so it may raise it.
+    MayRaise,
+}
+
 /// A write request whose values all have the right type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WriteRequest {
@@ -26,6 +36,8 @@ pub struct WriteRequest {
     pub intent: WriteIntent,
     /// The revision that the caller has read.
     pub expected_revision: Option<u64>,
+    /// Whether it may raise the iteration limit.
+    pub limit_rule: LimitRule,
     /// The fields to write, in order.
     pub fields: Vec<(String, Value)>,
 }
@@ -93,7 +105,13 @@ impl WriteRequest {
         for (name, value) in &fields {
             check_field(mode, name, value)?;
         }
-        Ok(Self { mode, intent, expected_revision, fields })
+        Ok(Self { mode, intent, expected_revision, limit_rule: LimitRule::OnlyLower, fields })
+    }
+
+    /// Returns the request with another rule about limits.
+    #[must_use]
+    pub fn with_limit_rule(self, limit_rule: LimitRule) -> Self {
+        Self { limit_rule, ..self }
     }
 
     /// Returns the new value of a field.

@@ -187,9 +187,9 @@ pub(crate) const CANCEL: McpTool = McpTool {
 pub(crate) const LIMIT: McpTool = McpTool {
     name: "run_limit",
     group: ToolGroup::Runs,
-    description: "Raise the iteration limit or the budget of a run that has stopped, for the person.",
+    description: "Change the iteration limit or the budget of a run, for the person. A live run has them at once.",
     annotations: ToolAnnotations::WRITES,
-    pace: ToolScheduling::Quick,
+    pace: ToolScheduling::Waits,
     schema: || {
         let mut fields = vec![
             id(),

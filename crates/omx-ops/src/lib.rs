@@ -36,14 +36,14 @@ pub use request::{
     StateWriteRequest, StatusRequest,
 };
 pub use runs::{
-    CheckGoal, DRIVEN_MODES, FailedCheckPolicy, GcReport, LiveRunsReport, NewRun, NoLauncher,
-    RunAnswerReport, RunAnswerRequest, RunDiscardReport, RunDiscardRequest, RunIntegrateReport,
-    RunIntegrateRequest, RunLauncher, RunLimitReport, RunLimitRequest, RunListReport,
-    RunListRequest, RunReport, RunRequest, RunResumeRequest, RunSelector, RunStartReport,
-    RunStatusReport, find_resumable, find_run, open_run, parse_span, parse_stages, parse_usd,
-    preset_stages, read_stages, register_run, run_answer, run_attach, run_cancel, run_discard,
-    run_gc, run_integrate, run_limit, run_list, run_list_live, run_resume, run_show, run_start,
-    run_status,
+    CheckGoal, DRIVEN_MODES, FailedCheckPolicy, GcReport, LimitEffect, LiveRunsReport, NewRun,
+    NoLauncher, RunAnswerReport, RunAnswerRequest, RunDiscardReport, RunDiscardRequest,
+    RunIntegrateReport, RunIntegrateRequest, RunLauncher, RunLimitReport, RunLimitRequest,
+    RunListReport, RunListRequest, RunReport, RunRequest, RunResumeRequest, RunSelector,
+    RunStartReport, RunStatusReport, find_resumable, find_run, open_run, parse_span, parse_stages,
+    parse_usd, preset_stages, read_stages, register_run, run_answer, run_attach, run_cancel,
+    run_discard, run_gc, run_integrate, run_limit, run_list, run_list_live, run_resume, run_show,
+    run_start, run_status,
 };
 pub use runs::{ForeignRun, require_own, run_adopt, run_to_adopt};
 pub use status::{ActiveMode, StatusReport, status};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use omx_kernel::request::LimitRule;
 use omx_kernel::{Mode, Refusal, SessionId, Value};
 
 use crate::fields::RequestFields;
@@ -26,6 +27,8 @@ pub struct StateWriteRequest {
     pub session: Option<SessionId>,
     /// The mode.
     pub mode: Mode,
+    /// Whether the write may raise the iteration limit. No request from outside may.
+    pub limit_rule: LimitRule,
     /// The fields in the order given. Values keep their exact bytes.
     pub fields: Vec<(String, Value)>,
 }
@@ -97,7 +100,8 @@ impl TryFrom<RequestFields> for StateWriteRequest {
     fn try_from(fields: RequestFields) -> Result<Self, Refusal> {
         let mode = fields.needed_mode()?;
         let (session, project) = (fields.session()?, fields.project()?);
-        Ok(Self { mode, session, project, fields: fields.into_fields() })
+        let limit_rule = LimitRule::OnlyLower;
+        Ok(Self { mode, session, project, limit_rule, fields: fields.into_fields() })
     }
 }
 

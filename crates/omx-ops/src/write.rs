@@ -18,7 +18,9 @@ pub fn state_write(context: &Context<'_>, request: StateWriteRequest) -> Result<
     let scope = context.scope(request.session.as_ref())?;
     let store = context.store_for(request.project.as_deref())?;
     context.check_act(GuardedAct::InScope(store.root(), &scope))?;
+    let limit_rule = request.limit_rule;
     let request = WriteRequest::new(mode, scope.session(), request.fields)?;
+    let request = request.with_limit_rule(limit_rule);
     let limits = limits(context, &store)?;
     let now = context.now();
     let decide = |snapshot: &Snapshot| {

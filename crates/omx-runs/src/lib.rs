@@ -7,6 +7,7 @@
 pub mod attention;
 mod env;
 pub mod git;
+pub mod limits;
 pub mod listing;
 mod migrate;
 mod orphans;
@@ -24,6 +25,7 @@ mod usage;
 pub mod workspace;
 
 pub use env::ProjectEnv;
+pub use limits::{LimitChange, LimitRequestId};
 pub use private_folders::{PrivateFolders, PrivatePlaces};
 pub use record::Record;
 pub use recorded_work::WorkDifference;

@@ -22,7 +22,7 @@ pub enum VerificationLevel {
 }
 
 /// Limits that end a run regardless of its progress.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// Input and output tokens.
     pub tokens: Option<u64>,

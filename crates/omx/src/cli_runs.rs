@@ -181,7 +181,7 @@ pub enum RunsOperation {
     Integrate(IntegrateArgs),
     /// Answer a run's question
     Answer(AnswerArgs),
-    /// Raise a run's iteration limit or budget
+    /// Change a run's iteration limit or budget
     Limit(LimitArgs),
     /// Remove a run with its worktree and branch
     Discard(DiscardArgs),

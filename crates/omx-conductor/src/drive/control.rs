@@ -1,7 +1,9 @@
-//! Watches what the person does to a run from outside: cancels and answers.
+//! The source of everything that is done to a run from outside: cancels, answers, new
+//! limits and signals. Nothing else sends control events.
 //!
-//! A separate thread polls several times a second, so that neither an agent's reports
-//! nor a busy loop can delay a cancel.
+//! A separate thread polls several times a second for what other processes write, so
+//! that neither an agent's reports nor a busy loop can delay a cancel. Signals do not
+//! wait for it, because reading files can take long.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,6 +14,7 @@ use omx_agents::agent::ApprovalDecision;
 use omx_kernel::limits::disk_reserve;
 use omx_kernel::{Mode, Refusal, RefusalCode, SessionId};
 use omx_runs::attention::{self, AttentionAnswer};
+use omx_runs::limits;
 use omx_store::Store;
 use omx_store::runs::RunFolder;
 
@@ -22,13 +25,25 @@ use super::world::{ControlEvent, ObservedDocument};
 /// The poll interval.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// The watching thread. Dropping this ends it.
+/// Feeds a mailbox with control events. Dropping this ends its thread.
 #[derive(Debug)]
-pub(super) struct ControlWatch {
+pub(super) struct ControlSource {
+    mailbox: Mailbox,
     _stop: Sender<()>,
 }
 
-impl ControlWatch {
+/// Stops a run, from any thread.
+#[derive(Clone, Debug)]
+pub struct RunHandle(Mailbox);
+
+impl RunHandle {
+    /// Stops the run. Its documents tell whether the person interrupted or cancelled it.
+    pub fn stop(&self) {
+        self.0.send_control(ControlEvent::Stop);
+    }
+}
+
+impl ControlSource {
     pub(super) fn start(
         mailbox: Mailbox,
         store: Store,
@@ -38,8 +53,9 @@ impl ControlWatch {
         workspace: PathBuf,
     ) -> Result<Self, Refusal> {
         let (stop, stopped) = channel::<()>();
+        let own = mailbox.clone();
         let watch = move || {
-            let mut answered = BTreeSet::new();
+            let (mut answered, mut limited) = (BTreeSet::new(), BTreeSet::new());
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 // The loop decides whether this cancel concerns its own run.
                 let status = read_status(&store, &session, mode);
@@ -58,15 +74,25 @@ impl ControlWatch {
                 for (number, decision) in new_answers(&run, &mut answered) {
                     mailbox.send_control(ControlEvent::Answered(number, decision));
                 }
+                for (id, change) in limits::pending(&run) {
+                    if limited.insert(id.clone()) {
+                        mailbox.send_control(ControlEvent::LimitsRequested(id, change));
+                    }
+                }
             }
         };
         let thread = std::thread::Builder::new().name("control".to_owned()).spawn(watch);
-        thread.map(|_| Self { _stop: stop }).map_err(|error| {
+        thread.map(|_| Self { mailbox: own, _stop: stop }).map_err(|error| {
             Refusal::new(
                 RefusalCode::Io,
                 format!("cannot start the thread that watches the run: {error}"),
             )
         })
+    }
+
+    /// Returns the handle through which signals come.
+    pub(super) fn handle(&self) -> RunHandle {
+        RunHandle(self.mailbox.clone())
     }
 }
 

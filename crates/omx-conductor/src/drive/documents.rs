@@ -36,6 +36,7 @@ impl<Show: FnMut(&Progress)> ProjectWorld<'_, Show> {
                 project: None,
                 session: Some(self.session.clone()),
                 mode: change.mode,
+                limit_rule: change.limit_rule,
                 fields: parse_fields(&change.fields.to_string())?.into_fields(),
             };
             state_write(&self.context_with_short_wait(), request)

@@ -64,17 +64,6 @@ impl Mailbox {
     }
 }
 
-/// Stops a run, from any thread.
-#[derive(Clone, Debug)]
-pub struct RunHandle(pub(super) Mailbox);
-
-impl RunHandle {
-    /// Stops the run. Its documents tell whether the person interrupted or cancelled it.
-    pub fn stop(&self) {
-        self.0.send_control(ControlEvent::Stop);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use omx_agents::AgentEvent;
@@ -93,7 +82,7 @@ mod tests {
             mailbox.send(text());
         }
         assert_eq!(mailbox.wait(None), Some(text()));
-        RunHandle(mailbox.clone()).stop();
+        mailbox.send_control(ControlEvent::Stop);
         assert_eq!(mailbox.wait(None), None);
         assert_eq!(mailbox.control(), Some(ControlEvent::Stop));
         assert_eq!(mailbox.wait(None), Some(text()));
@@ -103,8 +92,8 @@ mod tests {
     fn waiting_ends_when_time_is_up_or_control_arrives() {
         let mailbox = Mailbox::default();
         assert_eq!(mailbox.wait(Some(Duration::ZERO)), None);
-        let handle = RunHandle(mailbox.clone());
-        let sender = std::thread::spawn(move || handle.stop());
+        let other = mailbox.clone();
+        let sender = std::thread::spawn(move || other.send_control(ControlEvent::Stop));
         assert_eq!(mailbox.wait(None), None);
         assert_eq!(mailbox.control(), Some(ControlEvent::Stop));
         assert!(sender.join().is_ok());

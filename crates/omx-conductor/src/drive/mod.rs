@@ -16,7 +16,7 @@ mod project;
 mod run;
 mod world;
 
-pub use mailbox::RunHandle;
+pub use control::RunHandle;
 pub use project::{ProjectWorld, RoleCard, RunEnv};
 pub use run::{Drive, EndedRun};
 pub use world::{ControlEvent, ObservedDocument, World, WorldEvent};

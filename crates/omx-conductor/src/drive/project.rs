@@ -14,13 +14,15 @@ use omx_agents::{AgentEnv, AgentInstallation, AgentKind, AgentLimits, Conversati
 use omx_kernel::{Mode, Refusal, SessionId, Timestamp};
 use omx_ops::Context;
 use omx_runs::progress::{EVENTS_FILE, Progress};
-use omx_runs::{Record, RunRepository, RunSpec, StepKey, Workspace, attention};
+use omx_runs::{
+    LimitRequestId, Record, RunRepository, RunSpec, StepKey, Workspace, attention, limits,
+};
 use omx_store::Store;
 use omx_store::runs::HeldRun;
 
-use super::control::ControlWatch;
+use super::control::{ControlSource, RunHandle};
 use super::event_log::EventLog;
-use super::mailbox::{Mailbox, RunHandle};
+use super::mailbox::Mailbox;
 use super::world::{ControlEvent, ObservedDocument, World, WorldEvent};
 use crate::engine::{
     DocumentFailure, Job, JobFailure, StepConversation, describe_approval_request,
@@ -69,7 +71,7 @@ pub struct ProjectWorld<'a, Show> {
     pub(super) jobs: BTreeMap<StepKey, Arc<AtomicBool>>,
     events: EventLog,
     show: Show,
-    _control: ControlWatch,
+    control: ControlSource,
 }
 
 impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
@@ -90,7 +92,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
         let gone = || Refusal::invalid_input(format!("run {} is gone", held.id()));
         let watched = env.store.run(held.id())?.ok_or_else(gone)?;
         let mailbox = Mailbox::default();
-        let control = ControlWatch::start(
+        let control = ControlSource::start(
             mailbox.clone(),
             env.store.clone(),
             session.clone(),
@@ -109,7 +111,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
             jobs: BTreeMap::new(),
             events: EventLog::default(),
             show,
-            _control: control,
+            control,
         })
     }
 
@@ -124,7 +126,7 @@ impl<'a, Show: FnMut(&Progress)> ProjectWorld<'a, Show> {
 
     /// Returns a handle that stops the run.
     pub fn handle(&self) -> RunHandle {
-        RunHandle(self.mailbox.clone())
+        self.control.handle()
     }
 
     /// Appends progress to the run's event file. The file is for display only, so it
@@ -223,6 +225,10 @@ impl<Show: FnMut(&Progress)> World for ProjectWorld<'_, Show> {
 
     fn close_question(&mut self, number: u64) {
         attention::close(self.held.folder(), number);
+    }
+
+    fn close_limit_request(&mut self, id: &LimitRequestId) {
+        limits::close(self.held.folder(), id);
     }
 
     fn show(&mut self, progress: &Progress) {

@@ -86,6 +86,9 @@ impl<'w, W: World> Drive<'w, W> {
                 let (step, approval) = self.questions.close(number, self.world)?;
                 Some(RunEvent::Answered(step, approval, decision))
             }
+            ControlEvent::LimitsRequested(id, change) => {
+                Some(RunEvent::LimitsRequested(id, change))
+            }
         }
     }
 
@@ -150,6 +153,7 @@ impl<'w, W: World> Drive<'w, W> {
                     self.follow_ups.push_back(RunEvent::AskFailed(step, approval, why));
                 }
             }
+            RunEffect::CloseLimitRequest(id) => self.world.close_limit_request(&id),
             RunEffect::Show(progress) => self.world.show(&progress),
             // The caller handles these, because it knows which effects follow.
             RunEffect::Record(_) | RunEffect::Close(_) => {}
@@ -179,12 +183,23 @@ impl<'w, W: World> Drive<'w, W> {
             return Err(DocumentFailure::Cancelled);
         }
         let written = self.world.write_document(change);
-        let is_refused = matches!(written, Err(DocumentFailure::Refused(_)));
-        // Before this process's first change, only a fresh cancel causes a refusal.
-        let was_cancelled = is_refused
-            && (self.is_cancelled()
-                || self.world.observe_document() == ObservedDocument::Cancelled);
-        if was_cancelled { Err(DocumentFailure::Cancelled) } else { written }
+        if !matches!(written, Err(DocumentFailure::Refused(_))) {
+            return written;
+        }
+        match self.world.observe_document() {
+            // Before this process's first change, only a fresh cancel causes a refusal.
+            ObservedDocument::Cancelled | ObservedDocument::Marked => {
+                Err(DocumentFailure::Cancelled)
+            }
+            ObservedDocument::Missing if self.engine.is_cancellable() => {
+                Err(DocumentFailure::Cancelled)
+            }
+            // Whether it was a cancel is not known, so try again.
+            ObservedDocument::Unreadable => {
+                Err(DocumentFailure::Failed("the run's document cannot be read".to_owned()))
+            }
+            ObservedDocument::Missing | ObservedDocument::Other => written,
+        }
     }
 
     /// Opens a conversation, unless the run was cancelled.

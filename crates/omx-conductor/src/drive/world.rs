@@ -6,7 +6,7 @@ use omx_agents::event::ApprovalRequest;
 use omx_agents::failure::Failure;
 use omx_kernel::{Mode, Timestamp};
 use omx_runs::progress::Progress;
-use omx_runs::{Record, StepKey};
+use omx_runs::{LimitChange, LimitRequestId, Record, StepKey};
 
 use crate::engine::{DocumentFailure, Job, JobFailure, JobResult, StepConversation};
 use crate::workflow::DocumentChange;
@@ -53,6 +53,8 @@ pub trait World {
     ) -> Result<(), String>;
     /// Removes a question.
     fn close_question(&mut self, number: u64);
+    /// Removes a limit request that is in the journal.
+    fn close_limit_request(&mut self, id: &LimitRequestId);
 
     /// Shows progress, and keeps it for processes that attach later.
     fn show(&mut self, progress: &Progress);
@@ -80,6 +82,8 @@ pub enum ControlEvent {
     DocumentsCancelled,
     /// A question was answered.
     Answered(u64, ApprovalDecision),
+    /// The person changed the run's limits.
+    LimitsRequested(LimitRequestId, LimitChange),
     /// The disk is nearly full, in words for people.
     DiskFull(String),
     /// A signal, from the person or from `cancel`.

@@ -9,7 +9,7 @@ use super::{Engine, RunEffect, RunOutcome};
 
 impl Engine {
     /// Names the exhausted budget, for people.
-    fn exhausted_budget(&self, now: Timestamp) -> Option<String> {
+    pub(super) fn exhausted_budget(&self, now: Timestamp) -> Option<String> {
         let budget = self.spec.budget;
         let is_spent = |most: Option<u64>, used: u64| most.filter(|most| used >= *most);
         if let Some(most) = is_spent(budget.tokens, self.usage.tokens()) {

@@ -2,10 +2,10 @@
 
 use omx_agents::agent::AgentCommand;
 use omx_kernel::Timestamp;
-use omx_runs::Record;
+use omx_runs::{Record, StepKey};
 use serde_json::json;
 
-use super::state::{AfterEnd, StepState};
+use super::state::{ActiveStep, AfterEnd, StepState};
 use super::{Engine, RunEffect};
 use crate::workflow::{NextAction, StepKind, WorkflowEnd};
 
@@ -126,9 +126,12 @@ impl Engine {
 
     /// Ends agents and checks. Short jobs, such as a commit, run to their end.
     fn end_active(&mut self, out: &mut Vec<RunEffect>) {
-        self.active.retain(|_, active| {
-            !matches!(active.state, StepState::Resting(_) | StepState::Retrying(..))
-        });
+        let is_idle = |_: &StepKey, active: &mut ActiveStep| {
+            matches!(active.state, StepState::Resting(_) | StepState::Retrying(..))
+        };
+        for (key, active) in self.active.extract_if(.., is_idle) {
+            self.interrupted.insert(key, active.into_interrupted());
+        }
         for (key, active) in &mut self.active {
             match &active.state {
                 StepState::Opening(_) | StepState::Talking => {
@@ -192,6 +195,6 @@ impl Engine {
             }
             RunOutcome::Complete(_) | RunOutcome::Cancelled => return,
         };
-        self.queue_note(fields, out);
+        self.queue_last(fields, out);
     }
 }

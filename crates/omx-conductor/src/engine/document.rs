@@ -4,12 +4,13 @@
 
 use std::collections::VecDeque;
 
+use omx_kernel::request::LimitRule;
 use omx_kernel::{Mode, Timestamp};
 use omx_runs::progress::Progress;
 use serde_json::{Value, json};
 
 use super::{DocumentFailure, Engine, RunEffect, RunOutcome};
-use crate::workflow::DocumentChange;
+use crate::workflow::{DocumentChange, NextAction};
 
 /// The first pause before a retry, and the longest.
 const FIRST_PAUSE_MS: u64 = 250;
@@ -28,6 +29,8 @@ pub(super) enum DocumentTask {
     /// End a document that an earlier process left active.
     EndLeftover(DocumentChange),
     Write(DocumentChange),
+    /// End the run's document.
+    End(DocumentChange),
     /// Cancel whatever is still active.
     Cancel,
 }
@@ -36,7 +39,7 @@ impl DocumentTask {
     fn effect(&self) -> RunEffect {
         match self {
             Self::FindLeftovers => RunEffect::FindLeftovers,
-            Self::EndLeftover(change) | Self::Write(change) => {
+            Self::EndLeftover(change) | Self::Write(change) | Self::End(change) => {
                 RunEffect::WriteDocument(change.clone())
             }
             Self::Cancel => RunEffect::CancelDocuments,
@@ -57,6 +60,8 @@ pub(super) struct DocumentQueue {
     reported_at: Option<Timestamp>,
     /// How many of the workflow's changes have been queued.
     queued: usize,
+    /// The iteration limit that the run's document has, or will have.
+    limit: Option<u64>,
     /// Whether documents left by an earlier process still have to be ended.
     is_opening: bool,
     /// Whether the run's own document is known to be active. If anything but this
@@ -127,7 +132,7 @@ impl Engine {
             self.documents.is_active = modes.contains(&self.spec.mode);
             if let Some(mode) = modes.first() {
                 let fields = json!({"run_outcome": "blocked_on_user", "error": "resumed"});
-                let change = DocumentChange { mode: *mode, fields };
+                let change = DocumentChange::new(*mode, fields);
                 let tasks = [DocumentTask::EndLeftover(change), DocumentTask::FindLeftovers];
                 self.documents.tasks.extend(tasks);
             }
@@ -143,6 +148,9 @@ impl Engine {
         now: Timestamp,
     ) {
         let known = self.documents.queued;
+        if known == 0 {
+            self.documents.limit = self.spec.max_iterations;
+        }
         self.documents.queued = changes.len().max(known);
         let new = changes.into_iter().skip(known).map(DocumentTask::Write);
         self.documents.tasks.extend(new);
@@ -151,7 +159,37 @@ impl Engine {
 
     /// Queues a change that is not part of a workflow.
     pub(super) fn queue_note(&mut self, fields: Value, out: &mut Vec<RunEffect>) {
-        let change = DocumentChange { mode: self.spec.mode, fields };
+        let change = DocumentChange::new(self.spec.mode, fields);
+        self.documents.tasks.push_back(DocumentTask::Write(change));
+        self.documents.start(out);
+    }
+
+    /// Queues the change that ends the run's document.
+    pub(super) fn queue_last(&mut self, fields: Value, out: &mut Vec<RunEffect>) {
+        let change = DocumentChange::new(self.spec.mode, fields);
+        self.documents.tasks.push_back(DocumentTask::End(change));
+        self.documents.start(out);
+    }
+
+    /// Takes back the change that ends the run's document. It is not written yet, because
+    /// the run would be closed.
+    pub(super) fn take_back_end(&mut self) {
+        self.documents.tasks.retain(|task| !matches!(task, DocumentTask::End(_)));
+        self.documents.attempts = 0;
+        self.documents.failures = 0;
+        self.is_closing = false;
+    }
+
+    /// Gives the run's document the iteration limit in force, if it has another one.
+    pub(super) fn update_limit(&mut self, out: &mut Vec<RunEffect>) {
+        let limit = self.spec.max_iterations;
+        let is_ending = matches!(self.next, Some(NextAction::End(_)));
+        if self.documents.queued == 0 || self.documents.limit == limit || is_ending {
+            return;
+        }
+        self.documents.limit = limit;
+        let (mode, limit_rule) = (self.spec.mode, LimitRule::MayRaise);
+        let change = DocumentChange { mode, limit_rule, fields: json!({"max_iterations": limit}) };
         self.documents.tasks.push_back(DocumentTask::Write(change));
         self.documents.start(out);
     }
@@ -232,7 +270,7 @@ impl Engine {
             Some(DocumentTask::EndLeftover(change)) if change.mode == self.spec.mode => {
                 self.documents.is_active = false;
             }
-            Some(DocumentTask::Write(_)) => {
+            Some(DocumentTask::Write(_) | DocumentTask::End(_)) => {
                 self.documents.has_begun = true;
                 self.documents.is_active = true;
             }

@@ -6,7 +6,7 @@ use omx_agents::agent::{AgentCommand, ConversationStart};
 use omx_agents::event::{ApprovalId, ApprovalRequest};
 use omx_kernel::confinement::WorkspaceAccess;
 use omx_runs::progress::Progress;
-use omx_runs::{Record, StepEdits, StepKey};
+use omx_runs::{LimitRequestId, Record, StepEdits, StepKey};
 use serde_json::Value;
 
 use super::RunOutcome;
@@ -33,6 +33,8 @@ pub enum RunEffect {
     StopJob(StepKey),
     /// Ask the person for a permission that the policy does not grant.
     AskPerson(StepKey, ApprovalId, ApprovalRequest),
+    /// Remove a limit request, whose limits are in the journal.
+    CloseLimitRequest(LimitRequestId),
     /// Show progress.
     Show(Progress),
     /// Close the run.

@@ -4,7 +4,7 @@ use omx_agents::agent::ApprovalDecision;
 use omx_agents::event::{AgentEvent, ApprovalId};
 use omx_kernel::Mode;
 use omx_runs::git::StepCommit;
-use omx_runs::{Record, StepKey};
+use omx_runs::{LimitChange, LimitRequestId, Record, StepKey};
 
 use crate::workflow::{CheckResult, KeptPlan};
 
@@ -32,6 +32,8 @@ pub enum RunEvent {
     AskFailed(StepKey, ApprovalId, String),
     /// The person answered an approval request.
     Answered(StepKey, ApprovalId, ApprovalDecision),
+    /// The person changed the run's limits.
+    LimitsRequested(LimitRequestId, LimitChange),
     /// The person interrupted the run.
     Interrupted,
     /// The disk is nearly full, in words for people.

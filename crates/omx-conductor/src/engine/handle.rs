@@ -41,6 +41,9 @@ impl Engine {
             RunEvent::Answered(key, approval, decision) => {
                 self.person_answered(&key, approval, decision, &mut out);
             }
+            RunEvent::LimitsRequested(id, change) => {
+                self.limits_requested(id, change, &mut out, now);
+            }
             RunEvent::Interrupted => self.stop(RunOutcome::Interrupted, &mut out, now),
             RunEvent::DiskFull(why) => self.stop(RunOutcome::Blocked(why), &mut out, now),
             RunEvent::Cancelled => self.stop(RunOutcome::Cancelled, &mut out, now),

@@ -28,6 +28,7 @@ impl Engine {
         let Some(active) = self.active.get(key) else { return };
         match (active.state.clone(), result) {
             (StepState::Ending(AfterEnd::Drop), _) => self.drop_step(key, out, now),
+            (StepState::Ending(AfterEnd::Reopen), _) => self.restart_own_job(key, out),
             (StepState::Working | StepState::Committing(_), Err(JobFailure::NotStarted)) => {
                 self.drop_step(key, out, now);
             }
@@ -58,7 +59,9 @@ impl Engine {
     }
 
     pub(super) fn drop_step(&mut self, key: &StepKey, out: &mut Vec<RunEffect>, now: Timestamp) {
-        self.active.remove(key);
+        if let Some(active) = self.active.remove(key) {
+            self.interrupted.insert(key.clone(), active.into_interrupted());
+        }
         self.close_if_idle(out, now);
     }
 
@@ -101,13 +104,16 @@ impl Engine {
         match active.state.clone() {
             StepState::Resting(_) => self.reopen(key, out),
             StepState::Retrying(_, Some(result)) => self.commit(key, result, out),
-            StepState::Retrying(_, None) => {
-                let job = self.own_job(&active.step.kind);
-                self.set_state(key, StepState::Working);
-                out.push(RunEffect::StartJob(key.clone(), job));
-            }
+            StepState::Retrying(_, None) => self.restart_own_job(key, out),
             _ => {}
         }
+    }
+
+    fn restart_own_job(&mut self, key: &StepKey, out: &mut Vec<RunEffect>) {
+        let Some(active) = self.active.get_mut(key) else { return };
+        active.state = StepState::Working;
+        let kind = active.step.kind.clone();
+        out.push(RunEffect::StartJob(key.clone(), self.own_job(&kind)));
     }
 
     /// Commits a step's work before the step counts as finished.

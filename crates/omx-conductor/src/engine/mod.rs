@@ -18,6 +18,7 @@ mod event;
 mod failure;
 mod handle;
 mod job;
+mod limits;
 mod open;
 mod progress;
 mod state;

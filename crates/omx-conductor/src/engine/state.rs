@@ -20,7 +20,8 @@ pub struct Engine {
     pub(super) context: WorkflowContext,
     pub(super) completed: CompletedSteps,
     pub(super) replay_cache: ReplayCache,
-    /// Steps that an earlier process started and did not finish.
+    /// Steps that were started and not finished, by an earlier process or before the run
+    /// was stopped.
     pub(super) interrupted: BTreeMap<StepKey, InterruptedStep>,
     pub(super) active: BTreeMap<StepKey, ActiveStep>,
     pub(super) usage: Usage,
@@ -86,6 +87,11 @@ impl ActiveStep {
             requests: BTreeMap::new(),
         }
     }
+
+    /// What the journal knows about the step, for a later attempt.
+    pub(super) fn into_interrupted(self) -> InterruptedStep {
+        InterruptedStep { input: self.input, conversation: self.conversation }
+    }
 }
 
 /// An approval request that waits for the person.
@@ -141,7 +147,7 @@ pub(super) struct KnownConversation {
     pub(super) is_delivered: bool,
 }
 
-/// A step that an earlier process started and did not finish.
+/// A step that was started and not finished.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub(super) struct InterruptedStep {
     pub(super) input: String,

@@ -2,7 +2,7 @@
 
 use omx_kernel::Document;
 use omx_kernel::evidence::FileFacts;
-use omx_kernel::request::WriteRequest;
+use omx_kernel::request::{LimitRule, WriteRequest};
 use omx_kernel::write::{WriteContext, plan_write, required_facts};
 use omx_kernel::{
     Dialect, GiveUpReason, IterationLimits, Mode, Refusal, Scope, SessionId, Snapshot, Timestamp,
@@ -18,8 +18,17 @@ use super::WorkflowContext;
 pub struct DocumentChange {
     /// The document.
     pub mode: Mode,
+    /// Whether the change may raise the iteration limit.
+    pub limit_rule: LimitRule,
     /// The fields to write.
     pub fields: Value,
+}
+
+impl DocumentChange {
+    /// A change that raises no limit.
+    pub fn new(mode: Mode, fields: Value) -> Self {
+        Self { mode, limit_rule: LimitRule::OnlyLower, fields }
+    }
 }
 
 /// The outcome of the changes of an earlier replay. A replay repeats them from the
@@ -92,7 +101,7 @@ impl<'a> Ledger<'a> {
         mode: Mode,
         fields: Value,
     ) -> Result<Option<GiveUpReason>, Refusal> {
-        let change = DocumentChange { mode, fields };
+        let change = DocumentChange::new(mode, fields);
         let at = self.changes.len();
         if self.cache.0.get(at).is_none_or(|cached| cached.change != change) {
             let cached = self.apply_rules(change.clone())?;

@@ -30,7 +30,7 @@ pub use gc::{GcReport, run_gc};
 pub use goal::CheckGoal;
 pub use integrate::{FailedCheckPolicy, RunIntegrateReport, RunIntegrateRequest, run_integrate};
 pub use launcher::{NoLauncher, RunLauncher};
-pub use limit::{RunLimitReport, RunLimitRequest, run_limit};
+pub use limit::{LimitEffect, RunLimitReport, RunLimitRequest, run_limit};
 pub use list::{RunListReport, RunListRequest, run_list};
 pub use live::{LiveRunsReport, run_list_live};
 pub use ownership::{ForeignRun, require_own, run_adopt, run_to_adopt};

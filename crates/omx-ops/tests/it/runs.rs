@@ -1,11 +1,14 @@
 //! Operations on runs that no process drives.
 
+use std::time::Duration;
+
 use omx_kernel::{Mode, RefusalCode, SessionId};
 use omx_ops::{
-    Ambient, Context, RunDiscardRequest, RunLimitRequest, RunListRequest, RunRequest,
+    Ambient, Context, LimitEffect, RunDiscardRequest, RunLimitRequest, RunListRequest, RunRequest,
     RunResumeRequest, RunSelector, open_run, run_discard, run_gc, run_limit, run_list, run_resume,
     run_show, run_start, run_status,
 };
+use omx_runs::Record;
 use omx_runs::retention::DiscardScope;
 
 use crate::project::OpsTestProject;
@@ -46,7 +49,7 @@ fn a_refused_start_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_run_that_is_held_is_not_limited_resumed_or_discarded() {
+fn a_run_that_is_held_is_not_resumed_or_discarded_and_keeps_its_new_limits() {
     let project = OpsTestProject::new();
     let context = project.context();
     let run = open_run(&context, request()).unwrap();
@@ -56,15 +59,21 @@ fn a_run_that_is_held_is_not_limited_resumed_or_discarded() {
         max_iterations: Some(5),
         ..RunLimitRequest::default()
     };
-    assert_eq!(run_limit(&context, &limit).unwrap_err().code, RefusalCode::Busy);
+    // Nobody drives it here, so nobody takes the limits over.
+    let hasty = Context { lock_deadline: Duration::ZERO, ..context.clone() };
+    assert_eq!(run_limit(&hasty, &limit).unwrap().effect, LimitEffect::Pending);
     let resume = RunResumeRequest { run: selector(id.as_str()), ..Default::default() };
     assert_eq!(run_resume(&context, &resume).unwrap_err().code, RefusalCode::Busy);
     let discard = RunDiscardRequest { run: selector(id.as_str()), scope: DiscardScope::Everything };
     assert_eq!(run_discard(&context, &discard).unwrap_err().code, RefusalCode::Busy);
     drop(run);
-    assert_eq!(run_limit(&context, &limit).unwrap().records.len(), 1);
-    let output = run_show(&context, &selector(id.as_str())).unwrap();
-    assert_eq!(output.entries.len(), 1);
+    let later = RunLimitRequest { max_iterations: Some(6), ..limit };
+    let report = run_limit(&context, &later).unwrap();
+    assert_eq!((report.records.len(), report.effect), (1, LimitEffect::OnResume));
+    let shown = run_show(&context, &selector(id.as_str())).unwrap();
+    let recorded: Vec<&Record> = shown.entries.iter().map(|entry| &entry.record).collect();
+    let wanted = [5, 6].map(|max_iterations| Record::LimitRaised { max_iterations });
+    assert_eq!(recorded, [&wanted[0], &wanted[1]]);
     let removed = run_discard(&context, &discard).unwrap().removed;
     assert_eq!((removed.worktree, removed.branch), (None, None));
     assert!(run_list(&context, &RunListRequest::default()).unwrap().runs.is_empty());

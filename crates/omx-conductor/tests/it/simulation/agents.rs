@@ -2,22 +2,19 @@
 //! by it, whichever process speaks; a process only continues it.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
-use omx_agents::AgentKind;
 use omx_agents::agent::{AgentMessage, ApprovalDecision, ConversationId, ConversationStart};
 use omx_agents::event::{
     AgentEvent, ApprovalId, ApprovalRequest, TargetLocation, ToolAction, UsageDelta,
 };
-use omx_agents::failure::{Failure, FailureCause};
+use omx_agents::failure::FailureCause;
 use omx_agents::results::ResultKind;
 use omx_conductor::engine::StepConversation;
-use omx_kernel::Timestamp;
 use omx_runs::StepKey;
 use serde_json::Value;
 
+use super::agent_faults::failure;
 use super::answers::kind_of;
-use super::scenario::AgentFault;
 use super::world::{ScheduledEvent, SimWorld};
 
 /// A conversation, as the agent's program keeps it.
@@ -49,6 +46,8 @@ pub struct SimAgent {
     pub conversation: Option<usize>,
     script: VecDeque<SimAction>,
     pub is_alive: bool,
+    /// It was told to end.
+    pub is_ending: bool,
     pub is_in_turn: bool,
     pub waits_for: Option<ApprovalId>,
     /// It crashes while it waits for an approval.
@@ -56,7 +55,7 @@ pub struct SimAgent {
 }
 
 #[derive(Clone, Debug)]
-enum SimAction {
+pub enum SimAction {
     Begin,
     Say,
     UseTool,
@@ -86,6 +85,7 @@ impl SimWorld {
             conversation: None,
             script: VecDeque::from([SimAction::Begin]),
             is_alive: true,
+            is_ending: false,
             is_in_turn: false,
             waits_for: None,
             is_dying: false,
@@ -189,6 +189,7 @@ impl SimWorld {
         self.agents[number].script = late.into_iter().chain([SimAction::End]).collect();
         self.agents[number].waits_for = None;
         self.agents[number].is_dying = false;
+        self.agents[number].is_ending = true;
         self.soon(5_000, ScheduledEvent::Agent(number));
     }
 
@@ -352,47 +353,4 @@ impl SimWorld {
             _ => ApprovalRequest::Other { what: "to go out".to_owned() },
         }
     }
-
-    /// Something that goes wrong now, if anything does.
-    fn next_fault(&mut self) -> Option<AgentFault> {
-        let is_due = self.scenario.agent_faults_left > 0
-            && !self.scenario.agent_faults.is_empty()
-            && self.random.one_in(self.scenario.agent_fault_one_in);
-        is_due.then(|| {
-            self.scenario.agent_faults_left -= 1;
-            *self.random.choose(&self.scenario.agent_faults)
-        })
-    }
-
-    fn failing_action(&mut self, fault: AgentFault) -> SimAction {
-        let detail = String::new();
-        let cause = match fault {
-            AgentFault::Limited => {
-                let seconds = *self.random.choose(&[-600, 0, 1, 30, 3_600, 20_000]);
-                let until = Timestamp::from_millis(self.now.millis() + seconds * 1000);
-                FailureCause::RateLimited { until: Some(until), detail }
-            }
-            AgentFault::LimitedWithoutEnd => FailureCause::RateLimited { until: None, detail },
-            AgentFault::Network => FailureCause::Network { detail },
-            AgentFault::Service => FailureCause::Service { status: Some(503), detail },
-            AgentFault::CutOff => FailureCause::CutOff { detail },
-            AgentFault::NotLoggedIn => FailureCause::NotLoggedIn { detail },
-            AgentFault::Crashed => {
-                return SimAction::Die(FailureCause::Crashed { code: Some(1), stderr: detail });
-            }
-            AgentFault::Silent => {
-                return SimAction::Die(FailureCause::Silent {
-                    waited: Duration::from_secs(9),
-                    during: "work",
-                });
-            }
-            AgentFault::Rejected => FailureCause::Rejected { detail },
-            AgentFault::Interrupted => return SimAction::BreakOff,
-        };
-        if self.random.one_in(2) { SimAction::Die(cause) } else { SimAction::FailTurn(cause) }
-    }
-}
-
-fn failure(cause: FailureCause) -> Failure {
-    Failure::new(AgentKind::Rehearsal, cause)
 }

@@ -23,6 +23,9 @@ impl SimWorld {
                     self.rules.allowed_by_person.insert(step.clone());
                 }
             }
+            ControlEvent::LimitsRequested(..) => {
+                self.rules.was_over_budget = self.is_over_budget();
+            }
             ControlEvent::Answered(..)
             | ControlEvent::DocumentsCancelled
             | ControlEvent::DiskFull(_) => {}
@@ -101,6 +104,7 @@ impl SimWorld {
         if self.rules.cancelled_at.is_some_and(overdue) && !self.rules.knows_cancel {
             self.fail("a cancel takes effect at once", "the loop has not noticed it");
         }
+        self.limits_are_in_force();
         self.documents_report_waiting();
         for (mode, ..) in self.documents.counters() {
             if let Some((iteration, most)) = self.documents.iteration(mode)
@@ -166,6 +170,9 @@ impl SimWorld {
 
     pub fn check_open(&mut self, step: &StepKey, spec: &StepConversation) {
         self.something_begins(step);
+        if self.rules.was_over_budget {
+            self.seen.insert("continued at a limit".to_owned());
+        }
         if self.agent_of(step).is_some() {
             self.fail("a step has one agent at a time", step);
         }
@@ -222,6 +229,7 @@ impl SimWorld {
                     self.fail("a step begins once", step);
                 }
                 self.rules.begun.insert(step.clone());
+                self.is_within_limit();
             }
             Record::StepDiscarded { step, .. } => {
                 let known = self.journal.conversations.get(step);
@@ -288,13 +296,17 @@ impl SimWorld {
         if says_so && rules.paused.is_empty() && limited.is_none() {
             self.fail("a document waits for something", "nothing is waited for");
         }
-        let goes_on = !rules.is_stopping
+        if let (Some((step, _)), true, false) = (limited, self.goes_on(), says_so) {
+            self.fail("a document tells that its run waits", step);
+        }
+    }
+
+    /// Whether nothing ends the run.
+    pub fn goes_on(&self) -> bool {
+        !self.rules.is_stopping
             && !self.documents.are_cancelled
             && !self.is_over_budget()
             && !self.may_fail()
-            && !self.may_block();
-        if let (Some((step, _)), true, false) = (limited, goes_on, says_so) {
-            self.fail("a document tells that its run waits", step);
-        }
+            && !self.may_block()
     }
 }

@@ -35,7 +35,8 @@ impl SimDocuments {
         now: Timestamp,
     ) -> Result<(), Refusal> {
         let input = parse_fields(&change.fields.to_string())?;
-        let request = WriteRequest::new(change.mode, Some(&self.session), input.into_fields())?;
+        let request = WriteRequest::new(change.mode, Some(&self.session), input.into_fields())?
+            .with_limit_rule(change.limit_rule);
         let wanted = required_facts(&self.snapshot, &request).paths;
         let existing = wanted.into_iter().filter(|path| files.contains(path)).collect();
         let facts = FileFacts { existing, audit: None };

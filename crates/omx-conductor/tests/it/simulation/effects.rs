@@ -9,7 +9,7 @@ use omx_conductor::engine::{DocumentFailure, Job, JobFailure, StepConversation};
 use omx_conductor::workflow::DocumentChange;
 use omx_kernel::{Mode, RefusalCode, Timestamp};
 use omx_runs::progress::Progress;
-use omx_runs::{Record, StepKey};
+use omx_runs::{LimitRequestId, Record, StepKey};
 
 use super::world::{ScheduledEvent, SimWorld};
 
@@ -42,7 +42,9 @@ impl World for SimWorld {
     fn active_documents(&mut self) -> Result<Vec<Mode>, DocumentFailure> {
         self.rules.is_opening = false;
         self.maybe_crash();
-        self.maybe_fail_document()?;
+        // Reading takes no lock.
+        self.maybe_break_documents()?;
+        self.rules.has_found_documents = true;
         Ok(self.documents.active())
     }
 
@@ -54,6 +56,9 @@ impl World for SimWorld {
         self.maybe_crash();
         // A cancel can come between the look at the documents and the write.
         let was_cancelled = self.documents.are_cancelled;
+        if ends_run(change) {
+            self.disturb_end();
+        }
         self.person_may_cancel();
         if self.documents.are_cancelled && !was_cancelled {
             self.seen.insert("cancel meets a write".to_owned());
@@ -211,6 +216,13 @@ impl World for SimWorld {
         self.questions.remove(&number);
     }
 
+    fn close_limit_request(&mut self, id: &LimitRequestId) {
+        self.note(|| format!("   close {id:?}"));
+        let Some((change, _)) = self.limit_requests.remove(id) else { return };
+        self.check_limits_recorded(change);
+        self.maybe_crash();
+    }
+
     fn show(&mut self, progress: &Progress) {
         if let Progress::Note(words) = progress
             && words.raw().contains("waiting for the project's lock")
@@ -270,15 +282,30 @@ impl SimWorld {
         self.now < self.lock_free_at
     }
 
+    /// The last change is where a shell most easily goes wrong: the lock is held or the
+    /// person cancels just then.
+    fn disturb_end(&mut self) {
+        if !self.is_locked() && self.scenario.locks_left > 0 && self.random.one_in(3) {
+            self.hold_lock();
+        }
+        if self.scenario.cancels_at_end {
+            self.scenario.cancel_after = Some(0);
+        }
+    }
+
     /// Another process may take the project's lock, for seconds or minutes.
     fn maybe_lock(&mut self) {
         let is_due = self.scenario.locks_left > 0 && !self.is_locked();
         if is_due && self.random.one_in(self.scenario.lock_one_in) {
-            self.scenario.locks_left -= 1;
-            let seconds = *self.random.choose(&[1, 4, 20, 90, 600]);
-            self.lock_free_at = Timestamp::from_millis(self.now.millis() + seconds * 1000);
-            self.note(|| format!("!! the lock is held for {seconds} s"));
+            self.hold_lock();
         }
+    }
+
+    fn hold_lock(&mut self) {
+        self.scenario.locks_left -= 1;
+        let seconds = *self.random.choose(&[1, 4, 20, 90, 600]);
+        self.lock_free_at = Timestamp::from_millis(self.now.millis() + seconds * 1000);
+        self.note(|| format!("!! the lock is held for {seconds} s"));
     }
 
     fn maybe_fail_document(&mut self) -> Result<(), DocumentFailure> {
@@ -286,6 +313,11 @@ impl SimWorld {
         if self.is_locked() {
             return Err(DocumentFailure::Busy("process 7 holds it".to_owned()));
         }
+        self.maybe_break_documents()
+    }
+
+    fn maybe_break_documents(&mut self) -> Result<(), DocumentFailure> {
+        self.rules.is_write_pending = true;
         if self.failing_writes == 0 && self.breaks() {
             self.seen.insert("document failed".to_owned());
             self.failing_writes = 1 + self.random.below(4) as u32;
@@ -297,10 +329,18 @@ impl SimWorld {
         }
         if self.failing_writes > 0 {
             self.failing_writes -= 1;
+            self.rules.document_fails();
             return Err(DocumentFailure::Failed("the disk is full".to_owned()));
         }
+        self.rules.failures_in_row = 0;
         Ok(())
     }
+}
+
+/// Whether a change says how the run ended.
+pub fn ends_run(change: &DocumentChange) -> bool {
+    let has = |name: &str| change.fields.get(name).is_some_and(|value| !value.is_null());
+    has("run_outcome") || change.fields["current_phase"] == "complete"
 }
 
 fn shortened(text: &str) -> String {

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use omx_runs::{Record, StepKey, Usage};
+use omx_runs::{LimitChange, Record, StepKey, Usage};
 
 /// The journal.
 #[derive(Default)]
@@ -22,6 +22,8 @@ pub struct SimJournal {
     /// What this one did, up to its last step.
     worked_now_ms: u64,
     pub closed: Option<String>,
+    /// Limits that were changed since the run was begun.
+    pub limits: LimitChange,
 }
 
 impl SimJournal {
@@ -55,6 +57,12 @@ impl SimJournal {
                 *self.tries.entry(step).or_default() += 1;
             }
             Record::Usage { usage, .. } => self.usage.add(usage),
+            Record::LimitRaised { max_iterations } => {
+                self.limits.max_iterations = Some(max_iterations);
+            }
+            Record::BudgetRaised { budget } => {
+                self.limits.budget = self.limits.budget.changed_by(budget);
+            }
             Record::Worked { .. } => self.worked_now_ms = worked_ms,
             Record::Closed { outcome, .. } => {
                 self.closed = Some(outcome);

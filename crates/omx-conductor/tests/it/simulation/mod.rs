@@ -6,12 +6,15 @@
 //!
 //! `SIMULATE_SEEDS` and `SIMULATE_FIRST` say which seeds (scripts/simulate).
 
+mod agent_faults;
 mod agents;
 mod answers;
 mod checks;
+mod defects;
 mod documents;
 mod effects;
 mod journal;
+mod limits;
 mod outcome;
 mod person;
 mod rules;
@@ -28,6 +31,7 @@ use std::time::Instant;
 
 use omx_testkit::in_parallel;
 
+use defects::Defect;
 use world::SimWorld;
 
 /// How many lines of a failed run are shown, unless `SIMULATE_SHOWN` says it.
@@ -100,6 +104,11 @@ fn everything() -> impl Iterator<Item = &'static str> {
         "question not stored",
         "cancel meets a write",
         "resumed after a cancel",
+        "limit raised",
+        "limit lowered",
+        "budget raised",
+        "budget lowered",
+        "continued at a limit",
     ];
     ends.into_iter().chain(ways)
 }
@@ -124,6 +133,31 @@ fn r17_simulated_runs_keep_every_promise() {
         assert!(missing.is_empty(), "no world shows {missing:?}");
     }
     println!("{count} runs from seed {first} in {:.1} s", start.elapsed().as_secs_f64());
+}
+
+/// So many seeds are enough to find any defect of the shell that is put back.
+const DEFECT_SEEDS: u64 = 2_000;
+
+#[test]
+fn r17_every_defect_that_is_put_back_is_found() {
+    let counts_all = std::env::var("SIMULATE_TALLY").is_ok();
+    in_parallel(2, &Defect::ALL, |defect| {
+        let finds = |seed: &u64| {
+            let run = || {
+                let mut world = SimWorld::new(*seed, None);
+                world.defect = Some(*defect);
+                world.run();
+            };
+            let Err(broken) = catch_unwind(run) else { return false };
+            // It may break other rules as well; it counts as found by its own.
+            let why = words(broken.as_ref());
+            defect.rules().iter().any(|rule| why.contains(rule))
+        };
+        let most = if counts_all { usize::MAX } else { 1 };
+        let found: Vec<u64> = (0..DEFECT_SEEDS).filter(finds).take(most).collect();
+        assert!(!found.is_empty(), "{defect:?} is not found in {DEFECT_SEEDS} seeds");
+        println!("{defect:?} is found first by seed {}, by {} in all", found[0], found.len());
+    });
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -31,7 +31,6 @@ impl SimWorld {
         {
             self.fail("a run without a journal fails", format!("{outcome:?}"));
         }
-        self.is_within_limit();
         if self.rules.is_stuck() && matches!(outcome, RunOutcome::Blocked(_)) {
             self.seen.insert("stuck".to_owned());
         }
@@ -123,24 +122,6 @@ impl SimWorld {
         self.scenario.spec.mode == Mode::Autopilot && nobody_tells
     }
 
-    /// No more rounds were begun than the run may have.
-    fn is_within_limit(&self) {
-        let mode = self.scenario.spec.mode;
-        let Some((_, most)) = self.documents.iteration(mode) else { return };
-        let begins = |step: &&str| match mode {
-            Mode::Autopilot => step.ends_with(".plan.draft"),
-            Mode::Ralph => step.starts_with("verifier"),
-            Mode::Ralplan => step.starts_with("critic"),
-            Mode::Ultraqa => step.starts_with("check"),
-            _ => false,
-        };
-        let rounds: Vec<&str> =
-            self.rules.begun.iter().map(|step| step.as_str()).filter(begins).collect();
-        if rounds.len() as u64 > most {
-            self.fail("a limit is a limit", format!("{most}, and begun were {rounds:?}"));
-        }
-    }
-
     fn is_at_limit(&self, words: &str) {
         self.is_written(words);
         if !words.contains("reached") {
@@ -150,7 +131,8 @@ impl SimWorld {
 
     fn is_written(&self, words: &str) {
         let error = self.documents.error(self.scenario.spec.mode).unwrap_or_default();
-        if error != words && !self.documents.are_cancelled {
+        let is_told = self.rules.has_begun_document && !self.documents.are_cancelled;
+        if error != words && is_told {
             self.fail("an end is written as what it is", format!("{error:?}, not {words:?}"));
         }
     }

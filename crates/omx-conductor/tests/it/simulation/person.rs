@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use omx_conductor::drive::ControlEvent;
 use omx_conductor::engine::{RunOutcome, StepDecision};
 use omx_kernel::Mode;
-use omx_runs::{Record, StepKey};
+use omx_runs::{Budget, Record, StepKey};
 
 use super::workspace::WorkspaceFact;
 use super::world::{ProcessEnd, SimWorld};
@@ -20,6 +20,7 @@ impl SimWorld {
             self.rules.is_interrupted = true;
             self.deliver(100, ControlEvent::Stop);
         }
+        self.person_may_change_limits();
     }
 
     /// Cancels the run if it is time and nobody else holds the lock.
@@ -28,9 +29,14 @@ impl SimWorld {
         if !is_due || self.is_locked() || self.documents.are_cancelled {
             return;
         }
+        // Before that, the process cannot tell a new cancel from an old one.
+        if !self.rules.has_found_documents {
+            return;
+        }
         let mode = self.scenario.spec.mode;
         if self.documents.active().contains(&mode) {
             self.scenario.cancel_after = None;
+            self.scenario.cancels_at_end = false;
             self.documents.cancel(self.scenario.context.dialect, self.now);
             self.rules.cancelled_at = Some(self.now);
             self.note(|| "!! the run is cancelled".to_owned());
@@ -71,10 +77,14 @@ impl SimWorld {
         }
         match outcome {
             RunOutcome::Budget(_) => {
-                let budget = &mut self.scenario.spec.budget;
-                budget.tokens = budget.tokens.map(|most| most + 50_000);
-                budget.micro_usd = budget.micro_usd.map(|most| most + 50_000);
-                budget.seconds = budget.seconds.map(|most| most + 50_000);
+                let budget = self.budget();
+                let more = |most: Option<u64>| most.map(|most| most + 50_000);
+                let budget = Budget {
+                    tokens: more(budget.tokens),
+                    micro_usd: more(budget.micro_usd),
+                    seconds: more(budget.seconds),
+                };
+                self.journal.append(&Record::BudgetRaised { budget }, 0);
             }
             RunOutcome::Limit(_) => {
                 let mode = self.scenario.spec.mode;

@@ -6,9 +6,12 @@ use omx_agents::event::ApprovalRequest;
 use omx_agents::failure::FailureCause;
 use omx_agents::results::ResultKind;
 use omx_kernel::{Mode, Timestamp};
-use omx_runs::StepKey;
+use omx_runs::{Budget, StepKey};
 
 use super::world::SimWorld;
+
+/// How often a run tries again after documents could not be written.
+const MOST_FAILURES: u32 = 8;
 
 /// Why a run may be released unfinished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,8 +46,14 @@ pub struct RuleState {
     pub has_begun_document: bool,
     /// Documents cannot be written for as long as this process lives.
     pub are_documents_broken: bool,
+    /// The process knows which documents an earlier one left active.
+    pub has_found_documents: bool,
+    /// How often in a row documents could not be written or read.
+    pub failures_in_row: u32,
     /// The last change of a document was not written yet.
     pub is_write_pending: bool,
+    /// The budget was used up when the person changed a limit.
+    pub was_over_budget: bool,
     /// Steps that wait, until when, and the counters when they began to.
     pub waiting: BTreeMap<StepKey, (Timestamp, DocumentCounters)>,
     /// Steps whose work was committed.
@@ -103,6 +112,14 @@ impl RuleState {
         self.something_broke();
         self.has_journal_failed = true;
         self.is_stopping = true;
+    }
+
+    /// A run gives up after some failures in a row, however they come about.
+    pub fn document_fails(&mut self) {
+        self.failures_in_row += 1;
+        if self.failures_in_row > MOST_FAILURES {
+            self.documents_break();
+        }
     }
 
     pub fn documents_break(&mut self) {
@@ -193,12 +210,22 @@ impl SimWorld {
 
     /// Whether the budget is used up.
     pub fn is_over_budget(&self) -> bool {
-        let budget = self.scenario.spec.budget;
+        let budget = self.budget();
         let usage = self.journal.usage;
         let worked = self.journal.worked_ms + self.worked_ms();
         budget.tokens.is_some_and(|most| usage.tokens() >= most)
             || budget.micro_usd.is_some_and(|most| usage.micro_usd.unwrap_or(0) >= most)
             || budget.seconds.is_some_and(|most| worked >= most * 1000)
+    }
+
+    /// The budget in force.
+    pub fn budget(&self) -> Budget {
+        self.scenario.spec.budget.changed_by(self.journal.limits.budget)
+    }
+
+    /// The iteration limit in force, if anybody set one.
+    pub fn max_iterations(&self) -> Option<u64> {
+        self.journal.limits.max_iterations.or(self.scenario.spec.max_iterations)
     }
 
     /// How long this process has had the run.

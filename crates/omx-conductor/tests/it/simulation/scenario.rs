@@ -115,7 +115,12 @@ pub struct SimScenario {
     /// Workers never report which files they changed.
     pub reports_no_files: bool,
     pub cancel_after: Option<u32>,
+    /// The person cancels the run while its end is written.
+    pub cancels_at_end: bool,
     pub interrupt_after: Option<u32>,
+    /// The person changes a limit once in this many events, at most so often.
+    pub limit_one_in: usize,
+    pub limit_changes_left: u32,
     /// How often the person resumes the run after a process released it.
     pub resumes: u32,
     /// The person changes the task between two processes.
@@ -174,7 +179,10 @@ impl SimScenario {
             has_no_tree: random.one_in(6),
             reports_no_files: random.one_in(20),
             cancel_after: random.one_in(6).then(|| random.below(120) as u32),
+            cancels_at_end: random.one_in(25),
             interrupt_after: random.one_in(5).then(|| random.below(120) as u32),
+            limit_one_in: 1 + random.below(40),
+            limit_changes_left: if random.one_in(4) { 1 + random.below(4) as u32 } else { 0 },
             resumes: random.below(5) as u32,
             changes_task: random.one_in(25),
             context: context(random),

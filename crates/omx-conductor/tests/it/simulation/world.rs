@@ -9,11 +9,12 @@ use omx_conductor::drive::{ControlEvent, Drive, WorldEvent};
 use omx_conductor::engine::{Engine, Job, JobFailure, JobResult, RunOutcome, StepDecision};
 use omx_conductor::workflow::{CheckResult, KeptPlan};
 use omx_kernel::Timestamp;
-use omx_runs::StepKey;
 use omx_runs::git::StepCommit;
+use omx_runs::{LimitChange, LimitRequestId, StepKey};
 use omx_testkit::Random;
 
 use super::agents::{SimAgent, SimConversation};
+use super::defects::{Defect, DefectiveWorld};
 use super::documents::SimDocuments;
 use super::journal::SimJournal;
 use super::rules::RuleState;
@@ -64,6 +65,8 @@ pub struct SimWorld {
     pub jobs: BTreeMap<StepKey, Job>,
     /// Questions the person can see, and who asked them.
     pub questions: BTreeMap<u64, StepKey>,
+    /// Limits the person wants that no process has recorded yet, and since when.
+    pub limit_requests: BTreeMap<LimitRequestId, (LimitChange, Timestamp)>,
     /// Another process holds the project's lock until then.
     pub lock_free_at: Timestamp,
     /// How many writes of documents fail from now on.
@@ -74,6 +77,8 @@ pub struct SimWorld {
     /// What this world has shown, so that all of them together show everything.
     pub seen: BTreeSet<String>,
     pub trace: Option<Vec<String>>,
+    /// A defect of the shell.
+    pub defect: Option<Defect>,
 }
 
 impl SimWorld {
@@ -99,6 +104,7 @@ impl SimWorld {
             conversations: Vec::new(),
             jobs: BTreeMap::new(),
             questions: BTreeMap::new(),
+            limit_requests: BTreeMap::new(),
             lock_free_at: now,
             failing_writes: 0,
             decisions: BTreeMap::new(),
@@ -106,6 +112,7 @@ impl SimWorld {
             events: 0,
             seen: BTreeSet::new(),
             trace,
+            defect: None,
         };
         let scenario = format!("{:?}", world.scenario);
         world.note(|| scenario);
@@ -158,13 +165,23 @@ impl SimWorld {
         self.begin_process();
         let decisions = self.decisions.clone();
         self.note(|| format!("== opened, decided: {decisions:?}"));
-        let (spec, context) = (self.scenario.spec.clone(), self.scenario.context.clone());
+        let (spec, mut context) = (self.scenario.spec.clone(), self.scenario.context.clone());
+        if let Some(defect) = self.defect {
+            context = defect.context(context);
+        }
         let opened = Engine::open(spec, context, &self.journal.read(), &decisions);
         let (engine, changes) = match opened {
             Ok(opened) => opened,
             Err(refusal) => self.fail("a run can be opened", refusal.message),
         };
-        let run = AssertUnwindSafe(|| Drive::new(&mut *self, engine).run("1", changes));
+        let run = AssertUnwindSafe(|| match self.defect {
+            None => Drive::new(&mut *self, engine).run("1", changes),
+            Some(defect) => {
+                let starving = Vec::new();
+                let mut world = DefectiveWorld { world: &mut *self, defect, starving };
+                Drive::new(&mut world, engine).run("1", changes)
+            }
+        });
         match catch_unwind(run) {
             Ok(ended) => {
                 self.check_closed(&ended.outcome);
@@ -183,6 +200,11 @@ impl SimWorld {
         self.arrived.clear();
         self.questions.clear();
         self.failing_writes = 0;
+        for (_, (change, _)) in std::mem::take(&mut self.limit_requests) {
+            for record in change.records() {
+                self.journal.append(&record, 0);
+            }
+        }
     }
 
     /// The process may be killed here.

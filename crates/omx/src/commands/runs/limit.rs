@@ -1,7 +1,7 @@
-//! Raises a run's limits: iterations, tokens, money, time.
+//! Changes a run's limits: iterations, tokens, money, time.
 
 use omx_kernel::Refusal;
-use omx_ops::{Context, RunLimitRequest, RunSelector, run_limit};
+use omx_ops::{Context, LimitEffect, RunLimitRequest, RunSelector, run_limit};
 
 use crate::cli_runs::LimitArgs;
 use crate::commands::conduct::request::limit_budget;
@@ -23,7 +23,14 @@ pub(super) fn limit(
         return Ok(output::value(&report.value(), format));
     }
     let (id, program) = (&report.id, context.dialect.name);
-    Ok(output::lines(&[format!(
-        "Raised the limits of run {id}. Resume it: {program} runs resume {id}"
-    )]))
+    Ok(output::lines(&[match report.effect {
+        LimitEffect::Now => format!("Changed the limits of run {id}. They are in force."),
+        LimitEffect::OnResume => {
+            format!("Changed the limits of run {id}. Resume it: {program} runs resume {id}")
+        }
+        LimitEffect::Pending => format!(
+            "Changed the limits of run {id}. Its process does not respond; they take effect when \
+             it does, or when the run is resumed."
+        ),
+    }]))
 }

@@ -68,8 +68,10 @@ fn line(entry: &JournalEntry<Record>) -> Option<String> {
             Some(until) => format!("waiting ({what}) until {until}"),
             None => format!("waiting ({what})"),
         },
-        Record::LimitRaised { max_iterations } => format!("limit raised to {max_iterations}"),
-        Record::BudgetRaised { .. } => "budget raised".to_owned(),
+        Record::LimitRaised { max_iterations } => {
+            format!("iteration limit set to {max_iterations}")
+        }
+        Record::BudgetRaised { .. } => "budget changed".to_owned(),
         Record::Closed { outcome, why, .. } => format!("{outcome}{}", reason(why)),
         Record::Delivered { .. } | Record::Usage { .. } | Record::Worked { .. } => return None,
     };

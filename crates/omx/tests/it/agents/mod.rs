@@ -9,6 +9,7 @@ mod guard;
 mod inheritance;
 mod play;
 mod rehearsal_stage;
+mod silence;
 mod stage;
 mod stand_in;
 mod suite;

@@ -49,6 +49,37 @@ fn conductor_a_cancel_takes_effect_at_once_while_an_agent_talks() {
 }
 
 #[test]
+fn conductor_a_lower_limit_takes_effect_at_once_while_an_agent_talks() {
+    let spend = "{ usage = { input = 600, output = 100 } },\n";
+    let scenario = format!("[[entry]]\ndo = [\n{spend}{}]\n", chatter());
+    let repository = Repository::playing(&scenario);
+    let mut running = start(&repository, "ralph", &["talk"]);
+    await_condition("the agent talks", DEADLINE, || {
+        events(&repository).matches("another thing").count() >= 3
+    });
+    let id = repository.id();
+    // A higher limit changes nothing yet, and is in the journal and the document.
+    let raised = repository.project.omx(&["runs", "limit", &id, "60", "--json"]).ok();
+    assert_eq!(raised["takes_effect"], "now", "{raised}");
+    assert_eq!(repository.document("ralph")["max_iterations"], 60);
+    assert_eq!(running.0.try_wait().unwrap(), None);
+    let since = Instant::now();
+    let lowered = repository.project.omx(&["runs", "limit", &id, "--budget-tokens", "500"]);
+    assert!(lowered.stdout.contains("They are in force."), "{lowered:?}");
+    await_condition("the agent ends", AT_ONCE, || {
+        let journal = repository.journal();
+        journal.iter().any(|record| record["kind"] == "budget_raised")
+    });
+    assert!(since.elapsed() < AT_ONCE, "{:?}", since.elapsed());
+    assert_eq!(running.code(), Some(5));
+    let last = repository.journal().pop().unwrap();
+    assert_eq!(last["why"], "the budget of 500 tokens is used up", "{last}");
+    assert_eq!(repository.document("ralph")["run_outcome"], "blocked_on_user");
+    assert!(!repository.run_folder().join("limits").read_dir().unwrap().any(|_| true));
+    repository.await_nobody();
+}
+
+#[test]
 fn conductor_an_answer_takes_effect_at_once_while_another_agent_talks() {
     let review = |lane: &str, verdict: &str| {
         format!(

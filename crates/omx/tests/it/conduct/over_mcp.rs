@@ -84,9 +84,11 @@ fn a_run_is_started_watched_answered_and_merged_over_mcp() {
         project.omx(&["runs", "show", &id, "--json"]).ok()
     );
     assert_eq!(seen["questions"][0]["what"], "run echo done > work.txt");
-    // A run in progress is not limited, merged or discarded.
+    // A run in progress is limited at once, but not merged or discarded.
+    let limited = call(&mut client, "run_limit", &json!({"id": id, "max_iterations": 9}));
+    assert_eq!(limited["takes_effect"], "now", "{limited}");
+    assert_eq!(repository.document("ralph")["max_iterations"], 9);
     for (tool, arguments) in [
-        ("run_limit", json!({"id": id, "max_iterations": 9})),
         ("run_integrate", json!({"id": id})),
         ("run_discard", json!({"id": id, "force": true})),
         ("run_resume", json!({"id": id})),
@@ -126,7 +128,8 @@ fn a_stopped_run_is_limited_and_resumed_over_mcp() {
     let mut client = client(&repository);
     let limited = call(&mut client, "run_limit", &json!({"id": id, "max_iterations": 5}));
     let raised = json!({"kind": "limit_raised", "max_iterations": 5});
-    assert_eq!(limited, json!({"id": id, "records": [raised]}));
+    let wanted = json!({"id": id, "records": [raised], "takes_effect": "on_resume"});
+    assert_eq!(limited, wanted);
     let same = repository.project.omx(&["runs", "limit", &id, "5", "--json"]).ok();
     assert_eq!(same, limited);
     let resumed = call(&mut client, "run_resume", &json!({"id": id}));
