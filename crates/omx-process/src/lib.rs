@@ -28,6 +28,7 @@ pub use confinement::{
     Confinement, ConfinementMeans, FileRules, OLDEST_LANDLOCK, find_confinement, try_bubblewrap,
 };
 pub use disk_space::{DiskSpace, disk_space};
+pub use guard::signal_descendants;
 pub use guarded::{GuardedProcess, ProcessEvent};
 pub use guarded_run::{GuardedExit, GuardedOutput, GuardedRun};
 pub use last_answer::{answer_after, claim_answer, ignore_file_size_signal};

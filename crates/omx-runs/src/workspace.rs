@@ -8,11 +8,13 @@ use omx_kernel::git_settings::RepositorySnapshot;
 use omx_kernel::{Refusal, RefusalCode, RunId};
 use omx_process::SearchPath;
 use omx_store::Store;
+use omx_store::runs::HeldRun;
 
 use crate::env::ProjectEnv;
 use crate::git::{
     BranchName, Checkout, CommitId, Git, GitError, GitLimits, GitLocation, Head, Integration,
 };
+use crate::repository::SNAPSHOT_FILE;
 use crate::spec::Workspace;
 
 /// Where the person wants a run to work.
@@ -49,11 +51,13 @@ pub struct PreparedWorkspace {
     pub workspace: Workspace,
     /// Warnings for the person.
     pub warnings: Vec<String>,
-    /// What git would execute there; `None` outside git.
+    /// What git would execute there; `None` outside git, and for a worktree, which does
+    /// not exist yet.
     pub repository: Option<RepositorySnapshot>,
 }
 
-/// Creates the workspace of a new run.
+/// Decides where a new run works. Creates nothing: the worktree is made by the process
+/// that drives the run ([`restore`]), when the run can already be seen and cancelled.
 pub fn prepare(
     env: &ProjectEnv<'_>,
     id: &RunId,
@@ -99,18 +103,16 @@ pub fn prepare(
         Head::Detached(commit) | Head::Branch { commit, .. } => commit,
     };
     let branch = BranchName::of_run(&env.dialect, id);
-    store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
-    let path = store.run_worktree(id);
-    let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
     // A project in a subdirectory of its repository uses the same subdirectory of the worktree.
-    let mut path = added.checkout.top().to_owned();
+    let mut path = store.run_worktree(id);
     path.extend(checkout.prefix());
     let workspace = Workspace::Worktree {
         path,
         branch: branch.as_str().to_owned(),
         base: base.as_str().to_owned(),
     };
-    prepared(workspace, &added.checkout)
+    let warnings = describe_filters(&checkout);
+    Ok(PreparedWorkspace { workspace, warnings, repository: None })
 }
 
 /// Names the filters that omx does not apply.
@@ -137,19 +139,20 @@ pub fn relocate(store: &Store, id: &RunId, workspace: Workspace) -> Workspace {
     }
 }
 
-/// Restores the worktree of a run before a resume, if it is missing.
-pub fn restore(
-    env: &ProjectEnv<'_>,
-    id: &RunId,
-    workspace: &Workspace,
-    scratch: PathBuf,
-) -> Result<(), Refusal> {
+/// Makes the worktree of a run, or restores it if it is missing.
+pub fn restore(env: &ProjectEnv<'_>, held: &HeldRun, workspace: &Workspace) -> Result<(), Refusal> {
     let Workspace::Worktree { base, .. } = workspace else { return Ok(()) };
-    let checkout = project_checkout(env, scratch)?;
+    let id = held.id();
+    let checkout = project_checkout(env, held.folder().scratch()?)?;
     env.store.lock(env.lock_deadline, "worktree")?.make_run_worktrees()?;
     let branch = BranchName::of_run(&env.dialect, id);
     let base = CommitId::new(base)?;
-    checkout.add_worktree(&env.store.run_worktree(id), &branch, &base).map_err(refusal)?;
+    let path = env.store.run_worktree(id);
+    let added = checkout.add_worktree(&path, &branch, &base).map_err(refusal)?;
+    // No agent works before the first snapshot is written.
+    if held.folder().read_part::<RepositorySnapshot>(SNAPSHOT_FILE)?.is_none() {
+        held.write_part(SNAPSHOT_FILE, &added.checkout.snapshot().map_err(refusal)?)?;
+    }
     Ok(())
 }
 

@@ -25,5 +25,6 @@ pub use find::AncestorGuard;
 pub(crate) use find::FOR_FLAG;
 pub(crate) use leftovers::{LeftoverTraces, kill_leftovers};
 pub use run::{GuardOutcome, run};
+pub use tree::signal_descendants;
 pub(crate) use tree::{ProcessTable, read_table, signal_process, with_descendants};
 pub use wire::{GuardCommand, GuardReport};

@@ -17,7 +17,7 @@ pub(crate) fn read_table() -> ProcessTable {
 
 /// Sends a signal to every process below this one and returns how many were running.
 /// Those that exited and wait to be reaped do not count.
-pub(super) fn signal_descendants(root: u32, signal: Signal) -> usize {
+pub fn signal_descendants(root: u32, signal: Signal) -> usize {
     let table = read_table();
     let descendants = with_descendants([root], &table).into_iter().filter(|pid| *pid != root);
     descendants.filter(|pid| signal_process(*pid, &table, signal)).count()

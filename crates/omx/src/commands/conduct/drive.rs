@@ -1,15 +1,14 @@
 //! Drives a run in this process, with its view and signals.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use omx_agents::{AgentKind, AgentLimits};
-use omx_conductor::drive::{Drive, ProjectWorld, RoleCard, RunEnv};
+use omx_conductor::drive::{Drive, EndedRun, ProjectWorld, RoleCard, RunEnv};
 use omx_conductor::sandbox::SandboxSetup;
 use omx_conductor::start::OpenedRun;
 use omx_host::catalog;
 use omx_kernel::approval::AllowLevel;
-use omx_kernel::{Refusal, RefusalCode, RunId};
+use omx_kernel::{Refusal, RunId};
 use omx_ops::config;
 use omx_ops::{Context, RunStartReport, register_run};
 use omx_rehearsal::driver;
@@ -19,7 +18,8 @@ use omx_store::Store;
 
 use super::agent::refusal;
 use super::announce::announce;
-use super::summary;
+use super::stopping::StopRequests;
+use super::{summary, workspace};
 use crate::cli_runs::RunFlags;
 use crate::edge;
 use crate::exit::Exit;
@@ -47,7 +47,7 @@ impl RunPlacement {
 pub fn drive(
     context: &Context<'_>,
     store: &Store,
-    opened: OpenedRun,
+    mut opened: OpenedRun,
     mut warnings: Vec<String>,
     placement: RunPlacement,
     format: Format,
@@ -58,32 +58,20 @@ pub fn drive(
     warnings.extend(register_run(context, store, &opened.spec, &opened.held));
     let report = RunStartReport { id: id.clone(), spec: opened.spec.clone(), warnings };
     announce(&report, &setup, format);
+    let requests = StopRequests::listen(placement)?;
+    let made = workspace::make(context, store, &mut opened, &requests);
     let mut env = run_env(context, store, &opened.spec, &id, setup)?;
     // The rehearsal agent counts plays for each run.
     env.agents.rehearsal_folder = opened.held.folder().path().join("rehearsal");
     let spec = opened.spec.clone();
+    if let Some(outcome) = made? {
+        let ended = EndedRun { outcome, usage: opened.engine.usage() };
+        return summary::print(context, store, &spec, &id, &ended, &env.agents, format);
+    }
     let live = Live::new(format, &id, context.dialect);
     let show = |progress: &Progress| live.show(progress);
     let mut world = ProjectWorld::new(&env, opened.spec, opened.held, show)?;
-    let handle = world.handle();
-    let stopped = AtomicBool::new(false);
-    let unwatched = |what: &str, error: std::io::Error| {
-        Refusal::new(RefusalCode::Io, format!("cannot watch for {what}: {error}"))
-    };
-    if let RunPlacement::WithParent(parent) = placement {
-        let handle = handle.clone();
-        omx_process::on_parent_exit(Some(parent), move || handle.stop())
-            .map_err(|error| unwatched("the exit of the parent process", error))?;
-    }
-    edge::on_interrupt(move || {
-        if stopped.swap(true, Ordering::Relaxed) {
-            // On the second signal, exit at once: guards terminate the agents, and
-            // the journal is consistent after every record.
-            std::process::exit(Exit::Interrupted.code());
-        }
-        handle.stop();
-    })
-    .map_err(|error| unwatched("signals", error))?;
+    requests.forward_to(world.handle());
     let drive = Drive::new(&mut world, opened.engine);
     let ended = drive.run(env!("CARGO_PKG_VERSION"), opened.changes);
     live.finish();

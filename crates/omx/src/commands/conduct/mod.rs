@@ -4,7 +4,9 @@ pub mod agent;
 mod announce;
 pub mod drive;
 pub mod request;
+mod stopping;
 mod summary;
+mod workspace;
 
 use std::collections::BTreeMap;
 
@@ -139,7 +141,7 @@ pub fn resume_run(
     drive(context, store, opened, Vec::new(), placement, format)
 }
 
-/// Opens a run again, with its workspace restored. Refuses what cannot be resumed.
+/// Opens a run again. Refuses what cannot be resumed.
 pub fn open_again(
     context: &Context<'_>,
     store: &Store,

@@ -11,6 +11,7 @@ mod control;
 mod dialects;
 mod failures;
 mod files;
+mod first_moment;
 mod history;
 mod integration;
 mod kills;
